@@ -343,6 +343,41 @@ Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const R
   return defect;
 }
 
+bool PayloadDecoder::DecodeYcc420(const ImagePayload& payload, const Region& region,
+                                  std::uint8_t* values) {
+  State& state = *state_;
+  if (payload.codec != Codec::kJpeg || payload.pixel_type != PixelType::kUint8 ||
+      region.bordered() || !LiesInside(region, payload.width, payload.height)) {
+    return false;
+  }
+  Region upright = region;
+  upright.transpose = false;
+  const std::uint32_t width = upright.width();
+  const std::uint32_t height = upright.height();
+  if (region.transpose) state.upright.resize(Ycc420Values(width, height));
+  std::uint8_t* const out = region.transpose ? state.upright.data() : values;
+  DecodePolicy policy = state.policy;
+  policy.halved_chroma = true;
+  if (state.baseline.Decode(payload.bytes, payload.width, payload.height, upright, policy)) {
+    if (state.baseline.components() != 3) return false;
+    state.planar.RunYcc420(state.baseline.planes(), upright, out);
+  } else {
+    if (state.jpeg_planes.Decode(payload.bytes, payload.width, payload.height, upright, policy) !=
+            JpegPlanes::Outcome::kDecoded ||
+        state.jpeg_planes.components() != 3) {
+      return false;
+    }
+    state.planar.RunYcc420(state.jpeg_planes.planes(), upright, out);
+  }
+  if (region.transpose) {
+    TransposePixels(out, width, height, {values, 1}, 1);
+    const std::size_t luma = std::size_t{width} * height;
+    TransposePixels(out + luma, (width + 1) / 2, (height + 1) / 2,
+                    {values + luma, 2, PixelOrder::kPlanar}, 1);
+  }
+  return true;
+}
+
 PayloadDecoder::PayloadDecoder(DecodePolicy policy) : state_(std::make_unique<State>(policy)) {}
 PayloadDecoder::~PayloadDecoder() = default;
 PayloadDecoder::PayloadDecoder(PayloadDecoder&&) noexcept = default;

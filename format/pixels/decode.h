@@ -91,7 +91,16 @@ struct DecodePolicy {
   std::uint32_t samples_per_pixel = 1;
   // Also reads what the region leaves out, to find damage anywhere in a file.
   bool whole_file = false;
+  // Cb and Cr become half as large as Y on both axes; see PayloadDecoder::DecodeYcc420().
+  bool halved_chroma = false;
 };
+
+// Values of a picture as JPEG stores it with halved chroma: all of Y, then all of Cb and of Cr at
+// half the size, rounded up.
+inline std::size_t Ycc420Values(std::uint32_t width, std::uint32_t height) noexcept {
+  return std::size_t{width} * height +
+         2 * (std::size_t{(width + 1) / 2} * ((std::size_t{height} + 1) / 2));
+}
 
 class PayloadDecoder {
  public:
@@ -103,6 +112,11 @@ class PayloadDecoder {
   // Null, or a sentence that says why the payload cannot be decoded; it lives until the next call.
   // 16-bit images can only be decoded whole and unscaled; their target holds two bytes a value.
   Defect Decode(const ImagePayload& payload, const Region& region, const PixelTarget& target);
+
+  // Fills Ycc420Values() of the region's size, each component resampled from its own resolution to
+  // the size that it will be stored at. False if the payload is broken, or none of a JPEG in Y Cb
+  // Cr, or the region has a border: Decode() is to be asked then.
+  bool DecodeYcc420(const ImagePayload& payload, const Region& region, std::uint8_t* values);
 
  private:
   struct State;

@@ -25,11 +25,11 @@ struct JpegPlanes::State {
   std::size_t row_stride[3] = {};
   std::vector<JSAMPROW> row_pointers[3];
 
-  bool LayOut(const Region& region);
+  bool LayOut(const Region& whole, const DecodePolicy& policy);
   void DecodeRows(bool all);
 };
 
-bool JpegPlanes::State::LayOut(const Region& region) {
+bool JpegPlanes::State::LayOut(const Region& whole, const DecodePolicy& policy) {
   const jpeg_decompress_struct& object = jpeg.object;
   for (std::uint32_t c = 0; c < components; ++c) {
     const jpeg_component_info& info = object.comp_info[c];
@@ -39,6 +39,7 @@ bool JpegPlanes::State::LayOut(const Region& region) {
     const auto mcu_width = static_cast<std::uint32_t>(object.max_h_samp_factor * DCTSIZE);
     const auto mcu_height = static_cast<std::uint32_t>(object.max_v_samp_factor * DCTSIZE);
     if (mcu_width % across != 0 || mcu_height % down != 0) return false;
+    const Region region = RegionOf(whole, c, policy);
     ColumnPlane& plane = planes[c];
     plane.x =
         MakeComponentAxis(region.x, mcu_width / across, info.downsampled_width, region.filter);
@@ -124,7 +125,7 @@ JpegPlanes::Outcome JpegPlanes::Decode(Bytes file, std::uint32_t width, std::uin
     return Outcome::kBroken;
   }
   state.components = static_cast<std::uint32_t>(object.num_components);
-  if (!state.LayOut(region)) return Outcome::kOtherColours;
+  if (!state.LayOut(region, policy)) return Outcome::kOtherColours;
   state.DecodeRows(policy.whole_file);
   return Outcome::kDecoded;
 }

@@ -17,6 +17,21 @@ void Grow(std::vector<std::uint8_t>& bytes, std::size_t size) {
   if (bytes.size() < size) bytes.resize(size);
 }
 
+// Half as many outputs, rounded up, each of twice the length. An odd one reaches beyond the
+// interval, at the end where the outputs end.
+Span Halved(const Span& span, bool mirrored) noexcept {
+  Span half = span;
+  half.out = (span.out + 1) / 2;
+  half.length = span.length / span.out * (2.0 * half.out);
+  if (mirrored) half.start -= half.length - span.length;
+  return half;
+}
+
+// Whether outputs are pairs of samples, from the first on.
+bool TakesPairs(const ComponentAxis& axis) noexcept {
+  return axis.start == 0 && axis.length == 2.0 * axis.out;
+}
+
 }  // namespace
 
 std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor, std::uint32_t y_factor,
@@ -27,30 +42,78 @@ std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor, std::u
   return scale >= 8 ? 3 : scale >= 4 ? 2 : scale >= 2 ? 1 : 0;
 }
 
-void PlanarResampler::ResampleColumns(const ColumnPlane& plane, bool mirrored, AxisWeights& x,
-                                      AxisWeights& y, Lines& lines) {
+Region RegionOf(const Region& region, std::uint32_t component,
+                const DecodePolicy& policy) noexcept {
+  Region own = region;
+  if (component > 0 && policy.halved_chroma) {
+    own.x = Halved(region.x, region.flip);
+    own.y = Halved(region.y, region.flip_y);
+    own.filter = Filter::kArea;  // as encoders halve chroma
+  }
+  return own;
+}
+
+void PlanarResampler::ResampleColumns(const ColumnPlane* planes, std::uint32_t component,
+                                      bool mirrored) {
+  const ColumnPlane& plane = planes[component];
+  // Cr is nearly always sampled as Cb is, and then needs the same weights.
+  const bool as_cb = component == 2 && planes[2].x == planes[1].x && planes[2].y == planes[1].y;
+  AxisWeights& x = x_[as_cb ? 1 : component];
+  AxisWeights& y = y_[as_cb ? 1 : component];
+  Lines& lines = lines_[component];
   x.Make(set_, plane.x, mirrored);
   y.Make(set_, plane.y, false);
   lines.y = &y;
   const std::uint32_t rows = plane.y.last - plane.y.first;
-  const std::size_t columns = AlignUp(plane.x.out, kAlignment);
-  const std::size_t column_stride = AlignUp(rows, kAlignment);
-  Grow(columns_, columns * column_stride + kernels::kSlack);
+  const std::size_t stride = GrowColumns(plane.x.out, rows);
   const std::uint8_t* const corner = plane.data +
                                      std::size_t{plane.x.first - plane.left} * plane.stride +
                                      (plane.y.first - plane.top);
   for (std::uint32_t i = 0; i < plane.x.out; ++i) {
-    set_.sum_lines(x.Sum(i, corner, plane.stride), rows, columns_.data() + i * column_stride);
+    set_.sum_lines(x.Sum(i, corner, plane.stride), rows, columns_.data() + i * stride);
   }
-  lines.stride = columns;
-  Grow(lines.bytes, column_stride * columns + kernels::kSlack);
-  set_.transpose(columns_.data(), column_stride, plane.x.out, rows, lines.bytes.data(),
-                 lines.stride);
+  ToLines(plane.x.out, rows, lines);
+  Grow(row_[component], lines.stride + kernels::kSlack);
+}
+
+// Means of four, rounded up and down in turns as encoders do it: always up would change colours.
+void PlanarResampler::HalvePlane(const ColumnPlane& plane, Lines& lines) {
+  const std::uint32_t rows = plane.y.out;
+  const std::uint32_t pairs = plane.y.last / 2;
+  const std::size_t stride = GrowColumns(plane.x.out, rows);
+  for (std::uint32_t i = 0; i < plane.x.out; ++i) {
+    const std::uint8_t* const a = plane.data + std::size_t{2} * i * plane.stride;
+    const std::uint8_t* const b = 2 * i + 1 < plane.x.last ? a + plane.stride : a;
+    std::uint8_t* const out = columns_.data() + i * stride;
+    const unsigned half = 1 + i % 2;
+    for (std::uint32_t j = 0; j < pairs; ++j)
+      out[j] =
+          static_cast<std::uint8_t>((a[2 * j] + a[2 * j + 1] + b[2 * j] + b[2 * j + 1] + half) / 4);
+    if (pairs < rows)
+      out[pairs] = static_cast<std::uint8_t>((2 * a[2 * pairs] + 2 * b[2 * pairs] + half) / 4);
+  }
+  ToLines(plane.x.out, rows, lines);
+  lines.y = nullptr;
+}
+
+// Makes room for columns; returns the bytes from one to the next.
+std::size_t PlanarResampler::GrowColumns(std::uint32_t columns, std::uint32_t rows) {
+  const std::size_t stride = AlignUp(rows, kAlignment);
+  Grow(columns_, AlignUp(columns, kAlignment) * stride + kernels::kSlack);
+  return stride;
+}
+
+void PlanarResampler::ToLines(std::uint32_t columns, std::uint32_t rows, Lines& lines) {
+  const std::size_t stride = AlignUp(rows, kAlignment);
+  lines.stride = AlignUp(columns, kAlignment);
+  Grow(lines.bytes, stride * lines.stride + kernels::kSlack);
+  set_.transpose(columns_.data(), stride, columns, rows, lines.bytes.data(), lines.stride);
 }
 
 const std::uint8_t* PlanarResampler::ResampleRow(const Lines& lines, std::uint32_t row,
                                                  std::size_t width,
                                                  std::vector<std::uint8_t>& out) const {
+  if (lines.y == nullptr) return lines.bytes.data() + row * lines.stride;
   set_.sum_lines(lines.y->Sum(row, lines.bytes.data(), lines.stride), width, out.data());
   return out.data();
 }
@@ -90,20 +153,33 @@ void PlanarResampler::WriteRow(std::uint32_t row, std::uint32_t components, cons
 void PlanarResampler::Run(const ColumnPlane* planes, std::uint32_t count, const Region& region,
                           const PixelTarget& target) {
   const std::uint32_t components = target.channels == 1 ? 1 : count;
-  const std::size_t row_bytes = AlignUp(region.x.out, kAlignment) + kernels::kSlack;
   for (std::uint32_t c = 0; c < components; ++c) {
-    // Cr is nearly always sampled as Cb is, and then needs the same weights.
-    const bool as_cb = c == 2 && planes[2].x == planes[1].x && planes[2].y == planes[1].y;
-    const std::size_t weights = as_cb ? 1 : c;
-    ResampleColumns(planes[c], region.flip, x_[weights], y_[weights], lines_[c]);
-    Grow(row_[c], row_bytes);
-    Grow(planes_[c], row_bytes);
+    ResampleColumns(planes, c, region.flip);
+    Grow(planes_[c], row_[c].size());
   }
   if (region.x.out != region.x.target || region.y.out != region.y.target) {
     std::memset(target.data, 0, std::size_t{region.x.target} * region.y.target * target.channels);
   }
   for (std::uint32_t row = 0; row < region.y.out; ++row) {
     WriteRow(row, components, region, target);
+  }
+}
+
+void PlanarResampler::RunYcc420(const ColumnPlane* planes, const Region& region,
+                                std::uint8_t* values) {
+  for (std::uint32_t c = 0; c < 3; ++c) {
+    if (c > 0 && !region.flip && TakesPairs(planes[c].x) && TakesPairs(planes[c].y)) {
+      HalvePlane(planes[c], lines_[c]);
+    } else {
+      ResampleColumns(planes, c, region.flip);
+    }
+    const std::size_t width = planes[c].x.out;
+    const std::uint32_t height = planes[c].y.out;
+    for (std::uint32_t row = 0; row < height; ++row) {
+      const std::uint32_t line = region.flip_y ? height - 1 - row : row;
+      std::memcpy(values + line * width, ResampleRow(lines_[c], row, width, row_[c]), width);
+    }
+    values += width * height;
   }
 }
 

@@ -22,6 +22,10 @@ namespace sluice {
 std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor, std::uint32_t y_factor,
                             std::uint32_t samples_per_pixel) noexcept;
 
+// The region that a component's samples are resampled to: `region`, or half of its size on both
+// axes.
+Region RegionOf(const Region& region, std::uint32_t component, const DecodePolicy& policy) noexcept;
+
 // A component's samples by columns: (x, y) lies at data[(x - left) * stride + (y - top)].
 // kernels::kSlack bytes behind each column's wanted part may be read.
 struct ColumnPlane {
@@ -41,15 +45,21 @@ class PlanarResampler {
   void Run(const ColumnPlane* planes, std::uint32_t count, const Region& region,
            const PixelTarget& target);
 
+  // Fills Ycc420Values() from three planes whose axes are those of RegionOf(); the region is not
+  // transposed.
+  void RunYcc420(const ColumnPlane* planes, const Region& region, std::uint8_t* values);
+
  private:
   struct Lines {  // a component after the first pass: rows of the output's width
     std::vector<std::uint8_t> bytes;
     std::size_t stride = 0;
-    const AxisWeights* y = nullptr;
+    const AxisWeights* y = nullptr;  // null: they are the output's rows
   };
 
-  void ResampleColumns(const ColumnPlane& plane, bool mirrored, AxisWeights& x, AxisWeights& y,
-                       Lines& lines);
+  void ResampleColumns(const ColumnPlane* planes, std::uint32_t component, bool mirrored);
+  void HalvePlane(const ColumnPlane& plane, Lines& lines);
+  std::size_t GrowColumns(std::uint32_t columns, std::uint32_t rows);
+  void ToLines(std::uint32_t columns, std::uint32_t rows, Lines& lines);
   const std::uint8_t* ResampleRow(const Lines& lines, std::uint32_t row, std::size_t width,
                                   std::vector<std::uint8_t>& out) const;
   void WriteRow(std::uint32_t row, std::uint32_t components, const Region& region,

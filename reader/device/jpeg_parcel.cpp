@@ -119,7 +119,7 @@ bool JpegParcel::Make(const ImagePayload& payload, const Region& region, std::ui
   }
   const bool one_row = header_.mcus_down == 1 && header_.restart_interval == 0;
   if (header_.restart_interval != header_.mcus_across && !one_row) return false;
-  const baseline::McuWindow window(header_, region, DecodePolicy().samples_per_pixel);
+  const baseline::McuWindow window(header_, region, DecodePolicy());
   picture_.components = header_.components;
   picture_.mcus_across = header_.mcus_across;
   picture_.left = window.left;

@@ -1,6 +1,8 @@
 // JPEG sources made smaller or larger, against the long way: libjpeg's accurate decoding of the
 // whole picture and a triangle filter in double precision.
+#include <algorithm>
 #include <cmath>
+#include <span>
 
 #include <sluice/convert.h>
 #include <sluice/error.h>
@@ -8,6 +10,7 @@
 #include "format/random.h"
 #include "tests/catch.h"
 #include "tests/writer/source_files.h"
+#include "writer/encode/jpeg.h"
 #include "writer/fit/jpeg_fitter.h"
 
 namespace sluice::test {
@@ -42,21 +45,35 @@ std::vector<Tap> Triangle(double start, double length, std::uint32_t size, std::
   return taps;
 }
 
+// As above: each by how much of it the output's interval covers.
+std::vector<Tap> Overlap(double start, double length, std::uint32_t size, std::uint32_t out,
+                         std::uint32_t i) {
+  const double scale = length / out;
+  const double first = start + i * scale, last = std::min<double>(first + scale, size);
+  std::vector<Tap> taps;
+  for (std::uint32_t s = 0; s < size; ++s) {
+    const double covered = std::min(last, s + 1.0) - std::max<double>(first, s);
+    if (covered > 0) taps.push_back({s, covered / (last - first)});
+  }
+  return taps;
+}
+
 // The upright picture, resized as the geometry says, black around it. Row by row, interleaved.
-std::vector<double> Exactly(const Picture& picture, const FittedGeometry& geometry) {
+std::vector<double> Exactly(const Picture& picture, const FittedGeometry& geometry,
+                            decltype(&Triangle) filter = Triangle) {
   const std::size_t channels = picture.channels;
   std::vector<double> lines(std::size_t{geometry.out_height} * picture.width * channels);
   for (std::uint32_t j = 0; j < geometry.out_height; ++j) {
     double* const line = &lines[j * picture.width * channels];
     for (const Tap& tap :
-         Triangle(geometry.top, geometry.height, picture.height, geometry.out_height, j)) {
+         filter(geometry.top, geometry.height, picture.height, geometry.out_height, j)) {
       for (std::size_t v = 0; v < picture.width * channels; ++v)
         line[v] += tap.weight * picture.at(0, tap.at)[v];
     }
   }
   std::vector<double> out(std::size_t{geometry.target_width} * geometry.target_height * channels);
   for (std::uint32_t i = 0; i < geometry.out_width; ++i) {
-    const auto taps = Triangle(geometry.left, geometry.width, picture.width, geometry.out_width, i);
+    const auto taps = filter(geometry.left, geometry.width, picture.width, geometry.out_width, i);
     for (std::uint32_t j = 0; j < geometry.out_height; ++j) {
       const double* const line = &lines[j * picture.width * channels];
       double* const pixel =
@@ -70,7 +87,7 @@ std::vector<double> Exactly(const Picture& picture, const FittedGeometry& geomet
   return out;
 }
 
-double Psnr(const std::vector<double>& exact, const std::vector<std::uint8_t>& got) {
+double Psnr(const std::vector<double>& exact, std::span<const std::uint8_t> got) {
   REQUIRE(exact.size() == got.size());
   double squares = 0;
   for (std::size_t i = 0; i < exact.size(); ++i)
@@ -79,11 +96,59 @@ double Psnr(const std::vector<double>& exact, const std::vector<std::uint8_t>& g
 }
 
 // A plain picture's file through the fitter, as the encoder of samples does it.
-sluice::Picture FitFile(FileBytes file, const FittedGeometry& geometry,
-                        std::uint32_t channels = 3) {
+sluice::Picture FitFile(FileBytes file, const FittedGeometry& geometry, std::uint32_t channels = 3,
+                        bool ycc420 = false) {
   JpegSource source(TakeJpeg(file));
   JpegFitter fitter;
-  return fitter.Fit(source, file, {.channels = channels}, geometry);
+  return fitter.Fit(source, file, {.channels = channels}, geometry, ycc420);
+}
+
+// JFIF's Y Cb Cr.
+Picture ToYcc(Picture picture) {
+  for (std::size_t i = 0; i < picture.pixels.size(); i += 3) {
+    const double r = picture.pixels[i], g = picture.pixels[i + 1], b = picture.pixels[i + 2];
+    const double y = 0.299 * r + 0.587 * g + 0.114 * b;
+    const double values[] = {y, (b - y) / 1.772 + 128, (r - y) / 1.402 + 128};
+    for (std::size_t c = 0; c < 3; ++c)
+      picture.pixels[i + c] =
+          static_cast<std::uint8_t>(std::clamp(std::lround(values[c]), 0L, 255L));
+  }
+  return picture;
+}
+
+// The least PSNR of the planes for an encoder with halved chroma; `upright` is the file's picture.
+// Samples of chroma are averaged if they become fewer.
+double Ycc420PsnrOf(const FileBytes& file, const Picture& upright, const FittedGeometry& geometry,
+                    bool subsampled = true) {
+  const sluice::Picture got = FitFile(file, geometry, 3, true);
+  REQUIRE(got.ycc420);
+  REQUIRE(got.width == geometry.target_width);
+  REQUIRE(got.height == geometry.target_height);
+  FittedGeometry half = geometry;
+  half.out_width = half.target_width = (geometry.out_width + 1) / 2;
+  half.out_height = half.target_height = (geometry.out_height + 1) / 2;
+  half.width = geometry.width / geometry.out_width * 2 * half.out_width;
+  half.height = geometry.height / geometry.out_height * 2 * half.out_height;
+  const Picture ycc = ToYcc(upright);
+  const std::vector<double> full_size = Exactly(ycc, geometry),
+                            half_size = Exactly(
+                                ycc, half,
+                                std::min(half.width / half.out_width,
+                                         half.height / half.out_height) > (subsampled ? 2 : 1)
+                                    ? Overlap
+                                    : Triangle);
+  const std::size_t luma = full_size.size() / 3, chroma = half_size.size() / 3;
+  REQUIRE(got.pixels.size() == luma + 2 * chroma);
+  double least = 99;
+  for (std::size_t c = 0; c < 3; ++c) {
+    const std::vector<double>& all = c == 0 ? full_size : half_size;
+    std::vector<double> plane;
+    for (std::size_t i = c; i < all.size(); i += 3)
+      plane.push_back(all[i]);
+    const std::size_t at = c == 0 ? 0 : luma + (c - 1) * chroma;
+    least = std::min(least, Psnr(plane, std::span(got.pixels).subspan(at, plane.size())));
+  }
+  return least;
 }
 
 double PsnrOf(const FileBytes& file, const FittedGeometry& geometry, std::uint32_t channels = 3) {
@@ -110,6 +175,37 @@ std::string ReasonOf(const FileBytes& file, const FittedGeometry& geometry) {
     return error.sentence();
   }
   return "";
+}
+
+// The planes of a file with halved chroma, as libjpeg decodes them.
+std::vector<std::uint8_t> RawPlanes(const FileBytes& file) {
+  jpeg_decompress_struct jpeg{};
+  jpeg_error_mgr errors{};
+  jpeg.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&jpeg);
+  jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&jpeg, TRUE);
+  jpeg.raw_data_out = TRUE;
+  jpeg_start_decompress(&jpeg);
+  std::vector<std::uint8_t> planes[3], lines(std::size_t{48} * (jpeg.image_width + 64));
+  JSAMPROW rows[3][16];
+  JSAMPARRAY image[3] = {rows[0], rows[1], rows[2]};
+  for (std::size_t i = 0; i < 48; ++i)
+    rows[i / 16][i % 16] = lines.data() + i * (jpeg.image_width + 64);
+  while (jpeg.output_scanline < jpeg.output_height) {
+    jpeg_read_raw_data(&jpeg, image, 16);
+    for (int c = 0; c < 3; ++c) {
+      const std::size_t width = jpeg.comp_info[c].downsampled_width;
+      const std::size_t values = width * jpeg.comp_info[c].downsampled_height;
+      for (std::size_t i = 0; i < (c == 0 ? 16 : 8) && planes[c].size() < values; ++i)
+        planes[c].insert(planes[c].end(), rows[c][i], rows[c][i] + width);
+    }
+  }
+  jpeg_finish_decompress(&jpeg);
+  jpeg_destroy_decompress(&jpeg);
+  for (const int c : {1, 2})
+    planes[0].insert(planes[0].end(), planes[c].begin(), planes[c].end());
+  return planes[0];
 }
 
 // A picture with smooth edges of every direction, as photos have them, and little grain.
@@ -141,7 +237,9 @@ TEST_CASE("a resized JPEG is within 42 dB of an accurate decode and a triangle f
         const auto out_width = static_cast<std::uint32_t>(std::lround(width / factor));
         const auto out_height = static_cast<std::uint32_t>(std::lround(height / factor));
         INFO(width << "x" << height << " by " << factor << (subsample ? " 4:2:0" : " 4:4:4"));
-        CHECK(PsnrOf(file, Resized(picture, out_width, out_height)) >= kLeastPsnr);
+        const FittedGeometry geometry = Resized(picture, out_width, out_height);
+        CHECK(PsnrOf(file, geometry) >= kLeastPsnr);
+        CHECK(Ycc420PsnrOf(file, DecodeJpeg(file), geometry, subsample) >= kLeastPsnr);
       }
     }
   }
@@ -174,7 +272,10 @@ TEST_CASE("the same holds for crop, stretch and pad, however the axes differ", "
     for (const auto& [width, height] :
          {std::pair{224U, 224U}, {97U, 211U}, {33U, 20U}, {400U, 31U}, {640U, 640U}}) {
       INFO(width << "x" << height << " fit " << static_cast<int>(fit));
-      CHECK(PsnrOf(file, Resized(picture, width, height, fit)) >= kLeastPsnr);
+      const FittedGeometry geometry = Resized(picture, width, height, fit);
+      CHECK(PsnrOf(file, geometry) >= kLeastPsnr);
+      if (fit == Fit::kPad) continue;
+      CHECK(Ycc420PsnrOf(file, DecodeJpeg(file), geometry) >= kLeastPsnr);
     }
   }
 }
@@ -201,6 +302,11 @@ TEST_CASE("a turned JPEG is resized like the upright one, in all eight orientati
       const FittedGeometry geometry = Resized(upright, 77, 50, fit);
       CHECK(Psnr(Exactly(upright, geometry), FitFile(file, geometry).pixels) >= kLeastPsnr);
     }
+    for (const auto& [width, height] : {std::pair{77U, 50U}, {76U, 51U}, {1U, 1U}, {33U, 35U}}) {
+      INFO(width << "x" << height);
+      const FittedGeometry geometry = Resized(upright, width, height, Fit::kCrop);
+      CHECK(Ycc420PsnrOf(file, upright, geometry, false) >= kLeastPsnr);
+    }
   }
 }
 
@@ -213,6 +319,64 @@ TEST_CASE("images taken pixel for pixel have libjpeg's pixels") {
     REQUIRE(cut.top == 13);
     CHECK(std::equal(got.pixels.begin(), got.pixels.end(), decoded.at(0, 13)));
     CHECK(FitFile(file, Resized(decoded, 121, 87)).pixels == decoded.pixels);
+  }
+}
+
+TEST_CASE("planes taken pixel for pixel are the file's own") {
+  for (const bool progressive : {false, true}) {
+    const FileBytes file = MakeJpeg(Rings(121, 87), {.progressive = progressive});
+    const sluice::Picture got = FitFile(file, Resized(DecodeJpeg(file), 121, 87), 3, true);
+    REQUIRE(got.ycc420);
+    CHECK(got.pixels == RawPlanes(file));
+  }
+  // Chroma that is halved here is the mean of four, and no colour changes in the mean.
+  for (const auto& [width, height] : {std::pair{120U, 86U}, {121U, 87U}}) {
+    const FileBytes file = MakeJpeg(Rings(width, height), {.subsample = false});
+    const FittedGeometry whole = Resized(DecodeJpeg(file), width, height);
+    const sluice::Picture got = FitFile(file, whole, 3, true);
+    REQUIRE(got.ycc420);
+    const Picture ycc = ToYcc(DecodeJpeg(file));
+    const std::uint8_t* chroma = got.pixels.data() + std::size_t{width} * height;
+    for (const std::size_t c : {1, 2}) {
+      double sum = 0, most = 0;
+      for (std::uint32_t y = 0; y < height; y += 2) {
+        for (std::uint32_t x = 0; x < width; x += 2) {
+          const std::uint32_t right = std::min(x + 1, width - 1),
+                              below = std::min(y + 1, height - 1);
+          const double mean = (ycc.at(x, y)[c] + ycc.at(right, y)[c] + ycc.at(x, below)[c] +
+                               ycc.at(right, below)[c]) /
+                              4.0;
+          sum += *chroma - mean;
+          most = std::max(most, std::fabs(*chroma++ - mean));
+        }
+      }
+      CHECK(std::fabs(sum / (width / 2.0 * height / 2.0)) < 0.05);
+      CHECK(most <= 2);  // RGB is rounded, and cut off at 0 and 255
+    }
+  }
+  // Grey files, other colours and borders are made as they were.
+  const FileBytes grey = MakeJpeg(Rings(64, 48, 1));
+  CHECK_FALSE(FitFile(grey, Resized(DecodeJpeg(grey), 32, 24), 3, true).ycc420);
+  const FileBytes rgb = MakeJpeg(Rings(64, 48), {.stored = JCS_RGB});
+  CHECK_FALSE(FitFile(rgb, Resized(DecodeJpeg(rgb), 32, 24), 3, true).ycc420);
+  const FileBytes plain = MakeJpeg(Rings(64, 48));
+  CHECK_FALSE(FitFile(plain, Resized(DecodeJpeg(plain), 32, 32, Fit::kPad), 3, true).ycc420);
+  CHECK_FALSE(FitFile(plain, Resized(DecodeJpeg(plain), 32, 24), 1, true).ycc420);
+}
+
+TEST_CASE("an encoder's planes are what its file holds") {
+  for (const auto& [width, height] :
+       {std::pair{64U, 48U}, {1U, 1U}, {15U, 17U}, {16U, 16U}, {33U, 8U}, {121U, 87U}}) {
+    INFO(width << "x" << height);
+    sluice::Picture picture =
+        FitFile(MakeJpeg(Rings(200, 160)), Resized(Rings(200, 160), width, height), 3, true);
+    REQUIRE(picture.ycc420);
+    ConvertOptions options;
+    options.quality = 100;
+    options.restart_rows = 1;
+    const FileBytes file = EncodeJpeg(picture, options);
+    // At the greatest quality, steps are of one: a plane differs by rounding.
+    CHECK(LargestDifference(RawPlanes(file), picture.pixels) <= 2);
   }
 }
 

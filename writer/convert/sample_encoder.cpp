@@ -287,7 +287,9 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
     return;
   }
   if (TakesCutShort()) source.TakeCutShort();
-  Picture picture = jpeg_fitter_.Fit(source, file.bytes, rules, geometry);
+  const bool ycc420 =
+      options_.image != ImageCodec::kRaw && options_.subsampling == Subsampling::k420;
+  Picture picture = jpeg_fitter_.Fit(source, file.bytes, rules, geometry, ycc420);
   outcome.cut_short = ToReason(source.cut_short());
   Store(std::move(picture), outcome.sample.fields[kImageField]);
 }

@@ -12,7 +12,8 @@ inline constexpr std::uint32_t kMaxJpegSide = 65'500;  // libjpeg's
 
 // A baseline file with the standard Huffman tables, so that readers need not build other tables;
 // with `quality`, `subsampling` and `restart_rows` from the options. Grey pictures have one
-// component. Throws Error(kLimit) for a side above kMaxJpegSide.
+// component; one in Y Cb Cr is stored as it is, so `subsampling` must be k420. Throws Error(kLimit)
+// for a side above kMaxJpegSide.
 std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& options);
 
 }  // namespace sluice

@@ -1,8 +1,9 @@
 // From a JPEG file to the stored pixels, the cheapest way.
 //
-// Pictures in Y Cb Cr or grey are resized plane by plane, each from its own resolution, and
-// converted to RGB only at the stored size. Transforms at a reduced size do as much of the work as
-// they can. Pixels that are taken one to one stay exactly as libjpeg decodes them.
+// Pictures in Y Cb Cr or grey are resized plane by plane, each from its own resolution. Where they
+// are stored with halved chroma, the planes go to the encoder as they are; otherwise they are
+// converted to RGB, at the stored size. Transforms at a reduced size do as much of the work as they
+// can. RGB pixels that are taken one to one stay exactly as libjpeg decodes them.
 #pragma once
 
 #include "format/pixels/decode.h"
@@ -16,15 +17,15 @@ namespace sluice {
 class JpegFitter {
  public:
   // `file` holds the bytes that `source` was made from; `geometry` is in the upright orientation.
-  // Grey files give grey. Throws what JpegSource::Decode() throws, for damage anywhere in the
-  // picture, including outside the part that the geometry takes. `source` cannot be used
-  // afterwards.
+  // Grey files give grey. With `ycc420` the picture may have that form. Throws what
+  // JpegSource::Decode() throws, for damage anywhere in the picture, including outside the part
+  // that the geometry takes. `source` cannot be used afterwards.
   Picture Fit(JpegSource& source, Bytes file, const ColorRules& rules,
-              const FittedGeometry& geometry);
+              const FittedGeometry& geometry, bool ycc420);
 
  private:
-  bool FitPlanes(const JpegSource& source, Bytes file, std::uint32_t channels,
-                 const FittedGeometry& geometry, Picture& picture);
+  bool FitPlanes(const JpegSource& source, Bytes file, const FittedGeometry& geometry,
+                 Picture& picture);
 
   PayloadDecoder decoder_{kPolicy};
   Resampler resampler_;

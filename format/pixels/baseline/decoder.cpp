@@ -109,7 +109,7 @@ bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, cons
     return false;
   }
   kernels::SegmentJob job;
-  LayOut(McuWindow(header_, region, policy.samples_per_pixel), job);
+  LayOut(McuWindow(header_, region, policy), job);
   return DecodeSegments(policy.whole_file, job);
 }
 

@@ -4,14 +4,14 @@
 
 namespace sluice::baseline {
 
-McuWindow::McuWindow(const Header& header, const Region& region,
-                     std::uint32_t samples_per_pixel) noexcept
+McuWindow::McuWindow(const Header& header, const Region& whole, const DecodePolicy& policy) noexcept
     : left(header.mcus_across), top(header.mcus_down) {
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const Component& of = header.component[c];
+    const Region region = RegionOf(whole, c, policy);
     const std::uint32_t fx = header.max_h / of.h;
     const std::uint32_t fy = header.max_v / of.v;
-    const std::uint32_t log2 = ReductionLog2(region, fx, fy, samples_per_pixel);
+    const std::uint32_t log2 = ReductionLog2(whole, fx, fy, policy.samples_per_pixel);
     const auto reduced = [log2](std::uint32_t size) { return ((size - 1) >> log2) + 1; };
     ComponentWindow& part = component[c];
     part.size_log2 = 3 - log2;

@@ -19,7 +19,7 @@ struct McuWindow {
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;
   ComponentWindow component[3];
 
-  McuWindow(const Header& header, const Region& region, std::uint32_t samples_per_pixel) noexcept;
+  McuWindow(const Header& header, const Region& region, const DecodePolicy& policy) noexcept;
 };
 
 }  // namespace sluice::baseline
