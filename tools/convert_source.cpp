@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
@@ -54,6 +55,29 @@ BoxFormat ParseBoxes(const std::string& text, bool& relative) {
   return cli::ParseChoice<BoxFormat>(form, {{"xyxy", BoxFormat::kCorners},
                                             {"xywh", BoxFormat::kCornerSize},
                                             {"cxcywh", BoxFormat::kCentreSize}});
+}
+
+// The file's lines, which are names of classes.
+std::vector<std::string> ReadClasses(const std::string& file, const std::stop_token& stop) {
+  std::vector<std::string> names = LinesOf(ReadAll(file, stop));
+  if (names.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, file, "has no names of classes, one a line");
+  }
+  return names;
+}
+
+// Takes ",WORD=VALUE" out of the text. A value may have commas: it ends where another word of
+// --field begins.
+std::optional<std::string> TakeSetting(std::string& text, const std::string& word) {
+  const std::string start = "," + word + "=";
+  const std::size_t begin = text.find(start);
+  if (begin == std::string::npos) return std::nullopt;
+  const std::size_t value = begin + start.size();
+  const std::size_t end =
+      std::min({text.find(",name=", value), text.find(",classes=", value), text.size()});
+  std::string taken = text.substr(value, end - value);
+  text.erase(begin, end - begin);
+  return taken;
 }
 
 // "boxes,masks"
@@ -122,7 +146,7 @@ CLI::Option* AddLabels(CLI::App& app, SourceArguments& arguments) {
 
 }  // namespace
 
-Column ParseColumn(const std::string& text) {
+Column ParseColumn(const std::string& text, const std::stop_token& stop) {
   const std::size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos) {
     throw UsageError("\"" + text + "\" is not COLUMN=TYPE, such as caption=text");
@@ -130,12 +154,10 @@ Column ParseColumn(const std::string& text) {
   Column column;
   column.column = text.substr(0, equals);
   std::string type = text.substr(equals + 1);
-  const std::size_t comma = type.find(",name=");
-  if (comma != std::string::npos) {
-    column.field = type.substr(comma + 6);
-    if (column.field.empty()) throw UsageError("\"" + text + "\" has no name for the field");
-    type.resize(comma);
-  }
+  const std::optional<std::string> name = TakeSetting(type, "name");
+  const std::optional<std::string> classes = TakeSetting(type, "classes");
+  if (name) column.field = *name;
+  if (name && name->empty()) throw UsageError("\"" + text + "\" has no name for the field");
   std::string form;
   const std::size_t colon = type.find(':');
   if (colon != std::string::npos) {
@@ -153,6 +175,7 @@ Column ParseColumn(const std::string& text) {
                                                     {"json", ColumnType::kJson},
                                                     {"bytes", ColumnType::kBytes},
                                                     {"mask", ColumnType::kMask}});
+  if (classes) column.classes = ReadClasses(*classes, stop);
   if (form.empty() && colon == std::string::npos) return column;
   if (column.type == ColumnType::kBoxes) {
     column.boxes = ParseBoxes(form, column.relative);
@@ -197,8 +220,10 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
           ->type_name("NAME");
   CLI::Option* const field =
       app.add_option("--field", arguments.fields,
-                     "a column of the table or Parquet files, as COLUMN=TYPE[,name=FIELD]; may be\n"
-                     "given several times. Types: class, classes (at , ; | or a JSON list),\n"
+                     "a column of the table or Parquet files, as\n"
+                     "COLUMN=TYPE[,name=FIELD][,classes=FILE], where FILE has\n"
+                     "the classes' names, as that of --classes; may be given\n"
+                     "several times. Types: class, classes (at , ; | or a JSON list),\n"
                      "classes:space, int, float, floats, boxes:FORM, where\n"
                      "FORM is xyxy (default), xywh or cxcywh, with -relative\n"
                      "for fractions of the sides (COLUMN may be four, joined\n"
@@ -210,7 +235,9 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   CLI::Option* const classes =
       app.add_option("--classes", arguments.classes,
                      "the names of classes 0, 1, ..., one a line (default:\n"
-                     "those in the sources, in the order of their bytes)")
+                     "those in the sources, in the order of their bytes). Of\n"
+                     "a table: those of its first column of one class, or\n"
+                     "else of classes")
           ->type_name("FILE");
   CLI::Option* const masks = app.add_option("--mask-dir", arguments.mask_folder,
                                             "a folder of masks: for a/b.jpg its a/b.png. Stored\n"
@@ -242,11 +269,12 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
 
 namespace {
 
-void TakeColumns(const SourceArguments& arguments, ConvertSource& source) {
+void TakeColumns(const SourceArguments& arguments, const std::stop_token& stop,
+                 ConvertSource& source) {
   source.path_column = arguments.path_column;
   for (const std::string& field : arguments.fields) {
     try {
-      source.columns.push_back(ParseColumn(field));
+      source.columns.push_back(ParseColumn(field, stop));
     } catch (const UsageError& error) {
       throw UsageError(std::string("--field: ") + error.what());
     }
@@ -283,7 +311,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
       source = ConvertSource::Table(arguments.table);
       source.root = root;
       source.group = arguments.group;
-      TakeColumns(arguments, source);
+      TakeColumns(arguments, stop, source);
     } else {
       source =
           ConvertSource::Paths(LinesOf(ReadAll(arguments.paths, stop)), root.empty() ? "." : root);
@@ -295,11 +323,8 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
     throw UsageError("\"" + places[0] + "\" is a table: use --table " + places[0]);
   } else if (!std::filesystem::is_directory(places[0]) && std::filesystem::exists(places[0])) {
     source = ConvertSource::Archives({places.begin(), places.end()});
-    TakeColumns(arguments, source);
+    TakeColumns(arguments, stop, source);
   } else {
-    if (places.size() > 1 && std::filesystem::exists(places[0])) {
-      throw UsageError("\"" + places[0] + "\": only one folder can be added at a time");
-    }
     if (places.size() > 1) throw Error(ErrorCode::kNotFound, places[0], "does not exist");
     source = ConvertSource(places[0]);
   }
@@ -312,10 +337,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   source.upright = arguments.upright;
   source.labels = !arguments.no_labels;
   source.folder_labels = arguments.folder_labels;
-  if (!arguments.classes.empty()) {
-    source.classes = LinesOf(ReadAll(arguments.classes, stop));
-    if (source.classes.empty()) throw UsageError("--classes: the file has no class names");
-  }
+  if (!arguments.classes.empty()) source.classes = ReadClasses(arguments.classes, stop);
   return source;
 }
 

@@ -32,8 +32,9 @@ struct SourceArguments {
 
 void AddSourceOptions(CLI::App& app, SourceArguments& arguments);
 
-// "COLUMN=TYPE[:FORM][,name=FIELD]". Throws UsageError.
-Column ParseColumn(const std::string& text);
+// "COLUMN=TYPE[:FORM][,name=FIELD][,classes=FILE]". Throws UsageError, and Error if the file of
+// classes cannot be read; kState if a stop was requested meanwhile.
+Column ParseColumn(const std::string& text, const std::stop_token& stop);
 
 // Reads the lists of paths and classes that the arguments name, and returns the source to convert.
 // Throws UsageError and Error; kState if a stop was requested while a list came from standard

@@ -39,9 +39,10 @@ constexpr const char* kExportDescription =
     "further images go to folders with their fields' names, and so do bytes that are neither\n"
     "text nor JSON. If two keys would give the same file name, a number is added (x-1.jpg).\n"
     "FOLDER/labels.csv has a row for each sample: the file's path, its key, and every other\n"
-    "field, with classes by name. FOLDER/classes.txt has the classes in the order of their\n"
-    "numbers. `sluice convert --table labels.csv --classes classes.txt` reads both. Damaged\n"
-    "samples are left out and named.\n";
+    "field, with classes by name. FOLDER/classes/FIELD.txt has a field's classes in the order\n"
+    "of their numbers, and FOLDER/classes.txt those of the first: `sluice convert --table\n"
+    "labels.csv --classes classes.txt --field tags=classes,classes=classes/tags.txt` reads\n"
+    "them. Damaged samples are left out and named.\n";
 
 constexpr const char* kExportExamples =
     "\nExamples:\n"
@@ -154,19 +155,30 @@ class Export {
     return CsvCell(no_formulas_ ? NoFormula(text) : text);
   }
 
-  // Writes the classes of the first field that has any, as `sluice convert --classes` takes them:
-  // one a line or, if a name has several lines itself, separated by zero bytes.
   void WriteClasses() {
-    for (const Field& field : dataset_.schema().fields) {
+    const std::vector<std::string> files = ExportClassFiles(dataset_.schema());
+    bool first = true;
+    for (std::size_t f = 0; f < files.size(); ++f) {
+      const Field& field = dataset_.schema().fields[f];
       if (field.role != Role::kLabel || field.classes.empty()) continue;
-      const bool lines = std::none_of(
-          field.classes.begin(), field.classes.end(),
-          [](const std::string& name) { return name.find_first_of("\r\n") != std::string::npos; });
-      std::string text;
-      for (const std::string& name : field.classes)
-        text += name + (lines ? '\n' : '\0');
-      return WriteNew(folder_ / "classes.txt", text);
+      const std::string text = ClassesText(field.classes);
+      if (first) WriteNew(folder_ / "classes.txt", text);
+      first = false;
+      std::filesystem::create_directory(folder_ / "classes");
+      WriteNew(folder_ / "classes" / (files[f] + ".txt"), text);
     }
+  }
+
+  // As `sluice convert` takes them: one a line or, if a name has several lines itself, separated by
+  // zero bytes.
+  static std::string ClassesText(const std::vector<std::string>& names) {
+    const bool lines = std::none_of(names.begin(), names.end(), [](const std::string& name) {
+      return name.find_first_of("\r\n") != std::string::npos;
+    });
+    std::string text;
+    for (const std::string& name : names)
+      text += name + (lines ? '\n' : '\0');
+    return text;
   }
 
   // Adds the size of the files written to `bytes`.

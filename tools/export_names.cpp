@@ -148,6 +148,13 @@ class Settling {
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
 };
 
+// The field's name as one part of a path.
+std::string PartOf(const Field& field) {
+  std::string name = field.name;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name == "." ? "_" : SafePart(std::move(name));
+}
+
 // `name`, or with the first number that makes it none of `taken`; it is then among them.
 std::string Unlike(std::set<std::string>& taken, const std::string& name) {
   for (std::uint32_t number = 0;; ++number) {
@@ -170,16 +177,22 @@ std::string ExportNames::NameFor(std::uint64_t index, const std::string& key,
 
 std::vector<std::string> ExportFolders(const Schema& schema,
                                        std::optional<std::size_t> first_image) {
-  std::set<std::string> taken = {"labels.csv", "classes.txt"};
+  std::set<std::string> taken = {"labels.csv", "classes.txt", "classes"};
   if (first_image) taken.insert("images");
   std::vector<std::string> folders;
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
-    std::string name = schema.fields[f].name;
-    std::replace(name.begin(), name.end(), '/', '_');
-    name = name == "." ? "_" : SafePart(std::move(name));
+    const std::string name = PartOf(schema.fields[f]);
     folders.push_back(f == first_image ? "images" : Unlike(taken, name));
   }
   return folders;
+}
+
+std::vector<std::string> ExportClassFiles(const Schema& schema) {
+  std::set<std::string> taken;
+  std::vector<std::string> files;
+  for (const Field& field : schema.fields)
+    files.push_back(Unlike(taken, PartOf(field)));
+  return files;
 }
 
 std::vector<std::string> ExportHeadings(const Schema& schema) {

@@ -47,6 +47,9 @@ class ExportNames {
 std::vector<std::string> ExportFolders(const Schema& schema,
                                        std::optional<std::size_t> first_image);
 
+// The names of the fields' files of classes, without their ending, by the fields' numbers.
+std::vector<std::string> ExportClassFiles(const Schema& schema);
+
 // The headings of the fields, which are no two alike and none "path" or "key".
 std::vector<std::string> ExportHeadings(const Schema& schema);
 

@@ -57,7 +57,7 @@ TEST_CASE("classes come back with the numbers they had, empty ones and odd names
   const std::vector<std::string> classes = {"dog", "cat, wild", "ant", "owl"};  // no ant, no owl
   Field tags = Field::Variable("tags", DType::kInt32, {});
   tags.role = Role::kLabel;
-  tags.classes = {"a, b", "c"};
+  tags.classes = {"c", "a, b", "unused"};
   DatasetWriter writer(at("data"), Schema{{Field::Image(), Field::Label("label", classes), tags}});
   const std::vector<std::uint8_t> pixels(64 * 3, 9);
   const std::vector<std::vector<std::int32_t>> of_sample = {{1, 0}, {}, {1}};
@@ -71,9 +71,13 @@ TEST_CASE("classes come back with the numbers they had, empty ones and odd names
   writer.Finish();
   REQUIRE(Sluice({"export", at("data"), at("out")}).exit_code == 0);
   CHECK(ContentOf(folder / "out/classes.txt") == "dog\ncat, wild\nant\nowl\n");
-  REQUIRE(Sluice({"convert", "--table", at("out/labels.csv"), "--classes", at("out/classes.txt"),
-                  "--field", "label=class", "--field", "tags=classes", at("again"), "--keep-order"})
-              .exit_code == 0);
+  CHECK(ContentOf(folder / "out/classes/label.txt") == ContentOf(folder / "out/classes.txt"));
+  CHECK(ContentOf(folder / "out/classes/tags.txt") == "c\na, b\nunused\n");
+  REQUIRE(
+      Sluice({"convert", "--table", at("out/labels.csv"), "--classes", at("out/classes.txt"),
+              "--field", "label=class", "--field",
+              "tags=classes,classes=" + at("out/classes/tags.txt"), at("again"), "--keep-order"})
+          .exit_code == 0);
   const Dataset again = Dataset::Open(at("again"));
   CHECK(again.schema().fields[1].classes == classes);
   CHECK(again.schema().fields[2].classes == tags.classes);

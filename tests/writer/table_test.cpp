@@ -133,6 +133,31 @@ TEST_CASE("classes can be named beforehand, and others are left out with their l
         "t.csv, line 3: column label: \"owl\" is not one of the given classes");
 }
 
+TEST_CASE("every column of classes can have names of its own, and --classes names the first") {
+  const TableFolder folders;
+  ConvertSource source =
+      folders.Table("t.csv", "path,tags,more\na.jpg,b|c,x\nb.jpg,c,y\n",
+                    {{"tags", ColumnType::kClasses}, {"more", ColumnType::kClass}});
+  source.columns[0].classes = {"c", "unused", "b"};
+  source.classes = {"y", "x"};
+  folders.Convert(source);
+  const StoredDataset data = folders.Data();
+  CHECK(data.manifest.schema.fields[1].classes == source.columns[0].classes);
+  CHECK(data.manifest.schema.fields[2].classes == source.classes);
+  CHECK(ValuesOf<std::int32_t>(data.samples[0].fields[1]) == std::vector<std::int32_t>{2, 0});
+  CHECK(ValuesOf<std::int32_t>(data.samples[0].fields[2]) == std::vector<std::int32_t>{1});
+
+  const TableFolder others;
+  source = others.Table("t.csv", "path,more\na.jpg,x\n", {{"more", ColumnType::kClasses}});
+  source.classes = {"y", "x"};
+  others.Convert(source);
+  CHECK(others.Data().manifest.schema.fields[1].classes == source.classes);
+  source.columns = {{"more", ColumnType::kText}};
+  source.columns[0].classes = {"x"};
+  CHECK_THAT(ErrorOf([&] { others.Convert(source); })->sentence(),
+             ContainsSubstring("takes no classes"));
+}
+
 TEST_CASE("columns of every type are stored as their fields") {
   const TableFolder folders;
   folders.Convert(folders.Table(
@@ -224,7 +249,8 @@ TEST_CASE("a table with other values is another plan") {
       ErrorOf([&] { folders.Convert(folders.Table("t.csv", "path,label,text\na.jpg,x,two\n")); });
   REQUIRE(error);
   CHECK(error->code() == ErrorCode::kExists);
-  CHECK_THAT(error->sentence(), ContainsSubstring("other sources: values"));
+  CHECK_THAT(error->sentence(),
+             ContainsSubstring("other sources: the values of their fields changed"));
 }
 
 TEST_CASE("with group, rows of one image make one sample of all their boxes") {

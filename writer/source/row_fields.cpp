@@ -92,6 +92,11 @@ bool IsStoredAsIs(ColumnType type) noexcept {
          type == ColumnType::kBytes;
 }
 
+bool HasClasses(ColumnType type) noexcept {
+  return type == ColumnType::kClass || type == ColumnType::kClasses ||
+         type == ColumnType::kBoxClasses;
+}
+
 // Lists of left edges, tops, rights and bottoms as one of boxes.
 Cell Interleaved(const Cell& lists) {
   for (const Cell& list : lists) {
@@ -143,11 +148,14 @@ void RowFields::Add(const Column& column, const std::vector<std::string>& headin
     field.field.shape = form.shape;
   }
   field.located = form.located && IsStoredAsIs(column.type);
-  const bool first_label = field.feed == Feed::kLabel;
-  list_.labelled = list_.labelled || first_label;
-  const bool given = first_label && !source_.classes.empty();
+  list_.labelled = list_.labelled || field.feed == Feed::kLabel;
+  const bool given = !column.classes.empty();
+  if (given && !HasClasses(column.type)) {
+    Refuse("has a column that takes no classes, \"" + ToUtf8(column.column) +
+           "\"; only the types class, classes and box-classes do");
+  }
   taking_.push_back({column, taken, list_.fields.size(),
-                     ClassNames(given ? source_.classes : classes), !classes.empty(), given});
+                     ClassNames(given ? column.classes : classes), !classes.empty(), given});
   list_.fields.push_back(std::move(field));
 }
 
@@ -185,7 +193,21 @@ std::vector<std::string> RowFields::NumbersOf() const {
   return headings;
 }
 
-void RowFields::Check() const {
+void RowFields::GiveClasses() {
+  if (source_.classes.empty()) return;
+  const auto is_label = [this](const Taking& taking) {
+    return list_.fields[taking.field].feed == Feed::kLabel;
+  };
+  const auto has_classes = [](const Taking& taking) { return HasClasses(taking.column.type); };
+  auto taking = std::find_if(taking_.begin(), taking_.end(), is_label);
+  if (taking == taking_.end()) taking = std::find_if(taking_.begin(), taking_.end(), has_classes);
+  if (taking == taking_.end() || taking->given) return;
+  taking->names = ClassNames(source_.classes);
+  taking->given = true;
+}
+
+void RowFields::Check() {
+  GiveClasses();
   list_.MakeSchema().Validate();
   const auto count = [this](Feed feed) {
     return std::count_if(list_.fields.begin(), list_.fields.end(),

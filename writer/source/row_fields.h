@@ -64,8 +64,10 @@ class RowFields {
   std::vector<std::string> NumbersOf() const;
   // The headings whose classes are wanted as numbers.
   std::vector<std::string> UnnamedOf() const;
-  // Call it after the last Add(). Throws Error(kInvalidArgument) if the fields do not fit together.
-  void Check() const;
+  // Call it after the last Add(): gives ConvertSource::classes to the label or, if there is none,
+  // to the first column with classes. Throws Error(kInvalidArgument) if the fields do not fit
+  // together.
+  void Check();
 
   // The row's values; sets the label. Throws Error with a sentence about the row.
   Values Read(const Cells& row, std::int32_t& label);
@@ -82,9 +84,10 @@ class RowFields {
     std::size_t field = 0;              // index in the list
     ClassNames names;                   // for types with classes
     bool named = false;                 // the file has the classes' names
-    bool given = false;                 // ConvertSource::classes are the names
+    bool given = false;                 // the names are the caller's
     double farthest = 0;                // the largest number of a box
   };
+  void GiveClasses();
   nlohmann::json CellOf(const Taking& taking, const Cells& row) const;
   void RequireNone(const Taking& taking) const;
   void CheckNumbering(const Taking& taking) const;

@@ -28,7 +28,8 @@ void BindColumns(nb::module_& module) {
       nb::class_<Column>(module, "Column", "A column of a table, and the field that it becomes"),
       Column(), Required(Member("column", &Column::column)), Member("type", &Column::type),
       Member("field", &Column::field), Member("boxes", &Column::boxes),
-      Member("relative", &Column::relative), Member("at_spaces", &Column::at_spaces));
+      Member("relative", &Column::relative), Member("at_spaces", &Column::at_spaces),
+      Member("classes", &Column::classes));
 }
 
 void BindAnnotations(nb::module_& module) {

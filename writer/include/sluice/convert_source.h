@@ -46,6 +46,9 @@ struct Column {
   BoxFormat boxes = BoxFormat::kCorners;
   bool relative = false;   // boxes: numbers are fractions of the image's width and height
   bool at_spaces = false;  // kClasses: spaces separate, too
+  // Of the three types with classes: names of classes 0, 1, ...; empty: ConvertSource::classes, or
+  // those that occur.
+  std::vector<std::string> classes = {};
 };
 
 // Which of the folders that an image lies in is its class.
@@ -141,7 +144,8 @@ struct ConvertSource {
   double split_end = 1;
   std::uint64_t split_seed = 0;
 
-  // The names of classes 0, 1, ..., in this order. Empty: the names that occur.
+  // The names of classes 0, 1, ..., in this order. Empty: the names that occur. Of columns: those of
+  // the label or, if there is none, of the first column with classes.
   std::vector<std::string> classes = {};
 
   // False: no label is stored, and nothing is read as a class: folders' names (images may then lie
