@@ -95,6 +95,19 @@ TEST_CASE("members that share a key make a sample, their endings its fields") {
   CHECK(data.samples[1].fields[4].width == 40);
 }
 
+TEST_CASE("an image with a dot in its name is told of, but for one more image of its sample") {
+  const Folders folders;
+  const ConvertSummary summary =
+      folders.Convert({Member("d/im.1.jpg", Jpeg(1)) + Member("d/im.2.jpg", Jpeg(2)) +
+                       Member("a.left.png", "?") + Member("a.jpg", Jpeg(3)) + kEnd});
+  CHECK(summary.samples == 1);
+  REQUIRE(summary.passed_over.size() == 1);
+  CHECK(summary.passed_over[0].path == "part0.tar: a.left.png");
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK(summary.skipped[0].path == "part0.tar: d/im.1.jpg");
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("name it without that dot (d/im_1.jpg)"));
+}
+
 TEST_CASE("without labels nobody asks for a .cls, and none is taken") {
   const Folders folders;
   const ConvertSummary summary =

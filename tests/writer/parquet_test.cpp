@@ -121,6 +121,21 @@ TEST_CASE(
   CHECK(ContentsOf(folder / "one") == ContentsOf(folder / "five"));
 }
 
+TEST_CASE("files of one name are told apart by their folders, in keys and in what is said") {
+  const ParquetFolder folder;
+  for (const char* place : {"a/train", "b/train"}) {
+    std::filesystem::create_directories(folder / place);
+    std::filesystem::copy_file(Golden("gaps"), folder / place / "0.parquet");
+  }
+  ConvertSource source =
+      ConvertSource::Archives({folder / "a/train/0.parquet", folder / "b/train/0.parquet"});
+  source.columns = {{"kinds", ColumnType::kClasses}};
+  const ConvertSummary summary = folder.Convert(source);
+  CHECK(folder.Data().Keys() == Strings{"0.png", "2.png", "0.png", "2.png"});
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK(summary.skipped[1].path == "b/train/0.parquet: b/train/0/0000001");
+}
+
 TEST_CASE("classes that files number on their own are one class if they have one name") {
   const ParquetFolder folder;
   ConvertSource source = ConvertSource::Archives({Golden("plain"), Golden("other")});
@@ -146,6 +161,24 @@ TEST_CASE("a Parquet file without metadata has its image in the only column of b
   CHECK(data.Keys() == Strings{"bare/0000000", "bare/0000001"});
   CHECK(IsPicture(data.samples[1].fields[0], 1));
   CHECK(data.samples[1].Label() == 0);
+}
+
+TEST_CASE("of several columns of images that is taken which is called so, or which is named") {
+  const ParquetFolder folder;
+  const ConvertSummary summary = folder.Convert(ConvertSource::Archives({Golden("depth")}));
+  REQUIRE(summary.warnings.size() == 2);  // the other column is not used
+  CHECK_THAT(summary.warnings[0],
+             ContainsSubstring("depth, image; of these one is taken, \"image\""));
+  CHECK(IsPicture(folder.Data().samples[0].fields[0], 1));
+
+  ConvertSource views = ConvertSource::Archives({Golden("views")});
+  const std::optional<Error> error = ErrorOf([&] { sluice::Convert(views, folder / "views"); });
+  REQUIRE(error.has_value());
+  CHECK_THAT(error->what(), ContainsSubstring("(--path-column) to one of them: left, right"));
+  views.path_column = "right";
+  std::filesystem::remove_all(folder / "data");
+  folder.Convert(views);
+  CHECK(IsPicture(folder.Data().samples[0].fields[0], 1));
 }
 
 TEST_CASE("a Parquet file's rows that lack something are left out alone, with what helps") {

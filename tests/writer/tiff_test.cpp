@@ -344,6 +344,19 @@ TEST_CASE("a TIFF's extra sample of no stated meaning is no opacity") {
   }
 }
 
+TEST_CASE("a TIFF of many channels that says it is grey is left out and not made its first") {
+  for (const unsigned samples : {3U, 5U}) {
+    Page page{1, 1, 8, samples, PHOTOMETRIC_MINISBLACK, {}, {}};
+    page.rows.resize(samples, 9);
+    page.settle = [&](TIFF* file) {
+      const std::array<std::uint16_t, 4> kinds{};
+      TIFFSetField(file, TIFFTAG_EXTRASAMPLES, samples - 1, kinds.data());
+    };
+    CHECK_THAT(ConvertOne(WriteTiff({page})).reason,
+               ContainsSubstring("and has " + std::to_string(samples) + " channels"));
+  }
+}
+
 TEST_CASE("a TIFF's fax page that libtiff tells of damage in is left out with its words") {
   Page page{200, 100, 1, 1, PHOTOMETRIC_MINISWHITE, {}, {}};
   for (unsigned i = 0; i < 100 * 25; ++i)

@@ -331,7 +331,9 @@ PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
   planned.on_error = in.Number<bool>() ? OnError::kFail : OnError::kSkip;
   planned.find_duplicates = in.Number<bool>();
   list.root = in.Text();
-  in.Each([&] { list.archives.emplace_back(in.Text()); });
+  std::vector<std::filesystem::path> archives;
+  in.Each([&] { archives.emplace_back(in.Text()); });
+  list.SetArchives(std::move(archives));
   in.Each([&] {
     PackedPage page;
     for (std::uint64_t* const number : {&page.archive, &page.offset, &page.stored, &page.plain})

@@ -5,12 +5,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/convert.h>
 #include <sluice/error.h>
 
 #include "writer/parallel.h"
 #include "writer/source/look.h"
 #include "writer/source/root_path.h"
 #include "writer/source/same_name.h"
+#include "writer/source/split_folders.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -254,8 +256,40 @@ void Misread(const std::string& sentence) {
   throw Error(ErrorCode::kCorrupt, sentence);
 }
 
+namespace {
+
+// Refuses a tree like images/train, images/val, labels/train, labels/val.
+void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
+  if (!source.labels || source.folder_labels != FolderLabels::kAuto ||
+      source.annotation_format == AnnotationFormat::kCoco) {
+    return;
+  }
+  const auto is_there = [](const std::filesystem::path& folder) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(folder, ignored);
+  };
+  std::filesystem::path images = source.root;
+  std::filesystem::path labels = source.annotations;
+  if (source.annotation_format == AnnotationFormat::kYolo && is_there(images / "images") &&
+      is_there(labels / "labels")) {
+    images /= "images";
+    labels /= "labels";
+  }
+  std::vector<std::string> names = FindSplitFolders(images, false, stop);
+  // Label files that do not lie so are for all of the images.
+  std::erase_if(names, [&](const std::string& name) { return !is_there(labels / name); });
+  if (names.size() < 2) return;
+  throw Error(ErrorCode::kInvalidArgument, source.root.string(),
+              "has images and label files of several splits, " + FolderNames(names) +
+                  "; give the folders of one, or make a dataset of each (--split-folders); `sluice "
+                  "merge` makes one of several datasets");
+}
+
+}  // namespace
+
 SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
                            const ConvertHooks& hooks) {
+  RequireOneSplit(source, hooks.stop);
   Annotations read;
   const std::stop_token& stop = hooks.stop;
   switch (source.annotation_format) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <cerrno>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -31,9 +33,17 @@ struct Grouped {
   std::string class_name;  // trimmed
 };
 
+// An image whose name has more than an ending behind its first dot: "view.left.png".
+struct Dotted {
+  std::string key;     // up to the dot
+  std::string ending;  // behind it
+  std::string name;    // the member's
+};
+
 // The contents of one archive.
 struct Scanned {
   std::vector<Grouped> samples;
+  std::vector<Dotted> dotted;
   std::vector<LeftOut> passed_over;
   TarEnd end;
 };
@@ -72,8 +82,13 @@ std::optional<Part> PartOf(std::string ending) {
 
 class ArchiveScan {
  public:
-  ArchiveScan(const std::filesystem::path& path, std::uint64_t number, const std::stop_token& stop)
-      : path_(path), number_(number), stop_(stop), file_(OpenForReading(path)) {}
+  ArchiveScan(const std::filesystem::path& path, std::uint64_t number, std::string place,
+              const std::stop_token& stop)
+      : path_(path),
+        number_(number),
+        place_(std::move(place)),
+        stop_(stop),
+        file_(OpenForReading(path)) {}
 
   Scanned Run() {
     scanned_.end = Walk([this](const TarMember& member) { Take(member); });
@@ -114,7 +129,7 @@ class ArchiveScan {
   }
 
   void PassOver(const TarMember& member, const std::string& reason) {
-    scanned_.passed_over.push_back({path_.filename().string() + ": " + member.name, reason});
+    scanned_.passed_over.push_back({place_ + member.name, reason});
   }
 
   void Take(const TarMember& member) {
@@ -148,8 +163,12 @@ class ArchiveScan {
     if (dot == std::string_view::npos) return PassOver(member, "its name has no extension");
     const std::string ending(name.substr(dot + 1));
     const std::optional<Part> part = PartOf(ending);
-    if (!part) return PassOver(member, "no field is for ." + ending);
     const std::string_view key = name.substr(0, dot);
+    if (!part && PartOf(ending.substr(ending.rfind('.') + 1)) == kImagePart) {
+      scanned_.dotted.push_back({std::string(key), ending, member.name});
+      return;
+    }
+    if (!part) return PassOver(member, "no field is for ." + ending);
     if (scanned_.samples.empty() || scanned_.samples.back().key != key) {
       scanned_.samples.push_back({std::string(key), {}, {}, {}});
     }
@@ -178,6 +197,7 @@ class ArchiveScan {
 
   const std::filesystem::path& path_;
   std::uint64_t number_;
+  std::string place_;  // "0.tar: "
   const std::stop_token& stop_;
   FileHandle file_;
   Scanned scanned_;
@@ -231,7 +251,7 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
   const std::vector<Part> parts = FieldsOf(archives, source.labels, list);
   ClassNames names(source.classes);
   for (std::size_t a = 0; a < archives.size(); ++a) {
-    const std::string place = source.archives[a].filename().string() + ": ";
+    const std::string place = list.archive_names[a] + ": ";
     PartedKeys parted(archives[a]);
     for (const Grouped& sample : archives[a].samples) {
       Source taken;
@@ -266,15 +286,37 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
     taken.label = names.NumberOf(taken.label);
 }
 
+// Images that no field is for are passed over beside their sample's image. Without one, their dot
+// was meant as a part of their name.
+void AddDotted(Scanned& archive, const std::string& place, SourceList& list) {
+  if (archive.dotted.empty()) return;
+  std::set<std::string_view> complete;
+  for (const Grouped& sample : archive.samples) {
+    if (sample.parts[kImagePart]) complete.insert(sample.key);
+  }
+  for (Dotted& image : archive.dotted) {
+    if (complete.count(image.key) > 0) {
+      archive.passed_over.push_back({place + image.name, "no field is for ." + image.ending});
+      continue;
+    }
+    std::string better = image.ending;
+    std::replace(better.begin(), better.begin() + static_cast<std::ptrdiff_t>(better.rfind('.')),
+                 '.', '_');
+    list.broken.push_back(
+        {place + image.name, "a sample's name ends at its first dot, and no field is for ." +
+                                 image.ending + "; name it without that dot (" + image.key + "_" +
+                                 better + ")"});
+  }
+}
+
 // Warns of signs that part of an archive is missing.
-void AddEndWarnings(const std::vector<Scanned>& archives, const ConvertSource& source,
-                    SourceList& list) {
+void AddEndWarnings(const std::vector<Scanned>& archives, SourceList& list) {
   const auto warn = [&](const auto& is_odd, const char* one, const char* several) {
     const auto first = std::find_if(archives.begin(), archives.end(), is_odd);
     if (first == archives.end()) return;
     const auto count = std::count_if(first, archives.end(), is_odd);
     const auto number = static_cast<std::size_t>(first - archives.begin());
-    const std::string name = ToUtf8(source.archives[number].filename().string());
+    const std::string name = ToUtf8(list.archive_names[number]);
     list.warnings.push_back(count == 1 ? name + one
                                        : std::to_string(count) + several + ", such as " + name);
   };
@@ -290,20 +332,22 @@ void AddEndWarnings(const std::vector<Scanned>& archives, const ConvertSource& s
 
 SourceList ReadArchives(const ConvertSource& source, unsigned threads,
                         const std::stop_token& stop) {
+  SourceList list;
+  list.SetArchives(source.archives);
   std::vector<Scanned> archives(source.archives.size());
   ParallelFor(threads, archives.size(), stop, [&](unsigned, std::size_t i) {
-    archives[i] = ArchiveScan(source.archives[i], i, stop).Run();
+    archives[i] = ArchiveScan(source.archives[i], i, list.archive_names[i] + ": ", stop).Run();
   });
   if (stop.stop_requested()) ThrowStopped();
-  SourceList list;
-  list.archives = source.archives;
   list.upright = source.upright;
   list.root = source.archives.empty() ? "" : source.archives.front().parent_path();
-  for (Scanned& archive : archives) {
+  for (std::size_t a = 0; a < archives.size(); ++a) {
+    Scanned& archive = archives[a];
+    AddDotted(archive, list.archive_names[a] + ": ", list);
     std::move(archive.passed_over.begin(), archive.passed_over.end(),
               std::back_inserter(list.passed_over));
   }
-  AddEndWarnings(archives, source, list);
+  AddEndWarnings(archives, list);
   AddSamples(archives, source, list);
   RequireImages(source.archives.empty() ? "the list of archives" : source.archives.front(), list);
   return list;

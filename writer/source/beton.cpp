@@ -64,7 +64,7 @@ class BetonRows final : public CarriedRows {
         archive_(archive),
         list_(list),
         file_(OpenForReading(path_)),
-        stem_(path_.stem().string()) {
+        stem_(WithoutEnding(list.archive_names[archive])) {
     ReadHeader();
     FindImage(source.path_column);
   }

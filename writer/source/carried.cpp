@@ -15,7 +15,7 @@ class CarriedList {
  public:
   CarriedList(const ConvertSource& source, const std::stop_token& stop)
       : source_(source), stop_(stop), fields_(source, list_) {
-    list_.archives = source.archives;
+    list_.SetArchives(source.archives);
     list_.root = source.archives.front().parent_path();
     list_.upright = source.upright;
   }
@@ -36,7 +36,7 @@ class CarriedList {
         rows->ReadNumbersOf(heading);
       for (const std::string& heading : fields_.UnnamedOf())
         rows->DropNamesOf(heading);
-      const std::string place = source_.archives[archive].filename().string() + ": ";
+      const std::string place = list_.archive_names[archive] + ": ";
       while (rows->Next()) {
         if (stop_.stop_requested()) ThrowStopped();
         Take(*rows, place);

@@ -1,6 +1,7 @@
 // Sources whose rows carry their images: Parquet, TFRecord, RecordIO, .beton.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -50,6 +51,11 @@ using OpenRows =
 // different columns; a column that is not there); kNotFound (no image).
 SourceList ReadCarried(const ConvertSource& source, const OpenRows& open,
                        const std::stop_token& stop);
+
+// An archive's name as the start of its samples' keys: "train-0" of "train-0.parquet".
+inline std::string WithoutEnding(const std::string& name) {
+  return std::filesystem::path(name).replace_extension().string();
+}
 
 // The same with Rows(source, archive, list).
 template <class Rows>

@@ -65,7 +65,7 @@ class ParquetRows final : public CarriedRows {
       if (l == image_ || l == path_ || !leaf.supported) continue;
       headings_.push_back(leaf.name);
     }
-    stem_ = source.archives[archive].stem().string();
+    stem_ = WithoutEnding(list.archive_names[archive]);
   }
 
   const std::vector<std::string>& headings() const override { return headings_; }
@@ -219,9 +219,12 @@ class ParquetRows final : public CarriedRows {
       throw Error(ErrorCode::kInvalidArgument, file_.path.string(),
                   "has no column \"" + ToUtf8(source_.path_column) + "\" of images");
     }
+    std::vector<std::string> described;  // as images, by the metadata
     if (features_.is_object()) {
       for (const auto& feature : features_.items()) {
-        if (IsOf(feature.value(), "Image") && TakeImage(feature.key())) return;
+        if (IsOf(feature.value(), "Image") && TakeImage(feature.key())) {
+          described.push_back(feature.key());
+        }
       }
     }
     std::vector<std::string> structs;
@@ -232,19 +235,40 @@ class ParquetRows final : public CarriedRows {
       (inside ? structs : plain)
           .push_back(inside ? leaf.name.substr(0, leaf.name.size() - 6) : leaf.name);
     }
-    if (!structs.empty() && TakeImage(structs[0])) return;
-    for (const char* usual : {"image", "img", "jpg", "jpeg", "png", "webp", "picture", "photo",
-                              "image_bytes", "image_data", "content", "data"}) {
-      if (HasHeading(plain, usual) && TakeImage(usual)) return;
+    const std::vector<std::string>& images = !described.empty() ? described : structs;
+    if (TakeUsual(images.empty() ? plain : images)) {
+      if (images.size() > 1 && archive_ == 0) {
+        list_.warnings.push_back("several columns hold images: " + ListedHeadings(images) +
+                                 "; of these one is taken, \"" + ToUtf8(ImageColumn()) +
+                                 "\" (--path-column names another)");
+      }
+      return;
     }
-    if (plain.size() == 1 && TakeImage(plain[0])) return;
     std::vector<std::string> names;
     for (const ParquetLeaf& leaf : file_.leaves)
       names.push_back(leaf.name);
     throw Error(ErrorCode::kInvalidArgument, file_.path.string(),
-                "has no column that is known to hold images; set the path column to one of its "
-                "columns: " +
-                    ListedHeadings(names));
+                images.empty() ? "has no column that is known to hold images; set the path column "
+                                 "(--path-column) to one of its columns: " +
+                                     ListedHeadings(names)
+                               : "has several columns of images; set the path column "
+                                 "(--path-column) to one of them: " +
+                                     ListedHeadings(images));
+  }
+
+  // Takes the only one of the columns, or the one whose name says that it holds the images.
+  bool TakeUsual(const std::vector<std::string>& columns) {
+    if (columns.size() == 1) return TakeImage(columns[0]);
+    for (const char* usual : {"image", "img", "jpg", "jpeg", "png", "webp", "picture", "photo",
+                              "image_bytes", "image_data", "content", "data"}) {
+      if (HasHeading(columns, usual) && TakeImage(usual)) return true;
+    }
+    return false;
+  }
+
+  std::string ImageColumn() const {
+    const std::string& leaf = file_.leaves[image_].name;
+    return leaf.ends_with(".bytes") ? leaf.substr(0, leaf.size() - 6) : leaf;
   }
 
   void OpenColumns() {

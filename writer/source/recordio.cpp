@@ -26,7 +26,7 @@ class RecordRows final : public CarriedRows {
         archive_(archive),
         list_(list),
         file_(OpenForReading(path_)),
-        stem_(path_.stem().string()) {
+        stem_(WithoutEnding(list.archive_names[archive])) {
     struct stat info {};
     if (fstat(file_.get(), &info) != 0) {
       throw Error(ErrorCode::kIo, path_.string(), "cannot be examined");

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include <unistd.h>
 
@@ -120,6 +121,29 @@ std::pair<Bytes, Bytes> SourceValues::Memory() const {
   return {std::as_bytes(std::span(ends_)), Bytes(bytes_)};
 }
 
+void SourceList::SetArchives(std::vector<std::filesystem::path> files) {
+  archives = std::move(files);
+  archive_names.clear();
+  std::vector<std::filesystem::path> above;  // what the names do not have
+  for (const std::filesystem::path& file : archives) {
+    archive_names.push_back(file.filename().string());
+    above.push_back(file.lexically_normal().parent_path());
+  }
+  for (bool longer = true; longer;) {
+    longer = false;
+    std::map<std::string, std::size_t> counts;
+    for (const std::string& name : archive_names)
+      ++counts[name];
+    for (std::size_t a = 0; a < archives.size(); ++a) {
+      const std::filesystem::path folder = above[a].filename();
+      if (counts[archive_names[a]] == 1 || folder.empty() || folder == "..") continue;
+      archive_names[a] = (folder / archive_names[a]).string();
+      above[a] = above[a].parent_path();
+      longer = true;
+    }
+  }
+}
+
 void SourceList::RequirePlaces() const {
   constexpr std::size_t kLookedFor = 16;  // files, spread over the list
   const auto require = [](const std::string& trouble, const std::filesystem::path& place) {
@@ -172,19 +196,19 @@ Extent SourceList::ExtentOf(std::size_t source, std::size_t field) const {
   return value ? LoadAt<Extent>(*value, 0) : Extent{};
 }
 
-const std::filesystem::path& SourceList::ArchiveOf(std::size_t source) const {
+std::size_t SourceList::ArchiveOf(std::size_t source) const {
   const std::uint64_t archive = ExtentOf(source, 0).archive;
-  return archives.at((archive & kInPage) != 0 ? pages.at(archive & ~kInPage).archive : archive);
+  return (archive & kInPage) != 0 ? pages.at(archive & ~kInPage).archive : archive;
 }
 
 std::string SourceList::NameOf(std::size_t source) const {
   if (archives.empty()) return (root / sources[source].key).string();
-  return ArchiveOf(source).string() + ": " + sources[source].key;
+  return archives.at(ArchiveOf(source)).string() + ": " + sources[source].key;
 }
 
 std::string SourceList::KeyForPeople(std::size_t source) const {
   if (archives.empty()) return sources[source].key;
-  return ArchiveOf(source).filename().string() + ": " + sources[source].key;
+  return archive_names.at(ArchiveOf(source)) + ": " + sources[source].key;
 }
 
 std::vector<std::byte> MaskValue(std::uint64_t bytes, std::string_view path) {

@@ -92,6 +92,7 @@ struct SourceList {
   std::filesystem::path root;                   // of the files: a folder, or a URL
   std::shared_ptr<StoreFiles> store;            // the files, if that is a URL
   std::vector<std::filesystem::path> archives;  // hold everything, if there are any
+  std::vector<std::string> archive_names;       // for messages and keys, no two alike
   std::vector<PackedPage> pages;                // of archives
   std::vector<SourceField> fields;              // of the schema; the image is the first
   bool labelled = false;                        // there is a field of Feed::kLabel
@@ -107,14 +108,15 @@ struct SourceList {
   // Sets the root, and opens the store if it is a URL. Reads end soon after a stop request. Throws
   // Error.
   void SetRoot(const std::filesystem::path& place, const std::stop_token& stop);
+  // Sets the archives and their names: "0.tar", or with as many of its folders as tell it from
+  // others, "train/0.tar".
+  void SetArchives(std::vector<std::filesystem::path> files);
   Schema MakeSchema() const;
   std::optional<Bytes> Value(std::size_t source, std::size_t field) const {
     if (values.empty()) return std::nullopt;
     return values.Get(source, field, fields.size());
   }
   Extent ExtentOf(std::size_t source, std::size_t field) const;
-  // The archive that the source's image lies in.
-  const std::filesystem::path& ArchiveOf(std::size_t source) const;
   // Call it if a source cannot be read. Throws Error(kIo) if the place that holds the source is
   // gone or unreadable (an archive, or every one of a sample of files), so that a source is not
   // left out for a fault that is not its own.
@@ -123,6 +125,10 @@ struct SourceList {
   std::string NameOf(std::size_t source) const;
   // For the list of sources left out: the key, with the archive's name if there are several.
   std::string KeyForPeople(std::size_t source) const;
+
+ private:
+  // The archive that the source's image lies in.
+  std::size_t ArchiveOf(std::size_t source) const;
 };
 
 // The value for a mask in a file of its own: its size at the first look, then its path.

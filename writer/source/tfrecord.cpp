@@ -132,7 +132,7 @@ class TfRows final : public CarriedRows {
         list_(list),
         file_(OpenForReading(path_)),
         window_(file_, path_),
-        stem_(path_.filename().string()) {
+        stem_(list.archive_names[archive]) {
     struct stat info {};
     if (fstat(file_.get(), &info) != 0) {
       throw Error(ErrorCode::kIo, path_.string(), "cannot be examined");

@@ -69,6 +69,13 @@ TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFC
   std::uint16_t photometric = 0;
   grey_ = TIFFGetField(tiff_.get(), TIFFTAG_PHOTOMETRIC, &photometric) == 1 &&
           (photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE);
+  std::uint16_t channels = 1;
+  TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_SAMPLESPERPIXEL, &channels);
+  if (grey_ && channels > 2) {  // as in satellites' pictures
+    throw Error(ErrorCode::kUnsupported, "unsupported TIFF: it says that it is grey and has " +
+                                             std::to_string(channels) +
+                                             " channels; make it grey, RGB or a field of its own");
+  }
   std::uint16_t orientation = 0;
   std::uint32_t xmp_bytes = 0;
   const void* xmp = nullptr;

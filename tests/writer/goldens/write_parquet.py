@@ -71,3 +71,8 @@ gaps = pa.table({
 })
 with pq.ParquetWriter(here / "gaps.parquet", gaps.schema, store_schema=False, compression="none") as writer:
     writer.write_table(gaps)
+
+# Several columns of images, one of them with the usual name and none.
+for name, columns in {"depth": ["depth", "image"], "views": ["left", "right"]}.items():
+    pictures = {column: image.slice(c, 1) for c, column in enumerate(columns)}
+    pq.write_table(pa.table(pictures), here / f"{name}.parquet", compression="none", store_schema=False)
