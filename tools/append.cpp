@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/commands.h"
+#include "tools/convert_parts.h"
 #include "tools/convert_report.h"
 #include "tools/convert_source.h"
 #include "tools/edit_command.h"
@@ -61,8 +63,13 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   AppendSummary summary;
   try {
     arguments.options.direct = arguments.output.direct;
-    const ConvertSource source = MakeSource(arguments.source, interrupt.token());
-    summary = AppendToDataset(dataset, source, arguments.options, hooks);
+    const std::vector<std::string>& places = arguments.source.places;
+    if (places.size() > 2 && std::filesystem::is_directory(places[0])) {
+      throw cli::UsageError("\"" + places[1] + "\": only one folder can be added at a time");
+    }
+    const std::vector<ConvertPart> parts =
+        MakeParts(arguments.source, "", 0, arguments.options.threads, interrupt.token());
+    summary = AppendToDataset(dataset, parts[0].source, arguments.options, hooks);
   } catch (const Error& error) {
     progress.Erase();
     if (!interrupt.requested() || error.code() != ErrorCode::kState) {

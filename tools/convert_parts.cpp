@@ -48,6 +48,11 @@ bool IsFolderThere(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
+bool IsFileThere(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored);
+}
+
 // Of a tree like images/train, labels/train that is given as a whole, the folders that are split.
 SourceArguments AboveSplits(SourceArguments arguments) {
   const std::filesystem::path root = arguments.places[0];
@@ -272,14 +277,13 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
   if (std::vector<ConvertPart> parts = SplitFiles(arguments, threads, stop); !parts.empty())
     return parts;
   if (arguments.split_folders) return FoldersApart(FoldersInside(arguments, stop), threads, stop);
-  if (IsAnnotated(arguments)) {
-    std::map<std::string, std::vector<std::string>> splits;
-    for (const std::string& name : UnclearSplitFolders(arguments, stop))
-      splits[name];
-    if (!splits.empty()) {
-      throw UsageError("the images and label files are of the splits " + SplitNames(splits) + "; " +
-                       kOneOrEach);
-    }
+  const std::span places(arguments.places.begin(), arguments.places.end() - 1);
+  const auto folder = std::find_if(places.begin(), places.end(), IsFolderThere);
+  const auto file = std::find_if(places.begin(), places.end(), IsFileThere);
+  if (folder != places.end() && file != places.end()) {
+    throw UsageError("\"" + *folder + "\" is a folder and \"" + *file +
+                     "\" a file; convert folders and files apart (sluice merge makes one dataset "
+                     "of several)");
   }
   const bool folders =
       arguments.places.size() > 2 && !IsAnnotated(arguments) && arguments.table.empty() &&

@@ -66,6 +66,17 @@ nlohmann::ordered_json LeftOutJson(const std::vector<LeftOut>& left_out) {
 
 namespace {
 
+// " of 3 classes", " with boxes, classes" or " without labels".
+std::string ContentOf(const ConvertSummary& summary) {
+  if (!summary.classes.empty()) {
+    return " of " + CountText(summary.classes.size(), "class", "classes");
+  }
+  std::string others;
+  for (std::size_t f = 1; f < summary.fields.size(); ++f)
+    others += (others.empty() ? " with " : ", ") + Printable(summary.fields[f]);
+  return others.empty() ? " without labels" : others;
+}
+
 // The result: samples, sizes, time.
 std::string MadeLines(const ConvertAccount& account) {
   const ConvertSummary& summary = account.summary;
@@ -75,8 +86,7 @@ std::string MadeLines(const ConvertAccount& account) {
                                              : Printable(account.dataset);
   text += !stored && !summary.skipped.empty() ? ": at most " : ": ";
   text += CountText(summary.samples, "sample", "samples");
-  text += summary.classes.empty() ? " without labels"
-                                  : " of " + CountText(summary.classes.size(), "class", "classes");
+  text += ContentOf(summary);
   text += " in " + CountText(summary.shards, "shard", "shards") + "\n";
   text += "  sources    " + cli::BytesText(summary.bytes_in) + "\n";
   text +=
@@ -178,6 +188,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
   nlohmann::ordered_json json = {{"dataset", account.dataset},
                                  {"dry_run", account.options.dry_run},
                                  {"samples", summary.samples},
+                                 {"fields", summary.fields},
                                  {"classes", summary.classes.size()},
                                  {"skipped", summary.skipped.size()},
                                  {"passed_over", summary.passed_over.size()},

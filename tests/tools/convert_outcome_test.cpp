@@ -33,6 +33,19 @@ struct Folders {
 
 }  // namespace
 
+TEST_CASE("with --json a command that fails says why on standard output, too") {
+  const Folders folders;
+  const Outcome gone = folders.Convert({"--json"});
+  CHECK(gone.exit_code == 1);
+  const nlohmann::json answer = nlohmann::json::parse(gone.out)["error"];
+  CHECK(answer["code"] == "not found");
+  CHECK(answer["file"] == folders.source);
+  CHECK_THAT(gone.err, ContainsSubstring(answer["message"].get<std::string>()));
+  const Outcome wrong = folders.Convert({"--json", "--split", "train=2"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(nlohmann::json::parse(wrong.out)["error"]["code"] == "invalid argument");
+}
+
 TEST_CASE("convert --json prints what it made as one object and nothing else") {
   const Folders folders;
   WriteClasses(folders.source, 5);

@@ -154,6 +154,9 @@ TEST_CASE("files of several splits are told by their names or folders, and are n
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring("of the splits train and val") &&
                               Catch::Matchers::ContainsSubstring("--split-folders"));
+  Words appended = mixed;
+  appended[0] = "append";
+  CHECK(Sluice(appended).exit_code == 2);
   Words apart = mixed;
   apart.push_back("--split-folders");
   const Outcome outcome = Sluice(apart);
@@ -218,7 +221,7 @@ TEST_CASE("YOLO's trees are split on both sides, and found without --yolo") {
   const Words mixed = {"convert", "--yolo", set, set, (folder / "data").string()};
   const Outcome refused = Sluice(mixed);
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring("of the splits train and valid") &&
+  CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring("several splits, train/ and valid/") &&
                               Catch::Matchers::ContainsSubstring("--split-folders"));
   Words apart = mixed;
   apart.push_back("--split-folders");

@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <sluice/error.h>
@@ -64,12 +65,35 @@ void Complain(const CLI::App& program, const std::string& sentence) {
   std::fprintf(stderr, "%s: %s\n", program.get_name().c_str(), Printable(sentence).c_str());
 }
 
+// With --json, what is wrong is said on standard output, too.
+void PrintErrorJson(const Command* command, const nlohmann::ordered_json& error) {
+  const CLI::Option* const json =
+      command == nullptr ? nullptr : command->app->get_option_no_throw("--json");
+  if (json == nullptr || json->count() == 0) return;
+  try {
+    PrintJson({{"error", error}});
+  } catch (const Error&) {  // there is no standard output, which may be what is wrong
+    return;
+  }
+}
+
 int WrongUsage(const CLI::App& program, const Command* command, const std::string& sentence) {
   Complain(program, sentence);
   std::fprintf(stderr, "Try: %s%s%s --help\n", program.get_name().c_str(),
                command == nullptr ? "" : " ",
                command == nullptr ? "" : command->app->get_name().c_str());
+  PrintErrorJson(command,
+                 {{"code", ErrorCodeName(ErrorCode::kInvalidArgument)}, {"message", sentence}});
   return kWrongUsage;
+}
+
+int Failed(const CLI::App& program, const Command* command, const std::string& code,
+           const std::string& sentence, const std::string& file = {}) {
+  Complain(program, sentence);
+  nlohmann::ordered_json error = {{"code", code}, {"message", sentence}};
+  if (!file.empty()) error["file"] = file;
+  PrintErrorJson(command, error);
+  return kFailed;
 }
 
 // If one of these streams is closed, the next file to be opened would get its number, and output
@@ -132,28 +156,31 @@ int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char*
   PrepareHelp(program);
   for (const Command& command : commands)
     PrepareHelp(*command.app);
+  const Command* command = nullptr;
   try {
     int exit_code = kDone;
     if (!Parse(program, commands, argc, argv, exit_code)) return exit_code;
-    return Chosen(commands)->run();
+    command = Chosen(commands);
+    return command->run();
   } catch (const UsageError& error) {
-    return WrongUsage(program, Chosen(commands), error.what());
+    return WrongUsage(program, command, error.what());
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kInvalidArgument) {
-      return WrongUsage(program, Chosen(commands), error.what());
+      return WrongUsage(program, command, error.what());
     }
-    Complain(program, error.what());
+    return Failed(program, command, ErrorCodeName(error.code()), error.what(), error.file());
   } catch (const std::filesystem::filesystem_error& error) {
-    Complain(program, error.path1().string() + ": " + error.code().message());
+    const std::string file = error.path1().string();
+    return Failed(program, command, "input/output", file + ": " + error.code().message(), file);
   } catch (const std::system_error& error) {
-    Complain(program, "the operating system refused a request: " + error.code().message());
+    return Failed(program, command, "input/output",
+                  "the operating system refused a request: " + error.code().message());
   } catch (const std::bad_alloc&) {
-    Complain(program, "out of memory");
+    return Failed(program, command, "memory", "out of memory");
   } catch (const std::exception&) {
     // The exception's message is for programmers and names neither file nor sample.
-    Complain(program, std::string(kOwnFault));
+    return Failed(program, command, "fault", std::string(kOwnFault));
   }
-  return kFailed;
 }
 
 }  // namespace sluice::cli

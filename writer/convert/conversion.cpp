@@ -30,6 +30,8 @@ std::uint64_t BytesOf(const MadeShard& made) noexcept {
 
 ConvertSummary BeginSummary(const SourceList& sources) {
   ConvertSummary summary;
+  for (const Field& field : sources.MakeSchema().fields)
+    summary.fields.push_back(field.name);
   summary.classes = sources.classes;
   summary.skipped = sources.broken;
   summary.passed_over = sources.passed_over;

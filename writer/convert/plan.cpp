@@ -122,20 +122,36 @@ std::string FirstDifference(const json& then, const json& now) {
   return "they were written by another version of Sluice";
 }
 
+// "16 images were found then and 25 now", or what else differs first.
+std::string SourceDifference(const json& then, const json& now) {
+  const auto differ = [&](const char* name) {
+    return then.value(name, json()) != now.value(name, json());
+  };
+  const auto both = [&](const char* name, const std::string& what) {
+    return then.value(name, json()).dump() + what + " then and " + now.at(name).dump() + " now";
+  };
+  if (!then.is_object()) return "none are named";
+  if (differ("count")) return both("count", " images were found");
+  if (differ("classes")) return both("classes", " classes were found");
+  if (differ("bytes")) return "the images had " + both("bytes", " bytes");
+  if (differ("digest")) return "names, sizes or classes of images changed";
+  return "the values of their fields changed";
+}
+
 [[noreturn]] void ThrowOtherPlan(const json& then, const json& now, const std::string& file) {
   std::string what;
+  std::string how = "repeat that command, or choose another folder";
   if (then.value("options", json()) != now.at("options")) {
     what = "other options: " + FirstDifference(then.value("options", json()), now.at("options"));
   } else if (then.value("sources", json()) != now.at("sources")) {
-    const json sources = then.value("sources", json());
-    what = "other sources: " + FirstDifference(sources, now.at("sources"));
+    what = "other sources: " + SourceDifference(then.value("sources", json()), now.at("sources"));
+    how += "; a finished dataset takes more images by append";
   } else {
     what =
         "other libraries: " + FirstDifference(then.value("libraries", json()), now.at("libraries"));
   }
   throw Error(ErrorCode::kExists, file,
-              "the dataset's folder holds a conversion with " + what +
-                  "; repeat that command, or choose another folder");
+              "the dataset's folder holds a conversion with " + what + "; " + how);
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ void BindSummary(nb::module_& module) {
       .def_ro("class_name", &Duplicate::class_name);
   nb::class_<ConvertSummary>(module, "ConvertSummary", "What a conversion did")
       .def_ro("samples", &ConvertSummary::samples)
+      .def_ro("fields", &ConvertSummary::fields, "names of the dataset's fields")
       .def_ro("classes", &ConvertSummary::classes)
       .def_ro("class_counts", &ConvertSummary::class_counts)
       .def_ro("shards", &ConvertSummary::shards)

@@ -110,6 +110,7 @@ struct Duplicate {
 
 struct ConvertSummary {
   std::uint64_t samples = 0;
+  std::vector<std::string> fields;          // their names, in the schema's order
   std::vector<std::string> classes;         // by label number; empty for a flat folder
   std::vector<std::uint64_t> class_counts;  // samples of each class
   std::uint64_t shards = 0;

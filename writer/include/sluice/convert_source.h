@@ -144,8 +144,8 @@ struct ConvertSource {
   double split_end = 1;
   std::uint64_t split_seed = 0;
 
-  // The names of classes 0, 1, ..., in this order. Empty: the names that occur. Of columns: those of
-  // the label or, if there is none, of the first column with classes.
+  // The names of classes 0, 1, ..., in this order. Empty: the names that occur. Of columns: those
+  // of the label or, if there is none, of the first column with classes.
   std::vector<std::string> classes = {};
 
   // False: no label is stored, and nothing is read as a class: folders' names (images may then lie
