@@ -101,12 +101,13 @@ Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& image
   if (const auto fixed = geometry.FixedExtent(stage)) return *fixed;
   if (sizes != ImageSizes::kEqual) return BoundOf(images, geometry, stage, true);
   if (images.min_width != images.max_width || images.min_height != images.max_height) {
-    Refuse(dataset, "the images of field \"" + images.field + "\" differ in size (width " +
-                        RangeText(images.min_width, images.max_width) + ", height " +
-                        RangeText(images.min_height, images.max_height) +
-                        "); add a transform that makes them equal, such as "
-                        "RandomResizedCrop(224) or Resize(224), or set "
-                        "LoaderOptions::output.image_sizes to kPadded or kOwn");
+    Refuse(dataset,
+           "the images of field \"" + images.field + "\" differ in size (width " +
+               RangeText(images.min_width, images.max_width) + ", height " +
+               RangeText(images.min_height, images.max_height) +
+               "); add a transform that makes them equal, such as "
+               "RandomResizedCrop(224) or Resize(224), or set "
+               "LoaderOptions::output.image_sizes to ImageSizes::kPadded or ImageSizes::kOwn");
   }
   const Region region = geometry.FrameFor(images.max_width, images.max_height, 0, 0, stage).region;
   if (!geometry.swapping_step().empty() && region.width() != region.height()) {

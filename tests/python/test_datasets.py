@@ -56,6 +56,7 @@ def test_a_folder_is_converted(tmp_path):
         progress=lambda done, total: seen.append((done, total)),
     )
     assert summary.samples == 6 and summary.classes == ["a", "b"] and seen[-1] == (7, 7)
+    assert sluice.Dataset(tmp_path / "dataset").classes == ["a", "b"]
     assert [one.path for one in summary.skipped] == ["a/broken.jpg"]
     dataset = sluice.Dataset(tmp_path / "dataset")
     assert (dataset[dataset.find("b/3.png")].array("image") == picture(3)).all()

@@ -35,7 +35,7 @@ def test_a_wrong_argument_of_others_is_named(raw, call, words):
 
 
 def test_conversions_still_take_place(raw):
-    assert len(next(iter(sluice.Loader(raw, batch_size=4, transform=None, schedule=None, timeout=3, views=())))) == 4
+    assert len(next(iter(sluice.Loader(raw, batch_size=4, transform=None, schedule=None, device=None, timeout=3, views=())))) == 4
     sluice.RandomResizedCrop(224, scale=(1, 1))
 
 
@@ -54,3 +54,10 @@ def test_messages_have_pythons_names(raw, jpeg):
     with pytest.raises(sluice.Error, match=r"integrity=sluice.IntegrityOptions\(on_fault=sluice.OnFault.SKIP\) .*Loader.faults\(\)"):
         list(loader)
     assert loader.faults()[0].reason.startswith("sample_function raised: ZeroDivisionError")
+
+
+def test_the_verdict_names_options_as_python_has_them(raw):
+    loader = sluice.Loader(raw, 5, ring=sluice.RingOptions(prefetch=1), threads=2)
+    for _ in loader:
+        pass
+    assert "::" not in loader.stats().verdict and repr(loader.stats()) == loader.stats().verdict

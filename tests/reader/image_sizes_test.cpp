@@ -363,7 +363,8 @@ TEST_CASE("What cannot be done with images that differ in size is refused with a
     CHECK_THROWS_AS(batch.image("image", 6), Error);
   }
   options.output.image_sizes = ImageSizes::kEqual;
-  CHECK_THAT(refusal(), ContainsSubstring("LoaderOptions::output.image_sizes to kPadded or kOwn"));
+  CHECK_THAT(refusal(),
+             ContainsSubstring("LoaderOptions::output.image_sizes to ImageSizes::kPadded"));
   {
     options.transform = {Resize(4)};
     Loader loader(dataset, options);

@@ -147,7 +147,8 @@ NamedNumbers MemoryOf(const LoaderMemory& memory);
 Pipeline PipelineOf(nb::handle steps);
 // A list of (epoch, transform), or its text form.
 std::vector<ScheduledTransform> ScheduleOf(nb::handle schedule);
-// "cpu", "cuda", "cuda:1" or an object whose str() is one of these, such as a torch.device.
+// "cpu", "cuda", "cuda:1" or an object whose str() is one of these, such as a torch.device;
+// None: "cpu".
 Device DeviceOf(nb::handle device);
 
 }  // namespace sluice::python

@@ -212,6 +212,14 @@ void BindDataset(nb::module_& module) {
       .def("column", &Column, "field"_a, nb::sig("def column(self, field: str) -> typing.Any"),
            "A field of one number for each sample, as a numpy array")
       .def_prop_ro("fields", [](const Dataset& dataset) { return dataset.schema().fields; })
+      .def_prop_ro(
+          "classes",
+          [](const Dataset& dataset) {
+            const std::size_t label = dataset.schema().ClassField();
+            return label == Schema::kNone ? std::vector<std::string>()
+                                          : dataset.schema().fields[label].classes;
+          },
+          "The names of the label's classes, by number; of several labels, those of the first")
       .def_prop_ro("id", &Dataset::id)
       .def_prop_ro("name", &Dataset::name)
       .def_prop_ro("path", [](const Dataset& dataset) { return TextOf(dataset.path().string()); })

@@ -270,12 +270,12 @@ void BindLoader(nb::module_& module) {
            "threads"_a = nb::none(), "transform"_a.none() = nb::tuple(),
            "views"_a = std::vector<View>(), "sizes"_a = std::vector<OutputSize>(),
            "schedule"_a.none() = nb::tuple(), "seed"_a = 0, "resume_from"_a = nb::none(),
-           "device"_a = "cpu", "sample_function"_a = nb::none(), "batch_function"_a = nb::none(),
-           "thread_setup"_a = nb::none(), "order"_a = PyOrder(), "ranks"_a = RankOptions(),
-           "storage"_a = Mapped(), "keep"_a = nb::none(), "stage"_a = nb::none(),
-           "ring"_a = RingOptions{.hold = kHold}, "timeout"_a = 0.0, "output"_a = OutputOptions(),
-           "integrity"_a = IntegrityOptions(), "on_device"_a = OnDevice(),
-           "diagnostics"_a = DiagnosticsOptions())
+           "device"_a.none() = "cpu", "sample_function"_a = nb::none(),
+           "batch_function"_a = nb::none(), "thread_setup"_a = nb::none(), "order"_a = PyOrder(),
+           "ranks"_a = RankOptions(), "storage"_a = Mapped(), "keep"_a = nb::none(),
+           "stage"_a = nb::none(), "ring"_a = RingOptions{.hold = kHold}, "timeout"_a = 0.0,
+           "output"_a = OutputOptions(), "integrity"_a = IntegrityOptions(),
+           "on_device"_a = OnDevice(), "diagnostics"_a = DiagnosticsOptions())
       .def(
           "epoch",
           [](nb::handle self, std::uint64_t epoch) {

@@ -134,6 +134,7 @@ void BindResult(nb::module_& module) {
 }  // namespace
 
 Device DeviceOf(nb::handle device) {
+  if (device.is_none()) return {};
   const std::string name = nb::cast<std::string>(nb::str(device));
   if (name == "cpu" || name == "host") return {};
   if (name == "cuda") return Device::Cuda();

@@ -15,6 +15,7 @@ void BindFigures(nb::module_& module) {
       .value("STORAGE", Bound::kStorage)
       .value("UPLOAD", Bound::kUpload)
       .value("PREFETCH", Bound::kPrefetch);
+  const auto verdict = [](const LoaderStats& stats) { return InPythonsWords(stats.Verdict()); };
   nb::class_<LoaderStats>(module, "LoaderStats",
                           "A loader's measurements of itself: see loader_stats.h for each figure")
       .def_ro("seconds", &LoaderStats::seconds)
@@ -61,9 +62,9 @@ void BindFigures(nb::module_& module) {
       .def_ro("epoch_samples_of_all", &LoaderStats::epoch_samples_of_all)
       .def("since", &LoaderStats::Since, "earlier"_a, "The difference to an earlier snapshot")
       .def_prop_ro("bound", [](const LoaderStats& stats) { return stats.bound(); })
-      .def_prop_ro("verdict", &LoaderStats::Verdict,
+      .def_prop_ro("verdict", verdict,
                    "What holds the training back, with figures and what to change")
-      .def("__repr__", &LoaderStats::Verdict);
+      .def("__repr__", verdict);
 }
 
 void BindFaults(nb::module_& module) {

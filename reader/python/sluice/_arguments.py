@@ -50,6 +50,8 @@ def _fits(value: Any, kind: str) -> bool:
     name = plain.rpartition(".")[2]
     if name == "None":
         return value is None
+    if name == "object":
+        return value is not None
     if name == "bool":
         return isinstance(value, bool)
     if name == "int":

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Trains on a Slurm cluster: samples/cluster/train_slurm.sh [SBATCH-OPTION... --] DATASET [OPTION...]
+#
+#   samples/cluster/train_slurm.sh -N 4 --ntasks-per-node 8 --gpus-per-node 8 -c 12 -- /data/photos.sluice \
+#     --checkpoint /data/run1.pt --stage /local/cache
+#
+# Submits one job that runs train.py in each task, and prints its number. Slurm puts a job that lost a node
+# back into the queue (--requeue); it goes on from the checkpoint. The tasks meet at the first node;
+# MASTER_ADDR and MASTER_PORT say another place. The OPTIONS are those of train.py.
+set -eu
+. "$(dirname "$0")/own_options.sh"
+[ $# -ge 1 ] || usage
+command=''
+for word in "$(cd "$(dirname "$0")" && pwd)/train.py" "$@"; do
+  command=$command$(quote "$word")
+done
+eval "set -- $own"
+sbatch --parsable --requeue --job-name=sluice-train "$@" --wrap "
+  : \"\${MASTER_ADDR:=\$(scontrol show hostnames \"\$SLURM_JOB_NODELIST\" | head -n 1)}\"
+  : \"\${MASTER_PORT:=\$((20000 + SLURM_JOB_ID % 10000))}\"
+  export MASTER_ADDR MASTER_PORT
+  exec srun --kill-on-bad-exit=1 ${PYTHON:-python3}$command"
