@@ -65,14 +65,19 @@ struct HttpLoop::State {
   };
   static HttpReply StoppedReply();
   void Answer(Waiting& waiting, HttpReply&& reply);
+  void EndCalls(HttpLoop& loop);
   void BeginCall(HttpLoop& loop, const HttpRequest& request, std::size_t limit, Waiting& waiting);
   std::unordered_map<Ticket, Waiting*> calls;  // the loop thread's own, too
   Mutex mutex;
   Condition changed;
   std::deque<std::function<void()>> posted GUARDED_BY(mutex);
-  bool stopping GUARDED_BY(mutex) = false;  // Call() and Sleep() wait for nothing any more
-  bool leaving GUARDED_BY(mutex) = false;   // the thread returns
-  int callers GUARDED_BY(mutex) = 0;        // threads inside of Call() and Sleep()
+  bool stopping GUARDED_BY(mutex) = false;       // Call() and Sleep() wait for nothing any more
+  bool calls_stopped GUARDED_BY(mutex) = false;  // but for requests that tidy up
+  bool Refuses(const HttpRequest& request) const REQUIRES(mutex) {
+    return stopping || (calls_stopped && !request.tidies_up);
+  }
+  bool leaving GUARDED_BY(mutex) = false;  // the thread returns
+  int callers GUARDED_BY(mutex) = 0;       // threads inside of Call() and Sleep()
   std::thread thread;
 };
 
@@ -119,7 +124,11 @@ bool HttpLoop::Stopped() const {
   return state_->stopping;
 }
 
-// A call is ended by the loop's thread, which uses its request until then.
+bool HttpLoop::CallsStopped() const {
+  const MutexLock lock(state_->mutex);
+  return state_->calls_stopped;
+}
+
 void HttpLoop::Stop() {
   State& state = *state_;
   {
@@ -128,14 +137,27 @@ void HttpLoop::Stop() {
     state.stopping = true;
     state.changed.NotifyAll();
   }
-  Post([this] {
-    const auto calls = std::move(state_->calls);
-    state_->calls.clear();
-    for (const auto& [ticket, waiting] : calls) {
-      Abort(ticket);
-      state_->Answer(*waiting, State::StoppedReply());
-    }
-  });
+  Post([this] { state_->EndCalls(*this); });
+}
+
+void HttpLoop::StopCalls() {
+  State& state = *state_;
+  {
+    const MutexLock lock(state.mutex);
+    state.calls_stopped = true;
+    state.changed.NotifyAll();
+  }
+  Post([this] { state_->EndCalls(*this); });
+}
+
+// A call is ended by the loop's thread, which uses its request until then.
+void HttpLoop::State::EndCalls(HttpLoop& loop) {
+  const auto ended = std::move(calls);
+  calls.clear();
+  for (const auto& [ticket, waiting] : ended) {
+    loop.Abort(ticket);
+    Answer(*waiting, StoppedReply());
+  }
 }
 
 HttpReply HttpLoop::State::StoppedReply() {
@@ -171,7 +193,7 @@ HttpReply HttpLoop::Call(const HttpRequest& request, std::size_t limit) {
   State::Waiting waiting;
   {
     const MutexLock lock(state.mutex);
-    if (state.stopping) return State::StoppedReply();
+    if (state.Refuses(request)) return State::StoppedReply();
     ++state.callers;
   }
   Post([this, &request, limit, &waiting] { state_->BeginCall(*this, request, limit, waiting); });
@@ -188,7 +210,7 @@ void HttpLoop::State::BeginCall(HttpLoop& loop, const HttpRequest& request, std:
   bool stopped = false;
   {
     const MutexLock lock(mutex);
-    stopped = stopping;
+    stopped = Refuses(request);
   }
   if (stopped) return Answer(waiting, StoppedReply());
   try {
@@ -214,12 +236,14 @@ bool HttpLoop::Sleep(std::chrono::milliseconds time) {
   const auto until = Clock::now() + time;
   const MutexLock lock(state.mutex);
   ++state.callers;
-  for (auto now = Clock::now(); now < until && !state.stopping; now = Clock::now()) {
+  const auto ended = [&state]()
+                         REQUIRES(state.mutex) { return state.stopping || state.calls_stopped; };
+  for (auto now = Clock::now(); now < until && !ended(); now = Clock::now()) {
     state.changed.WaitFor(state.mutex, std::chrono::ceil<std::chrono::milliseconds>(until - now));
   }
   --state.callers;
   state.changed.NotifyAll();
-  return !state.stopping;
+  return !ended();
 }
 
 HttpLoop::Ticket HttpLoop::Start(const HttpRequest& request, HttpReceiver receiver) {

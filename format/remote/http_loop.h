@@ -47,7 +47,10 @@ class HttpLoop {
   bool Sleep(std::chrono::milliseconds time);
   // Any thread: ends Call() and Sleep() of all threads, now and later. The destructor does it, too.
   void Stop();
+  // Any thread: the same, but requests that tidy up are still sent.
+  void StopCalls();
   bool Stopped() const;
+  bool CallsStopped() const;
   bool OnOwnThread() const noexcept;
   bool InOwnProcess() const noexcept;  // not in a child made by fork()
 

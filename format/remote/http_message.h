@@ -21,6 +21,7 @@ struct HttpRequest {
   // Not on a kept connection: if one of those turns out to be closed, curl sends the request again
   // by itself, and nobody knows that the first may have been served.
   bool fresh_connection = false;
+  bool tidies_up = false;  // sent also after HttpLoop::StopCalls()
   // How long connecting may take, and how long no byte may come; 0 for the loop's own.
   std::chrono::milliseconds connect_timeout{0};
   std::chrono::milliseconds stall_timeout{0};

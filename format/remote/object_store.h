@@ -65,6 +65,11 @@ class ObjectStore {
   // Throws Error(kNotFound) if there is none.
   virtual ObjectInfo Head(std::string_view object) = 0;
 
+  // Any thread: soon ends the calls of all threads, now and later, with Error(kState). What tidies
+  // up is still tried, once and not for long: parts of a begun upload, Remove(). For a process that
+  // is asked to stop while a server does not answer. What Read() began is ended by Cancel().
+  virtual void StopCalls() {}
+
   // Begins to read a range, and returns at once. The ticket is for Cancel().
   virtual std::uint64_t Read(RangeRead read) = 0;
   // Once it returns, the read's functions are not running and will not be called any more; no-op if

@@ -15,6 +15,7 @@ namespace {
 
 // What an answer without a content of its own may have: an error in XML.
 constexpr std::uint64_t kMostAnswerBytes = 64 << 10;
+constexpr std::chrono::milliseconds kTidyingTime(2000);  // after StopCalls()
 
 HttpLoop::Settings LoopSettings(const StoreSettings& settings) {
   HttpLoop::Settings loop = HttpLoop::SettingsFrom(settings.environment);
@@ -71,6 +72,10 @@ RemoteStore::~RemoteStore() {
   loop_.reset();
 }
 
+void RemoteStore::StopCalls() {
+  loop_->StopCalls();
+}
+
 RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
                                     std::initializer_list<long> also_good) {
   Retries retries(settings_.retries);
@@ -80,6 +85,10 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
     const Credentials credentials = credentials_ ? credentials_->Get() : Credentials{};
     HttpRequest request = endpoint_->Form(call, credentials);
     request.fresh_connection = call.only_once;
+    if (loop_->CallsStopped()) {
+      request.tidies_up = call.method == "DELETE";
+      request.connect_timeout = request.stall_timeout = kTidyingTime;
+    }
     if (!redirected.empty()) Redirect(request, redirected);
     measures_.requests += 1;
     HttpReply& reply = sent.reply;
@@ -95,6 +104,9 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
     if (reply.whole() &&
         std::find(also_good.begin(), also_good.end(), reply.status) != also_good.end())
       return sent;
+    if (!reply.whole() && loop_->CallsStopped()) {
+      throw Error(ErrorCode::kState, endpoint_->Shown(call.object), "was given up on request");
+    }
     const Verdict verdict = endpoint_->Judge(call, credentials, reply);
     if (verdict.kind == Verdict::Kind::kGood) return sent;
     if (verdict.kind == Verdict::Kind::kExpired && credentials_) credentials_->Expired(credentials);

@@ -32,6 +32,7 @@ class RemoteStore final : public ObjectStore {
   std::vector<std::byte> Get(std::string_view object, std::uint64_t limit,
                              ObjectInfo* info) override;
   ObjectInfo Head(std::string_view object) override;
+  void StopCalls() override;
   std::uint64_t Read(RangeRead read) override;
   void Cancel(std::uint64_t ticket) override;
   std::uint64_t UsefulBytesInFlight() const noexcept override { return measures_.useful_bytes; }

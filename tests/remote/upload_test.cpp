@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <stdexcept>
+#include <thread>
 
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
@@ -63,6 +64,32 @@ TEST_CASE("An upload that fails leaves no parts behind, and tells why it failed"
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("s3:PutObject"));
   CHECK(server.open_uploads() == 0);
   CHECK_FALSE(server.Content("o"));
+}
+
+TEST_CASE(
+    "An upload to a server that does not answer ends when calls are stopped, and is taken back") {
+  std::atomic<int> begun = 0;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    if (request.method != "PUT") return std::nullopt;
+    ++begun;
+    WebAnswer answer;
+    answer.hang_after = 0;
+    return answer;
+  });
+  const auto store = OpenStoreWith("s3://bkt", SmallParts(server));
+  const std::string content = Pattern(5000);
+  std::thread stopping([&] {
+    while (begun == 0)
+      std::this_thread::yield();
+    store->StopCalls();
+  });
+  const auto error = ErrorOf([&] { store->PutLarge("o", content.size(), From(content)); });
+  stopping.join();
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kState);
+  CHECK(server.open_uploads() == 0);
+  CHECK(ErrorOf([&] { store->Head("o"); })->code() == ErrorCode::kState);
+  store->Remove("o");
 }
 
 TEST_CASE("An upload is finished although the server's last answer is an error at first, or lost") {

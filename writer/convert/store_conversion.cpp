@@ -43,7 +43,10 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
 }  // namespace
 
 StoreConversion::StoreConversion(const fs::path& url, std::stop_token stop)
-    : store_(OpenStore(url.native())), stop_(std::move(stop)), folder_(NewFolder()) {
+    : store_(OpenStore(url.native())),
+      stop_(std::move(stop)),
+      on_stop_(stop_, [this] { store_->StopCalls(); }),
+      folder_(NewFolder()) {
   try {
     if (Bring(kPlanName, kMaxManifestBytes)) {
       Bring(kPlannedSourcesName, UINT32_MAX);

@@ -7,6 +7,7 @@
 // as soon as they are uploaded: the steps of a conversion run in it as in any folder.
 #pragma once
 
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -71,6 +72,7 @@ class StoreConversion {
 
   const std::shared_ptr<ObjectStore> store_;
   const std::stop_token stop_;
+  const std::stop_callback<std::function<void()>> on_stop_;
   std::filesystem::path folder_;
   std::vector<std::string> put_;  // receipts
   std::future<void> uploading_;

@@ -34,6 +34,7 @@ class Copying {
         source_(source),
         lock_(LockOf(target)),
         target_(TargetAt(target)),
+        on_stop_(options_.stop, [this] { target_->StopCalls(); }),
         there_(RemoteShards::Open(target_, source_.manifest, ToHex(source_.id), {}, 0)),
         schema_(std::make_shared<const ShardSchema>(source_.manifest.schema)) {
     report_.target = target_->url();
@@ -44,6 +45,16 @@ class Copying {
   }
 
   CopyReport Run() {
+    try {
+      return CopyAll();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kState && options_.stop.stop_requested()) throw Stopped();
+      throw;
+    }
+  }
+
+ private:
+  CopyReport CopyAll() {
     const bool finished = TargetIsFinished();
     if (!finished) RequireShards(source_, options_.stop);
     ParallelFor(std::max(options_.threads, 1U), source_.manifest.shards.size(), options_.stop,
@@ -52,8 +63,6 @@ class Copying {
     if (!finished) target_->Put(kManifestName, ManifestText(), true);
     return report_;
   }
-
- private:
   Error Stopped() const {
     return Error(ErrorCode::kState, target_->url(),
                  "was stopped before it was finished; run the same command again to go on");
@@ -146,6 +155,7 @@ class Copying {
   const StoredDataset source_;
   const FileHandle lock_;  // of a target that is a folder
   const std::shared_ptr<ObjectStore> target_;
+  const std::stop_callback<std::function<void()>> on_stop_;
   const std::shared_ptr<RemoteShards> there_;  // the target's shards
   const std::shared_ptr<const ShardSchema> schema_;
   std::mutex mutex_;  // guards what follows

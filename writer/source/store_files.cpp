@@ -41,7 +41,9 @@ bool LiesInSystemFolder(std::string_view key) {
 }  // namespace
 
 StoreFiles::StoreFiles(std::shared_ptr<ObjectStore> store, std::stop_token stop)
-    : stop_(std::move(stop)), store_(std::move(store)) {}
+    : stop_(std::move(stop)),
+      store_(std::move(store)),
+      on_stop_(stop_, [this] { store_->StopCalls(); }) {}
 
 FolderTree StoreFiles::List() const {
   std::vector<std::string> folders = {""};

@@ -92,6 +92,7 @@ class StoreFiles {
   std::uint64_t ahead_bytes_ = 0;
 
   const std::shared_ptr<ObjectStore> store_;
+  const std::stop_callback<std::function<void()>> on_stop_;
 };
 
 }  // namespace sluice
