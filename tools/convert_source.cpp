@@ -175,6 +175,10 @@ Column ParseColumn(const std::string& text, const std::stop_token& stop) {
                                                     {"json", ColumnType::kJson},
                                                     {"bytes", ColumnType::kBytes},
                                                     {"mask", ColumnType::kMask}});
+  const bool takes_classes = column.type == ColumnType::kClass ||
+                             column.type == ColumnType::kClasses ||
+                             column.type == ColumnType::kBoxClasses;
+  if (classes && !takes_classes) throw UsageError(type + " takes no classes");
   if (classes) column.classes = ReadClasses(*classes, stop);
   if (form.empty() && colon == std::string::npos) return column;
   if (column.type == ColumnType::kBoxes) {
@@ -337,7 +341,16 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   source.upright = arguments.upright;
   source.labels = !arguments.no_labels;
   source.folder_labels = arguments.folder_labels;
-  if (!arguments.classes.empty()) source.classes = ReadClasses(arguments.classes, stop);
+  if (!arguments.classes.empty()) {
+    const auto label =
+        std::find_if(source.columns.begin(), source.columns.end(),
+                     [](const Column& column) { return column.type == ColumnType::kClass; });
+    if (label != source.columns.end() && !label->classes.empty()) {
+      throw UsageError("--classes and --field " + label->column +
+                       "=class,classes=FILE name the classes of one column; give one of them");
+    }
+    source.classes = ReadClasses(arguments.classes, stop);
+  }
   return source;
 }
 

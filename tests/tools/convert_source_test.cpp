@@ -187,6 +187,10 @@ TEST_CASE("sources that contradict each other are wrong usage") {
       {{"--table", table, "--field", "label=boxes:yxyx"}, "xyxy, xywh"},
       {{"--table", table, "--field", "label=text:x"}, "not a form of text"},
       {{"--table", table, "--field", "label=text,name="}, "no name"},
+      {{"--table", table, "--field", "label=text,classes=/proc/version"}, "takes no classes"},
+      {{"--table", table, "--classes", "/proc/version", "--field",
+        "label=class,classes=/proc/version"},
+       "give one of them"},
       {{"--table", table, folders.source}, "one folder"},
   }));
   CAPTURE(words);
