@@ -62,10 +62,11 @@ struct HttpLoop::State {
   struct Waiting {
     HttpReply reply;
     bool done = false;
+    bool tidies_up = false;
   };
   static HttpReply StoppedReply();
   void Answer(Waiting& waiting, HttpReply&& reply);
-  void EndCalls(HttpLoop& loop);
+  void EndCalls(HttpLoop& loop, bool all);
   void BeginCall(HttpLoop& loop, const HttpRequest& request, std::size_t limit, Waiting& waiting);
   std::unordered_map<Ticket, Waiting*> calls;  // the loop thread's own, too
   Mutex mutex;
@@ -137,27 +138,29 @@ void HttpLoop::Stop() {
     state.stopping = true;
     state.changed.NotifyAll();
   }
-  Post([this] { state_->EndCalls(*this); });
+  Post([this] { state_->EndCalls(*this, true); });
 }
 
 void HttpLoop::StopCalls() {
+  if (!InOwnProcess()) return;
   State& state = *state_;
   {
     const MutexLock lock(state.mutex);
     state.calls_stopped = true;
     state.changed.NotifyAll();
   }
-  Post([this] { state_->EndCalls(*this); });
+  Post([this] { state_->EndCalls(*this, false); });
 }
 
 // A call is ended by the loop's thread, which uses its request until then.
-void HttpLoop::State::EndCalls(HttpLoop& loop) {
-  const auto ended = std::move(calls);
-  calls.clear();
-  for (const auto& [ticket, waiting] : ended) {
+void HttpLoop::State::EndCalls(HttpLoop& loop, bool all) {
+  std::erase_if(calls, [&](const auto& call) {
+    const auto& [ticket, waiting] = call;
+    if (!all && waiting->tidies_up) return false;
     loop.Abort(ticket);
     Answer(*waiting, StoppedReply());
-  }
+    return true;
+  });
 }
 
 HttpReply HttpLoop::State::StoppedReply() {
@@ -195,6 +198,7 @@ HttpReply HttpLoop::Call(const HttpRequest& request, std::size_t limit) {
     const MutexLock lock(state.mutex);
     if (state.Refuses(request)) return State::StoppedReply();
     ++state.callers;
+    waiting.tidies_up = request.tidies_up;
   }
   Post([this, &request, limit, &waiting] { state_->BeginCall(*this, request, limit, waiting); });
   const MutexLock lock(state.mutex);

@@ -47,7 +47,8 @@ class HttpLoop {
   bool Sleep(std::chrono::milliseconds time);
   // Any thread: ends Call() and Sleep() of all threads, now and later. The destructor does it, too.
   void Stop();
-  // Any thread: the same, but requests that tidy up are still sent.
+  // Any thread: the same, but requests that tidy up are still sent. No-op in a child made by
+  // fork().
   void StopCalls();
   bool Stopped() const;
   bool CallsStopped() const;

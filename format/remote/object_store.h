@@ -65,9 +65,9 @@ class ObjectStore {
   // Throws Error(kNotFound) if there is none.
   virtual ObjectInfo Head(std::string_view object) = 0;
 
-  // Any thread: soon ends the calls of all threads, now and later, with Error(kState). What tidies
-  // up is still tried, once and not for long: parts of a begun upload, Remove(). For a process that
-  // is asked to stop while a server does not answer. What Read() began is ended by Cancel().
+  // Any thread: soon ends the calls and reads of all threads, now and later, with Error(kState).
+  // What tidies up is still tried, once and not for long: parts of a begun upload, Remove(). For a
+  // process that is asked to stop while a server does not answer.
   virtual void StopCalls() {}
 
   // Begins to read a range, and returns at once. The ticket is for Cancel().

@@ -48,7 +48,7 @@ std::shared_ptr<ObjectStore> OpenStoreWith(std::string_view url, const StoreSett
       constexpr std::size_t kMostBytes = 64 << 10;
       return loop.Call(request, kMostBytes);
     };
-    search.stopped = [&loop] { return loop.Stopped(); };
+    search.stopped = [&loop] { return loop.Stopped() || loop.CallsStopped(); };
     return amazon ? FindCredentials(search) : FindStaticCredentials(search);
   };
   return std::make_shared<RemoteStore>(std::make_unique<S3Endpoint>(std::move(parsed), s3), find,

@@ -31,6 +31,10 @@ RangeReads::RangeReads(HttpLoop& loop, Endpoint& endpoint, RenewedCredentials* c
 
 void RangeReads::Add(Ticket ticket, RangeRead read) {
   if (closed_) return;
+  if (given_up_) {
+    const Error error = GivenUpError(endpoint_.Shown(read.object));
+    return read.done(&error);
+  }
   try {
     Reading& reading = readings_.try_emplace(ticket, retry_settings_).first->second;
     reading.order = next_order_++;
@@ -52,6 +56,16 @@ void RangeReads::Cancel(Ticket ticket) {
   begun_.erase(ticket);
   readings_.erase(found);
   Begin();
+}
+
+void RangeReads::GiveUp() {
+  given_up_ = true;
+  waiting_.clear();
+  while (!readings_.empty()) {
+    const auto& [ticket, reading] = *readings_.begin();
+    const Error error = GivenUpError(endpoint_.Shown(reading.read.object));
+    End(ticket, &error);
+  }
 }
 
 void RangeReads::Close() {

@@ -37,6 +37,8 @@ class RangeReads {
 
   void Add(std::uint64_t ticket, RangeRead read);
   void Cancel(std::uint64_t ticket);
+  // Ends all reads, and those that come later, with Error(kState).
+  void GiveUp();
   // Drops all reads, without a call, and uses the credentials no more.
   void Close();
 
@@ -106,6 +108,7 @@ class RangeReads {
   bool ticking_ = false;
   bool all_in_use_ = false;       // since the window began
   bool for_credentials_ = false;  // waiting
+  bool given_up_ = false;
   bool closed_ = false;
   Clock::time_point last_halving_{};
   double hedges_left_ = 4;

@@ -73,7 +73,9 @@ RemoteStore::~RemoteStore() {
 }
 
 void RemoteStore::StopCalls() {
+  if (!loop_->InOwnProcess()) return;
   loop_->StopCalls();
+  loop_->Post([this] { reads_->GiveUp(); });
 }
 
 RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
@@ -105,14 +107,20 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
         std::find(also_good.begin(), also_good.end(), reply.status) != also_good.end())
       return sent;
     if (!reply.whole() && loop_->CallsStopped()) {
-      throw Error(ErrorCode::kState, endpoint_->Shown(call.object), "was given up on request");
+      if (call.method == "DELETE" && !request.tidies_up) continue;  // it is sent once more
+      throw GivenUpError(endpoint_->Shown(call.object));
     }
     const Verdict verdict = endpoint_->Judge(call, credentials, reply);
     if (verdict.kind == Verdict::Kind::kGood) return sent;
     if (verdict.kind == Verdict::Kind::kExpired && credentials_) credentials_->Expired(credentials);
     if (verdict.kind == Verdict::Kind::kElsewhere) redirected = verdict.target;
     const auto wait = retries.Wait(verdict, measures_.answered);
-    if (!wait || !loop_->Sleep(*wait)) verdict.Throw(endpoint_->Shown(call.object));
+    if (!wait) verdict.Throw(endpoint_->Shown(call.object));
+    if (!loop_->Sleep(*wait)) {
+      if (!loop_->CallsStopped()) verdict.Throw(endpoint_->Shown(call.object));
+      if (call.method != "DELETE" || request.tidies_up)
+        throw GivenUpError(endpoint_->Shown(call.object));
+    }
     measures_.repeated += 1;
     sent.repeated = true;
   }

@@ -198,6 +198,11 @@ Verdict S3Endpoint::JudgeAnswer(const StoreCall& call, const Credentials& creden
                                 "; check its name" +
                                 (custom_.origin.empty() ? "" : " and the endpoint"));
       }
+      if (error.code == "NoSuchUpload") {
+        return FinalVerdict(ErrorCode::kIo, 0,
+                            "the upload in parts is gone from the server, ended by another or by a "
+                            "rule of the bucket; begin it again");
+      }
       if (error.code.empty() && !reply.body.empty()) {
         return FinalVerdict(ErrorCode::kIo, EPROTO,
                             "the server " + Server() + " does not answer as S3 does (" + status +

@@ -116,6 +116,7 @@ void RemoteStore::FinishUpload(const StoreCall& object, const std::string& uploa
       if (path == "CompleteMultipartUploadResult") code.clear();
     });
     if (read && code.empty()) return;
+    if (loop_->CallsStopped()) throw GivenUpError(endpoint_->Shown(object.object));
     if (tries + 1 == kMostTries || !loop_->Sleep(settings_.retries.first_wait * (1 << tries))) {
       throw Error(ErrorCode::kIo, endpoint_->Shown(object.object),
                   "the server could not put the uploaded parts together (" +

@@ -7,6 +7,10 @@
 
 namespace sluice {
 
+Error GivenUpError(const std::string& object) {
+  return {ErrorCode::kState, object, "was given up, because a stop was asked for"};
+}
+
 namespace {
 
 Verdict MakeVerdict(Verdict::Kind kind, int number, std::string sentence, bool no_contact = false) {

@@ -10,6 +10,9 @@
 
 namespace sluice {
 
+// For what StopCalls() ended.
+Error GivenUpError(const std::string& object);
+
 struct Verdict {
   enum class Kind {
     kGood,

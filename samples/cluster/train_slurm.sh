@@ -11,7 +11,7 @@ set -eu
 . "$(dirname "$0")/own_options.sh"
 [ $# -ge 1 ] || usage
 command=''
-for word in "$(cd "$(dirname "$0")" && pwd)/train.py" "$@"; do
+for word in "$(everywhere "$(dirname "$0")")/train.py" "$@"; do
   command=$command$(quote "$word")
 done
 eval "set -- $own"
@@ -19,4 +19,5 @@ sbatch --parsable --requeue --job-name=sluice-train "$@" --wrap "
   : \"\${MASTER_ADDR:=\$(scontrol show hostnames \"\$SLURM_JOB_NODELIST\" | head -n 1)}\"
   : \"\${MASTER_PORT:=\$((20000 + SLURM_JOB_ID % 10000))}\"
   export MASTER_ADDR MASTER_PORT
+  [ -z \"\${SLURM_CPUS_PER_TASK:-}\" ] || export SRUN_CPUS_PER_TASK=\"\$SLURM_CPUS_PER_TASK\"
   exec srun --kill-on-bad-exit=1 ${PYTHON:-python3}$command"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <future>
 #include <stdexcept>
 #include <thread>
 
@@ -89,6 +90,11 @@ TEST_CASE(
   CHECK(error->code() == ErrorCode::kState);
   CHECK(server.open_uploads() == 0);
   CHECK(ErrorOf([&] { store->Head("o"); })->code() == ErrorCode::kState);
+  std::promise<ErrorCode> ended;
+  RangeRead read{"o", 0, 10, {}, {}, 0, [](Bytes) {}, {}};
+  read.done = [&](const Error* why) { ended.set_value(why->code()); };
+  store->Read(std::move(read));
+  CHECK(ended.get_future().get() == ErrorCode::kState);
   store->Remove("o");
 }
 

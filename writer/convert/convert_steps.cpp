@@ -1,3 +1,4 @@
+#include <functional>
 #include <set>
 
 #include <sys/random.h>
@@ -92,14 +93,17 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 // `store`: null, or where the folder's shards belong.
+// `finished`: whether another process has finished the dataset by now.
 void MakePart(const DatasetFolder& folder, StoreConversion* store, const PlanPart& part,
-              const PartOptions& options, const ConvertHooks& hooks, PartSummary& summary) {
+              const PartOptions& options, const ConvertHooks& hooks,
+              const std::function<bool()>& finished, PartSummary& summary) {
   Planned planned(folder, hooks.stop);
   planned.options().direct = options.direct;
   Conversion conversion(folder, planned.sources(), planned.schema(), planned.plan(),
                         planned.order(), planned.options(), hooks, part);
   if (store != nullptr) {
     store->BringReceipts(planned.plan(), planned.schema(), part);
+    if (finished()) return;  // and its receipts may be gone
     conversion.on_shard = [&](const MadeShard& made) {
       store->PutShard(planned.plan(), planned.schema(), made);
     };
@@ -178,7 +182,7 @@ PartSummary ConvertPartIn(const std::filesystem::path& dataset, StoreConversion*
   };
   if (!finished()) {
     try {
-      MakePart(folder, store, part, options, hooks, summary);
+      MakePart(folder, store, part, options, hooks, finished, summary);
       // Whoever finished the dataset meanwhile did not see what this one left since.
       if (finished()) RemoveReceipts(dataset);
     } catch (const Error& error) {

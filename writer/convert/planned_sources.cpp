@@ -271,6 +271,12 @@ bool FieldsFit(const SourceList& list) {
 
 void WritePlannedSources(const std::filesystem::path& folder, const SourceList& list,
                          const ConvertOptions& options) {
+  if (list.secret_root) {
+    throw Error(ErrorCode::kUnsupported, list.root.string(),
+                "a conversion in parts, or into a store, keeps no password and no query of its "
+                "source's URL, and its workers could not read it; convert to a local folder in one "
+                "piece, or take a source whose credentials come from the environment (s3://)");
+  }
   Sink out(folder / kPlannedSourcesName);
   out.Number(options.on_error);
   out.Number(options.find_duplicates);

@@ -193,6 +193,7 @@ void StoreConversion::Flush() {
 }
 
 void StoreConversion::RemoveIfFinished() const {
+  if (uploading_.valid()) uploading_.wait();
   if (put_.empty()) return;
   try {
     store_->Head(kManifestName);
@@ -216,6 +217,7 @@ void StoreConversion::Finish() {
     if (name.starts_with("shard-") && name.ends_with(".made.json")) receipts.push_back(name);
   ParallelFor(kRequests, receipts.size(), stop_,
               [&](unsigned, std::size_t i) { store_->Remove(receipts[i]); });
+  if (stop_.stop_requested()) ThrowStopped();  // the list is the last to go
   store_->Remove(kPlannedSourcesName);
 }
 

@@ -31,7 +31,7 @@ class Copying {
   Copying(const std::filesystem::path& source, const std::filesystem::path& target,
           const CopyOptions& options)
       : options_(options),
-        source_(source),
+        source_(source, options.stop),
         lock_(LockOf(target)),
         target_(TargetAt(target)),
         on_stop_(options_.stop, [this] { target_->StopCalls(); }),
@@ -60,9 +60,18 @@ class Copying {
     ParallelFor(std::max(options_.threads, 1U), source_.manifest.shards.size(), options_.stop,
                 [this](unsigned, std::size_t shard) { CopyShard(shard); });
     if (options_.stop.stop_requested()) throw Stopped();
-    if (!finished) target_->Put(kManifestName, ManifestText(), true);
+    if (!finished) PutManifest();
     return report_;
   }
+  // Another copy of the same may have been first.
+  void PutManifest() {
+    try {
+      target_->Put(kManifestName, ManifestText(), true);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kExists || !TargetIsFinished()) throw;
+    }
+  }
+
   Error Stopped() const {
     return Error(ErrorCode::kState, target_->url(),
                  "was stopped before it was finished; run the same command again to go on");

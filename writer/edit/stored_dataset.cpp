@@ -9,8 +9,12 @@
 
 namespace sluice {
 
-StoredDataset::StoredDataset(const std::filesystem::path& path)
+StoredDataset::StoredDataset(const std::filesystem::path& path, const std::stop_token& stop)
     : folder(path), store(IsStoreUrl(path.string()) ? OpenStore(path.string()) : nullptr) {
+  if (store != nullptr) {
+    on_stop = std::make_shared<std::stop_callback<std::function<void()>>>(
+        stop, [store = store] { store->StopCalls(); });
+  }
   if (store != nullptr) folder = store->url();  // without what may be secret in it
   manifest = store != nullptr ? ReadManifest(*store, id) : ReadManifest(path, id);
   if (store != nullptr) remote = RemoteShards::Open(store, manifest, ToHex(id), {});
@@ -29,7 +33,7 @@ void RequireShards(const StoredDataset& dataset, const std::stop_token& stop) {
   const ShardsLook look = dataset.store != nullptr
                               ? LookAtShards(*dataset.store, dataset.manifest, stop)
                               : LookAtShards(dataset.folder, dataset.manifest, stop);
-  if (look.errors.empty()) return;
+  if (look.errors.empty() || stop.stop_requested()) return;
   const Error& first = look.errors.front();
   std::string sentence = first.sentence();
   if (look.shards > 1) {

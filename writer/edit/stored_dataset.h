@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <stop_token>
 
 #include <sluice/error.h>
@@ -14,14 +15,16 @@
 namespace sluice {
 
 struct StoredDataset {
-  // `path`: a folder, or the URL of a dataset in an object store.
-  explicit StoredDataset(const std::filesystem::path& path);
+  // `path`: a folder, or the URL of a dataset in an object store, whose reads end when a stop is
+  // asked for.
+  explicit StoredDataset(const std::filesystem::path& path, const std::stop_token& stop = {});
 
   // Opens shard number `shard` and compares it with the manifest.
   ShardFile Open(std::size_t shard) const;
 
   std::filesystem::path folder;
   std::shared_ptr<ObjectStore> store;  // null: a folder
+  std::shared_ptr<std::stop_callback<std::function<void()>>> on_stop;
   Id128 id;
   Manifest manifest;
   std::shared_ptr<RemoteShards> remote;  // the shards in the store

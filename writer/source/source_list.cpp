@@ -180,6 +180,7 @@ void SourceList::SetRoot(const std::filesystem::path& place, const std::stop_tok
   if (!IsStoreUrl(place.native())) return;
   store = std::make_shared<StoreFiles>(OpenStore(place.native()), stop);
   root = store->url();  // without what is secret
+  secret_root = place.native().find_first_of("?@") != std::string::npos;
 }
 
 Schema SourceList::MakeSchema() const {

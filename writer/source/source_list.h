@@ -91,6 +91,7 @@ class StoreFiles;
 struct SourceList {
   std::filesystem::path root;                   // of the files: a folder, or a URL
   std::shared_ptr<StoreFiles> store;            // the files, if that is a URL
+  bool secret_root = false;                     // that URL had more than `root` has
   std::vector<std::filesystem::path> archives;  // hold everything, if there are any
   std::vector<std::string> archive_names;       // for messages and keys, no two alike
   std::vector<PackedPage> pages;                // of archives

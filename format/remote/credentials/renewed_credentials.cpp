@@ -60,6 +60,13 @@ void RenewedCredentials::Renew() {
       failure.emplace(ErrorCode::kIo, "looking for credentials failed");
     }
   }
+  // A place that gave some and now has none does not answer: it is asked again.
+  if (found && found->anonymous() && current_ && !current_->anonymous()) {
+    found.reset();
+    failure.emplace(ErrorCode::kIo,
+                    "credentials could not be renewed: where they came from gives "
+                    "none now");
+  }
   if (found) current_ = std::move(found);
   failure_ = std::move(failure);
   fetched_ = std::chrono::system_clock::now();
