@@ -55,11 +55,16 @@ bool IsFileThere(const std::filesystem::path& path) {
 
 // Of a tree like images/train, labels/train that is given as a whole, the folders that are split.
 SourceArguments AboveSplits(SourceArguments arguments) {
-  const std::filesystem::path root = arguments.places[0];
-  if (arguments.yolo.empty() || !IsFolderThere(root / "images")) return arguments;
-  if (!IsFolderThere(std::filesystem::path(arguments.yolo) / "labels")) return arguments;
-  arguments.places[0] = (root / "images").string();
-  arguments.yolo = (std::filesystem::path(arguments.yolo) / "labels").string();
+  std::string* const given = LabelFolder(arguments);
+  if (given == nullptr) return arguments;
+  const bool voc = given == &arguments.voc;
+  const std::filesystem::path images =
+      std::filesystem::path(arguments.places[0]) / (voc ? "JPEGImages" : "images");
+  const std::filesystem::path labels =
+      std::filesystem::path(*given) / (voc ? "Annotations" : "labels");
+  if (!IsFolderThere(images) || !IsFolderThere(labels)) return arguments;
+  arguments.places[0] = images.string();
+  *given = labels.string();
   return arguments;
 }
 

@@ -59,7 +59,17 @@ BoxFormat ParseBoxes(const std::string& text, bool& relative) {
 
 // The file's lines, which are names of classes.
 std::vector<std::string> ReadClasses(const std::string& file, const std::stop_token& stop) {
-  std::vector<std::string> names = LinesOf(ReadAll(file, stop));
+  const std::string text = ReadAll(file, stop);
+  std::vector<std::string> names = LinesOf(text);
+  // A line that is left out would give the names after it another number.
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  const std::size_t blank = std::min(text.find("\n\n"), text.find("\n\r\n"));
+  if (text.find('\0') == std::string::npos && (text.starts_with("\n") || text.starts_with("\r\n") ||
+                                               (last != std::string::npos && blank < last))) {
+    throw Error(ErrorCode::kInvalidArgument, file,
+                "has an empty line among the names of classes, whose numbers are their lines'; "
+                "take it out, or give that class a name");
+  }
   if (names.empty()) {
     throw Error(ErrorCode::kInvalidArgument, file, "has no names of classes, one a line");
   }

@@ -40,9 +40,10 @@ constexpr const char* kExportDescription =
     "text nor JSON. If two keys would give the same file name, a number is added (x-1.jpg).\n"
     "FOLDER/labels.csv has a row for each sample: the file's path, its key, and every other\n"
     "field, with classes by name. FOLDER/classes/FIELD.txt has a field's classes in the order\n"
-    "of their numbers, and FOLDER/classes.txt those of the first: `sluice convert --table\n"
-    "labels.csv --classes classes.txt --field tags=classes,classes=classes/tags.txt` reads\n"
-    "them. Damaged samples are left out and named.\n";
+    "of their numbers, and FOLDER/classes.txt those of the label: `sluice convert --table\n"
+    "labels.csv --classes classes.txt` reads both. Where there are more fields than label and\n"
+    "text, name all of them: `--field label=class --field tags=classes,classes=classes/tags.txt`.\n"
+    "Damaged samples are left out and named.\n";
 
 constexpr const char* kExportExamples =
     "\nExamples:\n"
@@ -157,12 +158,15 @@ class Export {
 
   void WriteClasses() {
     const std::vector<std::string> files = ExportClassFiles(dataset_.schema());
+    const std::size_t label = dataset_.schema().ClassField();
     bool first = true;
     for (std::size_t f = 0; f < files.size(); ++f) {
       const Field& field = dataset_.schema().fields[f];
       if (field.role != Role::kLabel || field.classes.empty()) continue;
       const std::string text = ClassesText(field.classes);
-      if (first) WriteNew(folder_ / "classes.txt", text);
+      if (f == label || (first && label == Schema::kNone)) {
+        WriteNew(folder_ / "classes.txt", text);
+      }
       first = false;
       std::filesystem::create_directory(folder_ / "classes");
       WriteNew(folder_ / "classes" / (files[f] + ".txt"), text);

@@ -191,6 +191,7 @@ TEST_CASE("sources that contradict each other are wrong usage") {
       {{"--table", table, "--classes", "/proc/version", "--field",
         "label=class,classes=/proc/version"},
        "give one of them"},
+      {{"--classes", "/dev/null"}, "no names of classes"},
       {{"--table", table, folders.source}, "one folder"},
   }));
   CAPTURE(words);

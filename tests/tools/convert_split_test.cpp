@@ -57,6 +57,25 @@ TEST_CASE("a split gives each part its share of every class, all together everyt
   CHECK(KeysOf(folder / "other/val") != KeysOf(folder / "data/val"));
 }
 
+TEST_CASE("parts of many small classes are as large as was asked for") {
+  const TemporaryFolder folder;
+  for (int c = 0; c < 20; ++c) {
+    for (int i = 0; i < 3; ++i) {
+      WriteJpeg(folder / "source" / std::to_string(c) / (std::to_string(i) + ".jpg"),
+                MakePicture(8, 8));
+    }
+  }
+  const std::string source = (folder / "source").string();
+  REQUIRE(
+      Sluice({"convert", source, (folder / "half").string(), "--split", "a=0.5,b=0.5"}).exit_code ==
+      0);
+  CHECK(Dataset::Open(folder / "half/a").size() == 30);
+  REQUIRE(Sluice({"convert", source, (folder / "tenth").string(), "--split", "a=0.9,b=0.1"})
+              .exit_code == 0);
+  const std::uint64_t tenth = Dataset::Open(folder / "tenth/b").size();
+  CHECK((tenth >= 5 && tenth <= 7));
+}
+
 TEST_CASE("a part that would get no image is found before the others are converted") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };

@@ -89,6 +89,19 @@ TEST_CASE("classes come back with the numbers they had, empty ones and odd names
   }
 }
 
+TEST_CASE("classes.txt has the label's classes, though another field comes before it") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  WriteJpeg(folder / "in/a.jpg", MakePicture(8, 8));
+  WriteBytes(folder / "in/t.csv", "path,tags,label\na.jpg,x|y,cat\n");
+  REQUIRE(Sluice({"convert", "--table", at("in/t.csv"), at("data"), "--field", "tags=classes",
+                  "--field", "label=class"})
+              .exit_code == 0);
+  REQUIRE(Sluice({"export", at("data"), at("out")}).exit_code == 0);
+  CHECK(ContentOf(folder / "out/classes.txt") == "cat\n");
+  CHECK(ContentOf(folder / "out/classes/tags.txt") == "x\ny\n");
+}
+
 TEST_CASE("export writes fields of every kind, and no name leads out of its folder") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };

@@ -195,6 +195,37 @@ TEST_CASE("Pascal VOC's boxes begin at 1, and images are found by their name wit
   CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("is no XML: byte 20 closes something"));
 }
 
+TEST_CASE("VOC's labels may lie beside their images, in its own tree, and under a name of before") {
+  const LabelledImages folder;
+  const auto label = [](const std::string& image) {
+    return "<annotation><filename>" + image + "</filename></annotation>";
+  };
+  const auto add = [&](const std::string& place, const std::string& text) {
+    WriteSource(folder.path() / place, text);
+  };
+  const auto convert = [&](const char* labels, const char* images) {
+    std::filesystem::remove_all(folder.path() / "data");
+    return folder.Convert(ConvertSource::Annotated(AnnotationFormat::kVoc, folder.path() / labels,
+                                                   folder.path() / images));
+  };
+  const FileBytes jpeg = MakeJpeg(MakePicture(20, 20));
+  for (const char* image : {"beside/a.jpg", "set/JPEGImages/a.jpg", "named/a.jpg", "named/b.jpg"})
+    WriteSource(folder.path() / image, jpeg);
+  add("beside/a.xml", label("a.jpg"));
+  CHECK(convert("beside", "beside").skipped.empty());
+  CHECK(folder.Data().Keys() == Strings{"a.jpg"});
+  add("set/Annotations/a.xml", label("a.jpg"));
+  add("set/ImageSets/Main/train.txt", "a\n");
+  CHECK(convert("set", "set").skipped.empty());
+  CHECK(folder.Data().Keys() == Strings{"JPEGImages/a.jpg"});
+  add("names/a.xml", label("a.jpg"));
+  add("names/b.xml", label("a.jpg"));  // a copy of it, renamed
+  const ConvertSummary summary = convert("names", "named");
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("correct one of them"));
+  CHECK(folder.Data().Keys() == Strings{"a.jpg"});
+}
+
 TEST_CASE("YOLO's fractions become pixels, with the names that stand beside the labels") {
   const LabelledImages folder;
   WriteSource(folder.path() / "set/labels/a.txt",

@@ -174,6 +174,18 @@ TEST_CASE("brackets of a YOLO's .yaml that do not match give no key points") {
   }
 }
 
+TEST_CASE("names in a YOLO's .yaml are read as YAML has them, or refused") {
+  CHECK(ParseYoloYaml("names: ['it''s', \"q\\\"x\", plain's, \"a, b\"]\n").classes ==
+        std::vector<std::string>{"it's", "q\"x", "plain's", "a, b"});
+  CHECK(ParseYoloYaml("names:\n  0: 'it''s'  # one\n  1: b # two\n").classes ==
+        std::vector<std::string>{"it's", "b"});
+  for (const char* const odd : {"names: &n [a, b]\n", "names: [\"\\u00e9\"]\n", "names: ['a]\n",
+                                "names: [*n, b]\n", "names: ['a' b]\n"}) {
+    CAPTURE(odd);
+    CHECK(ErrorOf([&] { ParseYoloYaml(odd); }).has_value());
+  }
+}
+
 TEST_CASE("a folder of YOLO's that has no label for any image, or is none, is refused") {
   const LabelledImages folder;
   WriteSource(folder.path() / "labels/train/a.txt", std::string("0 0.5 0.5 0.5 1\n"));

@@ -327,6 +327,17 @@ TEST_CASE("a TIFF's opacity, multiplied into its colours or not, is laid over th
   }
 }
 
+TEST_CASE("a grey TIFF's opacity is laid over the background, whether multiplied in or not") {
+  ConvertOptions options = AsTheyAre();
+  options.background = {0, 0, 0};
+  for (const std::uint16_t kind : {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_ASSOCALPHA}) {
+    Page page{1, 1, 8, 2, PHOTOMETRIC_MINISBLACK, {}, {100, 128}};
+    page.settle = [kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
+    const Values pixels = ConvertOne(WriteTiff({page}), options).picture.pixels;
+    CHECK(pixels.at(0) == (kind == EXTRASAMPLE_UNASSALPHA ? 50 : 100));
+  }
+}
+
 TEST_CASE("a TIFF's extra sample of no stated meaning is no opacity") {
   for (const unsigned samples : {4U, 5U}) {
     Page page{2, 1, 8, samples, PHOTOMETRIC_RGB, {}, {}};

@@ -270,10 +270,12 @@ void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
   };
   std::filesystem::path images = source.root;
   std::filesystem::path labels = source.annotations;
-  if (source.annotation_format == AnnotationFormat::kYolo && is_there(images / "images") &&
-      is_there(labels / "labels")) {
-    images /= "images";
-    labels /= "labels";
+  const bool yolo = source.annotation_format == AnnotationFormat::kYolo;
+  const char* const of_images = yolo ? "images" : "JPEGImages";
+  const char* const of_labels = yolo ? "labels" : "Annotations";
+  if (is_there(images / of_images) && is_there(labels / of_labels)) {
+    images /= of_images;
+    labels /= of_labels;
   }
   std::vector<std::string> names = FindSplitFolders(images, false, stop);
   // Label files that do not lie so are for all of the images.

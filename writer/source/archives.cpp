@@ -280,6 +280,10 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
     }
   }
   names.Settle();
+  if (!list.labelled && !source.classes.empty()) {
+    list.warnings.push_back(
+        "no sample has a class (.cls), and the names that were given (--classes) are not used");
+  }
   if (!list.labelled) return;
   list.classes = names.Names();
   for (Source& taken : list.sources)

@@ -201,7 +201,13 @@ void RowFields::GiveClasses() {
   const auto has_classes = [](const Taking& taking) { return HasClasses(taking.column.type); };
   auto taking = std::find_if(taking_.begin(), taking_.end(), is_label);
   if (taking == taking_.end()) taking = std::find_if(taking_.begin(), taking_.end(), has_classes);
-  if (taking == taking_.end() || taking->given) return;
+  if (taking == taking_.end()) {
+    list_.warnings.push_back(
+        "no column has classes, and the names that were given (--classes) are not used; name the "
+        "label's column (--field label=class)");
+    return;
+  }
+  if (taking->given) return;
   taking->names = ClassNames(source_.classes);
   taking->given = true;
 }

@@ -19,8 +19,17 @@ std::uint64_t PlaceOf(std::uint64_t seed, const std::string& key) {
   return RandomStream(seed, Purpose::kSplit, Hash64(AsBytes(key))).Word64();
 }
 
-std::size_t Border(double fraction, std::size_t count) {
-  return static_cast<std::size_t>(std::floor(fraction * static_cast<double>(count) + 0.5));
+// How many of a class's `count` sources come before the fraction. `turn` (0 to 1) is what is added
+// before rounding down: different ones by class, so that what is lost in one is gained in another,
+// and the parts of many small classes come out as large as was asked for.
+std::size_t Border(double fraction, std::size_t count, double turn) {
+  return static_cast<std::size_t>(std::floor(fraction * static_cast<double>(count) + turn));
+}
+
+// 0.5, then steps of the golden section, which spread any number of classes evenly.
+double NextTurn(double turn) {
+  const double next = turn + 0.618033988749895;
+  return next - std::floor(next);
 }
 
 }  // namespace
@@ -33,11 +42,14 @@ void TakeSplit(const ConvertSource& source, SourceList& list) {
     of_class[list.sources[i].label].push_back(i);
   }
   std::vector<std::size_t> taken;
+  double turn = 0.5;
   for (auto& [label, members] : of_class) {
     std::stable_sort(members.begin(), members.end(),
                      [&places](std::size_t a, std::size_t b) { return places[a] < places[b]; });
-    const auto begin = static_cast<std::ptrdiff_t>(Border(source.split_begin, members.size()));
-    const auto end = static_cast<std::ptrdiff_t>(Border(source.split_end, members.size()));
+    const auto begin =
+        static_cast<std::ptrdiff_t>(Border(source.split_begin, members.size(), turn));
+    const auto end = static_cast<std::ptrdiff_t>(Border(source.split_end, members.size(), turn));
+    turn = NextTurn(turn);
     taken.insert(taken.end(), members.begin() + begin, members.begin() + end);
   }
   std::sort(taken.begin(), taken.end());

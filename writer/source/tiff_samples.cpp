@@ -205,13 +205,12 @@ bool IsForSamples(tiff* file) noexcept {
   const std::uint16_t bits = TagOf(file, TIFFTAG_BITSPERSAMPLE);
   const bool floats = TagOf(file, TIFFTAG_SAMPLEFORMAT) == SAMPLEFORMAT_IEEEFP;
   if (HasInks(file) && bits == 8) return true;
+  // libtiff gives grey without its opacity multiplied in, and colours with it.
+  const std::uint16_t photometric = TagOf(file, TIFFTAG_PHOTOMETRIC);
+  const bool grey = photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE;
+  if (grey && bits == 8 && TagOf(file, TIFFTAG_SAMPLESPERPIXEL) == 2) return true;
   if (bits != 16 && bits != 32 && !(floats && bits == 64)) return false;
-  switch (TagOf(file, TIFFTAG_PHOTOMETRIC)) {
-    case PHOTOMETRIC_MINISBLACK:
-    case PHOTOMETRIC_MINISWHITE:
-    case PHOTOMETRIC_RGB: return true;
-    default: return HasInks(file);
-  }
+  return grey || photometric == PHOTOMETRIC_RGB || HasInks(file);
 }
 
 TiffSamples ReadTiffSamples(tiff* file) {

@@ -7,6 +7,7 @@
 #include "format/disk/file.h"
 #include "writer/source/annotations.h"
 #include "writer/source/folder_walk.h"
+#include "writer/source/look.h"
 #include "writer/source/table_values.h"
 #include "writer/source/xml.h"
 #include "writer/text.h"
@@ -54,23 +55,53 @@ AnnotatedObject ObjectOf(const XmlElement& object, ClassNames& names) {
 
 }  // namespace
 
+namespace {
+
+// The image of a label file, without its ending: at the file's own path; in a tree that has both,
+// as VOC's own, in the folder of images beside that of labels.
+std::string ImagePathOf(const std::filesystem::path& root, const std::string& stem) {
+  const std::filesystem::path path = stem;
+  for (const auto& [labels, images] : {std::pair("Annotations", "JPEGImages"),
+                                       {"Annotations", "images"},
+                                       {"annotations", "images"},
+                                       {"labels", "images"}}) {
+    std::filesystem::path other;
+    bool found = false;
+    for (const std::filesystem::path& part : path) {
+      std::error_code ignored;
+      const bool this_one =
+          !found && part == labels && std::filesystem::is_directory(root / other / images, ignored);
+      other /= this_one ? std::filesystem::path(images) : part;
+      found = found || this_one;
+    }
+    if (found) return other.native();
+  }
+  return stem;
+}
+
+}  // namespace
+
 Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
   Annotations read;
   read.names = ClassNames(source.classes);
   read.flag = "difficult";
   read.objects = true;
   RequireFolder(source, ".xml");
+  std::error_code ignored_error;
+  const bool one_tree = std::filesystem::equivalent(source.annotations, source.root, ignored_error);
   const FolderTree tree = WalkFolder(source.annotations, stop);
   std::vector<std::byte> content;
   for (const WalkedFile& file : tree.files) {
     if (stop.stop_requested()) ThrowStopped();
     if (!file.key.ends_with(".xml")) {
+      if (one_tree || IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
+        continue;  // images beside their labels, lists of what is for training
       read.broken.push_back({file.key, "is among the label files, but is no .xml"});
       continue;
     }
     const std::string stem = file.key.substr(0, file.key.size() - 4);
     AnnotatedImage image;
-    image.path = stem;
+    image.path = ImagePathOf(source.root, stem);
     image.place = file.key;
     try {
       ReadFile(source.annotations / file.key, kMaxLabelFileBytes, content);
@@ -80,8 +111,16 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
       const XmlElement* const name = root.Find("filename");
       std::error_code ignored;
       if (name != nullptr && !name->text.empty()) {
-        const std::filesystem::path beside = std::filesystem::path(stem).parent_path() / name->text;
-        if (std::filesystem::exists(source.root / beside, ignored)) image.path = beside.native();
+        const std::filesystem::path own = image.path;
+        const std::filesystem::path beside = own.parent_path() / name->text;
+        const std::filesystem::path renamed = own.native() + beside.extension().native();
+        const bool there = std::filesystem::exists(source.root / beside, ignored);
+        if (there && renamed != beside && std::filesystem::exists(source.root / renamed, ignored)) {
+          Misread("is for the image " + ToUtf8(beside.native()) +
+                  " by its filename inside, and for " + ToUtf8(renamed.native()) +
+                  " by its own name; correct one of them");
+        }
+        if (there) image.path = beside.native();
       }
       if (const XmlElement* const size = root.Find("size")) {
         image.width = SizeIn(*size, "width");

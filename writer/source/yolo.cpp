@@ -56,9 +56,10 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
     object.box = {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
     for (std::size_t i = 4; i < numbers.size(); i += settings.point_numbers) {
       std::for_each_n(&numbers[i], 2, RequireFraction);
-      object.points.push_back(NarrowNumber(numbers[i]));
-      object.points.push_back(NarrowNumber(numbers[i + 1]));
-      object.points.push_back(settings.point_numbers == 3 ? NarrowNumber(numbers[i + 2]) : 2.0F);
+      const float seen = settings.point_numbers == 3 ? NarrowNumber(numbers[i + 2]) : 2.0F;
+      object.points.push_back(seen == 0 ? 0 : NarrowNumber(numbers[i]));  // as COCO has such points
+      object.points.push_back(seen == 0 ? 0 : NarrowNumber(numbers[i + 1]));
+      object.points.push_back(seen);
     }
   } else if (numbers.size() >= 6 && numbers.size() % 2 == 0) {
     std::for_each(numbers.begin(), numbers.end(), RequireFraction);

@@ -47,14 +47,18 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
 std::vector<std::string_view> Pieces(std::string_view text) {
   std::vector<std::string_view> pieces;
   char quote = 0;
+  bool fresh = true;  // a quote would begin a text here, and is no apostrophe
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
     const char c = i < text.size() ? text[i] : ',';
     if (i < text.size() && quote != 0) {
+      if (c == '\\' && quote == '"') ++i;
       if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == ',') {
+      continue;
+    }
+    if (fresh && (c == '"' || c == '\'')) quote = c;
+    fresh = c == ',' || c == ':' || (fresh && (c == ' ' || c == '\t'));
+    if (c == ',') {
       if (!Stripped(text.substr(begin, i - begin)).empty()) {
         pieces.push_back(text.substr(begin, i - begin));
       }
@@ -74,13 +78,16 @@ std::optional<std::size_t> NumberOf(std::string_view text) {
 
 class YamlNames {
  public:
-  void Add(std::string_view name) { Put(next_++, Scalar(name)); }
+  void Add(std::string_view name) { Put(next_++, NameIn(name)); }
   void AddNumbered(std::string_view entry) {
     const std::size_t colon = std::min(entry.find(':'), entry.size());
     const std::optional<std::size_t> number = NumberOf(Scalar(entry.substr(0, colon)));
     if (!number || colon == entry.size())
       Fail("\"" + ToUtf8(Stripped(entry)) + "\" is no NUMBER: NAME");
-    Put(*number, Scalar(entry.substr(colon + 1)));
+    Put(*number, NameIn(entry.substr(colon + 1)));
+  }
+  [[noreturn]] static void Refuse(std::string_view value) {
+    Fail("\"" + ToUtf8(value) + "\" is no list of names");
   }
   std::vector<std::string> Finish() {
     std::vector<std::string> names;
@@ -95,6 +102,33 @@ class YamlNames {
   [[noreturn]] static void Fail(const std::string& sentence) {
     throw Error(ErrorCode::kCorrupt, "the names of classes are not understood: " + sentence +
                                          "; give them with --classes, one a line");
+  }
+  // What of YAML is not read is no name, and no part of one.
+  static std::string NameIn(std::string_view text) {
+    text = Stripped(text);
+    const std::string shown = "\"" + ToUtf8(text) + "\"";
+    if (text.empty() || std::string_view("\"'").find(text[0]) == std::string_view::npos) {
+      const bool special =
+          !text.empty() && std::string_view("&*!|>%@`").find(text[0]) != std::string_view::npos;
+      if (special) Fail(shown + " is no plain name");
+      return Scalar(text);
+    }
+    std::string name;
+    for (std::size_t i = 1; i < text.size(); ++i) {
+      const char next = i + 1 < text.size() ? text[i + 1] : '\0';
+      if (text[0] == '\'' && text[i] == '\'' && next == '\'') {
+        ++i;
+      } else if (text[0] == '"' && text[i] == '\\') {
+        if (next != '"' && next != '\\') Fail(shown + " has an escape");
+        ++i;
+      } else if (text[i] == text[0]) {
+        const std::string_view rest = Stripped(text.substr(i + 1));
+        if (!rest.empty() && rest[0] != '#') Fail(shown + " goes on after its end");
+        return name;
+      }
+      name += text[i];
+    }
+    Fail(shown + " has no end");
   }
   void Put(std::size_t number, std::string name) {
     if (number >= kMostYoloClasses) Fail("there are more than 65536");
@@ -130,7 +164,10 @@ YoloNames ParseYoloYaml(std::string_view text) {
       }
       if (!inside) continue;
       const std::string_view value = Stripped(line.substr(6));
-      if (!value.empty() && (value[0] == '[' || value[0] == '{')) flow = value;
+      if (!value.empty() && (value[0] == '[' || value[0] == '{'))
+        flow = value;
+      else if (!value.empty() && value[0] != '#')
+        names.Refuse(value);
     } else if (!flow.empty()) {
       flow.append(" ").append(trimmed);
     } else if (inside) {
