@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void WriteSmallPictures(const fs::path& folder, int count) {
-  for (int i = 0; i < count; ++i)
+void WriteSmallPictures(const fs::path& folder, int count, int first = 0) {
+  for (int i = first; i < first + count; ++i)
     WriteJpeg(
         folder / (i % 2 == 0 ? "cat" : "dog") / (std::to_string(i) + ".jpg"),
         Paint(24, 16, [i](std::uint32_t x, std::uint32_t y) {
@@ -37,7 +37,7 @@ class FullDisk {
  public:
   FullDisk() {
     WriteSmallPictures(folder_ / "first", 5);
-    WriteSmallPictures(folder_ / "second", 8);
+    WriteSmallPictures(folder_ / "second", 8, 5);
     REQUIRE(Sluice({"convert", At("first"), At("whole"), "--image", "raw"}).exit_code == 0);
   }
 

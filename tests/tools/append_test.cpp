@@ -234,6 +234,21 @@ TEST_CASE(
   CHECK(SamplesOf(data) == expected);
 }
 
+TEST_CASE("append of a folder that has grown refuses the images that are there already") {
+  const Datasets folders;
+  const std::string data = folders.Make("data", {"cat", "dog"}, 2, 100);
+  const std::string source = folders.At("data.src");
+  const auto before = SamplesOf(data);
+  WriteJpeg(source + "/cat/more.jpg", MakePicture(30, 20));
+  const Outcome outcome = Sluice({"append", source, data});
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring("this is so for 4 of the samples to add"));
+  CHECK(SamplesOf(data) == before);
+  WriteBytes(folders.At("list"), "cat/more.jpg\n");
+  CHECK(Sluice({"append", "--paths", folders.At("list"), source, data}).exit_code == 0);
+  CHECK(SamplesOf(data).size() == 5);
+}
+
 TEST_CASE("option --seed of append is for --repack") {
   const Datasets folders;
   const std::string data = folders.Make("data", {"cat"}, 2, 100);

@@ -280,7 +280,7 @@ TEST_CASE("option --no-labels takes a mixed tree, and its dataset can be added t
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("7 samples without labels"));
   const std::string more = (folders.folder / "more").string();
-  WriteClasses(more, 3);
+  WriteClasses(more, 3, 20, 16);  // the same keys, but other pictures
   const Outcome labelled = Sluice({"append", more, folders.data});
   CHECK(labelled.exit_code == 2);
   std::filesystem::remove_all(folders.data + ".append");

@@ -185,7 +185,8 @@ TEST_CASE("an archive that is damaged, cut short or compressed is refused with t
   CHECK_THAT(refusal(damaged, ErrorCode::kCorrupt),
              ContainsSubstring("byte " + std::to_string(second) + ": "));
   CHECK_THAT(refusal("\x1f\x8b..", ErrorCode::kUnsupported), ContainsSubstring("gzip"));
-  CHECK_THAT(refusal("", ErrorCode::kCorrupt), ContainsSubstring("not a tar archive"));
+  CHECK_THAT(refusal("", ErrorCode::kCorrupt), ContainsSubstring("is empty"));
+  CHECK_THAT(refusal("tar", ErrorCode::kCorrupt), ContainsSubstring("not a tar archive"));
 }
 
 TEST_CASE("archives that were put one behind the other are read to the last, and odd ends told") {

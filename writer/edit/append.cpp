@@ -15,8 +15,11 @@
 #include "writer/convert/convert_to.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
+#include "writer/edit/label_maps.h"
 #include "writer/edit/new_manifest.h"
+#include "writer/edit/shared_samples.h"
 #include "writer/local_folder.h"
+#include "writer/source/source_list.h"
 
 namespace sluice {
 
@@ -136,6 +139,28 @@ bool HoldsAny(const Manifest& manifest, const Manifest& added, std::string& file
   return true;
 }
 
+// Why what is added must not be; empty if nothing is in the way. A folder that has grown since its
+// images were taken brings them once more.
+std::string SharedRefusal(const StoredDataset& before, const StoredDataset& added,
+                          const std::stop_token& stop, std::vector<std::string>& warnings) {
+  Schema schema = before.manifest.schema;
+  std::vector<LabelMaps> maps;
+  for (const StoredDataset* const dataset : {&before, &added})
+    maps.push_back(ReconcileClasses(dataset->manifest.schema, dataset->folder.string(), schema));
+  const SharedSamples shared = FindSharedSamples({before, added}, maps, schema, stop);
+  if (stop.stop_requested()) ThrowStopped();
+  if (shared.same_keys > 0) {
+    warnings.push_back(std::to_string(shared.same_keys) +
+                       " samples have the same key as one that was there, but different content; "
+                       "all are taken");
+  }
+  if (shared.count == 0) return {};
+  return "holds \"" + shared.key + "\" already, with the same content; this is so for " +
+         std::to_string(shared.count) +
+         " of the samples to add; take only the others (--paths LIST), or convert all of them to a "
+         "dataset of their own and let `sluice merge --duplicates` decide";
+}
+
 }  // namespace
 
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
@@ -177,6 +202,11 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
                   "holds samples of the same names and sizes already (" + file +
                       "); rename the files to add, or convert them to a dataset of their own and "
                       "merge the two");
+    }
+    if (const std::string refusal = SharedRefusal(before, added, hooks.stop, warnings);
+        !refusal.empty()) {
+      RemoveConversion(staging);
+      throw Error(ErrorCode::kInvalidArgument, folder.string(), refusal);
     }
     NewManifest adding(folder, true, options.direct);
     for (std::size_t s = 0; s < added.manifest.shards.size(); ++s) {

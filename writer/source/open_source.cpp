@@ -18,6 +18,7 @@
 #include "writer/source/record_files.h"
 #include "writer/source/row_fields.h"
 #include "writer/source/scan.h"
+#include "writer/source/sniff.h"
 #include "writer/source/table.h"
 #include "writer/source/take_split.h"
 #include "writer/text.h"
@@ -105,6 +106,14 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
   if (IsTfRecord(begin)) return ReadTfRecords(source, stop);
   if (IsRecordIo(begin)) return ReadRecordIo(source, stop);
   if (IsBeton(begin)) return ReadBeton(source, stop);
+  const std::string name = source.archives.front().string();
+  if (begin.empty()) throw Error(ErrorCode::kCorrupt, name, "is empty");
+  const ImageKind kind = Sniff(begin).kind;
+  if (kind == ImageKind::kJpeg || kind == ImageKind::kPng) {
+    throw Error(ErrorCode::kInvalidArgument, name,
+                "is an image, and not a file that holds images; give its folder, or a list of "
+                "images (--paths)");
+  }
   if (!source.columns.empty() || !source.path_column.empty()) {
     throw Error(ErrorCode::kInvalidArgument, source.archives.front().string(),
                 "is an archive without columns; its members' names say what they are");
