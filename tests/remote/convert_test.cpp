@@ -19,6 +19,7 @@
 #include "format/disk/file.h"
 #include "tests/catch.h"
 #include "tests/file_content.h"
+#include "tests/format/error_of.h"
 #include "tests/pictures.h"
 #include "tests/remote/bucket_server.h"
 #include "tests/temporary_folder.h"
@@ -173,6 +174,19 @@ TEST_CASE("Lists and tables name pictures in a bucket, or at a plain server") {
   table.root = url;
   Convert(table, folder / "remote-table", SmallShards());
   RequireSameFiles(folder / "local-table", folder / "remote-table");
+
+  // Workers would have the URL without what is secret in it. An @ in a key is none.
+  table.root = url + (plain ? "?sig=secret" : "@home/");
+  const auto plan = [&] { PlanConversion(table, folder / "planned", SmallShards()); };
+  if (plain) {
+    const auto error = ErrorOf(plan);
+    REQUIRE(error);
+    CHECK_THAT(error->what(), ContainsSubstring("keeps no password and no query"));
+    CHECK_THAT(error->what(), !ContainsSubstring("secret"));
+  } else {
+    bucket.Fill(pictures, "pictures@home/");
+    CHECK_NOTHROW(plan());
+  }
 }
 
 TEST_CASE("A picture that leaves its bucket meanwhile is left out, and no other") {

@@ -68,9 +68,8 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
     }
   }
   refuse(
-      "the source has classes that the dataset does not have, or numbers them otherwise; convert "
-      "it "
-      "to its own dataset, and use `sluice merge`");
+      "the source has classes that the dataset does not have, or numbers them otherwise; make a "
+      "dataset of its own of it, and use `sluice merge`");
 }
 
 // The report of a dry run: what is planned, and what the probed samples let one expect.

@@ -180,7 +180,10 @@ void SourceList::SetRoot(const std::filesystem::path& place, const std::stop_tok
   if (!IsStoreUrl(place.native())) return;
   store = std::make_shared<StoreFiles>(OpenStore(place.native()), stop);
   root = store->url();  // without what is secret
-  secret_root = place.native().find_first_of("?@") != std::string::npos;
+  std::string given = place.native();
+  while (given.ends_with('/'))
+    given.pop_back();
+  secret_root = given != store->url();
 }
 
 Schema SourceList::MakeSchema() const {

@@ -64,8 +64,7 @@ void RenewedCredentials::Renew() {
   if (found && found->anonymous() && current_ && !current_->anonymous()) {
     found.reset();
     failure.emplace(ErrorCode::kIo,
-                    "credentials could not be renewed: where they came from gives "
-                    "none now");
+                    "credentials could not be renewed: where they came from has none now");
   }
   if (found) current_ = std::move(found);
   failure_ = std::move(failure);
