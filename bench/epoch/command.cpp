@@ -193,6 +193,14 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
   AddChoice(app, "--device-decode", "WHERE",
             "where JPEGs are decoded: host (default), or device, as\nfar as it can",
             loader.on_device.decode, {{"device", DecodeOn::kDevice}, {"host", DecodeOn::kHost}});
+  AddChoice(app, "--device-images", "WHERE",
+            "where the device finds what it decodes: storage\n"
+            "(default), device (its memory holds the dataset), or\n"
+            "page_locked (memory of the host does)",
+            loader.on_device.images,
+            {{"storage", ImagesIn::kStorage},
+             {"device", ImagesIn::kDevice},
+             {"page_locked", ImagesIn::kPageLocked}});
   AddStorageOptions(app, arguments.storage);
   AddStoreOptions(app, arguments.options.link);
   AddChoice(app, "--verify", "WHEN",

@@ -72,6 +72,7 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"device", options.loader.device.name()},
                {"device_steps", options.loader.on_device.steps},
                {"device_decode", options.loader.on_device.decode == DecodeOn::kDevice},
+               {"device_images", NameOf(options.loader.on_device.images)},
                {"verify", NameOf(options.loader.integrity.verify)},
                {"repeat", options.repeat},
                {"most_batches", options.most_batches},

@@ -317,6 +317,14 @@ const char* NameOf(Verify verify) noexcept {
   return "never";
 }
 
+const char* NameOf(ImagesIn images) noexcept {
+  switch (images) {
+    case ImagesIn::kDevice: return "device";
+    case ImagesIn::kPageLocked: return "page_locked";
+    default: return "storage";
+  }
+}
+
 const char* NameOf(ImageSizes image_sizes) noexcept {
   switch (image_sizes) {
     case ImageSizes::kEqual: return "equal";

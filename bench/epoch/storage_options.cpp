@@ -114,6 +114,11 @@ std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats) {
                         cli::CountText(stats.kept_pictures, "picture", "pictures").c_str(),
                         cli::BytesText(stats.kept_bytes).c_str());
   }
+  if (loader.on_device.images != ImagesIn::kStorage) {
+    text += cli::Format("; %s where the device reads, %s",
+                        cli::CountText(stats.stored_pictures, "picture", "pictures").c_str(),
+                        cli::BytesText(stats.stored_bytes).c_str());
+  }
   const bool remote = stats.requests + stats.fetched_bytes + stats.cached_bytes > 0;
   if (loader.stage && !remote) {
     text +=

@@ -60,6 +60,20 @@ ComponentAxis MakeComponentAxis(const Span& span, std::uint32_t factor, std::uin
   return axis;
 }
 
+ComponentAxis AxisOfPart(const Span& span, std::uint32_t reduction, std::uint32_t origin,
+                         std::uint32_t size, Filter filter) noexcept {
+  Span part = span;
+  part.start = span.start / reduction - origin;
+  part.length = span.length / reduction;
+  part.bound = 0;
+  part.bound_length = size;
+  return MakeComponentAxis(part, 1, size, filter);
+}
+
+bool CopiesPixels(const Span& span) noexcept {
+  return span.length == span.out && span.start == std::floor(span.start);
+}
+
 void AxisWeights::Make(const kernels::Kernels& set, const ComponentAxis& axis, bool mirrored) {
   if (taps_ != 0 && axis_ == axis && mirrored_ == mirrored) return;
   axis_ = axis;

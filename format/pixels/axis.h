@@ -36,6 +36,13 @@ struct ComponentAxis {
 // `factor`: pixels that a sample stands for; `size`: the component's extent in samples.
 ComponentAxis MakeComponentAxis(const Span& span, std::uint32_t factor, std::uint32_t size,
                                 Filter filter) noexcept;
+// The same in the pixels of a part of a picture: reduced by `reduction`, and with the first
+// `origin` pixels left out. All `size` pixels of the part may be used.
+ComponentAxis AxisOfPart(const Span& span, std::uint32_t reduction, std::uint32_t origin,
+                         std::uint32_t size, Filter filter) noexcept;
+
+// Whether the span copies pixels one to one.
+bool CopiesPixels(const Span& span) noexcept;
 
 // For each output of an axis: a run of `taps` samples, counted from the axis' own `first`, and
 // their weights. Keeps its memory. Making it again for the same axis does nothing (the next

@@ -8,6 +8,7 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
+#include "format/pixels/axis.h"
 #include "format/pixels/baseline/decoder.h"
 #include "format/pixels/border.h"
 #include "format/pixels/grey.h"
@@ -22,18 +23,6 @@
 namespace sluice {
 
 namespace {
-
-// The span in the pixels of a part of a picture: reduced by `reduction`, and with the first
-// `origin` pixels left out.
-ComponentAxis AxisOf(const Span& span, std::uint32_t reduction, std::uint32_t origin,
-                     std::uint32_t size, Filter filter) {
-  Span part = span;
-  part.start = span.start / reduction - origin;
-  part.length = span.length / reduction;
-  part.bound = 0;
-  part.bound_length = size;
-  return MakeComponentAxis(part, 1, size, filter);
-}
 
 // The full-size source pixels that a span needs: [first, first + count).
 void NeededPixels(const Span& span, std::uint32_t& first, std::uint32_t& count) {
@@ -53,11 +42,6 @@ void NeededPixels(const Span& span, std::uint32_t reduction, std::uint32_t& firs
   const std::uint32_t last = std::min(first + count + margin, span.bound + span.bound_length);
   first -= std::min(margin, first - span.bound);
   count = last - first;
-}
-
-// Whether the span copies pixels one to one.
-bool IsCopy(const Span& span) {
-  return span.length == span.out && span.start == std::floor(span.start);
 }
 
 // The largest reduction that leaves at least `samples_per_pixel` samples for each output pixel on
@@ -282,14 +266,14 @@ void PayloadDecoder::State::Finish(const Part& part, const Region& region,
   if (region.x.out != region.x.target || region.y.out != region.y.target) {
     std::memset(target.data, 0, std::size_t{region.x.target} * region.y.target * target.channels);
   }
-  if (part.reduction == 1 && IsCopy(region.x) && IsCopy(region.y)) {
+  if (part.reduction == 1 && CopiesPixels(region.x) && CopiesPixels(region.y)) {
     interleaved.Copy(view, static_cast<std::uint32_t>(region.x.start) - part.left,
                      static_cast<std::uint32_t>(region.y.start) - part.top, region, target);
     return;
   }
-  interleaved.Resample(view, AxisOf(region.x, part.reduction, part.left, view.width, region.filter),
-                       AxisOf(region.y, part.reduction, part.top, view.height, region.filter),
-                       region, target);
+  interleaved.Resample(
+      view, AxisOfPart(region.x, part.reduction, part.left, view.width, region.filter),
+      AxisOfPart(region.y, part.reduction, part.top, view.height, region.filter), region, target);
 }
 
 Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region& region,

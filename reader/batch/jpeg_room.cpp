@@ -35,7 +35,7 @@ std::size_t NumberOf(const Slot& slot, std::size_t view, std::size_t row) {
 
 }  // namespace
 
-JpegRoom JpegRoom::For(const ImageSummary& stored, std::size_t images,
+JpegRoom JpegRoom::For(const ImageSummary& stored, bool raw, std::size_t images,
                        std::span<const std::size_t> view_sides, std::size_t& slot_bytes) {
   constexpr std::uint64_t kMostWords = std::uint64_t{1} << 28;      // 1 GiB
   constexpr std::uint64_t kMostScratch = std::uint64_t{256} << 16;  // 256 MiB
@@ -47,18 +47,18 @@ JpegRoom JpegRoom::For(const ImageSummary& stored, std::size_t images,
   const std::uint64_t mean = stored.payload_bytes / std::max<std::uint64_t>(stored.present, 1);
   // For whole pictures a quarter larger than the mean, and for weights: of luma and of chroma, for
   // each column and each line of an image a first sample and some four weights.
-  std::uint64_t bytes = pictures * (mean + mean / 4 + 1024);
+  std::uint64_t bytes = pictures * ((raw ? 0 : mean + mean / 4) + 1024);
   for (const std::size_t sides : view_sides)
     bytes += images * sides * 24;
   room.words = std::min(bytes / 4, kMostWords);
   const std::uint64_t rows_each =
       std::min<std::uint64_t>((std::uint64_t{stored.max_height} + 7) / 8, kRowsEach);
-  room.rows = std::min<std::uint64_t>(pictures * rows_each, UINT32_MAX / sizeof(JpegRow));
+  if (!raw) room.rows = std::min<std::uint64_t>(pictures * rows_each, UINT32_MAX / sizeof(JpegRow));
   // Three components at full size, with coefficients of twice the size of the samples.
   const std::uint64_t largest =
       9 * (std::uint64_t{stored.max_width} + 32) * (std::uint64_t{stored.max_height} + 32) / 16;
   // Half of that for each picture: chroma is mostly halved, and a crop smaller.
-  room.scratch = std::min(std::max(largest, pictures * largest / 2), kMostScratch);
+  if (!raw) room.scratch = std::min(std::max(largest, pictures * largest / 2), kMostScratch);
   const auto place = [&slot_bytes](std::size_t of) {
     const std::size_t at = slot_bytes;
     slot_bytes += AlignUp(of, kPayloadAlignment);
@@ -88,7 +88,7 @@ bool HasJpeg(const Slot& slot, std::size_t row) {
 }
 
 bool HasJpegs(const Slot& slot) {
-  if (slot.jpegs.rows.load(std::memory_order_relaxed) == 0) return false;
+  if (!slot.jpegs.any.load(std::memory_order_relaxed)) return false;
   for (std::size_t row = 0; row < slot.rows; ++row)
     if (HasJpeg(slot, row)) return true;
   return false;
@@ -103,6 +103,7 @@ void DropJpegs(Slot& slot) {
   if (!slot.layout->jpeg) return;
   slot.jpegs.rows.store(0, std::memory_order_relaxed);
   slot.jpegs.words.store(0, std::memory_order_relaxed);
+  slot.jpegs.any.store(false, std::memory_order_relaxed);
   for (std::size_t row = 0; row < slot.layout->batch_size; ++row)
     DropJpeg(slot, row);
 }
@@ -122,6 +123,7 @@ bool PutJpeg(Slot& slot, std::size_t view, std::size_t row, const JpegParcel& pa
   picture.first_row = first_row;
   picture.scratch = static_cast<std::uint32_t>(parcel.scratch());
   BrokenOf(slot, view, row) = 0;
+  slot.jpegs.any.store(true, std::memory_order_relaxed);
   std::memcpy(slot.memory.data() + room.words_at + std::size_t{4} * first_word,
               parcel.words().data(), 4 * parcel.words().size());
   return true;

@@ -25,9 +25,10 @@ struct JpegRoom {
   std::uint64_t scratch = 0;  // and of the device's scratch memory, in 16 bytes
   std::size_t broken_at = 0, pictures_at = 0, rows_at = 0, words_at = 0;  // in a slot's memory
 
-  // For batches of so many images; `view_sides`: the sum of an image's width and height, by view.
-  // Begins at `slot_bytes`, which grows by it.
-  static JpegRoom For(const ImageSummary& stored, std::size_t images,
+  // For batches of so many images; `view_sides`: the sum of an image's width and height, by view;
+  // `raw`: all pictures are, and none crosses with a batch. Begins at `slot_bytes`, which grows by
+  // it.
+  static JpegRoom For(const ImageSummary& stored, bool raw, std::size_t images,
                       std::span<const std::size_t> view_sides, std::size_t& slot_bytes);
   explicit operator bool() const noexcept { return images > 0; }
 };
@@ -35,6 +36,7 @@ struct JpegRoom {
 // What has been taken of a slot's budgets.
 struct JpegFill {
   std::atomic<std::uint32_t> rows = 0, words = 0;
+  std::atomic<bool> any = false;  // a picture was put there
 };
 
 // Of a view of a row. The slot has room for it.

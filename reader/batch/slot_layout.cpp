@@ -435,8 +435,10 @@ void LayOutJpegs(const DatasetState& dataset, const LoaderOptions& options, std:
     const ImageBatch& image = layout.further_images[v - 1].image;
     sides.push_back(image.width + image.height);
   }
-  layout.jpeg =
-      JpegRoom::For(dataset.ImagesOf(layout.image_field), layout.batch_size, sides, layout.bytes);
+  const bool raw = dataset.RawImageBytes(layout.image_field) != 0;
+  if (raw && options.on_device.images == ImagesIn::kStorage) return;
+  layout.jpeg = JpegRoom::For(dataset.ImagesOf(layout.image_field), raw, layout.batch_size, sides,
+                              layout.bytes);
 }
 
 }  // namespace

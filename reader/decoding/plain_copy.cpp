@@ -64,9 +64,9 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
       recipe.program.target() || options.sample_function) {
     return false;
   }
-  if (ReadsDirectly(options) || recipe.dataset.remote != nullptr || options.keep ||
-      !recipe.dataset.keeps_all() || !recipe.dataset.one_layout() ||
-      options.integrity.verify == Verify::kAlways) {
+  if (options.on_device.images != ImagesIn::kStorage || ReadsDirectly(options) ||
+      recipe.dataset.remote != nullptr || options.keep || !recipe.dataset.keeps_all() ||
+      !recipe.dataset.one_layout() || options.integrity.verify == Verify::kAlways) {
     return false;
   }
   const ImagePayload image = ImageOf(recipe);

@@ -41,12 +41,13 @@ SampleDecoder::SampleDecoder(const BatchRecipe& recipe, const ReadingAids& aids)
       // What is kept has been compared.
       verify_(aids.rows != nullptr ? Verify::kAlways : recipe.options.integrity.verify),
       pictures_(aids.store, recipe.options),
+      stored_(aids.stored),
       fields_(recipe),
       raw_bytes_(dataset_.RawImageBytes(layout_.image_field)),
       read_later_(ReadLater(recipe)) {}
 
 void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
-  if (raw_bytes_ == 0 || raw_bytes_ > kFetchedImages || holds_blocks_) return;
+  if (stored_ != nullptr || raw_bytes_ == 0 || raw_bytes_ > kFetchedImages || holds_blocks_) return;
   if (!dataset_.keeps_all()) return;  // finding the shard would take a lock
   const SampleRef& ref = slot.refs[row];
   const ShardUse shard = dataset_.OpenShard(ref.shard);
@@ -249,6 +250,12 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
       (v == 0 ? slot.shown : slot.further_images[v - 1].shown)[row] = VisiblePart(frames_[v]);
     }
   }
+  if (stored_ != nullptr && ShipStored(payload, slot, row)) {
+    unverified_ = true;  // the row's other values come from the file
+    payload_ = {};
+    if (!fields_.empty()) fields_.SetPicture(layout_.image_field, payload, frames_[0]);
+    return nullptr;
+  }
   const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
   const bool kept = pictures_.Find(ref.index, payload, frames_[0].region, channels);
   if (!kept && lacks_image_) {
@@ -288,12 +295,40 @@ std::span<PixelOp> SampleDecoder::OpsOf(Slot& slot, std::size_t view, std::size_
   return std::span(first + row * ops.each, ops.each);
 }
 
-bool SampleDecoder::Ship(const ImagePayload& payload, Slot& slot, std::size_t view,
-                         std::size_t row) {
+bool SampleDecoder::Ship(const StoredPicture& stored, const ImagePayload& payload, Slot& slot,
+                         std::size_t view, std::size_t row) {
   if (!layout_.jpeg || slot.all_here) return false;
   if (frames_[view].warped || !views_[view].pixels.idle(slot.stages[view])) return false;
   const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
-  return parcel_.Make(payload, frames_[view].region, channels) && PutJpeg(slot, view, row, parcel_);
+  const Region& region = frames_[view].region;
+  const bool made = stored.at != nullptr ? parcel_.Make(stored, payload, region, channels)
+                                         : parcel_.Make(payload, region, channels);
+  return made && PutJpeg(slot, view, row, parcel_);
+}
+
+bool SampleDecoder::ShipStored(const ImagePayload& payload, Slot& slot, std::size_t row) {
+  const StoredPicture stored = stored_->Find(slot.refs[row].index);
+  if (stored.at == nullptr || SharedPart::Cheaper(payload, frames_)) return false;
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    if (Ship(stored, payload, slot, v, row)) continue;
+    DropJpeg(slot, row);
+    return false;
+  }
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    if (v > 0) slot.further_images[v - 1].present[row] = 1;
+    DrawOps(slot, v, row);
+  }
+  return true;
+}
+
+// Draws what a device is to do with a view of the row.
+void SampleDecoder::DrawOps(Slot& slot, std::size_t view, std::size_t row) const {
+  const std::span<PixelOp> ops = OpsOf(slot, view, row);
+  if (ops.empty()) return;
+  const Region& region = frames_[view].region;
+  views_[view].pixels.DrawOps({nullptr, region.width(), region.height(),
+                               static_cast<std::uint32_t>(layout_.image.channels)},
+                              slot.view_seeds[view], slot.positions[row], ops, slot.stages[view]);
 }
 
 Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row,
@@ -309,7 +344,7 @@ Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::s
       return shared ? shared_.Take(decoder_, region, target)
                     : pictures_.Decode(decoder_, payload, region, target);
     };
-    if (!shared && Ship(payload, slot, v, row)) {
+    if (!shared && !kept && Ship({}, payload, slot, v, row)) {
       // The device writes its pixels.
     } else if (const Defect defect =
                    writer_.Write(decode, frames_[v], views_[v].pixels,
@@ -319,11 +354,7 @@ Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::s
                                   read_later_})) {
       return defect;
     }
-    const std::span<PixelOp> ops = OpsOf(slot, v, row);
-    if (ops.empty()) continue;
-    const Region& region = frames_[v].region;
-    views_[v].pixels.DrawOps({nullptr, region.width(), region.height(), channels},
-                             slot.view_seeds[v], slot.positions[row], ops, slot.stages[v]);
+    DrawOps(slot, v, row);
   }
   return nullptr;
 }

@@ -13,6 +13,7 @@
 #include "reader/reading/direct/direct_files.h"
 #include "reader/reading/kept_pictures.h"
 #include "reader/reading/shard_stage.h"
+#include "reader/reading/stored_pictures.h"
 #include "reader/transform/row_writer.h"
 #include "reader/transform/shared_part.h"
 
@@ -20,10 +21,11 @@ namespace sluice {
 
 // The places from which samples may be read and in which they may be kept; each may be null.
 struct ReadingAids {
-  DecodedStore* store = nullptr;  // LoaderOptions::keep, of pictures
-  DecodedStore* rows = nullptr;   // the same, of rows behind the user's function
-  DirectFiles* direct = nullptr;  // LoaderOptions::storage = Direct
-  ShardStage* stage = nullptr;    // LoaderOptions::stage
+  DecodedStore* store = nullptr;           // LoaderOptions::keep, of pictures
+  DecodedStore* rows = nullptr;            // the same, of rows behind the user's function
+  const StoredPictures* stored = nullptr;  // OnDevice::images
+  DirectFiles* direct = nullptr;           // LoaderOptions::storage = Direct
+  ShardStage* stage = nullptr;             // LoaderOptions::stage
   // For Verify::kAuto and kFirstEpoch.
   ComparedPayloads* compared = nullptr;
   bool holds_blocks = false;  // BlockSource::holds_blocks()
@@ -81,8 +83,13 @@ class SampleDecoder {
   bool Verifies(const SampleRef& ref, bool raw);
   // Writes all views of the image; frames_ says what each shows.
   Defect WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row, bool kept);
-  // Leaves a view of the row to a device. False: the host must decode it.
-  bool Ship(const ImagePayload& payload, Slot& slot, std::size_t view, std::size_t row);
+  // Leaves a view of the row to a device. False: the host must decode it. `stored`: where the
+  // device finds the picture, if `at` is not null.
+  bool Ship(const StoredPicture& stored, const ImagePayload& payload, Slot& slot, std::size_t view,
+            std::size_t row);
+  // Leaves all views of the row to a device that has the picture, of which no byte is read then.
+  bool ShipStored(const ImagePayload& payload, Slot& slot, std::size_t row);
+  void DrawOps(Slot& slot, std::size_t view, std::size_t row) const;
   // What a device is to do with a view of the row.
   std::span<PixelOp> OpsOf(Slot& slot, std::size_t view, std::size_t row) const;
   std::string PlaceOf(const SampleRef& ref) const;
@@ -105,6 +112,7 @@ class SampleDecoder {
   SharedPart shared_;
   std::vector<Frame> frames_;  // of the current sample, by view
   KeptPictures pictures_;
+  const StoredPictures* const stored_;
   JpegParcel parcel_;
   FieldReader fields_;
   std::optional<Error> error_;

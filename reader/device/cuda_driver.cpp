@@ -201,6 +201,12 @@ class CudaDriver final : public DeviceDriver {
     const Within within(context_);
     Done(cudaFree(memory));
   }
+  std::uint64_t FreeDeviceBytes() override {
+    const Within within(context_);
+    std::size_t free = 0, all = 0;
+    Check(cudaMemGetInfo(&free, &all), "query a device's memory");
+    return free;
+  }
 
   Stream NewStream() override {
     const Within within(context_);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,6 +40,8 @@ class DeviceDriver {
   virtual void FreePinned(std::byte* memory) noexcept = 0;
   virtual std::byte* AllocateDevice(std::size_t bytes) = 0;
   virtual void FreeDevice(std::byte* memory) noexcept = 0;
+  // Device memory that nobody has taken.
+  virtual std::uint64_t FreeDeviceBytes() = 0;
 
   virtual Stream NewStream() = 0;
   // Its kernels start before those that wait on other streams.

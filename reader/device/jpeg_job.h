@@ -1,6 +1,7 @@
 // JPEG pictures whose rows of MCUs are decoded on a device: what the host hands over, and the
 // places where the device works. jpeg_parcel.h makes it; jpeg_rows.h, jpeg_blocks.h and
-// jpeg_pixels.h are the device's work, in that order. C++17: nvcc compiles this.
+// jpeg_pixels.h are the device's work, in that order. Raw pictures that lie where the device reads
+// are such pictures, too: raw_pixels.h is all the work on them. C++17: nvcc compiles this.
 //
 // All numbers come from the host, which has checked them against one another. Only the coded bytes
 // may hold anything.
@@ -17,7 +18,7 @@ namespace sluice {
 struct JpegRow {
   std::uint32_t picture = 0;  // among the job's pictures
   std::uint32_t row = 0;      // of MCUs, in its picture
-  std::uint32_t at = 0;       // of its first word
+  std::uint32_t at = 0;       // of its first word, in the job's or those stored of the picture
   std::uint32_t bytes = 0;    // zeros fill up the last word
 };
 
@@ -40,14 +41,30 @@ struct JpegComponent {
   JpegAxis x, y;
 };
 
+// The raw pixels of a picture, channel beside channel, and how they become an image. Where an axis
+// has no taps, pixels are copied: from its `first` on, to the left and to the right as they lie.
+struct RawPicture {
+  std::uint32_t width = 0;  // pixels of a line; 0: the picture is compressed
+  JpegAxis x, y;
+  std::uint32_t left = 0, top = 0;       // the part of the image that shows the picture; its
+  std::uint32_t columns = 0, lines = 0;  // border is that part mirrored, or one colour
+  bool flip = false;  // copied pixels of a line in reverse; weights are in that order already
+  bool reflect = false;
+  std::uint8_t fill[3] = {};
+};
+
 struct JpegPicture {
   std::uint32_t components = 0;  // 1 or 3; 0: nothing is to be done here
+  // Where its rows, or its raw pixels, lie in memory that the device reads; null: rows are among
+  // the job's words.
+  const std::byte* stored = nullptr;
   std::uint32_t mcus_across = 0;
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // MCUs that are needed
   std::uint32_t first_row = 0;  // for the host: of its rows, one for each line of MCUs
   std::uint32_t scratch = 0;    // where its part of the scratch memory begins, in 16 bytes
   bool flip_y = false;          // the last line first
   JpegComponent component[3];
+  RawPicture raw;
 };
 
 // The Huffman codes of one table. An entry of `look` is for the next kLookBits bits: the length of
@@ -70,7 +87,7 @@ struct JpegTables {
 struct JpegJob {
   const JpegPicture* pictures = nullptr;
   std::uint32_t first_picture = 0, picture_count = 0;
-  const JpegRow* rows = nullptr;  // of those pictures
+  const JpegRow* rows = nullptr;  // of those pictures; there may be none
   std::uint32_t row_count = 0;
   const std::uint32_t* words = nullptr;  // what `at` and `quant` count in
   const JpegTables* tables = nullptr;

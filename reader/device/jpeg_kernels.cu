@@ -4,8 +4,8 @@
 
 #include "reader/device/jpeg_blocks.h"
 #include "reader/device/jpeg_kernels.h"
-#include "reader/device/jpeg_pixels.h"
 #include "reader/device/jpeg_rows.h"
+#include "reader/device/raw_pixels.h"
 
 namespace sluice {
 
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads) MakePixels(JpegJob job) {
   const unsigned each = gridDim.x / job.picture_count;
   const std::uint32_t number = job.first_picture + blockIdx.x / each;
   if (job.pictures[number].components == 0) return;
-  MakeJpegPixels(job, number, blockIdx.x % each * blockDim.x + threadIdx.x, each * blockDim.x);
+  MakePictureShare(job, number, blockIdx.x % each * blockDim.x + threadIdx.x, each * blockDim.x);
 }
 
 // As in pixel_kernels.cu.
@@ -65,14 +65,16 @@ int LoadJpegKernels() noexcept {
 }
 
 int StartJpegKernels(const JpegJob& job, CUstream_st* stream) noexcept {
-  if (job.row_count == 0) return cudaSuccess;
-  const unsigned row_blocks = (job.row_count + kRowThreads - 1) / kRowThreads;
-  if (const cudaError_t result = Start(DecodeRows, row_blocks, kRowThreads, job, stream))
-    return result;
   const std::uint64_t pictures = job.picture_count;
-  if (const cudaError_t result =
-          Start(TransformBlocks, pictures * kBlocksEach, kThreads, job, stream)) {
-    return result;
+  if (pictures == 0) return cudaSuccess;
+  if (job.row_count > 0) {
+    const unsigned row_blocks = (job.row_count + kRowThreads - 1) / kRowThreads;
+    if (const cudaError_t result = Start(DecodeRows, row_blocks, kRowThreads, job, stream))
+      return result;
+    if (const cudaError_t result =
+            Start(TransformBlocks, pictures * kBlocksEach, kThreads, job, stream)) {
+      return result;
+    }
   }
   const std::uint64_t pixels = std::uint64_t{job.width} * job.height;
   const std::uint64_t each = (pixels + kThreads * kPixelsEach - 1) / (kThreads * kPixelsEach);

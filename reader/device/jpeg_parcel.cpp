@@ -32,6 +32,20 @@ std::uint64_t Sixteens(std::uint64_t bytes) {
   return (bytes + 15) / 16;
 }
 
+// Appends bytes and fills up the last word with zeros. Returns the number of the first word.
+std::uint32_t AppendTo(std::vector<std::uint32_t>& words, const void* bytes, std::size_t count) {
+  const std::size_t at = words.size();
+  words.resize(at + (count + 3) / 4);
+  std::memcpy(words.data() + at, bytes, count);
+  return static_cast<std::uint32_t>(at);
+}
+
+// Whether a device can make that region of that picture, as far as the region tells.
+bool IsPart(const Region& region, const ImagePayload& payload) {
+  return !region.transpose && region.x.out > 0 && region.y.out > 0 &&
+         LiesInside(region, payload.width, payload.height);
+}
+
 }  // namespace
 
 JpegTables StandardJpegTables() {
@@ -46,15 +60,16 @@ JpegTables StandardJpegTables() {
   return tables;
 }
 
-std::uint32_t JpegParcel::Append(const void* bytes, std::size_t count) {
-  const std::size_t at = words_.size();
-  words_.resize(at + (count + 3) / 4);
-  std::memcpy(words_.data() + at, bytes, count);
-  return static_cast<std::uint32_t>(at);
-}
-
-// Whether each component has the standard's tables.
-bool JpegParcel::FindTables() {
+bool JpegParts::Take(const ImagePayload& payload) {
+  if (payload.codec != Codec::kJpeg || payload.pixel_type != PixelType::kUint8) return false;
+  if (!baseline::ParseHeader(payload.bytes, header_) || header_.width != payload.width ||
+      header_.height != payload.height || !baseline::HoldsPicture(header_)) {
+    return false;
+  }
+  const bool one_row = header_.mcus_down == 1 && header_.restart_interval == 0;
+  if (header_.restart_interval != header_.mcus_across && !one_row) return false;
+  form_ = {};
+  form_.components = static_cast<std::uint8_t>(header_.components);
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     const baseline::Component& component = header_.component[c];
     const std::size_t number = baseline::StandardNumber(header_.huffman[0][component.dc], false);
@@ -62,9 +77,37 @@ bool JpegParcel::FindTables() {
         number != baseline::StandardNumber(header_.huffman[1][component.ac], true)) {
       return false;
     }
-    picture_.component[c].table = static_cast<std::uint32_t>(number);
+    form_.h[c] = component.h;
+    form_.v[c] = component.v;
+    form_.table[c] = static_cast<std::uint8_t>(number);
+    std::copy(std::begin(header_.quant[component.quant]), std::end(header_.quant[component.quant]),
+              form_.quant[c]);
   }
   return true;
+}
+
+bool JpegParts::AppendRows(std::uint32_t top, std::uint32_t bottom,
+                           std::vector<std::uint32_t>& words, std::vector<JpegRow>& rows) {
+  baseline::Segments segments(header_.scan);
+  for (std::uint32_t row = top; row < bottom; ++row) {
+    if (!segments.Seek(row)) return false;
+    const std::size_t size = segments.Read(segment_);
+    if (size > UINT32_MAX / 8) return false;
+    rows.push_back(
+        {0, row, AppendTo(words, segment_.data(), size), static_cast<std::uint32_t>(size)});
+  }
+  return true;
+}
+
+void JpegParcel::Clear() {
+  picture_ = {};
+  rows_.clear();
+  words_.clear();
+  scratch_ = 0;
+}
+
+std::uint32_t JpegParcel::Append(const void* bytes, std::size_t count) {
+  return AppendTo(words_, bytes, count);
 }
 
 JpegAxis JpegParcel::AddAxis(const AxisWeights& weights, std::uint32_t first) {
@@ -73,14 +116,14 @@ JpegAxis JpegParcel::AddAxis(const AxisWeights& weights, std::uint32_t first) {
   return {Append(firsts_.data(), 2 * firsts_.size()), weights.taps(), first};
 }
 
-void JpegParcel::AddComponent(std::size_t number, const baseline::ComponentWindow& part,
-                              bool weighted, bool mirrored) {
-  const baseline::Component& of = header_.component[number];
+void JpegParcel::AddComponent(const JpegForm& form, std::size_t number,
+                              const baseline::ComponentWindow& part, bool weighted, bool mirrored) {
   JpegComponent& component = picture_.component[number];
-  component.across = of.h;
-  component.down = of.v;
+  component.across = form.h[number];
+  component.down = form.v[number];
   component.size_log2 = part.size_log2;
-  component.quant = Append(header_.quant[of.quant], sizeof(header_.quant[0]));
+  component.table = form.table[number];
+  component.quant = Append(form.quant[number], sizeof(form.quant[number]));
   const std::uint64_t samples = std::uint64_t{part.width} * part.height;
   component.coefficients = static_cast<std::uint32_t>(scratch_);
   scratch_ += Sixteens(samples * sizeof(std::int16_t));
@@ -93,58 +136,97 @@ void JpegParcel::AddComponent(std::size_t number, const baseline::ComponentWindo
   component.y = AddAxis(y_[number], part.y.first - part.top);
 }
 
-bool JpegParcel::AddRows() {
-  baseline::Segments segments(header_.scan);
-  for (std::uint32_t row = picture_.top; row < picture_.bottom; ++row) {
-    if (!segments.Seek(row)) return false;
-    const std::size_t size = segments.Read(segment_);
-    if (size > UINT32_MAX / 8) return false;
-    rows_.push_back({0, row, Append(segment_.data(), size), static_cast<std::uint32_t>(size)});
-  }
-  return true;
-}
-
-bool JpegParcel::Make(const ImagePayload& payload, const Region& region, std::uint32_t channels) {
-  picture_ = {};
-  rows_.clear();
-  words_.clear();
-  scratch_ = 0;
-  if (payload.codec != Codec::kJpeg || payload.pixel_type != PixelType::kUint8) return false;
-  if (channels != 1 && channels != 3) return false;
-  if (region.transpose || region.bordered() || region.x.out == 0 || region.y.out == 0) return false;
-  if (!LiesInside(region, payload.width, payload.height)) return false;
-  if (!baseline::ParseHeader(payload.bytes, header_) || header_.width != payload.width ||
-      header_.height != payload.height || !FindTables() || !baseline::HoldsPicture(header_)) {
-    return false;
-  }
-  const bool one_row = header_.mcus_down == 1 && header_.restart_interval == 0;
-  if (header_.restart_interval != header_.mcus_across && !one_row) return false;
-  const baseline::McuWindow window(header_, region, DecodePolicy());
-  picture_.components = header_.components;
-  picture_.mcus_across = header_.mcus_across;
+// Everything but the rows.
+bool JpegParcel::PlaceWindow(const baseline::Header& header, const JpegForm& form,
+                             const Region& region, std::uint32_t channels) {
+  const baseline::McuWindow window(header, region, DecodePolicy());
+  picture_.components = header.components;
+  picture_.mcus_across = header.mcus_across;
   picture_.left = window.left;
   picture_.top = window.top;
   picture_.right = window.right;
   picture_.bottom = window.bottom;
   picture_.flip_y = region.flip_y;
-  for (std::uint32_t c = 0; c < header_.components; ++c)
-    AddComponent(c, window.component[c], c < channels, region.flip);
-  return scratch_ <= UINT32_MAX && AddRows();
+  for (std::uint32_t c = 0; c < header.components; ++c)
+    AddComponent(form, c, window.component[c], c < channels, region.flip);
+  return scratch_ <= UINT32_MAX;
+}
+
+bool JpegParcel::Make(const ImagePayload& payload, const Region& region, std::uint32_t channels) {
+  Clear();
+  if (channels != 1 && channels != 3) return false;
+  if (region.bordered() || !IsPart(region, payload) || !parts_.Take(payload)) return false;
+  return PlaceWindow(parts_.header(), parts_.form(), region, channels) &&
+         parts_.AppendRows(picture_.top, picture_.bottom, words_, rows_);
+}
+
+bool JpegParcel::Make(const StoredPicture& stored, const ImagePayload& payload,
+                      const Region& region, std::uint32_t channels) {
+  Clear();
+  if ((channels != 1 && channels != 3) || !IsPart(region, payload)) return false;
+  picture_.stored = stored.at;
+  if (stored.form == nullptr) return payload.channels == channels && MakeRaw(payload, region);
+  if (region.bordered()) return false;
+  const JpegForm& form = *stored.form;
+  stored_.width = payload.width;
+  stored_.height = payload.height;
+  stored_.components = form.components;
+  for (std::uint32_t c = 0; c < form.components; ++c) {
+    stored_.component[c].h = form.h[c];
+    stored_.component[c].v = form.v[c];
+  }
+  baseline::DeriveSizes(stored_);
+  if (!PlaceWindow(stored_, form, region, channels)) return false;
+  std::uint32_t at = 0;
+  for (std::uint32_t row = 0; row < picture_.bottom; ++row) {
+    const std::uint32_t bytes = stored.row_bytes[row];
+    if (row >= picture_.top) rows_.push_back({0, row, at, bytes});
+    at += (bytes + 3) / 4;
+  }
+  return true;
+}
+
+bool JpegParcel::MakeRaw(const ImagePayload& payload, const Region& region) {
+  RawPicture& raw = picture_.raw;
+  picture_.components = payload.channels;
+  picture_.flip_y = region.flip_y;
+  raw.width = payload.width;
+  raw.left = region.flip ? region.x.target - region.x.at - region.x.out : region.x.at;
+  raw.top = region.flip_y ? region.y.target - region.y.at - region.y.out : region.y.at;
+  raw.columns = region.x.out;
+  raw.lines = region.y.out;
+  raw.flip = region.flip;
+  raw.reflect = region.reflect;
+  std::copy(region.fill.begin(), region.fill.end(), raw.fill);
+  if (CopiesPixels(region.x) && CopiesPixels(region.y)) {
+    raw.x.first = static_cast<std::uint32_t>(region.x.start);
+    raw.y.first = static_cast<std::uint32_t>(region.y.start);
+    return true;
+  }
+  const ComponentAxis x =
+      AxisOfPart(region.x, 1, region.x.bound, region.x.bound_length, region.filter);
+  const ComponentAxis y =
+      AxisOfPart(region.y, 1, region.y.bound, region.y.bound_length, region.filter);
+  x_[0].Make(set_, x, region.flip);
+  y_[0].Make(set_, y, false);
+  raw.x = AddAxis(x_[0], region.x.bound + x.first);
+  raw.y = AddAxis(y_[0], region.y.bound + y.first);
+  return true;
 }
 
 void JpegParcel::Put(std::uint32_t number, std::uint32_t at, JpegPicture& picture,
                      std::span<JpegRow> rows) const noexcept {
   picture = picture_;
-  for (std::uint32_t c = 0; c < picture.components; ++c) {
-    for (std::uint32_t* const place :
-         {&picture.component[c].quant, &picture.component[c].x.at, &picture.component[c].y.at}) {
+  for (JpegComponent& component : picture.component) {
+    for (std::uint32_t* const place : {&component.quant, &component.x.at, &component.y.at})
       *place += at;
-    }
   }
+  picture.raw.x.at += at;
+  picture.raw.y.at += at;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i] = rows_[i];
     rows[i].picture = number;
-    rows[i].at += at;
+    if (picture.stored == nullptr) rows[i].at += at;
   }
 }
 

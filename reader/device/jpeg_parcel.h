@@ -1,15 +1,17 @@
-// What a device needs to decode one region of one JPEG (jpeg_job.h): its rows of MCUs as far as the
-// region needs them, its quantisation, and the weights of its resampling, which are made here
-// because they are floating point. Where and at which size to decode is found as the host's own
-// decoder finds it (format/pixels/baseline), so the pixels come out the same.
+// What a device needs to decode one region of one picture (jpeg_job.h): of a JPEG its rows of MCUs
+// as far as the region needs them, its quantisation, and the weights of its resampling, which are
+// made here because they are floating point. Where and at which size to decode is found as the
+// host's own decoder finds it (format/pixels/baseline), so the pixels come out the same.
 //
 // A parcel takes the form that our writer stores: baseline, a restart marker at each row of MCUs,
 // the standard's Huffman tables. Anything else is left to the host, which also decides what is
-// broken.
+// broken. A picture may lie in memory that the device reads (StoredPicture); then no byte of it is
+// looked at here, and it may be raw, too.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "format/pixels/axis.h"
@@ -23,11 +25,49 @@ namespace sluice {
 // The standard's tables, as every job needs them.
 JpegTables StandardJpegTables();
 
+// What pictures of one form have in common, whatever their size: by component the sampling factors,
+// the number of its Huffman tables among the standard's, and the quantisation in natural order.
+struct JpegForm {
+  std::uint8_t components = 0;  // 1 or 3
+  std::uint8_t h[3] = {}, v[3] = {}, table[3] = {};
+  std::int16_t quant[3][64] = {};
+};
+static_assert(std::has_unique_object_representations_v<JpegForm>, "compared as bytes");
+
+// A JPEG taken apart: its form, and its rows of MCUs without stuffed zeros, each in whole words.
+class JpegParts {
+ public:
+  // False: it is not of a form that a device decodes.
+  bool Take(const ImagePayload& payload);
+  const baseline::Header& header() const noexcept { return header_; }
+  const JpegForm& form() const noexcept { return form_; }
+  // Appends rows [top, bottom); their places count from the beginning of `words`. False if they are
+  // not all there. Once for each Take().
+  bool AppendRows(std::uint32_t top, std::uint32_t bottom, std::vector<std::uint32_t>& words,
+                  std::vector<JpegRow>& rows);
+
+ private:
+  baseline::Header header_;
+  JpegForm form_;
+  std::vector<std::uint8_t> segment_;
+};
+
+// A picture that lies in memory which the device reads, word-aligned: the rows of JpegParts, or raw
+// pixels.
+struct StoredPicture {
+  const std::byte* at = nullptr;
+  const JpegForm* form = nullptr;            // null: raw
+  const std::uint32_t* row_bytes = nullptr;  // of each row of MCUs
+};
+
 // Keeps its memory from picture to picture; one thread at a time.
 class JpegParcel {
  public:
   // False: the host must decode the region. `channels`: of the image.
   bool Make(const ImagePayload& payload, const Region& region, std::uint32_t channels);
+  // The same of a picture that lies where the device reads. The bytes of `payload` are not read.
+  bool Make(const StoredPicture& stored, const ImagePayload& payload, const Region& region,
+            std::uint32_t channels);
 
   // Of the last Make(). Places count from the parcel's own first word, and rows are of picture 0.
   const JpegPicture& picture() const noexcept { return picture_; }
@@ -41,17 +81,19 @@ class JpegParcel {
            std::span<JpegRow> rows) const noexcept;
 
  private:
+  void Clear();
   std::uint32_t Append(const void* bytes, std::size_t count);
-  bool FindTables();
-  void AddComponent(std::size_t number, const baseline::ComponentWindow& part, bool weighted,
-                    bool mirrored);
+  bool PlaceWindow(const baseline::Header& header, const JpegForm& form, const Region& region,
+                   std::uint32_t channels);
+  void AddComponent(const JpegForm& form, std::size_t number, const baseline::ComponentWindow& part,
+                    bool weighted, bool mirrored);
   JpegAxis AddAxis(const AxisWeights& weights, std::uint32_t first);
-  bool AddRows();
+  bool MakeRaw(const ImagePayload& payload, const Region& region);
 
   const kernels::Kernels& set_ = kernels::Chosen();
-  baseline::Header header_;
+  JpegParts parts_;
+  baseline::Header stored_;  // of a stored picture: sizes alone
   AxisWeights x_[3], y_[3];
-  std::vector<std::uint8_t> segment_;
   std::vector<std::uint16_t> firsts_;
   JpegPicture picture_;
   std::vector<JpegRow> rows_;

@@ -4,21 +4,11 @@
 #pragma once
 
 #include "reader/device/jpeg_job.h"
+#include "reader/device/weighted_sum.h"
 
 namespace sluice {
 
 namespace on_device {
-
-// What a sum begins with: half of what is cut off in the end, and of what each product loses.
-SLUICE_ON_DEVICE inline std::uint32_t FirstOfSum(std::uint32_t taps) {
-  return taps / 2 + 128;
-}
-SLUICE_ON_DEVICE inline std::uint32_t Weighted(std::uint32_t sample, std::uint32_t weight) {
-  return sample * weight >> 8;
-}
-SLUICE_ON_DEVICE inline std::uint32_t EndOfSum(std::uint32_t sum) {
-  return (sum > 65535 ? 65535 : sum) >> 8;
-}
 
 SLUICE_ON_DEVICE inline std::uint8_t Clamped(std::int32_t value) {
   return static_cast<std::uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value);

@@ -93,12 +93,19 @@ SLUICE_ON_DEVICE inline bool DecodeJpegBlock(JpegBits& in, const JpegTables& tab
   return true;
 }
 
+// What the places of a picture's rows count in.
+SLUICE_ON_DEVICE inline const std::uint32_t* RowWordsOf(const JpegJob& job,
+                                                        const JpegPicture& picture) {
+  return picture.stored == nullptr ? job.words
+                                   : reinterpret_cast<const std::uint32_t*>(picture.stored);
+}
+
 // False if the row breaks a rule: the picture is to be decoded by the host, which may know better.
 SLUICE_ON_DEVICE inline bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables,
                                            const JpegRow& row) {
   const JpegPicture& picture = job.pictures[row.picture];
   JpegBits in;
-  in.words = job.words + row.at;
+  in.words = RowWordsOf(job, picture) + row.at;
   in.count = (row.bytes + 3) / 4;
   const std::uint64_t end = std::uint64_t{8} * row.bytes;
   std::uint32_t dc[3] = {0, 0, 0};

@@ -15,6 +15,7 @@
 #include "reader/device/jpeg_pixels.h"
 #include "reader/device/jpeg_rows.h"
 #include "reader/device/pixel_ops.h"
+#include "reader/device/raw_pixels.h"
 
 namespace sluice {
 
@@ -59,7 +60,7 @@ void PlayKernels(const JpegJob& job) {
     for (std::uint32_t thread = 0; thread < kThreads; ++thread)
       TransformJpegShare(job, job.pictures[p], thread, kThreads);
     for (std::uint32_t thread = 0; thread < kThreads; ++thread)
-      MakeJpegPixels(job, p, thread, kThreads);
+      MakePictureShare(job, p, thread, kThreads);
   }
 }
 
@@ -164,6 +165,17 @@ std::byte* SimulatedDevice::AllocateDevice(std::size_t bytes) {
 }
 void SimulatedDevice::FreeDevice(std::byte* memory) noexcept {
   Free(device_, memory);
+}
+
+std::uint64_t SimulatedDevice::FreeDeviceBytes() {
+  RequireWhole();
+  const std::uint64_t used = DeviceBytes();
+  const std::lock_guard lock(mutex_);
+  return memory_ - std::min(used, memory_);
+}
+void SimulatedDevice::SetMemory(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  memory_ = bytes;
 }
 
 DeviceDriver::Stream SimulatedDevice::NewStream() {

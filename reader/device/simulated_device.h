@@ -30,6 +30,7 @@ class SimulatedDevice final : public DeviceDriver {
   void FreePinned(std::byte* memory) noexcept override;
   std::byte* AllocateDevice(std::size_t bytes) override;
   void FreeDevice(std::byte* memory) noexcept override;
+  std::uint64_t FreeDeviceBytes() override;
   Stream NewStream() override;
   Stream NewPriorityStream() override { return NewStream(); }  // each has a thread of its own
   void FreeStream(Stream stream) noexcept override;
@@ -56,6 +57,8 @@ class SimulatedDevice final : public DeviceDriver {
   void SetCapturing(Stream stream, bool capturing);
   // From now on, every call to the device throws an Error with that reason; empty: no longer.
   void Break(std::string reason);
+  // How much memory the device has; what is allocated is not refused.
+  void SetMemory(std::uint64_t bytes);
 
   // The number of allocations, streams and events that exist.
   std::size_t Alive() const;
@@ -79,6 +82,7 @@ class SimulatedDevice final : public DeviceDriver {
   std::map<void*, std::unique_ptr<StreamState>> streams_;
   std::map<void*, std::unique_ptr<EventState>> events_;
   std::string broken_;
+  std::uint64_t memory_ = std::uint64_t{1} << 40;
 };
 
 }  // namespace sluice

@@ -206,6 +206,18 @@ void SetMixture(const DatasetState& dataset, LoaderOptions& options) {
 }
 
 void CheckDecoding(const LoaderOptions& options) {
+  if (options.on_device.images != ImagesIn::kStorage) {
+    if (options.on_device.decode != DecodeOn::kDevice) {
+      Refuse(
+          "LoaderOptions::on_device.images says where a device finds what it decodes: set "
+          "on_device.decode = kDevice, or leave images at kStorage");
+    }
+    if (options.stage) {
+      Refuse(
+          "LoaderOptions::on_device.images keeps all images in memory: leave LoaderOptions::stage "
+          "empty");
+    }
+  }
   if (options.on_device.decode != DecodeOn::kDevice) return;
   const auto refuse = [](const std::string& why) {
     Refuse("LoaderOptions::on_device.decode = kDevice " + why);

@@ -61,6 +61,13 @@ void Describe(const std::string& title, const Pipeline& transform,
   }
 }
 
+std::string ImagesText(const SlotLayout& layout, ImagesIn images) {
+  if (images == ImagesIn::kStorage) return {};
+  return layout.image_name + ": all of the dataset are put into " +
+         (images == ImagesIn::kDevice ? "the device's memory" : "page-locked memory") +
+         " while the first epoch plays; raw ones are then made into images on the device, too\n";
+}
+
 // LoaderOptions::output.mask_fill.
 std::string FillText(std::uint16_t fill) {
   return fill == 0 ? "" : "; " + std::to_string(fill) + " in a border of one colour";
@@ -156,6 +163,7 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
     text += layout.image_name +
             ": JPEGs of the form that `sluice convert` stores are decoded on the device; the host "
             "decodes what has a border, a turn or steps of the host\n";
+    text += ImagesText(layout, options.on_device.images);
   }
   if (views.size() > 1)
     text += "A picture is decoded once for all views if that is cheaper than once for each.\n";

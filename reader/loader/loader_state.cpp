@@ -41,6 +41,19 @@ std::shared_ptr<DeviceDriver> OpenDriver(const LoaderOptions& options) {
   return driver == nullptr && options.ring.pinned ? OpenCuda(-1) : driver;
 }
 
+// Null as well if the images are none that a device makes.
+std::unique_ptr<StoredPictures> MakeStored(const BatchRecipe& recipe,
+                                           const std::shared_ptr<DeviceDriver>& driver) {
+  const ImagesIn where = recipe.options.on_device.images;
+  if (where == ImagesIn::kStorage || !recipe.layout.jpeg) return nullptr;
+  const ImageSummary& field = recipe.dataset.ImagesOf(recipe.layout.image_field);
+  const std::uint64_t samples =
+      PictureFiller::CountOf(recipe.dataset, recipe.options.order.samples);
+  return std::make_unique<StoredPictures>(recipe.options.device, driver, where,
+                                          recipe.dataset.shape.samples(),
+                                          StoredPictures::BytesFor(field, samples));
+}
+
 std::unique_ptr<Uploader> MakeUploader(const BatchRecipe& recipe,
                                        const std::shared_ptr<DeviceDriver>& driver) {
   if (recipe.options.device.is_host()) return nullptr;
@@ -66,9 +79,17 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options)
   RequireRoom(recipe, BatchRing::FirstSlots(setup_));
   driver_ = OpenDriver(recipe.options);
   uploader_ = MakeUploader(recipe, driver_);
+  stored_ = MakeStored(recipe, driver_);
   ring_ = std::make_unique<BatchRing>(setup_, driver_, uploader_.get());
-  source_ = MakeBlockSource(recipe.dataset, recipe.options, recipe.choice, decoded_.get(),
-                            direct_.get(), OpenBound(recipe), ring_->give_up());
+  const KeptImages* kept = decoded_.get();
+  if (stored_ != nullptr) kept = stored_.get();
+  source_ = MakeBlockSource(recipe.dataset, recipe.options, recipe.choice, kept, direct_.get(),
+                            OpenBound(recipe), ring_->give_up());
+  if (stored_ != nullptr) {
+    filler_ =
+        std::make_unique<PictureFiller>(recipe.dataset, recipe.layout.image_field,
+                                        recipe.options.order.samples, direct_.get(), *stored_);
+  }
   try {
     StartThreads();
   } catch (...) {
@@ -82,6 +103,7 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options)
 void LoaderState::StartThreads() {
   auto planner = std::make_unique<PlannerThread>(setup_, *source_, stage_.get(), *ring_);
   threads_.emplace_back([planner = std::move(planner)] { planner->Run(); });
+  if (filler_ != nullptr) filler_->Start();
   const ReadingAids aids = Aids();
   rows_ = std::make_unique<RowMaker>(setup_, aids);
   if (setup_.decodes_in_consumer) {
@@ -103,6 +125,7 @@ ReadingAids LoaderState::Aids() {
   const bool rows = KeepsFunctionRows(setup_.recipe.options);
   return {rows ? nullptr : decoded_.get(),
           rows ? decoded_.get() : nullptr,
+          stored_.get(),
           direct_.get(),
           stage_.get(),
           &compared_,
@@ -117,6 +140,7 @@ void LoaderState::Stop() {
   if (ring_ == nullptr || !ring_->Stop()) return;
   for (std::thread& thread : threads_)
     thread.join();
+  if (filler_ != nullptr) filler_->Stop();
   if (stage_ != nullptr) stage_->Close();
 }
 
@@ -139,6 +163,10 @@ LoaderStats LoaderState::Stats() {
   if (uploader_ != nullptr) {
     stats.upload_bytes = uploader_->uploaded_bytes();
     stats.device_pictures = uploader_->decoded_pictures();
+  }
+  if (stored_ != nullptr) {
+    stats.stored_pictures = stored_->pictures();
+    stats.stored_bytes = stored_->bytes();
   }
   if (stage_ != nullptr) stats.staged_shards = stage_->staged();
   if (direct_ != nullptr) stats.refused_shards = direct_->refused();
@@ -168,6 +196,13 @@ LoaderMemory LoaderState::Memory() const {
   if (uploader_ != nullptr) {
     memory.device =
         uploader_->device_bytes() + SlotsOf(setup_.recipe.options) * uploader_->slot_bytes();
+  }
+  if (stored_ != nullptr) {
+    const BatchRecipe& recipe = setup_.recipe;
+    memory.device += stored_->device_bytes();
+    memory.images = stored_->page_locked_bytes() +
+                    StoredPictures::TableBytes(recipe.dataset.ImagesOf(recipe.layout.image_field),
+                                               recipe.dataset.shape.samples());
   }
   return memory;
 }

@@ -16,6 +16,7 @@
 #include "reader/reading/block_source.h"
 #include "reader/reading/decoded_store.h"
 #include "reader/reading/direct/direct_files.h"
+#include "reader/reading/picture_filler.h"
 #include "reader/reading/shard_stage.h"
 
 namespace sluice {
@@ -64,8 +65,10 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::unique_ptr<ShardStage> stage_;      // LoaderOptions::stage
   std::unique_ptr<DirectFiles> direct_;    // LoaderOptions::storage = Direct
   ComparedPayloads compared_;
-  std::shared_ptr<DeviceDriver> driver_;  // of page-locked slots; null: slots are not
-  std::unique_ptr<Uploader> uploader_;    // LoaderOptions::device; null: batches stay on the host
+  std::shared_ptr<DeviceDriver> driver_;    // of page-locked slots; null: slots are not
+  std::unique_ptr<StoredPictures> stored_;  // OnDevice::images
+  std::unique_ptr<PictureFiller> filler_;
+  std::unique_ptr<Uploader> uploader_;  // LoaderOptions::device; null: batches stay on the host
   std::unique_ptr<BatchRing> ring_;
   std::unique_ptr<BlockSource> source_;  // used by the planner only
   std::unique_ptr<RowMaker> rows_;

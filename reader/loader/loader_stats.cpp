@@ -49,9 +49,10 @@ auto SumsOf(Stats& stats) noexcept {
          kept_bytes, refused_shards, staged_shards, fetched_bytes, cached_bytes, past_cache_bytes,
          requests, repeated_requests, read_seconds, read_wait_seconds, decode_seconds,
          decode_wait_seconds, decode_cpu_seconds, decode_major_faults, upload_bytes,
-         device_pictures, upload_seconds, upload_wait_seconds, consumer_wait_seconds,
-         first_wait_seconds, consumer_seconds, ready_batches, prefetch, threads,
-         read_ahead_depth_bytes, changes, rank, epoch_samples, epoch_samples_of_all] = stats;
+         device_pictures, stored_pictures, stored_bytes, upload_seconds, upload_wait_seconds,
+         consumer_wait_seconds, first_wait_seconds, consumer_seconds, ready_batches, prefetch,
+         threads, read_ahead_depth_bytes, changes, rank, epoch_samples, epoch_samples_of_all] =
+      stats;
   return std::tie(seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, read_seconds,
                   read_wait_seconds, decode_seconds, decode_wait_seconds, decode_cpu_seconds,
                   decode_major_faults, upload_bytes, device_pictures, upload_seconds,

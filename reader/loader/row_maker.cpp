@@ -20,6 +20,7 @@ LoaderOptions RowOptions(LoaderOptions options) {
   options.batch_size = 1;
   options.device = {};
   options.on_device.decode = DecodeOn::kHost;
+  options.on_device.images = ImagesIn::kStorage;
   options.ring.pinned = false;
   options.integrity.on_fault = OnFault::kError;
   LeaveMixes(options.transform);

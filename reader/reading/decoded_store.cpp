@@ -91,17 +91,6 @@ DecodedStore::DecodedStore(std::uint64_t samples, std::uint64_t budget,
   memory_ = HostBuffer(budget);
 }
 
-bool DecodedStore::HasAll(const DatasetShape& dataset, std::uint64_t block) const noexcept {
-  const SampleRef first = dataset.Row(block, 0);
-  const DatasetShape::Shard& shard = dataset.shards()[first.shard];
-  const std::uint64_t count = std::min<std::uint64_t>(
-      shard.block_samples, shard.samples - std::uint64_t{first.block} * shard.block_samples);
-  for (std::uint64_t sample = first.index; sample < first.index + count; ++sample) {
-    if (!Has(sample)) return false;
-  }
-  return true;
-}
-
 Bytes DecodedStore::Get(std::uint64_t sample, std::vector<std::byte>& scratch) const {
   const Entry& entry = entries_[sample];
   const std::uint64_t place = entry.place.load(std::memory_order_acquire);

@@ -13,22 +13,20 @@
 
 #include "format/disk/file.h"
 #include "reader/device/host_buffer.h"
-#include "reader/order/shape.h"
+#include "reader/reading/kept_images.h"
 
 namespace sluice {
 
-class DecodedStore {
+class DecodedStore final : public KeptImages {
  public:
   // For `samples` pictures, of which `budget` bytes are kept: in memory if `folder` is empty,
   // otherwise in an unnamed file in that folder, whose disk space is taken at once. Throws
   // Error(kIo), and Error(kLimit) if there is not enough memory.
   DecodedStore(std::uint64_t samples, std::uint64_t budget, const std::filesystem::path& folder);
 
-  bool Has(std::uint64_t sample) const noexcept {
+  bool Has(std::uint64_t sample) const noexcept override {
     return entries_[sample].place.load(std::memory_order_acquire) < kTaken;
   }
-  // Whether it has the pictures of all samples of a block, by its number in the dataset.
-  bool HasAll(const DatasetShape& shape, std::uint64_t block) const noexcept;
   // The picture's bytes, in the store or read into `scratch`. Empty if it is not kept, or if the
   // file no longer gives back the bytes that were written.
   Bytes Get(std::uint64_t sample, std::vector<std::byte>& scratch) const;

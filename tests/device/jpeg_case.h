@@ -52,21 +52,30 @@ class JpegCase {
 
   // False: it is left to the host, and the job has a picture in which nothing is done.
   bool Add(const ImagePayload& payload, const Region& region) {
-    JpegPicture picture;
-    const bool taken = parcel_.Make(payload, region, channels_);
-    if (taken) {
-      width_ = region.width();
-      height_ = region.height();
-      std::vector<JpegRow> rows(parcel_.rows().size());
-      parcel_.Put(static_cast<std::uint32_t>(pictures_.size()),
-                  static_cast<std::uint32_t>(words_.size()), picture, rows);
-      picture.scratch = static_cast<std::uint32_t>(scratch_);
-      scratch_ += parcel_.scratch();
-      rows_.insert(rows_.end(), rows.begin(), rows.end());
-      words_.insert(words_.end(), parcel_.words().begin(), parcel_.words().end());
+    return Append(parcel_.Make(payload, region, channels_), region);
+  }
+  // The same of a picture that is put into device memory first, whole.
+  bool AddStored(const ImagePayload& payload, const Region& region) {
+    StoredPicture stored;
+    JpegParts parts;
+    std::vector<JpegRow> rows;
+    std::vector<std::uint32_t> words, row_bytes;
+    if (payload.codec == Codec::kRaw) {
+      const auto* const pixels = reinterpret_cast<const std::uint8_t*>(payload.bytes.data());
+      stored_.push_back(Sent(std::vector<std::uint8_t>(pixels, pixels + payload.bytes.size())));
+    } else {
+      if (!parts.Take(payload) || !parts.AppendRows(0, parts.header().mcus_down, words, rows))
+        return Append(false, region);
+      stored_.push_back(Sent(words));
+      for (const JpegRow& row : rows)
+        row_bytes.push_back(row.bytes);
+      stored.form = &parts.form();
+      stored.row_bytes = row_bytes.data();
     }
-    pictures_.push_back(picture);
-    return taken;
+    stored.at = stored_.back().data();
+    ImagePayload header = payload;
+    header.bytes = {};  // is not read
+    return Append(parcel_.Make(stored, header, region, channels_), region);
   }
 
   void Run() {
@@ -102,6 +111,23 @@ class JpegCase {
   }
 
  private:
+  bool Append(bool taken, const Region& region) {
+    JpegPicture picture;
+    if (taken) {
+      width_ = region.width();
+      height_ = region.height();
+      std::vector<JpegRow> rows(parcel_.rows().size());
+      parcel_.Put(static_cast<std::uint32_t>(pictures_.size()),
+                  static_cast<std::uint32_t>(words_.size()), picture, rows);
+      picture.scratch = static_cast<std::uint32_t>(scratch_);
+      scratch_ += parcel_.scratch();
+      rows_.insert(rows_.end(), rows.begin(), rows.end());
+      words_.insert(words_.end(), parcel_.words().begin(), parcel_.words().end());
+    }
+    pictures_.push_back(picture);
+    return taken;
+  }
+
   std::size_t image_bytes() const { return std::size_t{width_} * height_ * channels_; }
 
   template <class Value>
@@ -131,6 +157,7 @@ class JpegCase {
   const std::uint32_t channels_;
   const PixelOrder order_;
   JpegParcel parcel_;
+  std::vector<DeviceBuffer> stored_;
   std::vector<JpegPicture> pictures_;
   std::vector<JpegRow> rows_;
   std::vector<std::uint32_t> words_;

@@ -38,7 +38,13 @@ void CheckSame(const ImagePayload& payload, const std::vector<Region>& regions) 
         REQUIRE(images.Add(payload, region));
         images.Run();
         REQUIRE_FALSE(images.broken(0));
-        REQUIRE(images.pixels(0) == OnTheHost(payload, region, channels, order));
+        const std::vector<std::uint8_t> expected = OnTheHost(payload, region, channels, order);
+        REQUIRE(images.pixels(0) == expected);
+        JpegCase stored(TheDevice(), channels, order);
+        REQUIRE(stored.AddStored(payload, region));
+        stored.Run();
+        REQUIRE_FALSE(stored.broken(0));
+        REQUIRE(stored.pixels(0) == expected);
       }
     }
   }
@@ -191,6 +197,12 @@ TEST_CASE("A device finds the same rows broken as the host, and reads nothing ou
       CAPTURE(quality, round);
       REQUIRE(images.broken(0) != host.Decode(damaged, 48, 48, region));
       ++(images.broken(0) ? broken : taken);
+      JpegCase stored(TheDevice(), 3, PixelOrder::kInterleaved);
+      if (stored.AddStored(payload, region)) {
+        stored.Run();
+        REQUIRE(stored.broken(0) == images.broken(0));
+        REQUIRE((stored.broken(0) || stored.pixels(0) == images.pixels(0)));
+      }
       if (!images.broken(0))
         REQUIRE(images.pixels(0) == OnTheHost(payload, region, 3, PixelOrder::kInterleaved));
     }

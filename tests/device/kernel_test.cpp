@@ -113,6 +113,26 @@ TEST_CASE("Kernels decode JPEGs to the host's pixels, and count rows that are br
   }
 }
 
+TEST_CASE("Kernels make images of pictures that lie in device memory, raw or compressed") {
+  cuda_double::Reset();
+  JpegOptions form;
+  form.restart_rows = 1;
+  const auto file = MakeJpeg(MakePicture(90, 120), form);
+  const Picture pixels = MakePicture(90, 120, 3, 5);
+  const ImagePayload jpeg = JpegPayloadOf(file, 90, 120);
+  const ImagePayload raw = {
+      Codec::kRaw, PixelType::kUint8, 3, 90, 120, std::as_bytes(std::span(pixels.pixels))};
+  const Region region = Part(3, 1, 80, 110, 40, 33);
+  for (const bool both : {true, false}) {  // without compressed pictures there are no rows
+    JpegCase images(DeviceAccess::Open(Device::Cuda(0)), 3, PixelOrder::kPlanar);
+    REQUIRE(images.AddStored(raw, region));
+    if (both) REQUIRE(images.AddStored(jpeg, region));
+    images.Run();
+    REQUIRE(images.pixels(0) == OnTheHost(raw, region, 3, PixelOrder::kPlanar));
+    if (both) REQUIRE(images.pixels(1) == OnTheHost(jpeg, region, 3, PixelOrder::kPlanar));
+  }
+}
+
 TEST_CASE("A job without rows starts no kernel") {
   cuda_double::Reset();
   CHECK(StartJpegKernels(JpegJob(), nullptr) == cudaSuccess);

@@ -99,15 +99,7 @@ bool ParseFrame(SegmentReader in, Header& header, std::uint8_t* ids) noexcept {
       return false;
     }
   }
-  header.max_h = header.component[0].h;
-  header.max_v = header.component[0].v;
-  header.mcus_across = (header.width + 8 * header.max_h - 1) / (8 * header.max_h);
-  header.mcus_down = (header.height + 8 * header.max_v - 1) / (8 * header.max_v);
-  for (std::uint32_t i = 0; i < header.components; ++i) {
-    Component& component = header.component[i];
-    component.width = (header.width * component.h + header.max_h - 1) / header.max_h;
-    component.height = (header.height * component.v + header.max_v - 1) / header.max_v;
-  }
+  DeriveSizes(header);
   return in.done() && !in.cut_short();
 }
 
@@ -147,6 +139,18 @@ bool IsYCbCr(const ColourMarkers& markers, const std::uint8_t* ids) noexcept {
 }
 
 }  // namespace
+
+void DeriveSizes(Header& header) noexcept {
+  header.max_h = header.component[0].h;
+  header.max_v = header.component[0].v;
+  header.mcus_across = (header.width + 8 * header.max_h - 1) / (8 * header.max_h);
+  header.mcus_down = (header.height + 8 * header.max_v - 1) / (8 * header.max_v);
+  for (std::uint32_t i = 0; i < header.components; ++i) {
+    Component& component = header.component[i];
+    component.width = (header.width * component.h + header.max_h - 1) / header.max_h;
+    component.height = (header.height * component.v + header.max_v - 1) / header.max_v;
+  }
+}
 
 bool HoldsPicture(const Header& header) noexcept {
   const std::uint64_t mcus = std::uint64_t{header.mcus_across} * header.mcus_down;

@@ -32,6 +32,9 @@ struct Header {
   Bytes scan;  // from the first entropy-coded byte to the file's end
 };
 
+// The numbers that follow from the picture's size and its components' sampling factors.
+void DeriveSizes(Header& header) noexcept;
+
 // False if libjpeg must decode the file.
 bool ParseHeader(Bytes file, Header& header) noexcept;
 

@@ -34,8 +34,12 @@ struct LoaderMemory {
   // LoaderOptions::keep: 24 bytes a sample, plus DecodedPictures::bytes if pictures are kept in
   // memory.
   std::uint64_t kept = 0;
-  // LoaderOptions::device: device memory, not this machine's. The slots are page-locked then.
+  // LoaderOptions::device: device memory, not this machine's. The slots are page-locked then. With
+  // OnDevice::images = kDevice it also counts the dataset's images.
   std::uint64_t device = 0;
+  // OnDevice::images: page-locked memory of this machine, for the images or for those on their way
+  // to the device (8 MiB); 24 bytes for each sample, and 4 for each row of MCUs.
+  std::uint64_t images = 0;
   // A dataset at a URL: the blocks that are open, those that the ring's batches still need, those
   // on their way or fetched for the next windows (twice Mapped::read_ahead_bytes, or 128 MiB), 64
   // MiB that nobody needs, and the shards' directories. With a cache (LoaderOptions::stage), most
@@ -43,7 +47,7 @@ struct LoaderMemory {
   // one for each thread, each an eighth larger than the mean block.
   std::uint64_t blocks = 0;
   std::uint64_t own() const noexcept {
-    return slots + variable + scratch + bookkeeping + kept + blocks;
+    return slots + variable + scratch + bookkeeping + kept + images + blocks;
   }
 
   // The blocks open for shuffling at once on this rank; for Shuffle::kSequential one block, for

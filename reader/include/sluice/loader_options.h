@@ -234,6 +234,19 @@ enum class DecodeOn {
   kDevice,
 };
 
+// Where LoaderOptions::device finds the pictures that it decodes. In memory of either kind they are
+// put once, by a thread of its own, while the first epoch plays already; those that have arrived
+// are no longer read from storage or sent with batches. JPEGs lie there compressed, raw pictures as
+// they are stored, which the device then crops, resizes, pads and mirrors. The bytes of batches are
+// the same. Each payload's checksum is compared when it is put there.
+enum class ImagesIn {
+  kStorage,  // in shards; each batch brings its own
+  kDevice,   // in its own memory, which must have room for all of them
+  // In page-locked memory of the host, out of which the device reads the part that each image
+  // shows: for datasets that do not fit into the device.
+  kPageLocked,
+};
+
 // LoaderOptions::on_device: the work done on LoaderOptions::device, if that is not the host.
 struct OnDevice {
   // The device also runs the steps that change pixels; Describe() says which. Their random numbers
@@ -250,6 +263,10 @@ struct OnDevice {
   // is left out (OnFault::kSkip), the host decodes its whole batch. The device needs memory of its
   // own for it, up to 256 MiB, and each slot a quarter more than its pictures take compressed.
   DecodeOn decode = DecodeOn::kHost;
+  // Other than kStorage: with decode = kDevice, and not with stage. If the memory that has to be
+  // free is not there: Error(kLimit), with the sizes. LoaderStats::stored_pictures says how many
+  // have arrived.
+  ImagesIn images = ImagesIn::kStorage;
 };
 
 // LoaderOptions::diagnostics: for measurements.

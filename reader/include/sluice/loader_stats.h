@@ -53,13 +53,16 @@ struct LoaderStats {
   // used again.
   std::uint64_t upload_bytes = 0;
   std::uint64_t device_pictures = 0;  // OnDevice::decode: pictures that the device decoded
-  double upload_seconds = 0;          // copying
-  double upload_wait_seconds = 0;     // the planning thread waited for a slot's copy to finish
-  double consumer_wait_seconds = 0;   // the consumer blocked, waiting for a batch
-  double first_wait_seconds = 0;      // of that: for the first batch of all
-  double consumer_seconds = 0;        // the consumer had its batch: training
-  double ready_batches = 0;           // mean number ready when the consumer asked for one
-  std::uint64_t prefetch = 0;         // batches decoded ahead, as set or as chosen
+  // OnDevice::images: pictures that lie where the device reads, and their bytes there.
+  std::uint64_t stored_pictures = 0;
+  std::uint64_t stored_bytes = 0;
+  double upload_seconds = 0;         // copying
+  double upload_wait_seconds = 0;    // the planning thread waited for a slot's copy to finish
+  double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
+  double first_wait_seconds = 0;     // of that: for the first batch of all
+  double consumer_seconds = 0;       // the consumer had its batch: training
+  double ready_batches = 0;          // mean number ready when the consumer asked for one
+  std::uint64_t prefetch = 0;        // batches decoded ahead, as set or as chosen
   // The settings that the loader uses, told or chosen, and how often it has changed them.
   unsigned threads = 1;  // without those that rest; 0: the thread that asks for batches decodes
   std::uint64_t read_ahead_depth_bytes = 0;

@@ -91,6 +91,10 @@ void BindReading(nb::module_& module) {
   Words<DecodeOn>(module, "DecodeOn", "Where JPEGs are decoded")
       .value("HOST", DecodeOn::kHost)
       .value("DEVICE", DecodeOn::kDevice);
+  Words<ImagesIn>(module, "ImagesIn", "Where the device finds the pictures that it decodes")
+      .value("STORAGE", ImagesIn::kStorage, "in shards; each batch brings its own")
+      .value("DEVICE", ImagesIn::kDevice, "in its own memory, put there once")
+      .value("PAGE_LOCKED", ImagesIn::kPageLocked, "in page-locked memory of the host");
   Words<OnFault>(module, "OnFault", "What happens to a sample that cannot be read")
       .value("ERROR", OnFault::kError)
       .value("SKIP", OnFault::kSkip)
@@ -124,7 +128,8 @@ void BindResult(nb::module_& module) {
       nb::class_<Integrity>(module, "IntegrityOptions", "What is checked, and what then happens"),
       Integrity(), Member("verify", &Integrity::verify), Member("on_fault", &Integrity::on_fault));
   ByKeywords(nb::class_<OnDevice>(module, "OnDevice", "The work done on the device"), OnDevice(),
-             Member("steps", &OnDevice::steps), Member("decode", &OnDevice::decode));
+             Member("steps", &OnDevice::steps), Member("decode", &OnDevice::decode),
+             Member("images", &OnDevice::images));
   using Diagnostics = DiagnosticsOptions;
   ByKeywords(nb::class_<Diagnostics>(module, "DiagnosticsOptions", "For measurements"),
              Diagnostics(), Member("trace", &Diagnostics::trace),

@@ -42,6 +42,8 @@ void BindFigures(nb::module_& module) {
       .def_ro("decode_major_faults", &LoaderStats::decode_major_faults)
       .def_ro("upload_bytes", &LoaderStats::upload_bytes)
       .def_ro("device_pictures", &LoaderStats::device_pictures)
+      .def_ro("stored_pictures", &LoaderStats::stored_pictures)
+      .def_ro("stored_bytes", &LoaderStats::stored_bytes)
       .def_ro("upload_seconds", &LoaderStats::upload_seconds)
       .def_ro("upload_wait_seconds", &LoaderStats::upload_wait_seconds)
       .def_ro("consumer_wait_seconds", &LoaderStats::consumer_wait_seconds)
@@ -122,6 +124,7 @@ NamedNumbers MemoryOf(const LoaderMemory& memory) {
   made["scratch"] = memory.scratch;
   made["bookkeeping"] = memory.bookkeeping;
   made["kept"] = memory.kept;
+  made["images"] = memory.images;
   made["blocks"] = memory.blocks;
   made["device"] = memory.device;
   made["window"] = memory.window;

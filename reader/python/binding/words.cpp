@@ -55,13 +55,14 @@ Rules MakeRules() {
 std::string WithEnumerators(std::string text) {
   static const Rules types = {{std::regex(R"(\bon_fault = k)"), "on_fault = OnFault::k"},
                               {std::regex(R"(\bdecode = k)"), "decode = DecodeOn::k"},
+                              {std::regex(R"(\bimages (= |at )k)"), "images $1ImagesIn::k"},
                               {std::regex(R"(\bshuffle = k)"), "shuffle = Shuffle::k"},
                               {std::regex(R"(\bimage_sizes = k)"), "image_sizes = ImageSizes::k"},
                               {std::regex(R"(\blast_batch = k)"), "last_batch = LastBatch::k"}};
   for (const auto& [names, full] : types)
     text = std::regex_replace(text, names, full);
   static const std::regex enumerator(
-      R"(\b(OnFault|DecodeOn|Shuffle|LastBatch|ImageSizes|Border)::k([A-Z]\w*))");
+      R"(\b(OnFault|DecodeOn|ImagesIn|Shuffle|LastBatch|ImageSizes|Border)::k([A-Z]\w*))");
   for (std::smatch found; std::regex_search(text, found, enumerator);) {
     std::string name;
     for (const char letter : found.str(2)) {

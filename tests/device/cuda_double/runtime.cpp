@@ -186,6 +186,12 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     return cudaSuccess;
   });
 }
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
+  return Call(Kind::kUnsafe, [&] {
+    *free = *all = DeviceOf(CurrentDevice()).FreeDeviceBytes();
+    return cudaSuccess;
+  });
+}
 // Unlike on a GPU, memory is freed at once, even if streams use it.
 cudaError_t cudaFree(void* memory) {
   return Call(Kind::kFrees, [&] {

@@ -1,0 +1,96 @@
+// From raw pictures to the pixels of an image, the work of one thread of a device for single
+// pixels: copied or resampled, with their border. The arithmetic is the host's
+// (format/pixels/interleaved.h): first sums of lines, each rounded to 8 bits, then sums along
+// lines. C++17: nvcc compiles this.
+#pragma once
+
+#include "reader/device/jpeg_job.h"
+#include "reader/device/jpeg_pixels.h"
+#include "reader/device/weighted_sum.h"
+
+namespace sluice {
+
+namespace on_device {
+
+// The place inside [0, count) that a place outside mirrors, as format/pixels/border.h has it.
+SLUICE_ON_DEVICE inline std::uint32_t MirroredInto(std::int64_t place, std::uint32_t count) {
+  if (count == 1) return 0;
+  const std::int64_t period = 2 * (std::int64_t{count} - 1);
+  std::int64_t offset = place % period;
+  if (offset < 0) offset += period;
+  return static_cast<std::uint32_t>(offset < period - offset ? offset : period - offset);
+}
+
+// The picture's values from which output `at` of an axis is made: the first of them, how many, and
+// their weights; no weights if it is copied.
+struct RawTaps {
+  std::uint32_t first = 0, count = 1;
+  const std::uint16_t* weights = nullptr;
+};
+SLUICE_ON_DEVICE inline RawTaps TapsOf(const JpegJob& job, const JpegAxis& axis, std::uint32_t size,
+                                       std::uint32_t at) {
+  if (axis.taps == 0) return {axis.first + at, 1, nullptr};
+  const auto* const firsts = reinterpret_cast<const std::uint16_t*>(job.words + axis.at);
+  return {axis.first + firsts[at], axis.taps, firsts + size + std::uint64_t{at} * axis.taps};
+}
+
+// One channel of one pixel. `pixel`: that channel in the picture's first pixel.
+SLUICE_ON_DEVICE inline std::uint8_t RawValue(const std::uint8_t* pixel, std::uint32_t channels,
+                                              std::uint32_t width, const RawTaps& x,
+                                              const RawTaps& y) {
+  const std::uint64_t stride = std::uint64_t{width} * channels;
+  const std::uint8_t* column = pixel + y.first * stride + std::uint64_t{x.first} * channels;
+  if (x.weights == nullptr) return *column;
+  std::uint32_t across = FirstOfSum(x.count);
+  for (std::uint32_t s = 0; s < x.count; ++s, column += channels) {
+    std::uint32_t down = FirstOfSum(y.count);
+    const std::uint8_t* value = column;
+    for (std::uint32_t t = 0; t < y.count; ++t, value += stride)
+      down += Weighted(*value, y.weights[t]);
+    across += Weighted(EndOfSum(down), x.weights[s]);
+  }
+  return static_cast<std::uint8_t>(EndOfSum(across));
+}
+
+}  // namespace on_device
+
+// A thread's share of a raw picture's image: number `thread` of `threads`.
+SLUICE_ON_DEVICE inline void MakeRawPixels(const JpegJob& job, std::uint32_t number,
+                                           std::uint32_t thread, std::uint32_t threads) {
+  const JpegPicture& picture = job.pictures[number];
+  const RawPicture& raw = picture.raw;
+  const auto* const pixels = reinterpret_cast<const std::uint8_t*>(picture.stored);
+  const std::uint64_t size = std::uint64_t{job.width} * job.height;
+  std::uint8_t* const to = job.to + number * size * job.channels;
+  for (std::uint64_t p = thread; p < size; p += threads) {
+    const std::int64_t line = static_cast<std::int64_t>(p / job.width) - raw.top;
+    const std::int64_t place = static_cast<std::int64_t>(p % job.width) - raw.left;
+    const bool inside = line >= 0 && line < raw.lines && place >= 0 && place < raw.columns;
+    const bool shown = inside || raw.reflect;
+    std::uint32_t y = on_device::MirroredInto(shown ? line : 0, raw.lines);
+    std::uint32_t x = on_device::MirroredInto(shown ? place : 0, raw.columns);
+    if (picture.flip_y) y = raw.lines - 1 - y;
+    if (raw.flip && raw.x.taps == 0) x = raw.columns - 1 - x;
+    const on_device::RawTaps of_x = on_device::TapsOf(job, raw.x, raw.columns, x);
+    const on_device::RawTaps of_y = on_device::TapsOf(job, raw.y, raw.lines, y);
+    SLUICE_UNROLL
+    for (std::uint32_t c = 0; c < 3; ++c) {
+      if (c >= job.channels) break;
+      to[job.planar ? c * size + p : p * job.channels + c] =
+          shown ? on_device::RawValue(pixels + c, job.channels, raw.width, of_x, of_y)
+                : raw.fill[c];
+    }
+  }
+}
+
+// The same for a picture of either kind.
+SLUICE_ON_DEVICE inline void MakePictureShare(const JpegJob& job, std::uint32_t number,
+                                              std::uint32_t thread, std::uint32_t threads) {
+  if (job.pictures[number].raw.width > 0) {
+    MakeRawPixels(job, number, thread, threads);
+  } else {
+    MakeJpegPixels(job, number, thread, threads);
+  }
+}
+
+}  // namespace sluice
