@@ -74,24 +74,30 @@ bool CopiesPixels(const Span& span) noexcept {
   return span.length == span.out && span.start == std::floor(span.start);
 }
 
+kernels::WeightRule WeightRuleOf(const ComponentAxis& axis, bool mirrored) noexcept {
+  kernels::WeightRule rule;
+  rule.start = axis.start;
+  rule.scale = ScaleOf(axis);
+  rule.reach = ReachOf(axis);
+  rule.slope = ByOverlap(axis) ? 1 : 1 / rule.reach;
+  rule.bound = static_cast<std::int32_t>(axis.bound);
+  rule.bound_end = static_cast<std::int32_t>(axis.bound_end);
+  rule.first = static_cast<std::int32_t>(axis.first);
+  rule.extent = static_cast<std::int32_t>(axis.last - axis.first);
+  // No more sample centres than this lie within the reach.
+  rule.taps =
+      std::min(static_cast<std::uint32_t>(std::ceil(2 * rule.reach)), axis.last - axis.first);
+  rule.out = axis.out;
+  rule.mirrored = mirrored;
+  return rule;
+}
+
 void AxisWeights::Make(const kernels::Kernels& set, const ComponentAxis& axis, bool mirrored) {
   if (taps_ != 0 && axis_ == axis && mirrored_ == mirrored) return;
   axis_ = axis;
   mirrored_ = mirrored;
-  kernels::WeightJob job;
-  job.start = axis.start;
-  job.scale = ScaleOf(axis);
-  job.reach = ReachOf(axis);
-  job.slope = ByOverlap(axis) ? 1 : 1 / job.reach;
-  job.bound = static_cast<std::int32_t>(axis.bound);
-  job.bound_end = static_cast<std::int32_t>(axis.bound_end);
-  job.first = static_cast<std::int32_t>(axis.first);
-  job.extent = static_cast<std::int32_t>(axis.last - axis.first);
-  // No more sample centres than this lie within the reach.
-  job.taps = taps_ =
-      std::min(static_cast<std::uint32_t>(std::ceil(2 * job.reach)), axis.last - axis.first);
-  job.out = axis.out;
-  job.mirrored = mirrored;
+  kernels::WeightJob job{WeightRuleOf(axis, mirrored)};
+  taps_ = job.taps;
   first_.resize(axis.out);
   values_.resize(std::size_t{axis.out} * taps_);
   job.begin = first_.data();

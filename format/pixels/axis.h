@@ -44,12 +44,14 @@ ComponentAxis AxisOfPart(const Span& span, std::uint32_t reduction, std::uint32_
 // Whether the span copies pixels one to one.
 bool CopiesPixels(const Span& span) noexcept;
 
+// `mirrored`: the outputs in reverse order.
+kernels::WeightRule WeightRuleOf(const ComponentAxis& axis, bool mirrored) noexcept;
+
 // For each output of an axis: a run of `taps` samples, counted from the axis' own `first`, and
 // their weights. Keeps its memory. Making it again for the same axis does nothing (the next
 // picture, or Cr after Cb, may need the same).
 class AxisWeights {
  public:
-  // `mirrored`: the outputs in reverse order.
   void Make(const kernels::Kernels& set, const ComponentAxis& axis, bool mirrored);
 
   // Output `i` as a weighted sum of lines; `lines` points to the axis' first line.

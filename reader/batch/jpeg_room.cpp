@@ -45,20 +45,24 @@ JpegRoom JpegRoom::For(const ImageSummary& stored, bool raw, std::size_t images,
   room.views = view_sides.size();
   const std::uint64_t pictures = std::uint64_t{room.views} * images;
   const std::uint64_t mean = stored.payload_bytes / std::max<std::uint64_t>(stored.present, 1);
-  // For whole pictures a quarter larger than the mean, and for weights: of luma and of chroma, for
-  // each column and each line of an image a first sample and some four weights.
-  std::uint64_t bytes = pictures * ((raw ? 0 : mean + mean / 4) + 1024);
-  for (const std::size_t sides : view_sides)
-    bytes += images * sides * 24;
+  // For whole pictures a quarter larger than the mean, and their quantisation.
+  const std::uint64_t bytes = pictures * ((raw ? 0 : mean + mean / 4) + 512);
   room.words = std::min(bytes / 4, kMostWords);
   const std::uint64_t rows_each =
       std::min<std::uint64_t>((std::uint64_t{stored.max_height} + 7) / 8, kRowsEach);
   if (!raw) room.rows = std::min<std::uint64_t>(pictures * rows_each, UINT32_MAX / sizeof(JpegRow));
   // Three components at full size, with coefficients of twice the size of the samples.
-  const std::uint64_t largest =
-      9 * (std::uint64_t{stored.max_width} + 32) * (std::uint64_t{stored.max_height} + 32) / 16;
+  const std::uint64_t planes = raw ? 0
+                                   : 9 * (std::uint64_t{stored.max_width} + 32) *
+                                         (std::uint64_t{stored.max_height} + 32) / 16;
+  // And weights: for each column and each line of an image a first sample, and two for each sample
+  // of the picture or for each output, whichever are more; of each component.
+  std::uint64_t sides = std::uint64_t{stored.max_width} + stored.max_height;
+  for (const std::size_t of_view : view_sides)
+    sides = std::max<std::uint64_t>(sides, of_view);
+  const std::uint64_t largest = planes + 2 * sides;
   // Half of that for each picture: chroma is mostly halved, and a crop smaller.
-  if (!raw) room.scratch = std::min(std::max(largest, pictures * largest / 2), kMostScratch);
+  room.scratch = std::min(std::max(largest, pictures * largest / 2), kMostScratch);
   const auto place = [&slot_bytes](std::size_t of) {
     const std::size_t at = slot_bytes;
     slot_bytes += AlignUp(of, kPayloadAlignment);

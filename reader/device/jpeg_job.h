@@ -1,7 +1,8 @@
 // JPEG pictures whose rows of MCUs are decoded on a device: what the host hands over, and the
-// places where the device works. jpeg_parcel.h makes it; jpeg_rows.h, jpeg_blocks.h and
-// jpeg_pixels.h are the device's work, in that order. Raw pictures that lie where the device reads
-// are such pictures, too: raw_pixels.h is all the work on them. C++17: nvcc compiles this.
+// places where the device works. jpeg_parcel.h makes it; axis_weights.h, jpeg_rows.h,
+// jpeg_blocks.h and jpeg_pixels.h are the device's work, in that order. Raw pictures that lie where
+// the device reads are such pictures, too: raw_pixels.h is all the work on them. C++17: nvcc
+// compiles this.
 //
 // All numbers come from the host, which has checked them against one another. Only the coded bytes
 // may hold anything.
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "format/pixels/kernels/weight_rule.h"
 #include "reader/transform/on_device.h"
 
 namespace sluice {
@@ -22,12 +24,14 @@ struct JpegRow {
   std::uint32_t bytes = 0;    // zeros fill up the last word
 };
 
-// Weighted sums along an axis. At `at` lie, in 16 bits each, the first sample of each output, then
-// for each output the weights of its samples, in 1/65536.
+// Weighted sums along an axis. The device makes the weights first (axis_weights.h): at `at` in its
+// picture's part of the scratch memory, in 16 bytes, lie in 16 bits each the first sample of each
+// output, then for each output the weights of its samples, in 1/65536.
 struct JpegAxis {
+  kernels::WeightRule rule;  // without taps there is nothing to weight
   std::uint32_t at = 0;
-  std::uint32_t taps = 0;   // samples for each output
   std::uint32_t first = 0;  // sample of the plane from which those are counted
+  bool shared = false;      // another axis makes what lies there: Cr has Cb's
 };
 
 struct JpegComponent {
@@ -112,6 +116,11 @@ SLUICE_ON_DEVICE inline std::int16_t* CoefficientsOf(const JpegJob& job, const J
                                                      const JpegComponent& component) {
   return reinterpret_cast<std::int16_t*>(
       job.scratch + 16 * (std::uint64_t{picture.scratch} + component.coefficients));
+}
+SLUICE_ON_DEVICE inline std::uint16_t* BeginsOf(const JpegJob& job, const JpegPicture& picture,
+                                                const JpegAxis& axis) {
+  return reinterpret_cast<std::uint16_t*>(job.scratch +
+                                          16 * (std::uint64_t{picture.scratch} + axis.at));
 }
 SLUICE_ON_DEVICE inline std::uint8_t* SamplesOf(const JpegJob& job, const JpegPicture& picture,
                                                 const JpegComponent& component) {

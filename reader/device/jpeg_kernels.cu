@@ -2,6 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "reader/device/axis_weights.h"
 #include "reader/device/jpeg_blocks.h"
 #include "reader/device/jpeg_kernels.h"
 #include "reader/device/jpeg_rows.h"
@@ -31,6 +32,10 @@ __global__ void __launch_bounds__(kRowThreads) DecodeRows(JpegJob job) {
   if (!DecodeJpegRow(job, tables, row)) AddAtomically(job.broken[row.picture], 1);
 }
 
+__global__ void __launch_bounds__(kThreads) MakeWeights(JpegJob job) {
+  MakeWeightsShare(job, job.pictures[job.first_picture + blockIdx.x], threadIdx.x, blockDim.x);
+}
+
 __global__ void __launch_bounds__(kThreads) TransformBlocks(JpegJob job) {
   const JpegPicture& picture = job.pictures[job.first_picture + blockIdx.x / kBlocksEach];
   TransformJpegShare(job, picture, blockIdx.x % kBlocksEach * blockDim.x + threadIdx.x,
@@ -56,7 +61,7 @@ cudaError_t Start(void (*kernel)(JpegJob), std::uint64_t grid, unsigned threads,
 
 int LoadJpegKernels() noexcept {
   cudaFuncAttributes attributes;
-  for (void (*const kernel)(JpegJob) : {DecodeRows, TransformBlocks, MakePixels}) {
+  for (void (*const kernel)(JpegJob) : {MakeWeights, DecodeRows, TransformBlocks, MakePixels}) {
     const cudaError_t result =
         cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
     if (result != cudaSuccess) return result;
@@ -67,6 +72,7 @@ int LoadJpegKernels() noexcept {
 int StartJpegKernels(const JpegJob& job, CUstream_st* stream) noexcept {
   const std::uint64_t pictures = job.picture_count;
   if (pictures == 0) return cudaSuccess;
+  if (const cudaError_t result = Start(MakeWeights, pictures, kThreads, job, stream)) return result;
   if (job.row_count > 0) {
     const unsigned row_blocks = (job.row_count + kRowThreads - 1) / kRowThreads;
     if (const cudaError_t result = Start(DecodeRows, row_blocks, kRowThreads, job, stream))

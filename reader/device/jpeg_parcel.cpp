@@ -110,10 +110,38 @@ std::uint32_t JpegParcel::Append(const void* bytes, std::size_t count) {
   return AppendTo(words_, bytes, count);
 }
 
-JpegAxis JpegParcel::AddAxis(const AxisWeights& weights, std::uint32_t first) {
-  firsts_.assign(weights.firsts().begin(), weights.firsts().end());
-  firsts_.insert(firsts_.end(), weights.values().begin(), weights.values().end());
-  return {Append(firsts_.data(), 2 * firsts_.size()), weights.taps(), first};
+JpegAxis JpegParcel::AddAxis(const ComponentAxis& axis, std::uint32_t first, bool mirrored) {
+  JpegAxis added;
+  added.rule = WeightRuleOf(axis, mirrored);
+  added.first = first;
+  added.at = static_cast<std::uint32_t>(scratch_);
+  scratch_ += Sixteens(std::uint64_t{axis.out} * (1 + added.rule.taps) * sizeof(std::uint16_t));
+  return added;
+}
+
+void JpegParcel::AddPlane(std::size_t number, std::uint64_t samples) {
+  JpegComponent& component = picture_.component[number];
+  component.coefficients = static_cast<std::uint32_t>(scratch_);
+  scratch_ += Sixteens(samples * sizeof(std::int16_t));
+  component.samples = static_cast<std::uint32_t>(scratch_);
+  scratch_ += Sixteens(samples);
+}
+
+void JpegParcel::AddAxes(std::size_t number, const ComponentAxis& x, std::uint32_t left,
+                         const ComponentAxis& y, std::uint32_t top, bool mirrored) {
+  JpegComponent& component = picture_.component[number];
+  x_[number] = x;
+  y_[number] = y;
+  const JpegComponent& cb = picture_.component[1];
+  if (number == 2 && x == x_[1] && y == y_[1] && cb.x.first == x.first - left &&
+      cb.y.first == y.first - top) {
+    component.x = cb.x;
+    component.y = cb.y;
+    component.x.shared = component.y.shared = true;
+    return;
+  }
+  component.x = AddAxis(x, x.first - left, mirrored);
+  component.y = AddAxis(y, y.first - top, false);
 }
 
 void JpegParcel::AddComponent(const JpegForm& form, std::size_t number,
@@ -124,16 +152,8 @@ void JpegParcel::AddComponent(const JpegForm& form, std::size_t number,
   component.size_log2 = part.size_log2;
   component.table = form.table[number];
   component.quant = Append(form.quant[number], sizeof(form.quant[number]));
-  const std::uint64_t samples = std::uint64_t{part.width} * part.height;
-  component.coefficients = static_cast<std::uint32_t>(scratch_);
-  scratch_ += Sixteens(samples * sizeof(std::int16_t));
-  component.samples = static_cast<std::uint32_t>(scratch_);
-  scratch_ += Sixteens(samples);
-  if (!weighted) return;
-  x_[number].Make(set_, part.x, mirrored);
-  y_[number].Make(set_, part.y, false);
-  component.x = AddAxis(x_[number], part.x.first - part.left);
-  component.y = AddAxis(y_[number], part.y.first - part.top);
+  AddPlane(number, std::uint64_t{part.width} * part.height);
+  if (weighted) AddAxes(number, part.x, part.left, part.y, part.top, mirrored);
 }
 
 // Everything but the rows.
@@ -207,22 +227,16 @@ bool JpegParcel::MakeRaw(const ImagePayload& payload, const Region& region) {
       AxisOfPart(region.x, 1, region.x.bound, region.x.bound_length, region.filter);
   const ComponentAxis y =
       AxisOfPart(region.y, 1, region.y.bound, region.y.bound_length, region.filter);
-  x_[0].Make(set_, x, region.flip);
-  y_[0].Make(set_, y, false);
-  raw.x = AddAxis(x_[0], region.x.bound + x.first);
-  raw.y = AddAxis(y_[0], region.y.bound + y.first);
+  raw.x = AddAxis(x, region.x.bound + x.first, region.flip);
+  raw.y = AddAxis(y, region.y.bound + y.first, false);
   return true;
 }
 
 void JpegParcel::Put(std::uint32_t number, std::uint32_t at, JpegPicture& picture,
                      std::span<JpegRow> rows) const noexcept {
   picture = picture_;
-  for (JpegComponent& component : picture.component) {
-    for (std::uint32_t* const place : {&component.quant, &component.x.at, &component.y.at})
-      *place += at;
-  }
-  picture.raw.x.at += at;
-  picture.raw.y.at += at;
+  for (JpegComponent& component : picture.component)
+    component.quant += at;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i] = rows_[i];
     rows[i].picture = number;

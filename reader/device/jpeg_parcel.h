@@ -1,7 +1,7 @@
 // What a device needs to decode one region of one picture (jpeg_job.h): of a JPEG its rows of MCUs
-// as far as the region needs them, its quantisation, and the weights of its resampling, which are
-// made here because they are floating point. Where and at which size to decode is found as the
-// host's own decoder finds it (format/pixels/baseline), so the pixels come out the same.
+// as far as the region needs them, its quantisation, and the rule of its weights. Where and at
+// which size to decode is found as the host's own decoder finds it (format/pixels/baseline), so the
+// pixels come out the same.
 //
 // A parcel takes the form that our writer stores: baseline, a restart marker at each row of MCUs,
 // the standard's Huffman tables. Anything else is left to the host, which also decides what is
@@ -87,14 +87,15 @@ class JpegParcel {
                    std::uint32_t channels);
   void AddComponent(const JpegForm& form, std::size_t number, const baseline::ComponentWindow& part,
                     bool weighted, bool mirrored);
-  JpegAxis AddAxis(const AxisWeights& weights, std::uint32_t first);
+  void AddPlane(std::size_t number, std::uint64_t samples);
+  void AddAxes(std::size_t number, const ComponentAxis& x, std::uint32_t left,
+               const ComponentAxis& y, std::uint32_t top, bool mirrored);
+  JpegAxis AddAxis(const ComponentAxis& axis, std::uint32_t first, bool mirrored);
   bool MakeRaw(const ImagePayload& payload, const Region& region);
 
-  const kernels::Kernels& set_ = kernels::Chosen();
   JpegParts parts_;
   baseline::Header stored_;  // of a stored picture: sizes alone
-  AxisWeights x_[3], y_[3];
-  std::vector<std::uint16_t> firsts_;
+  ComponentAxis x_[3], y_[3];
   JpegPicture picture_;
   std::vector<JpegRow> rows_;
   std::vector<std::uint32_t> words_;

@@ -30,19 +30,20 @@ SLUICE_ON_DEVICE inline void ToRgb(std::int32_t y, std::int32_t cb, std::int32_t
 SLUICE_ON_DEVICE inline std::uint8_t ResampledAt(const JpegJob& job, const JpegPicture& picture,
                                                  const JpegComponent& component, std::uint32_t x,
                                                  std::uint32_t y) {
-  const auto* const of_x = reinterpret_cast<const std::uint16_t*>(job.words + component.x.at);
-  const auto* const of_y = reinterpret_cast<const std::uint16_t*>(job.words + component.y.at);
-  const std::uint16_t* const x_weights = of_x + job.width + std::uint64_t{x} * component.x.taps;
-  const std::uint16_t* const y_weights = of_y + job.height + std::uint64_t{y} * component.y.taps;
+  const std::uint16_t* const of_x = BeginsOf(job, picture, component.x);
+  const std::uint16_t* const of_y = BeginsOf(job, picture, component.y);
+  const std::uint32_t x_taps = component.x.rule.taps, y_taps = component.y.rule.taps;
+  const std::uint16_t* const x_weights = of_x + job.width + std::uint64_t{x} * x_taps;
+  const std::uint16_t* const y_weights = of_y + job.height + std::uint64_t{y} * y_taps;
   const std::uint64_t stride = std::uint64_t{BlocksAcross(picture, component)}
                                << component.size_log2;
   const std::uint8_t* line = SamplesOf(job, picture, component) +
                              (std::uint64_t{component.y.first} + of_y[y]) * stride +
                              component.x.first + of_x[x];
-  std::uint32_t down = on_device::FirstOfSum(component.y.taps);
-  for (std::uint32_t t = 0; t < component.y.taps; ++t, line += stride) {
-    std::uint32_t across = on_device::FirstOfSum(component.x.taps);
-    for (std::uint32_t s = 0; s < component.x.taps; ++s)
+  std::uint32_t down = on_device::FirstOfSum(y_taps);
+  for (std::uint32_t t = 0; t < y_taps; ++t, line += stride) {
+    std::uint32_t across = on_device::FirstOfSum(x_taps);
+    for (std::uint32_t s = 0; s < x_taps; ++s)
       across += on_device::Weighted(line[s], x_weights[s]);
     down += on_device::Weighted(on_device::EndOfSum(across), y_weights[t]);
   }

@@ -27,11 +27,12 @@ struct RawTaps {
   std::uint32_t first = 0, count = 1;
   const std::uint16_t* weights = nullptr;
 };
-SLUICE_ON_DEVICE inline RawTaps TapsOf(const JpegJob& job, const JpegAxis& axis, std::uint32_t size,
-                                       std::uint32_t at) {
-  if (axis.taps == 0) return {axis.first + at, 1, nullptr};
-  const auto* const firsts = reinterpret_cast<const std::uint16_t*>(job.words + axis.at);
-  return {axis.first + firsts[at], axis.taps, firsts + size + std::uint64_t{at} * axis.taps};
+SLUICE_ON_DEVICE inline RawTaps TapsOf(const JpegJob& job, const JpegPicture& picture,
+                                       const JpegAxis& axis, std::uint32_t at) {
+  const std::uint32_t taps = axis.rule.taps;
+  if (taps == 0) return {axis.first + at, 1, nullptr};
+  const std::uint16_t* const begins = BeginsOf(job, picture, axis);
+  return {axis.first + begins[at], taps, begins + axis.rule.out + std::uint64_t{at} * taps};
 }
 
 // One channel of one pixel. `pixel`: that channel in the picture's first pixel.
@@ -70,9 +71,9 @@ SLUICE_ON_DEVICE inline void MakeRawPixels(const JpegJob& job, std::uint32_t num
     std::uint32_t y = on_device::MirroredInto(shown ? line : 0, raw.lines);
     std::uint32_t x = on_device::MirroredInto(shown ? place : 0, raw.columns);
     if (picture.flip_y) y = raw.lines - 1 - y;
-    if (raw.flip && raw.x.taps == 0) x = raw.columns - 1 - x;
-    const on_device::RawTaps of_x = on_device::TapsOf(job, raw.x, raw.columns, x);
-    const on_device::RawTaps of_y = on_device::TapsOf(job, raw.y, raw.lines, y);
+    if (raw.flip && raw.x.rule.taps == 0) x = raw.columns - 1 - x;
+    const on_device::RawTaps of_x = on_device::TapsOf(job, picture, raw.x, x);
+    const on_device::RawTaps of_y = on_device::TapsOf(job, picture, raw.y, y);
     SLUICE_UNROLL
     for (std::uint32_t c = 0; c < 3; ++c) {
       if (c >= job.channels) break;

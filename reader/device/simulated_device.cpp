@@ -11,6 +11,7 @@
 
 #include <sluice/error.h>
 
+#include "reader/device/axis_weights.h"
 #include "reader/device/jpeg_blocks.h"
 #include "reader/device/jpeg_pixels.h"
 #include "reader/device/jpeg_rows.h"
@@ -52,6 +53,10 @@ constexpr std::uint32_t kThreads = 5;  // of a kernel, so that shares are uneven
 
 // The kernels' threads, one after another.
 void PlayKernels(const JpegJob& job) {
+  for (std::uint32_t p = job.first_picture; p < job.first_picture + job.picture_count; ++p) {
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread)
+      MakeWeightsShare(job, job.pictures[p], thread, kThreads);
+  }
   for (std::uint32_t i = 0; i < job.row_count; ++i) {
     if (!DecodeJpegRow(job, *job.tables, job.rows[i])) ++job.broken[job.rows[i].picture];
   }

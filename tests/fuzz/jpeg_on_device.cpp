@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 
+#include "reader/device/axis_weights.h"
 #include "reader/device/jpeg_blocks.h"
 #include "reader/device/jpeg_parcel.h"
 #include "reader/device/jpeg_pixels.h"
@@ -45,6 +46,7 @@ std::optional<std::vector<DevicePlane>> DecodeOnDevice(Bytes file, std::uint32_t
   job.words = words.get();
   job.scratch = scratch.get()->at;
   job.broken = &broken;
+  MakeWeightsShare(job, picture, 0, 1);
   for (const JpegRow& row : rows)
     broken += DecodeJpegRow(job, tables, row) ? 0 : 1;
   TransformJpegShare(job, picture, 0, 1);

@@ -14,6 +14,7 @@
 
 #include "format/pixels/baseline/huffman.h"
 #include "format/pixels/baseline/strand_table.h"
+#include "format/pixels/kernels/weight_rule.h"
 
 namespace sluice::kernels {
 
@@ -86,18 +87,8 @@ struct PackedRowJob {
   bool transform = true;            // false leaves the plane unchanged: for measurements
 };
 
-// The weights for each output along an axis. The axis begins at `start` and its outputs' centres
-// are at start + (i + 0.5) * scale. A sample whose centre lies d from an output's centre gets a
-// share of (reach - d) * slope, clamped to [0, 1]; the shares are then scaled to add up. All in
-// samples, below 2^30.
-struct WeightJob {
-  double start = 0, scale = 1;
-  double reach = 1, slope = 1;
-  std::int32_t bound = 0, bound_end = 1;  // the samples that may be used
-  std::int32_t first = 0, extent = 1;     // the samples that exist: [first, first + extent)
-  std::uint32_t taps = 1;                 // samples for each output, at most `extent`
-  std::uint32_t out = 0;
-  bool mirrored = false;            // the last output first
+// The weights for each output along an axis.
+struct WeightJob : WeightRule {
   std::uint32_t* begin = nullptr;   // the first of each output's taps, counted from `first`
   std::uint16_t* values = nullptr;  // `taps` for each output, in 1/65536
 };

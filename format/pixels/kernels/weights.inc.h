@@ -11,7 +11,7 @@ SLUICE_INLINE std::int32_t SampleAt(double position, std::int32_t low, std::int3
 }
 
 struct WeightGroup {
-  static constexpr std::uint32_t kSize = 32;
+  static constexpr std::uint32_t kSize = kWeightGroup;
   float offset[kSize];          // from the output's centre to the first tap's
   float sum[kSize];             // of the shares that the filter gives the taps
   float unit[kSize];            // factor that makes the sum 65536
