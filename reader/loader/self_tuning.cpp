@@ -24,12 +24,20 @@ constexpr std::uint64_t kMostDepth = std::uint64_t{64} << 20;
 constexpr double kBusy = 0.7;
 // Threads that work want more CPUs than there are if they had one for less than this share of it.
 constexpr double kCrowded = 0.95;
+// If a sample takes a thread less than this, threads mostly hand over: each takes the lock, memory
+// and cache lines from the others. In seconds.
+constexpr double kMostlyHandedOver = 3e-6;
 // A trial pays if it plays so many times as many batches a second: more than chance does.
 constexpr double kPays = 1.02;
 
 bool IsCrowded(const LoaderStats& interval) {
   return interval.decode_major_faults == 0 &&
          interval.decode_cpu_seconds < kCrowded * interval.decode_seconds;
+}
+
+bool HandsOver(const LoaderStats& interval) {
+  return interval.samples > 0 &&
+         interval.decode_seconds < kMostlyHandedOver * double(interval.samples);
 }
 
 // Whether one thread less could do the work of so many.
@@ -39,12 +47,13 @@ bool CanSpareOne(const LoaderStats& interval, unsigned threads) {
   return busy * threads <= kBusy * (threads - 1);
 }
 
-// Whether fewer threads might play faster: these want more CPUs than there are, or wait for each
-// other. Threads that a trainer leaves idle do neither: see Shrink().
+// Whether fewer threads might play faster: these want more CPUs than there are, wait for each
+// other, or do so little for a sample that they are in each other's way. Threads that a trainer
+// leaves idle do neither: see Shrink().
 bool MayBeTooMany(const LoaderStats& interval, unsigned threads) {
   switch (interval.bound()) {
     case Bound::kTrainer: return !CanSpareOne(interval, threads) && IsCrowded(interval);
-    case Bound::kDecoding: return IsCrowded(interval);
+    case Bound::kDecoding: return IsCrowded(interval) || HandsOver(interval);
     case Bound::kPrefetch: return true;  // they wait though the ring is as long as it may be
     case Bound::kTooEarly:
     case Bound::kStorage:

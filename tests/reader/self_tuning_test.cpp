@@ -131,12 +131,20 @@ LoaderStats CrowdedSecond(unsigned threads, double batches) {
   return stats;
 }
 
-// Threads in the end, where so many play so many batches a second.
-template <typename Batches>
-unsigned ThreadsAfter(const Batches& batches, std::uint64_t* changes = nullptr) {
+// A second in which threads that have a CPU each decode samples in so many microseconds.
+LoaderStats BusySecond(unsigned threads, double batches, double microseconds) {
+  LoaderStats stats = CrowdedSecond(threads, batches);
+  stats.decode_cpu_seconds = stats.decode_seconds;
+  stats.samples = static_cast<std::uint64_t>(1e6 * stats.decode_seconds / microseconds);
+  return stats;
+}
+
+// Threads in the end, if `second` is what the loader measures.
+template <typename Second>
+unsigned ThreadsAfter(const Second& second, std::uint64_t* changes = nullptr) {
   SelfTuning tuning(kLeast, kMost, kStart);
-  for (unsigned second = 0; second < 500; ++second)
-    tuning.Learn(CrowdedSecond(tuning.now().threads, batches(tuning.now().threads, second)));
+  for (unsigned s = 0; s < 500; ++s)
+    tuning.Learn(second(tuning.now().threads, s));
   if (changes != nullptr) *changes = tuning.changes();
   return tuning.now().threads;
 }
@@ -146,14 +154,28 @@ unsigned ThreadsAfter(const Batches& batches, std::uint64_t* changes = nullptr) 
 TEST_CASE("Threads that want more CPUs than there are rest if fewer play faster") {
   // The most with six: with seven 4% less, with eight 8%.
   CHECK(ThreadsAfter([](unsigned threads, unsigned) {
-          return 1000 - 40 * std::abs(double(threads) - 6);
+          return CrowdedSecond(threads, 1000 - 40 * std::abs(double(threads) - 6));
         }) == 6);
+}
+
+TEST_CASE("Threads that do little for each sample rest if fewer play faster") {
+  const auto batches = [](unsigned threads) { return 1000 - 40 * double(threads); };
+  std::uint64_t changes = 0;
+  CHECK(ThreadsAfter([&](unsigned threads, unsigned) {
+          return BusySecond(threads, batches(threads), 0.5);
+        }) == 1);
+  // Decoding takes longer: no rate is given up to find out.
+  CHECK(ThreadsAfter(
+            [&](unsigned threads, unsigned) { return BusySecond(threads, batches(threads), 100); },
+            &changes) == 8);
+  CHECK(changes == 0);
 }
 
 TEST_CASE("If fewer threads play no faster, all decode again, and no others are tried") {
   std::uint64_t changes = 0;
-  CHECK(ThreadsAfter([](unsigned threads, unsigned) { return 1000 + 10 * threads; }, &changes) ==
-        8);
+  CHECK(ThreadsAfter(
+            [](unsigned threads, unsigned) { return CrowdedSecond(threads, 1000 + 10 * threads); },
+            &changes) == 8);
   CHECK(changes == 2);
   // The same of threads that wait for most of their time, though the ring has become as long as it
   // may: the trial comes after that.
@@ -161,7 +183,9 @@ TEST_CASE("If fewer threads play no faster, all decode again, and no others are 
   CHECK(After(idle, 100, &changes) == Tuning{8, 8, 16 * kMiB});
   CHECK(changes == 6 + 2);
   // Nor is it taken for theirs what gets faster by itself.
-  CHECK(ThreadsAfter([](unsigned, unsigned second) { return 1000 + 50 * second; }, &changes) == 8);
+  CHECK(ThreadsAfter([](unsigned threads,
+                        unsigned second) { return CrowdedSecond(threads, 1000 + 50 * second); },
+                     &changes) == 8);
   CHECK(changes == 2);
 }
 
