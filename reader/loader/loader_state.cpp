@@ -139,6 +139,7 @@ LoaderStats LoaderState::Stats() {
   if (uploader_ != nullptr) {
     stats.upload_bytes = uploader_->uploaded_bytes();
     stats.device_pictures = uploader_->decoded_pictures();
+    stats.device_decode_seconds = uploader_->decoding_seconds();
   }
   if (stage_ != nullptr) stats.staged_shards = stage_->staged();
   if (direct_ != nullptr) stats.refused_shards = direct_->refused();
