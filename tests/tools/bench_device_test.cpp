@@ -84,6 +84,22 @@ TEST_CASE("upload says what the bus gives, what the CPUs did, and what NVML tell
   CHECK(answer["conversion_seconds"].get<double>() > 0);
 }
 
+TEST_CASE("compare plays to a card with the pixels of the host, and every picture") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 4, 80, 60);
+  const nlohmann::json answer = JsonOf(BenchOnCard(
+      {"compare", (folder / "source").string(), "--work", (folder / "work").string(), "--size",
+       "32", "--threads", "1", "--seconds", "0", "--batch-size", "4", "--rounds", "1",
+       "--quality-images", "2", "--only", "sluice-cuda,sluice-packed-cuda", "--json"}));
+  REQUIRE(answer["loaders"].size() == 3);
+  for (const nlohmann::json& loader : answer["loaders"]) {
+    INFO(loader.dump());
+    REQUIRE(loader["distinct"] == 12);
+    CHECK(loader["psnr_db"] == answer["loaders"][0]["psnr_db"]);
+  }
+  CHECK_THAT(answer["loaders"][1]["settings"].get<std::string>(), ContainsSubstring("cuda:0"));
+}
+
 }  // namespace sluice::test
 
 #endif
