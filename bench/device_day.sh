@@ -3,7 +3,7 @@
 #
 #   bench/device_day.sh pack BUILD FOLDER [PICTURES]   # where Sluice was built (x86-64, with CUDA and tests)
 #   FOLDER/device_day.sh run OUT [STAGE...]            # where the card is
-#   FOLDER/device_day.sh table OUT... [--price N]      # anywhere: what was found, as Markdown
+#   FOLDER/device_day.sh table OUT... [--price N] [--plot FILE.svg]   # anywhere: what was found, as Markdown
 #
 # `pack` fills FOLDER with the programs of BUILD (a build folder, Release), the shared libraries they need
 # but for the C and C++ ones, what train_cifar is compiled and linked with, and its source; compressed, and
@@ -14,13 +14,14 @@
 # missing of these is skipped. Stages, each of which ends within ten minutes:
 #
 #   check                                       is it right: the tests
-#   memcheck, racecheck, initcheck, synccheck   compute-sanitizer, one stage for each of its tools
+#   decode                                      whole epochs that the card decodes; nvJPEG
+#   epoch                                       whole epochs to the card that the host decodes
+#   cores_decode, cores                         on 1, 2, 4, ... cores, decoded by the card and by the host
 #   upload                                      copies and conversions alone
-#   kernels                                     what holds them back, by ncu
-#   epoch                                       whole epochs to the card
-#   cores                                       JPEG, packed and raw images on 1, 2, 4, ... cores; nvJPEG
-#   profiles                                    how many pretend accelerators this machine feeds
+#   profiles_decode, profiles                   how many pretend accelerators this machine feeds, likewise
 #   train, peers                                ResNet-9 on CIFAR-10; the same from other loaders
+#   memcheck, racecheck, initcheck, synccheck   compute-sanitizer, one stage for each of its tools
+#   kernels                                     what holds them back, by ncu
 #
 # All of them in this order unless some are named. Each part has a limit of its own, and all together end
 # within DEVICE_DAY_SECONDS (560, unless the environment says otherwise); parts that no time is left for are
@@ -29,8 +30,10 @@
 # keeps those, and `run` with the same OUT goes on with parts that have not succeeded yet. Ends with 1 where a
 # part failed or was left out for time.
 #
-# `table` reads as many OUTs as there are, the last that succeeded of a part counts. --price: of an hour of the machine, for what
-# an epoch and a training cost.
+# `table` reads as many OUTs as there are, the last that succeeded of a part counts. --price: of an hour of
+# the machine, for what trainings cost; --plot FILE.svg draws them.
+#
+# The environment may set DEVICE_DAY_PHOTOS, made-up pictures in each of ten classes (400).
 #
 # No card has run it yet: without one it was tried up to where each program looks for it, and train_cifar
 # compiled against torch and trained on the processor.
@@ -151,6 +154,7 @@ check() {
     printf '%s\n' "device_day: no card can be used here" >&2
     exit 1
   fi
+  part cuda_jpegs 120 sluice_cuda_tests "*JPEGs are decoded*" --durations yes
   part device_tests 200 sluice_device_tests
 }
 
@@ -191,10 +195,17 @@ kernels() {
       --section MemoryWorkloadAnalysis --kernel-name regex:Convert --launch-skip 4 --launch-count 3 \
       "$folder/bin/sluice-bench" upload --batches 8 --rounds 1 ${job#* } --normalize bf16 --layout nchw
   done
+  photos
+  for form in jpeg packed; do
+    part "ncu_decode_$form" 130 env "LD_LIBRARY_PATH=$libraries" "$profiler" --clock-control none \
+      --section SpeedOfLight --section LaunchStats --section Occupancy --section WarpStateStats \
+      --section MemoryWorkloadAnalysis --launch-skip 8 --launch-count 8 "$folder/bin/sluice-bench" epoch \
+      "$work/data/$form" --device cuda:0 --device-decode device --transform rrc:224,flip --epochs 1 --warm-up 0
+  done
 }
 
 photos() {
-  part make_photos 60 make_photos "$work/photos" 10 400 500
+  part make_photos 60 make_photos "$work/photos" 10 "${DEVICE_DAY_PHOTOS:-400}" 500
   part convert_jpeg 60 sluice convert "$work/photos" "$work/data/jpeg"
   part convert_packed 60 sluice convert --image packed "$work/photos" "$work/data/packed"
   part convert_raw 60 sluice convert --image raw --size 256 "$work/photos" "$work/data/raw"
@@ -221,6 +232,28 @@ epoch() {
   part stream_cuda 40 stream_cuda "$data" 10
 }
 
+on_card='--device cuda:0 --device-decode device'
+
+# Each says what the card, the bus and the CPUs did.
+# shellcheck disable=SC2086  # words
+decode() {
+  photos
+  for form in jpeg packed raw; do
+    for threads in 1 2 "$(nproc)"; do
+      bench decode_${form}_$threads 60 epoch "$work/data/$form" --repeat 40 --transform rrc:224,flip,normalize:bf16 \
+        --layout nchw --threads $threads $on_card
+    done
+  done
+  # What a trainer waits for batches, if it is slower than the loader.
+  bench decode_step 60 epoch "$work/data/jpeg" --repeat 10 --transform rrc:224,flip,normalize:bf16 $on_card --step-ms 25
+  if python3 -c 'import torchvision' 2>/dev/null; then
+    part nvjpeg 60 python3 "$folder/peers/decode_nvjpeg.py" "$work/photos"
+    part nvjpeg_crops 60 python3 "$folder/peers/decode_nvjpeg.py" --crop 224 "$work/photos"
+  else
+    skip nvjpeg "python3 has no torchvision"
+  fi
+}
+
 # 1,2,4,... as far as there are cores.
 counts_of_cores() {
   counts=1 count=2
@@ -237,22 +270,31 @@ cores() {
     bench cores_host_$form 90 epoch "$work/data/$form" --repeat 4 --transform rrc:224,flip --threads "$counts"
     bench cores_cuda_$form 90 epoch "$work/data/$form" --repeat 4 --transform rrc:224,flip --threads "$counts" --device cuda:0
   done
-  bench cores_decode_jpeg 90 epoch "$work/data/jpeg" --repeat 4 --transform rrc:224,flip --threads "$counts" --device cuda:0 --device-decode device
-  if python3 -c 'import torchvision' 2>/dev/null; then
-    part nvjpeg 60 python3 "$folder/peers/decode_nvjpeg.py" "$work/photos"
-  else
-    skip nvjpeg "python3 has no torchvision"
-  fi
+}
+# shellcheck disable=SC2086  # words
+cores_decode() {
+  photos
+  for form in jpeg packed; do
+    bench cores_decode_$form 150 epoch "$work/data/$form" --epochs 2 --repeat 20 --transform rrc:224,flip \
+      --threads "$(counts_of_cores)" $on_card
+  done
 }
 
-profiles() {
+# feeds NAME [OPTION...]
+feeds() {
+  prefix=$1
+  shift
   photos
   for form in packed jpeg; do
     for profile in mlperf-resnet50-h100 retinanet-b200; do
-      bench feeds_${form}_$profile 120 epoch "$work/data/$form" --transform rrc:224,flip --profile $profile --find-accelerators
+      bench "${prefix}_${form}_$profile" 120 epoch "$work/data/$form" --transform rrc:224,flip \
+        --profile $profile --find-accelerators "$@"
     done
   done
 }
+profiles() { feeds feeds; }
+# shellcheck disable=SC2086  # words
+profiles_decode() { feeds feeds_decode $on_card; }
 
 # Against the torch of python3, with the libraries packed.
 build_train_cifar() {
@@ -318,7 +360,8 @@ unpack() {
 run() {
   out=$1
   shift
-  stages='check memcheck racecheck initcheck synccheck upload kernels epoch cores profiles train peers'
+  stages='check decode epoch cores_decode cores upload profiles_decode profiles train peers memcheck racecheck
+    initcheck synccheck kernels'
   # shellcheck disable=SC2086  # words
   [ $# -gt 0 ] || set -- $stages
   for stage; do

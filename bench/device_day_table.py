@@ -4,7 +4,7 @@
 
 OUT are folders that `device_day.sh run` filled, however far it came; of a part that several have, the last
 that succeeded counts. --price: of an hour of the machine, in any currency; adds what trainings cost. --plot draws
-seconds an epoch.
+seconds an epoch, and with a price their cost.
 """
 
 import argparse
@@ -87,7 +87,7 @@ def state(found):
     names = {"0": "passed", "124": "took too long", "137": "was killed"}
     table("Is it right", ["part", "result"],
           [[name, names.get(found.code[name], found.code[name])] for name in
-           ("cuda_tests", "device_tests", "memcheck", "racecheck", "initcheck", "synccheck") if name in found.code])
+           ("cuda_tests", "cuda_jpegs", "device_tests", "memcheck", "racecheck", "initcheck", "synccheck") if name in found.code])
     wrong = [f"{name} ({code})" for name, code in found.code.items() if code != "0"]
     if wrong:
         print("\nNot done: " + "; ".join(wrong) + ".")
@@ -128,31 +128,65 @@ def epochs(found):
         rows.append([title, number(found.median(part, "images_per_second")),
                      number(found.median(part, "cpu_seconds_per_1000"), "{:.3f}")])
     table("Whole epochs from packed, random-resized-crop 224, flip", ["to", "images/s", "CPU s per 1000"], rows)
-    waits = found.json.get("epoch_cuda_step", {}).get("batch_wait_percentiles")
+    wait(found, "epoch_cuda_step", "decoded by the host")
+
+
+def wait(found, part, words):
+    waits = found.json.get(part, {}).get("batch_wait_percentiles")
     if waits:
-        print(f"\nA pretend step of 25 ms waited {1e3 * waits[50]:.3f} ms for a batch (median), "
+        print(f"\nA pretend step of 25 ms waited {1e3 * waits[50]:.3f} ms for a batch that was {words} (median), "
               f"{1e3 * waits[99]:.3f} ms at the 99th percentile (goal: none).")
+
+
+def nvjpeg_rate(found, part):
+    rate = re.search(r"median (\d+) images/s", found.log.get(part, ""))
+    return rate and int(rate.group(1))
+
+
+def decoding(found):
+    rows = []
+    for name, result in found.json.items():
+        form = re.fullmatch(r"decode_(jpeg|packed|raw)_(\d+)", name)
+        use = result.get("device_use")
+        if not form or not use:
+            continue
+        images, copying, bare = use["images"], use["upload_seconds"], use.get("bare_copies_bytes_per_second")
+        rate = copying and use["uploaded_bytes"] / copying
+        threads = "1 thread" if form.group(2) == "1" else form.group(2) + " threads"
+        rows.append([f"{form.group(1)}, {threads}", number(found.median(name, "images_per_second")),
+                     number(images and min(100, 100 * use["decoded_images"] / images), "{:.0f}%"),
+                     number(1e6 * use["decode_seconds"] / use["decoded_images"] if use["decoded_images"] else None,
+                            "{:.2f}"),
+                     number(found.median(name, "cpu_seconds_per_1000"), "{:.3f}"),
+                     number(use["uploaded_bytes"] / use["samples"] / 1e3 if use["samples"] else None, "{:.1f}"),
+                     number(rate / 1e9 if rate else None, "{:.1f}"),
+                     number(100 * rate / bare if rate and bare else None, "{:.0f}%"),
+                     number(100 * result["gpu_busy"] if "gpu_busy" in result else None, "{:.0f}%")])
+    for part, title in (("nvjpeg", "torchvision's nvJPEG, whole pictures"),
+                        ("nvjpeg_crops", "torchvision's nvJPEG, crops of 224 there")):
+        rows.append([title, number(nvjpeg_rate(found, part))] + [""] * 7)
+    table("Decoded by the card, random-resized-crop 224, flip (goal 200,000 images/s from JPEG, 300,000 from packed)",
+          ["from", "images/s", "by the card", "us of its time an image (goal 2)", "CPU s per 1000", "kB an image",
+           "GB/s while copying", "of bare copies (goal 95%)", "GPU busy (NVML)"], rows)
+    wait(found, "decode_step", "decoded by the card")
 
 
 def cores(found):
     rows, counts = [], []
+    ways = {"host": "to the host", "cuda": "to the card", "decode": "decoded by the card"}
     for form in ("jpeg", "packed", "raw"):
-        for where in ("host", "cuda"):
+        for where, words in ways.items():
             curve = found.json.get(f"cores_{where}_{form}", {}).get("curve", {})
             rates = {point["threads"]: point["images_per_second"] for point in curve.get("points", [])}
             counts = sorted(set(counts) | set(rates))
-            rows.append((f"{form}, to the {'card' if where == 'cuda' else 'host'}", rates))
+            rows.append((f"{form}, {words}", rates))
     cells = []
     for title, rates in rows:
         most = max(rates, default=0)
         share = rates[most] / (most * rates[1]) if most > 1 and rates.get(1) else None
         cells.append([title] + [number(rates.get(count)) for count in counts]
                      + [number(share and 100 * share, "{:.0f}%")])
-    nvjpeg = re.search(r"median (\d+) images/s", found.log.get("nvjpeg", ""))
-    if nvjpeg:
-        cells.append(["torchvision's nvJPEG, whole pictures", number(int(nvjpeg.group(1)))]
-                     + [""] * max(len(counts), 1))
-    table("Images/s by cores, random-resized-crop 224, flip (decoded on the host)",
+    table("Images/s by cores, random-resized-crop 224, flip (decoded by the host, but where it says so)",
           ["", *(f"{count}" for count in counts or [1]), "of a straight line (goal 95%)"], cells)
 
 
@@ -161,9 +195,12 @@ def feeds(found):
     goals = {("packed", "mlperf-resnet50-h100"): "58", ("jpeg", "mlperf-resnet50-h100"): "32"}
     for form in ("packed", "jpeg"):
         for profile in ("mlperf-resnet50-h100", "retinanet-b200"):
-            fed = found.median(f"feeds_{form}_{profile}", "accelerators_fed")
-            rows.append([f"{profile}, {form}", number(fed), goals.get((form, profile), "") if fed is not None else ""])
-    table("Pretend accelerators fed", ["profile", "fed", "goal on 16 cores"], rows)
+            fed = [found.median(f"{prefix}_{form}_{profile}", "accelerators_fed")
+                   for prefix in ("feeds", "feeds_decode")]
+            goal = goals.get((form, profile), "") if any(count is not None for count in fed) else ""
+            rows.append([f"{profile}, {form}", *map(number, fed), goal])
+    table("Pretend accelerators fed (a step of batches of 400 in 224 ms, 90% of the time; of 24 in 47.55 ms, 85%)",
+          ["profile", "decoded by the host", "decoded by the card", "goal of the host on 16 cores"], rows)
 
 
 TRAININGS = (("train_jpeg", "Sluice, JPEG"), ("train_raw", "Sluice, raw"), ("train_repeat", "no loader (one batch again)"),
@@ -174,6 +211,13 @@ TRAININGS = (("train_jpeg", "Sluice, JPEG"), ("train_raw", "Sluice, raw"), ("tra
 def epoch_seconds(found, part):
     taken = [float(text) for text in re.findall(r"^epoch \d+ .* ([0-9.]+) s\b", found.log.get(part, ""), re.M)]
     return statistics.median(taken[1:] or taken) if taken else None  # the first one tunes cuDNN
+
+
+EPOCHS = 24  # of a training
+
+
+def cost_of(seconds, price):
+    return EPOCHS * seconds * price / 3600
 
 
 def trainings(found, price, plot):
@@ -189,24 +233,33 @@ def trainings(found, price, plot):
         rows.append([title, f"{taken:.3f}", number(alone and max(0.0, taken - alone), "{:.3f}"),
                      number(dataloader and 100 * (1 - taken / dataloader), "{:.0f}%"),
                      f"{accuracy.group(1)}% in {accuracy.group(2)} s" if whole else ""]
-                    + ([f"{24 * taken * price / 3600:.4f}"] if price else []))
+                    + ([f"{cost_of(taken, price):.4f}"] if price else []))
     table("ResNet-9 on CIFAR-10, batches of 512",
           ["loader", "s an epoch (median)", "more than without a loader", "less than DataLoader (goal 50%)",
-           "accuracy (goal 93.5%)"] + (["cost of 24 epochs"] if price else []), rows)
+           "accuracy (goal 93.5%)"] + ([f"cost of {EPOCHS} epochs"] if price else []), rows)
+    ours = epoch_seconds(found, "train_jpeg")
+    if ours and dataloader:
+        saved = f"{EPOCHS * (dataloader - ours):.1f} s of {EPOCHS * dataloader:.1f} s"
+        if price:
+            saved += f", {cost_of(dataloader - ours, price):.4f} of {cost_of(dataloader, price):.4f} at {price:g} an hour"
+        print(f"\nBeside DataLoader, {EPOCHS} epochs from JPEGs save {saved}: "
+              f"{100 * (1 - ours / dataloader):.0f}% (goal 50%).")
     if plot and bars:
-        plot.write_text(svg(bars))
+        plot.write_text(svg(bars, price))
 
 
-def svg(bars):
+def svg(bars, price):
     longest, height = max(taken for _, taken in bars), 28
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="760" height="{height * len(bars) + 30}" '
              'font-family="sans-serif" font-size="13">',
-             '<text x="4" y="16" font-weight="bold">Seconds an epoch, ResNet-9 on CIFAR-10</text>']
+             '<text x="4" y="16" font-weight="bold">Seconds an epoch, ResNet-9 on CIFAR-10'
+             + (f"; cost of {EPOCHS} epochs at {price:g} an hour" if price else "") + "</text>"]
     for row, (title, taken) in enumerate(bars):
         y, width = 26 + height * row, 400 * taken / longest
         lines += [f'<text x="4" y="{y + 15}">{title}</text>',
                   f'<rect x="250" y="{y}" width="{width:.1f}" height="20" fill="#4878a8"/>',
-                  f'<text x="{256 + width:.1f}" y="{y + 15}">{taken:.2f} s</text>']
+                  f'<text x="{256 + width:.1f}" y="{y + 15}">{taken:.2f} s'
+                  + (f"; {cost_of(taken, price):.4f}" if price else "") + "</text>"]
     return "\n".join(lines + ["</svg>", ""])
 
 
@@ -222,9 +275,10 @@ def main():
     found = Found(arguments.out)
     print(f"## On a card\n\n{card_of(found)}; `bench/device_day.sh run`.")
     state(found)
-    uploads(found)
+    decoding(found)
     epochs(found)
     cores(found)
+    uploads(found)
     feeds(found)
     trainings(found, arguments.price, arguments.plot)
 

@@ -6,7 +6,7 @@
 #include <sluice/shown_path.h>
 
 #include "bench/commands.h"
-#include "bench/compare/measure.h"
+#include "bench/compare/side_by_side.h"
 #include "bench/report/measuring_command.h"
 #include "format/remote/object_store.h"
 #include "tools/cli/exit_code.h"
@@ -21,7 +21,8 @@ using cli::AddOption;
 
 constexpr const char* kCompareDescription =
     "Plays the same pictures through this loader and others.\n\n"
-    "SOURCE is a folder of pictures, or a dataset. A folder is converted (with the defaults\n"
+    "SOURCE is a folder of pictures, or a dataset; several are compared one after the other. A "
+    "folder is converted (with the defaults\n"
     "of sluice convert); the dataset's JPEGs are written out, so that every loader starts\n"
     "from the same bytes, and each packs them into its own format. Then they take turns, each\n"
     "in a process of its own, over several rounds: random-resized-crop and flip, whole\n"
@@ -37,17 +38,19 @@ constexpr const char* kCompareExamples =
     "  sluice-bench compare photos/\n"
     "  bench/peers/setup.sh ~/peers\n"
     "  sluice-bench compare photos/ --peers ~/peers --repeat 10 --rounds 5 --html page.html\n"
-    "  sluice-bench compare data/photos --only plain,tfdata --peers ~/peers\n\n";
+    "  sluice-bench compare data/photos --only plain,tfdata --peers ~/peers\n"
+    "  sluice-bench compare data/photos data/large --threads 1,2,4 --peers ~/peers\n\n";
 
 struct CompareArguments {
   CompareOptions options;
-  std::string source, work = "sluice-compare", peers;
+  std::vector<std::string> sources;
+  std::vector<unsigned> threads = {0};
+  std::string work = "sluice-compare", peers;
   ResultOptions output;
 };
 
 Answer CompareAnswer(CompareArguments& arguments, const std::stop_token& stop,
                      cli::Progress& progress) {
-  arguments.options.source = arguments.source;
   arguments.options.work = arguments.work;
   arguments.options.peers = arguments.peers;
   CompareHooks hooks;
@@ -56,8 +59,10 @@ Answer CompareAnswer(CompareArguments& arguments, const std::stop_token& stop,
     progress.SetActivity(activity);
     progress.Update(done, all);
   };
-  const Comparison comparison = CompareLoaders(arguments.options, hooks);
-  return {TextOf(comparison, arguments.options), JsonOf(comparison, arguments.options), {}};
+  const SideBySide all =
+      CompareSeveral(arguments.options, {arguments.sources.begin(), arguments.sources.end()},
+                     arguments.threads, hooks);
+  return {TextOf(all), JsonOf(all), {}};
 }
 
 void AddOptions(CLI::App& app, CompareArguments& arguments) {
@@ -65,15 +70,22 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
       ->type_name("FOLDER");
   AddOption(app, "--only", "NAME[,NAME...]",
-            "these and sluice: sluice-packed, plain, ffcv, dali,\ntfdata, torchvision, webdataset, "
-            "mds, litdata, spdl;\nof raw images copies, ffcv",
+            "these and sluice: sluice-packed, sluice-cuda,\nsluice-packed-cuda, plain, ffcv, dali, "
+            "tfdata,\ntorchvision, torchvision-cuda, torchcodec, webdataset,\nmds, litdata, "
+            "lancedb, huggingface, spdl; of raw images\ncopies, ffcv",
             [&options](const std::string& text) { options.only = cli::Split(text); });
   app.add_option("--work", arguments.work,
                  "a folder of its own for the formats (default\n"
                  "sluice-compare); its content is overwritten")
       ->type_name("FOLDER");
-  AddNumber(app, "--threads", "N", "threads or processes of each (default: all CPUs)",
-            options.threads, 1, 1024);
+  AddOption(
+      app, "--threads", "N[,N...]",
+      "threads or processes of each (default: all CPUs);\nseveral counts: one after the other",
+      [&arguments](const std::string& text) {
+        arguments.threads.clear();
+        for (const std::string& count : cli::Split(text))
+          arguments.threads.push_back(static_cast<unsigned>(cli::ParseInteger(count, 1, 1024)));
+      });
   AddNumber(app, "--batch-size", "N", "samples in a batch (default 64)", options.batch_size, 1,
             100000);
   AddNumber(app, "--size", "S", "side of the crops (default 224)", options.size, 8, 2048);
@@ -99,20 +111,23 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
 cli::Command AddCompareCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("compare", kCompareDescription);
   const auto arguments = std::make_shared<CompareArguments>();
-  cli::AddArgument(*app, "SOURCE", arguments->source, "folder of pictures, or a dataset");
+  cli::AddArgument(*app, "SOURCE", arguments->sources, "folder of pictures, or a dataset");
   AddOptions(*app, *arguments);
   AddPageOption(*app, arguments->output);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kCompareExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {
             CheckNames(arguments->options);  // before anything is done
-            if (IsStoreUrl(arguments->source)) {
-              throw cli::UsageError(
-                  "all loaders read from this machine: bring the dataset with sluice copy URL "
-                  "DATASET");
+            std::string shown;
+            for (const std::string& source : arguments->sources) {
+              if (IsStoreUrl(source)) {
+                throw cli::UsageError(
+                    "all loaders read from this machine: bring the dataset with sluice copy URL "
+                    "DATASET");
+              }
+              shown += (shown.empty() ? "" : ", ") + cli::Printable(ShownPath(source));
             }
-            return RunMeasuring(arguments->output, "comparing",
-                                "comparing with " + cli::Printable(ShownPath(arguments->source)),
+            return RunMeasuring(arguments->output, "comparing", "comparing with " + shown,
                                 [&](const std::stop_token& stop, cli::Progress& progress) {
                                   return CompareAnswer(*arguments, stop, progress);
                                 });

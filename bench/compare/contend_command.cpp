@@ -1,12 +1,13 @@
 // Prints the same lines as bench/peers/contend.py, for the same arguments:
 //   sluice-bench contend NAME play LIST FOLDER THREADS BATCH SIZE SECONDS
 //   sluice-bench contend NAME decode LIST FOLDER SIZE FILE
-// NAME is sluice, sluice-packed (both of the dataset in FOLDER), plain (of the files in LIST), or,
-// for raw images, sluice-raw and copies (both of the dataset in FOLDER). LIST says how often each
-// picture comes.
+// NAME is sluice, sluice-packed (both of the dataset in FOLDER; with "-cuda", to the first GPU),
+// plain (of the files in LIST), or, for raw images, sluice-raw and copies (both of the dataset in
+// FOLDER). LIST says how often each picture comes.
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <span>
 
@@ -21,6 +22,8 @@
 #include "bench/epoch/copy_loop.h"
 #include "bench/report/measurement.h"
 #include "format/pixels/decode.h"
+#include "reader/device/device_driver.h"
+#include "reader/device/host_buffer.h"
 #include "reader/transform/geometry.h"
 #include "samples/plain_loader.h"
 #include "tools/cli/exit_code.h"
@@ -100,9 +103,16 @@ struct PlayArguments {
   double seconds = 0;
 };
 
+// To the first GPU, which decodes as far as it can.
+void GoToCard(LoaderOptions& options) {
+  options.device = Device::Cuda(0);
+  options.on_device.decode = DecodeOn::kDevice;
+}
+
 // `about` describes `transform`. Copying a batch of small images takes less time than waking a
 // thread for the next one, so for those more batches are decoded ahead.
-void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::string& about) {
+void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::string& about,
+                bool to_card = false) {
   constexpr std::size_t kSmallBatch = std::size_t{1} << 20;
   const std::vector<Item> items = ItemsOf(arguments.list);
   LoaderOptions options;
@@ -110,6 +120,7 @@ void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::s
   options.threads = arguments.threads;
   options.transform = std::move(transform);
   options.output.channels = 3;
+  if (to_card) GoToCard(options);
   const std::size_t batch_bytes = 3 * arguments.size * arguments.size * arguments.batch;
   if (batch_bytes <= kSmallBatch) options.ring.prefetch = 8;
   Dataset dataset = Dataset::Open(arguments.folder);
@@ -118,8 +129,10 @@ void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::s
   Loader loader(std::move(dataset), options);
   PlayAll(
       [&](std::uint64_t epoch, const OnBatch& on_batch) {
-        for (const Batch& batch : loader.Epoch(epoch))
+        for (const Batch& batch : loader.Epoch(epoch)) {
           on_batch(batch.samples());
+          if (batch.index() + 1 == loader.batches_per_epoch()) batch.Synchronize();
+        }
       },
       arguments.seconds);
 }
@@ -182,6 +195,37 @@ void DecodeSluice(const std::string& list, const std::string& folder, std::uint3
   WriteTextFile(to, pixels);
 }
 
+// The same from the card's memory.
+void DecodeOnCard(const std::string& list, const std::string& folder, std::uint32_t size,
+                  const std::string& to) {
+  LoaderOptions options;
+  options.batch_size = 1;
+  options.threads = 1;
+  options.transform = {Resize(size)};
+  options.output.channels = 3;
+  options.order.shuffle = Shuffle::kSequential;
+  GoToCard(options);
+  const std::shared_ptr<DeviceDriver> driver = DeviceAccess::Open(options.device);
+  const OwnStream stream(*driver);
+  const HostBuffer pixels(std::size_t{size} * size * 3, driver);
+  const std::vector<std::uint64_t> numbers = NumbersOf(ItemsOf(list));
+  options.order.samples = SampleList::Of(numbers);
+  std::map<std::uint64_t, std::string> pictures;
+  Loader loader(Dataset::Open(folder), options);
+  for (const Batch& batch : loader.Epoch(0)) {
+    batch.Synchronize();
+    driver->CopyBack(stream.get(), pixels.data(),
+                     reinterpret_cast<const std::byte*>(batch.image().data), pixels.size());
+    driver->Drain(stream.get());
+    pictures[batch.samples()[0]].assign(reinterpret_cast<const char*>(pixels.data()),
+                                        pixels.size());
+  }
+  std::string all;
+  for (const std::uint64_t number : numbers)
+    all += pictures[number];
+  WriteTextFile(to, all);
+}
+
 void DecodePlain(const std::string& list, std::uint32_t size, const std::string& to) {
   std::string pixels;
   std::vector<std::uint8_t> picture(std::size_t{size} * size * 3);
@@ -196,12 +240,17 @@ void DecodePlain(const std::string& list, std::uint32_t size, const std::string&
 
 void Play(const std::string& name, const PlayArguments& arguments) {
   const Pipeline crops = {RandomResizedCrop(arguments.size), HorizontalFlip()};
-  if (name == "sluice") {
+  const bool to_card = name.ends_with("-cuda");
+  const std::string where = to_card ? "; decoded and cropped on cuda:0, as far as it can" : "";
+  if (name.starts_with("sluice-packed")) {
+    PlaySluice(arguments, crops, "the same images as --image packed, and the same settings" + where,
+               to_card);
+  } else if (name == "sluice" || name == "sluice-cuda") {
     PlaySluice(arguments, crops,
                "sluice convert's defaults (500 pixels, quality 90), checksums, quasi-random order, "
-               "antialiased resize");
-  } else if (name == "sluice-packed") {
-    PlaySluice(arguments, crops, "the same images as --image packed, and the same settings");
+               "antialiased resize" +
+                   where,
+               to_card);
   } else if (name == "sluice-raw") {
     PlaySluice(arguments, {CenterCrop(arguments.size)},
                "--image raw, checksums in the first epoch, quasi-random order, 8 batches ahead if "
@@ -217,6 +266,8 @@ void Decode(const std::string& name, const std::string& list, const std::string&
             std::uint32_t size, const std::string& to) {
   if (name == "plain") {
     DecodePlain(list, size, to);
+  } else if (name.ends_with("-cuda")) {
+    DecodeOnCard(list, folder, size, to);
   } else if (name == "sluice" || name == "sluice-packed") {
     DecodeSluice(list, folder, size, {Resize(size)}, to);
   } else {
@@ -225,8 +276,9 @@ void Decode(const std::string& name, const std::string& list, const std::string&
 }
 
 int Run(const std::vector<std::string>& words) {
-  constexpr std::string_view kNames[] = {"sluice", "sluice-packed", "plain", "sluice-raw",
-                                         "copies"};
+  constexpr std::string_view kNames[] = {
+      "sluice", "sluice-packed", "sluice-cuda", "sluice-packed-cuda",
+      "plain",  "sluice-raw",    "copies"};
   const bool known = !words.empty() &&
                      std::find(std::begin(kNames), std::end(kNames), words[0]) != std::end(kNames);
   if (known && words.size() == 8 && words[1] == "play") {

@@ -114,6 +114,7 @@ void ContenderLines::Take(const std::string& line, double seconds_since_start, d
   if (!json.is_object()) return;  // libraries print things as well
   const std::string event = json.value("event", "");
   if (event == "about") run_.about = json.value("text", "");
+  if (event == "missing") run_.missing = json.value("why", "");
   if (event == "first") run_.first_batch_seconds = seconds_since_start;
   if (event == "packed") run_.packed_seconds = json.value("seconds", 0.0);
   if (event == "begin") {

@@ -20,6 +20,7 @@ struct Contender {
 // One process's run. Figures that it did not report stay 0.
 struct ContenderRun {
   std::string error;                // empty: it did everything it was asked to do
+  std::string missing;              // why it says that it cannot run on this machine
   std::string about;                // its version and settings
   double first_batch_seconds = 0;   // from the process's start
   double images_per_second = 0;     // over the measured epochs together

@@ -7,6 +7,7 @@
 #include <sluice/convert.h>
 #include <sluice/cpu.h>
 #include <sluice/dataset_edit.h>
+#include <sluice/device.h>
 #include <sluice/error.h>
 
 #include "bench/compare/quality.h"
@@ -25,10 +26,18 @@ struct Peer {
   const char* environment;
   bool packs;
 };
-constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},       {"dali", "main", false},
-                           {"tfdata", "main", true},     {"torchvision", "main", false},
-                           {"webdataset", "main", true}, {"mds", "main", true},
-                           {"litdata", "main", true},    {"spdl", "main", false}};
+constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},
+                           {"dali", "main", false},
+                           {"tfdata", "main", true},
+                           {"torchvision", "main", false},
+                           {"torchvision-cuda", "recent", false},
+                           {"torchcodec", "recent", false},
+                           {"webdataset", "main", true},
+                           {"mds", "main", true},
+                           {"litdata", "main", true},
+                           {"lancedb", "recent", true},
+                           {"huggingface", "recent", true},
+                           {"spdl", "main", false}};
 
 std::uint64_t BytesIn(const fs::path& folder) {
   std::uint64_t bytes = 0;
@@ -180,7 +189,8 @@ class Runner {
   }
 
   fs::path FolderOf(const Contender& contender) const {
-    const bool plays_dataset = contender.name == "sluice" || contender.name == "copies";
+    const bool plays_dataset =
+        contender.name == "sluice" || contender.name == "sluice-cuda" || contender.name == "copies";
     return plays_dataset ? dataset_path_ : options_.work / contender.name;
   }
 
@@ -190,6 +200,7 @@ class Runner {
                      std::chrono::seconds(options_.limit_seconds), hooks_.stop);
     ThrowIfStopped(hooks_.stop);
     if (!run.error.empty()) one.missing = arguments.front() + " failed: " + run.error;
+    if (!run.missing.empty()) one.missing = "left out: " + run.missing;
     // Another loader that fails is a line in the table. The first one is what the others are
     // compared with, so it must not fail.
     if (!one.missing.empty() && &one == &comparison_.loaders.front())
@@ -201,8 +212,9 @@ class Runner {
     Step("packing for " + one.contender.name);
     one.disk_bytes = file_bytes_;
     if (FolderOf(one.contender) == dataset_path_) one.disk_bytes = BytesIn(dataset_path_);
-    if (one.contender.name == "sluice-packed") MakePacked(one);
-    if (!one.missing.empty() || !one.contender.packs) return;
+    if (!one.missing.empty()) return;
+    if (one.contender.name.starts_with("sluice-packed")) MakePacked(one);
+    if (!one.contender.packs) return;
     const fs::path folder = FolderOf(one.contender);
     fs::remove_all(folder);
     fs::create_directories(folder);
@@ -332,11 +344,19 @@ std::vector<Contender> EveryContender(const CompareOptions& options, bool raw) {
     return {OwnContender("sluice", "sluice-raw"), OwnContender("copies", "copies"),
             PeerContender(options, kPeers[0], "ffcv_raw")};
   }
-  std::vector<Contender> all = {OwnContender("sluice", "sluice"),
-                                OwnContender("sluice-packed", "sluice-packed"),
-                                OwnContender("plain", "plain")};
-  for (const Peer& peer : kPeers)
-    all.push_back(PeerContender(options, peer, peer.name));
+  std::vector<Contender> all;
+  for (const char* const name :
+       {"sluice", "sluice-packed", "sluice-cuda", "sluice-packed-cuda", "plain"})
+    all.push_back(OwnContender(name, name));
+  for (Contender& contender : all) {
+    if (contender.name.ends_with("-cuda") && Device::CudaCount() == 0)
+      contender.missing = "left out: this machine has no CUDA device, or this build no CUDA";
+  }
+  for (const Peer& peer : kPeers) {
+    std::string module = peer.name;
+    std::replace(module.begin(), module.end(), '-', '_');
+    all.push_back(PeerContender(options, peer, module));
+  }
   return all;
 }
 

@@ -69,6 +69,8 @@ struct CompareHooks {
 Comparison CompareLoaders(CompareOptions options, const CompareHooks& hooks);
 
 std::string TextOf(const Comparison& comparison, const CompareOptions& options);
-nlohmann::ordered_json JsonOf(const Comparison& comparison, const CompareOptions& options);
+std::vector<Measurement> MeasurementsOf(const Comparison& comparison, const std::string& suffix);
+nlohmann::ordered_json LoadersJson(const Comparison& comparison);
+nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareOptions& options);
 
 }  // namespace sluice::bench

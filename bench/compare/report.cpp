@@ -35,14 +35,14 @@ std::string Optional(const char* format, const std::optional<double>& value) {
 
 std::string RowOf(const Compared& one) {
   if (!one.missing.empty()) {
-    return Format("%-13s ", one.contender.name.c_str()) +
-           cli::Printable(one.missing).substr(0, 85) + "\n";
+    return Format("%-18s ", one.contender.name.c_str()) +
+           cli::Printable(one.missing).substr(0, 80) + "\n";
   }
   const Spread rates = SpreadOf(one.Rates());
   const std::string range = Format("%.0f-%.0f", rates.least, rates.most);
   const double cpu = MedianOf(one, &ContenderRun::cpu_seconds_per_1000);
   return Format(
-      "%-13s %8.0f %13s %7s %7.*f %7.0f %7.2f %8s %7.1f %6s\n", one.contender.name.c_str(),
+      "%-18s %8.0f %13s %7s %7.*f %7.0f %7.2f %8s %7.1f %6s\n", one.contender.name.c_str(),
       rates.median, range.c_str(), Optional("%.2fx", one.ratio).c_str(), cpu < 0.01 ? 5 : 3, cpu,
       1e-6 * static_cast<double>(Peak(one)), MedianOf(one, &ContenderRun::first_batch_seconds),
       Optional("%.1f", one.convert_seconds).c_str(), 1e-6 * static_cast<double>(one.disk_bytes),
@@ -59,9 +59,9 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
     return Median(a->Rates()) > Median(b->Rates());
   });
   std::string text =
-      Format("%-13s %8s %13s %7s %7s %7s %7s %8s %7s %6s\n", "loader", "images/s", "least-most",
+      Format("%-18s %8s %13s %7s %7s %7s %7s %8s %7s %6s\n", "loader", "images/s", "least-most",
              "sluice", "CPU s", "peak", "first", "packing", "disk", "PSNR");
-  text += Format("%-13s %8s %13s %7s %7s %7s %7s %8s %7s %6s\n", "", "", "", "is", "/1000", "MB",
+  text += Format("%-18s %8s %13s %7s %7s %7s %7s %8s %7s %6s\n", "", "", "", "is", "/1000", "MB",
                  "batch s", "s", "MB", "dB");
   for (const Compared* const one : sorted)
     text += RowOf(*one);
@@ -92,8 +92,21 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
   return text + WarningsText(comparison.warnings);
 }
 
-nlohmann::ordered_json JsonOf(const Comparison& comparison, const CompareOptions& options) {
+std::vector<Measurement> MeasurementsOf(const Comparison& comparison, const std::string& suffix) {
   std::vector<Measurement> measurements;
+  for (const Compared& one : comparison.loaders) {
+    if (!one.missing.empty()) continue;
+    const std::string name = one.contender.name + suffix;
+    measurements.push_back({"images_per_second." + name, "1/s", true, one.Rates()});
+    Measurement cpu{"cpu_seconds_per_1000." + name, "s", false, {}};
+    for (const ContenderRun& run : one.runs)
+      cpu.values.push_back(run.cpu_seconds_per_1000);
+    measurements.push_back(std::move(cpu));
+  }
+  return measurements;
+}
+
+nlohmann::ordered_json LoadersJson(const Comparison& comparison) {
   auto loaders = nlohmann::ordered_json::array();
   for (const Compared& one : comparison.loaders) {
     nlohmann::ordered_json loader{{"name", one.contender.name}};
@@ -102,11 +115,6 @@ nlohmann::ordered_json JsonOf(const Comparison& comparison, const CompareOptions
       loaders.push_back(std::move(loader));
       continue;
     }
-    measurements.push_back({"images_per_second." + one.contender.name, "1/s", true, one.Rates()});
-    Measurement cpu{"cpu_seconds_per_1000." + one.contender.name, "s", false, {}};
-    for (const ContenderRun& run : one.runs)
-      cpu.values.push_back(run.cpu_seconds_per_1000);
-    measurements.push_back(std::move(cpu));
     loader["settings"] = one.runs.empty() ? "" : one.runs.front().about;
     loader["images_per_second"] = one.Rates();
     if (one.ratio) loader["ratio"] = *one.ratio;
@@ -120,18 +128,19 @@ nlohmann::ordered_json JsonOf(const Comparison& comparison, const CompareOptions
     if (one.decibels) loader["psnr_db"] = *one.decibels;
     loaders.push_back(std::move(loader));
   }
-  nlohmann::ordered_json json = ResultOf("compare", measurements, comparison.warnings);
-  json.update({{"source", options.source.string()},
-               {"samples", comparison.pictures},
-               {"threads", comparison.threads},
-               {"batch_size", options.batch_size},
-               {"transform", Format(comparison.raw ? "center:%u" : "rrc:%u,flip", comparison.size)},
-               {"repeat", options.repeat},
-               {"rounds", options.rounds},
-               {"seconds", options.seconds},
-               {"other_cpus", comparison.other_cpus},
-               {"loaders", loaders}});
-  return json;
+  return loaders;
+}
+
+nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareOptions& options) {
+  return {{"source", options.source.string()},
+          {"samples", comparison.pictures},
+          {"threads", comparison.threads},
+          {"batch_size", options.batch_size},
+          {"transform", Format(comparison.raw ? "center:%u" : "rrc:%u,flip", comparison.size)},
+          {"repeat", options.repeat},
+          {"rounds", options.rounds},
+          {"seconds", options.seconds},
+          {"other_cpus", comparison.other_cpus}};
 }
 
 }  // namespace sluice::bench

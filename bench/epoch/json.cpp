@@ -187,6 +187,7 @@ Json JsonOf(const EpochReport& report) {
     json["gpu_memory_bytes"] = gpu->memory_bytes;
     json["gpu_memory_total_bytes"] = gpu->memory_total_bytes;
   }
+  if (run.device) json["device_use"] = JsonOf(*run.device);
   if (report.pipeline) {
     json["pipeline"] = {{"training_seconds", report.pipeline->training_seconds},
                         {"loading_seconds", report.pipeline->loading_seconds},

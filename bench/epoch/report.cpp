@@ -248,6 +248,7 @@ std::string TextOf(const EpochReport& report) {
         1e3 * stops.most);
   }
   text += StagesText(report);
+  if (run.device) text += TextOf(*run.device);
   text += StepText(report);
   text += cli::Wrapped(VerdictOf(run), 100) + "\n";
   return text + WarningsText(report.warnings);

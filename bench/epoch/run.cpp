@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include <sluice/cpu.h>
 #include <sluice/error.h>
 
 #include "bench/epoch/floor.h"
@@ -14,6 +15,7 @@
 #include "bench/machine/page_cache.h"
 #include "bench/machine/process_usage.h"
 #include "bench/report/statistics.h"
+#include "bench/upload/bare_copies.h"
 #include "reader/device/device_driver.h"
 #include "tools/cli/quantity.h"
 
@@ -67,7 +69,8 @@ class EpochRunner {
     run_.stats = loader_->Stats().Since(options_.cold ? LoaderStats() : before);
     for (std::uint64_t epoch = usual; epoch < usual + options_.also_cold; ++epoch)
       Add(epoch, true, false);
-    loader_.reset();  // it decodes ahead, and nothing may run beside the floor
+    loader_.reset();  // it decodes ahead, and nothing may run beside the following
+    if (!options_.loader.device.is_host()) NoteDeviceUse();
     if (options_.floor) MeasureFloor();
     return std::move(run_);
   }
@@ -201,6 +204,34 @@ class EpochRunner {
     run_.floor = {floor.work(), Median(rates)};
   }
 
+  void NoteDeviceUse() {
+    const LoaderStats& stats = run_.stats;
+    DeviceUse& use = run_.device.emplace();
+    use.device = options_.loader.device.name();
+    use.seconds = stats.seconds;
+    use.samples = stats.samples;
+    use.images = stats.samples * (1 + options_.loader.views.size());
+    use.asked_to_decode = options_.loader.on_device.decode != DecodeOn::kHost;
+    use.decoded_images = stats.device_pictures;
+    use.decode_seconds = stats.device_decode_seconds;
+    use.uploaded_bytes = stats.upload_bytes;
+    use.upload_seconds = stats.upload_seconds;
+    use.gpu = GpuUseOf(run_);
+    double cpu = 0, seconds = 0;
+    for (const EpochFigures* const figures : run_.Measured()) {
+      cpu += figures->cpu_seconds;
+      seconds += figures->seconds;
+    }
+    use.cpus_busy = seconds > 0 ? cpu / seconds : 0;
+    use.cpus = AvailableCpus();
+    if (stats.batches == 0 || stats.upload_bytes == 0) return;
+    try {
+      use.bare_copies = BareCopyRate(DeviceAccess::Open(options_.loader.device),
+                                     stats.upload_bytes / stats.batches);
+    } catch (const Error&) {  // the device has no memory left for that: the epochs still count
+    }
+  }
+
   void NoteFirst(const Batch& batch) {
     if (run_.first_batch_seconds > 0) return;
     run_.first_batch_seconds = SecondsSinceStart();
@@ -270,13 +301,14 @@ std::optional<GpuUse> GpuUseOf(const EpochsRun& run) {
 }
 
 std::string VerdictOf(const EpochsRun& run) {
-  const std::optional<GpuUse> gpu = GpuUseOf(run);
-  if (!gpu) return run.stats.Verdict();
-  return run.stats.Verdict() +
-         cli::Format(
-             "; by NVML the GPU was busy %.0f%% of the time, with at most %s of its %s in use",
-             100 * gpu->busy, cli::BytesText(gpu->memory_bytes).c_str(),
-             cli::BytesText(gpu->memory_total_bytes).c_str());
+  std::string text = run.stats.Verdict();
+  if (run.device) {
+    const auto [busiest, share] = BusiestOf(*run.device);
+    text += cli::Format("; of decoding there, copies and the CPUs, the busiest was %s: %.0f%%",
+                        busiest.c_str(), 100 * share);
+  }
+  if (const std::optional<GpuUse> gpu = GpuUseOf(run)) text += "; the GPU was " + GpuText(gpu);
+  return text;
 }
 
 Pipeline DefaultTransform(const std::vector<Dataset>& datasets, ImageSizes image_sizes) {

@@ -13,8 +13,8 @@
 
 #include <sluice/loader.h>
 
+#include "bench/epoch/device_use.h"
 #include "bench/epoch/training_step.h"
-#include "bench/machine/gpu_meter.h"
 #include "bench/remote/simulated_store.h"
 #include "bench/report/interrupted.h"
 
@@ -95,8 +95,9 @@ struct EpochsRun {
   std::uint64_t samples = 0;
   std::uint64_t dataset_bytes = 0;
   std::optional<FloorFigures> floor;
-  LoaderStats stats;      // over the measured epochs (cold: over the last)
-  double other_cpus = 0;  // kept busy by other processes during the measured epochs
+  LoaderStats stats;                // over the measured epochs (cold: over the last)
+  std::optional<DeviceUse> device;  // over the same; empty: batches stayed on the host
+  double other_cpus = 0;            // kept busy by other processes during the measured epochs
 
   // The epochs that are neither warm-up nor played cold after the others.
   std::vector<const EpochFigures*> Measured() const;
@@ -105,7 +106,7 @@ struct EpochsRun {
 
 // The GPU's use over the measured epochs, if it is known.
 std::optional<GpuUse> GpuUseOf(const EpochsRun& run);
-// What holds the epochs back, in words: the loader's verdict, and how busy the GPU was.
+// What holds the epochs back, in words: the loader's verdict and, with a device, how busy that was.
 std::string VerdictOf(const EpochsRun& run);
 
 // When the consumer had a batch, for a trace.

@@ -86,6 +86,15 @@ std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
                       std::max(0.0, stats.seconds - stats.upload_seconds),
                       {}});
   }
+  if (stats.device_pictures > 0) {
+    stages.push_back({"decode there",
+                      "payload to pixels on the device",
+                      1,
+                      static_cast<double>(stats.device_pictures),
+                      stats.device_decode_seconds,
+                      std::max(0.0, stats.seconds - stats.device_decode_seconds),
+                      {}});
+  }
   return stages;
 }
 

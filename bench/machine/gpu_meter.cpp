@@ -6,6 +6,8 @@
 
 #include <dlfcn.h>
 
+#include "tools/cli/quantity.h"
+
 namespace sluice::bench {
 
 // NVML's types and functions; each function returns 0 for success.
@@ -100,6 +102,13 @@ std::optional<GpuUse> GpuMeter::Take() {
   if (samples == 0) return std::nullopt;
   use.busy /= static_cast<double>(samples);
   return use;
+}
+
+std::string GpuText(const std::optional<GpuUse>& gpu) {
+  if (!gpu) return "unknown: NVML, which comes with the driver, does not tell";
+  return cli::Format("busy %.0f%% of the time by NVML, with at most %s of its %s in use",
+                     100 * gpu->busy, cli::BytesText(gpu->memory_bytes).c_str(),
+                     cli::BytesText(gpu->memory_total_bytes).c_str());
 }
 
 }  // namespace sluice::bench

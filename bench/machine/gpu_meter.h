@@ -46,4 +46,7 @@ class GpuMeter {
   std::thread thread_;
 };
 
+// "busy 63% of the time by NVML, ...", or that nobody knows.
+std::string GpuText(const std::optional<GpuUse>& gpu);
+
 }  // namespace sluice::bench

@@ -11,6 +11,8 @@
 
 #include <sluice/error.h>
 
+#include "tools/cli/quantity.h"
+
 namespace sluice::bench {
 namespace {
 
@@ -57,6 +59,10 @@ double ThreadCpuSeconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+std::string CpusText(double busy, unsigned cpus) {
+  return cli::Format("%.3g of %u busy (%.0f%%)", busy, cpus, cpus > 0 ? 100 * busy / cpus : 0.0);
 }
 
 MemoryUse CurrentMemory() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace sluice::bench {
 
@@ -11,6 +12,9 @@ double CpuSecondsWithChildren();  // those that have ended and were waited for
 
 // Of the calling thread alone.
 double ThreadCpuSeconds();
+
+// "1.21 of 16 busy (8%)": CPUs on average, and those that this process may use.
+std::string CpusText(double busy, unsigned cpus);
 
 struct MemoryUse {
   std::uint64_t peak_bytes = 0;  // the most that was resident at once, mapped file pages included

@@ -10,7 +10,8 @@ SIZE and flip, in batches of BATCH, after one that is not counted, for at least 
 standard output, a JSON object a line. `decode` writes the whole frames, stretched to SIZE x SIZE, to FILE,
 as bytes, RGB, in the list's order.
 
-A loader is a module in contend/ with: `describe()`, a text; `pack(items, folder, threads)`;
+A loader is a module in contend/ with: `missing()`, why it cannot run on this machine or None, which may be
+absent; `describe()`, a text; `pack(items, folder, threads)`;
 `epochs(items, folder, threads, batch, size)`, an iterator over epochs, each an iterator over (images,
 numbers); `decode(items, folder, size)`, an array.
 """
@@ -64,7 +65,10 @@ def main():
     items = items_of(items)
     loader = importlib.import_module("contend." + name)
     rest = sys.argv[5:]
-    if action == "pack":
+    missing = loader.missing() if hasattr(loader, "missing") else None
+    if missing:
+        say(event="missing", why=missing)
+    elif action == "pack":
         start = time.perf_counter()
         loader.pack(items, folder, int(rest[0]))
         say(event="packed", seconds=time.perf_counter() - start)

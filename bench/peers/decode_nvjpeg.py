@@ -1,8 +1,9 @@
-"""How many of a folder's JPEGs torchvision decodes on the card in a second (by nvJPEG): whole, without a crop.
+"""How many of a folder's JPEGs torchvision decodes on the card in a second (by nvJPEG).
 
-    python3 decode_nvjpeg.py FOLDER [--batch N] [--rounds N]
+    python3 decode_nvjpeg.py FOLDER [--batch N] [--rounds N] [--crop S]
 
-The files are read before the clock starts. Prints the rate of each round and their median.
+Whole pictures; with --crop, each is then cut, resized to S x S and flipped there, at random, as a training would
+have it. The files are read before the clock starts. Prints the rate of each round and their median.
 """
 
 import argparse
@@ -11,24 +12,35 @@ import statistics
 import time
 
 import torch
-from torchvision.io import decode_jpeg, read_file
+from torchvision.io import ImageReadMode, decode_jpeg, read_file
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--crop", type=int)
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()
     files = [read_file(str(path)) for path in sorted(arguments.folder.rglob("*.jpg"))]
     batches = [files[at:at + arguments.batch] for at in range(0, len(files), arguments.batch)]
-    decode_jpeg(batches[0], device="cuda")  # not measured: the first use of the library
+    augment = None
+    if arguments.crop:
+        from torchvision.transforms import v2
+
+        augment = v2.Compose([v2.RandomResizedCrop(arguments.crop, antialias=True), v2.RandomHorizontalFlip()])
+
+    def play(batch):
+        pictures = decode_jpeg(batch, mode=ImageReadMode.RGB, device="cuda")
+        return torch.stack([augment(picture) for picture in pictures]) if augment else pictures
+
+    play(batches[0])  # not measured: the first use of the library
     rates = []
     for _ in range(arguments.rounds):
         torch.cuda.synchronize()
         begin = time.monotonic()
         for batch in batches:
-            decode_jpeg(batch, device="cuda")
+            play(batch)
         torch.cuda.synchronize()
         rates.append(len(files) / (time.monotonic() - begin))
         print(f"{rates[-1]:.0f} images/s", flush=True)

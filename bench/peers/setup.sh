@@ -3,7 +3,7 @@
 #   bench/peers/setup.sh FOLDER [PYTHON]
 #   sluice-bench compare photos/ --peers FOLDER
 #
-# About 10 GB in FOLDER, which should lie outside the repository. What cannot be installed is left out with
+# About 16 GB in FOLDER, which should lie outside the repository. What cannot be installed is left out with
 # a line; the comparison then says that it is missing. Run again, it goes on with what is not there yet.
 set -eu
 
@@ -48,6 +48,17 @@ for module in torch torchvision tensorflow nvidia.dali webdataset streaming litd
 done
 for module in torchvision tensorflow nvidia.dali webdataset streaming litdata spdl.io; do
   has main "$module" 2>/dev/null || missing="$missing $module"
+done
+
+environment recent
+for module in torch torchvision torchcodec lancedb datasets; do
+  has recent "$module" 2>/dev/null && continue
+  say "installing $here/requirements-recent.txt"
+  install_all "$folder/recent" "$here/requirements-recent.txt"
+  break
+done
+for module in torchvision torchcodec lancedb datasets; do
+  has recent "$module" 2>/dev/null || missing="$missing $module"
 done
 
 environment ffcv

@@ -77,7 +77,7 @@ std::string WarmAndCold(const std::vector<Measurement>& measurements) {
          BarPlot("images/s", bars);
 }
 
-std::string Loaders(const Json& result) {
+std::string Loaders(const Json& result, const std::string& of = "") {
   if (!result.contains("loaders")) return "";
   std::vector<Bar> bars;
   for (const Json& loader : result["loaders"]) {
@@ -90,7 +90,7 @@ std::string Loaders(const Json& result) {
   }
   std::sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.value > b.value; });
   return Heading(
-             "Throughput by loader",
+             "Throughput by loader" + of,
              "Median over rounds, in which the loaders take turns; the whisker reaches from the "
              "slowest round to the fastest. The ratio is the median of those within a round.") +
          BarPlot("images/s", bars);
@@ -181,6 +181,25 @@ std::string Stages(const Json& result) {
          BarPlot("ms", bars);
 }
 
+// What the device, the bus and the CPUs did.
+std::string DeviceTable(const Json& result) {
+  if (!result.contains("device_use")) return "";
+  const Json& use = result["device_use"];
+  std::string text = "<h2>To the device</h2>\n<table>\n";
+  for (const auto& [name, words] : use["words"].items()) {
+    text += "<tr><td>" + HtmlEscaped(name) + "</td><td class=\"text\">" +
+            HtmlEscaped(words.get<std::string>()) + "</td></tr>\n";
+  }
+  text += "</table>\n";
+  const double seconds = use["seconds"], bytes = use["uploaded_bytes"];
+  if (!use.contains("bare_copies_bytes_per_second") || seconds <= 0) return text;
+  const double copying = use["upload_seconds"], bare = use["bare_copies_bytes_per_second"];
+  return text + BarPlot("GB/s", {{"bare pinned copies", 1e-9 * bare, 0, 0, "", false},
+                                 {"while copying", copying > 0 ? 1e-9 * bytes / copying : 0, 0, 0,
+                                  "", true},
+                                 {"over all the time", 1e-9 * bytes / seconds, 0, 0, "", true}});
+}
+
 // The ten batches around the middle.
 std::string Timeline(const std::vector<TraceBar>& bars) {
   if (bars.empty()) return "";
@@ -240,6 +259,40 @@ std::string LoadersTable(const Json& result) {
   return text + "</table>\n";
 }
 
+// Each of several comparisons, and the rates of all of them.
+std::string Comparisons(const Json& result) {
+  if (!result.contains("comparisons")) return "";
+  std::string text, heads;
+  std::vector<std::string> names;
+  for (const Json& one : result["comparisons"]) {
+    const std::string of = one["source"].get<std::string>() + ", " +
+                           Format("%u", one["threads"].get<unsigned>()) + " threads or processes";
+    text += Loaders(one, ": " + of) + LoadersTable(one);
+    heads += "<th>" + HtmlEscaped(of) + "</th>";
+    for (const Json& loader : one["loaders"]) {
+      const std::string name = loader["name"];
+      if (loader.contains("images_per_second") &&
+          std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+    }
+  }
+  std::string table =
+      "<h2>Images a second, side by side</h2>\n<table>\n<tr><th>loader</th>" + heads + "</tr>\n";
+  for (const std::string& name : names) {
+    table += "<tr><td>" + HtmlEscaped(name) + "</td>";
+    for (const Json& one : result["comparisons"]) {
+      std::string cell;
+      for (const Json& loader : one["loaders"]) {
+        if (loader["name"] == name && loader.contains("images_per_second"))
+          cell = cli::RateText(Median(loader["images_per_second"].get<std::vector<double>>()));
+      }
+      table += "<td>" + cell + "</td>";
+    }
+    table += "</tr>\n";
+  }
+  return table + "</table>\n" + text;
+}
+
 std::string MeasurementsTable(const std::vector<Measurement>& measurements) {
   std::string text =
       "<h2>Measurements</h2>\n<table>\n<tr><th>name</th><th>median</th><th>least</th><th>most</th>"
@@ -287,8 +340,9 @@ std::string PageOf(const Json& result, const std::vector<TraceBar>& bars) {
     page += "<p>" + HtmlEscaped(result["verdict"].get<std::string>()) + ".</p>\n";
   for (const Json& warning : result["warnings"])
     page += "<p class=\"warning\">" + HtmlEscaped(warning.get<std::string>()) + "</p>\n";
-  page += Loaders(result) + LoadersTable(result) + WarmAndCold(measurements) + Curve(result) +
-          Accelerators(result) + Stages(result) + Waits(result) + Timeline(bars);
+  page += Loaders(result) + LoadersTable(result) + Comparisons(result) + WarmAndCold(measurements) +
+          Curve(result) + Accelerators(result) + DeviceTable(result) + Stages(result) +
+          Waits(result) + Timeline(bars);
   return page + MeasurementsTable(measurements) + Facts(result) + "</html>\n";
 }
 

@@ -2,11 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/cpu.h>
 #include <sluice/error.h>
 #include <sluice/parse_pipeline.h>
 
 #include "bench/commands.h"
 #include "bench/machine/machine.h"
+#include "bench/machine/process_usage.h"
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
 #include "bench/report/statistics.h"
@@ -56,14 +58,18 @@ std::string UploadText(const UploadRates& rates, bool converts) {
   };
   row("copies alone", rates.limit);
   row("a loader's batches", rates.uploads);
+  const double uploads = Median(rates.uploads);
   text +=
-      Format("%.1f%% of the limit; %s a batch\n", 100 * Median(rates.uploads) / Median(rates.limit),
-             cli::BytesText(rates.batch_bytes).c_str());
+      Format("%.1f%% of the limit; %s and %.3g ms a batch\n", 100 * uploads / Median(rates.limit),
+             cli::BytesText(rates.batch_bytes).c_str(), 1e3 * double(rates.batch_bytes) / uploads);
   if (converts) {
-    text += Format("%.0f%% of the conversions' time overlapped copies of other batches\n",
-                   100 * ShareBesideCopies(rates.timeline));
+    text += Format(
+        "converting a batch there takes %.3g us; %.0f%% of that time overlapped copies of other "
+        "batches\n",
+        1e6 * ConversionSeconds(rates.timeline), 100 * ShareBesideCopies(rates.timeline));
   }
-  return text;
+  text += "CPUs: " + CpusText(rates.cpus_busy, AvailableCpus()) + "\n";
+  return text + "GPU: " + GpuText(rates.gpu) + "\n";
 }
 
 nlohmann::json TimelineOf(const UploadRates& rates) {
@@ -101,8 +107,11 @@ Answer MeasureUploads(const UploadArguments& arguments, const std::stop_token& s
                  {"transform", arguments.transform},
                  {"normalize", arguments.normalize},
                  {"layout", arguments.shape.layout == Layout::kNHWC ? "nhwc" : "nchw"},
+                 {"cpus_busy", rates.cpus_busy},
                  {"timeline", TimelineOf(rates)}});
+  if (rates.gpu) result["gpu_busy"] = rates.gpu->busy;
   const bool converts = arguments.shape.type || !arguments.shape.steps.empty();
+  if (converts) result["conversion_seconds"] = ConversionSeconds(rates.timeline);
   return {UploadText(rates, converts) + WarningsText(warnings), std::move(result), {}};
 }
 

@@ -4,6 +4,9 @@
 #include <array>
 #include <chrono>
 
+#include "bench/machine/process_usage.h"
+#include "bench/report/statistics.h"
+#include "bench/upload/bare_copies.h"
 #include "format/disk/bytes.h"
 #include "format/random.h"
 #include "reader/batch/slot.h"
@@ -76,8 +79,8 @@ class UploadRun {
         layout_(UploadLayoutOf(shape, program_)),
         uploader_(device, driver_, layout_, std::array{&program_}, shape.layout),
         trainer_(*driver_),
-        done_(*driver_),
-        target_(*driver_, layout_.bytes) {
+        done_(*driver_) {
+    std::vector<const std::byte*> places;
     for (std::size_t i = 0; i < kUploadPlaces; ++i) {
       Slot& slot = *slots_.emplace_back(std::make_unique<Slot>());
       Prepare(slot, layout_, driver_);
@@ -85,7 +88,9 @@ class UploadRun {
       slot.rows = slot.size = slot.image.samples = shape.batch_size;
       FillLikePictures(i, slot.memory.data(), slot.memory.size());
       DrawOps(slot);
+      places.push_back(slot.memory.data());
     }
+    copies_.emplace(*driver_, std::move(places), batch_bytes());
   }
   UploadRun(const UploadRun&) = delete;
   UploadRun& operator=(const UploadRun&) = delete;
@@ -109,16 +114,7 @@ class UploadRun {
     return image_bytes + layout_.bytes - AlignUp(image_bytes, kPageBytes);
   }
 
-  double CopiesAlone(std::uint64_t batches) {
-    const UploadClock::time_point begin = UploadClock::now();
-    for (std::uint64_t b = 0; b < batches; ++b) {
-      driver_->Copy(trainer_.get(), target_.data(), slots_[b % kUploadPlaces]->memory.data(),
-                    batch_bytes());
-    }
-    driver_->Record(done_.get(), trainer_.get());
-    driver_->Synchronize(done_.get());
-    return UploadRateOf(batches * batch_bytes(), begin);
-  }
+  double CopiesAlone(std::uint64_t batches) { return copies_->BytesPerSecond(batches); }
 
   double Uploads(std::uint64_t batches) {
     const std::atomic<bool> wanted = false;
@@ -173,8 +169,8 @@ class UploadRun {
   Uploader uploader_;
   OwnStream trainer_;
   OwnTimedEvent done_;
-  DeviceBuffer target_;  // of copies alone
   std::vector<std::unique_ptr<Slot>> slots_;
+  std::optional<BareCopies> copies_;  // out of the slots
 };
 
 }  // namespace
@@ -192,20 +188,39 @@ double ShareBesideCopies(const std::vector<UploadMoments>& timeline) {
   return converting > 0 ? beside / converting : 0;
 }
 
+double ConversionSeconds(const std::vector<UploadMoments>& timeline) {
+  std::vector<double> taken;
+  double free_since = 0;
+  for (const UploadMoments& batch : timeline) {
+    taken.push_back(batch.converted - std::max(batch.copy_end, free_since));
+    free_since = batch.converted;
+  }
+  return Median(taken);
+}
+
 UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
                           const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
                           const std::stop_token& stop) {
+  GpuMeter gpu(driver->BusId());
   UploadRun run(device, std::move(driver), shape);
   UploadRates rates;
+  double cpu = 0, seconds = 0;
   rates.batch_bytes = run.batch_bytes();
   // Not measured: the first uses of streams, memory and the kernel.
   run.CopiesAlone(kUploadPlaces);
   run.Uploads(kUploadPlaces);
+  gpu.Take();  // what was before is not counted
   for (std::uint64_t round = 0; round < rounds; ++round) {
     ThrowIfStopped(stop);
     rates.limit.push_back(run.CopiesAlone(batches));
+    const double cpu_before = CpuSeconds();
+    const UploadClock::time_point begin = UploadClock::now();
     rates.uploads.push_back(run.Uploads(batches));
+    seconds += std::chrono::duration<double>(UploadClock::now() - begin).count();
+    cpu += CpuSeconds() - cpu_before;
   }
+  rates.cpus_busy = seconds > 0 ? cpu / seconds : 0;
+  rates.gpu = gpu.Take();
   rates.timeline = run.Timeline(kTimelineBatches);
   return rates;
 }

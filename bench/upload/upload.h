@@ -10,6 +10,7 @@
 #include <sluice/batch.h>
 #include <sluice/transform.h>
 
+#include "bench/machine/gpu_meter.h"
 #include "bench/report/interrupted.h"
 #include "reader/device/device_driver.h"
 
@@ -35,11 +36,16 @@ struct UploadRates {
   std::vector<double>
       uploads;  // as a loader does it: copies, conversion, events, a trainer's stream
   std::vector<UploadMoments> timeline;  // of some batches after all rounds
+  double cpus_busy = 0;                 // by this process during the uploads, on average
+  std::optional<GpuUse> gpu;            // over all rounds, if NVML tells
 };
 
 // The share of the time spent on converting batches in which another batch was being copied; 0 if
 // none is converted. Conversions are done in order, each after its own copy.
 double ShareBesideCopies(const std::vector<UploadMoments>& timeline);
+
+// How long a batch's conversion takes, the median; 0 if none is converted.
+double ConversionSeconds(const std::vector<UploadMoments>& timeline);
 
 // Each round takes `batches` batches across in both ways. Throws Error(kInvalidArgument) for steps
 // that are not done on a device; Error, Interrupted.

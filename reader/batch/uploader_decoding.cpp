@@ -45,6 +45,7 @@ void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
   DeviceDriver::Stream const stream = convert_stream_.get();
   const JpegRoom& room = shipped_.jpeg;
   driver_->Wait(stream, place.copied.get());
+  driver_->Record(place.decoding_begins.get(), stream);
   for (const Wave& wave : waves_) {
     const ImageBatch& image = place.images[wave.view];
     const std::size_t before = wave.view * room.images;
@@ -98,6 +99,7 @@ std::optional<Error> Uploader::FinishUpload(Slot& slot, std::span<const std::siz
     for (std::size_t view = 0; view < shipped_.jpeg.views; ++view)
       for (std::size_t row = 0; row < slot.rows; ++row)
         decoded_pictures_ += JpegOf(slot, view, row).components > 0 ? 1 : 0;
+    decoding_seconds_ += driver_->SecondsBetween(place.decoding_begins.get(), place.decoded.get());
     if (!redone.empty()) {
       driver_->Record(place.copy_begins.get(), copy_stream_.get());
       for (std::size_t i = 0; i < pictures_.size(); ++i)
@@ -116,6 +118,11 @@ std::optional<Error> Uploader::FinishUpload(Slot& slot, std::span<const std::siz
 std::uint64_t Uploader::decoded_pictures() const {
   const MutexLock lock(mutex_);
   return decoded_pictures_;
+}
+
+double Uploader::decoding_seconds() const {
+  const MutexLock lock(mutex_);
+  return decoding_seconds_;
 }
 
 }  // namespace sluice

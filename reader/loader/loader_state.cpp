@@ -163,6 +163,7 @@ LoaderStats LoaderState::Stats() {
   if (uploader_ != nullptr) {
     stats.upload_bytes = uploader_->uploaded_bytes();
     stats.device_pictures = uploader_->decoded_pictures();
+    stats.device_decode_seconds = uploader_->decoding_seconds();
   }
   if (stored_ != nullptr) {
     stats.stored_pictures = stored_->pictures();

@@ -17,8 +17,9 @@ constexpr double kIdleThreads = 0.2;
 // A decoding thread that met major faults and was on a CPU for less than this share of its time was
 // waiting for the disk.
 constexpr double kReadingThreads = 0.7;
-// If copies are under way for more than this share of the time, they are the bottleneck.
-constexpr double kBusyUpload = 0.8;
+// If copies to the device are under way for more than this share of the time, or its decoding is,
+// they are the bottleneck.
+constexpr double kBusyDevice = 0.8;
 constexpr std::uint64_t kEnoughBatches = 8;
 // A first batch that took longer, in seconds, is worth mentioning.
 constexpr double kLongStart = 1;
@@ -49,16 +50,16 @@ auto SumsOf(Stats& stats) noexcept {
          kept_bytes, refused_shards, staged_shards, fetched_bytes, cached_bytes, past_cache_bytes,
          requests, repeated_requests, read_seconds, read_wait_seconds, decode_seconds,
          decode_wait_seconds, decode_cpu_seconds, decode_major_faults, upload_bytes,
-         device_pictures, stored_pictures, stored_bytes, upload_seconds, upload_wait_seconds,
-         consumer_wait_seconds, first_wait_seconds, consumer_seconds, ready_batches, prefetch,
-         threads, read_ahead_depth_bytes, changes, rank, epoch_samples, epoch_samples_of_all] =
-      stats;
+         device_pictures, device_decode_seconds, stored_pictures, stored_bytes, upload_seconds,
+         upload_wait_seconds, consumer_wait_seconds, first_wait_seconds, consumer_seconds,
+         ready_batches, prefetch, threads, read_ahead_depth_bytes, changes, rank, epoch_samples,
+         epoch_samples_of_all] = stats;
   return std::tie(seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, read_seconds,
                   read_wait_seconds, decode_seconds, decode_wait_seconds, decode_cpu_seconds,
-                  decode_major_faults, upload_bytes, device_pictures, upload_seconds,
-                  upload_wait_seconds, consumer_wait_seconds, first_wait_seconds, consumer_seconds,
-                  changes, fetched_bytes, cached_bytes, past_cache_bytes, requests,
-                  repeated_requests);
+                  decode_major_faults, upload_bytes, device_pictures, device_decode_seconds,
+                  upload_seconds, upload_wait_seconds, consumer_wait_seconds, first_wait_seconds,
+                  consumer_seconds, changes, fetched_bytes, cached_bytes, past_cache_bytes,
+                  requests, repeated_requests);
 }
 
 template <class... Own, class... Other, class Do>
@@ -92,8 +93,9 @@ Bound LoaderStats::bound() const noexcept {
   // The wait for the first batch of all says nothing of the epochs after it.
   if (Share(consumer_wait_seconds - first_wait_seconds, consumer_seconds) < kWaitWorthMentioning)
     return Bound::kTrainer;
+  if (device_decode_seconds > kBusyDevice * seconds) return Bound::kDevice;
   if (WaitsForDevice(*this)) {
-    return upload_seconds > kBusyUpload * seconds ? Bound::kUpload : Bound::kTrainer;
+    return upload_seconds > kBusyDevice * seconds ? Bound::kUpload : Bound::kTrainer;
   }
   if (Share(decode_wait_seconds, decode_seconds) > kIdleThreads) {
     return read_seconds > read_wait_seconds ? Bound::kStorage : Bound::kPrefetch;
@@ -175,6 +177,14 @@ std::string LoaderStats::BoundText() const {
           "local copy, more memory for the page cache, or quasi-random order help",
           waited, idle, seconds > 0 ? double(read_ahead_bytes) / seconds / 1e6 : 0.0,
           static_cast<unsigned long long>(decode_major_faults));
+    case Bound::kDevice:
+      return Sentence(
+          "bound by decoding on the device, which took %.0f%% of the time, %.2f us a picture; the "
+          "trainer waited %.1f%% of its time, the decoding threads %.0f%% of theirs; with "
+          "OnDevice::decode = kHost those would decode",
+          100 * device_decode_seconds / seconds,
+          1e6 * device_decode_seconds / double(device_pictures > 0 ? device_pictures : 1), waited,
+          idle);
     case Bound::kPrefetch: break;
   }
   return Sentence(

@@ -28,7 +28,7 @@ TEST_CASE("The verdict of epochs says how busy the GPU was, if that is known") {
   run.epochs[1].gpu = {0.4, 5'000'000'000, 80'000'000'000};
   run.epochs[2].gpu = {0.5, 4'000'000'000, 80'000'000'000};
   CHECK(VerdictOf(run) == run.stats.Verdict() +
-                              "; by NVML the GPU was busy 45% of the time, with at most 5.00 GB "
+                              "; the GPU was busy 45% of the time by NVML, with at most 5.00 GB "
                               "of its 80.0 GB in use");
 }
 

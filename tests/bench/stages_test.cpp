@@ -19,6 +19,12 @@ TEST_CASE("batches that go to a device have a stage for their copies, others hav
   CHECK(stages.back().images == 200);
   CHECK(stages.back().seconds == 2);
   CHECK(stages.back().waiting_seconds == 6);
+  run.stats.device_pictures = 150;
+  run.stats.device_decode_seconds = 3;
+  const Stage decoding = StagesOf(options, run, {}).back();
+  CHECK(decoding.images == 150);
+  CHECK(decoding.seconds == 3);
+  CHECK(decoding.waiting_seconds == 5);
 }
 
 }  // namespace sluice::bench

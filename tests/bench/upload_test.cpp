@@ -30,6 +30,8 @@ TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
       CHECK((converted ? batch.converted >= batch.copy_end : batch.converted == batch.copy_end));
       copied = batch.copy_end;
     }
+    CHECK(rates.cpus_busy >= 0);
+    CHECK_FALSE(rates.gpu);  // that device is on no bus
   }
   CHECK(driver->Alive() == 0);
   // Steps travel as operations beside the labels: 4 and 1 of 20 bytes for each of 6 samples.
@@ -52,6 +54,12 @@ TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
   CHECK_THROWS_AS(
       MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 5, 3, stop.get_token()),
       Interrupted);
+}
+
+TEST_CASE("A conversion takes its time from when its copy has ended and the one before, too") {
+  CHECK(ConversionSeconds({{0, 2, 3}, {2, 4, 7}, {4, 6, 8}}) == Approx(1));
+  CHECK(ConversionSeconds({{0, 2, 5}, {2, 4, 8}, {4, 6, 11}}) == Approx(3));
+  CHECK(ConversionSeconds({}) == 0);
 }
 
 TEST_CASE("Conversions beside copies are counted from when the first could begin") {

@@ -225,6 +225,24 @@ TEST_CASE("A loader whose places are waited for is bound by copies, or by the tr
   CHECK(stats.bound() == Bound::kDecoding);
 }
 
+TEST_CASE("A loader whose device decodes all the time is bound by that") {
+  LoaderStats stats;
+  stats.batches = 100;
+  stats.seconds = 10;
+  stats.consumer_wait_seconds = 6;
+  stats.consumer_seconds = 4;
+  stats.decode_wait_seconds = 19;  // threads that only copy rows
+  stats.decode_seconds = 1;
+  stats.device_pictures = 4'500'000;
+  stats.device_decode_seconds = 9;
+  CHECK(stats.bound() == Bound::kDevice);
+  CHECK_THAT(stats.Verdict(), Catch::Matchers::ContainsSubstring("90% of the time, 2.00 us"));
+  stats.upload_wait_seconds = 8;  // places, too, come late then
+  CHECK(stats.bound() == Bound::kDevice);
+  stats.device_decode_seconds = 5;
+  CHECK(stats.bound() == Bound::kTrainer);
+}
+
 TEST_CASE("Batches on the host are a device's that are always ready") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 20)), OptionsFor(10, 1));

@@ -152,6 +152,7 @@ TEST_CASE("Every figure that counts up is added and subtracted, and the others s
   earlier.decode_major_faults = 100;
   earlier.upload_bytes = 100;
   earlier.device_pictures = 100;
+  earlier.device_decode_seconds = 100;
   earlier.upload_seconds = 100;
   earlier.upload_wait_seconds = 100;
   earlier.consumer_wait_seconds = 100;
@@ -171,6 +172,7 @@ TEST_CASE("Every figure that counts up is added and subtracted, and the others s
   more.decode_major_faults = 14;
   more.upload_bytes = 15;
   more.device_pictures = 28;
+  more.device_decode_seconds = 29;
   more.upload_seconds = 16;
   more.upload_wait_seconds = 17;
   more.consumer_wait_seconds = 18;
@@ -208,7 +210,9 @@ TEST_CASE("Every figure that counts up is added and subtracted, and the others s
   CHECK(total.upload_bytes == 115);
   CHECK(total.Since(earlier).upload_bytes == 15);
   CHECK(total.device_pictures == 128);
+  CHECK(total.device_decode_seconds == 129);
   CHECK(total.Since(earlier).device_pictures == 28);
+  CHECK(total.Since(earlier).device_decode_seconds == 29);
   CHECK(total.upload_seconds == 116);
   CHECK(total.Since(earlier).upload_seconds == 16);
   CHECK(total.upload_wait_seconds == 117);

@@ -3,6 +3,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include <sluice/device.h>
+
+#include "tests/file_content.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
 #include "tests/tools/run.h"
@@ -11,6 +14,7 @@
 namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 
 namespace {
 
@@ -122,7 +126,7 @@ TEST_CASE("a loader that is missing or fails is a line in the table, not a failu
                        "--quiet", "--rounds", "1"});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
-  CHECK_THAT(outcome.out, ContainsSubstring("ffcv          not installed"));
+  CHECK_THAT(outcome.out, ContainsSubstring("ffcv               not installed"));
   CHECK_THAT(outcome.out, ContainsSubstring("it broke"));
   CHECK_THAT(outcome.out, ContainsSubstring("sluice "));
   for (std::size_t begin = 0; begin < outcome.out.size();) {
@@ -130,6 +134,73 @@ TEST_CASE("a loader that is missing or fails is a line in the table, not a failu
     CHECK(end - begin <= 100);
     begin = end + 1;
   }
+}
+
+TEST_CASE("a loader that says why it cannot run on this machine is left out for that reason") {
+  const TemporaryFolder folder;
+  WritePeer(folder / "peers/recent",
+            "echo '{\"event\": \"missing\", \"why\": \"no card here\"}'\n");
+  const nlohmann::json answer =
+      JsonOf(Compare(folder, {"--only", "torchvision-cuda", "--peers", (folder / "peers").string(),
+                              "--json", "--rounds", "1"}));
+  CHECK(answer["loaders"][1]["missing"] == "left out: no card here");
+}
+
+TEST_CASE("without a card, loaders to one are left out with a line that says so") {
+  if (Device::CudaCount() > 0) return;
+  const TemporaryFolder folder;
+  const nlohmann::json answer =
+      JsonOf(Compare(folder, {"--only", "sluice-cuda,sluice-packed-cuda", "--json", "--rounds", "1",
+                              "--quality-images", "0"}));
+  REQUIRE(answer["loaders"].size() == 3);
+  for (const std::size_t i : {1, 2})
+    CHECK_THAT(answer["loaders"][i]["missing"].get<std::string>(), ContainsSubstring("no CUDA"));
+}
+
+TEST_CASE("several sources and numbers of threads are compared one after the other") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 8, 80, 60);
+  WriteClasses(folder / "other", 5, 60, 80);
+  const std::string page = (folder / "page.html").string();
+  const Words words = {"compare",
+                       (folder / "source").string(),
+                       (folder / "other").string(),
+                       "--work",
+                       (folder / "work").string(),
+                       "--size",
+                       "32",
+                       "--threads",
+                       "1,2",
+                       "--seconds",
+                       "0",
+                       "--only",
+                       "plain",
+                       "--rounds",
+                       "1",
+                       "--quality-images",
+                       "2"};
+  Words json = words;
+  json.insert(json.end(), {"--json", "--html", page});
+  const nlohmann::json answer = JsonOf(Bench(json));
+  REQUIRE(answer["comparisons"].size() == 4);
+  const std::size_t pictures[] = {24, 24, 15, 15};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const nlohmann::json& one = answer["comparisons"][i];
+    CHECK(one["threads"] == 1 + i % 2);
+    CHECK(one["samples"] == pictures[i]);
+    CHECK_THAT(one["source"].get<std::string>(), EndsWith(i < 2 ? "source" : "other"));
+    CHECK(one["loaders"][1]["distinct"] == pictures[i]);
+    CHECK(one["loaders"][1].contains("psnr_db") == (i % 2 == 0));
+  }
+  CHECK_FALSE(answer.contains("loaders"));
+  const std::string names = answer["measurements"].dump();
+  CHECK_THAT(names, ContainsSubstring("images_per_second.plain.threads=2.source=2"));
+  const std::string html = ContentOf(page);
+  CHECK_THAT(html, ContainsSubstring("side by side"));
+  const Outcome shown = Bench(words);
+  CHECK(shown.exit_code == 0);
+  CHECK_THAT(shown.out, ContainsSubstring("(4) "));
+  CHECK_THAT(shown.out, ContainsSubstring("2 threads or processes"));
 }
 
 TEST_CASE("the comparison reports what a loader says of its epochs") {

@@ -1,0 +1,139 @@
+"""bench/device_day.sh without a card: on CUDA's double, with stubs for what would take too long there.
+
+    device_day_test.py REPOSITORY SLUICE_BENCH_DOUBLE SLUICE MAKE_PHOTOS
+
+What `pack` would fill is made by hand. The sluice-bench in it is the double's, of which each part plays a batch
+or two; tests and stream_cuda are stubs that pass, and so is nvidia-smi.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+REPOSITORY, DOUBLE, SLUICE, MAKE_PHOTOS = map(pathlib.Path, sys.argv[1:5])
+
+# Without --repeat, and a short epoch: a kernel's threads run one after the other there.
+SHORT = """#!/bin/sh
+short= skip=
+for word; do
+  shift
+  case $skip$word in
+    yes*) skip= ;;
+    --repeat | --epochs) skip=yes ;;
+    *) set -- "$@" "$word" ;;
+  esac
+done
+case $1 in
+  epoch) short="--batches 1 --epochs 1 --warm-up 0" ;;
+  upload) short="--batches 2 --rounds 1 --batch-size 4 --side 32" ;;
+esac
+exec "%s" "$@" $short
+"""
+
+
+def script(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def summary(out):
+    return {line.split("\t")[0]: line.split("\t")[1] for line in (out / "summary.tsv").read_text().splitlines()}
+
+
+class DeviceDay(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.root = pathlib.Path(temporary.name)
+        self.folder, self.out, self.path = self.root / "packed", self.root / "out", self.root / "path"
+        stage = self.root / "stage"
+        for made in (self.folder / "zstd", stage / "bin", stage / "lib", stage / "peers", self.path):
+            made.mkdir(parents=True)
+        script(stage / "bin/sluice-bench", SHORT % DOUBLE)
+        shutil.copy(SLUICE, stage / "bin/sluice")
+        shutil.copy(MAKE_PHOTOS, stage / "bin/make_photos")
+        for name in ("sluice_cuda_tests", "sluice_device_tests", "stream_cuda"):
+            script(stage / "bin" / name, "#!/bin/sh\necho 'All tests passed'\n")
+        script(self.path / "nvidia-smi", "#!/bin/sh\necho '    Product Name  : A double'\n")
+        script(self.path / "nproc", "#!/bin/sh\necho 2\n")
+        script(self.path / "python3", "#!/bin/sh\nexit 1\n")  # has neither torch nor torchvision
+        tar = subprocess.run(["tar", "-C", stage, "-cf", "-", "."], check=True, capture_output=True).stdout
+        subprocess.run(["zstd", "-q", "-o", self.folder / "programs.tar.zst"], check=True, input=tar)
+        shutil.copy(shutil.which("zstd"), self.folder / "zstd/zstd")
+        for name in ("device_day.sh", "device_day_table.py"):
+            shutil.copy(REPOSITORY / "bench" / name, self.folder)
+        self.script = self.folder / "device_day.sh"
+
+    def start(self, *stages, **environment):
+        return subprocess.Popen(
+            [self.script, "run", self.out, *stages], stdout=subprocess.DEVNULL, start_new_session=True,
+            env={**os.environ, "PATH": f"{self.path}:{os.environ['PATH']}", "DEVICE_DAY_PHOTOS": "1", **environment})
+
+    def table(self, *options):
+        return subprocess.run([sys.executable, self.folder / "device_day_table.py", self.out, *options], check=True,
+                              capture_output=True, text=True).stdout
+
+    def test_stages_measure_what_the_table_shows(self):
+        self.assertEqual(self.start("check", "decode", "cores_decode", "upload").wait(), 0)
+        found = summary(self.out)
+        self.assertEqual(found.pop("nvjpeg"), "skipped: python3 has no torchvision")
+        self.assertEqual(set(found.values()), {"0"})
+        for part in ("cuda_jpegs", "decode_jpeg_1", "decode_packed_2", "decode_raw_2", "decode_step",
+                     "cores_decode_jpeg", "cores_decode_packed", "upload_bf16"):
+            self.assertIn(part, found)
+        result = json.loads((self.out / "parts/decode_jpeg_1.json").read_text())
+        self.assertGreaterEqual(result["device_use"]["decoded_images"], 10)
+        table = self.table()
+        for words in ("A double", "| cuda_jpegs | passed |", "### Decoded by the card", "| jpeg, 1 thread |",
+                      "| jpeg, decoded by the card |", "### Copies to the card", "A pretend step of 25 ms"):
+            self.assertIn(words, table)
+        row = next(line for line in table.splitlines() if line.startswith("| jpeg, 1 thread |")).split("|")
+        self.assertEqual(row[3].strip(), "100%")
+        self.assertGreater(float(row[4]), 0)
+
+    def test_what_was_found_is_kept_when_it_is_cut_off_and_goes_on_from_there(self):
+        running = self.start("check", "decode")
+        log = self.out / "parts/decode_jpeg_2.log"
+        while not log.exists():
+            self.assertIsNone(running.poll())
+            time.sleep(0.01)
+        os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
+        found = summary(self.out)
+        self.assertEqual(found["decode_jpeg_1"], "0")
+        self.assertNotIn("decode_jpeg_2", found)
+        self.assertIn("decode_jpeg_2 (cut off)", self.table())
+        begun = (self.out / "parts/decode_jpeg_1.log").stat().st_mtime_ns
+        self.assertEqual(self.start("decode").wait(), 0)
+        self.assertEqual(summary(self.out)["decode_jpeg_2"], "0")
+        self.assertEqual((self.out / "parts/decode_jpeg_1.log").stat().st_mtime_ns, begun)
+
+    def test_parts_that_no_time_is_left_for_are_named(self):
+        self.assertEqual(self.start("upload", DEVICE_DAY_SECONDS="3").wait(), 1)
+        self.assertEqual(summary(self.out)["upload_blur"], "skipped: no time left")
+
+    def test_what_is_saved_is_shown_in_seconds_and_money(self):
+        parts = self.out / "parts"
+        parts.mkdir(parents=True)
+        for part, seconds in (("train_jpeg", 4.0), ("train_torch", 10.0)):
+            (parts / f"{part}.log").write_text("".join(f"epoch {n}  loss 1.0  {seconds:.3f} s\n" for n in range(3)))
+        (self.out / "summary.tsv").write_text("train_jpeg\t0\t12\ntrain_torch\t0\t30\n")
+        table = self.table("--price", "7.5", "--plot", self.root / "plot.svg")
+        # 24 epochs: 6 s less for each of them, and 0.00208 for each second.
+        self.assertIn("save 144.0 s of 240.0 s, 0.3000 of 0.5000 at 7.5 an hour: 60% (goal 50%)", table)
+        self.assertIn("0.2000", (self.root / "plot.svg").read_text())
+        self.assertIn("save 144.0 s of 240.0 s: 60%", self.table())
+
+    def test_a_stage_that_there_is_not_is_wrong_usage(self):
+        self.assertEqual(self.start("decoding").wait(), 2)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
