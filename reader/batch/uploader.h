@@ -71,7 +71,7 @@ class Uploader {
   struct Wave {
     std::size_t view = 0;
     std::uint32_t first_picture = 0, picture_count = 0;
-    std::uint32_t first_row = 0, row_count = 0;
+    std::uint32_t first_row = 0, row_count = 0, packed_count = 0;  // as in JpegJob
   };
   void CopyTables(std::span<const PixelProgram* const> programs);
   // Whether the device does more than copy.

@@ -175,8 +175,9 @@ bool JpegParcel::PlaceWindow(const baseline::Header& header, const JpegForm& for
 bool JpegParcel::Make(const ImagePayload& payload, const Region& region, std::uint32_t channels) {
   Clear();
   if (channels != 1 && channels != 3) return false;
-  if (region.bordered() || !IsPart(region, payload) || !parts_.Take(payload)) return false;
-  return PlaceWindow(parts_.header(), parts_.form(), region, channels) &&
+  if (region.bordered() || !IsPart(region, payload)) return false;
+  if (payload.codec == Codec::kPacked) return MakePacked(payload, region, channels);
+  return parts_.Take(payload) && PlaceWindow(parts_.header(), parts_.form(), region, channels) &&
          parts_.AppendRows(picture_.top, picture_.bottom, words_, rows_);
 }
 

@@ -1,12 +1,12 @@
 // What a device needs to decode one region of one picture (jpeg_job.h): of a JPEG its rows of MCUs
-// as far as the region needs them, its quantisation, and the rule of its weights. Where and at
-// which size to decode is found as the host's own decoder finds it (format/pixels/baseline), so the
-// pixels come out the same.
+// as far as the region needs them, of a packed picture its rows of blocks, its quantisation, and
+// the rule of its weights. Where and at which size to decode is found as the host's own decoders
+// find it (format/pixels/baseline and packed), so the pixels come out the same.
 //
-// A parcel takes the form that our writer stores: baseline, a restart marker at each row of MCUs,
-// the standard's Huffman tables. Anything else is left to the host, which also decides what is
-// broken. A picture may lie in memory that the device reads (StoredPicture); then no byte of it is
-// looked at here, and it may be raw, too.
+// A parcel takes the forms that our writer stores: packed; and baseline, with a restart marker at
+// each row of MCUs and the standard's Huffman tables. Anything else is left to the host, which also
+// decides what is broken. A picture may lie in memory that the device reads (StoredPicture); then
+// no byte of it is looked at here, and it may be raw, too.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "format/pixels/baseline/header.h"
 #include "format/pixels/baseline/mcu_window.h"
 #include "format/pixels/decode.h"
+#include "format/pixels/packed/window.h"
 #include "reader/device/jpeg_job.h"
 
 namespace sluice {
@@ -92,8 +93,13 @@ class JpegParcel {
                const ComponentAxis& y, std::uint32_t top, bool mirrored);
   JpegAxis AddAxis(const ComponentAxis& axis, std::uint32_t first, bool mirrored);
   bool MakeRaw(const ImagePayload& payload, const Region& region);
+  // In packed_parcel.cpp:
+  bool MakePacked(const ImagePayload& payload, const Region& region, std::uint32_t channels);
+  void AddBlocks(std::size_t number, const packed::BlockWindow& window, bool mirrored);
+  bool AddBlockRows(Bytes payload, std::uint32_t first, std::uint32_t end);
 
   JpegParts parts_;
+  packed::Header packed_;
   baseline::Header stored_;  // of a stored picture: sizes alone
   ComponentAxis x_[3], y_[3];
   JpegPicture picture_;

@@ -161,8 +161,9 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
   }
   if (layout.jpeg) {
     text += layout.image_name +
-            ": JPEGs of the form that `sluice convert` stores are decoded on the device; the host "
-            "decodes what has a border, a turn or steps of the host\n";
+            ": JPEGs and packed pictures as `sluice convert` stores them are decoded on the "
+            "device; the "
+            "host decodes what has a border, a turn or steps of the host\n";
     text += ImagesText(layout, options.on_device.images);
   }
   if (views.size() > 1)

@@ -224,13 +224,14 @@ struct IntegrityOptions {
   OnFault on_fault = OnFault::kError;
 };
 
-// Where JPEGs are decoded.
+// Where JPEGs and packed pictures are decoded.
 enum class DecodeOn {
   kHost,
-  // On LoaderOptions::device, as far as it can: those of the form that `sluice convert` stores
-  // (baseline, the standard's Huffman tables, a restart marker at each row of MCUs), in images
-  // without a border, a turn or a rotation. The host copies the compressed rows that an image
-  // needs, and decodes all other pictures as ever, in the same batch. The bytes are the same.
+  // On LoaderOptions::device, as far as it can: packed pictures, and JPEGs of the form that `sluice
+  // convert` stores (baseline, the standard's Huffman tables, a restart marker at each row of
+  // MCUs), in images without a border, a turn or a rotation. The host copies the compressed rows
+  // that an image needs, and decodes all other pictures as ever, in the same batch. The bytes are
+  // the same.
   kDevice,
 };
 
