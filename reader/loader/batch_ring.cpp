@@ -74,7 +74,7 @@ bool BatchRing::Stop() {
       slot->abandoned.store(true, std::memory_order_relaxed);
     repeated.swap(repeated_);
   }
-  for (Condition* const condition : {&to_plan_, &to_work_, &to_rest_, &ready_})
+  for (Condition* const condition : {&to_plan_, &to_work_, &to_upload_, &to_rest_, &ready_})
     condition->NotifyAll();
   return true;
 }
