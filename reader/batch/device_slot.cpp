@@ -15,7 +15,8 @@ DeviceSlot::DeviceSlot(const Device& device, DeviceDriver& driver, std::size_t b
       converts_(converts) {
   if (!converts) return;
   converted = OwnTimedEvent(driver);
-  decoded = OwnEvent(driver);
+  decode_begins = OwnTimedEvent(driver);
+  decoded = OwnTimedEvent(driver);
 }
 
 void DeviceSlot::WaitOn(DeviceDriver::Stream stream) {

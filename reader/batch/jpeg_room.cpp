@@ -86,6 +86,12 @@ JpegRow* JpegRowsOf(const Slot& slot) {
   return At<JpegRow>(slot, slot.layout->jpeg.rows_at);
 }
 
+bool IsOffered(const Slot& slot, std::size_t row) {
+  const std::uint64_t number = slot.index * slot.layout->batch_size + row;
+  const std::uint64_t parts = slot.device_parts;
+  return (number + 1) * parts / kShareParts != number * parts / kShareParts;
+}
+
 bool HasJpeg(const Slot& slot, std::size_t row) {
   for (std::size_t view = 0; view < slot.layout->jpeg.views; ++view)
     if (JpegOf(slot, view, row).components > 0) return true;

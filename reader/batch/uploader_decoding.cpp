@@ -51,6 +51,7 @@ void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
   DeviceDriver::Stream const stream = convert_stream_.get();
   const JpegRoom& room = shipped_.jpeg;
   driver_->Wait(stream, place.copied.get());
+  driver_->Record(place.decode_begins.get(), stream);
   for (const Wave& wave : waves_) {
     const ImageBatch& image = place.images[wave.view];
     const std::size_t before = wave.view * room.images;
@@ -80,7 +81,9 @@ void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
 std::optional<Error> Uploader::AwaitDecoding(Slot& slot, std::vector<std::size_t>& refused) {
   const DriverRange range(driver_.get(), "Sluice: wait for a batch to be decoded");
   try {
-    driver_->Synchronize(slot.device->decoded.get());
+    DeviceSlot& place = *slot.device;
+    driver_->Synchronize(place.decoded.get());
+    place.decode_seconds = driver_->SecondsBetween(place.decode_begins.get(), place.decoded.get());
   } catch (const Error& error) {
     return Failed(slot, error);
   }

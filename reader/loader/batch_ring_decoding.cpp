@@ -56,6 +56,7 @@ bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const L
   Slot& slot = *rows.slot;
   const MutexLock lock(mutex_);
   measures_.counters += spent;
+  measures_.costs += outcome.costs;
   slot.left_out += outcome.left_out;
   if (outcome.error && (!slot.error || outcome.failed_row < slot.error_row)) {
     slot.error = std::move(outcome.error);
@@ -165,6 +166,7 @@ void BatchRing::EndUpload(Slot& slot, RowWorker& worker) {
         const MutexUnlock unlocked(mutex_);
         error = uploader_->AwaitDecoding(slot, refused);
       }
+      if (!error) measures_.counters.device_decode_seconds += slot.device->decode_seconds;
       const MutexUnlock unlocked(mutex_);
       if (!error) error = worker.Settle(slot, refused);
       if (!error) error = uploader_->FinishUpload(slot, refused);

@@ -19,6 +19,8 @@ constexpr double kIdleThreads = 0.2;
 constexpr double kReadingThreads = 0.7;
 // If copies are under way for more than this share of the time, they are the bottleneck.
 constexpr double kBusyUpload = 0.8;
+// And if the device decodes for more than this share of the time, that is.
+constexpr double kBusyDevice = 0.8;
 constexpr std::uint64_t kEnoughBatches = 8;
 // A first batch that took longer, in seconds, is worth mentioning.
 constexpr double kLongStart = 1;
@@ -49,16 +51,16 @@ auto SumsOf(Stats& stats) noexcept {
          kept_bytes, refused_shards, staged_shards, fetched_bytes, cached_bytes, past_cache_bytes,
          requests, repeated_requests, read_seconds, read_wait_seconds, decode_seconds,
          decode_wait_seconds, decode_cpu_seconds, decode_major_faults, upload_bytes,
-         device_pictures, stored_pictures, stored_bytes, upload_seconds, upload_wait_seconds,
-         consumer_wait_seconds, first_wait_seconds, consumer_seconds, ready_batches, prefetch,
-         threads, read_ahead_depth_bytes, changes, rank, epoch_samples, epoch_samples_of_all] =
-      stats;
+         device_pictures, device_decode_seconds, stored_pictures, stored_bytes, upload_seconds,
+         upload_wait_seconds, consumer_wait_seconds, first_wait_seconds, consumer_seconds,
+         ready_batches, prefetch, threads, device_share, read_ahead_depth_bytes, changes, rank,
+         epoch_samples, epoch_samples_of_all] = stats;
   return std::tie(seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, read_seconds,
                   read_wait_seconds, decode_seconds, decode_wait_seconds, decode_cpu_seconds,
-                  decode_major_faults, upload_bytes, device_pictures, upload_seconds,
-                  upload_wait_seconds, consumer_wait_seconds, first_wait_seconds, consumer_seconds,
-                  changes, fetched_bytes, cached_bytes, past_cache_bytes, requests,
-                  repeated_requests);
+                  decode_major_faults, upload_bytes, device_pictures, device_decode_seconds,
+                  upload_seconds, upload_wait_seconds, consumer_wait_seconds, first_wait_seconds,
+                  consumer_seconds, changes, fetched_bytes, cached_bytes, past_cache_bytes,
+                  requests, repeated_requests);
 }
 
 template <class... Own, class... Other, class Do>
@@ -96,6 +98,7 @@ Bound LoaderStats::bound() const noexcept {
     return upload_seconds > kBusyUpload * seconds ? Bound::kUpload : Bound::kTrainer;
   }
   if (Share(decode_wait_seconds, decode_seconds) > kIdleThreads) {
+    if (device_decode_seconds > kBusyDevice * seconds) return Bound::kDevice;
     return read_seconds > read_wait_seconds ? Bound::kStorage : Bound::kPrefetch;
   }
   const bool reading =
@@ -106,6 +109,11 @@ Bound LoaderStats::bound() const noexcept {
 std::string LoaderStats::Verdict() const {
   const std::string share = ShareText(rank, epoch_samples, epoch_samples_of_all);
   std::string text = share.empty() ? BoundText() : BoundText() + "; " + share;
+  if (device_pictures > 0 && device_share < 1 && seconds > 0) {
+    text += Sentence(
+        "; the device is offered %.0f%% of the pictures to decode, and did that %.0f%% of the time",
+        100 * device_share, 100 * device_decode_seconds / seconds);
+  }
   // A long start is no slow epoch: it comes once.
   if (bound() != Bound::kTooEarly && first_wait_seconds > kLongStart &&
       first_wait_seconds > kWaitWorthMentioning * seconds) {
@@ -175,6 +183,14 @@ std::string LoaderStats::BoundText() const {
           "local copy, more memory for the page cache, or quasi-random order help",
           waited, idle, seconds > 0 ? double(read_ahead_bytes) / seconds / 1e6 : 0.0,
           static_cast<unsigned long long>(decode_major_faults));
+    case Bound::kDevice:
+      return Sentence(
+          "bound by decoding on the device: it decoded %.0f%% of the time, while the trainer "
+          "waited "
+          "%.1f%% of its time and the decoding threads %.0f%% of theirs; %s",
+          100 * device_decode_seconds / seconds, waited, idle,
+          device_share < 1 ? "smaller images or a faster device help"
+                           : "LoaderOptions::on_device.decode = kAuto gives threads their share");
     case Bound::kPrefetch: break;
   }
   return Sentence(

@@ -14,6 +14,7 @@ void BindFigures(nb::module_& module) {
       .value("DECODING", Bound::kDecoding)
       .value("STORAGE", Bound::kStorage)
       .value("UPLOAD", Bound::kUpload)
+      .value("DEVICE", Bound::kDevice)
       .value("PREFETCH", Bound::kPrefetch);
   const auto verdict = [](const LoaderStats& stats) { return InPythonsWords(stats.Verdict()); };
   nb::class_<LoaderStats>(module, "LoaderStats",
@@ -42,6 +43,7 @@ void BindFigures(nb::module_& module) {
       .def_ro("decode_major_faults", &LoaderStats::decode_major_faults)
       .def_ro("upload_bytes", &LoaderStats::upload_bytes)
       .def_ro("device_pictures", &LoaderStats::device_pictures)
+      .def_ro("device_decode_seconds", &LoaderStats::device_decode_seconds)
       .def_ro("stored_pictures", &LoaderStats::stored_pictures)
       .def_ro("stored_bytes", &LoaderStats::stored_bytes)
       .def_ro("upload_seconds", &LoaderStats::upload_seconds)
@@ -52,6 +54,7 @@ void BindFigures(nb::module_& module) {
       .def_ro("ready_batches", &LoaderStats::ready_batches)
       .def_ro("prefetch", &LoaderStats::prefetch)
       .def_ro("threads", &LoaderStats::threads)
+      .def_ro("device_share", &LoaderStats::device_share)
       .def_ro("read_ahead_depth_bytes", &LoaderStats::read_ahead_depth_bytes)
       .def_ro("changes", &LoaderStats::changes)
       .def_prop_ro(
