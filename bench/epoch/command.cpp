@@ -191,8 +191,11 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
             "they can), or host",
             loader.on_device.steps, {{"device", true}, {"host", false}});
   AddChoice(app, "--device-decode", "WHERE",
-            "where JPEGs are decoded: host (default), or device, as\nfar as it can",
-            loader.on_device.decode, {{"device", DecodeOn::kDevice}, {"host", DecodeOn::kHost}});
+            "where JPEGs and packed pictures are decoded: host\n"
+            "(default), device, as far as it can, or auto: shared\n"
+            "between both by what is measured",
+            loader.on_device.decode,
+            {{"device", DecodeOn::kDevice}, {"host", DecodeOn::kHost}, {"auto", DecodeOn::kAuto}});
   AddChoice(app, "--device-images", "WHERE",
             "where the device finds what it decodes: storage\n"
             "(default), device (its memory holds the dataset), or\n"

@@ -71,7 +71,7 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"layout", options.loader.output.layout == Layout::kNHWC ? "nhwc" : "nchw"},
                {"device", options.loader.device.name()},
                {"device_steps", options.loader.on_device.steps},
-               {"device_decode", options.loader.on_device.decode == DecodeOn::kDevice},
+               {"device_decode", NameOf(options.loader.on_device.decode)},
                {"device_images", NameOf(options.loader.on_device.images)},
                {"verify", NameOf(options.loader.integrity.verify)},
                {"repeat", options.repeat},
@@ -178,6 +178,7 @@ Json JsonOf(const EpochReport& report) {
        {"choices",
         {{"threads", run.stats.threads},
          {"prefetch", run.stats.prefetch},
+         {"device_share", run.stats.device_share},
          {"read_ahead_depth_bytes", run.stats.read_ahead_depth_bytes},
          {"changes", run.stats.changes}}},
        {"verdict", VerdictOf(run)}});

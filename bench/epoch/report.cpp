@@ -318,6 +318,15 @@ const char* NameOf(Verify verify) noexcept {
   return "never";
 }
 
+const char* NameOf(DecodeOn decode) noexcept {
+  switch (decode) {
+    case DecodeOn::kHost: return "host";
+    case DecodeOn::kDevice: return "device";
+    case DecodeOn::kAuto: return "auto";
+  }
+  return "";
+}
+
 const char* NameOf(ImagesIn images) noexcept {
   switch (images) {
     case ImagesIn::kDevice: return "device";

@@ -48,8 +48,9 @@ JpegRoom JpegRoom::For(const ImageSummary& stored, bool raw, std::size_t images,
   // For whole pictures a quarter larger than the mean, and their quantisation.
   const std::uint64_t bytes = pictures * ((raw ? 0 : mean + mean / 4) + 512);
   room.words = std::min(bytes / 4, kMostWords);
+  // A packed picture has rows of each component.
   const std::uint64_t rows_each =
-      std::min<std::uint64_t>((std::uint64_t{stored.max_height} + 7) / 8, kRowsEach);
+      3 * std::min<std::uint64_t>((std::uint64_t{stored.max_height} + 7) / 8, kRowsEach);
   if (!raw) room.rows = std::min<std::uint64_t>(pictures * rows_each, UINT32_MAX / sizeof(JpegRow));
   // Three components at full size, with coefficients of twice the size of the samples.
   const std::uint64_t planes = raw ? 0
@@ -83,6 +84,12 @@ std::uint32_t& BrokenOf(const Slot& slot, std::size_t view, std::size_t row) {
 }
 JpegRow* JpegRowsOf(const Slot& slot) {
   return At<JpegRow>(slot, slot.layout->jpeg.rows_at);
+}
+
+bool IsOffered(const Slot& slot, std::size_t row) {
+  const std::uint64_t number = slot.index * slot.layout->batch_size + row;
+  const std::uint64_t parts = slot.device_parts;
+  return (number + 1) * parts / kShareParts != number * parts / kShareParts;
 }
 
 bool HasJpeg(const Slot& slot, std::size_t row) {
@@ -125,6 +132,7 @@ bool PutJpeg(Slot& slot, std::size_t view, std::size_t row, const JpegParcel& pa
   parcel.Put(static_cast<std::uint32_t>(row), first_word, picture,
              {JpegRowsOf(slot) + first_row, count});
   picture.first_row = first_row;
+  picture.rows = static_cast<std::uint32_t>(count);
   picture.scratch = static_cast<std::uint32_t>(parcel.scratch());
   BrokenOf(slot, view, row) = 0;
   slot.jpegs.any.store(true, std::memory_order_relaxed);

@@ -44,6 +44,11 @@ JpegPicture& JpegOf(const Slot& slot, std::size_t view, std::size_t row);
 std::uint32_t& BrokenOf(const Slot& slot, std::size_t view, std::size_t row);
 JpegRow* JpegRowsOf(const Slot& slot);
 
+// DecodeOn::kAuto: of the rows of a batch the device is offered a share, in this many parts, evenly
+// spread. Whether the row belongs to it.
+inline constexpr unsigned kShareParts = 64;
+bool IsOffered(const Slot& slot, std::size_t row);
+
 // Whether a device is to decode a view of the row; any row.
 bool HasJpeg(const Slot& slot, std::size_t row);
 bool HasJpegs(const Slot& slot);

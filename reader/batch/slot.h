@@ -59,6 +59,7 @@ struct Slot {
   // LoaderOptions::storage = Direct: the block of each row until it is decoded.
   std::vector<std::shared_ptr<const HeldBlock>> blocks;
   JpegFill jpegs;
+  unsigned device_parts = kShareParts;  // the device's share of the rows: see IsOffered()
   std::uint64_t draw_seed = 0;
   std::vector<std::uint64_t> view_seeds;  // by view, for its own draws
   std::vector<std::size_t> stages;        // by view: Geometry::StageOf the epoch

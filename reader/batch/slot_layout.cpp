@@ -428,7 +428,7 @@ void LayOutDeviceOps(const std::vector<ViewProgram>& views, SlotLayout& layout) 
 
 void LayOutJpegs(const DatasetState& dataset, const LoaderOptions& options, std::size_t views,
                  SlotLayout& layout) {
-  if (options.on_device.decode != DecodeOn::kDevice || layout.image_field == Schema::kNone) return;
+  if (options.on_device.decode == DecodeOn::kHost || layout.image_field == Schema::kNone) return;
   if (layout.image_nearest || layout.image_pixels != PixelType::kUint8) return;
   std::vector<std::size_t> sides = {layout.image.width + layout.image.height};
   for (std::size_t v = 1; v < views; ++v) {

@@ -45,7 +45,6 @@ class Uploader {
   std::size_t device_bytes() const noexcept;  // besides slots
   std::uint64_t uploaded_bytes() const;
   std::uint64_t decoded_pictures() const;  // by the device
-  double decoding_seconds() const;         // of these, by the device's clock
 
  private:
   // An image of the batch: the first, a view of it, or another field.
@@ -72,7 +71,7 @@ class Uploader {
   struct Wave {
     std::size_t view = 0;
     std::uint32_t first_picture = 0, picture_count = 0;
-    std::uint32_t first_row = 0, row_count = 0;
+    std::uint32_t first_row = 0, row_count = 0, packed_count = 0;  // as in JpegJob
   };
   void CopyTables(std::span<const PixelProgram* const> programs);
   // Whether the device does more than copy.
@@ -112,7 +111,6 @@ class Uploader {
   mutable Mutex mutex_;  // guards the order of work on the streams
   std::uint64_t uploaded_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint64_t decoded_pictures_ GUARDED_BY(mutex_) = 0;
-  double decoding_seconds_ GUARDED_BY(mutex_) = 0;
   std::vector<Wave> waves_ GUARDED_BY(mutex_);  // of the upload that is being started
   std::vector<JpegRow> rows_ GUARDED_BY(mutex_);
 };

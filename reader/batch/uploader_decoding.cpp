@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-// Finds places in scratch memory, and puts each wave's rows in order: long ones first, so that
-// threads side by side have about as much to do.
+// Finds places in scratch memory, and puts each wave's rows in order: those of packed pictures
+// last, and long ones first, so that threads side by side have about as much to do.
 void Uploader::PlanDecoding(Slot& slot) {
   const JpegRoom& room = shipped_.jpeg;
   JpegRow* const rows = JpegRowsOf(slot);
@@ -26,17 +26,23 @@ void Uploader::PlanDecoding(Slot& slot) {
       }
       picture.scratch = static_cast<std::uint32_t>(scratch);
       scratch += needed;
-      const std::uint32_t count = picture.bottom - picture.top;
-      rows_.insert(rows_.end(), rows + picture.first_row, rows + picture.first_row + count);
+      rows_.insert(rows_.end(), rows + picture.first_row, rows + picture.first_row + picture.rows);
       Wave& wave = waves_.back();
       wave.picture_count = number - wave.first_picture + 1;
-      wave.row_count += count;
+      wave.row_count += picture.rows;
     }
   }
-  for (const Wave& wave : waves_) {
+  const auto longer = [](const JpegRow& a, const JpegRow& b) { return a.bytes > b.bytes; };
+  for (Wave& wave : waves_) {
     const auto first = rows_.begin() + wave.first_row;
-    std::sort(first, first + wave.row_count,
-              [](const JpegRow& a, const JpegRow& b) { return a.bytes > b.bytes; });
+    const auto last = first + wave.row_count;
+    const auto packed = std::partition(first, last, [&](const JpegRow& row) {
+      return !JpegOf(slot, wave.view, row.picture).packed;
+    });
+    std::sort(first, packed, longer);
+    std::sort(packed, last, longer);
+    wave.packed_count = static_cast<std::uint32_t>(last - packed);
+    wave.row_count -= wave.packed_count;
   }
   std::copy(rows_.begin(), rows_.end(), rows);
 }
@@ -45,7 +51,7 @@ void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
   DeviceDriver::Stream const stream = convert_stream_.get();
   const JpegRoom& room = shipped_.jpeg;
   driver_->Wait(stream, place.copied.get());
-  driver_->Record(place.decoding_begins.get(), stream);
+  driver_->Record(place.decode_begins.get(), stream);
   for (const Wave& wave : waves_) {
     const ImageBatch& image = place.images[wave.view];
     const std::size_t before = wave.view * room.images;
@@ -55,6 +61,7 @@ void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
     job.picture_count = wave.picture_count;
     job.rows = reinterpret_cast<const JpegRow*>(place.At(room.rows_at)) + wave.first_row;
     job.row_count = wave.row_count;
+    job.packed_count = wave.packed_count;
     job.words = reinterpret_cast<const std::uint32_t*>(place.At(room.words_at));
     job.tables = reinterpret_cast<const JpegTables*>(table_.data() + jpeg_table_);
     job.scratch = scratch_.data();
@@ -74,7 +81,9 @@ void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
 std::optional<Error> Uploader::AwaitDecoding(Slot& slot, std::vector<std::size_t>& refused) {
   const DriverRange range(driver_.get(), "Sluice: wait for a batch to be decoded");
   try {
-    driver_->Synchronize(slot.device->decoded.get());
+    DeviceSlot& place = *slot.device;
+    driver_->Synchronize(place.decoded.get());
+    place.decode_seconds = driver_->SecondsBetween(place.decode_begins.get(), place.decoded.get());
   } catch (const Error& error) {
     return Failed(slot, error);
   }
@@ -99,7 +108,6 @@ std::optional<Error> Uploader::FinishUpload(Slot& slot, std::span<const std::siz
     for (std::size_t view = 0; view < shipped_.jpeg.views; ++view)
       for (std::size_t row = 0; row < slot.rows; ++row)
         decoded_pictures_ += JpegOf(slot, view, row).components > 0 ? 1 : 0;
-    decoding_seconds_ += driver_->SecondsBetween(place.decoding_begins.get(), place.decoded.get());
     if (!redone.empty()) {
       driver_->Record(place.copy_begins.get(), copy_stream_.get());
       for (std::size_t i = 0; i < pictures_.size(); ++i)
@@ -118,11 +126,6 @@ std::optional<Error> Uploader::FinishUpload(Slot& slot, std::span<const std::siz
 std::uint64_t Uploader::decoded_pictures() const {
   const MutexLock lock(mutex_);
   return decoded_pictures_;
-}
-
-double Uploader::decoding_seconds() const {
-  const MutexLock lock(mutex_);
-  return decoding_seconds_;
 }
 
 }  // namespace sluice

@@ -1,8 +1,10 @@
 #include "reader/decoding/row_worker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "format/random.h"
+#include "reader/decoding/stage_clock.h"
 
 namespace sluice {
 
@@ -19,6 +21,7 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
   const std::size_t step = plain_ ? PlainCopy::kMostRows : end - begin;
   for (std::size_t row = begin; row < end; row += step)
     if (!WorkStep(slot, row, std::min(row + step, end), outcome)) break;
+  outcome.costs = std::exchange(costs_, {});
   return outcome;
 }
 
@@ -52,7 +55,7 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
 
 bool RowWorker::Fill(Slot& slot, std::size_t row) {
   if (kept_.Restore(slot, row)) return true;
-  if (!decoder_.Decode(slot, row)) return false;
+  if (!Decode(slot, row)) return false;
   const SampleRef& ref = slot.refs[row];
   if (program_.target() && !program_.SetTarget(slot, row)) {
     decoder_.Blame(ref, ErrorCode::kInvalidArgument, "its label is not one of OneHot's classes");
@@ -73,6 +76,15 @@ bool RowWorker::Fill(Slot& slot, std::size_t row) {
                    "LoaderOptions::sample_function threw something that is no std::exception");
   }
   return false;
+}
+
+bool RowWorker::Decode(Slot& slot, std::size_t row) {
+  if (options_.on_device.decode != DecodeOn::kAuto || slot.all_here)
+    return decoder_.Decode(slot, row);
+  const Clock::time_point begin = Clock::now();
+  const bool whole = decoder_.Decode(slot, row);
+  if (whole) costs_.Add(IsOffered(slot, row), SecondsBetween(begin, Clock::now()));
+  return whole;
 }
 
 void RowWorker::SetUp(unsigned thread) {

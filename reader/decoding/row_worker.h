@@ -5,6 +5,7 @@
 #include <span>
 
 #include "reader/batch/batch_recipe.h"
+#include "reader/decoding/decoding_costs.h"
 #include "reader/decoding/fault_log.h"
 #include "reader/decoding/kept_rows.h"
 #include "reader/decoding/plain_copy.h"
@@ -32,6 +33,7 @@ class RowWorker {
     std::size_t left_out = 0;           // rows marked kLeftOut
     std::size_t failed_row = SIZE_MAX;  // the first row that makes the batch fail,
     std::optional<Error> error;         // and why
+    DecodingCosts costs;                // DecodeOn::kAuto
   };
   // Fills rows begin .. end - 1. Stops early if the slot is abandoned or a row fails.
   Outcome Work(Slot& slot, std::size_t begin, std::size_t end);
@@ -68,6 +70,7 @@ class RowWorker {
   bool Substitute(Slot& slot, std::size_t row);
   // Decodes the row and calls the user's sample_function; or takes what is kept of that.
   bool Fill(Slot& slot, std::size_t row);
+  bool Decode(Slot& slot, std::size_t row);
   // Whether the row's file still held its bytes when it was decoded, or the row could be decoded
   // again.
   bool StillThere(Slot& slot, std::size_t row);
@@ -82,6 +85,7 @@ class RowWorker {
   KeptRows kept_;
   MutableRows::Memory user_memory_;
   std::vector<std::uint8_t> mix_scratch_;
+  DecodingCosts costs_;  // of the rows of one Work()
 };
 
 }  // namespace sluice

@@ -297,7 +297,7 @@ std::span<PixelOp> SampleDecoder::OpsOf(Slot& slot, std::size_t view, std::size_
 
 bool SampleDecoder::Ship(const StoredPicture& stored, const ImagePayload& payload, Slot& slot,
                          std::size_t view, std::size_t row) {
-  if (!layout_.jpeg || slot.all_here) return false;
+  if (!layout_.jpeg || slot.all_here || !IsOffered(slot, row)) return false;
   if (frames_[view].warped || !views_[view].pixels.idle(slot.stages[view])) return false;
   const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
   const Region& region = frames_[view].region;

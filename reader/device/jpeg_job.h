@@ -1,8 +1,9 @@
 // JPEG pictures whose rows of MCUs are decoded on a device: what the host hands over, and the
 // places where the device works. jpeg_parcel.h makes it; axis_weights.h, jpeg_rows.h,
-// jpeg_blocks.h and jpeg_pixels.h are the device's work, in that order. Raw pictures that lie where
-// the device reads are such pictures, too: raw_pixels.h is all the work on them. C++17: nvcc
-// compiles this.
+// jpeg_blocks.h and jpeg_pixels.h are the device's work, in that order. A packed picture is a JPEG
+// in another form: packed_rows.h unpacks its rows of blocks in place of jpeg_rows.h. Raw pictures
+// that lie where the device reads are such pictures, too: raw_pixels.h is all the work on them.
+// C++17: nvcc compiles this.
 //
 // All numbers come from the host, which has checked them against one another. Only the coded bytes
 // may hold anything.
@@ -16,10 +17,11 @@
 
 namespace sluice {
 
-// A row of MCUs: what lies between two restart markers, without stuffed zeros.
+// A row of MCUs: what lies between two restart markers, without stuffed zeros. Of a packed picture:
+// a row of a component's blocks, as it is stored.
 struct JpegRow {
   std::uint32_t picture = 0;  // among the job's pictures
-  std::uint32_t row = 0;      // of MCUs, in its picture
+  std::uint32_t row = 0;      // of MCUs, in its picture; packed: among its rows that are needed
   std::uint32_t at = 0;       // of its first word, in the job's or those stored of the picture
   std::uint32_t bytes = 0;    // zeros fill up the last word
 };
@@ -39,6 +41,8 @@ struct JpegComponent {
   std::uint32_t size_log2 = 3;         // a block becomes 8, 4, 2 or 1 samples square
   std::uint32_t table = 0;             // 0 for luminance, 1 for chrominance: in JpegTables
   std::uint32_t quant = 0;             // where its 64 factors lie, of 16 bits, in natural order
+  // Of a packed picture: the blocks of a stored row, and the first of them that is needed.
+  std::uint32_t row_blocks = 0, first_block = 0;
   // Where it lies in its picture's part of the scratch memory, in 16 bytes: the coefficients that
   // its samples need, block after block; and the samples, line by line.
   std::uint32_t coefficients = 0, samples = 0;
@@ -57,16 +61,19 @@ struct RawPicture {
   std::uint8_t fill[3] = {};
 };
 
+// Components of a packed picture need blocks of their own, not whole MCUs: it counts as one MCU
+// that holds just these.
 struct JpegPicture {
   std::uint32_t components = 0;  // 1 or 3; 0: nothing is to be done here
+  bool packed = false;
   // Where its rows, or its raw pixels, lie in memory that the device reads; null: rows are among
   // the job's words.
   const std::byte* stored = nullptr;
   std::uint32_t mcus_across = 0;
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // MCUs that are needed
-  std::uint32_t first_row = 0;  // for the host: of its rows, one for each line of MCUs
-  std::uint32_t scratch = 0;    // where its part of the scratch memory begins, in 16 bytes
-  bool flip_y = false;          // the last line first
+  std::uint32_t first_row = 0, rows = 0;                   // for the host: where its rows lie
+  std::uint32_t scratch = 0;  // where its part of the scratch memory begins, in 16 bytes
+  bool flip_y = false;        // the last line first
   JpegComponent component[3];
   RawPicture raw;
 };
@@ -91,8 +98,10 @@ struct JpegTables {
 struct JpegJob {
   const JpegPicture* pictures = nullptr;
   std::uint32_t first_picture = 0, picture_count = 0;
-  const JpegRow* rows = nullptr;  // of those pictures; there may be none
+  // Of those pictures: rows of MCUs, and behind them those of packed pictures. There may be none.
+  const JpegRow* rows = nullptr;
   std::uint32_t row_count = 0;
+  std::uint32_t packed_count = 0;        // and behind them so many of packed pictures
   const std::uint32_t* words = nullptr;  // what `at` and `quant` count in
   const JpegTables* tables = nullptr;
   std::byte* scratch = nullptr;     // 16-byte aligned

@@ -6,6 +6,7 @@
 #include "reader/device/jpeg_blocks.h"
 #include "reader/device/jpeg_kernels.h"
 #include "reader/device/jpeg_rows.h"
+#include "reader/device/packed_rows.h"
 #include "reader/device/raw_pixels.h"
 
 namespace sluice {
@@ -49,6 +50,30 @@ __global__ void __launch_bounds__(kThreads) MakePixels(JpegJob job) {
   MakePictureShare(job, number, blockIdx.x % each * blockDim.x + threadIdx.x, each * blockDim.x);
 }
 
+// A warp unpacks a row of blocks. It is a block by itself: there are enough rows for all.
+struct Warp {
+  static constexpr std::uint32_t kThreads = 32;
+  static constexpr unsigned kAll = 0xFFFFFFFFU;
+  __device__ std::uint32_t thread() const { return threadIdx.x; }
+  __device__ std::uint32_t SumBefore(std::uint32_t value, std::uint32_t& all) const {
+    std::uint32_t sum = value;
+    SLUICE_UNROLL
+    for (unsigned reach = 1; reach < kThreads; reach *= 2) {
+      const std::uint32_t before = __shfl_up_sync(kAll, sum, reach);
+      if (threadIdx.x >= reach) sum += before;
+    }
+    all = __shfl_sync(kAll, sum, kThreads - 1);
+    return sum - value;
+  }
+  __device__ void Meet() const { __syncwarp(); }
+};
+
+__global__ void __launch_bounds__(Warp::kThreads) UnpackRows(JpegJob job) {
+  const JpegRow row = job.rows[job.row_count + blockIdx.x];
+  if (!UnpackPackedRow(Warp(), job, row) && threadIdx.x == 0)
+    AddAtomically(job.broken[row.picture], 1);
+}
+
 // As in pixel_kernels.cu.
 cudaError_t Start(void (*kernel)(JpegJob), std::uint64_t grid, unsigned threads, JpegJob job,
                   cudaStream_t stream) {
@@ -61,7 +86,8 @@ cudaError_t Start(void (*kernel)(JpegJob), std::uint64_t grid, unsigned threads,
 
 int LoadJpegKernels() noexcept {
   cudaFuncAttributes attributes;
-  for (void (*const kernel)(JpegJob) : {MakeWeights, DecodeRows, TransformBlocks, MakePixels}) {
+  for (void (*const kernel)(JpegJob) :
+       {MakeWeights, DecodeRows, UnpackRows, TransformBlocks, MakePixels}) {
     const cudaError_t result =
         cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
     if (result != cudaSuccess) return result;
@@ -73,10 +99,16 @@ int StartJpegKernels(const JpegJob& job, CUstream_st* stream) noexcept {
   const std::uint64_t pictures = job.picture_count;
   if (pictures == 0) return cudaSuccess;
   if (const cudaError_t result = Start(MakeWeights, pictures, kThreads, job, stream)) return result;
-  if (job.row_count > 0) {
-    const unsigned row_blocks = (job.row_count + kRowThreads - 1) / kRowThreads;
-    if (const cudaError_t result = Start(DecodeRows, row_blocks, kRowThreads, job, stream))
+  if (const std::uint32_t rows = job.row_count) {
+    const std::uint64_t blocks = (std::uint64_t{rows} + kRowThreads - 1) / kRowThreads;
+    if (const cudaError_t result = Start(DecodeRows, blocks, kRowThreads, job, stream))
       return result;
+  }
+  if (const std::uint32_t rows = job.packed_count) {
+    if (const cudaError_t result = Start(UnpackRows, rows, Warp::kThreads, job, stream))
+      return result;
+  }
+  if (job.row_count > 0 || job.packed_count > 0) {
     if (const cudaError_t result =
             Start(TransformBlocks, pictures * kBlocksEach, kThreads, job, stream)) {
       return result;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "format/pixels/baseline/segments.h"
 #include "format/pixels/baseline/strand_table.h"
 #include "format/pixels/kernels/zigzag.h"
 
@@ -32,14 +31,6 @@ std::uint64_t Sixteens(std::uint64_t bytes) {
   return (bytes + 15) / 16;
 }
 
-// Appends bytes and fills up the last word with zeros. Returns the number of the first word.
-std::uint32_t AppendTo(std::vector<std::uint32_t>& words, const void* bytes, std::size_t count) {
-  const std::size_t at = words.size();
-  words.resize(at + (count + 3) / 4);
-  std::memcpy(words.data() + at, bytes, count);
-  return static_cast<std::uint32_t>(at);
-}
-
 // Whether a device can make that region of that picture, as far as the region tells.
 bool IsPart(const Region& region, const ImagePayload& payload) {
   return !region.transpose && region.x.out > 0 && region.y.out > 0 &&
@@ -58,45 +49,6 @@ JpegTables StandardJpegTables() {
   std::copy(std::begin(kernels::kZigzag.natural), std::end(kernels::kZigzag.natural),
             tables.natural);
   return tables;
-}
-
-bool JpegParts::Take(const ImagePayload& payload) {
-  if (payload.codec != Codec::kJpeg || payload.pixel_type != PixelType::kUint8) return false;
-  if (!baseline::ParseHeader(payload.bytes, header_) || header_.width != payload.width ||
-      header_.height != payload.height || !baseline::HoldsPicture(header_)) {
-    return false;
-  }
-  const bool one_row = header_.mcus_down == 1 && header_.restart_interval == 0;
-  if (header_.restart_interval != header_.mcus_across && !one_row) return false;
-  form_ = {};
-  form_.components = static_cast<std::uint8_t>(header_.components);
-  for (std::uint32_t c = 0; c < header_.components; ++c) {
-    const baseline::Component& component = header_.component[c];
-    const std::size_t number = baseline::StandardNumber(header_.huffman[0][component.dc], false);
-    if (number == baseline::kStandardTables ||
-        number != baseline::StandardNumber(header_.huffman[1][component.ac], true)) {
-      return false;
-    }
-    form_.h[c] = component.h;
-    form_.v[c] = component.v;
-    form_.table[c] = static_cast<std::uint8_t>(number);
-    std::copy(std::begin(header_.quant[component.quant]), std::end(header_.quant[component.quant]),
-              form_.quant[c]);
-  }
-  return true;
-}
-
-bool JpegParts::AppendRows(std::uint32_t top, std::uint32_t bottom,
-                           std::vector<std::uint32_t>& words, std::vector<JpegRow>& rows) {
-  baseline::Segments segments(header_.scan);
-  for (std::uint32_t row = top; row < bottom; ++row) {
-    if (!segments.Seek(row)) return false;
-    const std::size_t size = segments.Read(segment_);
-    if (size > UINT32_MAX / 8) return false;
-    rows.push_back(
-        {0, row, AppendTo(words, segment_.data(), size), static_cast<std::uint32_t>(size)});
-  }
-  return true;
 }
 
 void JpegParcel::Clear() {
@@ -176,7 +128,9 @@ bool JpegParcel::Make(const ImagePayload& payload, const Region& region, std::ui
   Clear();
   if (channels != 1 && channels != 3) return false;
   if (region.bordered() || !IsPart(region, payload) || !parts_.Take(payload)) return false;
-  return PlaceWindow(parts_.header(), parts_.form(), region, channels) &&
+  const JpegForm& form = parts_.form();
+  if (form.packed != 0) return MakePacked(nullptr, parts_.packed_header(), form, region, channels);
+  return PlaceWindow(parts_.header(), form, region, channels) &&
          parts_.AppendRows(picture_.top, picture_.bottom, words_, rows_);
 }
 
@@ -188,6 +142,15 @@ bool JpegParcel::Make(const StoredPicture& stored, const ImagePayload& payload,
   if (stored.form == nullptr) return payload.channels == channels && MakeRaw(payload, region);
   if (region.bordered()) return false;
   const JpegForm& form = *stored.form;
+  if (form.packed != 0) {
+    stored_packed_.width = payload.width;
+    stored_packed_.height = payload.height;
+    stored_packed_.components = form.components;
+    stored_packed_.component[0].h = form.h[0];
+    stored_packed_.component[0].v = form.v[0];
+    packed::LayOut(stored_packed_);
+    return MakePacked(&stored, stored_packed_, form, region, channels);
+  }
   stored_.width = payload.width;
   stored_.height = payload.height;
   stored_.components = form.components;
@@ -197,13 +160,18 @@ bool JpegParcel::Make(const StoredPicture& stored, const ImagePayload& payload,
   }
   baseline::DeriveSizes(stored_);
   if (!PlaceWindow(stored_, form, region, channels)) return false;
+  AddStoredRows(stored, picture_.top, picture_.bottom);
+  return true;
+}
+
+void JpegParcel::AddStoredRows(const StoredPicture& stored, std::uint32_t begin,
+                               std::uint32_t end) {
   std::uint32_t at = 0;
-  for (std::uint32_t row = 0; row < picture_.bottom; ++row) {
+  for (std::uint32_t row = 0; row < end; ++row) {
     const std::uint32_t bytes = stored.row_bytes[row];
-    if (row >= picture_.top) rows_.push_back({0, row, at, bytes});
+    if (row >= begin) rows_.push_back({0, row, at, bytes});
     at += (bytes + 3) / 4;
   }
-  return true;
 }
 
 bool JpegParcel::MakeRaw(const ImagePayload& payload, const Region& region) {

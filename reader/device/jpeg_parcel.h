@@ -1,63 +1,37 @@
 // What a device needs to decode one region of one picture (jpeg_job.h): of a JPEG its rows of MCUs
-// as far as the region needs them, its quantisation, and the rule of its weights. Where and at
-// which size to decode is found as the host's own decoder finds it (format/pixels/baseline), so the
-// pixels come out the same.
+// as far as the region needs them, of a packed picture its rows of blocks, its quantisation, and
+// the rule of its weights. Where and at which size to decode is found as the host's own decoders
+// find it (format/pixels/baseline and packed), so the pixels come out the same.
 //
-// A parcel takes the form that our writer stores: baseline, a restart marker at each row of MCUs,
-// the standard's Huffman tables. Anything else is left to the host, which also decides what is
-// broken. A picture may lie in memory that the device reads (StoredPicture); then no byte of it is
-// looked at here, and it may be raw, too.
+// A parcel takes the forms that our writer stores: packed; and baseline, with a restart marker at
+// each row of MCUs and the standard's Huffman tables. Anything else is left to the host, which also
+// decides what is broken. A picture may lie in memory that the device reads (StoredPicture); then
+// no byte of it is looked at here, and it may be raw, too.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "format/pixels/axis.h"
 #include "format/pixels/baseline/header.h"
 #include "format/pixels/baseline/mcu_window.h"
 #include "format/pixels/decode.h"
+#include "format/pixels/packed/window.h"
 #include "reader/device/jpeg_job.h"
+#include "reader/device/jpeg_parts.h"
 
 namespace sluice {
 
 // The standard's tables, as every job needs them.
 JpegTables StandardJpegTables();
 
-// What pictures of one form have in common, whatever their size: by component the sampling factors,
-// the number of its Huffman tables among the standard's, and the quantisation in natural order.
-struct JpegForm {
-  std::uint8_t components = 0;  // 1 or 3
-  std::uint8_t h[3] = {}, v[3] = {}, table[3] = {};
-  std::int16_t quant[3][64] = {};
-};
-static_assert(std::has_unique_object_representations_v<JpegForm>, "compared as bytes");
-
-// A JPEG taken apart: its form, and its rows of MCUs without stuffed zeros, each in whole words.
-class JpegParts {
- public:
-  // False: it is not of a form that a device decodes.
-  bool Take(const ImagePayload& payload);
-  const baseline::Header& header() const noexcept { return header_; }
-  const JpegForm& form() const noexcept { return form_; }
-  // Appends rows [top, bottom); their places count from the beginning of `words`. False if they are
-  // not all there. Once for each Take().
-  bool AppendRows(std::uint32_t top, std::uint32_t bottom, std::vector<std::uint32_t>& words,
-                  std::vector<JpegRow>& rows);
-
- private:
-  baseline::Header header_;
-  JpegForm form_;
-  std::vector<std::uint8_t> segment_;
-};
-
 // A picture that lies in memory which the device reads, word-aligned: the rows of JpegParts, or raw
 // pixels.
 struct StoredPicture {
   const std::byte* at = nullptr;
   const JpegForm* form = nullptr;            // null: raw
-  const std::uint32_t* row_bytes = nullptr;  // of each row of MCUs
+  const std::uint32_t* row_bytes = nullptr;  // of each row
 };
 
 // Keeps its memory from picture to picture; one thread at a time.
@@ -92,9 +66,17 @@ class JpegParcel {
                const ComponentAxis& y, std::uint32_t top, bool mirrored);
   JpegAxis AddAxis(const ComponentAxis& axis, std::uint32_t first, bool mirrored);
   bool MakeRaw(const ImagePayload& payload, const Region& region);
+  void AddStoredRows(const StoredPicture& stored, std::uint32_t begin, std::uint32_t end);
+  // In packed_parcel.cpp:
+  bool MakePacked(const StoredPicture* stored, const packed::Header& header, const JpegForm& form,
+                  const Region& region, std::uint32_t channels);
+  void AddBlocks(const JpegForm& form, std::size_t number, const packed::BlockWindow& window,
+                 std::uint32_t row_blocks, bool mirrored);
 
   JpegParts parts_;
-  baseline::Header stored_;  // of a stored picture: sizes alone
+  // Of a stored picture: sizes alone.
+  packed::Header stored_packed_;
+  baseline::Header stored_;
   ComponentAxis x_[3], y_[3];
   JpegPicture picture_;
   std::vector<JpegRow> rows_;

@@ -15,6 +15,7 @@
 #include "reader/device/jpeg_blocks.h"
 #include "reader/device/jpeg_pixels.h"
 #include "reader/device/jpeg_rows.h"
+#include "reader/device/packed_rows.h"
 #include "reader/device/pixel_ops.h"
 #include "reader/device/raw_pixels.h"
 
@@ -59,6 +60,9 @@ void PlayKernels(const JpegJob& job) {
   }
   for (std::uint32_t i = 0; i < job.row_count; ++i) {
     if (!DecodeJpegRow(job, *job.tables, job.rows[i])) ++job.broken[job.rows[i].picture];
+  }
+  for (std::uint32_t i = job.row_count; i < job.row_count + job.packed_count; ++i) {
+    if (!UnpackPackedRow(OneThread(), job, job.rows[i])) ++job.broken[job.rows[i].picture];
   }
   for (std::uint32_t p = job.first_picture; p < job.first_picture + job.picture_count; ++p) {
     if (job.pictures[p].components == 0) continue;
@@ -259,7 +263,8 @@ void SimulatedDevice::CopyBack(Stream stream, std::byte* to_pinned, const std::b
 void SimulatedDevice::Decode(Stream stream, const JpegJob& job) {
   const std::size_t pictures = std::size_t{job.first_picture} + job.picture_count;
   RequireInside(device_, job.pictures, pictures * sizeof(JpegPicture));
-  RequireInside(device_, job.rows, job.row_count * sizeof(JpegRow));
+  RequireInside(device_, job.rows,
+                (std::size_t{job.row_count} + job.packed_count) * sizeof(JpegRow));
   RequireInside(device_, job.words, 0);
   RequireInside(device_, job.tables, sizeof(JpegTables));
   RequireInside(device_, job.scratch, 0);

@@ -41,7 +41,7 @@ BatchRing::BatchRing(const LoaderSetup& setup, std::shared_ptr<DeviceDriver> dri
       driver_(std::move(driver)),
       uploader_(uploader),
       cursor_(setup.deal, CursorOptionsOf(setup)),
-      measures_(setup.tuning) {
+      measures_(setup.tuning, setup.recipe.options.on_device.decode) {
   for (std::size_t i = 0; i < FirstSlots(setup); ++i) {
     slots_.push_back(NewSlot());
     free_.push_back(slots_.back().get());
@@ -74,7 +74,7 @@ bool BatchRing::Stop() {
       slot->abandoned.store(true, std::memory_order_relaxed);
     repeated.swap(repeated_);
   }
-  for (Condition* const condition : {&to_plan_, &to_work_, &to_rest_, &ready_})
+  for (Condition* const condition : {&to_plan_, &to_work_, &to_upload_, &to_rest_, &ready_})
     condition->NotifyAll();
   return true;
 }

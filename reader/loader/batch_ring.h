@@ -123,6 +123,14 @@ class BatchRing {
                   RowWorker& worker);
   void Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker);
 
+  // --- The uploading thread's side. Without one, decoder threads upload.
+
+  // Before the first range: there is such a thread. A device that decodes keeps who uploads
+  // waiting, and no decoder thread shall.
+  void UploadElsewhere() noexcept { uploads_elsewhere_ = true; }
+  // Uploads batches until the ring is stopped. `worker`: the thread's own.
+  void UploadUntilStopped(RowWorker& worker);
+
  private:
   class Handle;
   std::unique_ptr<Slot> NewSlot() const;
@@ -167,12 +175,14 @@ class BatchRing {
   Uploader* const uploader_;
   std::atomic<bool> give_up_{false};
   std::function<void(const Rows&)> decode_here_;  // empty: there are decoder threads
+  bool uploads_elsewhere_ = false;
 
   Mutex mutex_;
-  Condition to_plan_;  // wakes the planner: a slot is free, or the stream has changed
-  Condition to_work_;  // wakes decoder threads: rows are waiting
-  Condition to_rest_;  // wakes resting decoder threads: more threads shall work
-  Condition ready_;    // wakes the consumer: the front is done
+  Condition to_plan_;    // wakes the planner: a slot is free, or the stream has changed
+  Condition to_work_;    // wakes decoder threads: rows are waiting
+  Condition to_upload_;  // wakes the uploading thread: a batch's rows are done
+  Condition to_rest_;    // wakes resting decoder threads: more threads shall work
+  Condition ready_;      // wakes the consumer: the front is done
   bool stopping_ GUARDED_BY(mutex_) = false;
   StreamCursor cursor_ GUARDED_BY(mutex_);
   LoaderMeasures measures_ GUARDED_BY(mutex_);

@@ -56,6 +56,7 @@ bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const L
   Slot& slot = *rows.slot;
   const MutexLock lock(mutex_);
   measures_.counters += spent;
+  measures_.costs += outcome.costs;
   slot.left_out += outcome.left_out;
   if (outcome.error && (!slot.error || outcome.failed_row < slot.error_row)) {
     slot.error = std::move(outcome.error);
@@ -82,7 +83,11 @@ void BatchRing::Complete(Slot& slot, std::size_t rows, RowWorker& worker) {
   if (uploader_ != nullptr && slot.done + rows == slot.rows &&
       !slot.abandoned.load(std::memory_order_relaxed)) {
     slot.to_upload = rows;
-    UploadInOrder(worker);
+    if (uploads_elsewhere_) {
+      to_upload_.NotifyOne();
+    } else {
+      UploadInOrder(worker);
+    }
   } else {
     CountDone(slot, rows);
   }
@@ -129,6 +134,15 @@ void BatchRing::UploadInOrder(RowWorker& worker) {
   uploading_ = false;
 }
 
+void BatchRing::UploadUntilStopped(RowWorker& worker) {
+  const MutexLock lock(mutex_);
+  while (!stopping_) {
+    UploadInOrder(worker);
+    while (!stopping_ && NextToUpload() == nullptr)
+      to_upload_.Wait(mutex_);
+  }
+}
+
 void BatchRing::StartUpload(Slot& slot) {
   slot.uploading = std::exchange(slot.to_upload, 0);
   slot.device->decodes = false;
@@ -148,10 +162,11 @@ void BatchRing::EndUpload(Slot& slot, RowWorker& worker) {
       std::vector<std::size_t> refused;
       {
         WaitTimer timer(measures_.worker_waits);
-        timer.Begin();
+        if (!uploads_elsewhere_) timer.Begin();
         const MutexUnlock unlocked(mutex_);
         error = uploader_->AwaitDecoding(slot, refused);
       }
+      if (!error) measures_.counters.device_decode_seconds += slot.device->decode_seconds;
       const MutexUnlock unlocked(mutex_);
       if (!error) error = worker.Settle(slot, refused);
       if (!error) error = uploader_->FinishUpload(slot, refused);

@@ -106,6 +106,7 @@ bool BatchRing::Publish(const Planned& planned) {
     slot.rows = slot.handed_out = slot.done = 0;
     if (handing_out_ == planned_.size()) ++handing_out_;
   }
+  slot.device_parts = measures_.device_parts();
   planned_.push_back(&slot);
   to_work_.NotifyOne();  // that thread wakes another if it leaves rows
   if (ConsumerHasRows() || (planned_.front() == &slot && slot.done == slot.rows))

@@ -218,9 +218,10 @@ void CheckDecoding(const LoaderOptions& options) {
           "empty");
     }
   }
-  if (options.on_device.decode != DecodeOn::kDevice) return;
-  const auto refuse = [](const std::string& why) {
-    Refuse("LoaderOptions::on_device.decode = kDevice " + why);
+  if (options.on_device.decode == DecodeOn::kHost) return;
+  const bool shares = options.on_device.decode == DecodeOn::kAuto;
+  const auto refuse = [shares](const std::string& why) {
+    Refuse("LoaderOptions::on_device.decode = k" + std::string(shares ? "Auto " : "Device ") + why);
   };
   if (options.device.is_host()) refuse("needs a device: set LoaderOptions::device");
   if (options.keep)

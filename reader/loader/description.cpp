@@ -160,9 +160,12 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
              options.views[v - 1].transform, options.views[v - 1].schedule, views[v], text);
   }
   if (layout.jpeg) {
-    text += layout.image_name +
-            ": JPEGs of the form that `sluice convert` stores are decoded on the device; the host "
-            "decodes what has a border, a turn or steps of the host\n";
+    text += layout.image_name + ": JPEGs and packed pictures as `sluice convert` stores them are " +
+            (options.on_device.decode == DecodeOn::kAuto
+                 ? "decoded on the device, or on the host: the loader shares them out by what it "
+                   "measures"
+                 : "decoded on the device") +
+            "; the host decodes what has a border, a turn or steps of the host\n";
     text += ImagesText(layout, options.on_device.images);
   }
   if (views.size() > 1)

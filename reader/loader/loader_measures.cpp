@@ -1,5 +1,7 @@
 #include "reader/loader/loader_measures.h"
 
+#include <utility>
+
 namespace sluice {
 
 void LoaderMeasures::Start(Clock::time_point now) noexcept {
@@ -21,7 +23,8 @@ LoaderStats LoaderMeasures::Now() const {
   LoaderStats stats = counters;
   stats.threads = tuning_.now().threads;
   stats.read_ahead_depth_bytes = tuning_.now().read_ahead_bytes;
-  stats.changes = tuning_.changes();
+  stats.changes = tuning_.changes() + share_.changes();
+  stats.device_share = share_.share();
   if (!started_) return stats;
   const Clock::time_point now = Clock::now();
   stats.seconds = SecondsBetween(start_, now);
@@ -40,12 +43,15 @@ bool LoaderMeasures::TuneNowAndThen() {
   // Long enough that single batches do not count, short enough to learn within an epoch.
   constexpr double kInterval = 0.25;  // seconds
   constexpr std::uint64_t kBatches = 8;
-  if (tuning_.fixed() || counters.batches < learned_.batches + kBatches ||
+  if ((tuning_.fixed() && share_.fixed()) || counters.batches < learned_.batches + kBatches ||
       SecondsBetween(start_, Clock::now()) < learned_.seconds + kInterval) {
     return false;
   }
   const LoaderStats now = Now();
-  const bool changes = Tune(now.Since(learned_));
+  const LoaderStats interval = now.Since(learned_);
+  const bool moved = share_.Learn(interval, std::exchange(costs, {}));
+  // Threads and the ring learn from intervals in which the share stood still.
+  const bool changes = !moved && Tune(interval);
   learned_ = now;
   return changes;
 }

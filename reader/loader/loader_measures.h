@@ -14,13 +14,14 @@
 #include <sluice/loader_stats.h>
 
 #include "reader/decoding/stage_clock.h"
+#include "reader/loader/decoding_share.h"
 #include "reader/loader/self_tuning.h"
 
 namespace sluice {
 
 class LoaderMeasures {
  public:
-  explicit LoaderMeasures(const SelfTuning& tuning) : tuning_(tuning) {}
+  LoaderMeasures(const SelfTuning& tuning, DecodeOn decode) : tuning_(tuning), share_(decode) {}
 
   // Called when the first epoch begins; later calls do nothing.
   void Start(Clock::time_point now) noexcept;
@@ -29,18 +30,22 @@ class LoaderMeasures {
 
   LoaderStats Now() const;
   const Tuning& tuning() const noexcept { return tuning_.now(); }
+  // The device's share of the rows of a batch, of kShareParts.
+  unsigned device_parts() const noexcept { return share_.parts(); }
   // Learns from an interval. Returns whether the tuning changed.
   bool Tune(const LoaderStats& interval) { return tuning_.Learn(interval); }
   // Learns from the time since it last did so, if that is long enough.
   bool TuneNowAndThen();
 
   LoaderStats counters;  // only those that threads add to; Now() fills in the others
+  DecodingCosts costs;   // since it last learned
   WaitClock planner_waits;
   WaitClock worker_waits;
   WaitClock consumer_waits;
 
  private:
   SelfTuning tuning_;
+  DecodingShare share_;
   bool started_ = false;
   Clock::time_point start_;
   std::uint64_t ready_batches_ = 0;  // summed over batches

@@ -111,6 +111,12 @@ void LoaderState::StartThreads() {
     ring_->DecodeInConsumer([here](const BatchRing::Rows& rows) { here->Decode(rows); });
     return;
   }
+  if (setup_.uploads_in_thread()) {
+    auto worker = std::make_unique<RowWorker>(setup_.recipe, aids, faults_);
+    ring_->UploadElsewhere();
+    threads_.emplace_back(
+        [this, worker = std::move(worker)] { ring_->UploadUntilStopped(*worker); });
+  }
   ThreadSetups setups(threads());
   for (unsigned t = 0; t < threads(); ++t) {
     auto decoder = std::make_unique<DecoderThread>(t, setup_, aids, faults_, *ring_);
@@ -163,7 +169,6 @@ LoaderStats LoaderState::Stats() {
   if (uploader_ != nullptr) {
     stats.upload_bytes = uploader_->uploaded_bytes();
     stats.device_pictures = uploader_->decoded_pictures();
-    stats.device_decode_seconds = uploader_->decoding_seconds();
   }
   if (stored_ != nullptr) {
     stats.stored_pictures = stored_->pictures();

@@ -17,8 +17,9 @@ constexpr double kIdleThreads = 0.2;
 // A decoding thread that met major faults and was on a CPU for less than this share of its time was
 // waiting for the disk.
 constexpr double kReadingThreads = 0.7;
-// If copies to the device are under way for more than this share of the time, or its decoding is,
-// they are the bottleneck.
+// If copies are under way for more than this share of the time, they are the bottleneck.
+constexpr double kBusyUpload = 0.8;
+// And if the device decodes for more than this share of the time, that is.
 constexpr double kBusyDevice = 0.8;
 constexpr std::uint64_t kEnoughBatches = 8;
 // A first batch that took longer, in seconds, is worth mentioning.
@@ -52,8 +53,8 @@ auto SumsOf(Stats& stats) noexcept {
          decode_wait_seconds, decode_cpu_seconds, decode_major_faults, upload_bytes,
          device_pictures, device_decode_seconds, stored_pictures, stored_bytes, upload_seconds,
          upload_wait_seconds, consumer_wait_seconds, first_wait_seconds, consumer_seconds,
-         ready_batches, prefetch, threads, read_ahead_depth_bytes, changes, rank, epoch_samples,
-         epoch_samples_of_all] = stats;
+         ready_batches, prefetch, threads, device_share, read_ahead_depth_bytes, changes, rank,
+         epoch_samples, epoch_samples_of_all] = stats;
   return std::tie(seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, read_seconds,
                   read_wait_seconds, decode_seconds, decode_wait_seconds, decode_cpu_seconds,
                   decode_major_faults, upload_bytes, device_pictures, device_decode_seconds,
@@ -93,13 +94,12 @@ Bound LoaderStats::bound() const noexcept {
   // The wait for the first batch of all says nothing of the epochs after it.
   if (Share(consumer_wait_seconds - first_wait_seconds, consumer_seconds) < kWaitWorthMentioning)
     return Bound::kTrainer;
-  if (device_decode_seconds > kBusyDevice * seconds) return Bound::kDevice;
+  const bool idle = Share(decode_wait_seconds, decode_seconds) > kIdleThreads;
+  if (idle && device_decode_seconds > kBusyDevice * seconds) return Bound::kDevice;
   if (WaitsForDevice(*this)) {
-    return upload_seconds > kBusyDevice * seconds ? Bound::kUpload : Bound::kTrainer;
+    return upload_seconds > kBusyUpload * seconds ? Bound::kUpload : Bound::kTrainer;
   }
-  if (Share(decode_wait_seconds, decode_seconds) > kIdleThreads) {
-    return read_seconds > read_wait_seconds ? Bound::kStorage : Bound::kPrefetch;
-  }
+  if (idle) return read_seconds > read_wait_seconds ? Bound::kStorage : Bound::kPrefetch;
   const bool reading =
       decode_major_faults > 0 && decode_cpu_seconds < kReadingThreads * decode_seconds;
   return reading ? Bound::kStorage : Bound::kDecoding;
@@ -108,6 +108,11 @@ Bound LoaderStats::bound() const noexcept {
 std::string LoaderStats::Verdict() const {
   const std::string share = ShareText(rank, epoch_samples, epoch_samples_of_all);
   std::string text = share.empty() ? BoundText() : BoundText() + "; " + share;
+  if (device_pictures > 0 && device_share < 1 && seconds > 0) {
+    text += Sentence(
+        "; the device is offered %.0f%% of the pictures to decode, and did that %.0f%% of the time",
+        100 * device_share, 100 * device_decode_seconds / seconds);
+  }
   // A long start is no slow epoch: it comes once.
   if (bound() != Bound::kTooEarly && first_wait_seconds > kLongStart &&
       first_wait_seconds > kWaitWorthMentioning * seconds) {
@@ -179,12 +184,14 @@ std::string LoaderStats::BoundText() const {
           static_cast<unsigned long long>(decode_major_faults));
     case Bound::kDevice:
       return Sentence(
-          "bound by decoding on the device, which took %.0f%% of the time, %.2f us a picture; the "
-          "trainer waited %.1f%% of its time, the decoding threads %.0f%% of theirs; with "
-          "OnDevice::decode = kHost those would decode",
+          "bound by decoding on the device: it decoded %.0f%% of the time, %.2f us a picture, "
+          "while "
+          "the trainer waited %.1f%% of its time and the decoding threads %.0f%% of theirs; %s",
           100 * device_decode_seconds / seconds,
           1e6 * device_decode_seconds / double(device_pictures > 0 ? device_pictures : 1), waited,
-          idle);
+          idle,
+          device_share < 1 ? "smaller images or a faster device help"
+                           : "LoaderOptions::on_device.decode = kAuto gives threads their share");
     case Bound::kPrefetch: break;
   }
   return Sentence(

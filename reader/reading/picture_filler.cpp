@@ -116,7 +116,7 @@ void PictureFiller::Put(std::uint64_t sample, const ImagePayload& payload) {
   }
   words_.clear();
   rows_.clear();
-  if (parts_.Take(payload) && parts_.AppendRows(0, parts_.header().mcus_down, words_, rows_))
+  if (parts_.Take(payload) && parts_.AppendRows(0, parts_.rows(), words_, rows_))
     stored_.Put(sample, parts_.form(), rows_, words_);
 }
 

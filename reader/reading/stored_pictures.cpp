@@ -59,7 +59,8 @@ std::uint64_t StoredPictures::BytesFor(const ImageSummary& field, std::uint64_t 
 
 std::uint64_t StoredPictures::TableBytes(const ImageSummary& field,
                                          std::uint64_t samples) noexcept {
-  const std::uint64_t rows_each = (std::uint64_t{field.max_height} + 7) / 8;
+  // A packed picture has rows of each component.
+  const std::uint64_t rows_each = 3 * ((std::uint64_t{field.max_height} + 7) / 8);
   return samples * sizeof(Entry) +
          (field.present * rows_each + kNotedRows) * sizeof(std::uint32_t) +
          kMostForms * (sizeof(JpegForm) + 4 * sizeof(void*));

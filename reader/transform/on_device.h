@@ -1,5 +1,5 @@
 // For functions that run on a GPU and on the CPU: their mark; a mark for short loops, because a GPU
-// keeps an array in registers only if the loop is unrolled; and an atomic addition.
+// keeps an array in registers only if the loop is unrolled; an atomic addition; and bits.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,23 @@ SLUICE_ON_DEVICE inline void AddAtomically(std::uint32_t& to, std::uint32_t coun
   atomicAdd(&to, count);
 #else
   __atomic_fetch_add(&to, count, __ATOMIC_RELAXED);
+#endif
+}
+
+// How many bits are set.
+SLUICE_ON_DEVICE inline std::uint32_t OnesIn(std::uint64_t bits) noexcept {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__popcll(bits));
+#else
+  return static_cast<std::uint32_t>(__builtin_popcountll(bits));
+#endif
+}
+// The number of the lowest bit that is set; one is.
+SLUICE_ON_DEVICE inline std::uint32_t LowestOne(std::uint64_t bits) noexcept {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__ffsll(static_cast<long long>(bits)) - 1);
+#else
+  return static_cast<std::uint32_t>(__builtin_ctzll(bits));
 #endif
 }
 

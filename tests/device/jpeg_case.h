@@ -1,22 +1,43 @@
-// Regions of JPEGs, decoded on a device, and the host's pixels of the same.
+// Regions of JPEGs and of packed pictures, decoded on a device, and the host's pixels of the same.
 #pragma once
 
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "format/pixels/packed/pack.h"
 #include "reader/device/device_driver.h"
 #include "reader/device/jpeg_parcel.h"
+#include "reader/device/simulated_device.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
 
 namespace sluice::test {
 
+inline const std::shared_ptr<DeviceDriver>& OneSimulatedDevice() {
+  static const std::shared_ptr<DeviceDriver> device = std::make_shared<SimulatedDevice>();
+  return device;
+}
+
 inline ImagePayload JpegPayloadOf(const std::vector<std::byte>& file, std::uint32_t width,
                                   std::uint32_t height, std::uint32_t channels = 3) {
   return {Codec::kJpeg, PixelType::kUint8, static_cast<std::uint8_t>(channels), width, height,
           file};
+}
+
+// The packed form of a JPEG.
+inline std::vector<std::byte> PackedOf(Bytes jpeg) {
+  packed::Coefficients coefficients;
+  std::string why;
+  if (packed::ReadCoefficients(jpeg, coefficients, why) != packed::Taken::kYes) FAIL(why);
+  return packed::Pack(coefficients);
+}
+inline ImagePayload PackedPayloadOf(const std::vector<std::byte>& packed,
+                                    const ImagePayload& payload) {
+  return {Codec::kPacked, payload.pixel_type, payload.channels,
+          payload.width,  payload.height,     packed};
 }
 
 inline std::vector<std::uint8_t> OnTheHost(const ImagePayload& payload, const Region& region,
@@ -64,7 +85,7 @@ class JpegCase {
       const auto* const pixels = reinterpret_cast<const std::uint8_t*>(payload.bytes.data());
       stored_.push_back(Sent(std::vector<std::uint8_t>(pixels, pixels + payload.bytes.size())));
     } else {
-      if (!parts.Take(payload) || !parts.AppendRows(0, parts.header().mcus_down, words, rows))
+      if (!parts.Take(payload) || !parts.AppendRows(0, parts.rows(), words, rows))
         return Append(false, region);
       stored_.push_back(Sent(words));
       for (const JpegRow& row : rows)
@@ -82,7 +103,9 @@ class JpegCase {
     const std::vector<JpegTables> tables = {StandardJpegTables()};
     const std::vector<std::uint32_t> whole(pictures_.size());
     const std::vector<std::byte> nothing(pictures_.size() * image_bytes(), std::byte{0x5A});
-    const DeviceBuffer pictures = Sent(pictures_), rows = Sent(rows_), words = Sent(words_);
+    std::vector<JpegRow> all = rows_;
+    all.insert(all.end(), packed_rows_.begin(), packed_rows_.end());
+    const DeviceBuffer pictures = Sent(pictures_), rows = Sent(all), words = Sent(words_);
     const DeviceBuffer broken = Sent(whole), table = Sent(tables), to = Sent(nothing);
     const DeviceBuffer scratch(*driver_, 16 * scratch_ + 1);
     JpegJob job;
@@ -90,6 +113,7 @@ class JpegCase {
     job.picture_count = static_cast<std::uint32_t>(pictures_.size());
     job.rows = reinterpret_cast<const JpegRow*>(rows.data());
     job.row_count = static_cast<std::uint32_t>(rows_.size());
+    job.packed_count = static_cast<std::uint32_t>(packed_rows_.size());
     job.words = reinterpret_cast<const std::uint32_t*>(words.data());
     job.tables = reinterpret_cast<const JpegTables*>(table.data());
     job.scratch = scratch.data();
@@ -121,7 +145,8 @@ class JpegCase {
                   static_cast<std::uint32_t>(words_.size()), picture, rows);
       picture.scratch = static_cast<std::uint32_t>(scratch_);
       scratch_ += parcel_.scratch();
-      rows_.insert(rows_.end(), rows.begin(), rows.end());
+      std::vector<JpegRow>& all = picture.packed ? packed_rows_ : rows_;
+      all.insert(all.end(), rows.begin(), rows.end());
       words_.insert(words_.end(), parcel_.words().begin(), parcel_.words().end());
     }
     pictures_.push_back(picture);
@@ -159,7 +184,7 @@ class JpegCase {
   JpegParcel parcel_;
   std::vector<DeviceBuffer> stored_;
   std::vector<JpegPicture> pictures_;
-  std::vector<JpegRow> rows_;
+  std::vector<JpegRow> rows_, packed_rows_;
   std::vector<std::uint32_t> words_;
   std::uint64_t scratch_ = 0;
   std::uint32_t width_ = 0, height_ = 0;

@@ -1,21 +1,16 @@
-// JPEGs decoded by a device's functions (reader/device/jpeg_*.h), on the processor, beside the
-// host's decoder, which tests/pixels compares with libjpeg.
+// JPEGs, and packed pictures of the same coefficients, decoded by a device's functions
+// (reader/device/jpeg_*.h, packed_rows.h), on the processor, beside the host's decoder, which
+// tests/pixels compares with libjpeg.
 #include <cmath>
 
 #include "format/pixels/baseline/decoder.h"
 #include "format/random.h"
-#include "reader/device/simulated_device.h"
 #include "tests/device/jpeg_case.h"
 
 using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-const std::shared_ptr<DeviceDriver>& TheDevice() {
-  static const std::shared_ptr<DeviceDriver> device = std::make_shared<SimulatedDevice>();
-  return device;
-}
 
 // Of the form that our writer stores.
 std::vector<std::byte> Stored(const Picture& picture, int h = 2, int v = 2, int quality = 90) {
@@ -27,20 +22,26 @@ std::vector<std::byte> Stored(const Picture& picture, int h = 2, int v = 2, int 
   return MakeJpeg(picture, options);
 }
 
-// Checks one image for each of these regions, whose sizes may differ.
+// Checks one image for each of these regions, whose sizes may differ, of a JPEG and of its packed
+// form.
 void CheckSame(const ImagePayload& payload, const std::vector<Region>& regions) {
+  const std::vector<std::byte> packed = PackedOf(payload.bytes);
   for (const Region& region : regions) {
     for (const std::uint32_t channels : {1U, 3U}) {
       for (const PixelOrder order : {PixelOrder::kInterleaved, PixelOrder::kPlanar}) {
         CAPTURE(payload.width, payload.height, region.x.start, region.x.length, region.x.out,
                 region.y.start, region.y.length, region.y.out, channels);
-        JpegCase images(TheDevice(), channels, order);
+        JpegCase images(OneSimulatedDevice(), channels, order);
         REQUIRE(images.Add(payload, region));
+        REQUIRE(images.Add(PackedPayloadOf(packed, payload), region));
         images.Run();
-        REQUIRE_FALSE(images.broken(0));
         const std::vector<std::uint8_t> expected = OnTheHost(payload, region, channels, order);
-        REQUIRE(images.pixels(0) == expected);
-        JpegCase stored(TheDevice(), channels, order);
+        for (const std::size_t form : {0U, 1U}) {
+          CAPTURE(form);
+          REQUIRE_FALSE(images.broken(form));
+          REQUIRE(images.pixels(form) == expected);
+        }
+        JpegCase stored(OneSimulatedDevice(), channels, order);
         REQUIRE(stored.AddStored(payload, region));
         stored.Run();
         REQUIRE_FALSE(stored.broken(0));
@@ -105,7 +106,7 @@ TEST_CASE("Blocks of extreme contrast, and the least and greatest quality, are t
 }
 
 TEST_CASE("Pictures of several forms stand side by side in a job") {
-  JpegCase images(TheDevice(), 3, PixelOrder::kInterleaved);
+  JpegCase images(OneSimulatedDevice(), 3, PixelOrder::kInterleaved);
   std::vector<std::vector<std::byte>> files;
   std::vector<ImagePayload> payloads;
   for (std::uint32_t i = 0; i < 6; ++i) {
@@ -168,9 +169,16 @@ TEST_CASE("What is not of the default form, or has a border, is left to the host
   const auto file = MakeJpeg(picture, form);
   CHECK_FALSE(parcel.Make(JpegPayloadOf(file, 51, 40), Region::Whole(51, 40), 3));
   CHECK_FALSE(parcel.Make(JpegPayloadOf(file, 50, 40), whole, 4));
-  ImagePayload packed = JpegPayloadOf(file, 50, 40);
-  packed.codec = Codec::kPacked;
-  CHECK_FALSE(parcel.Make(packed, whole, 3));
+  ImagePayload other_codec = JpegPayloadOf(file, 50, 40);
+  other_codec.codec = Codec::kPacked;
+  CHECK_FALSE(parcel.Make(other_codec, whole, 3));
+  const auto packed = PackedOf(file);
+  other_codec.bytes = packed;
+  CHECK(parcel.Make(other_codec, whole, 3));
+  CHECK_FALSE(parcel.Make(other_codec, turned, 3));
+  CHECK_FALSE(parcel.Make(other_codec, bordered, 3));
+  other_codec.width = 51;
+  CHECK_FALSE(parcel.Make(other_codec, Region::Whole(51, 40), 3));
 }
 
 TEST_CASE("A device finds the same rows broken as the host, and reads nothing outside them") {
@@ -190,14 +198,14 @@ TEST_CASE("A device finds the same rows broken as the host, and reads nothing ou
       const ImagePayload payload = JpegPayloadOf(damaged, 48, 48);
       const Region region =
           round % 3 == 0 ? Part(5, 9, 20, 30, 16, 16) : Part(0, 0, 48, 48, 16, 16);
-      JpegCase images(TheDevice(), 3, PixelOrder::kInterleaved);
+      JpegCase images(OneSimulatedDevice(), 3, PixelOrder::kInterleaved);
       if (!images.Add(payload, region)) continue;
       images.Run();
       baseline::Decoder host(kernels::Chosen());
       CAPTURE(quality, round);
       REQUIRE(images.broken(0) != host.Decode(damaged, 48, 48, region));
       ++(images.broken(0) ? broken : taken);
-      JpegCase stored(TheDevice(), 3, PixelOrder::kInterleaved);
+      JpegCase stored(OneSimulatedDevice(), 3, PixelOrder::kInterleaved);
       if (stored.AddStored(payload, region)) {
         stored.Run();
         REQUIRE(stored.broken(0) == images.broken(0));

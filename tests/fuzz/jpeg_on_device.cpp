@@ -8,6 +8,7 @@
 #include "reader/device/jpeg_parcel.h"
 #include "reader/device/jpeg_pixels.h"
 #include "reader/device/jpeg_rows.h"
+#include "reader/device/packed_rows.h"
 
 namespace sluice::fuzz {
 
@@ -22,13 +23,21 @@ std::unique_ptr<Value[]> Exactly(const Value* values, std::size_t count) {
   return copy;
 }
 
+void PlacePacked(const ImagePayload& payload, const Region& region, std::uint32_t component,
+                 DevicePlane& plane) {
+  packed::Header header;
+  packed::ParseHeader(payload.bytes, header);
+  const packed::BlockWindow window = packed::WindowOf(header, component, region, DecodePolicy());
+  plane.left = window.left << window.size_log2;
+  plane.top = window.top << window.size_log2;
+}
+
 }  // namespace
 
-std::optional<std::vector<DevicePlane>> DecodeOnDevice(Bytes file, std::uint32_t width,
-                                                       std::uint32_t height, const Region& region) {
+std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& payload,
+                                                       const Region& region) {
   static const JpegTables tables = StandardJpegTables();
   static thread_local JpegParcel parcel;
-  const ImagePayload payload{Codec::kJpeg, PixelType::kUint8, 3, width, height, file};
   if (!parcel.Make(payload, region, 3)) return std::nullopt;
   const auto words = Exactly(parcel.words().data(), parcel.words().size());
   std::vector<JpegRow> rows(parcel.rows().size());
@@ -47,8 +56,11 @@ std::optional<std::vector<DevicePlane>> DecodeOnDevice(Bytes file, std::uint32_t
   job.scratch = scratch.get()->at;
   job.broken = &broken;
   MakeWeightsShare(job, picture, 0, 1);
-  for (const JpegRow& row : rows)
-    broken += DecodeJpegRow(job, tables, row) ? 0 : 1;
+  for (const JpegRow& row : rows) {
+    const bool whole =
+        picture.packed ? UnpackPackedRow(OneThread(), job, row) : DecodeJpegRow(job, tables, row);
+    broken += whole ? 0 : 1;
+  }
   TransformJpegShare(job, picture, 0, 1);
   job.width = region.width();
   job.height = region.height();
@@ -65,6 +77,7 @@ std::optional<std::vector<DevicePlane>> DecodeOnDevice(Bytes file, std::uint32_t
     plane.width = BlocksAcross(picture, component) << component.size_log2;
     plane.left = picture.left * (component.across << component.size_log2);
     plane.top = picture.top * (component.down << component.size_log2);
+    if (picture.packed) PlacePacked(payload, region, c, plane);
     const std::size_t lines = BlocksDown(picture, component) << component.size_log2;
     const std::uint8_t* const first = SamplesOf(job, picture, component);
     plane.samples.assign(first, first + plane.width * lines);

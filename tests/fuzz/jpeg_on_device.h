@@ -1,5 +1,5 @@
-// A device's functions for JPEGs, on the processor, each part of a job in memory of its own, to the
-// byte.
+// A device's functions for JPEGs and packed pictures, on the processor, each part of a job in
+// memory of its own, to the byte.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct DevicePlane {
 
 // The samples of each component; none if a row was found broken. Nothing: the device does not take
 // the region.
-std::optional<std::vector<DevicePlane>> DecodeOnDevice(Bytes file, std::uint32_t width,
-                                                       std::uint32_t height, const Region& region);
+std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& payload,
+                                                       const Region& region);
 
 }  // namespace sluice::fuzz

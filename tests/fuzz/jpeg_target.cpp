@@ -67,7 +67,8 @@ Planes DecodeBy(baseline::Decoder& decoder, const Picture& picture, const Region
 }
 
 void CompareWithDevice(const Picture& picture, const Region& region, const Planes& planes) {
-  const auto there = DecodeOnDevice(picture.file, picture.width, picture.height, region);
+  const auto there = DecodeOnDevice(
+      {Codec::kJpeg, PixelType::kUint8, 3, picture.width, picture.height, picture.file}, region);
   if (!there) return;
   Promise(there->size() == planes.size(), "a device finds the same files broken");
   for (std::size_t c = 0; c < planes.size(); ++c) {

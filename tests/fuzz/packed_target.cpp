@@ -3,8 +3,9 @@
 //
 // What is promised:
 //   - Every set of kernels takes or refuses the same payloads and regions and gives the same
-//   samples,
-//     with used scratch memory as with fresh.
+//     samples, with used scratch memory as with fresh.
+//   - A device's functions refuse what they refuse, and beyond that only what breaks a rule; else
+//     they give the same samples.
 //   - A payload that is read by all of its rules is decoded too, has no other way of being written,
 //     and stands for a JPEG with its coefficients; a region of that has the same samples.
 #include <sluice/error.h>
@@ -13,6 +14,7 @@
 #include "format/pixels/baseline/decoder.h"
 #include "format/pixels/packed/decoder.h"
 #include "format/pixels/packed/pack.h"
+#include "tests/fuzz/jpeg_on_device.h"
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
 
@@ -43,7 +45,30 @@ Samples DecodeBy(packed::Decoder& decoder, const ImagePayload& payload, const Re
   return SamplesOf(decoder.planes(), decoder.components());
 }
 
-// Decodes with every set of kernels, which must agree.
+void CompareWithDevice(const ImagePayload& payload, const Region& region,
+                       const packed::Decoder& host, bool taken) {
+  const auto there = DecodeOnDevice(payload, region);
+  if (!there) return;
+  if (there->empty()) {
+    packed::Coefficients all;
+    Promise(!taken || packed::Unpack(payload.bytes, all) != nullptr,
+            "a device refuses only what breaks a rule");
+    return;
+  }
+  Promise(taken, "a device refuses what the host refuses");
+  for (std::uint32_t c = 0; c < host.components(); ++c) {
+    const ColumnPlane& plane = host.planes()[c];
+    for (std::uint32_t x = plane.x.first; x < plane.x.last; ++x) {
+      for (std::uint32_t y = plane.y.first; y < plane.y.last; ++y) {
+        Promise((*there)[c].At(x, y) ==
+                    plane.data[std::size_t{x - plane.left} * plane.stride + (y - plane.top)],
+                "a device gives the same samples of a packed image");
+      }
+    }
+  }
+}
+
+// Decodes with every set of kernels, which must agree, and so must a device.
 Samples Decode(const ImagePayload& payload, const Region& region) {
   static thread_local std::vector<packed::Decoder> used = [] {
     const kernels::KernelList list = kernels::Available();
@@ -59,6 +84,7 @@ Samples Decode(const ImagePayload& payload, const Region& region) {
   }
   packed::Decoder fresh(kernels::Chosen());
   Promise(DecodeBy(fresh, payload, region) == samples, "decoding again gives the same");
+  CompareWithDevice(payload, region, fresh, !samples.empty());
   return samples;
 }
 

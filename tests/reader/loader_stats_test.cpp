@@ -82,6 +82,28 @@ TEST_CASE("The verdict tells a slow link from a slow disk, and a long start from
   CHECK_THAT(stats.Verdict(), ContainsSubstring("the first batch came after 58.0 s"));
 }
 
+TEST_CASE("The verdict says that a device decodes all the time, and which share it is offered") {
+  LoaderStats stats = Measured();
+  Waits(stats, 60, 150);
+  stats.read_seconds = 5;
+  stats.read_wait_seconds = 95;
+  stats.device_pictures = 1000;
+  stats.device_share = 1;
+  stats.device_decode_seconds = 0.7 * stats.seconds;
+  CHECK(stats.bound() == Bound::kPrefetch);
+  stats.device_decode_seconds = 0.9 * stats.seconds;
+  CHECK(stats.bound() == Bound::kDevice);
+  CHECK_THAT(stats.Verdict(),
+             ContainsSubstring("bound by decoding on the device: it decoded 90%") &&
+                 ContainsSubstring("decode = kAuto"));
+  stats.device_share = 0.25;
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("offered 25% of the pictures to decode, and did "
+                                                "that 90% of the time") &&
+                                  !ContainsSubstring("kAuto"));
+  Waits(stats, 60, 5);
+  CHECK(stats.bound() == Bound::kDecoding);
+}
+
 TEST_CASE("The verdict names what the training waits for, and what to change") {
   LoaderStats stats = Measured();
   CHECK(stats.bound() == Bound::kTrainer);

@@ -420,7 +420,7 @@ TEST_CASE("option --device-steps is a setting of the result") {
 
 TEST_CASE("option --device-decode needs a device, and is a setting of the result") {
   const Animals animals;
-  CHECK(animals.EpochJson({"--epochs", "1", "--warm-up", "0"})["device_decode"] == false);
+  CHECK(animals.EpochJson({"--epochs", "1", "--warm-up", "0"})["device_decode"] == "host");
   const Outcome outcome = animals.Epoch({"--device-decode", "device"});
   CHECK(outcome.exit_code == 2);
   CHECK_THAT(outcome.err, ContainsSubstring("needs a device"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "format/pixels/packed/pack.h"
+#include "format/pixels/packed/window.h"
 
 namespace sluice::packed {
 
@@ -18,25 +19,21 @@ void Grow(std::vector<Value>& values, std::size_t size) {
 Defect Decoder::DecodeComponent(Bytes payload, std::uint32_t c, const Region& region,
                                 const DecodePolicy& policy) {
   const Component& component = header_.component[c];
-  const std::uint32_t fx = header_.max_h / component.h;
-  const std::uint32_t fy = header_.max_v / component.v;
-  const std::uint32_t log2 = ReductionLog2(region, fx, fy, policy.samples_per_pixel);
-  const auto reduced = [log2](std::uint32_t size) { return ((size - 1) >> log2) + 1; };
+  const BlockWindow window = WindowOf(header_, c, region, policy);
+  const std::uint32_t side = 1U << window.size_log2;
   ColumnPlane& plane = planes_[c];
-  plane.x = MakeComponentAxis(region.x, fx << log2, reduced(component.width), region.filter);
-  plane.y = MakeComponentAxis(region.y, fy << log2, reduced(component.height), region.filter);
-  const std::uint32_t side = 8U >> log2;
-  kernels::PackedRowJob job;
-  job.left = plane.x.first / side;
-  job.right = (plane.x.last - 1) / side + 1;
-  const std::uint32_t top = plane.y.first / side;
-  const std::uint32_t bottom = (plane.y.last - 1) / side + 1;
-  plane.left = job.left * side;
-  plane.top = top * side;
-  plane.stride = AlignUp(std::size_t{bottom - top} * side, 32) + 32;
-  Grow(samples_[c], plane.stride * (std::size_t{job.right - job.left} * side) + kernels::kSlack);
+  plane.x = window.x;
+  plane.y = window.y;
+  plane.left = window.left * side;
+  plane.top = window.top * side;
+  plane.stride = AlignUp(std::size_t{window.bottom - window.top} * side, 32) + 32;
+  Grow(samples_[c],
+       plane.stride * (std::size_t{window.right - window.left} * side) + kernels::kSlack);
   plane.data = samples_[c].data();
 
+  kernels::PackedRowJob job;
+  job.left = window.left;
+  job.right = window.right;
   std::int16_t quant[64];
   std::copy_n(header_.table[component.table], 64, quant);
   Grow(masks_, component.across);
@@ -45,15 +42,15 @@ Defect Decoder::DecodeComponent(Bytes payload, std::uint32_t c, const Region& re
   job.blocks = component.across;
   job.quant = quant;
   job.stride = plane.stride;
-  job.size_log2 = 3 - log2;
+  job.size_log2 = window.size_log2;
   job.masks = masks_.data();
   job.starts = starts_.data();
   job.values = values_.data();
-  for (std::uint32_t y = top; y < bottom; ++y) {
+  for (std::uint32_t y = window.top; y < window.bottom; ++y) {
     const Bytes row = RowOf(payload, header_, component.first_row + y);
     job.bytes = reinterpret_cast<const std::uint8_t*>(row.data());
     job.size = row.size();
-    job.plane = samples_[c].data() + std::size_t{y - top} * side;
+    job.plane = samples_[c].data() + std::size_t{y - window.top} * side;
     if (!set_.unpack_row(job)) return "a row of the packed image contradicts itself";
   }
   return nullptr;

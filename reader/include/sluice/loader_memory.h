@@ -22,9 +22,10 @@ struct LoaderMemory {
   // did, the shards' tables are read for them. Values that the user's functions put there are not
   // counted.
   std::uint64_t variable = 0;
-  // threads x (2 MiB + 24 bytes for each pixel of (largest width + 32) x (largest height + 32) +
-  // the largest payload). It covers decoding the largest image from any kind of file, and steps
-  // that need a second buffer, several views, masks and mixing. Most loaders use a tenth of it.
+  // Threads, and with OnDevice::decode one more, x (2 MiB + 24 bytes for each pixel of (largest
+  // width + 32) x (largest height + 32) + the largest payload). It covers decoding the largest
+  // image from any kind of file, and steps that need a second buffer, several views, masks and
+  // mixing. Most loaders use a tenth of it.
   std::uint64_t scratch = 0;
   // The epoch's order, the shards' directories, the rows of the batches, the list of faults. For a
   // dataset at a URL also buffers of up to 192 connections (36 MiB), and 100 bytes for each block;

@@ -224,14 +224,19 @@ struct IntegrityOptions {
   OnFault on_fault = OnFault::kError;
 };
 
-// Where JPEGs are decoded.
+// Where JPEGs and packed pictures are decoded.
 enum class DecodeOn {
   kHost,
-  // On LoaderOptions::device, as far as it can: those of the form that `sluice convert` stores
-  // (baseline, the standard's Huffman tables, a restart marker at each row of MCUs), in images
-  // without a border, a turn or a rotation. The host copies the compressed rows that an image
-  // needs, and decodes all other pictures as ever, in the same batch. The bytes are the same.
+  // On LoaderOptions::device, as far as it can: packed pictures, and JPEGs of the form that `sluice
+  // convert` stores (baseline, the standard's Huffman tables, a restart marker at each row of
+  // MCUs), in images without a border, a turn or a rotation. The host copies the compressed rows
+  // that an image needs, and decodes all other pictures as ever, in the same batch. The bytes are
+  // the same.
   kDevice,
+  // As kDevice, but the device is offered only a share of the pictures, evenly spread, and the host
+  // decodes the others. The loader moves the share, from a half on, to where neither waits for the
+  // other, by what it measures (LoaderStats::device_share).
+  kAuto,
 };
 
 // Where LoaderOptions::device finds the pictures that it decodes. In memory of either kind they are
@@ -257,11 +262,12 @@ struct OnDevice {
   // device memory for one or two more batches of pixels. False: the host runs all steps, for a
   // device without time to spare.
   bool steps = true;
-  // kDevice: not with LoaderOptions::keep, MixUp, CutMix, the user's functions, or image_sizes
-  // other than kEqual, which need the pixels on the host. A batch then is delivered when the device
-  // has decoded it and has found no row broken; what it refuses the host decodes again. If a sample
-  // is left out (OnFault::kSkip), the host decodes its whole batch. The device needs memory of its
-  // own for it, up to 256 MiB, and each slot a quarter more than its pictures take compressed.
+  // Other than kHost: not with LoaderOptions::keep, MixUp, CutMix, the user's functions, or
+  // image_sizes other than kEqual, which need the pixels on the host. A batch then is delivered
+  // when the device has decoded it and has found no row broken; what it refuses the host decodes
+  // again. If a sample is left out (OnFault::kSkip), the host decodes its whole batch. The device
+  // needs memory of its own for it, up to 256 MiB, and each slot a quarter more than its pictures
+  // take compressed.
   DecodeOn decode = DecodeOn::kHost;
   // Other than kStorage: with decode = kDevice, and not with stage. If the memory that has to be
   // free is not there: Error(kLimit), with the sizes. LoaderStats::stored_pictures says how many

@@ -15,7 +15,7 @@ enum class Bound {
   kDecoding,  // all decoding threads were busy, and the trainer waited
   kStorage,   // decoding threads waited for data
   kUpload,    // copies to the device were under way nearly all the time
-  kDevice,    // the device decoded nearly all the time, and the trainer waited
+  kDevice,    // the device decoded pictures nearly all the time (OnDevice::decode)
   kPrefetch,  // none of these was busy all the time: the ring is too short to even out slow samples
 };
 
@@ -53,8 +53,8 @@ struct LoaderStats {
   // LoaderOptions::device. The device measures the time of a copy; it is known when the slot is
   // used again.
   std::uint64_t upload_bytes = 0;
-  std::uint64_t device_pictures = 0;  // OnDevice::decode: pictures that the device decoded
-  double device_decode_seconds = 0;   // decoding them, by the device's clock
+  std::uint64_t device_pictures = 0;  // OnDevice::decode: pictures that the device decoded,
+  double device_decode_seconds = 0;   // and its time for that
   // OnDevice::images: pictures that lie where the device reads, and their bytes there.
   std::uint64_t stored_pictures = 0;
   std::uint64_t stored_bytes = 0;
@@ -66,7 +66,8 @@ struct LoaderStats {
   double ready_batches = 0;          // mean number ready when the consumer asked for one
   std::uint64_t prefetch = 0;        // batches decoded ahead, as set or as chosen
   // The settings that the loader uses, told or chosen, and how often it has changed them.
-  unsigned threads = 1;  // without those that rest; 0: the thread that asks for batches decodes
+  unsigned threads = 1;     // without those that rest; 0: the thread that asks for batches decodes
+  double device_share = 0;  // of all pictures, 0 to 1: offered to the device to decode
   std::uint64_t read_ahead_depth_bytes = 0;
   std::uint64_t changes = 0;
   // This loader's rank; its samples in the epoch asked for last (those that fill up included); and

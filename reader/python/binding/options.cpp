@@ -88,9 +88,10 @@ void BindReading(nb::module_& module) {
       .value("ALWAYS", Verify::kAlways)
       .value("FIRST_EPOCH", Verify::kFirstEpoch)
       .value("NEVER", Verify::kNever);
-  Words<DecodeOn>(module, "DecodeOn", "Where JPEGs are decoded")
+  Words<DecodeOn>(module, "DecodeOn", "Where JPEGs and packed pictures are decoded")
       .value("HOST", DecodeOn::kHost)
-      .value("DEVICE", DecodeOn::kDevice);
+      .value("DEVICE", DecodeOn::kDevice)
+      .value("AUTO", DecodeOn::kAuto, "shared by what is measured");
   Words<ImagesIn>(module, "ImagesIn", "Where the device finds the pictures that it decodes")
       .value("STORAGE", ImagesIn::kStorage, "in shards; each batch brings its own")
       .value("DEVICE", ImagesIn::kDevice, "in its own memory, put there once")

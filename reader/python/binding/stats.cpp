@@ -54,6 +54,7 @@ void BindFigures(nb::module_& module) {
       .def_ro("ready_batches", &LoaderStats::ready_batches)
       .def_ro("prefetch", &LoaderStats::prefetch)
       .def_ro("threads", &LoaderStats::threads)
+      .def_ro("device_share", &LoaderStats::device_share)
       .def_ro("read_ahead_depth_bytes", &LoaderStats::read_ahead_depth_bytes)
       .def_ro("changes", &LoaderStats::changes)
       .def_prop_ro(

@@ -159,6 +159,16 @@ void Barrier() noexcept {
   grid.turn.load(std::memory_order_acquire);
 }
 
+std::uint32_t BroughtBy(unsigned from, std::uint32_t value) {
+  static std::uint32_t brought[kWarpThreads];
+  if (Here().threads.x != kWarpThreads) Fail("a warp's function in a block that is not one warp");
+  brought[Here().thread.x] = value;
+  Barrier();
+  const std::uint32_t of_other = brought[from % kWarpThreads];
+  Barrier();
+  return of_other;
+}
+
 void RunGrid(unsigned blocks, unsigned threads, const std::function<void()>& kernel) {
   const std::lock_guard lock(grid.one_at_a_time);
   MakeFibers(threads);

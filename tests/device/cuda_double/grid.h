@@ -6,6 +6,7 @@
 // touch the same memory without a barrier in between are a race, as they are on a GPU.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 namespace cuda_double {
@@ -25,6 +26,11 @@ void RunGrid(unsigned blocks, unsigned threads, const std::function<void()>& ker
 const Place& Here() noexcept;
 void Barrier() noexcept;
 
+// What thread `from` of the calling thread's warp brings to this call, which all of them make.
+// Aborts if the block is not a single warp.
+inline constexpr unsigned kWarpThreads = 32;
+std::uint32_t BroughtBy(unsigned from, std::uint32_t value);
+
 }  // namespace cuda_double
 
 #define __global__
@@ -38,4 +44,14 @@ void Barrier() noexcept;
 
 inline void __syncthreads() {
   cuda_double::Barrier();
+}
+inline void __syncwarp() {
+  cuda_double::BroughtBy(0, 0);
+}
+inline std::uint32_t __shfl_sync(unsigned, std::uint32_t value, unsigned from) {
+  return cuda_double::BroughtBy(from, value);
+}
+inline std::uint32_t __shfl_up_sync(unsigned, std::uint32_t value, unsigned by) {
+  const unsigned thread = threadIdx.x;
+  return cuda_double::BroughtBy(thread < by ? thread : thread - by, value);
 }

@@ -1,0 +1,215 @@
+// Unpacking a row of blocks of a packed picture (FORMAT.md, "Packed"): the work of some threads of
+// a device together, a warp of them, by the rules of the host's decoder
+// (format/pixels/kernels/packed.inc.h). They read no byte outside the row, whatever the row holds.
+// C++17: nvcc compiles this.
+//
+// Where a block's masks, values and bytes begin follows from those of all blocks before it. Threads
+// take a block each, and find those places by sums over the threads before them.
+#pragma once
+
+#include "reader/device/jpeg_job.h"
+#include "reader/device/jpeg_rows.h"
+
+namespace sluice {
+
+// Threads that work together. A single one stands for all where no GPU is.
+struct OneThread {
+  static constexpr std::uint32_t kThreads = 1;
+  std::uint32_t thread() const { return 0; }
+  // The sum of the values that threads before this one bring; `all`: of all threads.
+  std::uint32_t SumBefore(std::uint32_t value, std::uint32_t& all) const {
+    all = value;
+    return 0;
+  }
+  // What each thread wrote before, the others see behind this.
+  void Meet() const {}
+};
+
+namespace on_device {
+
+struct PackedLayout {
+  const std::uint32_t* words = nullptr;
+  const std::uint8_t* bytes = nullptr;  // the same
+  // Where the parts begin: after a row's first four bytes lie masks of its blocks.
+  std::uint32_t dc = 0, masks = 0, values = 0, more = 0, large = 0;
+  std::uint32_t large_count = 0;
+};
+
+constexpr std::uint32_t kPackedMasks = 4;  // where those of blocks begin
+
+// Of the whole row.
+template <class Threads>
+SLUICE_ON_DEVICE std::uint32_t SumOfOnes(const Threads& threads, const std::uint8_t* masks,
+                                         std::uint32_t count) {
+  std::uint32_t ones = 0, all = 0;
+  for (std::uint32_t i = threads.thread(); i < count; i += Threads::kThreads)
+    ones += OnesIn(masks[i]);
+  threads.SumBefore(ones, all);
+  return all;
+}
+
+// False if the parts do not fit into the row.
+template <class Threads>
+SLUICE_ON_DEVICE bool FindParts(const Threads& threads, std::uint32_t blocks, std::uint32_t bytes,
+                                PackedLayout& row) {
+  std::uint64_t needed = kPackedMasks + std::uint64_t{3} * blocks;
+  if (needed > bytes) return false;
+  row.large_count = row.words[0];
+  const std::uint64_t large_bytes = std::uint64_t{4} * row.large_count;
+  if (needed + large_bytes > bytes) return false;
+  row.large = bytes - static_cast<std::uint32_t>(large_bytes);
+  row.dc = kPackedMasks + blocks;
+  row.masks = row.dc + 2 * blocks;
+  const std::uint32_t mask_bytes = SumOfOnes(threads, row.bytes + kPackedMasks, blocks);
+  needed += mask_bytes;
+  if (needed + large_bytes > bytes) return false;
+  row.values = row.masks + mask_bytes;
+  const std::uint32_t value_bytes = (SumOfOnes(threads, row.bytes + row.masks, mask_bytes) + 1) / 2;
+  row.more = row.values + value_bytes;
+  return needed + value_bytes + large_bytes <= bytes;
+}
+
+// The number of -8 among `count` half bytes from `first` on, counted from the row's beginning.
+SLUICE_ON_DEVICE inline std::uint32_t CountMore(const PackedLayout& row, std::uint32_t first,
+                                                std::uint32_t count) {
+  constexpr std::uint32_t kEach = 8;  // of a word
+  const std::uint32_t end = first + count;
+  std::uint32_t more = 0;
+  for (std::uint32_t at = first; at < end;) {
+    const std::uint32_t skipped = at % kEach;
+    const std::uint32_t taken = end - at < kEach - skipped ? end - at : kEach - skipped;
+    const std::uint32_t differs = row.words[at / kEach] ^ 0x88888888U;
+    std::uint32_t is = ~(differs | differs >> 1 | differs >> 2 | differs >> 3) & 0x11111111U;
+    is >>= 4 * skipped;
+    if (taken < kEach) is &= (1U << 4 * taken) - 1;
+    more += OnesIn(is);
+    at += taken;
+  }
+  return more;
+}
+
+// What a thread knows of its block.
+struct PackedBlock {
+  std::uint64_t mask = 0;    // of its coefficients
+  std::uint32_t values = 0;  // where they begin, in half bytes
+  std::uint32_t more = 0;    // where the bytes for its -8 begin
+};
+
+// Of block x; from `end` on, blocks have nothing. `masks`, `values` and `more` are where the first
+// thread's block has its parts, and become where the next block after the threads' has its own.
+template <class Threads>
+SLUICE_ON_DEVICE PackedBlock FindBlock(const Threads& threads, const PackedLayout& row,
+                                       std::uint32_t x, std::uint32_t end, std::uint32_t& masks,
+                                       std::uint32_t& values, std::uint32_t& more) {
+  PackedBlock block;
+  const std::uint32_t rows = x < end ? row.bytes[kPackedMasks + x] : 0;
+  std::uint32_t all = 0;
+  const std::uint8_t* of_row = row.bytes + masks + threads.SumBefore(OnesIn(rows), all);
+  masks += all;
+  SLUICE_UNROLL
+  for (std::uint32_t v = 0; v < 8; ++v)
+    if ((rows >> v & 1) != 0) block.mask |= std::uint64_t{*of_row++} << 8 * v;
+  const std::uint32_t count = OnesIn(block.mask);
+  block.values = values + threads.SumBefore(count, all);
+  values += all;
+  block.more = more + threads.SumBefore(CountMore(row, block.values, count), all);
+  more += all;
+  return block;
+}
+
+// Stores the block's coefficients of the lowest frequencies, 1 << size_log2 on each axis.
+SLUICE_ON_DEVICE inline void StoreBlock(const PackedLayout& row, const PackedBlock& block,
+                                        std::uint32_t x, std::uint32_t size_log2,
+                                        std::int16_t* to) {
+  const std::uint32_t side = 1U << size_log2;
+  for (std::uint32_t i = 0; i < side * side / 4; ++i)
+    reinterpret_cast<FourCoefficients*>(to)[i] = {};
+  std::uint64_t mask = block.mask;
+  if (size_log2 < 3) mask &= (std::uint64_t{1} << 8 * side) - 1;  // later rows are not needed
+  std::uint32_t more = block.more, word = 0;
+  for (std::uint32_t at = block.values; mask != 0; mask &= mask - 1, ++at) {
+    if (at == block.values || at % 8 == 0) word = row.words[at / 8] >> 4 * (at % 8);
+    const std::uint32_t half = word & 15;
+    word >>= 4;
+    const auto value = half == 8
+                           ? static_cast<std::int8_t>(row.bytes[more++])
+                           : static_cast<std::int8_t>(static_cast<std::int32_t>(half << 28) >> 28);
+    const std::uint32_t place = LowestOne(mask);
+    const std::uint32_t u = place & 7, v = place >> 3;
+    if (u < side) to[(v << size_log2) + u] = value;
+  }
+  const std::uint8_t* const dc = row.bytes + row.dc + 2 * x;
+  to[0] = static_cast<std::int16_t>(dc[0] | dc[1] << 8);
+}
+
+// An entry of the list of large values, as a number that grows along the list.
+SLUICE_ON_DEVICE inline std::uint32_t LargeAt(const PackedLayout& row, std::uint32_t i) {
+  const std::uint8_t* const entry = row.bytes + row.large + 4 * i;
+  return static_cast<std::uint32_t>(entry[0] << 8 | entry[1] << 16 | entry[2]);
+}
+
+// Whether the list of large values is in order, so that it names no coefficient twice.
+template <class Threads>
+SLUICE_ON_DEVICE bool LargeInOrder(const Threads& threads, const PackedLayout& row) {
+  std::uint32_t wrong = 0, all = 0;
+  for (std::uint32_t i = threads.thread(); i < row.large_count; i += Threads::kThreads) {
+    const std::uint32_t entry = LargeAt(row, i);
+    if ((entry & 255) > 63 || (i > 0 && LargeAt(row, i - 1) >= entry)) ++wrong;
+  }
+  threads.SumBefore(wrong, all);
+  return all == 0;
+}
+
+// Adds the large values of the blocks [left, right), which lie side by side from `to` on.
+template <class Threads>
+SLUICE_ON_DEVICE void AddLarge(const Threads& threads, const PackedLayout& row, std::uint32_t left,
+                               std::uint32_t right, std::uint32_t size_log2, std::int16_t* to) {
+  for (std::uint32_t i = threads.thread(); i < row.large_count; i += Threads::kThreads) {
+    const std::uint32_t entry = LargeAt(row, i);
+    const std::uint32_t x = entry >> 8, u = entry & 7, v = entry >> 3 & 7;
+    if (x < left || x >= right || (u | v) >> size_log2 != 0) continue;
+    const auto times = static_cast<std::int8_t>(row.bytes[row.large + 4 * i + 3]);
+    std::int16_t& place = to[(std::uint64_t{x - left} << 2 * size_log2) + (v << size_log2) + u];
+    place = static_cast<std::int16_t>(place + times * 256);
+  }
+}
+
+}  // namespace on_device
+
+// False if the row breaks a rule: the picture is to be decoded by the host, which may know better.
+// All threads return the same.
+template <class Threads>
+SLUICE_ON_DEVICE bool UnpackPackedRow(const Threads& threads, const JpegJob& job,
+                                      const JpegRow& stored) {
+  const JpegPicture& picture = job.pictures[stored.picture];
+  std::uint32_t c = 0, line = stored.row;
+  while (line >= picture.component[c].down)  // rows are those of all components, one after another
+    line -= picture.component[c++].down;
+  const JpegComponent& component = picture.component[c];
+  const std::uint32_t left = component.first_block, right = left + component.across;
+  const std::uint32_t size_log2 = component.size_log2;
+  std::int16_t* const to = CoefficientsOf(job, picture, component) +
+                           (std::uint64_t{line} * component.across << 2 * size_log2);
+  on_device::PackedLayout row;
+  row.words = RowWordsOf(job, picture) + stored.at;
+  row.bytes = reinterpret_cast<const std::uint8_t*>(row.words);
+  if (!on_device::FindParts(threads, component.row_blocks, stored.bytes, row) ||
+      !on_device::LargeInOrder(threads, row)) {
+    return false;
+  }
+  std::uint32_t masks = row.masks, values = 2 * row.values, more = row.more;
+  for (std::uint32_t first = 0; first < right; first += Threads::kThreads) {
+    const std::uint32_t x = first + threads.thread();
+    const on_device::PackedBlock block =
+        on_device::FindBlock(threads, row, x, right, masks, values, more);
+    if (more > row.large) return false;
+    if (x >= left && x < right)
+      on_device::StoreBlock(row, block, x, size_log2,
+                            to + (std::uint64_t{x - left} << 2 * size_log2));
+  }
+  threads.Meet();
+  on_device::AddLarge(threads, row, left, right, size_log2, to);
+  return true;
+}
+
+}  // namespace sluice

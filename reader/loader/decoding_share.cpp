@@ -1,0 +1,63 @@
+#include "reader/loader/decoding_share.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice {
+
+namespace {
+
+// Fewer rows than that in an interval say nothing about their cost.
+constexpr std::uint64_t kEnoughRows = 8;
+// A share is worth moving by this part of itself, and by two of kShareParts.
+constexpr double kWorthMoving = 0.1;
+
+// An interval counts as much as all those before it.
+void Learn(double& cost, double seconds, std::uint64_t rows) noexcept {
+  if (rows < kEnoughRows) return;
+  const double now = seconds / double(rows);
+  cost = cost < 0 ? now : (cost + now) / 2;
+}
+
+}  // namespace
+
+DecodingShare::DecodingShare(DecodeOn decode) noexcept
+    : fixed_(decode != DecodeOn::kAuto),
+      parts_(decode == DecodeOn::kHost ? 0
+             : fixed_                  ? kShareParts
+                                       : kShareParts / 2) {}
+
+unsigned DecodingShare::Best(unsigned threads) const noexcept {
+  if (offered_ >= kept_) return 1;
+  const double share = kept_ / (threads * device_ + kept_ - offered_);
+  return static_cast<unsigned>(
+      std::clamp(std::lround(share * kShareParts), long{1}, long{kShareParts}));
+}
+
+bool DecodingShare::Learn(const LoaderStats& interval, const DecodingCosts& costs) noexcept {
+  if (fixed_) return false;
+  sluice::Learn(kept_, costs.kept.seconds, costs.kept.count);
+  sluice::Learn(offered_, costs.offered.seconds, costs.offered.count);
+  sluice::Learn(device_, interval.device_decode_seconds, costs.offered.count);
+  const Bound bound = interval.bound();
+  const bool decoding =
+      bound == Bound::kDecoding || bound == Bound::kDevice || bound == Bound::kPrefetch;
+  if (!decoding || kept_ < 0 || offered_ < 0 || device_ < 0) {
+    streak_ = 0;
+    return false;
+  }
+  const unsigned best = Best(std::max(interval.threads, 1U));
+  const int by = static_cast<int>(best) - static_cast<int>(parts_);
+  if (std::abs(by) < std::max(2.0, kWorthMoving * parts_) && !(best == kShareParts && by > 0)) {
+    streak_ = 0;
+    return false;
+  }
+  streak_ = by > 0 ? std::max(streak_, 0) + 1 : std::min(streak_, 0) - 1;
+  if (std::abs(streak_) < int{kMoveAfter}) return false;
+  streak_ = 0;
+  parts_ = best;
+  ++changes_;
+  return true;
+}
+
+}  // namespace sluice

@@ -1,0 +1,56 @@
+// Chooses how many of a batch's pictures are offered to the device to decode, where LoaderOptions
+// leaves that to the loader (DecodeOn::kAuto), from what the loader measures.
+//
+// Threads and device work at the same time, so a batch takes as long as the slower side. Let a row
+// cost a thread `kept` seconds if the host decodes it and `offered` if it is left to the device,
+// which then takes `device`. With a share x of the rows offered, W threads and the device need for
+// each row
+//
+//     ((1 - x) kept + x offered) / W    and    x device
+//
+// Both are equal at x = kept / (W device + kept - offered): there neither side waits for the other.
+// If leaving a row to the device costs a thread more than decoding it, then the smallest share is
+// best.
+//
+// It learns from intervals in which the trainer waited for decoding. A cost that an interval does
+// not show (the host decodes nothing at a share of 1) stays as it was seen last. The share moves
+// after two intervals in a row that ask for the same direction by more than a few parts; where
+// costs stay as they are, so does the share. It is never 0, so that the device's cost is always
+// seen.
+#pragma once
+
+#include <sluice/loader_options.h>
+#include <sluice/loader_stats.h>
+
+#include "reader/batch/jpeg_room.h"
+#include "reader/decoding/decoding_costs.h"
+
+namespace sluice {
+
+class DecodingShare {
+ public:
+  static constexpr unsigned kMoveAfter = 2;  // intervals in a row
+
+  explicit DecodingShare(DecodeOn decode) noexcept;
+
+  bool fixed() const noexcept { return fixed_; }
+  // Of kShareParts.
+  unsigned parts() const noexcept { return parts_; }
+  double share() const noexcept { return double(parts_) / kShareParts; }
+  std::uint64_t changes() const noexcept { return changes_; }
+
+  // Learns from an interval, and what its rows cost. Returns whether parts() changed.
+  bool Learn(const LoaderStats& interval, const DecodingCosts& costs) noexcept;
+
+ private:
+  unsigned Best(unsigned threads) const noexcept;
+
+  bool fixed_;
+  unsigned parts_;
+  // Seconds a row; below 0: not seen yet.
+  double kept_ = -1, offered_ = -1, device_ = -1;
+  int streak_ = 0;  // intervals in a row that asked for more, or below 0 for less
+  std::uint64_t changes_ = 0;
+};
+
+}  // namespace sluice

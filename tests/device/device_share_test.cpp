@@ -1,0 +1,100 @@
+// Loaders that share decoding between the host and a device (DecodeOn::kAuto): batches are the
+// host's, whichever share there is, and a slow device gets less.
+//
+// Nothing here depends on how fast the machine is: the device is slow by construction, and a change
+// that must come is waited for.
+#include "tests/device/device_decoding.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+LoaderOptions SharingOptions(const Trainer& trainer, unsigned threads) {
+  LoaderOptions options = DeviceOptions(trainer, 8, threads);
+  options.on_device.decode = DecodeOn::kAuto;
+  options.transform = {RandomResizedCrop(24), HorizontalFlip(), Normalize{kMeans, kDeviations}};
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("A loader that shares decoding begins with a half, and its batches are the host's") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
+  Trainer trainer;
+  for (const unsigned threads : {0U, 1U, 3U}) {
+    const std::uint64_t decoded = CheckSame(dataset, SharingOptions(trainer, threads));
+    CHECK(decoded >= 40);
+    CHECK(decoded <= 46 + 40);  // with those that nobody asked for
+  }
+  Loader loader(dataset, SharingOptions(trainer, 2));
+  CHECK(loader.Stats().device_share == 0.5);
+  CHECK_THAT(loader.Describe(), Catch::Matchers::ContainsSubstring("shares them out"));
+}
+
+TEST_CASE("A device that is slow is offered less, and batches stay the host's") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 80, StoredForm()));
+  Trainer trainer([](SimulatedDevice::Work work) {
+    if (work == SimulatedDevice::Work::kDecode)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  });
+  LoaderOptions options = SharingOptions(trainer, 2);
+  LoaderOptions host = options;
+  host.device = Device();
+  host.on_device.decode = DecodeOn::kHost;
+  Loader expected(dataset, host), loader(dataset, options);
+  std::uint64_t epoch = 0;
+  while (loader.Stats().device_share >= 0.5) {
+    REQUIRE(Play(loader, epoch, {"image"}) == Play(expected, epoch, {"image"}));
+    ++epoch;
+  }
+  CHECK(loader.Stats().device_decode_seconds > 0);
+  CHECK(loader.Stats().changes > 0);
+  REQUIRE(Play(loader, epoch, {"image"}) == Play(expected, epoch, {"image"}));
+}
+
+TEST_CASE("A single thread goes on decoding while the device has not finished a batch") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24, StoredForm()));
+  std::uint64_t bytes = 0;
+  for (std::uint64_t i = 0; i < dataset.size(); ++i)
+    bytes += dataset[i].Payload().bytes.size();
+  Gate gate;
+  Trainer trainer([&gate](SimulatedDevice::Work work) {
+    if (work == SimulatedDevice::Work::kDecode) gate.Pass();
+  });
+  LoaderOptions options = DecodingOptions(trainer, 6, 1);
+  options.ring.prefetch = 4;
+  options.transform = {RandomResizedCrop(24), Normalize{kMeans, kDeviations}};
+  Loader loader(dataset, options);
+  const GateOpener opener{gate};
+  auto epoch = loader.Epoch(0);
+  while (loader.Stats().payload_bytes < bytes)  // all four batches, of which none is decoded
+    std::this_thread::yield();
+  CHECK(loader.Stats().device_pictures == 0);
+  gate.Open();
+  std::size_t samples = 0;
+  for (const Batch& batch : epoch) {
+    batch.Synchronize();
+    samples += batch.size();
+  }
+  CHECK(samples == 24);
+}
+
+TEST_CASE("Sharing is refused where decoding on a device is, and for pictures that lie there") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 8, StoredForm()));
+  Trainer trainer;
+  const auto refuses = [&](const LoaderOptions& options, const char* what) {
+    CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+               Catch::Matchers::ContainsSubstring(what));
+  };
+  LoaderOptions options = SharingOptions(trainer, 2);
+  options.device = Device();
+  refuses(options, "kAuto needs a device");
+  options = SharingOptions(trainer, 2);
+  options.on_device.images = ImagesIn::kDevice;
+  refuses(options, "decode = kDevice");
+}
