@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/machine/process_usage.h"
+#include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
