@@ -35,7 +35,7 @@
 #
 # The environment may set DEVICE_DAY_PHOTOS, made-up pictures in each of ten classes (400).
 #
-# No card has run it yet: without one it was tried up to where each program looks for it, and train_cifar
+# No card has run it yet. Without one, a test runs it on CUDA's double (tests/device/cuda_double), and train_cifar
 # compiled against torch and trained on the processor.
 set -eu
 usage() { sed -n '4,6s/^# *//p' "$0" >&2; exit 2; }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/machine/process_usage.h"
+#include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
@@ -23,9 +24,9 @@ std::string GigabytesText(double bytes_per_second) {
 std::string DecodingText(const DeviceUse& use) {
   if (!use.asked_to_decode) return "by the CPUs";
   if (use.decoded_images == 0) return "by the CPUs: the device took none of these images";
-  return Format("%.1f%% of the images by the device, %.3g us each (%.0f%% of the time)",
+  return Format("%.1f%% of the images by the device, %s us each (%.0f%% of the time)",
                 100 * Share(double(use.decoded_images), double(use.images)),
-                1e6 * use.decode_seconds / double(use.decoded_images),
+                cli::RateText(1e6 * use.decode_seconds / double(use.decoded_images)).c_str(),
                 100 * Share(use.decode_seconds, use.seconds));
 }
 

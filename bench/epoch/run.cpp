@@ -302,7 +302,9 @@ std::optional<GpuUse> GpuUseOf(const EpochsRun& run) {
 
 std::string VerdictOf(const EpochsRun& run) {
   std::string text = run.stats.Verdict();
-  if (run.device) {
+  const sluice::Bound bound = run.stats.bound();
+  if (run.device && bound != sluice::Bound::kDevice &&
+      bound != sluice::Bound::kUpload) {  // it says so itself
     const auto [busiest, share] = BusiestOf(*run.device);
     text += cli::Format("; of decoding there, copies and the CPUs, the busiest was %s: %.0f%%",
                         busiest.c_str(), 100 * share);

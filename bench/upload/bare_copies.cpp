@@ -33,6 +33,7 @@ double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t byt
   constexpr std::uint64_t kRoundBytes = 256 << 20;
   const HostBuffer memory(kPlaces * bytes, driver);
   std::vector<const std::byte*> places;
+  places.reserve(kPlaces);
   for (std::size_t i = 0; i < kPlaces; ++i)
     places.push_back(memory.data() + i * bytes);
   BareCopies copies(*driver, std::move(places), bytes);

@@ -64,9 +64,10 @@ std::string UploadText(const UploadRates& rates, bool converts) {
              cli::BytesText(rates.batch_bytes).c_str(), 1e3 * double(rates.batch_bytes) / uploads);
   if (converts) {
     text += Format(
-        "converting a batch there takes %.3g us; %.0f%% of that time overlapped copies of other "
+        "converting a batch there takes %s us; %.0f%% of that time overlapped copies of other "
         "batches\n",
-        1e6 * ConversionSeconds(rates.timeline), 100 * ShareBesideCopies(rates.timeline));
+        cli::RateText(1e6 * ConversionSeconds(rates.timeline)).c_str(),
+        100 * ShareBesideCopies(rates.timeline));
   }
   text += "CPUs: " + CpusText(rates.cpus_busy, AvailableCpus()) + "\n";
   return text + "GPU: " + GpuText(rates.gpu) + "\n";
