@@ -5,6 +5,7 @@
 //   - A file that is read is one that libjpeg reads without making anything up, and, where its DC
 //     coefficients are those of 8-bit samples, becomes the bytes that libjpeg writes.
 #include <algorithm>
+#include <iterator>
 
 #include "format/disk/checksum.h"
 #include "format/pixels/baseline/block_reader.h"
@@ -50,6 +51,14 @@ Rewritten RewriteBy(baseline::BlockReader& reader, const kernels::Kernels& set, 
   return rewritten;
 }
 
+// libjpeg keeps the sampling factors of a lone component, which mean nothing. A header that was
+// parsed has ones, and conversions leave files with others alone.
+void ForgetLoneFactors(Input& file) {
+  constexpr std::byte kFrame[] = {std::byte{0xFF}, std::byte{0xC0}, std::byte{0}, std::byte{11}};
+  const auto frame = std::search(file.begin(), file.end(), std::begin(kFrame), std::end(kFrame));
+  if (frame != file.end()) *(frame + 11) = std::byte{0x11};
+}
+
 }  // namespace
 
 void CompareRewriting(Bytes input) {
@@ -68,8 +77,9 @@ void CompareRewriting(Bytes input) {
             "every set of kernels rewrites a JPEG alike");
   }
   if (!ours.read || !ours.has_codes) return;
-  const Input expected = test::RewriteByLibjpeg(input, interval);
+  Input expected = test::RewriteByLibjpeg(input, interval);
   Promise(!expected.empty(), "a JPEG that is rewritten is sound to libjpeg");
+  ForgetLoneFactors(expected);
   Promise(expected == ours.file, "a rewritten JPEG has the bytes that libjpeg writes");
 }
 

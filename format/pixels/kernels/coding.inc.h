@@ -86,3 +86,8 @@ inline void CodeBlocks(CodeJob& job) {
   job.bit_count = to.count;
   job.out = to.out;
 }
+
+inline void FindValues(const std::int16_t* blocks, std::size_t count, std::uint64_t* masks) {
+  for (std::size_t i = 0; i < count; ++i)
+    masks[i] = NonZeroMask(blocks + i * kBlockSize);
+}

@@ -174,6 +174,8 @@ struct Kernels {
   bool (*read_blocks)(ReadJob& job);
   void (*code_blocks)(CodeJob& job);
   void (*transform_row)(const ForwardRow& row);
+  // For each of `count` blocks, a bit for each coefficient that is not zero.
+  void (*find_values)(const std::int16_t* blocks, std::size_t count, std::uint64_t* masks);
   // False if the row's parts do not fit into it; the plane then holds nothing of use.
   bool (*unpack_row)(const PackedRowJob& job);
   void (*make_weights)(const WeightJob& job);

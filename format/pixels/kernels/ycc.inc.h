@@ -1,9 +1,11 @@
 // From RGB to the samples that a JPEG stores, to the values that libjpeg gives them. Plain loops,
-// which the compiler makes vectors of. Included once for each instruction set.
+// which the compiler makes vectors of: it need not ask whether lines overlap. Included once for
+// each instruction set.
 
 // JFIF 1.02: the weights in 1/65536; Y rounded to the nearest, the others with halves towards zero.
 inline void LineToYcc(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
-                      std::size_t count, std::uint8_t* y, std::uint8_t* cb, std::uint8_t* cr) {
+                      std::size_t count, std::uint8_t* __restrict y, std::uint8_t* __restrict cb,
+                      std::uint8_t* __restrict cr) {
   constexpr std::int32_t kMiddle = (128 << 16) + 32767;
   for (std::size_t i = 0; i < count; ++i) {
     const std::int32_t red = r[i], green = g[i], blue = b[i];
@@ -16,7 +18,7 @@ inline void LineToYcc(const std::uint8_t* r, const std::uint8_t* g, const std::u
 // Means of 2 x 2 values. What is added before the division is 1 and 2 in turns, so that they are
 // neither too small nor too large on the whole.
 inline void HalveLines(const std::uint8_t* above, const std::uint8_t* below, std::size_t count,
-                       std::uint8_t* out) {
+                       std::uint8_t* __restrict out) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t sum = std::uint32_t{above[2 * i]} + above[2 * i + 1] + below[2 * i] +
                               below[2 * i + 1] + 1 + static_cast<std::uint32_t>(i & 1);
