@@ -4,9 +4,6 @@
 //   - Every set of kernels reads or refuses the same files, to the same coefficients.
 //   - A file that is read is one that libjpeg reads without making anything up, and, where its DC
 //     coefficients are those of 8-bit samples, becomes the bytes that libjpeg writes.
-#include <algorithm>
-#include <iterator>
-
 #include "format/disk/checksum.h"
 #include "format/pixels/baseline/block_reader.h"
 #include "format/pixels/baseline/file_writer.h"
@@ -54,9 +51,11 @@ Rewritten RewriteBy(baseline::BlockReader& reader, const kernels::Kernels& set, 
 // libjpeg keeps the sampling factors of a lone component, which mean nothing. A header that was
 // parsed has ones, and conversions leave files with others alone.
 void ForgetLoneFactors(Input& file) {
-  constexpr std::byte kFrame[] = {std::byte{0xFF}, std::byte{0xC0}, std::byte{0}, std::byte{11}};
-  const auto frame = std::search(file.begin(), file.end(), std::begin(kFrame), std::end(kFrame));
-  if (frame != file.end()) *(frame + 11) = std::byte{0x11};
+  constexpr std::size_t kFrame = 89;  // behind its start, JFIF's segment and one table of steps
+  if (file.size() > kFrame + 11 && file[kFrame + 1] == std::byte{0xC0} &&
+      file[kFrame + 9] == std::byte{1}) {
+    file[kFrame + 11] = std::byte{0x11};
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The inner loops of decoding, compiled once for each instruction set and chosen once for the
-// process.
+// The inner loops of decoding and encoding, compiled once for each instruction set and chosen once
+// for the process.
 //
 // The algorithms are written once, in the headers of this folder whose names end in `.inc.h`, over
 // a thin layer of vector operations (vector_plain.h, vector_avx2.h, vector_neon.h). What works on
