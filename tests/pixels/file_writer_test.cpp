@@ -51,7 +51,7 @@ Planes MakePlanes(const Form& form, const Value& value) {
   header.restart_interval = form.interval;
   for (const std::size_t table : {0, 1})
     baseline::StandardSteps(table, form.quality, header.quant[table]);
-  baseline::LayOut(header);
+  baseline::DeriveSizes(header);
   for (std::uint32_t c = 0; c < form.components; ++c) {
     const baseline::Component& component = header.component[c];
     planes.stride[c] = std::size_t{header.mcus_across} * component.h * 8;

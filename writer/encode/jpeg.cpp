@@ -121,7 +121,7 @@ baseline::Header HeaderOf(const Picture& picture, const ConvertOptions& options)
   }
   for (const std::size_t table : {0, 1})
     baseline::StandardSteps(table, options.quality, header.quant[table]);
-  baseline::LayOut(header);
+  baseline::DeriveSizes(header);
   header.restart_interval = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(std::uint64_t{options.restart_rows} * header.mcus_across, 65'535));
   return header;

@@ -31,7 +31,8 @@ FileWriter::FileWriter(const kernels::Kernels& set, const Header& header)
       row_(header),
       mcus_across_(header.mcus_across),
       restart_interval_(header.restart_interval),
-      coded_(row_.blocks() * mcus_across_ * kernels::kMaxBlockBytes + kernels::kSlack) {
+      coded_(std::size_t{row_.blocks()} * mcus_across_ * kernels::kMaxBlockBytes +
+             kernels::kSlack) {
   job_.components = header.components;
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const Component& component = header.component[c];

@@ -99,7 +99,7 @@ bool ParseFrame(SegmentReader in, Header& header, std::uint8_t* ids) noexcept {
       return false;
     }
   }
-  LayOut(header);
+  DeriveSizes(header);
   return in.done() && !in.cut_short();
 }
 
@@ -151,7 +151,7 @@ void TakeJfif(Bytes segment, ColourMarkers& markers, Header& header) noexcept {
 
 }  // namespace
 
-void LayOut(Header& header) noexcept {
+void DeriveSizes(Header& header) noexcept {
   header.max_h = header.component[0].h;
   header.max_v = header.component[0].v;
   header.mcus_across = (header.width + 8 * header.max_h - 1) / (8 * header.max_h);

@@ -37,12 +37,11 @@ struct Header {
   std::uint16_t density_x = 1, density_y = 1;
 };
 
+// The numbers that follow from the picture's size and its components' sampling factors.
+void DeriveSizes(Header& header) noexcept;
+
 // False if libjpeg must decode the file.
 bool ParseHeader(Bytes file, Header& header) noexcept;
-
-// Fills in the members that follow from the sizes, the number of components and component[0]'s
-// factors.
-void LayOut(Header& header) noexcept;
 
 // The header with the standard's Huffman tables: 0 for the first component, 1 for the others. The
 // markers are those that libjpeg writes, in its order.

@@ -40,9 +40,9 @@ const std::int16_t* RowTransform::Run(std::uint32_t row) {
     const Part& part = parts_[c];
     const std::uint32_t down = part.lines / 8;
     for (std::uint32_t y = 0; y < down && row * down + y < row_.down(c); ++y) {
-      set_.transform_row({part.samples.data() + y * 8 * part.stride, part.stride, row_.across(c),
-                          &part.steps, blocks_.data() + row_.PlaceOf(c, 0, y), row_.mcu_values(),
-                          part.h});
+      set_.transform_row({part.samples.data() + std::size_t{y} * 8 * part.stride, part.stride,
+                          row_.across(c), &part.steps, blocks_.data() + row_.PlaceOf(c, 0, y),
+                          row_.mcu_values(), part.h});
     }
   }
   row_.FillEdges(row, blocks_.data());

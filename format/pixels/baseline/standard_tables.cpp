@@ -27,8 +27,8 @@ struct Standard {
   std::int32_t steps[kStandardTables][64];
 
   Standard() {
-    jpeg_compress_struct object;
-    jpeg_error_mgr errors;
+    jpeg_compress_struct object{};
+    jpeg_error_mgr errors{};
     object.err = jpeg_std_error(&errors);
     jpeg_create_compress(&object);
     object.input_components = 3;

@@ -146,7 +146,10 @@ struct ReadJob {
 // Divides by a quantisation step times eight, which forward transforms leave in: half of it is
 // added, then two multiplications take the high half each. Exact below 2^14.
 struct ForwardSteps {
-  alignas(32) std::uint16_t half[64], reciprocal[64], scale[64];  // natural order
+  // In natural order.
+  alignas(32) std::uint16_t half[64] = {};
+  alignas(32) std::uint16_t reciprocal[64] = {};
+  alignas(32) std::uint16_t scale[64] = {};
 };
 
 // A row of one component's blocks.

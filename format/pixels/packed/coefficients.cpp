@@ -185,7 +185,7 @@ baseline::Header HeaderOf(const Header& from) {
   }
   for (std::uint32_t t = 0; t < from.tables; ++t)
     std::copy_n(from.table[t], DCTSIZE2, header.quant[t]);
-  baseline::LayOut(header);
+  baseline::DeriveSizes(header);
   header.restart_interval = from.restart_interval;
   header.jfif_major = from.jfif_major;
   header.jfif_minor = from.jfif_minor;
