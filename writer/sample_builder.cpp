@@ -53,6 +53,11 @@ bool IsWhole(Bytes file, std::string& why) {
   }
 }
 
+bool Pack(FieldValue& value) {
+  baseline::BlockReader reader(kernels::Chosen());
+  return PackJpeg(value, reader);
+}
+
 void CheckPixels(std::string_view name, std::uint32_t width, std::uint32_t height,
                  std::uint8_t channels, std::size_t bytes, PixelType type) {
   if (width == 0 || width > kMaxImageSide || height == 0 || height > kMaxImageSide ||
@@ -157,7 +162,7 @@ bool SampleBuilder::SetPacked(std::string_view name, std::span<const std::byte> 
   SetJpeg(name, jpeg_file);
   FieldValue& value = state_->Value(name, FieldKind::kImage);
   try {
-    return PackJpeg(value);
+    return Pack(value);
   } catch (const Error& error) {
     value = FieldValue();
     throw Error(ErrorCode::kInvalidArgument, Quoted(name) + " was set with a " + error.sentence());
@@ -191,7 +196,7 @@ void SampleBuilder::SetEncoded(std::string_view name, std::uint32_t width, std::
   value.width = width;
   value.height = height;
   value.channels = channels;
-  if (packed) PackJpeg(value);
+  if (packed) Pack(value);
   state_->Value(name, FieldKind::kImage) = std::move(value);
 }
 

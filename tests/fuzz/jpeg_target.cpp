@@ -247,6 +247,7 @@ bool CompareJpeg(Bytes input) {
   Promise(DecodeBy(fresh, picture, all) == whole, "decoding again gives the same");
   if (!whole.empty()) CompareWithLibjpeg(picture, whole);
   CompareParts(picture, whole);
+  CompareRewriting(own);
   return !whole.empty();
 }
 

@@ -80,6 +80,8 @@ std::vector<Input> RecordsSeeds();
 
 // Whether the input was a packed image without a fault, so that it was compared with its JPEG.
 bool ComparePacked(Bytes input);
+// Of a JPEG: rewriting it (rewrite_target.cpp).
+void CompareRewriting(Bytes input);
 
 // Ends the process, naming the promise, unless it holds.
 void Promise(bool holds, const char* promise);

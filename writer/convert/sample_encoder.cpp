@@ -283,7 +283,7 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
   const std::vector<std::byte> profile = convert ? source.Profile() : std::vector<std::byte>();
   const ColorRules rules = RulesFor(source.has_profile(), profile, source.colors(), outcome);
   if (options_.keep && geometry.unchanged && rules.transform == nullptr &&
-      KeepCoefficients(file, outcome)) {
+      KeepCoefficients(file, source, outcome)) {
     return;
   }
   if (TakesCutShort()) source.TakeCutShort();
@@ -294,11 +294,12 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
   Store(std::move(picture), outcome.sample.fields[kImageField]);
 }
 
-bool SampleEncoder::KeepCoefficients(const JpegFile& file, Outcome& outcome) const {
+bool SampleEncoder::KeepCoefficients(const JpegFile& file, const JpegSource& source,
+                                     Outcome& outcome) {
   std::optional<KeptJpeg> kept;
   try {
     Reached(EncodeStep::kDecoded);
-    kept = KeepJpeg(file, options_);
+    kept = KeepJpeg(file, source, options_, blocks_);
   } catch (const CutShort&) {
     if (!TakesCutShort()) throw;
   }
@@ -310,7 +311,7 @@ bool SampleEncoder::KeepCoefficients(const JpegFile& file, Outcome& outcome) con
   value.height = kept->height;
   value.channels = kept->channels;
   outcome.kept = true;
-  if (options_.image == ImageCodec::kPacked) PackJpeg(value);
+  if (options_.image == ImageCodec::kPacked) PackJpeg(value, blocks_);
   Reached(EncodeStep::kEncoded);
   return true;
 }
@@ -334,7 +335,7 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
         outcome.sample.fields[kImageField]);
 }
 
-void SampleEncoder::Store(Picture picture, FieldValue& value) const {
+void SampleEncoder::Store(Picture picture, FieldValue& value) {
   if (picture.channels == 1 && options_.channels == 3) picture = GreyToRgb(picture);
   Reached(EncodeStep::kDecoded);
   value.width = picture.width;
@@ -343,7 +344,7 @@ void SampleEncoder::Store(Picture picture, FieldValue& value) const {
   if (options_.image != ImageCodec::kRaw) {
     value.codec = Codec::kJpeg;
     value.bytes = EncodeJpeg(picture, options_);
-    if (options_.image == ImageCodec::kPacked) PackJpeg(value);
+    if (options_.image == ImageCodec::kPacked) PackJpeg(value, blocks_);
     return Reached(EncodeStep::kEncoded);
   }
   if (std::max(picture.width, picture.height) > kMaxImageSide ||

@@ -8,6 +8,7 @@
 #include <sluice/convert.h>
 
 #include "format/disk/block.h"
+#include "format/pixels/baseline/block_reader.h"
 #include "writer/fit/fit_picture.h"
 #include "writer/fit/jpeg_fitter.h"
 #include "writer/fit/placement.h"
@@ -59,7 +60,7 @@ class SampleEncoder {
   void EncodeImage(std::size_t source, Outcome& outcome);
   void EncodeFromJpeg(Outcome& outcome);
   // False if the coefficients cannot be kept.
-  bool KeepCoefficients(const JpegFile& file, Outcome& outcome) const;
+  bool KeepCoefficients(const JpegFile& file, const JpegSource& source, Outcome& outcome);
   bool TakesCutShort() const noexcept { return options_.truncated != Truncated::kRefuse; }
   void EncodeFromPixels(ImageKind kind, Outcome& outcome);
   // The colour rules for a picture with that embedded profile. They live until the next call.
@@ -76,7 +77,7 @@ class SampleEncoder {
   // The placement that annotations refer to.
   Placement AnnotatedPlacement() const;
   void CheckPixels(std::uint32_t width, std::uint32_t height) const;
-  void Store(Picture picture, FieldValue& value) const;
+  void Store(Picture picture, FieldValue& value);
 
   const SourceList& sources_;
   const ConvertOptions& options_;
@@ -86,6 +87,7 @@ class SampleEncoder {
   std::uint64_t reserve_bytes_;
   std::vector<std::byte> file_;
   JpegFitter jpeg_fitter_;
+  baseline::BlockReader blocks_{kernels::Chosen()};
   ColorProfiles profiles_;
   std::shared_ptr<const ColorTransform> transform_;  // of the current image
   Resampler resampler_;

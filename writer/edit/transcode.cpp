@@ -44,7 +44,7 @@ class Transcoder {
     }
     if (value.codec == Codec::kPacked) return true;
     FieldValue jpeg = value;
-    if (!ToJpeg(jpeg) || !PackJpeg(jpeg)) return false;
+    if (!ToJpeg(jpeg) || !PackJpeg(jpeg, blocks_)) return false;
     value = std::move(jpeg);
     return true;
   }
@@ -103,6 +103,7 @@ class Transcoder {
   const TranscodeOptions& options_;
   ConvertOptions jpeg_;
   PayloadDecoder decoder_;
+  baseline::BlockReader blocks_{kernels::Chosen()};
 };
 
 class Transcoding {

@@ -1,102 +1,142 @@
 #include "writer/encode/jpeg.h"
 
 #include <algorithm>
-#include <optional>
+#include <cstring>
 
 #include <sluice/error.h>
 
-#include "format/pixels/decode.h"
-#include "writer/encode/jpeg_writing.h"
+#include "format/pixels/baseline/file_writer.h"
+#include "format/pixels/baseline/row_transform.h"
+#include "format/pixels/baseline/standard_tables.h"
 
 namespace sluice {
 
 namespace {
 
-// The rows of a picture's planes, as libjpeg takes them: the last value of each and the last row
-// repeated to whole blocks.
-class Ycc420Rows {
- public:
-  explicit Ycc420Rows(const Picture& picture) {
-    const std::uint8_t* values = picture.pixels.data();
-    for (std::uint32_t c = 0; c < 3; ++c) {
-      Component& component = components_[c];
-      const std::uint32_t shrink = c == 0 ? 1 : 2;
-      component.width = (picture.width + shrink - 1) / shrink;
-      component.height = (picture.height + shrink - 1) / shrink;
-      component.count = kMcuSide / shrink;
-      component.values = values;
-      values += std::size_t{component.width} * component.height;
-      const std::size_t stride = AlignUp(component.width, DCTSIZE);
-      component.bytes.resize(stride * component.count);
-      for (std::uint32_t row = 0; row < component.count; ++row)
-        component.rows[row] = component.bytes.data() + row * stride;
-      image_[c] = component.rows;
-    }
-  }
-
-  // Of the row of MCUs that begins with this row of Y.
-  JSAMPIMAGE At(std::uint32_t first) noexcept {
-    for (Component& component : components_) {
-      for (std::uint32_t row = 0; row < component.count; ++row) {
-        const std::uint32_t from =
-            std::min(first * component.count / kMcuSide + row, component.height - 1);
-        std::uint8_t* const to = component.rows[row];
-        std::copy_n(component.values + std::size_t{from} * component.width, component.width, to);
-        std::fill(to + component.width, to + AlignUp(component.width, DCTSIZE),
-                  to[component.width - 1]);
-      }
-    }
-    return image_;
-  }
-
-  static constexpr std::uint32_t kMcuSide = 2 * DCTSIZE;
-
- private:
-  struct Component {
-    const std::uint8_t* values = nullptr;
-    std::uint32_t width = 0, height = 0;
-    std::uint32_t count = 0;  // of rows in a row of MCUs
-    std::vector<std::uint8_t> bytes;
-    JSAMPROW rows[kMcuSide] = {};
-  };
-  Component components_[3];
-  JSAMPARRAY image_[3] = {};
-};
-
-void WritePixels(jpeg_compress_struct& object, const Picture& picture) {
-  const std::size_t stride = std::size_t{picture.width} * picture.channels;
-  while (object.next_scanline < object.image_height) {
-    // libjpeg takes rows by non-const pointers, but does not write to them.
-    auto* row = const_cast<JSAMPROW>(picture.pixels.data() + object.next_scanline * stride);
-    jpeg_write_scanlines(&object, &row, 1);
-  }
+// Writes `line` with its last value repeated up to `width`.
+void PutLine(const std::uint8_t* line, std::size_t count, std::size_t width, std::uint8_t* out) {
+  std::memcpy(out, line, count);
+  std::memset(out + count, line[count - 1], width - count);
 }
 
-// `rows`: of a picture that has planes.
-void Encode(JpegWriting& jpeg, const Picture& picture, Ycc420Rows* rows,
-            const ConvertOptions& options) {
-  if (setjmp(jpeg.trap.jump) != 0) jpeg.trap.Throw();
-  jpeg_compress_struct& object = jpeg.object;
-  object.image_width = picture.width;
-  object.image_height = picture.height;
-  object.input_components = static_cast<int>(picture.channels);
-  object.in_color_space = picture.channels == 1 ? JCS_GRAYSCALE
-                          : rows != nullptr     ? JCS_YCbCr
-                                                : JCS_RGB;
-  jpeg_set_defaults(&object);
-  jpeg_set_quality(&object, options.quality, TRUE);
-  object.dct_method = JDCT_ISLOW;
-  object.optimize_coding = FALSE;
-  object.restart_in_rows = static_cast<int>(options.restart_rows);
-  const int luma = options.subsampling == Subsampling::k420 && picture.channels == 3 ? 2 : 1;
-  object.comp_info[0].h_samp_factor = luma;
-  object.comp_info[0].v_samp_factor = luma;
-  object.raw_data_in = rows != nullptr ? TRUE : FALSE;
-  jpeg_start_compress(&object, TRUE);
-  if (rows == nullptr) WritePixels(object, picture);
-  while (object.next_scanline < object.image_height)
-    jpeg_write_raw_data(&object, rows->At(object.next_scanline), Ycc420Rows::kMcuSide);
-  jpeg_finish_compress(&object);
+// The lines of rows of MCUs from a picture's planes: whole blocks, with the last value of a line
+// and the last line repeated.
+class PlaneLines {
+ public:
+  PlaneLines(const Picture& picture, const baseline::Header& header) : header_(header) {
+    const std::uint8_t* values = picture.pixels.data();
+    for (std::uint32_t c = 0; c < header.components; ++c) {
+      planes_[c] = values;
+      values += std::size_t{header.component[c].width} * header.component[c].height;
+    }
+  }
+
+  void Fill(std::uint32_t row, baseline::RowTransform& out) const {
+    for (std::uint32_t c = 0; c < header_.components; ++c) {
+      const baseline::Component& component = header_.component[c];
+      for (std::uint32_t line = 0; line < out.lines(c); ++line) {
+        const std::uint32_t from = std::min(row * out.lines(c) + line, component.height - 1);
+        PutLine(planes_[c] + std::size_t{from} * component.width, component.width, out.width(c),
+                out.Line(c, line));
+      }
+    }
+  }
+
+ private:
+  const baseline::Header& header_;
+  const std::uint8_t* planes_[3] = {};
+};
+
+// The same from RGB. Where chroma is halved, the picture is made larger to an even size first, as
+// libjpeg does it.
+class RgbLines {
+ public:
+  RgbLines(const Picture& picture, const baseline::Header& header, const kernels::Kernels& set)
+      : picture_(picture),
+        set_(set),
+        shrink_(header.max_h),
+        stride_(AlignUp(std::size_t{picture.width}, 16) + kernels::kSlack),
+        colours_(3 * stride_),
+        chroma_(4 * stride_) {}
+
+  void Fill(std::uint32_t row, baseline::RowTransform& out) {
+    for (std::uint32_t line = 0; line < out.lines(0); line += shrink_) {
+      for (std::uint32_t half = 0; half < shrink_; ++half)
+        Convert(row * out.lines(0) + line + half, out.Line(0, line + half), out.width(0), half);
+      for (std::uint32_t c = 1; c < 3; ++c)
+        PutChroma(c, row * out.lines(0) + line, line / shrink_, out);
+    }
+  }
+
+ private:
+  std::uint8_t* Chroma(std::uint32_t c, std::uint32_t half) {
+    return chroma_.data() + (2 * (c - 1) + half) * stride_;
+  }
+
+  // Line `y` of the picture, or its last: Y to `luma`, the others to Chroma(c, half).
+  void Convert(std::uint32_t y, std::uint8_t* luma, std::size_t width, std::uint32_t half) {
+    const std::size_t count = picture_.width;
+    std::uint8_t* const r = colours_.data();
+    std::uint8_t* const g = r + stride_;
+    std::uint8_t* const b = g + stride_;
+    const std::size_t from = std::min(y, picture_.height - 1);
+    set_.split_rgb(picture_.pixels.data() + from * count * 3, count, r, g, b);
+    set_.to_ycc(r, g, b, count, luma, Chroma(1, half), Chroma(2, half));
+    std::memset(luma + count, luma[count - 1], width - count);
+    for (std::uint32_t c = 1; c < 3; ++c) {
+      std::uint8_t* const line = Chroma(c, half);
+      std::memset(line + count, line[count - 1], stride_ - count);
+    }
+  }
+
+  void PutChroma(std::uint32_t c, std::uint32_t y, std::uint32_t line,
+                 baseline::RowTransform& out) {
+    std::uint8_t* const to = out.Line(c, line);
+    if (y >= picture_.height && line > 0) {  // below the last: repeated as it is stored
+      std::memcpy(to, out.Line(c, line - 1), out.width(c));
+    } else if (shrink_ == 1) {
+      std::memcpy(to, Chroma(c, 0), out.width(c));
+    } else {
+      set_.halve_lines(Chroma(c, 0), Chroma(c, 1), out.width(c), to);
+    }
+  }
+
+  const Picture& picture_;
+  const kernels::Kernels& set_;
+  const std::uint32_t shrink_;  // of chroma
+  const std::size_t stride_;
+  std::vector<std::uint8_t> colours_, chroma_;
+};
+
+baseline::Header HeaderOf(const Picture& picture, const ConvertOptions& options) {
+  baseline::Header header;
+  header.width = picture.width;
+  header.height = picture.height;
+  header.components = picture.channels;
+  if (options.subsampling == Subsampling::k420 && picture.channels == 3)
+    header.component[0].h = header.component[0].v = 2;
+  for (std::uint32_t c = 0; c < header.components; ++c) {
+    header.component[c].id = static_cast<std::uint8_t>(c + 1);
+    header.component[c].quant = c == 0 ? 0 : 1;
+  }
+  for (const std::size_t table : {0, 1})
+    baseline::StandardSteps(table, options.quality, header.quant[table]);
+  baseline::DeriveSizes(header);
+  header.restart_interval = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(std::uint64_t{options.restart_rows} * header.mcus_across, 65'535));
+  return header;
+}
+
+template <class Lines>
+std::vector<std::byte> Encode(const kernels::Kernels& set, const baseline::Header& header,
+                              Lines lines) {
+  baseline::RowTransform transform(set, header);
+  baseline::FileWriter file(set, header);
+  for (std::uint32_t row = 0; row < header.mcus_down; ++row) {
+    lines.Fill(row, transform);
+    file.Add(transform.Run(row));
+  }
+  return file.Finish();
 }
 
 }  // namespace
@@ -108,11 +148,11 @@ std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& 
                                        " pixels, but a side of a JPEG can have at most 65500; make "
                                        "it smaller, or store raw pixels");
   }
-  std::optional<Ycc420Rows> rows;
-  if (picture.ycc420) rows.emplace(picture);
-  JpegWriting jpeg;
-  Encode(jpeg, picture, rows ? &*rows : nullptr, options);
-  return jpeg.File();
+  const kernels::Kernels& set = kernels::Chosen();
+  const baseline::Header header = HeaderOf(picture, options);
+  if (picture.ycc420 || picture.channels == 1)
+    return Encode(set, header, PlaneLines(picture, header));
+  return Encode(set, header, RgbLines(picture, header, set));
 }
 
 }  // namespace sluice

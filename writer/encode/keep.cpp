@@ -7,8 +7,8 @@
 
 #include <sluice/error.h>
 
+#include "format/pixels/baseline/file_writer.h"
 #include "writer/encode/jpeg_writing.h"
-#include "writer/source/jpeg_source.h"
 
 namespace sluice {
 
@@ -89,8 +89,8 @@ bool WriteCoefficients(JpegWriting& out, JpegSource& source, jvirt_barray_ptr* c
   return true;
 }
 
-// Rewrites a file that CanBeKept(), without turning it.
-std::optional<KeptJpeg> Rewrite(const JpegFile& file, const ConvertOptions& options) {
+// Rewrites a file that CanBeKept() by libjpeg, without turning it.
+std::optional<KeptJpeg> RewriteByLibjpeg(const JpegFile& file, const ConvertOptions& options) {
   JpegSource source(file);
   jvirt_barray_ptr* const coefficients = source.ReadCoefficients();
   if (!HasSmallSteps(source.header())) return std::nullopt;
@@ -108,6 +108,44 @@ std::optional<KeptJpeg> Rewrite(const JpegFile& file, const ConvertOptions& opti
   kept.height = source.height();
   kept.channels = static_cast<std::uint8_t>(source.header().num_components);
   return kept;
+}
+
+// The header of the file to write, as libjpeg would copy it.
+baseline::Header NewHeader(const baseline::Header& old, unsigned restart_rows) {
+  baseline::Header header = old;
+  header.restart_interval = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(std::uint64_t{restart_rows} * header.mcus_across, 65'535));
+  if (header.jfif_major != 1 && header.jfif_major != 2) header.jfif_major = header.jfif_minor = 1;
+  return header;
+}
+
+// The same without libjpeg. nullopt, with nothing lost, if the file is of another kind, broken, or
+// has DC coefficients that baseline has no codes for; the codes that were read have no other values
+// that could not be written.
+std::optional<KeptJpeg> Rewrite(Bytes file, const ConvertOptions& options,
+                                baseline::BlockReader& reader) {
+  constexpr std::int16_t kLeastDc = -1024, kMostDc = 1023;
+  if (!reader.Begin(file)) return std::nullopt;
+  const baseline::Header header = NewHeader(reader.header(), options.restart_rows);
+  const baseline::McuRow row(header);
+  baseline::FileWriter out(kernels::Chosen(), header);
+  for (std::uint32_t y = 0; y < header.mcus_down; ++y) {
+    std::int16_t* const blocks = reader.NextRow();
+    if (blocks == nullptr) return std::nullopt;
+    row.FillEdges(y, blocks);
+    for (std::size_t at = 0; at < row.values(); at += baseline::kCoefficients) {
+      if (blocks[at] < kLeastDc || blocks[at] > kMostDc) return std::nullopt;
+    }
+    out.Add(blocks);
+  }
+  return KeptJpeg{out.Finish(), header.width, header.height,
+                  static_cast<std::uint8_t>(header.components)};
+}
+
+std::optional<KeptJpeg> RewriteAny(const JpegFile& file, const ConvertOptions& options,
+                                   baseline::BlockReader& reader) {
+  std::optional<KeptJpeg> kept = Rewrite(file.bytes, options, reader);
+  return kept ? std::move(kept) : RewriteByLibjpeg(file, options);
 }
 
 int TransformOf(Orientation orientation) noexcept {
@@ -140,19 +178,15 @@ std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) 
 
 }  // namespace
 
-std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const ConvertOptions& options) {
-  Orientation orientation;
-  {
-    const JpegSource source(file);
-    if (!CanBeKept(source.header(), options.channels)) return std::nullopt;
-    orientation = source.orientation();
-  }
+std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const JpegSource& source,
+                                 const ConvertOptions& options, baseline::BlockReader& reader) {
+  if (!CanBeKept(source.header(), options.channels)) return std::nullopt;
   // First without turning, which finds broken files.
-  std::optional<KeptJpeg> kept = Rewrite(file, options);
-  if (!kept || orientation.identity()) return kept;
-  const std::optional<std::vector<std::byte>> turned = Turn(kept->file, orientation);
+  std::optional<KeptJpeg> kept = RewriteAny(file, options, reader);
+  if (!kept || source.orientation().identity()) return kept;
+  const std::optional<std::vector<std::byte>> turned = Turn(kept->file, source.orientation());
   if (!turned) return std::nullopt;
-  return Rewrite({*turned}, options);
+  return RewriteAny({*turned}, options, reader);
 }
 
 }  // namespace sluice

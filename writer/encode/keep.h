@@ -5,7 +5,9 @@
 
 #include <sluice/convert.h>
 
+#include "format/pixels/baseline/block_reader.h"
 #include "writer/source/jpeg_file.h"
+#include "writer/source/jpeg_source.h"
 
 namespace sluice {
 
@@ -16,10 +18,15 @@ struct KeptJpeg {
   std::uint8_t channels = 0;
 };
 
-// `file` rewritten as baseline, with standard Huffman tables, restart markers and no metadata, and
-// turned upright if its orientation asks for it and whole blocks allow it. nullopt if that would
-// need decoding: CMYK and RGB-coded files, grey ones if `channels` is 3 and the reverse, unusual
-// sampling, tables that do not fit baseline. Throws Error, like JpegSource, for a broken file.
-std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const ConvertOptions& options);
+// `file`, whose header `source` has, rewritten as baseline, with standard Huffman tables, restart
+// markers and no metadata, and turned upright if its orientation asks for it and whole blocks allow
+// it. nullopt if that would need decoding: CMYK and RGB-coded files, grey ones if `channels` is 3
+// and the reverse, unusual sampling, tables that do not fit baseline. Throws Error, like
+// JpegSource, for a broken file.
+//
+// Baseline files, which most are, are decoded and coded a row of MCUs at a time; libjpeg does the
+// others, whole.
+std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const JpegSource& source,
+                                 const ConvertOptions& options, baseline::BlockReader& reader);
 
 }  // namespace sluice

@@ -7,10 +7,10 @@
 
 namespace sluice {
 
-bool PackJpeg(FieldValue& value) {
+bool PackJpeg(FieldValue& value, baseline::BlockReader& reader) {
   packed::Coefficients coefficients;
   std::string why;
-  switch (packed::ReadCoefficients(value.bytes, coefficients, why)) {
+  switch (packed::ReadCoefficients(value.bytes, reader, coefficients, why)) {
     case packed::Taken::kYes: break;
     case packed::Taken::kNo: return false;
     case packed::Taken::kBroken: throw Error(ErrorCode::kCorrupt, "broken JPEG: " + why);

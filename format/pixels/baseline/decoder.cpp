@@ -15,12 +15,26 @@ bool Decoder::FindTables() {
       const HuffmanSpec& spec = header_.huffman[kind][number];
       if (cached.valid && SameSpec(cached.spec, spec)) continue;
       cached.valid = BuildTable(spec, kind == 1, cached.table);
+      cached.skips = false;
       cached.spec = spec;
       cached.standard = StandardNumber(spec, kind == 1);
       if (!cached.valid) return false;
     }
   }
   return true;
+}
+
+// Where the window leaves MCUs out.
+void Decoder::FindSkips(const McuWindow& window) {
+  if (window.left == 0 && window.top == 0 && window.right == header_.mcus_across &&
+      window.bottom == header_.mcus_down) {
+    return;
+  }
+  for (std::uint32_t c = 0; c < header_.components; ++c) {
+    CachedTable& cached = tables_[4 + header_.component[c].ac];
+    if (!cached.skips) BuildSkips(cached.table);
+    cached.skips = true;
+  }
 }
 
 void Decoder::LayOut(const McuWindow& window, kernels::SegmentJob& job) {
@@ -108,8 +122,10 @@ bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, cons
       !FindTables() || !HoldsPicture(header_)) {
     return false;
   }
+  const McuWindow window(header_, region, policy);
+  FindSkips(window);
   kernels::SegmentJob job;
-  LayOut(McuWindow(header_, region, policy), job);
+  LayOut(window, job);
   return DecodeSegments(policy.whole_file, job);
 }
 

@@ -34,10 +34,12 @@ class Decoder {
     HuffmanSpec spec;
     HuffmanTable table;
     bool valid = false;
+    bool skips = false;                      // BuildSkips() was called
     std::size_t standard = kStandardTables;  // StandardNumber()
   };
 
   bool FindTables();
+  void FindSkips(const McuWindow& window);
   void LayOut(const McuWindow& window, kernels::SegmentJob& job);
   bool FindStrandTables(std::uint64_t segments, std::uint64_t mcus,
                         const StrandTables** tables) const;

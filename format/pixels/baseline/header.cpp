@@ -79,7 +79,7 @@ bool ParseFrame(SegmentReader in, Header& header, std::uint8_t* ids) noexcept {
   if (header.components != 1 && header.components != 3) return false;
   for (std::uint32_t c = 0; c < header.components; ++c) {
     Component& component = header.component[c];
-    ids[c] = static_cast<std::uint8_t>(in.Byte());
+    component.id = ids[c] = static_cast<std::uint8_t>(in.Byte());
     const std::uint32_t sampling = in.Byte();
     component.h = static_cast<std::uint8_t>(sampling >> 4);
     component.v = static_cast<std::uint8_t>(sampling & 15);
@@ -138,6 +138,17 @@ bool IsYCbCr(const ColourMarkers& markers, const std::uint8_t* ids) noexcept {
   return !(ids[0] == 'R' && ids[1] == 'G' && ids[2] == 'B');
 }
 
+void TakeJfif(Bytes segment, ColourMarkers& markers, Header& header) noexcept {
+  if (!StartsWith(segment, std::string_view("JFIF\0", 5)) || segment.size() < 14) return;
+  markers.jfif = true;
+  SegmentReader in(segment.subspan(5));
+  header.jfif_major = static_cast<std::uint8_t>(in.Byte());
+  header.jfif_minor = static_cast<std::uint8_t>(in.Byte());
+  header.density_unit = static_cast<std::uint8_t>(in.Byte());
+  header.density_x = static_cast<std::uint16_t>(in.Word());
+  header.density_y = static_cast<std::uint16_t>(in.Word());
+}
+
 }  // namespace
 
 void DeriveSizes(Header& header) noexcept {
@@ -160,6 +171,9 @@ bool HoldsPicture(const Header& header) noexcept {
 bool ParseHeader(Bytes file, Header& header) noexcept {
   header.components = 0;
   header.restart_interval = 0;
+  header.jfif_major = header.jfif_minor = 1;
+  header.density_unit = 0;
+  header.density_x = header.density_y = 1;
   std::fill(std::begin(header.quant_set), std::end(header.quant_set), false);
   for (auto& kind : header.huffman_set)
     std::fill(std::begin(kind), std::end(kind), false);
@@ -193,10 +207,7 @@ bool ParseHeader(Bytes file, Header& header) noexcept {
         if (!ParseScan(SegmentReader(segment), header, ids)) return false;
         header.scan = file.subspan(at);
         return header.components == 1 || IsYCbCr(markers, ids);
-      case 0xE0:
-        markers.jfif = markers.jfif ||
-                       (StartsWith(segment, std::string_view("JFIF\0", 5)) && segment.size() >= 14);
-        break;
+      case 0xE0: TakeJfif(segment, markers, header); break;
       case 0xEE:
         if (StartsWith(segment, "Adobe") && segment.size() >= 12) {
           markers.adobe = true;

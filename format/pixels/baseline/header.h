@@ -1,4 +1,4 @@
-// The header of a baseline JPEG: everything up to the first entropy-coded byte.
+// The header of a baseline JPEG: everything up to the first entropy-coded byte, both ways.
 //
 // Accepts only what the decoder in this folder can decode: baseline or extended sequential Huffman
 // coding, 8 bits, grey or Y Cb Cr in one interleaved scan, chroma at full size or halved in either
@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "format/disk/bytes.h"
 #include "format/pixels/baseline/huffman.h"
@@ -15,7 +16,8 @@ namespace sluice::baseline {
 struct Component {
   std::uint8_t h = 1, v = 1;               // sampling factors
   std::uint8_t quant = 0, dc = 0, ac = 0;  // numbers of its tables
-  std::uint32_t width = 0, height = 0;     // of its plane, in samples
+  std::uint8_t id = 0;
+  std::uint32_t width = 0, height = 0;  // of its plane, in samples
 };
 
 struct Header {
@@ -30,6 +32,9 @@ struct Header {
   bool huffman_set[2][4] = {};     // [0] DC, [1] AC
   HuffmanSpec huffman[2][4];
   Bytes scan;  // from the first entropy-coded byte to the file's end
+  // Pixels do not depend on these (JFIF 1.02, Annex B).
+  std::uint8_t jfif_major = 1, jfif_minor = 1, density_unit = 0;
+  std::uint16_t density_x = 1, density_y = 1;
 };
 
 // The numbers that follow from the picture's size and its components' sampling factors.
@@ -37,6 +42,10 @@ void DeriveSizes(Header& header) noexcept;
 
 // False if libjpeg must decode the file.
 bool ParseHeader(Bytes file, Header& header) noexcept;
+
+// The header with the standard's Huffman tables: 0 for the first component, 1 for the others. The
+// markers are those that libjpeg writes, in its order.
+void AppendHeader(const Header& header, std::vector<std::byte>& file);
 
 // Whether the scan can hold the picture at all: every block takes at least two bits. To be asked
 // before memory is taken for the picture.

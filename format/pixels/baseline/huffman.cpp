@@ -23,23 +23,6 @@ bool SymbolIsSound(std::uint8_t symbol, bool ac) noexcept {
   return size <= kMaxAcSize && (size != 0 || symbol == 0 || symbol == 0xF0);
 }
 
-void BuildSkip(HuffmanTable& table) noexcept {
-  for (std::uint32_t index = 0; index < (1U << kSkipBits); ++index) {
-    std::uint32_t length = 0;
-    std::uint32_t advance = 0;
-    while (length < kSkipBits && advance < kEndOfBlock) {
-      const HuffmanTable::Code code = table.codes[(index << length) & ((1U << kSkipBits) - 1)];
-      if (code.length == 0 || length + code.length > kSkipBits) break;
-      const std::uint32_t symbol_length = code.length + (code.symbol & 15U);
-      const std::uint32_t step = AdvanceOfSymbol(code.symbol);
-      if (length + symbol_length > kMaxSkipLength || (advance + step) % kEndOfBlock > 62) break;
-      length += symbol_length;
-      advance += step;
-    }
-    table.skip[index] = length == 0 ? kNoSkip : static_cast<Skip>(length | advance << 8);
-  }
-}
-
 // The AC symbol at the top of `bits`, of which the top `known` bits are known. Length 0 if they do
 // not hold its whole code and, for a nonzero value, the value's sign.
 PairSymbol SymbolAt(const HuffmanTable& table, std::uint64_t bits, std::uint32_t known) noexcept {
@@ -100,6 +83,23 @@ DcEntry HuffmanTable::SlowDc(std::uint64_t bits) const noexcept {
   return code.length == 0 ? 0 : MakeDcEntry(code.length, code.symbol);
 }
 
+void BuildSkips(HuffmanTable& table) noexcept {
+  for (std::uint32_t index = 0; index < (1U << kSkipBits); ++index) {
+    std::uint32_t length = 0;
+    std::uint32_t advance = 0;
+    while (length < kSkipBits && advance < kEndOfBlock) {
+      const HuffmanTable::Code code = table.codes[(index << length) & ((1U << kSkipBits) - 1)];
+      if (code.length == 0 || length + code.length > kSkipBits) break;
+      const std::uint32_t symbol_length = code.length + (code.symbol & 15U);
+      const std::uint32_t step = AdvanceOfSymbol(code.symbol);
+      if (length + symbol_length > kMaxSkipLength || (advance + step) % kEndOfBlock > 62) break;
+      length += symbol_length;
+      advance += step;
+    }
+    table.skip[index] = length == 0 ? kNoSkip : static_cast<Skip>(length | advance << 8);
+  }
+}
+
 bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept {
   std::memcpy(table.symbols, spec.symbols, sizeof(table.symbols));
   static_assert(kSkipBits >= kDcBits);
@@ -124,7 +124,6 @@ bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept 
     code <<= 1;
   }
   if (ac) {
-    BuildSkip(table);
     BuildPairs(table);
   } else {
     for (std::uint32_t i = 0; i < (1U << kDcBits); ++i) {

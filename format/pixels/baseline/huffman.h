@@ -101,7 +101,7 @@ bool SameSpec(const HuffmanSpec& a, const HuffmanSpec& b) noexcept;
 struct HuffmanTable {
   alignas(64) DcEntry dc[1 << kDcBits];   // DC tables only
   alignas(64) Pair pair[1 << kPairBits];  // AC tables only
-  alignas(64) Skip skip[1 << kSkipBits];  // AC tables only
+  alignas(64) Skip skip[1 << kSkipBits];  // AC tables only, after BuildSkips()
   // The code at the top of kSkipBits bits; length 0 if it is longer.
   struct Code {
     std::uint8_t length = 0;
@@ -138,5 +138,9 @@ struct HuffmanTable {
 
 // False if the codes are oversubscribed, or a symbol does not exist in 8-bit baseline coding.
 bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept;
+
+// Makes a built AC table's `skip`. It takes longer than all the rest, and a picture that is wanted
+// whole needs none.
+void BuildSkips(HuffmanTable& table) noexcept;
 
 }  // namespace sluice::baseline

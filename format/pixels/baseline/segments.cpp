@@ -41,6 +41,11 @@ bool Segments::Seek(std::uint32_t number) noexcept {
   return true;
 }
 
+bool Segments::AtFileEnd() const noexcept {
+  return scan_.size() - at_ == 2 && scan_[at_] == std::byte{0xFF} &&
+         scan_[at_ + 1] == std::byte{0xD9};
+}
+
 std::size_t Segments::Read(std::vector<std::uint8_t>& bytes) {
   std::size_t size = 0;
   std::size_t at = at_;

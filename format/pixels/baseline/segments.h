@@ -25,6 +25,9 @@ class Segments {
   // zeros. Returns its length without them. Call it once for each segment.
   std::size_t Read(std::vector<std::uint8_t>& bytes);
 
+  // Whether nothing but an end-of-image marker follows the segment that was read.
+  bool AtFileEnd() const noexcept;
+
  private:
   // The next marker at or behind `at`: the position of its 0xFF; scan_.size() if there is none.
   std::size_t FindMarker(std::size_t at) const noexcept;

@@ -1,10 +1,7 @@
 #include "format/pixels/baseline/strand_table.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
-
-#include <jpeglib.h>
 
 namespace sluice::baseline {
 
@@ -114,48 +111,14 @@ void Build(const HuffmanTable& dc, const HuffmanTable& ac, bool first, bool want
     table.entry[index] = EntryMaker(table, first, index).Entry(first);
 }
 
-HuffmanSpec SpecOf(const JHUFF_TBL& from) {
-  HuffmanSpec spec;
-  std::copy_n(from.bits + 1, std::size(spec.counts), spec.counts);
-  for (const std::uint8_t count : spec.counts)
-    spec.symbol_count += count;
-  std::copy_n(from.huffval, spec.symbol_count, spec.symbols);
-  return spec;
-}
-
-// libjpeg has the standard's tables, and gives them to each picture that it is to write.
-struct StandardSpecs {
-  HuffmanSpec spec[2][kStandardTables];  // [0] DC, [1] AC
-
-  StandardSpecs() {
-    jpeg_compress_struct object;
-    jpeg_error_mgr errors;
-    object.err = jpeg_std_error(&errors);
-    jpeg_create_compress(&object);
-    object.input_components = 3;
-    object.in_color_space = JCS_YCbCr;
-    jpeg_set_defaults(&object);
-    for (std::size_t i = 0; i < kStandardTables; ++i) {
-      spec[0][i] = SpecOf(*object.dc_huff_tbl_ptrs[i]);
-      spec[1][i] = SpecOf(*object.ac_huff_tbl_ptrs[i]);
-    }
-    jpeg_destroy_compress(&object);
-  }
-};
-
-const StandardSpecs& TheSpecs() {
-  static const StandardSpecs specs;
-  return specs;
-}
-
 struct StandardTables {
   HuffmanTable dc[kStandardTables], ac[kStandardTables];
   StrandTables strands[kStandardTables];
 
   StandardTables() {
     for (std::size_t i = 0; i < kStandardTables; ++i) {
-      BuildTable(TheSpecs().spec[0][i], false, dc[i]);
-      BuildTable(TheSpecs().spec[1][i], true, ac[i]);
+      BuildTable(StandardSpec(i, false), false, dc[i]);
+      BuildTable(StandardSpec(i, true), true, ac[i]);
       StrandTables& s = strands[i];
       Build(dc[i], ac[i], true, true, s.first);
       Build(dc[i], ac[i], false, true, s.rest);
@@ -166,14 +129,6 @@ struct StandardTables {
 };
 
 }  // namespace
-
-std::size_t StandardNumber(const HuffmanSpec& spec, bool ac) {
-  const HuffmanSpec* const known = TheSpecs().spec[ac ? 1 : 0];
-  std::size_t number = 0;
-  while (number < kStandardTables && !SameSpec(spec, known[number]))
-    ++number;
-  return number;
-}
 
 const StrandTables& StandardStrandTables(std::size_t number) {
   static const StandardTables tables;

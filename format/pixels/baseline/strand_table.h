@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "format/pixels/baseline/huffman.h"
+#include "format/pixels/baseline/standard_tables.h"
 
 namespace sluice::baseline {
 
@@ -48,14 +49,8 @@ struct StrandTables {
   StrandTable skip_first, skip_rest;
 };
 
-// The standard's tables (T.81, K.3): 0 for luminance, 1 for chrominance.
-inline constexpr std::size_t kStandardTables = 2;
-
-// Built once in the process.
+// Those of standard_tables.h, built once in the process.
 const StrandTables& StandardStrandTables(std::size_t number);
-
-// Which of the standard's tables this is; kStandardTables if it is none of them.
-std::size_t StandardNumber(const HuffmanSpec& spec, bool ac);
 
 // A table on which a strand stays where it is.
 const StrandTable& StrandHalt() noexcept;

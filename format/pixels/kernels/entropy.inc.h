@@ -10,6 +10,12 @@ struct BitReader {
   const std::uint8_t* next;
 
   explicit BitReader(const std::uint8_t* begin) noexcept : next(begin) {}
+  // At a position in bits.
+  BitReader(const std::uint8_t* begin, std::uint64_t position) noexcept
+      : next(begin + position / 8) {
+    Refill();
+    Consume(position % 8);
+  }
   SLUICE_INLINE void Refill() noexcept {
     std::uint64_t word;
     std::memcpy(&word, next, 8);
@@ -28,16 +34,20 @@ struct BitReader {
   }
 };
 
-// Natural index by zigzag position. A broken stream or an end of block leads to positions beyond
-// the block; these map to a spare place, so the inner loop needs no bounds check.
-struct ZigzagTable {
-  std::uint8_t natural[256] = {};
-  constexpr ZigzagTable() {
-    for (unsigned i = 0; i < 256; ++i)
-      natural[i] = i < 64 ? kZigzag.natural[i] : kSpare;
+// Where a zigzag position lies in a block. A broken stream or an end of block leads to positions
+// beyond the block; these map to a spare place, so the inner loop needs no bounds check.
+template <BlockOrder kOrder>
+struct PlaceTable {
+  std::uint8_t place[256] = {};
+  constexpr PlaceTable() {
+    for (unsigned i = 0; i < 256; ++i) {
+      const unsigned inside = kOrder == kNaturalOrder ? kZigzag.natural[i % 64] : i % 64;
+      place[i] = static_cast<std::uint8_t>(i < 64 ? inside : kSpare);
+    }
   }
 };
-inline constexpr ZigzagTable kNatural;
+template <BlockOrder kOrder>
+inline constexpr PlaceTable<kOrder> kPlaces;
 
 // The difference of a DC coefficient. Sets `bad` if the code does not exist. Leaves the reader
 // refilled.
@@ -88,9 +98,11 @@ SLUICE_INLINE std::uint32_t EndsBadly(std::size_t k) noexcept {
 // Decodes a block's AC coefficients into a block of zeros; call it after DecodeDc. A look-up that
 // was not resolved advances beyond the block, so the one check at each look-up finds both that case
 // and the end of the block.
+template <BlockOrder kOrder>
 SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, std::int16_t* block,
                                std::uint32_t& bad) noexcept {
   static_assert(4 * baseline::kMaxPairLength <= BitReader::kRefilled);
+  const std::uint8_t* const places = kPlaces<kOrder>.place;
   std::size_t k = 0;
   std::size_t first = 0;  // where the first symbol of the last look-up led to
   BitReader before = in;  // as it was at the last look-up
@@ -101,8 +113,8 @@ SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, 
     in.Consume(pair);
     first = k + ((pair >> 8) & 255);
     k = first + ((pair >> 16) & 255);
-    block[kNatural.natural[k]] = static_cast<std::int16_t>(static_cast<std::int32_t>(pair) >> 24);
-    block[kNatural.natural[first]] =
+    block[places[k]] = static_cast<std::int16_t>(static_cast<std::int32_t>(pair) >> 24);
+    block[places[first]] =
         static_cast<std::int16_t>((pair >> 32) + BitField(before.bits, pair >> 48));
     return k < 63;
   };
@@ -117,7 +129,7 @@ SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, 
     const baseline::Entry entry = RareAc(ac, in.bits);
     in.Consume(baseline::LengthOf(entry));
     k += baseline::AdvanceOf(entry);
-    block[kNatural.natural[k]] = static_cast<std::int16_t>(baseline::ValueOf(entry));
+    block[places[k]] = static_cast<std::int16_t>(baseline::ValueOf(entry));
     if (k >= 63) {
       bad |= EndsBadly(k);
       return;
@@ -212,7 +224,7 @@ inline bool DecodeSegment(const SegmentJob& job) {
       for (std::uint32_t b = 0; b < blocks; ++b) {
         dc[c] += static_cast<std::uint32_t>(DecodeDc(in, *component.dc, bad));
         if (wanted) {
-          DecodeBlock(in, *component.ac, block, bad);
+          DecodeBlock<kNaturalOrder>(in, *component.ac, block, bad);
           block[0] = static_cast<std::int16_t>(dc[c]);
           block += kBlockStride;
         } else {
@@ -232,4 +244,32 @@ inline bool DecodeSegment(const SegmentJob& job) {
   // The rest of the last byte is filled with ones. If a whole byte or more is left, codes were
   // misread.
   return !job.whole || job.size * 8 - in.Position(job.bytes) < 8;
+}
+
+// A block's overflow goes to the first place of the next, which is written later.
+template <BlockOrder kOrder>
+SLUICE_INLINE bool ReadBlocksIn(ReadJob& job) {
+  const SegmentJob& segment = *job.segment;
+  BitReader in(segment.bytes, job.position);
+  std::int16_t* block = job.blocks;
+  std::uint32_t bad = 0;
+  for (std::uint32_t m = 0; m < job.mcus; ++m) {
+    for (std::uint32_t c = 0; c < segment.components; ++c) {
+      const ComponentJob& component = segment.component[c];
+      const std::uint32_t blocks = component.across * component.down;
+      for (std::uint32_t b = 0; b < blocks; ++b, block += kBlockSize) {
+        job.dc[c] += static_cast<std::uint32_t>(DecodeDc(in, *component.dc, bad));
+        std::memset(block, 0, kBlockSize * sizeof(std::int16_t));
+        DecodeBlock<kOrder>(in, *component.ac, block, bad);
+        block[0] = static_cast<std::int16_t>(job.dc[c]);
+      }
+    }
+    job.position = in.Position(segment.bytes);
+    if (bad != 0 || job.position > segment.size * 8) return false;
+  }
+  return true;
+}
+
+inline bool ReadBlocks(ReadJob& job) {
+  return job.natural ? ReadBlocksIn<kNaturalOrder>(job) : ReadBlocksIn<kZigzagOrder>(job);
 }

@@ -1,5 +1,5 @@
-// The inner loops of decoding, compiled once for each instruction set and chosen once for the
-// process.
+// The inner loops of decoding and encoding, compiled once for each instruction set and chosen once
+// for the process.
 //
 // The algorithms are written once, in the headers of this folder whose names end in `.inc.h`, over
 // a thin layer of vector operations (vector_plain.h, vector_avx2.h, vector_neon.h). What works on
@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "format/pixels/baseline/coding_table.h"
 #include "format/pixels/baseline/huffman.h"
 #include "format/pixels/baseline/strand_table.h"
 #include "format/pixels/kernels/weight_rule.h"
@@ -102,6 +103,57 @@ struct LineSum {
   std::uint32_t taps = 0;
 };
 
+// What codes, reads and makes coefficients for coding has blocks of 64 in zigzag order, one after
+// another as a scan has them: each MCU's in turn.
+
+// Where the coding of a run of blocks stands, and the run.
+struct CodeJob {
+  struct Component {
+    const baseline::CodingTable* table = nullptr;
+    std::uint32_t blocks = 1;  // in an MCU
+    std::int32_t dc = 0;       // of its last block
+  };
+  Component component[3];
+  std::uint32_t components = 0;
+  const std::int16_t* blocks = nullptr;  // values that baseline has codes for
+  std::uint32_t mcus = 0;
+  // Bytes without stuffing. Room for kMaxBlockBytes of each block and kSlack.
+  std::uint8_t* out = nullptr;
+  std::uint64_t bits = 0;       // the lowest bit_count are coded, but not yet in `out`
+  std::uint64_t bit_count = 0;  // below eight
+};
+inline constexpr std::size_t kMaxBlockBytes = 208;
+
+// A run of MCUs to be read. Goes on where it ended.
+struct ReadJob {
+  const SegmentJob* segment = nullptr;  // its components' tables, bytes and size count
+  std::int16_t* blocks = nullptr;       // one more may be written
+  std::uint32_t mcus = 0;
+  bool natural = false;        // blocks in natural order instead
+  std::uint64_t position = 0;  // in bits
+  std::uint32_t dc[3] = {};    // wraps around if a broken stream makes it grow without end
+};
+
+// Divides by a quantisation step times eight, which forward transforms leave in: half of it is
+// added, then two multiplications take the high half each. Exact below 2^14.
+struct ForwardSteps {
+  // In natural order.
+  alignas(32) std::uint16_t half[64] = {};
+  alignas(32) std::uint16_t reciprocal[64] = {};
+  alignas(32) std::uint16_t scale[64] = {};
+};
+
+// A row of one component's blocks.
+struct ForwardRow {
+  const std::uint8_t* samples = nullptr;  // eight lines; eight more samples of each may be read
+  std::size_t stride = 0;
+  std::uint32_t blocks = 0;
+  const ForwardSteps* steps = nullptr;
+  std::int16_t* out = nullptr;  // the first block's coefficients
+  std::size_t mcu_stride = 0;   // in coefficients
+  std::uint32_t across = 1;     // blocks of the row in an MCU
+};
+
 struct Kernels {
   const char* name;
   // False if the coded data breaks a rule of T.81; the planes then hold nothing of use.
@@ -112,6 +164,12 @@ struct Kernels {
   bool strands_pay;  // whether they are faster than one segment after another
   // Turns a run's coefficients into samples, as decode_segment does.
   void (*finish_blocks)(const SegmentJob& job, const BlockRun& run);
+  // Reads the run's blocks. False if the coded data breaks a rule of T.81.
+  bool (*read_blocks)(ReadJob& job);
+  void (*code_blocks)(CodeJob& job);
+  void (*transform_row)(const ForwardRow& row);
+  // For each of `count` blocks, a bit for each coefficient that is not zero.
+  void (*find_values)(const std::int16_t* blocks, std::size_t count, std::uint64_t* masks);
   // False if the row's parts do not fit into it; the plane then holds nothing of use.
   bool (*unpack_row)(const PackedRowJob& job);
   void (*make_weights)(const WeightJob& job);
@@ -126,6 +184,12 @@ struct Kernels {
   // The same into three planes. Each may be written kSlack beyond its end.
   void (*to_planes)(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                     std::size_t count, std::uint8_t* r, std::uint8_t* g, std::uint8_t* b);
+  // RGB to Y Cb Cr, as libjpeg rounds it. Reads and writes exactly `count` values of each line.
+  void (*to_ycc)(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
+                 std::size_t count, std::uint8_t* y, std::uint8_t* cb, std::uint8_t* cr);
+  // Two lines of 2 * count values to one of their means, as libjpeg rounds them.
+  void (*halve_lines)(const std::uint8_t* above, const std::uint8_t* below, std::size_t count,
+                      std::uint8_t* out);
   // Three lines to interleaved pixels. Writes exactly 3 * count.
   void (*join_rgb)(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
                    std::size_t count, std::uint8_t* rgb);

@@ -12,15 +12,18 @@ constexpr std::size_t kBlockSize = 64;
 #include "format/pixels/kernels/idct.inc.h"
 #include "format/pixels/kernels/entropy.inc.h"
 #include "format/pixels/kernels/strands.inc.h"
+#include "format/pixels/kernels/coding.inc.h"
+#include "format/pixels/kernels/fdct.inc.h"
 #include "format/pixels/kernels/packed.inc.h"
 #include "format/pixels/kernels/weights.inc.h"
+#include "format/pixels/kernels/ycc.inc.h"
 #include "format/pixels/kernels/pixel.inc.h"
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
-const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, RunStrands, kStrandsPay, FinishBlocks,
-                      UnpackRow,       MakeWeights,   SumLines,   Transpose,   LineToRgb,
-                      LineToPlanes,    JoinRgb,       SplitRgb,   MirrorRgb,   BlendWith,
-                      BlendLines,      SaturateRgb,   SumGreyRgb, TurnHueRgb,  GreyRgb,
-                      InvertFrom,      MaskBits,      SmoothLine, BlurColumns, BlurLine,
-                      ToFloats,        ToHalves,      ToBFloats,  kRoundsFast};
+const Kernels kSet = {
+    SLUICE_SET_NAME, DecodeSegment, RunStrands, kStrandsPay, FinishBlocks, ReadBlocks, CodeBlocks,
+    TransformRow,    FindValues,    UnpackRow,  MakeWeights, SumLines,     Transpose,  LineToRgb,
+    LineToPlanes,    LineToYcc,     HalveLines, JoinRgb,     SplitRgb,     MirrorRgb,  BlendWith,
+    BlendLines,      SaturateRgb,   SumGreyRgb, TurnHueRgb,  GreyRgb,      InvertFrom, MaskBits,
+    SmoothLine,      BlurColumns,   BlurLine,   ToFloats,    ToHalves,     ToBFloats,  kRoundsFast};

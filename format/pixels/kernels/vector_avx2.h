@@ -72,6 +72,26 @@ struct Vector16x2 {
   static SLUICE_INLINE Vector16x2 LoadTwice(const std::int16_t* a) noexcept {
     return {_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)))};
   }
+  static SLUICE_INLINE Vector16x2 LoadTwice(const std::uint16_t* a) noexcept {
+    return {_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)))};
+  }
+  // Eight samples of a block and of the next, moved to be around zero.
+  static SLUICE_INLINE Vector16x2 LoadSamples(const std::uint8_t* samples) noexcept {
+    const __m256i wide =
+        _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(samples)));
+    return {_mm256_sub_epi16(wide, _mm256_set1_epi16(128))};
+  }
+  static SLUICE_INLINE Vector16x2 All(std::int16_t value) noexcept {
+    return {_mm256_set1_epi16(value)};
+  }
+  template <int kBits>
+  SLUICE_INLINE Vector16x2 Left() const noexcept {
+    return {_mm256_slli_epi16(v, kBits)};
+  }
+  template <int kBits>
+  SLUICE_INLINE Vector16x2 Right() const noexcept {
+    return {_mm256_srai_epi16(v, kBits)};
+  }
   static SLUICE_INLINE Vector16x2 Expand(const std::uint8_t* a, std::uint8_t mask_a,
                                          const std::uint8_t* b, std::uint8_t mask_b) noexcept {
     return {_mm256_cvtepi8_epi16(_mm_unpacklo_epi64(Expanded(a, mask_a), Expanded(b, mask_b)))};
@@ -100,6 +120,18 @@ SLUICE_INLINE Vector16x2 operator-(const Vector16x2& a, const Vector16x2& b) noe
 SLUICE_INLINE Vector16x2 Multiply(const Vector16x2& a, const Vector16x2& b) noexcept {
   return {_mm256_mullo_epi16(a.v, b.v)};
 }
+SLUICE_INLINE Vector16x2 Absolute(const Vector16x2& a) noexcept {
+  return {_mm256_abs_epi16(a.v)};
+}
+// The high halves of products of unsigned values.
+SLUICE_INLINE Vector16x2 MultiplyHigh(const Vector16x2& a, const Vector16x2& b) noexcept {
+  return {_mm256_mulhi_epu16(a.v, b.v)};
+}
+// -a where `b` is below zero. `a` must be zero where `b` is.
+SLUICE_INLINE Vector16x2 WithSign(const Vector16x2& a, const Vector16x2& b) noexcept {
+  return {_mm256_sign_epi16(a.v, b.v)};
+}
+
 template <class V, int kFirst, int kSecond>
 SLUICE_INLINE V Pairs() noexcept {
   return {_mm256_set1_epi32(static_cast<int>(static_cast<std::uint32_t>(kSecond) << 16 |
@@ -185,4 +217,36 @@ SLUICE_INLINE void LoadZigzag(const std::int16_t* a, const std::int16_t* b,
     }
     v[row].v = sum;
   }
+}
+
+// Two blocks, from rows to zigzag order.
+SLUICE_INLINE void StoreZigzag(const Vector16x2* v, std::int16_t* a, std::int16_t* b) noexcept {
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    __m256i sum = _mm256_setzero_si256();
+#pragma GCC unroll 8
+    for (int row = 0; row < 8; ++row) {
+      if (!kZigzagScatter.any[i][row]) continue;
+      const __m128i places =
+          _mm_load_si128(reinterpret_cast<const __m128i*>(kZigzagScatter.from[i][row]));
+      sum =
+          _mm256_or_si256(sum, _mm256_shuffle_epi8(v[row].v, _mm256_broadcastsi128_si256(places)));
+    }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(a + i * 8), _mm256_castsi256_si128(sum));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(b + i * 8), _mm256_extracti128_si256(sum, 1));
+  }
+}
+
+// A bit for each of a block's coefficients: whether it is not zero.
+SLUICE_INLINE std::uint64_t NonZeroMask(const std::int16_t* block) noexcept {
+  std::uint64_t zeros = 0;
+  for (int half = 0; half < 2; ++half, block += 32) {
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block));
+    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + 16));
+    // Saturated to bytes, which leaves zeros and no others zero.
+    const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), 0xD8);
+    const __m256i equal = _mm256_cmpeq_epi8(bytes, _mm256_setzero_si256());
+    zeros |= std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(equal))} << (half * 32);
+  }
+  return ~zeros;
 }

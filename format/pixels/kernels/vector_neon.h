@@ -65,6 +65,23 @@ struct Vector16 {
   }
   SLUICE_INLINE void SetFirst(std::int16_t a) noexcept { v = vsetq_lane_s16(a, v, 0); }
   static SLUICE_INLINE Vector16 Load(const std::int16_t* a) noexcept { return {vld1q_s16(a)}; }
+  // As the other sets, whose vectors hold two blocks.
+  static SLUICE_INLINE Vector16 LoadTwice(const std::uint16_t* a) noexcept {
+    return {vreinterpretq_s16_u16(vld1q_u16(a))};
+  }
+  // Eight samples, moved to be around zero.
+  static SLUICE_INLINE Vector16 LoadSamples(const std::uint8_t* samples) noexcept {
+    return {vreinterpretq_s16_u16(vsubl_u8(vld1_u8(samples), vdup_n_u8(128)))};
+  }
+  static SLUICE_INLINE Vector16 All(std::int16_t value) noexcept { return {vdupq_n_s16(value)}; }
+  template <int kBits>
+  SLUICE_INLINE Vector16 Left() const noexcept {
+    return {vshlq_n_s16(v, kBits)};
+  }
+  template <int kBits>
+  SLUICE_INLINE Vector16 Right() const noexcept {
+    return {vshrq_n_s16(v, kBits)};
+  }
   static SLUICE_INLINE void Clear(std::int16_t* a) noexcept { vst1q_s16(a, vdupq_n_s16(0)); }
 };
 using BlockVector = Vector16;
@@ -77,6 +94,22 @@ SLUICE_INLINE Vector16 operator-(const Vector16& a, const Vector16& b) noexcept 
 }
 SLUICE_INLINE Vector16 Multiply(const Vector16& a, const Vector16& b) noexcept {
   return {vmulq_s16(a.v, b.v)};
+}
+
+SLUICE_INLINE Vector16 Absolute(const Vector16& a) noexcept {
+  return {vabsq_s16(a.v)};
+}
+// The high halves of products of unsigned values.
+SLUICE_INLINE Vector16 MultiplyHigh(const Vector16& a, const Vector16& b) noexcept {
+  const uint16x8_t x = vreinterpretq_u16_s16(a.v);
+  const uint16x8_t y = vreinterpretq_u16_s16(b.v);
+  const uint16x4_t low = vshrn_n_u32(vmull_u16(vget_low_u16(x), vget_low_u16(y)), 16);
+  return {vreinterpretq_s16_u16(vshrn_high_n_u32(low, vmull_high_u16(x, y), 16))};
+}
+// -a where `b` is below zero. `a` must be zero where `b` is.
+SLUICE_INLINE Vector16 WithSign(const Vector16& a, const Vector16& b) noexcept {
+  const int16x8_t sign = vshrq_n_s16(b.v, 15);
+  return {vsubq_s16(veorq_s16(a.v, sign), sign)};
 }
 
 // NEON's multiplications widen by themselves and can take one lane as the factor, so neighbours
@@ -176,4 +209,33 @@ SLUICE_INLINE void LoadZigzag(const std::int16_t* a, Vector16* v) noexcept {
     const uint8x16_t from_low = vqtbl4q_u8(low, places);
     v[row].v = vreinterpretq_s16_u8(vqtbx4q_u8(from_low, high, vsubq_u8(places, vdupq_n_u8(64))));
   }
+}
+
+// A block, from rows to zigzag order; `b` is for sets whose vectors hold two.
+SLUICE_INLINE void StoreZigzag(const Vector16* v, std::int16_t* a, std::int16_t* /*b*/) noexcept {
+  uint8x16x4_t low, high;
+  for (int row = 0; row < 4; ++row) {
+    low.val[row] = vreinterpretq_u8_s16(v[row].v);
+    high.val[row] = vreinterpretq_u8_s16(v[row + 4].v);
+  }
+  for (int i = 0; i < 8; ++i) {
+    const uint8x16_t places = vld1q_u8(kZigzagScatter.place[i]);
+    const uint8x16_t from_low = vqtbl4q_u8(low, places);
+    vst1q_s16(a + i * 8,
+              vreinterpretq_s16_u8(vqtbx4q_u8(from_low, high, vsubq_u8(places, vdupq_n_u8(64)))));
+  }
+}
+
+// A bit for each of a block's coefficients: whether it is not zero.
+SLUICE_INLINE std::uint64_t NonZeroMask(const std::int16_t* block) noexcept {
+  const std::uint8_t bits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  const uint8x16_t bit = vld1q_u8(bits);
+  uint8x16_t part[4];
+  for (int i = 0; i < 4; ++i) {
+    const int16x8_t low = vld1q_s16(block + i * 16);
+    const int16x8_t high = vld1q_s16(block + i * 16 + 8);
+    part[i] = vandq_u8(vmovn_high_u16(vmovn_u16(vtstq_s16(low, low)), vtstq_s16(high, high)), bit);
+  }
+  const uint8x16_t sums = vpaddq_u8(vpaddq_u8(part[0], part[1]), vpaddq_u8(part[2], part[3]));
+  return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(sums, sums)), 0);
 }

@@ -107,6 +107,40 @@ struct Vector16x2 {
     lane[0] = a;
     lane[8] = b;
   }
+  static Vector16x2 LoadTwice(const std::uint16_t* a) noexcept {
+    Vector16x2 r;
+    std::memcpy(r.lane, a, 16);
+    std::memcpy(r.lane + 8, a, 16);
+    return r;
+  }
+  // Eight samples of a block and of the next, moved to be around zero.
+  static Vector16x2 LoadSamples(const std::uint8_t* samples) noexcept {
+    Vector16x2 r;
+    for (int i = 0; i < 16; ++i)
+      r.lane[i] = static_cast<std::int16_t>(samples[i] - 128);
+    return r;
+  }
+  static Vector16x2 All(std::int16_t value) noexcept {
+    Vector16x2 r;
+    for (std::int16_t& l : r.lane)
+      l = value;
+    return r;
+  }
+  template <int kBits>
+  Vector16x2 Left() const noexcept {
+    Vector16x2 r;
+    for (int i = 0; i < 16; ++i) {
+      r.lane[i] = static_cast<std::int16_t>(static_cast<std::uint16_t>(lane[i]) << kBits);
+    }
+    return r;
+  }
+  template <int kBits>
+  Vector16x2 Right() const noexcept {
+    Vector16x2 r;
+    for (int i = 0; i < 16; ++i)
+      r.lane[i] = static_cast<std::int16_t>(lane[i] >> kBits);
+    return r;
+  }
 };
 using BlockVector = Vector16x2;
 
@@ -126,6 +160,30 @@ inline Vector16x2 Multiply(const Vector16x2& a, const Vector16x2& b) noexcept {
   Vector16x2 r;
   for (int i = 0; i < 16; ++i)
     r.lane[i] = static_cast<std::int16_t>(a.lane[i] * b.lane[i]);
+  return r;
+}
+
+inline Vector16x2 Absolute(const Vector16x2& a) noexcept {
+  Vector16x2 r;
+  for (int i = 0; i < 16; ++i)
+    r.lane[i] = static_cast<std::int16_t>(a.lane[i] < 0 ? -a.lane[i] : a.lane[i]);
+  return r;
+}
+// The high halves of products of unsigned values.
+inline Vector16x2 MultiplyHigh(const Vector16x2& a, const Vector16x2& b) noexcept {
+  Vector16x2 r;
+  for (int i = 0; i < 16; ++i) {
+    const std::uint32_t product = std::uint32_t{static_cast<std::uint16_t>(a.lane[i])} *
+                                  static_cast<std::uint16_t>(b.lane[i]);
+    r.lane[i] = static_cast<std::int16_t>(product >> 16);
+  }
+  return r;
+}
+// -a where `b` is below zero. `a` must be zero where `b` is.
+inline Vector16x2 WithSign(const Vector16x2& a, const Vector16x2& b) noexcept {
+  Vector16x2 r;
+  for (int i = 0; i < 16; ++i)
+    r.lane[i] = static_cast<std::int16_t>(b.lane[i] < 0 ? -a.lane[i] : a.lane[i]);
   return r;
 }
 
@@ -242,4 +300,21 @@ inline void LoadZigzag(const std::int16_t* a, const std::int16_t* b, Vector16x2*
     v[natural / 8].lane[natural % 8] = a[i];
     v[natural / 8].lane[8 + natural % 8] = b[i];
   }
+}
+
+// Two blocks, from rows to zigzag order.
+inline void StoreZigzag(const Vector16x2* v, std::int16_t* a, std::int16_t* b) noexcept {
+  for (int i = 0; i < 64; ++i) {
+    const int natural = kZigzag.natural[i];
+    a[i] = v[natural / 8].lane[natural % 8];
+    b[i] = v[natural / 8].lane[8 + natural % 8];
+  }
+}
+
+// A bit for each of a block's coefficients: whether it is not zero.
+inline std::uint64_t NonZeroMask(const std::int16_t* block) noexcept {
+  std::uint64_t mask = 0;
+  for (int i = 0; i < 64; ++i)
+    mask |= std::uint64_t{block[i] != 0 ? 1U : 0U} << i;
+  return mask;
 }

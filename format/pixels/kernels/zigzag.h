@@ -66,4 +66,31 @@ struct ZigzagGather {
 };
 inline constexpr ZigzagGather kZigzagGather;
 
+// The way back: a vector of eight coefficients in zigzag order from the whole of a block in natural
+// order, or from each of its rows.
+struct ZigzagScatter {
+  alignas(16) std::uint8_t place[8][16] = {};    // [vector]
+  alignas(16) std::uint8_t from[8][8][16] = {};  // [vector][row]; 0x80 gives zero
+  bool any[8][8] = {};                           // whether the vector takes anything from the row
+  constexpr ZigzagScatter() {
+    for (auto& vector : from) {
+      for (auto& row : vector) {
+        for (std::uint8_t& byte : row)
+          byte = 0x80;
+      }
+    }
+    for (unsigned position = 0; position < 64; ++position) {
+      const unsigned natural = kZigzag.natural[position];
+      const unsigned row = natural / 8, vector = position / 8;
+      any[vector][row] = true;
+      for (unsigned byte = 0; byte < 2; ++byte) {
+        const unsigned at = position % 8 * 2 + byte;
+        place[vector][at] = static_cast<std::uint8_t>(natural * 2 + byte);
+        from[vector][row][at] = static_cast<std::uint8_t>(natural % 8 * 2 + byte);
+      }
+    }
+  }
+};
+inline constexpr ZigzagScatter kZigzagScatter;
+
 }  // namespace sluice::kernels

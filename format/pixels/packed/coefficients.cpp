@@ -7,6 +7,8 @@
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
+#include "format/pixels/baseline/file_writer.h"
+#include "format/pixels/kernels/zigzag.h"
 #include "format/pixels/libjpeg.h"
 
 namespace sluice::packed {
@@ -98,89 +100,124 @@ bool TakeBlocks(jpeg_decompress_struct& object, jvirt_barray_ptr* arrays,
   return true;
 }
 
-// libjpeg's object for writing, with errors trapped and the file gathered in memory. Must not move.
-struct Compressor {
-  Compressor() {
-    object.err = jpeg_std_error(&trap.base);
-    trap.base.error_exit = [](j_common_ptr common) {
-      auto* own = reinterpret_cast<libjpeg::ErrorTrap*>(common->err);
-      common->err->format_message(common, own->text);
-      std::longjmp(own->jump, 1);
-    };
-    jpeg_create_compress(&object);
-    jpeg_mem_dest(&object, &file, &bytes);
-  }
-  ~Compressor() {
-    jpeg_destroy_compress(&object);
-    std::free(file);
-  }
-  Compressor(const Compressor&) = delete;
-  Compressor& operator=(const Compressor&) = delete;
-
-  libjpeg::ErrorTrap trap{};
-  jpeg_compress_struct object{};
-  unsigned char* file = nullptr;  // allocated by libjpeg with malloc
-  unsigned long bytes = 0;
-};
-
-void SetParameters(jpeg_compress_struct& object, const Header& header) {
-  libjpeg::SetSize(object, header.width, header.height);
-  object.input_components = static_cast<int>(header.components);
-  object.in_color_space = header.components == 1 ? JCS_GRAYSCALE : JCS_YCbCr;
-  jpeg_set_defaults(&object);
-  jpeg_set_colorspace(&object, object.in_color_space);
-  object.JFIF_major_version = header.jfif_major;
-  object.JFIF_minor_version = header.jfif_minor;
-  object.density_unit = header.density_unit;
-  object.X_density = header.density_x;
-  object.Y_density = header.density_y;
-  object.restart_interval = header.restart_interval;
-  object.restart_in_rows = 0;
-  object.optimize_coding = FALSE;
-  for (std::uint32_t t = 0; t < header.tables; ++t) {
-    unsigned steps[64];
-    std::copy_n(header.table[t], 64, steps);
-    jpeg_add_quant_table(&object, static_cast<int>(t), steps, 100, TRUE);
-  }
+// What a packed image says of a baseline file. False if it cannot hold it.
+bool TakeHeader(const baseline::Header& from, Header& header) noexcept {
+  header.width = from.width;
+  header.height = from.height;
+  if (std::uint64_t{header.width} * header.height > kMaxImagePixels) return false;
+  header.components = from.components;
+  header.component[0].h = from.component[0].h;
+  header.component[0].v = from.component[0].v;
+  LayOut(header);
+  header.restart_interval = static_cast<std::uint16_t>(from.restart_interval);
+  header.jfif_major = from.jfif_major;
+  header.jfif_minor = from.jfif_minor;
+  header.density_unit = from.density_unit;
+  header.density_x = from.density_x;
+  header.density_y = from.density_y;
+  std::uint8_t numbers[3] = {};
   for (std::uint32_t c = 0; c < header.components; ++c) {
-    object.comp_info[c].h_samp_factor = header.component[c].h;
-    object.comp_info[c].v_samp_factor = header.component[c].v;
-    object.comp_info[c].quant_tbl_no = header.component[c].table;
+    const std::uint8_t number = from.component[c].quant;
+    const std::uint8_t* const begin = numbers;
+    const std::uint8_t* const end = begin + header.tables;
+    const auto table = static_cast<std::uint32_t>(std::find(begin, end, number) - begin);
+    header.component[c].table = static_cast<std::uint8_t>(table);
+    if (table < header.tables) continue;
+    numbers[header.tables++] = number;
+    for (std::size_t i = 0; i < DCTSIZE2; ++i) {
+      const std::int16_t step = from.quant[number][i];
+      if (step == 0) return false;
+      header.table[table][i] = static_cast<std::uint8_t>(step);
+    }
+  }
+  return true;
+}
+
+void MakeRoom(Coefficients& coefficients) {
+  for (std::uint32_t c = 0; c < coefficients.header.components; ++c) {
+    const Component& component = coefficients.header.component[c];
+    coefficients.blocks[c].resize(std::size_t{component.across} * component.down * DCTSIZE2);
   }
 }
 
-// Leaves by longjmp on an error: no objects with destructors here.
-void Write(jpeg_compress_struct& object, const Coefficients& coefficients) {
-  const Header& header = coefficients.header;
-  SetParameters(object, header);
-  jvirt_barray_ptr arrays[3] = {};
-  for (std::uint32_t c = 0; c < header.components; ++c) {
-    const Component& component = header.component[c];
-    const auto whole = [](std::uint32_t count, std::uint32_t factor) {
-      return (count + factor - 1) / factor * factor;
-    };
-    arrays[c] = object.mem->request_virt_barray(
-        reinterpret_cast<j_common_ptr>(&object), JPOOL_IMAGE, TRUE,
-        whole(component.across, component.h), whole(component.down, component.v), component.v);
-  }
-  jpeg_write_coefficients(&object, arrays);
-  // libjpeg codes nothing before jpeg_finish_compress().
-  for (std::uint32_t c = 0; c < header.components; ++c) {
-    const Component& component = header.component[c];
-    const std::int16_t* in = coefficients.blocks[c].data();
-    for (JDIMENSION y = 0; y < component.down; ++y) {
-      const JBLOCKARRAY row = object.mem->access_virt_barray(
-          reinterpret_cast<j_common_ptr>(&object), arrays[c], y, 1, TRUE);
-      std::memcpy(row[0], in, std::size_t{component.across} * sizeof(JBLOCK));
-      in += std::size_t{component.across} * DCTSIZE2;
+// Takes a row of MCUs. False for a DC coefficient that no packed image holds.
+bool TakeRow(const std::int16_t* mcus, const baseline::McuRow& layout, std::uint32_t row,
+             Coefficients& coefficients) {
+  for (std::uint32_t c = 0; c < coefficients.header.components; ++c) {
+    const Component& component = coefficients.header.component[c];
+    for (std::uint32_t v = 0; v < component.v && row * component.v + v < component.down; ++v) {
+      std::int16_t* out = coefficients.blocks[c].data() +
+                          std::size_t{row * component.v + v} * component.across * DCTSIZE2;
+      for (std::uint32_t x = 0; x < component.across; ++x, out += DCTSIZE2) {
+        const std::int16_t* const block = mcus + layout.PlaceOf(c, x, v);
+        if (block[0] < kLeastDc || block[0] > kMostDc) return false;
+        std::memcpy(out, block, DCTSIZE2 * sizeof(*block));
+      }
     }
   }
-  jpeg_finish_compress(&object);
+  return true;
+}
+
+// Reads a baseline file. False, with nothing lost, if libjpeg must read it or say what is wrong.
+bool TakeBaseline(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients) {
+  if (!reader.Begin(jpeg, true) || !TakeHeader(reader.header(), coefficients.header)) return false;
+  const baseline::McuRow layout(reader.header());
+  MakeRoom(coefficients);
+  for (std::uint32_t row = 0; row < reader.header().mcus_down; ++row) {
+    const std::int16_t* const mcus = reader.NextRow();
+    if (mcus == nullptr || !TakeRow(mcus, layout, row, coefficients)) return false;
+  }
+  return true;
+}
+
+// The way back: the header of a JPEG file.
+baseline::Header HeaderOf(const Header& from) {
+  baseline::Header header;
+  header.width = from.width;
+  header.height = from.height;
+  header.components = from.components;
+  for (std::uint32_t c = 0; c < from.components; ++c) {
+    baseline::Component& component = header.component[c];
+    component.h = from.component[c].h;
+    component.v = from.component[c].v;
+    component.quant = from.component[c].table;
+    component.id = static_cast<std::uint8_t>(c + 1);
+  }
+  for (std::uint32_t t = 0; t < from.tables; ++t)
+    std::copy_n(from.table[t], DCTSIZE2, header.quant[t]);
+  baseline::DeriveSizes(header);
+  header.restart_interval = from.restart_interval;
+  header.jfif_major = from.jfif_major;
+  header.jfif_minor = from.jfif_minor;
+  header.density_unit = from.density_unit;
+  header.density_x = from.density_x;
+  header.density_y = from.density_y;
+  return header;
+}
+
+void FillRow(const Coefficients& coefficients, const baseline::McuRow& layout, std::uint32_t row,
+             std::int16_t* mcus) {
+  for (std::uint32_t c = 0; c < coefficients.header.components; ++c) {
+    const Component& component = coefficients.header.component[c];
+    for (std::uint32_t v = 0; v < component.v && row * component.v + v < component.down; ++v) {
+      const std::int16_t* in = coefficients.blocks[c].data() +
+                               std::size_t{row * component.v + v} * component.across * DCTSIZE2;
+      for (std::uint32_t x = 0; x < component.across; ++x, in += DCTSIZE2) {
+        std::int16_t* const block = mcus + layout.PlaceOf(c, x, v);
+        for (std::size_t i = 0; i < DCTSIZE2; ++i)
+          block[i] = in[kernels::kZigzag.natural[i]];
+      }
+    }
+  }
+  layout.FillEdges(row, mcus);
 }
 
 }  // namespace
 
-Taken ReadCoefficients(Bytes jpeg, Coefficients& coefficients, std::string& why) {
+Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients,
+                       std::string& why) {
+  coefficients.header = Header{};
+  if (TakeBaseline(jpeg, reader, coefficients)) return Taken::kYes;
   coefficients.header = Header{};
   libjpeg::Decompressor reading;
   jpeg_decompress_struct& object = reading.object;
@@ -196,11 +233,13 @@ Taken ReadCoefficients(Bytes jpeg, Coefficients& coefficients, std::string& why)
     return Taken::kBroken;
   }
   if (!TakeTables(object, coefficients.header)) return Taken::kNo;
-  for (std::uint32_t c = 0; c < coefficients.header.components; ++c) {
-    const Component& component = coefficients.header.component[c];
-    coefficients.blocks[c].resize(std::size_t{component.across} * component.down * DCTSIZE2);
-  }
+  MakeRoom(coefficients);
   return TakeBlocks(object, arrays, coefficients) ? Taken::kYes : Taken::kNo;
+}
+
+Taken ReadCoefficients(Bytes jpeg, Coefficients& coefficients, std::string& why) {
+  baseline::BlockReader reader(kernels::Chosen());
+  return ReadCoefficients(jpeg, reader, coefficients, why);
 }
 
 std::vector<std::byte> WriteJpeg(const Coefficients& coefficients) {
@@ -213,11 +252,15 @@ std::vector<std::byte> WriteJpeg(const Coefficients& coefficients) {
       if (!HasCodes(blocks.data() + i)) refuse("has coefficients that no JPEG file can hold");
     }
   }
-  Compressor writing;
-  if (setjmp(writing.trap.jump) != 0) throw Error(ErrorCode::kCorrupt, writing.trap.text);
-  Write(writing.object, coefficients);
-  const auto* begin = reinterpret_cast<const std::byte*>(writing.file);
-  return {begin, begin + writing.bytes};
+  const baseline::Header to = HeaderOf(header);
+  const baseline::McuRow layout(to);
+  baseline::FileWriter file(kernels::Chosen(), to);
+  std::vector<std::int16_t> mcus(layout.values());
+  for (std::uint32_t row = 0; row < to.mcus_down; ++row) {
+    FillRow(coefficients, layout, row, mcus.data());
+    file.Add(mcus.data());
+  }
+  return file.Finish();
 }
 
 }  // namespace sluice::packed

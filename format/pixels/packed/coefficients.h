@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "format/pixels/baseline/block_reader.h"
 #include "format/pixels/packed/layout.h"
 
 namespace sluice::packed {
@@ -29,6 +30,9 @@ enum class Taken {
 // Reads any Huffman or arithmetic coded JPEG, progressive ones as well. Ignores orientation and
 // other metadata.
 Taken ReadCoefficients(Bytes jpeg, Coefficients& coefficients, std::string& why);
+// The same with a reader that keeps its memory from file to file.
+Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients,
+                       std::string& why);
 
 // A baseline JPEG file with the standard Huffman tables and the header's restart interval. For a
 // file that a conversion wrote, the same bytes again. Throws Error(kCorrupt) for coefficients that

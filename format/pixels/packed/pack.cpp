@@ -4,71 +4,104 @@
 #include <array>
 #include <bit>
 
+#include "format/pixels/kernels/kernels.h"
+
 namespace sluice::packed {
 
 namespace {
 
 constexpr std::uint8_t kEscape = 8;  // a 4-bit value that stands for the next byte
 
-void Append(std::vector<std::byte>& out, const std::vector<std::uint8_t>& bytes) {
-  const Bytes more = std::as_bytes(std::span(bytes));
-  out.insert(out.end(), more.begin(), more.end());
+void AppendPart(std::vector<std::byte>& out, const std::vector<std::uint8_t>& part,
+                std::size_t size) {
+  const Bytes bytes = std::as_bytes(std::span(part)).first(size);
+  out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-// The parts of a row, gathered block by block.
-struct RowParts {
-  std::vector<std::uint8_t> rows, dc, masks, values, escapes, large;
-  std::size_t nibbles = 0;
+// The parts of a row. Keeps its memory from row to row.
+class RowParts {
+ public:
+  // Writes the row's `across` blocks behind `out`.
+  void Append(const std::int16_t* blocks, std::uint32_t across, std::vector<std::byte>& out);
 
-  void Add(std::uint32_t x, const std::int16_t* block);
-  void AddValue(std::int8_t value);
-  void AppendTo(std::vector<std::byte>& out) const;
+ private:
+  void AddBlock(std::uint32_t x, std::uint64_t places, const std::int16_t* block);
+  void AddLarge(std::uint32_t x, unsigned place, int high);
+  void PackValues();
+
+  std::vector<std::uint64_t> places_;  // of each block's values
+  std::vector<std::uint8_t> rows_, dc_, masks_, values_, nibbles_, escapes_, large_;
+  std::size_t mask_count_ = 0, value_count_ = 0, escape_count_ = 0;
 };
 
-void RowParts::AddValue(std::int8_t value) {
-  const auto byte = static_cast<std::uint8_t>(value);
-  const bool fits = value >= -7 && value <= 7;
-  const std::uint8_t nibble = fits ? byte & 15 : kEscape;
-  if (!fits) escapes.push_back(byte);
-  if (nibbles++ % 2 == 0) {
-    values.push_back(nibble);
-  } else {
-    values.back() = static_cast<std::uint8_t>(values.back() | nibble << 4);
-  }
+void RowParts::AddLarge(std::uint32_t x, unsigned place, int high) {
+  for (const unsigned byte : {x & 255U, x >> 8, place, static_cast<unsigned>(high)})
+    large_.push_back(static_cast<std::uint8_t>(byte));
 }
 
-void RowParts::Add(std::uint32_t x, const std::int16_t* block) {
+void RowParts::AddBlock(std::uint32_t x, std::uint64_t places, const std::int16_t* block) {
   const auto first = static_cast<std::uint16_t>(block[0]);
-  dc.push_back(static_cast<std::uint8_t>(first));
-  dc.push_back(static_cast<std::uint8_t>(first >> 8));
-  std::uint8_t rows_set = 0;
+  dc_[2 * std::size_t{x}] = static_cast<std::uint8_t>(first);
+  dc_[2 * std::size_t{x} + 1] = static_cast<std::uint8_t>(first >> 8);
+  places &= ~std::uint64_t{1};
+  unsigned rows = 0;
   for (unsigned v = 0; v < 8; ++v) {
-    std::uint8_t mask = 0;
-    for (unsigned u = v == 0 ? 1 : 0; u < 8; ++u) {
-      const std::int16_t value = block[v * 8 + u];
-      if (value == 0) continue;
-      mask = static_cast<std::uint8_t>(mask | 1U << u);
-      const auto low = static_cast<std::int8_t>(value);
-      AddValue(low);
-      if (low == value) continue;
-      for (const unsigned byte :
-           {x & 255U, x >> 8, v * 8 + u, static_cast<unsigned>((value - low) / 256)}) {
-        large.push_back(static_cast<std::uint8_t>(byte));
-      }
-    }
-    if (mask == 0) continue;
-    rows_set = static_cast<std::uint8_t>(rows_set | 1U << v);
-    masks.push_back(mask);
+    const auto mask = static_cast<std::uint8_t>(places >> v * 8);
+    const unsigned any = mask != 0 ? 1 : 0;
+    masks_[mask_count_] = mask;  // written over if there is none
+    mask_count_ += any;
+    rows |= any << v;
   }
-  rows.push_back(rows_set);
+  rows_[x] = static_cast<std::uint8_t>(rows);
+  for (; places != 0; places &= places - 1) {
+    const auto place = static_cast<unsigned>(std::countr_zero(places));
+    const std::int16_t value = block[place];
+    const auto low = static_cast<std::int8_t>(value);
+    values_[value_count_++] = static_cast<std::uint8_t>(low);
+    if (low != value) AddLarge(x, place, (value - low) / 256);
+  }
 }
 
-void RowParts::AppendTo(std::vector<std::byte>& out) const {
-  const auto count = static_cast<std::uint32_t>(large.size() / kLargeBytes);
+// Two values to a byte; those that do not fit go to the escapes.
+void RowParts::PackValues() {
+  values_[value_count_] = 0;  // beside the last, if their number is odd
+  const auto nibble_of = [this](std::uint8_t value) {
+    const bool fits = static_cast<std::uint8_t>(value + 7) <= 14;
+    escapes_[escape_count_] = value;  // written over if it fits
+    escape_count_ += fits ? 0 : 1;
+    return fits ? value & 15U : unsigned{kEscape};
+  };
+  for (std::size_t i = 0; i < value_count_; i += 2) {
+    const unsigned low = nibble_of(values_[i]);
+    nibbles_[i / 2] = static_cast<std::uint8_t>(low | nibble_of(values_[i + 1]) << 4);
+  }
+}
+
+void RowParts::Append(const std::int16_t* blocks, std::uint32_t across,
+                      std::vector<std::byte>& out) {
+  constexpr std::size_t kMostValues = 63;  // of a block
+  places_.resize(across);
+  rows_.resize(across);
+  dc_.resize(std::size_t{across} * 2);
+  masks_.resize(std::size_t{across} * 8 + 1);
+  values_.resize(across * kMostValues + 1);
+  nibbles_.resize(across * kMostValues / 2 + 1);
+  escapes_.resize(across * kMostValues + 2);
+  large_.clear();
+  mask_count_ = value_count_ = escape_count_ = 0;
+  kernels::Chosen().find_values(blocks, across, places_.data());
+  for (std::uint32_t x = 0; x < across; ++x, blocks += 64)
+    AddBlock(x, places_[x], blocks);
+  PackValues();
+  const auto count = static_cast<std::uint32_t>(large_.size() / kLargeBytes);
   const Bytes header = std::as_bytes(std::span(&count, 1));
   out.insert(out.end(), header.begin(), header.end());
-  for (const auto* part : {&rows, &dc, &masks, &values, &escapes, &large})
-    Append(out, *part);
+  AppendPart(out, rows_, rows_.size());
+  AppendPart(out, dc_, dc_.size());
+  AppendPart(out, masks_, mask_count_);
+  AppendPart(out, nibbles_, (value_count_ + 1) / 2);
+  AppendPart(out, escapes_, escape_count_);
+  AppendPart(out, large_, large_.size());
 }
 
 std::vector<std::byte> HeaderBytes(const Header& header) {
@@ -133,16 +166,16 @@ std::size_t CountOnes(Bytes bytes) noexcept {
 
 // Takes a row's values as bytes. False if they do not use up the bytes that are there.
 bool TakeValues(Bytes packed, std::size_t count, Bytes escapes, std::vector<std::int16_t>& values) {
-  values.clear();
+  values.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const unsigned nibble = (static_cast<unsigned>(packed[i / 2]) >> (i % 2 * 4)) & 15U;
     if (nibble != kEscape) {
-      values.push_back(static_cast<std::int16_t>(nibble > 8 ? int(nibble) - 16 : int(nibble)));
+      values[i] = static_cast<std::int16_t>(nibble > 8 ? int(nibble) - 16 : int(nibble));
       continue;
     }
     if (escapes.empty()) return false;
-    values.push_back(SignedByte(escapes[0]));
-    if (values.back() >= -7 && values.back() <= 7) return false;  // it has one encoding only
+    values[i] = SignedByte(escapes[0]);
+    if (values[i] >= -7 && values[i] <= 7) return false;  // it has one encoding only
     escapes = escapes.subspan(1);
   }
   const bool odd = count % 2 != 0;
@@ -196,8 +229,8 @@ bool UnpackRow(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& val
       const auto places = static_cast<unsigned>(*mask++);
       block_masks[x] |= std::uint64_t{places} << v * 8;
       if (places == 0 || (v == 0 && (places & 1) != 0)) return false;
-      for (unsigned u = 0; u < 8; ++u) {
-        if ((places >> u & 1) == 0) continue;
+      for (unsigned left = places; left != 0; left &= left - 1) {
+        const auto u = static_cast<unsigned>(std::countr_zero(left));
         const std::size_t index = x * 64 + std::size_t{v} * 8 + u;
         if (*value == 0) zeros.push_back(index);
         blocks[index] = *value++;
@@ -215,14 +248,13 @@ std::vector<std::byte> Pack(const Coefficients& coefficients) {
   const Header& header = coefficients.header;
   std::vector<std::byte> out = HeaderBytes(header);
   std::size_t entry = header.directory_offset();
+  RowParts parts;
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const Component& component = header.component[c];
     const std::int16_t* block = coefficients.blocks[c].data();
     for (std::uint32_t y = 0; y < component.down; ++y) {
-      RowParts parts;
-      for (std::uint32_t x = 0; x < component.across; ++x, block += 64)
-        parts.Add(x, block);
-      parts.AppendTo(out);
+      parts.Append(block, component.across, out);
+      block += std::size_t{component.across} * 64;
       StoreAt(std::span(out), entry, static_cast<std::uint32_t>(out.size()));
       entry += sizeof(std::uint32_t);
     }

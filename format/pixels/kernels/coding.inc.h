@@ -1,0 +1,93 @@
+// Entropy coding of blocks, the way back from entropy.inc.h. Included once for each instruction
+// set.
+//
+// No branch depends on how many bits a code has: each two coefficients write eight bytes and move
+// on by those that are full. Stuffing is left to whoever takes the bytes, and so is the last byte.
+
+struct BitWriter {
+  std::uint64_t bits;   // the last of them are yet to be written,
+  std::uint64_t count;  // as many as the lowest six bits of this say: shifts look at no others
+  std::uint8_t* out;
+
+  // Up to seven bits and two words may wait for a flush.
+  SLUICE_INLINE void Put(baseline::CodeWord word) noexcept {
+    bits = bits << (word & baseline::kWordLength) | word >> baseline::kWordLengthBits;
+    count += word;
+  }
+  // Leaves at most seven bits.
+  SLUICE_INLINE void Flush() noexcept {
+    const std::uint64_t word = __builtin_bswap64(bits << (-count & 63));
+    std::memcpy(out, &word, sizeof(word));
+    out += count >> 3 & 7;
+    count &= 7;
+  }
+};
+static_assert(baseline::kWordLength == 63);
+
+// The word for a value other than zero, with `words` indexed by its size category.
+SLUICE_INLINE baseline::CodeWord WordOf(const baseline::CodeWord* words,
+                                        std::int32_t value) noexcept {
+  const std::int32_t sign = value >> 31;
+  const auto size = 32U -
+                    static_cast<std::uint32_t>(
+                        __builtin_clz(static_cast<std::uint32_t>((value ^ sign) - sign) << 1 | 1)) -
+                    1U;
+  const auto bits = static_cast<std::uint32_t>(value + sign) & ~(~0U << size);
+  return words[size] | bits << baseline::kWordLengthBits;
+}
+
+SLUICE_INLINE void CodeBlock(const std::int16_t* block, std::int32_t difference,
+                             const baseline::CodingTable& table, BitWriter& to) noexcept {
+  to.Put(WordOf(table.dc, difference));
+  to.Flush();
+  std::uint64_t left = NonZeroMask(block) & ~std::uint64_t{1};
+  std::uint32_t before = 0;
+  const auto put_next = [&]() __attribute__((always_inline)) {
+    const auto at = static_cast<std::uint32_t>(__builtin_ctzll(left));
+    left &= left - 1;
+    std::uint32_t run = at - before - 1;
+    before = at;
+    for (; __builtin_expect(run > 15, 0); run -= 16) {
+      to.Flush();
+      to.Put(table.zeros);
+      to.Flush();
+    }
+    const std::int32_t value = block[at];
+    const auto place = static_cast<std::uint32_t>(value + baseline::kSmallValues);
+    if (__builtin_expect(place < 2 * baseline::kSmallValues, 1)) {
+      to.Put(table.small[run][place]);
+    } else {
+      to.Put(WordOf(table.ac + run * 16, value));
+    }
+  };
+  while (left != 0) {
+    put_next();
+    if (left == 0) break;
+    put_next();
+    to.Flush();
+  }
+  to.Put(before == kBlockSize - 1 ? 0 : table.end);
+  to.Flush();
+}
+
+inline void CodeBlocks(CodeJob& job) {
+  BitWriter to{job.bits, job.bit_count, job.out};
+  const std::int16_t* block = job.blocks;
+  for (std::uint32_t m = 0; m < job.mcus; ++m) {
+    for (std::uint32_t c = 0; c < job.components; ++c) {
+      CodeJob::Component& component = job.component[c];
+      for (std::uint32_t b = 0; b < component.blocks; ++b, block += kBlockSize) {
+        CodeBlock(block, block[0] - component.dc, *component.table, to);
+        component.dc = block[0];
+      }
+    }
+  }
+  job.bits = to.bits;
+  job.bit_count = to.count;
+  job.out = to.out;
+}
+
+inline void FindValues(const std::int16_t* blocks, std::size_t count, std::uint64_t* masks) {
+  for (std::size_t i = 0; i < count; ++i)
+    masks[i] = NonZeroMask(blocks + i * kBlockSize);
+}

@@ -1,0 +1,78 @@
+// Forward DCT of 8x8 blocks and quantisation: the algorithm of idct.inc.h run the other way, in the
+// fixed-point arithmetic of libjpeg's accurate integer transform, and so to the same coefficients.
+// Included once for each instruction set.
+
+// One pass over eight vectors. The first keeps kPassBits bits more, the second drops them.
+template <class V, bool kFirst>
+SLUICE_INLINE void ForwardPass(V* v) noexcept {
+  using W = typename V::Wide;
+  constexpr int kShift = kFirst ? kConstBits - kPassBits : kConstBits + kPassBits;
+  const W round = W::All(1 << (kShift - 1));
+  const V sum07 = v[0] + v[7], sum16 = v[1] + v[6], sum25 = v[2] + v[5], sum34 = v[3] + v[4];
+  const V d0 = v[0] - v[7], d1 = v[1] - v[6], d2 = v[2] - v[5], d3 = v[3] - v[4];
+  // Even part.
+  const V sum = sum07 + sum34, other_sum = sum16 + sum25;
+  const V outer = sum07 - sum34, inner = sum16 - sum25;
+  if constexpr (kFirst) {
+    v[0] = (sum + other_sum).template Left<kPassBits>();
+    v[4] = (sum - other_sum).template Left<kPassBits>();
+  } else {
+    const V half = V::All(1 << (kPassBits - 1));
+    v[0] = (sum + other_sum + half).template Right<kPassBits>();
+    v[4] = (sum - other_sum + half).template Right<kPassBits>();
+  }
+  // Odd part.
+  const V z3 = d3 + d1, z4 = d2 + d0;
+  W to[8][2];
+  for (int half = 0; half < 2; ++half) {
+    const auto even = half == 0 ? InterleaveLow(inner, outer) : InterleaveHigh(inner, outer);
+    const auto z34 = half == 0 ? InterleaveLow(z3, z4) : InterleaveHigh(z3, z4);
+    const auto d30 = half == 0 ? InterleaveLow(d3, d0) : InterleaveHigh(d3, d0);
+    const auto d21 = half == 0 ? InterleaveLow(d2, d1) : InterleaveHigh(d2, d1);
+    const W a = MultiplyAddPairs(z34, Pairs<V, k1175 - k1961, k1175>()) + round;
+    const W b = MultiplyAddPairs(z34, Pairs<V, k1175, k1175 - k0390>()) + round;
+    to[2][half] = MultiplyAddPairs(even, Pairs<V, k0541, k0541 + k0765>()) + round;
+    to[6][half] = MultiplyAddPairs(even, Pairs<V, k0541 - k1847, k0541>()) + round;
+    to[7][half] = MultiplyAddPairs(d30, Pairs<V, k0298 - k0899, -k0899>()) + a;
+    to[1][half] = MultiplyAddPairs(d30, Pairs<V, -k0899, k1501 - k0899>()) + b;
+    to[5][half] = MultiplyAddPairs(d21, Pairs<V, k2053 - k2562, -k2562>()) + b;
+    to[3][half] = MultiplyAddPairs(d21, Pairs<V, -k2562, k3072 - k2562>()) + a;
+  }
+  for (int i = 1; i < 8; ++i) {
+    if (i == 4) continue;
+    v[i] = Narrow(to[i][0].template Right<kShift>(), to[i][1].template Right<kShift>());
+  }
+}
+
+// The blocks that begin at `samples`, to quantised coefficients in zigzag order.
+template <class V>
+SLUICE_INLINE void ForwardTransform(const std::uint8_t* samples, std::size_t stride,
+                                    const ForwardSteps& steps, std::int16_t* a,
+                                    std::int16_t* b) noexcept {
+  V v[8];
+  for (std::size_t row = 0; row < 8; ++row)
+    v[row] = V::LoadSamples(samples + row * stride);
+  Transpose8(v);
+  ForwardPass<V, true>(v);
+  Transpose8(v);
+  ForwardPass<V, false>(v);
+  for (std::size_t row = 0; row < 8; ++row) {
+    // The nearest quotient, halves away from zero.
+    const V size = Absolute(v[row]) + V::LoadTwice(steps.half + row * 8);
+    const V scaled = MultiplyHigh(size, V::LoadTwice(steps.reciprocal + row * 8));
+    v[row] = WithSign(MultiplyHigh(scaled, V::LoadTwice(steps.scale + row * 8)), v[row]);
+  }
+  StoreZigzag(v, a, b);
+}
+
+inline void TransformRow(const ForwardRow& row) {
+  using V = BlockVector;
+  alignas(64) std::int16_t nowhere[kBlockSize];
+  const auto place = [&](std::uint32_t x) {
+    return x < row.blocks ? row.out + x / row.across * row.mcu_stride + x % row.across * kBlockSize
+                          : nowhere;
+  };
+  for (std::uint32_t x = 0; x < row.blocks; x += V::kBlocks)
+    ForwardTransform<V>(row.samples + std::size_t{x} * 8, row.stride, *row.steps, place(x),
+                        place(x + 1));
+}

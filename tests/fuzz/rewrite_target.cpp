@@ -1,0 +1,85 @@
+// Rewriting baseline JPEGs against libjpeg's transcoding.
+//
+// What is promised:
+//   - Every set of kernels reads or refuses the same files, to the same coefficients.
+//   - A file that is read is one that libjpeg reads without making anything up, and, where its DC
+//     coefficients are those of 8-bit samples, becomes the bytes that libjpeg writes.
+#include "format/disk/checksum.h"
+#include "format/pixels/baseline/block_reader.h"
+#include "format/pixels/baseline/file_writer.h"
+#include "format/random.h"
+#include "tests/fuzz/targets.h"
+#include "tests/libjpeg_rewrite.h"
+#include "tests/pixels/kernel_sets.h"
+
+namespace sluice::fuzz {
+
+namespace {
+
+struct Rewritten {
+  bool read = false;
+  bool has_codes = true;
+  Id128 coefficients;
+  Input file;
+  friend bool operator==(const Rewritten&, const Rewritten&) = default;
+};
+
+Rewritten RewriteBy(baseline::BlockReader& reader, const kernels::Kernels& set, Bytes input,
+                    std::uint32_t interval) {
+  Rewritten rewritten;
+  if (!reader.Begin(input)) return {};
+  baseline::Header header = reader.header();
+  header.restart_interval = interval;
+  if (header.jfif_major != 1 && header.jfif_major != 2) header.jfif_major = header.jfif_minor = 1;
+  const baseline::McuRow row(header);
+  baseline::FileWriter out(set, header);
+  for (std::uint32_t y = 0; y < header.mcus_down; ++y) {
+    std::int16_t* const blocks = reader.NextRow();
+    if (blocks == nullptr) return {};
+    const auto all = std::as_bytes(std::span(blocks, row.values()));
+    rewritten.coefficients = Hash128({std::as_bytes(std::span(rewritten.coefficients.bytes)), all});
+    row.FillEdges(y, blocks);
+    for (std::size_t at = 0; at < row.values(); at += baseline::kCoefficients)
+      rewritten.has_codes = rewritten.has_codes && blocks[at] >= -1024 && blocks[at] <= 1023;
+    if (rewritten.has_codes) out.Add(blocks);
+  }
+  rewritten.read = true;
+  if (rewritten.has_codes) rewritten.file = out.Finish();
+  return rewritten;
+}
+
+// libjpeg keeps the sampling factors of a lone component, which mean nothing. A header that was
+// parsed has ones, and conversions leave files with others alone.
+void ForgetLoneFactors(Input& file) {
+  constexpr std::size_t kFrame = 89;  // behind its start, JFIF's segment and one table of steps
+  if (file.size() > kFrame + 11 && file[kFrame + 1] == std::byte{0xC0} &&
+      file[kFrame + 9] == std::byte{1}) {
+    file[kFrame + 11] = std::byte{0x11};
+  }
+}
+
+}  // namespace
+
+void CompareRewriting(Bytes input) {
+  static thread_local std::vector<baseline::BlockReader> used = [] {
+    std::vector<baseline::BlockReader> readers;
+    for (const kernels::Kernels* set : test::Sets())
+      readers.emplace_back(*set);
+    return readers;
+  }();
+  RandomStream random(Hash64(input), static_cast<Purpose>(0xF24), 0);
+  const auto interval = static_cast<std::uint32_t>(random.Below(4));
+  const std::vector<const kernels::Kernels*> sets = test::Sets();
+  const Rewritten ours = RewriteBy(used[0], *sets[0], input, interval);
+  for (std::size_t i = 1; i < used.size(); ++i) {
+    Promise(RewriteBy(used[i], *sets[i], input, interval) == ours,
+            "every set of kernels rewrites a JPEG alike");
+  }
+  if (!ours.read || !ours.has_codes) return;
+  Input expected = test::RewriteByLibjpeg(input, interval);
+  Promise(!expected.empty(), "a JPEG that is rewritten is sound to libjpeg");
+  ForgetLoneFactors(expected);
+  Promise(expected == ours.file, "a rewritten JPEG has the bytes that libjpeg writes");
+}
+
+}  // namespace sluice::fuzz

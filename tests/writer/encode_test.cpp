@@ -1,0 +1,77 @@
+// EncodeJpeg() against libjpeg-turbo's encoder: the same bytes, from RGB and grey.
+#include "format/random.h"
+#include "tests/catch.h"
+#include "tests/pictures.h"
+#include "writer/encode/jpeg.h"
+
+namespace sluice::test {
+
+namespace {
+
+void CheckSame(const Picture& picture, bool subsample, int quality, unsigned restart_rows) {
+  ConvertOptions options;
+  options.quality = quality;
+  options.restart_rows = restart_rows;
+  options.subsampling = subsample ? Subsampling::k420 : Subsampling::k444;
+  const std::vector<std::byte> ours =
+      EncodeJpeg({picture.width, picture.height, picture.channels, picture.pixels}, options);
+  const std::vector<std::byte> expected =
+      MakeJpeg(picture, {.quality = quality,
+                         .subsample = subsample && picture.channels == 3,
+                         .restart_rows = static_cast<int>(restart_rows)});
+  INFO(picture.width << "x" << picture.height << "x" << picture.channels << ", quality "
+                     << quality);
+  CHECK((ours == expected));  // not shown if they differ
+}
+
+Picture Noise(std::uint32_t width, std::uint32_t height, std::uint32_t channels) {
+  Picture picture{width, height, channels, {}};
+  RandomStream random(5, static_cast<Purpose>(999), 0);
+  for (std::size_t i = 0; i < std::size_t{width} * height * channels; ++i)
+    picture.pixels.push_back(static_cast<std::uint8_t>(random.Below(256)));
+  return picture;
+}
+
+}  // namespace
+
+TEST_CASE("pixels become the bytes that libjpeg makes of them, at any size") {
+  for (std::uint32_t width = 1; width <= 35; ++width) {
+    for (const std::uint32_t height : {1U, 2U, 7U, 8U, 9U, 15U, 16U, 17U, 33U}) {
+      for (const bool subsample : {true, false})
+        CheckSame(Noise(width, height, 3), subsample, 90, 1);
+      CheckSame(Noise(width, height, 1), true, 90, 1);
+    }
+  }
+}
+
+TEST_CASE("pixels become the bytes that libjpeg makes of them, at any quality") {
+  const Picture picture = MakePicture(75, 51);
+  const Picture noise = Noise(52, 39, 3);
+  for (int quality = 1; quality <= 100; ++quality) {
+    for (const bool subsample : {true, false}) {
+      CheckSame(picture, subsample, quality, static_cast<unsigned>(quality % 4));
+      CheckSame(noise, subsample, quality, 0);
+    }
+  }
+}
+
+TEST_CASE("every colour has libjpeg's Y, Cb and Cr") {
+  // Quality 100 keeps each value of a flat 8x8 block; a coarse grid of all colours.
+  Picture picture{8 * 18, 8 * 18, 3, {}};
+  for (int red = 0; red < 256; red += 15) {
+    picture.pixels.clear();
+    for (std::uint32_t y = 0; y < picture.height; ++y) {
+      for (std::uint32_t x = 0; x < picture.width; ++x) {
+        for (const std::uint32_t value : {static_cast<std::uint32_t>(red), x / 8 * 15, y / 8 * 15})
+          picture.pixels.push_back(static_cast<std::uint8_t>(value));
+      }
+    }
+    CheckSame(picture, false, 100, 1);
+  }
+}
+
+TEST_CASE("a picture so wide that an interval of markers is at its limit") {
+  CheckSame(MakePicture(65'500, 20, 1), true, 50, 9);
+}
+
+}  // namespace sluice::test
