@@ -15,7 +15,7 @@ DeviceSlot::DeviceSlot(const Device& device, DeviceDriver& driver, std::size_t b
       converts_(converts) {
   if (!converts) return;
   converted = OwnTimedEvent(driver);
-  decode_begins = OwnTimedEvent(driver);
+  decoding_begins = OwnTimedEvent(driver);
   decoded = OwnTimedEvent(driver);
 }
 

@@ -61,6 +61,7 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
     scratch_ = DeviceBuffer(*driver_, 16 * room.scratch);
     waves_.reserve(room.images * room.views);
     rows_.reserve(room.rows);
+    decode_stream_ = OwnPriorityStream(*driver_);
   }
   convert_stream_ = OwnPriorityStream(*driver_);
 }
@@ -119,6 +120,7 @@ std::unique_ptr<DeviceSlot> Uploader::NewSlot() {
 Error Uploader::Failed(const Slot& slot, const Error& error) {
   driver_->Drain(copy_stream_.get());
   if (works()) driver_->Drain(convert_stream_.get());
+  if (shipped_.jpeg) driver_->Drain(decode_stream_.get());
   return Error(error.code(), "",
                "epoch " + std::to_string(slot.epoch) + ", batch " + std::to_string(slot.index),
                error.sentence());
@@ -212,6 +214,7 @@ void Uploader::Start(Slot& slot, DeviceSlot& place) {
 void Uploader::StartConversions(DeviceSlot& place) {
   DeviceDriver::Stream const stream = convert_stream_.get();
   driver_->Wait(stream, place.copied.get());
+  if (place.decodes) driver_->Wait(stream, place.decoded.get());
   for (std::size_t i = 0; i < pictures_.size(); ++i) {
     if (!pictures_[i].converts || place.images[i].samples == 0) continue;
     driver_->Convert(stream, ConversionOf(pictures_[i], place.images[i], place));
@@ -244,6 +247,7 @@ Conversion Uploader::ConversionOf(const Picture& picture, const ImageBatch& imag
 }
 
 void Uploader::Finish() noexcept {
+  decode_stream_ = OwnPriorityStream();
   convert_stream_ = OwnPriorityStream();
   copy_stream_ = OwnStream();
 }

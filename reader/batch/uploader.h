@@ -1,5 +1,5 @@
-// Uploads finished batches to a device. It copies on one stream; on another the device decodes and
-// converts, so that a copy overlaps with that work for the batch before. It allocates all its
+// Uploads finished batches to a device. It copies on one stream, on another the device decodes, and
+// on a third it converts, so that each overlaps with the others' work for other batches. It allocates all its
 // memory in its constructor.
 #pragma once
 
@@ -107,6 +107,7 @@ class Uploader {
   std::size_t turn_ = 0;
   OwnStream copy_stream_;
   OwnPriorityStream convert_stream_;  // otherwise conversions queue behind the trainer's kernels
+  OwnPriorityStream decode_stream_;   // and behind the decoding of the next batch
 
   mutable Mutex mutex_;  // guards the order of work on the streams
   std::uint64_t uploaded_bytes_ GUARDED_BY(mutex_) = 0;

@@ -48,10 +48,10 @@ void Uploader::PlanDecoding(Slot& slot) {
 }
 
 void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
-  DeviceDriver::Stream const stream = convert_stream_.get();
+  DeviceDriver::Stream const stream = decode_stream_.get();
   const JpegRoom& room = shipped_.jpeg;
   driver_->Wait(stream, place.copied.get());
-  driver_->Record(place.decode_begins.get(), stream);
+  driver_->Record(place.decoding_begins.get(), stream);
   for (const Wave& wave : waves_) {
     const ImageBatch& image = place.images[wave.view];
     const std::size_t before = wave.view * room.images;
@@ -83,7 +83,8 @@ std::optional<Error> Uploader::AwaitDecoding(Slot& slot, std::vector<std::size_t
   try {
     DeviceSlot& place = *slot.device;
     driver_->Synchronize(place.decoded.get());
-    place.decode_seconds = driver_->SecondsBetween(place.decode_begins.get(), place.decoded.get());
+    place.decode_seconds =
+        driver_->SecondsBetween(place.decoding_begins.get(), place.decoded.get());
   } catch (const Error& error) {
     return Failed(slot, error);
   }

@@ -17,9 +17,8 @@ constexpr double kIdleThreads = 0.2;
 // A decoding thread that met major faults and was on a CPU for less than this share of its time was
 // waiting for the disk.
 constexpr double kReadingThreads = 0.7;
-// If copies are under way for more than this share of the time, they are the bottleneck.
-constexpr double kBusyUpload = 0.8;
-// And if the device decodes for more than this share of the time, that is.
+// If copies to the device are under way for more than this share of the time, or its decoding is,
+// they are the bottleneck.
 constexpr double kBusyDevice = 0.8;
 constexpr std::uint64_t kEnoughBatches = 8;
 // A first batch that took longer, in seconds, is worth mentioning.
@@ -94,12 +93,13 @@ Bound LoaderStats::bound() const noexcept {
   // The wait for the first batch of all says nothing of the epochs after it.
   if (Share(consumer_wait_seconds - first_wait_seconds, consumer_seconds) < kWaitWorthMentioning)
     return Bound::kTrainer;
-  const bool idle = Share(decode_wait_seconds, decode_seconds) > kIdleThreads;
-  if (idle && device_decode_seconds > kBusyDevice * seconds) return Bound::kDevice;
+  if (device_decode_seconds > kBusyDevice * seconds) return Bound::kDevice;
   if (WaitsForDevice(*this)) {
-    return upload_seconds > kBusyUpload * seconds ? Bound::kUpload : Bound::kTrainer;
+    return upload_seconds > kBusyDevice * seconds ? Bound::kUpload : Bound::kTrainer;
   }
-  if (idle) return read_seconds > read_wait_seconds ? Bound::kStorage : Bound::kPrefetch;
+  if (Share(decode_wait_seconds, decode_seconds) > kIdleThreads) {
+    return read_seconds > read_wait_seconds ? Bound::kStorage : Bound::kPrefetch;
+  }
   const bool reading =
       decode_major_faults > 0 && decode_cpu_seconds < kReadingThreads * decode_seconds;
   return reading ? Bound::kStorage : Bound::kDecoding;
@@ -184,14 +184,13 @@ std::string LoaderStats::BoundText() const {
           static_cast<unsigned long long>(decode_major_faults));
     case Bound::kDevice:
       return Sentence(
-          "bound by decoding on the device: it decoded %.0f%% of the time, %.2f us a picture, "
-          "while "
-          "the trainer waited %.1f%% of its time and the decoding threads %.0f%% of theirs; %s",
+          "bound by decoding on the device, which took %.0f%% of the time, %.2f us a picture; the "
+          "trainer waited %.1f%% of its time, the decoding threads %.0f%% of theirs; %s",
           100 * device_decode_seconds / seconds,
           1e6 * device_decode_seconds / double(device_pictures > 0 ? device_pictures : 1), waited,
           idle,
           device_share < 1 ? "smaller images or a faster device help"
-                           : "LoaderOptions::on_device.decode = kAuto gives threads their share");
+                           : "OnDevice::decode = kAuto gives those a share");
     case Bound::kPrefetch: break;
   }
   return Sentence(

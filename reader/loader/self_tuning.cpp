@@ -57,8 +57,8 @@ bool MayBeTooMany(const LoaderStats& interval, unsigned threads) {
     case Bound::kPrefetch: return true;  // they wait though the ring is as long as it may be
     case Bound::kTooEarly:
     case Bound::kStorage:
-    case Bound::kUpload:
-    case Bound::kDevice: break;
+    case Bound::kDevice:
+    case Bound::kUpload: break;
   }
   return false;
 }

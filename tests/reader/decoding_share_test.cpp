@@ -18,9 +18,7 @@ struct Sides {
   unsigned threads = 4;
   bool trainer_waits = true;
 
-  double ThreadSeconds(double share) const {
-    return (1 - share) * kept + share * offered;
-  }
+  double ThreadSeconds(double share) const { return (1 - share) * kept + share * offered; }
   double RowSeconds(double share) const {
     return std::max(ThreadSeconds(share) / threads, share * device);
   }

@@ -94,14 +94,12 @@ TEST_CASE("The verdict says that a device decodes all the time, and which share 
   stats.device_decode_seconds = 0.9 * stats.seconds;
   CHECK(stats.bound() == Bound::kDevice);
   CHECK_THAT(stats.Verdict(),
-             ContainsSubstring("bound by decoding on the device: it decoded 90%") &&
+             ContainsSubstring("bound by decoding on the device, which took 90%") &&
                  ContainsSubstring("decode = kAuto"));
   stats.device_share = 0.25;
   CHECK_THAT(stats.Verdict(), ContainsSubstring("offered 25% of the pictures to decode, and did "
                                                 "that 90% of the time") &&
                                   !ContainsSubstring("kAuto"));
-  Waits(stats, 60, 5);
-  CHECK(stats.bound() == Bound::kDecoding);
 }
 
 TEST_CASE("The verdict names what the training waits for, and what to change") {

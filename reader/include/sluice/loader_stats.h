@@ -15,7 +15,7 @@ enum class Bound {
   kDecoding,  // all decoding threads were busy, and the trainer waited
   kStorage,   // decoding threads waited for data
   kUpload,    // copies to the device were under way nearly all the time
-  kDevice,    // the device decoded pictures nearly all the time (OnDevice::decode)
+  kDevice,    // the device decoded nearly all the time, and the trainer waited
   kPrefetch,  // none of these was busy all the time: the ring is too short to even out slow samples
 };
 
@@ -53,8 +53,8 @@ struct LoaderStats {
   // LoaderOptions::device. The device measures the time of a copy; it is known when the slot is
   // used again.
   std::uint64_t upload_bytes = 0;
-  std::uint64_t device_pictures = 0;  // OnDevice::decode: pictures that the device decoded,
-  double device_decode_seconds = 0;   // and its time for that
+  std::uint64_t device_pictures = 0;  // OnDevice::decode: pictures that the device decoded
+  double device_decode_seconds = 0;   // decoding them, by the device's clock
   // OnDevice::images: pictures that lie where the device reads, and their bytes there.
   std::uint64_t stored_pictures = 0;
   std::uint64_t stored_bytes = 0;
