@@ -136,6 +136,7 @@ bool PutJpeg(Slot& slot, std::size_t view, std::size_t row, const JpegParcel& pa
   picture.scratch = static_cast<std::uint32_t>(parcel.scratch());
   BrokenOf(slot, view, row) = 0;
   slot.jpegs.any.store(true, std::memory_order_relaxed);
+  if (parcel.words().empty()) return true;
   std::memcpy(slot.memory.data() + room.words_at + std::size_t{4} * first_word,
               parcel.words().data(), 4 * parcel.words().size());
   return true;

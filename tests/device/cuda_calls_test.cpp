@@ -143,7 +143,7 @@ TEST_CASE("Page-locked batches on the host need a card, and take nothing of it b
 namespace {
 
 // Makes every `step`th call of a loader's life fail, one in each run.
-void FailCalls(long step, DecodeOn decode) {
+void FailCalls(long step, DecodeOn decode, ImagesIn images = ImagesIn::kStorage) {
   cuda_double::Reset(2);
   const TemporaryFolder folder;
   const bool decodes = decode == DecodeOn::kDevice;
@@ -154,6 +154,7 @@ void FailCalls(long step, DecodeOn decode) {
   if (decodes) options.transform.insert(options.transform.begin(), Resize(8, 8));
   const std::vector<PlayedBatch> expected = OnTheHost(dataset, options, 0);
   options.on_device.decode = decode;
+  options.on_device.images = images;
   const auto play = [&] {
     Loader loader(dataset, options);
     const bool same = Plays(loader, 0, expected);
@@ -192,6 +193,11 @@ TEST_CASE("Whichever call of CUDA fails, a loader says so or goes on, and leaves
 
 TEST_CASE("Whichever call of CUDA fails while a device decodes, a loader says so or goes on") {
   FailCalls(23, DecodeOn::kDevice);
+}
+
+TEST_CASE(
+    "Whichever call of CUDA fails while pictures are put there, a loader says so or goes on") {
+  FailCalls(23, DecodeOn::kDevice, ImagesIn::kDevice);
 }
 
 TEST_CASE("Every single call of CUDA may fail", "[slow]") {

@@ -89,6 +89,41 @@ TEST_CASE("JPEGs that lie where a device reads make the host's batches, from eve
   }
 }
 
+TEST_CASE("Packed pictures lie there, too, beside JPEGs of several samplings") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "packed";
+  DatasetWriter writer(path, {{Field::Image(), Field::Label("label")}}, {"packed", 1'000'000, 4});
+  for (int i = 0; i < 41; ++i) {
+    SampleBuilder sample = writer.NewSample("photo-" + std::to_string(i));
+    const auto n = static_cast<std::uint32_t>(i);
+    JpegOptions form = StoredForm();
+    form.subsample = i % 3 != 0;
+    form.quality = 60 + i % 4 * 10;
+    const auto file = MakeJpeg(MakePicture(80 + n % 17, 60 + n % 23, 3, n), form);
+    if (i % 4 == 3) {
+      sample.SetJpeg("image", file);
+    } else {
+      REQUIRE(sample.SetPacked("image", file));
+    }
+    sample.Set<std::int32_t>("label", i);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const Dataset dataset = Dataset::Open(path);
+  for (const ImagesIn images : {ImagesIn::kDevice, ImagesIn::kPageLocked}) {
+    Trainer trainer;
+    LoaderOptions options = StoredOptions(trainer, images);
+    for (const unsigned channels : {1U, 3U}) {
+      options.output.channels = channels;
+      for (const Pipeline& steps :
+           {Pipeline{RandomResizedCrop(24), HorizontalFlip()}, Pipeline{Resize(70, 50)}}) {
+        options.transform = steps;
+        CheckStored(dataset, options, 41);
+      }
+    }
+  }
+}
+
 TEST_CASE("Raw pictures that lie where a device reads are cropped, padded and resized there") {
   const bool one_size = GENERATE(true, false);
   for (const std::uint32_t channels : {1U, 3U}) {
