@@ -244,6 +244,13 @@ decode() {
         --layout nchw --threads $threads $on_card
     done
   done
+  # The dataset lies on the card, or in page-locked memory: two threads send what was drawn.
+  for form in jpeg packed raw; do
+    for where in device page_locked; do
+      bench stored_${where}_${form}_2 60 epoch "$work/data/$form" --repeat 40 \
+        --transform rrc:224,flip,normalize:bf16 --layout nchw --threads 2 $on_card --device-images $where
+    done
+  done
   # What a trainer waits for batches, if it is slower than the loader.
   bench decode_step 60 epoch "$work/data/jpeg" --repeat 10 --transform rrc:224,flip,normalize:bf16 $on_card --step-ms 25
   if python3 -c 'import torchvision' 2>/dev/null; then

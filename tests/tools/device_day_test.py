@@ -86,6 +86,7 @@ class DeviceDay(unittest.TestCase):
         self.assertEqual(found.pop("nvjpeg"), "skipped: python3 has no torchvision")
         self.assertEqual(set(found.values()), {"0"})
         for part in ("cuda_jpegs", "decode_jpeg_1", "decode_packed_2", "decode_raw_2", "decode_step",
+                     "stored_device_jpeg_2", "stored_page_locked_raw_2",
                      "cores_decode_jpeg", "cores_decode_packed", "upload_bf16"):
             self.assertIn(part, found)
         result = json.loads((self.out / "parts/decode_jpeg_1.json").read_text())

@@ -39,7 +39,8 @@ struct LoaderMemory {
   // OnDevice::images = kDevice it also counts the dataset's images.
   std::uint64_t device = 0;
   // OnDevice::images: page-locked memory of this machine, for the images or for those on their way
-  // to the device (8 MiB); 24 bytes for each sample, and 4 for each row of MCUs.
+  // to the device (8 MiB); for each sample 24 bytes, and 12 for each eight lines of the largest
+  // image: 4 for each row of MCUs or of a component's blocks.
   std::uint64_t images = 0;
   // A dataset at a URL: the blocks that are open, those that the ring's batches still need, those
   // on their way or fetched for the next windows (twice Mapped::read_ahead_bytes, or 128 MiB), 64
