@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// `options` are checked ones; `most_open`: for RemoteBlocks; `decoded` may be null, and `direct` is
+// `options` are checked ones; `most_open`: for RemoteBlocks; `kept` may be null, and `direct` is
 // null unless they say Direct. Everything passed by reference or pointer must outlive the source.
 std::unique_ptr<BlockSource> MakeBlockSource(DatasetState& dataset, const LoaderOptions& options,
                                              const FieldChoice& choice, const KeptImages* kept,

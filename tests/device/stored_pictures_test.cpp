@@ -30,8 +30,7 @@ void AwaitStored(const Loader& loader, std::uint64_t pictures) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// Compares epochs, of which the first is played while pictures arrive. Returns how many batches'
-// worth of bytes crossed in the last of them.
+// Compares epochs, of which the first is played while pictures arrive.
 void CheckStored(const Dataset& dataset, const LoaderOptions& options, std::uint64_t pictures,
                  const std::vector<std::string>& names = {"image"}) {
   Loader expected(dataset, OnHost(options)), loader(dataset, options);
