@@ -84,7 +84,7 @@ class UploadRun {
     for (std::size_t i = 0; i < kUploadPlaces; ++i) {
       Slot& slot = *slots_.emplace_back(std::make_unique<Slot>());
       Prepare(slot, layout_, driver_);
-      slot.device = uploader_.NewSlot();
+      slot.device = uploader_.NewSlot(slot);
       slot.rows = slot.size = slot.image.samples = shape.batch_size;
       FillLikePictures(i, slot.memory.data(), slot.memory.size());
       DrawOps(slot);

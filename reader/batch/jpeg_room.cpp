@@ -70,6 +70,7 @@ JpegRoom JpegRoom::For(const ImageSummary& stored, bool raw, std::size_t images,
     return at;
   };
   room.broken_at = place(pictures * sizeof(std::uint32_t));
+  room.waves_at = place(pictures * sizeof(JpegWave));
   room.pictures_at = place(pictures * sizeof(JpegPicture));
   room.rows_at = place(room.rows * sizeof(JpegRow));
   room.words_at = place(room.words * sizeof(std::uint32_t));
@@ -84,6 +85,9 @@ std::uint32_t& BrokenOf(const Slot& slot, std::size_t view, std::size_t row) {
 }
 JpegRow* JpegRowsOf(const Slot& slot) {
   return At<JpegRow>(slot, slot.layout->jpeg.rows_at);
+}
+JpegWave* JpegWavesOf(const Slot& slot) {
+  return At<JpegWave>(slot, slot.layout->jpeg.waves_at);
 }
 
 bool IsOffered(const Slot& slot, std::size_t row) {
@@ -129,7 +133,7 @@ bool PutJpeg(Slot& slot, std::size_t view, std::size_t row, const JpegParcel& pa
     return false;
   }
   JpegPicture& picture = JpegOf(slot, view, row);
-  parcel.Put(static_cast<std::uint32_t>(row), first_word, picture,
+  parcel.Put(static_cast<std::uint32_t>(NumberOf(slot, view, row)), first_word, picture,
              {JpegRowsOf(slot) + first_row, count});
   picture.first_row = first_row;
   picture.rows = static_cast<std::uint32_t>(count);

@@ -1,7 +1,7 @@
 // The part of a slot for JPEGs that a device decodes (reader/device/jpeg_job.h). It lies at the
-// slot's end: for each image of each view whether a row of it was found broken, and its picture;
-// then the rows and the words of all of them, as they come. Rows and words have a budget; what
-// passes it is decoded by the host.
+// slot's end: for each image of each view whether a row of it was found broken; the waves in which
+// they are decoded; the pictures; then the rows and the words of all of them, as they come. Rows
+// and words have a budget; what passes it is decoded by the host.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,8 @@ struct JpegRoom {
   std::size_t rows = 0;       // budgets: of rows,
   std::size_t words = 0;      // of words,
   std::uint64_t scratch = 0;  // and of the device's scratch memory, in 16 bytes
-  std::size_t broken_at = 0, pictures_at = 0, rows_at = 0, words_at = 0;  // in a slot's memory
+  // In a slot's memory.
+  std::size_t broken_at = 0, waves_at = 0, pictures_at = 0, rows_at = 0, words_at = 0;
 
   // For batches of so many images; `view_sides`: the sum of an image's width and height, by view;
   // `raw`: all pictures are, and none crosses with a batch. Begins at `slot_bytes`, which grows by
@@ -31,6 +32,8 @@ struct JpegRoom {
   static JpegRoom For(const ImageSummary& stored, bool raw, std::size_t images,
                       std::span<const std::size_t> view_sides, std::size_t& slot_bytes);
   explicit operator bool() const noexcept { return images > 0; }
+  // Of all views; a wave has one at least.
+  std::size_t pictures() const noexcept { return images * views; }
 };
 
 // What has been taken of a slot's budgets.
@@ -43,6 +46,7 @@ struct JpegFill {
 JpegPicture& JpegOf(const Slot& slot, std::size_t view, std::size_t row);
 std::uint32_t& BrokenOf(const Slot& slot, std::size_t view, std::size_t row);
 JpegRow* JpegRowsOf(const Slot& slot);
+JpegWave* JpegWavesOf(const Slot& slot);
 
 // DecodeOn::kAuto: of the rows of a batch the device is offered a share, in this many parts, evenly
 // spread. Whether the row belongs to it.

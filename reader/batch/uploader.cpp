@@ -59,7 +59,6 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
   }
   if (const JpegRoom& room = shipped_.jpeg) {
     scratch_ = DeviceBuffer(*driver_, 16 * room.scratch);
-    waves_.reserve(room.images * room.views);
     rows_.reserve(room.rows);
     decode_stream_ = OwnPriorityStream(*driver_);
   }
@@ -105,12 +104,16 @@ void Uploader::CopyTables(std::span<const PixelProgram* const> programs) {
   driver_->Copy(copy_stream_.get(), table_.data(), host_table_.data(), table_bytes_);
 }
 
-std::unique_ptr<DeviceSlot> Uploader::NewSlot() {
+std::unique_ptr<DeviceSlot> Uploader::NewSlot(const Slot& of) {
   auto slot = std::make_unique<DeviceSlot>(device_, *driver_, slot_bytes(), works());
   slot->shift = rest_ - rest_there_;  // modulo 2^64, because converted images may be larger
   for (const Picture& picture : pictures_) {
     ImageBatch& image = slot->images.emplace_back(picture.delivered);
     image.data = reinterpret_cast<const std::uint8_t*>(slot->memory.data() + picture.to);
+  }
+  if (const JpegRoom& room = shipped_.jpeg) {
+    slot->decoding = OwnGraph(
+        *driver_, [&](DeviceDriver::Stream stream) { Decode(stream, of, *slot, room.views); });
   }
   return slot;
 }
@@ -196,7 +199,7 @@ void Uploader::Start(Slot& slot, DeviceSlot& place) {
     CopyImages(slot, place, i);
   std::size_t end = room ? room.broken_at : shipped_.bytes;
   if (place.decodes) {
-    PlanDecoding(slot);
+    PlanDecoding(slot, place);
     end = room.rows_at + rows_.size() * sizeof(JpegRow);
     const std::size_t words = slot.jpegs.words.load(std::memory_order_relaxed);
     Copy(place.At(room.words_at), slot, room.words_at, words * sizeof(std::uint32_t));

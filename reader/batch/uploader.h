@@ -26,7 +26,8 @@ class Uploader {
   Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver, const SlotLayout& shipped,
            std::span<const PixelProgram* const> programs, Layout layout);
 
-  std::unique_ptr<DeviceSlot> NewSlot();
+  // For that slot, whose own memory it has.
+  std::unique_ptr<DeviceSlot> NewSlot(const Slot& slot);
 
   // Starts the upload of the slot's batch, and does not wait for it. Any thread. Returns why the
   // batch fails, if it does. If it `decodes` then (DeviceSlot), the upload has to be finished, and
@@ -67,12 +68,6 @@ class Uploader {
   // `row_bytes`: of the slot on the host.
   void AddPicture(const ImageBatch& shipped, std::size_t row_bytes, std::size_t from,
                   const SlotLayout::DeviceOps& ops, const PixelProgram* program, Layout layout);
-  // Pictures of a view that are decoded at once, as far as scratch memory goes.
-  struct Wave {
-    std::size_t view = 0;
-    std::uint32_t first_picture = 0, picture_count = 0;
-    std::uint32_t first_row = 0, row_count = 0, packed_count = 0;  // as in JpegJob
-  };
   void CopyTables(std::span<const PixelProgram* const> programs);
   // Whether the device does more than copy.
   bool works() const noexcept { return staging_bytes_ > 0 || shipped_.jpeg; }
@@ -83,8 +78,12 @@ class Uploader {
   void CopyRows(const Slot& slot, const DeviceSlot& place, std::size_t picture, std::size_t begin,
                 std::size_t end) REQUIRES(mutex_);
   std::byte* ImagesOf(const DeviceSlot& place, const Picture& picture) const noexcept;
-  void PlanDecoding(Slot& slot) REQUIRES(mutex_);
+  void PlanDecoding(const Slot& slot, const DeviceSlot& place) REQUIRES(mutex_);
+  void SortRows(const Slot& slot, JpegWave& wave) REQUIRES(mutex_);
   void StartDecoding(const Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
+  JpegJob JobOf(const DeviceSlot& place) const;  // on its first wave
+  void Decode(DeviceDriver::Stream stream, const Slot& slot, const DeviceSlot& place,
+              std::size_t waves) const;
   void StartConversions(DeviceSlot& place) REQUIRES(mutex_);
   Conversion ConversionOf(const Picture& picture, const ImageBatch& image,
                           const DeviceSlot& place) const;
@@ -112,7 +111,7 @@ class Uploader {
   mutable Mutex mutex_;  // guards the order of work on the streams
   std::uint64_t uploaded_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint64_t decoded_pictures_ GUARDED_BY(mutex_) = 0;
-  std::vector<Wave> waves_ GUARDED_BY(mutex_);  // of the upload that is being started
+  std::size_t waves_ GUARDED_BY(mutex_) = 0;  // of the upload that is being started
   std::vector<JpegRow> rows_ GUARDED_BY(mutex_);
 };
 

@@ -235,6 +235,31 @@ class CudaDriver final : public DeviceDriver {
     Done(cudaEventDestroy(EventOf(event)));
   }
 
+  Graph NewGraph(const std::function<void(Stream)>& work) override {
+    constexpr const char* kWhat = "make a graph";
+    const Within within(context_);
+    const OwnPriorityStream own(*this);
+    cudaStream_t const stream = StreamOf(own.get());
+    Check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), kWhat);
+    cudaGraph_t noted = nullptr;
+    try {
+      work(stream);
+    } catch (...) {
+      if (Done(cudaStreamEndCapture(stream, &noted))) Done(cudaGraphDestroy(noted));
+      throw;
+    }
+    Check(cudaStreamEndCapture(stream, &noted), kWhat);
+    cudaGraphExec_t graph = nullptr;
+    const cudaError_t result = cudaGraphInstantiateWithFlags(&graph, noted, 0);
+    Done(cudaGraphDestroy(noted));
+    Check(result, kWhat);
+    return graph;
+  }
+  void FreeGraph(Graph graph) noexcept override {
+    const Within within(context_);
+    Done(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph)));
+  }
+
   void Copy(Stream stream, std::byte* to, const std::byte* from_pinned,
             std::size_t bytes) override {
     const Within within(context_);
@@ -255,6 +280,10 @@ class CudaDriver final : public DeviceDriver {
     const Within within(context_);
     Check(static_cast<cudaError_t>(StartPixelKernel(conversion, StreamOf(stream))),
           "convert a batch");
+  }
+  void Launch(Stream stream, Graph graph) override {
+    const Within within(context_);
+    Check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), StreamOf(stream)), "decode a batch");
   }
   void Wait(Stream stream, Event event) override {
     const Within within(context_);

@@ -3,12 +3,13 @@
 //
 // It has two implementations: CUDA (cuda_driver.cpp), and a device made of threads
 // (simulated_device.h), which keeps to CUDA's rules and on which everything above is tested. Any
-// thread may call any function. A function that fails throws Error unless it is noexcept. Streams
-// and events are opaque.
+// thread may call any function. A function that fails throws Error unless it is noexcept. Streams,
+// events and graphs are opaque.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,6 +25,7 @@ class DeviceDriver {
  public:
   using Stream = void*;
   using Event = void*;
+  using Graph = void*;
 
   virtual ~DeviceDriver() = default;
 
@@ -52,14 +54,20 @@ class DeviceDriver {
   virtual Event NewTimedEvent() = 0;
   virtual void FreeEvent(Event event) noexcept = 0;
 
+  // Notes the work of the kinds below that `work` gives to the stream, and does none of it.
+  virtual Graph NewGraph(const std::function<void(Stream)>& work) = 0;
+  virtual void FreeGraph(Graph graph) noexcept = 0;
+
   // Adds work to the end of a stream. These do not wait.
   virtual void Copy(Stream stream, std::byte* to, const std::byte* from_pinned,
                     std::size_t bytes) = 0;
   virtual void CopyBack(Stream stream, std::byte* to_pinned, const std::byte* from,
                         std::size_t bytes) = 0;
-  // Makes the images of the job's pictures; of a picture with a broken row, anything.
+  // Makes the images of the wave's pictures; of a picture with a broken row, anything.
   virtual void Decode(Stream stream, const JpegJob& job) = 0;
   virtual void Convert(Stream stream, const Conversion& conversion) = 0;
+  // All of a graph's work, which starts faster so than piece by piece.
+  virtual void Launch(Stream stream, Graph graph) = 0;
   // The stream waits until the work recorded by the event so far is done; it does not wait if
   // nothing was recorded.
   virtual void Wait(Stream stream, Event event) = 0;
@@ -107,12 +115,14 @@ class DriverRange {
   DeviceDriver* const driver_;
 };
 
-// RAII handle of a driver's event, stream or memory.
+// RAII handle of a driver's event, stream or graph.
 template <auto New, auto Free>
 class DriverHandle {
  public:
   DriverHandle() = default;
-  explicit DriverHandle(DeviceDriver& driver) : driver_(&driver), handle_((driver.*New)()) {}
+  template <class... Given>
+  explicit DriverHandle(DeviceDriver& driver, const Given&... given)
+      : driver_(&driver), handle_((driver.*New)(given...)) {}
   DriverHandle(DriverHandle&& other) noexcept
       : driver_(other.driver_), handle_(std::exchange(other.handle_, nullptr)) {}
   DriverHandle& operator=(DriverHandle&& other) noexcept {
@@ -133,6 +143,7 @@ using OwnStream = DriverHandle<&DeviceDriver::NewStream, &DeviceDriver::FreeStre
 using OwnPriorityStream = DriverHandle<&DeviceDriver::NewPriorityStream, &DeviceDriver::FreeStream>;
 using OwnEvent = DriverHandle<&DeviceDriver::NewEvent, &DeviceDriver::FreeEvent>;
 using OwnTimedEvent = DriverHandle<&DeviceDriver::NewTimedEvent, &DeviceDriver::FreeEvent>;
+using OwnGraph = DriverHandle<&DeviceDriver::NewGraph, &DeviceDriver::FreeGraph>;
 
 class DeviceBuffer {
  public:

@@ -94,22 +94,30 @@ struct JpegTables {
   std::uint8_t natural[64];  // by position in the order of coding
 };
 
-// Some pictures of a batch, all to become images of one size. Pointers are to device memory.
-struct JpegJob {
-  const JpegPicture* pictures = nullptr;
+// Some pictures of a batch, all to become images of one size: what differs from batch to batch.
+struct JpegWave {
   std::uint32_t first_picture = 0, picture_count = 0;
   // Of those pictures: rows of MCUs, and behind them those of packed pictures. There may be none.
+  std::uint32_t first_row = 0, row_count = 0, packed_count = 0;
+  std::uint32_t width = 0, height = 0;
+  bool planar = false;         // channel after channel, not pixel after pixel
+  std::uint8_t* to = nullptr;  // the image of the first picture; the others follow
+};
+
+// The work on a wave. Pointers are to device memory, also the wave's: a device reads it when the
+// work begins. So the same job, noted once as a graph, does for one batch after another.
+struct JpegJob {
+  const JpegWave* wave = nullptr;
+  const JpegPicture* pictures = nullptr;
   const JpegRow* rows = nullptr;
-  std::uint32_t row_count = 0;
-  std::uint32_t packed_count = 0;        // and behind them so many of packed pictures
   const std::uint32_t* words = nullptr;  // what `at` and `quant` count in
   const JpegTables* tables = nullptr;
   std::byte* scratch = nullptr;     // 16-byte aligned
   std::uint32_t* broken = nullptr;  // by picture: is increased for each row that breaks a rule
-  std::uint8_t* to = nullptr;       // the image of picture 0; the others follow
-  std::uint32_t width = 0, height = 0;
-  std::uint32_t channels = 3;  // 1 or 3
-  bool planar = false;         // channel after channel, not pixel after pixel
+  std::uint32_t channels = 3;       // 1 or 3
+  // The most that a wave can have. So many threads start; those without work end at once.
+  std::uint32_t most_pictures = 0, most_rows = 0, most_packed = 0;
+  std::uint64_t most_pixels = 0;  // of an image
 };
 
 // Of a component's needed part: blocks side by side and below one another.

@@ -17,10 +17,19 @@ namespace {
 // multiprocessors.
 constexpr unsigned kRowThreads = 32;
 constexpr unsigned kThreads = 256;
-constexpr unsigned kBlocksEach = 8;  // that share a picture's inverse transforms
-constexpr unsigned kPixelsEach = 4;  // of a thread
+constexpr unsigned kBlocksEach = 8;    // that share a picture's inverse transforms
+constexpr unsigned kPixelsEach = 4;    // of a thread
+constexpr unsigned kMostWarps = 4096;  // that unpack: about as many as a large GPU holds at once
+
+__global__ void __launch_bounds__(kThreads) MakeWeights(JpegJob job) {
+  if (blockIdx.x >= job.wave->picture_count) return;
+  const JpegPicture& picture = job.pictures[job.wave->first_picture + blockIdx.x];
+  MakeWeightsShare(job, picture, threadIdx.x, blockDim.x);
+}
 
 __global__ void __launch_bounds__(kRowThreads) DecodeRows(JpegJob job) {
+  const unsigned row_count = job.wave->row_count;
+  if (blockIdx.x * blockDim.x >= row_count) return;
   __shared__ JpegTables tables;
   static_assert(sizeof(JpegTables) % sizeof(std::uint32_t) == 0, "copied by words");
   for (unsigned i = threadIdx.x; i < sizeof(JpegTables) / sizeof(std::uint32_t); i += blockDim.x)
@@ -28,29 +37,31 @@ __global__ void __launch_bounds__(kRowThreads) DecodeRows(JpegJob job) {
         reinterpret_cast<const std::uint32_t*>(job.tables)[i];
   __syncthreads();
   const unsigned number = blockIdx.x * blockDim.x + threadIdx.x;
-  if (number >= job.row_count) return;
-  const JpegRow row = job.rows[number];
+  if (number >= row_count) return;
+  const JpegRow row = job.rows[job.wave->first_row + number];
   if (!DecodeJpegRow(job, tables, row)) AddAtomically(job.broken[row.picture], 1);
 }
 
-__global__ void __launch_bounds__(kThreads) MakeWeights(JpegJob job) {
-  MakeWeightsShare(job, job.pictures[job.first_picture + blockIdx.x], threadIdx.x, blockDim.x);
-}
-
 __global__ void __launch_bounds__(kThreads) TransformBlocks(JpegJob job) {
-  const JpegPicture& picture = job.pictures[job.first_picture + blockIdx.x / kBlocksEach];
+  const unsigned number = blockIdx.x / kBlocksEach;
+  if (number >= job.wave->picture_count) return;
+  const JpegPicture& picture = job.pictures[job.wave->first_picture + number];
   TransformJpegShare(job, picture, blockIdx.x % kBlocksEach * blockDim.x + threadIdx.x,
                      kBlocksEach * blockDim.x);
 }
 
 __global__ void __launch_bounds__(kThreads) MakePixels(JpegJob job) {
-  const unsigned each = gridDim.x / job.picture_count;
-  const std::uint32_t number = job.first_picture + blockIdx.x / each;
+  const JpegWave wave = *job.wave;
+  const unsigned each = gridDim.x / job.most_pictures;
+  if (blockIdx.x / each >= wave.picture_count) return;
+  const std::uint32_t number = wave.first_picture + blockIdx.x / each;
   if (job.pictures[number].components == 0) return;
-  MakePictureShare(job, number, blockIdx.x % each * blockDim.x + threadIdx.x, each * blockDim.x);
+  MakePictureShare(job, wave, number, blockIdx.x % each * blockDim.x + threadIdx.x,
+                   each * blockDim.x);
 }
 
-// A warp unpacks a row of blocks. It is a block by itself: there are enough rows for all.
+// A warp unpacks a row of blocks, and then perhaps others. It is a block by itself: there are
+// enough rows for all.
 struct Warp {
   static constexpr std::uint32_t kThreads = 32;
   static constexpr unsigned kAll = 0xFFFFFFFFU;
@@ -69,9 +80,13 @@ struct Warp {
 };
 
 __global__ void __launch_bounds__(Warp::kThreads) UnpackRows(JpegJob job) {
-  const JpegRow row = job.rows[job.row_count + blockIdx.x];
-  if (!UnpackPackedRow(Warp(), job, row) && threadIdx.x == 0)
-    AddAtomically(job.broken[row.picture], 1);
+  const std::uint32_t first = job.wave->first_row + job.wave->row_count;
+  const std::uint32_t count = job.wave->packed_count;
+  for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
+    const JpegRow row = job.rows[first + i];
+    if (!UnpackPackedRow(Warp(), job, row) && threadIdx.x == 0)
+      AddAtomically(job.broken[row.picture], 1);
+  }
 }
 
 // As in pixel_kernels.cu.
@@ -96,26 +111,26 @@ int LoadJpegKernels() noexcept {
 }
 
 int StartJpegKernels(const JpegJob& job, CUstream_st* stream) noexcept {
-  const std::uint64_t pictures = job.picture_count;
+  const std::uint64_t pictures = job.most_pictures;
   if (pictures == 0) return cudaSuccess;
   if (const cudaError_t result = Start(MakeWeights, pictures, kThreads, job, stream)) return result;
-  if (const std::uint32_t rows = job.row_count) {
+  if (const std::uint32_t rows = job.most_rows) {
     const std::uint64_t blocks = (std::uint64_t{rows} + kRowThreads - 1) / kRowThreads;
     if (const cudaError_t result = Start(DecodeRows, blocks, kRowThreads, job, stream))
       return result;
   }
-  if (const std::uint32_t rows = job.packed_count) {
-    if (const cudaError_t result = Start(UnpackRows, rows, Warp::kThreads, job, stream))
+  if (const std::uint32_t rows = job.most_packed) {
+    const std::uint32_t blocks = rows < kMostWarps ? rows : kMostWarps;
+    if (const cudaError_t result = Start(UnpackRows, blocks, Warp::kThreads, job, stream))
       return result;
   }
-  if (job.row_count > 0 || job.packed_count > 0) {
+  if (job.most_rows > 0 || job.most_packed > 0) {
     if (const cudaError_t result =
             Start(TransformBlocks, pictures * kBlocksEach, kThreads, job, stream)) {
       return result;
     }
   }
-  const std::uint64_t pixels = std::uint64_t{job.width} * job.height;
-  const std::uint64_t each = (pixels + kThreads * kPixelsEach - 1) / (kThreads * kPixelsEach);
+  const std::uint64_t each = job.most_pixels / (kThreads * kPixelsEach) + 1;
   const std::uint64_t most = 0x7FFFFFFFU / pictures;  // a grid's largest size
   return Start(MakePixels, pictures * (each < most ? each : most), kThreads, job, stream);
 }

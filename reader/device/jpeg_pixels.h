@@ -27,14 +27,15 @@ SLUICE_ON_DEVICE inline void ToRgb(std::int32_t y, std::int32_t cb, std::int32_t
 }  // namespace on_device
 
 // A component at a pixel of an image of that size.
-SLUICE_ON_DEVICE inline std::uint8_t ResampledAt(const JpegJob& job, const JpegPicture& picture,
+SLUICE_ON_DEVICE inline std::uint8_t ResampledAt(const JpegJob& job, const JpegWave& wave,
+                                                 const JpegPicture& picture,
                                                  const JpegComponent& component, std::uint32_t x,
                                                  std::uint32_t y) {
   const std::uint16_t* const of_x = BeginsOf(job, picture, component.x);
   const std::uint16_t* const of_y = BeginsOf(job, picture, component.y);
   const std::uint32_t x_taps = component.x.rule.taps, y_taps = component.y.rule.taps;
-  const std::uint16_t* const x_weights = of_x + job.width + std::uint64_t{x} * x_taps;
-  const std::uint16_t* const y_weights = of_y + job.height + std::uint64_t{y} * y_taps;
+  const std::uint16_t* const x_weights = of_x + wave.width + std::uint64_t{x} * x_taps;
+  const std::uint16_t* const y_weights = of_y + wave.height + std::uint64_t{y} * y_taps;
   const std::uint64_t stride = std::uint64_t{BlocksAcross(picture, component)}
                                << component.size_log2;
   const std::uint8_t* line = SamplesOf(job, picture, component) +
@@ -51,26 +52,28 @@ SLUICE_ON_DEVICE inline std::uint8_t ResampledAt(const JpegJob& job, const JpegP
 }
 
 // A thread's share of a picture's pixels: number `thread` of `threads`.
-SLUICE_ON_DEVICE inline void MakeJpegPixels(const JpegJob& job, std::uint32_t number,
-                                            std::uint32_t thread, std::uint32_t threads) {
+SLUICE_ON_DEVICE inline void MakeJpegPixels(const JpegJob& job, const JpegWave& wave,
+                                            std::uint32_t number, std::uint32_t thread,
+                                            std::uint32_t threads) {
   const JpegPicture& picture = job.pictures[number];
-  const std::uint64_t pixels = std::uint64_t{job.width} * job.height;
-  std::uint8_t* const to = job.to + number * pixels * job.channels;
+  const std::uint64_t pixels = std::uint64_t{wave.width} * wave.height;
+  std::uint8_t* const to = wave.to + (number - wave.first_picture) * pixels * job.channels;
   for (std::uint64_t p = thread; p < pixels; p += threads) {
-    const auto y = static_cast<std::uint32_t>(p / job.width);
-    const auto x = static_cast<std::uint32_t>(p % job.width);
+    const auto y = static_cast<std::uint32_t>(p / wave.width);
+    const auto x = static_cast<std::uint32_t>(p % wave.width);
     std::uint8_t value[3];
-    value[0] = ResampledAt(job, picture, picture.component[0], x, y);
+    value[0] = ResampledAt(job, wave, picture, picture.component[0], x, y);
     if (job.channels == 3 && picture.components == 3) {
-      on_device::ToRgb(value[0], ResampledAt(job, picture, picture.component[1], x, y),
-                       ResampledAt(job, picture, picture.component[2], x, y), value);
+      on_device::ToRgb(value[0], ResampledAt(job, wave, picture, picture.component[1], x, y),
+                       ResampledAt(job, wave, picture, picture.component[2], x, y), value);
     } else {
       value[1] = value[2] = value[0];
     }
-    const std::uint64_t at = std::uint64_t{picture.flip_y ? job.height - 1 - y : y} * job.width + x;
+    const std::uint64_t at =
+        std::uint64_t{picture.flip_y ? wave.height - 1 - y : y} * wave.width + x;
     SLUICE_UNROLL
     for (std::uint32_t c = 0; c < 3; ++c) {
-      if (c < job.channels) to[job.planar ? c * pixels + at : at * job.channels + c] = value[c];
+      if (c < job.channels) to[wave.planar ? c * pixels + at : at * job.channels + c] = value[c];
     }
   }
 }

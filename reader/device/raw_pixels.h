@@ -56,16 +56,17 @@ SLUICE_ON_DEVICE inline std::uint8_t RawValue(const std::uint8_t* pixel, std::ui
 }  // namespace on_device
 
 // A thread's share of a raw picture's image: number `thread` of `threads`.
-SLUICE_ON_DEVICE inline void MakeRawPixels(const JpegJob& job, std::uint32_t number,
-                                           std::uint32_t thread, std::uint32_t threads) {
+SLUICE_ON_DEVICE inline void MakeRawPixels(const JpegJob& job, const JpegWave& wave,
+                                           std::uint32_t number, std::uint32_t thread,
+                                           std::uint32_t threads) {
   const JpegPicture& picture = job.pictures[number];
   const RawPicture& raw = picture.raw;
   const auto* const pixels = reinterpret_cast<const std::uint8_t*>(picture.stored);
-  const std::uint64_t size = std::uint64_t{job.width} * job.height;
-  std::uint8_t* const to = job.to + number * size * job.channels;
+  const std::uint64_t size = std::uint64_t{wave.width} * wave.height;
+  std::uint8_t* const to = wave.to + (number - wave.first_picture) * size * job.channels;
   for (std::uint64_t p = thread; p < size; p += threads) {
-    const std::int64_t line = static_cast<std::int64_t>(p / job.width) - raw.top;
-    const std::int64_t place = static_cast<std::int64_t>(p % job.width) - raw.left;
+    const std::int64_t line = static_cast<std::int64_t>(p / wave.width) - raw.top;
+    const std::int64_t place = static_cast<std::int64_t>(p % wave.width) - raw.left;
     const bool inside = line >= 0 && line < raw.lines && place >= 0 && place < raw.columns;
     const bool shown = inside || raw.reflect;
     std::uint32_t y = on_device::MirroredInto(shown ? line : 0, raw.lines);
@@ -77,7 +78,7 @@ SLUICE_ON_DEVICE inline void MakeRawPixels(const JpegJob& job, std::uint32_t num
     SLUICE_UNROLL
     for (std::uint32_t c = 0; c < 3; ++c) {
       if (c >= job.channels) break;
-      to[job.planar ? c * size + p : p * job.channels + c] =
+      to[wave.planar ? c * size + p : p * job.channels + c] =
           shown ? on_device::RawValue(pixels + c, job.channels, raw.width, of_x, of_y)
                 : raw.fill[c];
     }
@@ -85,12 +86,13 @@ SLUICE_ON_DEVICE inline void MakeRawPixels(const JpegJob& job, std::uint32_t num
 }
 
 // The same for a picture of either kind.
-SLUICE_ON_DEVICE inline void MakePictureShare(const JpegJob& job, std::uint32_t number,
-                                              std::uint32_t thread, std::uint32_t threads) {
+SLUICE_ON_DEVICE inline void MakePictureShare(const JpegJob& job, const JpegWave& wave,
+                                              std::uint32_t number, std::uint32_t thread,
+                                              std::uint32_t threads) {
   if (job.pictures[number].raw.width > 0) {
-    MakeRawPixels(job, number, thread, threads);
+    MakeRawPixels(job, wave, number, thread, threads);
   } else {
-    MakeJpegPixels(job, number, thread, threads);
+    MakeJpegPixels(job, wave, number, thread, threads);
   }
 }
 

@@ -54,22 +54,25 @@ constexpr std::uint32_t kThreads = 5;  // of a kernel, so that shares are uneven
 
 // The kernels' threads, one after another.
 void PlayKernels(const JpegJob& job) {
-  for (std::uint32_t p = job.first_picture; p < job.first_picture + job.picture_count; ++p) {
+  const JpegWave& wave = *job.wave;
+  const std::uint32_t end = wave.first_picture + wave.picture_count;
+  for (std::uint32_t p = wave.first_picture; p < end; ++p) {
     for (std::uint32_t thread = 0; thread < kThreads; ++thread)
       MakeWeightsShare(job, job.pictures[p], thread, kThreads);
   }
-  for (std::uint32_t i = 0; i < job.row_count; ++i) {
-    if (!DecodeJpegRow(job, *job.tables, job.rows[i])) ++job.broken[job.rows[i].picture];
+  const JpegRow* row = job.rows + wave.first_row;
+  for (std::uint32_t i = 0; i < wave.row_count; ++i, ++row) {
+    if (!DecodeJpegRow(job, *job.tables, *row)) ++job.broken[row->picture];
   }
-  for (std::uint32_t i = job.row_count; i < job.row_count + job.packed_count; ++i) {
-    if (!UnpackPackedRow(OneThread(), job, job.rows[i])) ++job.broken[job.rows[i].picture];
+  for (std::uint32_t i = 0; i < wave.packed_count; ++i, ++row) {
+    if (!UnpackPackedRow(OneThread(), job, *row)) ++job.broken[row->picture];
   }
-  for (std::uint32_t p = job.first_picture; p < job.first_picture + job.picture_count; ++p) {
+  for (std::uint32_t p = wave.first_picture; p < end; ++p) {
     if (job.pictures[p].components == 0) continue;
     for (std::uint32_t thread = 0; thread < kThreads; ++thread)
       TransformJpegShare(job, job.pictures[p], thread, kThreads);
     for (std::uint32_t thread = 0; thread < kThreads; ++thread)
-      MakePictureShare(job, p, thread, kThreads);
+      MakePictureShare(job, wave, p, thread, kThreads);
   }
 }
 
@@ -103,6 +106,7 @@ struct SimulatedDevice::StreamState {
   std::deque<std::function<void()>> work;
   bool ending = false;
   bool capturing = false;
+  Actions noted;                           // meanwhile
   std::thread thread{[this] { Play(); }};  // last: it uses the others
 
   // Does the remaining work, then ends.
@@ -214,6 +218,32 @@ void SimulatedDevice::FreeEvent(Event event) noexcept {
   events_.erase(event);
 }
 
+DeviceDriver::Graph SimulatedDevice::NewGraph(const std::function<void(Stream)>& work) {
+  const OwnStream own(*this);
+  StreamState& state = *static_cast<StreamState*>(own.get());
+  SetCapturing(&state, true);
+  work(&state);
+  auto graph = std::make_unique<Actions>(std::move(state.noted));
+  void* const handle = graph.get();
+  const std::lock_guard lock(mutex_);
+  graphs_[handle] = std::move(graph);
+  return handle;
+}
+void SimulatedDevice::FreeGraph(Graph graph) noexcept {
+  const std::lock_guard lock(mutex_);
+  graphs_.erase(graph);
+}
+void SimulatedDevice::Launch(Stream stream, Graph graph) {
+  RequireWhole();
+  const Actions& actions = *static_cast<const Actions*>(graph);
+  StreamState& state = *static_cast<StreamState*>(stream);
+  {
+    const std::lock_guard lock(state.mutex);
+    state.work.insert(state.work.end(), actions.begin(), actions.end());
+  }
+  state.changed.notify_all();
+}
+
 void SimulatedDevice::RequireWhole() const {
   const std::lock_guard lock(mutex_);
   if (!broken_.empty()) throw Error(ErrorCode::kState, broken_);
@@ -238,10 +268,15 @@ void SimulatedDevice::Give(Stream stream, Work work, std::function<void()> actio
     if (work == Work::kOther && state.capturing) {
       throw Error(ErrorCode::kState, "operation not permitted when stream is capturing");
     }
-    state.work.emplace_back([this, work, action = std::move(action)] {
+    std::function<void()> all = [this, work, action = std::move(action)] {
       if (before_) before_(work);
       action();
-    });
+    };
+    if (state.capturing) {
+      state.noted.push_back(std::move(all));
+    } else {
+      state.work.push_back(std::move(all));
+    }
   }
   state.changed.notify_all();
 }
@@ -261,15 +296,14 @@ void SimulatedDevice::CopyBack(Stream stream, std::byte* to_pinned, const std::b
 }
 
 void SimulatedDevice::Decode(Stream stream, const JpegJob& job) {
-  const std::size_t pictures = std::size_t{job.first_picture} + job.picture_count;
+  const std::size_t pictures = job.most_pictures;
+  RequireInside(device_, job.wave, sizeof(JpegWave));
   RequireInside(device_, job.pictures, pictures * sizeof(JpegPicture));
-  RequireInside(device_, job.rows,
-                (std::size_t{job.row_count} + job.packed_count) * sizeof(JpegRow));
+  RequireInside(device_, job.rows, std::max(job.most_rows, job.most_packed) * sizeof(JpegRow));
   RequireInside(device_, job.words, 0);
   RequireInside(device_, job.tables, sizeof(JpegTables));
   RequireInside(device_, job.scratch, 0);
   RequireInside(device_, job.broken, pictures * sizeof(std::uint32_t));
-  RequireInside(device_, job.to, pictures * job.width * job.height * job.channels);
   Give(stream, Work::kDecode, [job] { PlayKernels(job); });
 }
 
@@ -366,7 +400,7 @@ std::size_t SimulatedDevice::DeviceBytes() const {
 
 std::size_t SimulatedDevice::Alive() const {
   const std::lock_guard lock(mutex_);
-  return pinned_.size() + device_.size() + streams_.size() + events_.size();
+  return pinned_.size() + device_.size() + streams_.size() + events_.size() + graphs_.size();
 }
 
 }  // namespace sluice

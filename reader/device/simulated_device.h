@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "reader/device/device_driver.h"
 
@@ -37,11 +38,14 @@ class SimulatedDevice final : public DeviceDriver {
   Event NewEvent() override { return NewEventOf(false); }
   Event NewTimedEvent() override { return NewEventOf(true); }
   void FreeEvent(Event event) noexcept override;
+  Graph NewGraph(const std::function<void(Stream)>& work) override;
+  void FreeGraph(Graph graph) noexcept override;
   void Copy(Stream stream, std::byte* to, const std::byte* from_pinned, std::size_t bytes) override;
   void CopyBack(Stream stream, std::byte* to_pinned, const std::byte* from,
                 std::size_t bytes) override;
   void Decode(Stream stream, const JpegJob& job) override;
   void Convert(Stream stream, const Conversion& conversion) override;
+  void Launch(Stream stream, Graph graph) override;
   void Wait(Stream stream, Event event) override;
   void Record(Event event, Stream stream) override;
   bool IsCapturing(Stream stream) override;
@@ -51,8 +55,8 @@ class SimulatedDevice final : public DeviceDriver {
   void Synchronize(Event event) override;
   double SecondsBetween(Event begin, Event end) override;
 
-  // Things that a trainer does with a device: run a kernel; capture a graph (Wait and Record on
-  // that stream throw meanwhile).
+  // Things that a trainer does with a device: run a kernel; capture a graph (that stream's work is
+  // not done meanwhile; Wait and Record throw).
   void Run(Stream stream, std::function<void()> kernel);
   void SetCapturing(Stream stream, bool capturing);
   // From now on, every call to the device throws an Error with that reason; empty: no longer.
@@ -60,13 +64,14 @@ class SimulatedDevice final : public DeviceDriver {
   // How much memory the device has; what is allocated is not refused.
   void SetMemory(std::uint64_t bytes);
 
-  // The number of allocations, streams and events that exist.
+  // The number of allocations, streams, events and graphs that exist.
   std::size_t Alive() const;
   std::size_t DeviceBytes() const;
 
  private:
   struct StreamState;
   struct EventState;
+  using Actions = std::vector<std::function<void()>>;
   using Blocks = std::map<const std::byte*, std::size_t>;
 
   Event NewEventOf(bool timed);
@@ -81,6 +86,7 @@ class SimulatedDevice final : public DeviceDriver {
   Blocks pinned_, device_;
   std::map<void*, std::unique_ptr<StreamState>> streams_;
   std::map<void*, std::unique_ptr<EventState>> events_;
+  std::map<void*, std::unique_ptr<Actions>> graphs_;
   std::string broken_;
   std::uint64_t memory_ = std::uint64_t{1} << 40;
 };

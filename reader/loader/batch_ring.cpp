@@ -58,7 +58,7 @@ BatchRing::~BatchRing() {
 std::unique_ptr<Slot> BatchRing::NewSlot() const {
   auto slot = std::make_unique<Slot>();
   Prepare(*slot, setup_.recipe.layout, driver_);
-  if (uploader_ != nullptr) slot->device = uploader_->NewSlot();
+  if (uploader_ != nullptr) slot->device = uploader_->NewSlot(*slot);
   return slot;
 }
 

@@ -51,7 +51,6 @@ std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& paylo
   std::uint32_t broken = 0;
   JpegJob job;
   job.pictures = &picture;
-  job.picture_count = 1;
   job.words = words.get();
   job.scratch = scratch.get()->at;
   job.broken = &broken;
@@ -62,13 +61,14 @@ std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& paylo
     broken += whole ? 0 : 1;
   }
   TransformJpegShare(job, picture, 0, 1);
-  job.width = region.width();
-  job.height = region.height();
-  const std::uint64_t pixels = std::uint64_t{job.width} * job.height;
+  JpegWave wave;
+  wave.width = region.width();
+  wave.height = region.height();
+  const std::uint64_t pixels = std::uint64_t{wave.width} * wave.height;
   if (pixels <= kMaxImagePixels) {
     const auto image = std::make_unique<std::uint8_t[]>(3 * pixels);
-    job.to = image.get();
-    MakeJpegPixels(job, 0, 0, 1);
+    wave.to = image.get();
+    MakeJpegPixels(job, wave, 0, 0, 1);
   }
   std::vector<DevicePlane> planes;
   for (std::uint32_t c = 0; c < picture.components && broken == 0; ++c) {

@@ -47,5 +47,8 @@ void FailNoMore();
 void Unload();
 // The number of calls since Reset() or FailAfter().
 long Calls();
+// The number of graphs, and of kernels by themselves, that were launched since Reset().
+std::size_t Launches();
+std::size_t Kernels();
 
 }  // namespace cuda_double

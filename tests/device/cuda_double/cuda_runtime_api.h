@@ -51,6 +51,7 @@ inline constexpr unsigned long long cudaEnableDefault = 0;
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 using cudaGraph_t = struct CUgraph_st*;
+using cudaGraphExec_t = struct CUgraphExec_st*;
 using cudaHostFn_t = void (*)(void*);
 inline const auto cudaStreamLegacy = reinterpret_cast<cudaStream_t>(std::uintptr_t{1});
 inline const auto cudaStreamPerThread = reinterpret_cast<cudaStream_t>(std::uintptr_t{2});
@@ -104,6 +105,10 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* instance, cudaGraph_t graph,
+                                          unsigned long long flags);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t instance);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream);
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 }

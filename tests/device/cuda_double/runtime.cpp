@@ -15,14 +15,18 @@ using sluice::SimulatedDevice;
 
 namespace {
 
-// Gives work to a stream, or notes it for a graph (whose content no test asks for).
+// Gives work to a stream, or notes it for a graph.
 template <class Action>
 cudaError_t Give(cudaStream_t stream, Action action) {
   return Call(Kind::kUses, [&] {
     const Target target = TargetOf(stream);
     if (target.invalid) return cudaErrorStreamCaptureInvalidated;
     if (target.captures_beside_it) return Invalidate(target, cudaErrorStreamCaptureImplicit);
-    if (target.capturing) return cudaSuccess;
+    if (target.capturing) {
+      const std::lock_guard lock(world.mutex);
+      world.captures.at(target.handle).work.push_back(action);
+      return cudaSuccess;
+    }
     const InOrder order(target);
     return action(target);
   });
@@ -202,7 +206,7 @@ cudaError_t cudaFree(void* memory) {
 // Unlike on a GPU, copies to it must come from page-locked memory.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  return Give(stream, [&](const Target& target) {
+  return Give(stream, [=](const Target& target) {
     if (kind == cudaMemcpyHostToDevice) {
       target.device().Copy(target.handle, static_cast<std::byte*>(to),
                            static_cast<const std::byte*>(from), bytes);
@@ -217,7 +221,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   return result == cudaSuccess ? cudaStreamSynchronize(nullptr) : result;
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
-  return Give(stream, [&](const Target& target) {
+  return Give(stream, [=](const Target& target) {
     target.device().Run(target.handle, [=] { std::memset(memory, value, bytes); });
     return cudaSuccess;
   });
@@ -242,6 +246,10 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return Call(Kind::kFrees, [&] {
+    {
+      const std::lock_guard lock(world.mutex);
+      world.captures.erase(stream);
+    }
     DeviceOf(Disown(world.streams, stream)).FreeStream(stream);
     return cudaSuccess;
   });
@@ -272,7 +280,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   });
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  return Give(stream, [&](const Target& target) {
+  return Give(stream, [=](const Target& target) {
     target.device().Run(target.handle, [=] { function(data); });
     return cudaSuccess;
   });
@@ -345,7 +353,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
     const Target target = TargetOf(stream);
     if (target.is_default) return cudaErrorStreamCaptureUnsupported;
     const std::lock_guard lock(world.mutex);
-    world.captures[target.handle] = {std::this_thread::get_id(), mode, false};
+    world.captures[target.handle] = {std::this_thread::get_id(), mode, false, {}};
     return cudaSuccess;
   });
 }
@@ -360,19 +368,48 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
         capture->second.thread != std::this_thread::get_id()) {
       return cudaErrorStreamCaptureWrongThread;
     }
-    const bool invalid = capture->second.invalid;
+    const Capture captured = std::move(capture->second);
     world.captures.erase(capture);
-    if (invalid) return cudaErrorStreamCaptureInvalidated;
-    *graph = new CUgraph_st();
+    if (captured.invalid) return cudaErrorStreamCaptureInvalidated;
+    *graph = new CUgraph_st{captured.work};
     ++world.graphs;
     return cudaSuccess;
   });
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  return Call(Kind::kPlain, [&] {
+  return Call(Kind::kDrops, [&] {
     const std::lock_guard lock(world.mutex);
     --world.graphs;
     delete graph;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* instance, cudaGraph_t graph,
+                                          unsigned long long) {
+  return Call(Kind::kUnsafe, [&] {
+    const std::lock_guard lock(world.mutex);
+    *instance = new CUgraphExec_st{graph->work};
+    ++world.graphs;
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t instance) {
+  return Call(Kind::kDrops, [&] {
+    const std::lock_guard lock(world.mutex);
+    --world.graphs;
+    delete instance;
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream) {
+  return Give(stream, [work = instance->work](const Target& target) {
+    {
+      const std::lock_guard lock(world.mutex);
+      ++world.launches;
+    }
+    for (const auto& piece : work)
+      if (const cudaError_t result = piece(target)) return result;
     return cudaSuccess;
   });
 }
@@ -399,7 +436,11 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
 }  // extern "C"
 
 cudaError_t LaunchOnGrid(dim3 grid, dim3 block, std::function<void()> kernel, cudaStream_t stream) {
-  return Give(stream, [&](const Target& target) {
+  if (!TargetOf(stream).capturing) {
+    const std::lock_guard lock(world.mutex);
+    ++world.kernels;
+  }
+  return Give(stream, [=](const Target& target) {
     if (target.owned.context->device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
     if (grid.x == 0 || grid.x > 0x7FFFFFFF || block.x == 0 || block.x > 1024)
       return cudaErrorInvalidConfiguration;

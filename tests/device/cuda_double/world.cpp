@@ -53,7 +53,7 @@ cudaError_t Refusal(Kind kind) {
   const bool fails = world.from_there_on ? call >= world.fail_after : call == world.fail_after;
   if (world.fail_after >= 0 && fails) return world.failure;
   if (world.devices.empty()) return cudaErrorNoDevice;
-  if (kind == Kind::kPlain) return cudaSuccess;
+  if (kind == Kind::kPlain || kind == Kind::kDrops) return cudaSuccess;
   world.used.insert(CurrentDevice());
   Mine().bound = Mine().bound || Mine().pushed.empty();
   if (kind == Kind::kUses || !ForbiddenByCapture()) return cudaSuccess;
@@ -154,6 +154,7 @@ void Reset(int devices, sluice::SimulatedDevice::Before before) {
   }
   world.used.clear();
   world.calls = 0;
+  world.launches = world.kernels = 0;
   world.fail_after = -1;
   Mine() = {};
 }
@@ -213,6 +214,15 @@ std::multiset<int> Priorities() {
   for (const auto& stream : world.streams)
     priorities.insert(stream.second.priority);
   return priorities;
+}
+
+std::size_t Kernels() {
+  const std::lock_guard lock(world.mutex);
+  return world.kernels;
+}
+std::size_t Launches() {
+  const std::lock_guard lock(world.mutex);
+  return world.launches;
 }
 
 long Calls() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,13 +21,28 @@
 struct CUctx_st {
   int device = 0;  // the context is the primary one, if World::contexts has it
 };
-struct CUgraph_st {};
+
+namespace cuda_double {
+
+struct Target;
+// What was given to a stream that was being captured.
+using Work = std::vector<std::function<cudaError_t(const Target&)>>;
+
+}  // namespace cuda_double
+
+struct CUgraph_st {
+  cuda_double::Work work;
+};
+struct CUgraphExec_st {
+  cuda_double::Work work;
+};
 
 namespace cuda_double {
 
 // The kinds of calls, which decide why a call may be refused.
 enum class Kind {
   kPlain,
+  kDrops,   // gives something back, which a capture allows
   kUses,    // needs a context of the thread's device
   kWaits,   // and waits for streams
   kFrees,   // or frees something
@@ -37,6 +53,7 @@ struct Capture {
   std::thread::id thread;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   bool invalid = false;
+  Work work;
 };
 
 struct Owned {
@@ -57,7 +74,7 @@ struct World {
   std::set<int> used;
   Handles streams, events, memory;
   std::map<const void*, Capture> captures;  // by stream
-  std::size_t graphs = 0, retained = 0;
+  std::size_t graphs = 0, launches = 0, kernels = 0, retained = 0;
   long calls = 0, fail_after = -1;
   cudaError_t failure = cudaSuccess;
   bool from_there_on = false;
@@ -87,7 +104,8 @@ template <class Action>
 cudaError_t Call(Kind kind, Action action) {
   if (world.unloaded) return cudaErrorCudartUnloading;
   cudaError_t result = Refusal(kind);
-  if (result == cudaSuccess || kind == Kind::kFrees || kind == Kind::kWaits) {
+  if (result == cudaSuccess || kind == Kind::kFrees || kind == Kind::kWaits ||
+      kind == Kind::kDrops) {
     try {
       const cudaError_t done = action();
       if (result == cudaSuccess) result = done;
