@@ -190,13 +190,14 @@ void SampleBuilder::SetEncoded(std::string_view name, std::uint32_t width, std::
   picture.channels = channels;
   const auto* const first = reinterpret_cast<const std::uint8_t*>(pixels.data());
   picture.pixels.assign(first, first + pixels.size());
+  std::optional<std::vector<std::byte>> made;
+  if (packed) made = EncodePacked(picture, options);
   FieldValue value;
-  value.bytes = EncodeJpeg(picture, options);
-  value.codec = Codec::kJpeg;
+  value.codec = made ? Codec::kPacked : Codec::kJpeg;
+  value.bytes = made ? *std::move(made) : EncodeJpeg(picture, options);
   value.width = width;
   value.height = height;
   value.channels = channels;
-  if (packed) Pack(value);
   state_->Value(name, FieldKind::kImage) = std::move(value);
 }
 

@@ -8,6 +8,7 @@
 #include "format/pixels/baseline/block_reader.h"
 #include "format/pixels/baseline/row_transform.h"
 #include "format/pixels/baseline/standard_tables.h"
+#include "format/pixels/packed/pack.h"
 #include "format/random.h"
 #include "tests/catch.h"
 #include "tests/libjpeg_rewrite.h"
@@ -64,21 +65,38 @@ Planes MakePlanes(const Form& form, const Value& value) {
   return planes;
 }
 
-FileBytes EncodeOurs(const Planes& planes, const kernels::Kernels& set) {
-  const baseline::Header& header = planes.header;
-  baseline::RowTransform transform(set, header);
-  baseline::FileWriter file(set, header);
-  for (std::uint32_t row = 0; row < header.mcus_down; ++row) {
-    for (std::uint32_t c = 0; c < header.components; ++c) {
-      for (std::uint32_t line = 0; line < transform.lines(c); ++line) {
-        const std::size_t y = std::size_t{row} * transform.lines(c) + line;
-        std::copy_n(planes.samples[c].data() + y * planes.stride[c], transform.width(c),
-                    transform.Line(c, line));
-      }
+void FillRow(const Planes& planes, std::uint32_t row, baseline::RowTransform& transform) {
+  for (std::uint32_t c = 0; c < planes.header.components; ++c) {
+    for (std::uint32_t line = 0; line < transform.lines(c); ++line) {
+      const std::size_t y = std::size_t{row} * transform.lines(c) + line;
+      std::copy_n(planes.samples[c].data() + y * planes.stride[c], transform.width(c),
+                  transform.Line(c, line));
     }
+  }
+}
+
+FileBytes EncodeOurs(const Planes& planes, const kernels::Kernels& set) {
+  baseline::RowTransform transform(set, planes.header);
+  baseline::FileWriter file(set, planes.header);
+  for (std::uint32_t row = 0; row < planes.header.mcus_down; ++row) {
+    FillRow(planes, row, transform);
     file.Add(transform.Run(row));
   }
   return file.Finish();
+}
+
+// The same without the coding.
+packed::Coefficients TransformOurs(const Planes& planes, const kernels::Kernels& set) {
+  baseline::RowTransform transform(set, planes.header);
+  packed::Coefficients made;
+  REQUIRE(packed::BeginCoefficients(planes.header, made));
+  std::int16_t* const blocks[] = {made.blocks[0].data(), made.blocks[1].data(),
+                                  made.blocks[2].data()};
+  for (std::uint32_t row = 0; row < planes.header.mcus_down; ++row) {
+    FillRow(planes, row, transform);
+    transform.RunPlanes(row, blocks);
+  }
+  return made;
 }
 
 FileBytes EncodeByLibjpeg(const Planes& planes, int quality) {
@@ -124,9 +142,13 @@ FileBytes EncodeByLibjpeg(const Planes& planes, int quality) {
 
 void CheckSame(const Planes& planes, int quality) {
   const FileBytes expected = EncodeByLibjpeg(planes, quality);
+  packed::Coefficients blocks;
+  std::string why;
+  REQUIRE(packed::ReadCoefficients(expected, blocks, why) == packed::Taken::kYes);
   for (const kernels::Kernels* set : Sets()) {
     INFO(set->name);
     CHECK((EncodeOurs(planes, *set) == expected));  // not shown if they differ
+    CHECK((packed::Pack(TransformOurs(planes, *set)) == packed::Pack(blocks)));
   }
 }
 

@@ -1,4 +1,6 @@
-// EncodeJpeg() against libjpeg-turbo's encoder: the same bytes, from RGB and grey.
+// EncodeJpeg() against libjpeg-turbo's encoder: the same bytes, from RGB and grey. And
+// EncodePacked(): the packed form of that file.
+#include "format/pixels/packed/pack.h"
 #include "format/random.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
@@ -13,8 +15,8 @@ void CheckSame(const Picture& picture, bool subsample, int quality, unsigned res
   options.quality = quality;
   options.restart_rows = restart_rows;
   options.subsampling = subsample ? Subsampling::k420 : Subsampling::k444;
-  const std::vector<std::byte> ours =
-      EncodeJpeg({picture.width, picture.height, picture.channels, picture.pixels}, options);
+  const sluice::Picture pixels{picture.width, picture.height, picture.channels, picture.pixels};
+  const std::vector<std::byte> ours = EncodeJpeg(pixels, options);
   const std::vector<std::byte> expected =
       MakeJpeg(picture, {.quality = quality,
                          .subsample = subsample && picture.channels == 3,
@@ -22,6 +24,10 @@ void CheckSame(const Picture& picture, bool subsample, int quality, unsigned res
   INFO(picture.width << "x" << picture.height << "x" << picture.channels << ", quality "
                      << quality);
   CHECK((ours == expected));  // not shown if they differ
+  packed::Coefficients blocks;
+  std::string why;
+  REQUIRE(packed::ReadCoefficients(expected, blocks, why) == packed::Taken::kYes);
+  CHECK((EncodePacked(pixels, options) == packed::Pack(blocks)));
 }
 
 Picture Noise(std::uint32_t width, std::uint32_t height, std::uint32_t channels) {

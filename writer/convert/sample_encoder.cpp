@@ -342,9 +342,10 @@ void SampleEncoder::Store(Picture picture, FieldValue& value) {
   value.height = picture.height;
   value.channels = static_cast<std::uint8_t>(picture.channels);
   if (options_.image != ImageCodec::kRaw) {
-    value.codec = Codec::kJpeg;
-    value.bytes = EncodeJpeg(picture, options_);
-    if (options_.image == ImageCodec::kPacked) PackJpeg(value, blocks_);
+    std::optional<std::vector<std::byte>> packed;
+    if (options_.image == ImageCodec::kPacked) packed = EncodePacked(picture, options_);
+    value.codec = packed ? Codec::kPacked : Codec::kJpeg;
+    value.bytes = packed ? *std::move(packed) : EncodeJpeg(picture, options_);
     return Reached(EncodeStep::kEncoded);
   }
   if (std::max(picture.width, picture.height) > kMaxImageSide ||

@@ -5,9 +5,11 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/limits.h"
 #include "format/pixels/baseline/file_writer.h"
 #include "format/pixels/baseline/row_transform.h"
 #include "format/pixels/baseline/standard_tables.h"
+#include "format/pixels/packed/pack.h"
 
 namespace sluice {
 
@@ -108,6 +110,14 @@ class RgbLines {
   std::vector<std::uint8_t> colours_, chroma_;
 };
 
+void RequireSides(const Picture& picture) {
+  if (std::max(picture.width, picture.height) <= kMaxJpegSide) return;
+  throw Error(ErrorCode::kLimit, "has " + std::to_string(picture.width) + "x" +
+                                     std::to_string(picture.height) +
+                                     " pixels, but a side of a JPEG can have at most 65500; make "
+                                     "it smaller, or store raw pixels");
+}
+
 baseline::Header HeaderOf(const Picture& picture, const ConvertOptions& options) {
   baseline::Header header;
   header.width = picture.width;
@@ -127,32 +137,50 @@ baseline::Header HeaderOf(const Picture& picture, const ConvertOptions& options)
   return header;
 }
 
-template <class Lines>
-std::vector<std::byte> Encode(const kernels::Kernels& set, const baseline::Header& header,
-                              Lines lines) {
+// Calls `use` with each row of MCUs and the transform that holds its samples.
+template <class Lines, class Use>
+void ForRows(const kernels::Kernels& set, const baseline::Header& header, Lines lines,
+             const Use& use) {
   baseline::RowTransform transform(set, header);
-  baseline::FileWriter file(set, header);
   for (std::uint32_t row = 0; row < header.mcus_down; ++row) {
     lines.Fill(row, transform);
-    file.Add(transform.Run(row));
+    use(transform, row);
   }
-  return file.Finish();
+}
+template <class Use>
+void ForRows(const Picture& picture, const baseline::Header& header, const Use& use) {
+  const kernels::Kernels& set = kernels::Chosen();
+  if (picture.ycc420 || picture.channels == 1)
+    return ForRows(set, header, PlaneLines(picture, header), use);
+  ForRows(set, header, RgbLines(picture, header, set), use);
 }
 
 }  // namespace
 
 std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& options) {
-  if (std::max(picture.width, picture.height) > kMaxJpegSide) {
-    throw Error(ErrorCode::kLimit, "has " + std::to_string(picture.width) + "x" +
-                                       std::to_string(picture.height) +
-                                       " pixels, but a side of a JPEG can have at most 65500; make "
-                                       "it smaller, or store raw pixels");
-  }
-  const kernels::Kernels& set = kernels::Chosen();
+  RequireSides(picture);
   const baseline::Header header = HeaderOf(picture, options);
-  if (picture.ycc420 || picture.channels == 1)
-    return Encode(set, header, PlaneLines(picture, header));
-  return Encode(set, header, RgbLines(picture, header, set));
+  baseline::FileWriter file(kernels::Chosen(), header);
+  ForRows(picture, header, [&file](baseline::RowTransform& transform, std::uint32_t row) {
+    file.Add(transform.Run(row));
+  });
+  return file.Finish();
+}
+
+std::optional<std::vector<std::byte>> EncodePacked(const Picture& picture,
+                                                   const ConvertOptions& options) {
+  RequireSides(picture);
+  const baseline::Header header = HeaderOf(picture, options);
+  packed::Coefficients made;
+  if (!packed::BeginCoefficients(header, made)) return std::nullopt;
+  std::int16_t* const planes[] = {made.blocks[0].data(), made.blocks[1].data(),
+                                  made.blocks[2].data()};
+  ForRows(picture, header, [&planes](const baseline::RowTransform& transform, std::uint32_t row) {
+    transform.RunPlanes(row, planes);
+  });
+  std::vector<std::byte> packed = packed::Pack(made);
+  if (packed.size() > kMaxPayloadBytes) return std::nullopt;
+  return packed;
 }
 
 }  // namespace sluice

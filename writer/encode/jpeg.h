@@ -1,5 +1,7 @@
-// Encodes pixels as the JPEG files that shards hold.
+// Encodes pixels as the JPEG files and the packed images that shards hold.
 #pragma once
+
+#include <optional>
 
 #include <sluice/convert.h>
 
@@ -15,5 +17,9 @@ inline constexpr std::uint32_t kMaxJpegSide = 65'500;  // libjpeg's
 // component; one in Y Cb Cr is stored as it is, so `subsampling` must be k420. Throws Error(kLimit)
 // for a side above kMaxJpegSide.
 std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& options);
+
+// The packed form of that file; nothing if it is too large to have one.
+std::optional<std::vector<std::byte>> EncodePacked(const Picture& picture,
+                                                   const ConvertOptions& options);
 
 }  // namespace sluice

@@ -49,4 +49,16 @@ const std::int16_t* RowTransform::Run(std::uint32_t row) {
   return blocks_.data();
 }
 
+void RowTransform::RunPlanes(std::uint32_t row, std::int16_t* const* planes) const {
+  for (std::uint32_t c = 0; c < components_; ++c) {
+    const Part& part = parts_[c];
+    const std::uint32_t down = part.lines / 8, across = row_.across(c);
+    for (std::uint32_t y = 0; y < down && row * down + y < row_.down(c); ++y) {
+      set_.transform_row(
+          {part.samples.data() + std::size_t{y} * 8 * part.stride, part.stride, across, &part.steps,
+           planes[c] + (std::size_t{row} * down + y) * across * kCoefficients, 0, across, true});
+    }
+  }
+}
+
 }  // namespace sluice::baseline

@@ -28,6 +28,8 @@ class RowTransform {
   // The row's blocks, with those that hold no pixels; valid until the next call. `row` counts from
   // the picture's top.
   const std::int16_t* Run(std::uint32_t row);
+  // The same to all blocks of each component that hold pixels, row by row, in natural order.
+  void RunPlanes(std::uint32_t row, std::int16_t* const* planes) const;
 
  private:
   struct Part {

@@ -44,8 +44,8 @@ SLUICE_INLINE void ForwardPass(V* v) noexcept {
   }
 }
 
-// The blocks that begin at `samples`, to quantised coefficients in zigzag order.
-template <class V>
+// The blocks that begin at `samples`, to quantised coefficients.
+template <class V, bool kNatural>
 SLUICE_INLINE void ForwardTransform(const std::uint8_t* samples, std::size_t stride,
                                     const ForwardSteps& steps, std::int16_t* a,
                                     std::int16_t* b) noexcept {
@@ -62,10 +62,15 @@ SLUICE_INLINE void ForwardTransform(const std::uint8_t* samples, std::size_t str
     const V scaled = MultiplyHigh(size, V::LoadTwice(steps.reciprocal + row * 8));
     v[row] = WithSign(MultiplyHigh(scaled, V::LoadTwice(steps.scale + row * 8)), v[row]);
   }
-  StoreZigzag(v, a, b);
+  if constexpr (kNatural) {
+    StoreRows(v, a, b);
+  } else {
+    StoreZigzag(v, a, b);
+  }
 }
 
-inline void TransformRow(const ForwardRow& row) {
+template <bool kNatural>
+inline void TransformRowIn(const ForwardRow& row) {
   using V = BlockVector;
   alignas(64) std::int16_t nowhere[kBlockSize];
   const auto place = [&](std::uint32_t x) {
@@ -73,6 +78,11 @@ inline void TransformRow(const ForwardRow& row) {
                           : nowhere;
   };
   for (std::uint32_t x = 0; x < row.blocks; x += V::kBlocks)
-    ForwardTransform<V>(row.samples + std::size_t{x} * 8, row.stride, *row.steps, place(x),
-                        place(x + 1));
+    ForwardTransform<V, kNatural>(row.samples + std::size_t{x} * 8, row.stride, *row.steps,
+                                  place(x), place(x + 1));
+}
+
+inline void TransformRow(const ForwardRow& row) {
+  if (row.natural) return TransformRowIn<true>(row);
+  TransformRowIn<false>(row);
 }

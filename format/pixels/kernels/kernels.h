@@ -152,6 +152,7 @@ struct ForwardRow {
   std::int16_t* out = nullptr;  // the first block's coefficients
   std::size_t mcu_stride = 0;   // in coefficients
   std::uint32_t across = 1;     // blocks of the row in an MCU
+  bool natural = false;         // coefficients in natural order instead of zigzag order
 };
 
 struct Kernels {

@@ -237,6 +237,15 @@ SLUICE_INLINE void StoreZigzag(const Vector16x2* v, std::int16_t* a, std::int16_
   }
 }
 
+// Or as they are, in natural order.
+SLUICE_INLINE void StoreRows(const Vector16x2* v, std::int16_t* a, std::int16_t* b) noexcept {
+  for (int row = 0; row < 8; ++row) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(a + row * 8), _mm256_castsi256_si128(v[row].v));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(b + row * 8),
+                     _mm256_extracti128_si256(v[row].v, 1));
+  }
+}
+
 // A bit for each of a block's coefficients: whether it is not zero.
 SLUICE_INLINE std::uint64_t NonZeroMask(const std::int16_t* block) noexcept {
   std::uint64_t zeros = 0;

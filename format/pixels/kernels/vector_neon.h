@@ -226,6 +226,12 @@ SLUICE_INLINE void StoreZigzag(const Vector16* v, std::int16_t* a, std::int16_t*
   }
 }
 
+// Or as they are, in natural order.
+SLUICE_INLINE void StoreRows(const Vector16* v, std::int16_t* a, std::int16_t* /*b*/) noexcept {
+  for (int row = 0; row < 8; ++row)
+    vst1q_s16(a + row * 8, v[row].v);
+}
+
 // A bit for each of a block's coefficients: whether it is not zero.
 SLUICE_INLINE std::uint64_t NonZeroMask(const std::int16_t* block) noexcept {
   const std::uint8_t bits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};

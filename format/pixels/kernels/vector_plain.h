@@ -311,6 +311,14 @@ inline void StoreZigzag(const Vector16x2* v, std::int16_t* a, std::int16_t* b) n
   }
 }
 
+// Or as they are, in natural order.
+inline void StoreRows(const Vector16x2* v, std::int16_t* a, std::int16_t* b) noexcept {
+  for (int row = 0; row < 8; ++row) {
+    std::memcpy(a + row * 8, v[row].lane, 8 * sizeof(*a));
+    std::memcpy(b + row * 8, v[row].lane + 8, 8 * sizeof(*b));
+  }
+}
+
 // A bit for each of a block's coefficients: whether it is not zero.
 inline std::uint64_t NonZeroMask(const std::int16_t* block) noexcept {
   std::uint64_t mask = 0;

@@ -160,9 +160,8 @@ bool TakeRow(const std::int16_t* mcus, const baseline::McuRow& layout, std::uint
 
 // Reads a baseline file. False, with nothing lost, if libjpeg must read it or say what is wrong.
 bool TakeBaseline(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients) {
-  if (!reader.Begin(jpeg, true) || !TakeHeader(reader.header(), coefficients.header)) return false;
+  if (!reader.Begin(jpeg, true) || !BeginCoefficients(reader.header(), coefficients)) return false;
   const baseline::McuRow layout(reader.header());
-  MakeRoom(coefficients);
   for (std::uint32_t row = 0; row < reader.header().mcus_down; ++row) {
     const std::int16_t* const mcus = reader.NextRow();
     if (mcus == nullptr || !TakeRow(mcus, layout, row, coefficients)) return false;
@@ -214,9 +213,15 @@ void FillRow(const Coefficients& coefficients, const baseline::McuRow& layout, s
 
 }  // namespace
 
+bool BeginCoefficients(const baseline::Header& header, Coefficients& coefficients) {
+  coefficients.header = Header{};
+  if (!TakeHeader(header, coefficients.header)) return false;
+  MakeRoom(coefficients);
+  return true;
+}
+
 Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients,
                        std::string& why) {
-  coefficients.header = Header{};
   if (TakeBaseline(jpeg, reader, coefficients)) return Taken::kYes;
   coefficients.header = Header{};
   libjpeg::Decompressor reading;

@@ -34,6 +34,10 @@ Taken ReadCoefficients(Bytes jpeg, Coefficients& coefficients, std::string& why)
 Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients,
                        std::string& why);
 
+// Takes what a packed image says of a baseline JPEG with that header, and makes room for its
+// blocks. False if a packed image cannot hold it.
+bool BeginCoefficients(const baseline::Header& header, Coefficients& coefficients);
+
 // A baseline JPEG file with the standard Huffman tables and the header's restart interval. For a
 // file that a conversion wrote, the same bytes again. Throws Error(kCorrupt) for coefficients that
 // no JPEG has.
