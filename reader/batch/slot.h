@@ -64,6 +64,8 @@ struct Slot {
   std::vector<std::uint64_t> view_seeds;  // by view, for its own draws
   std::vector<std::size_t> stages;        // by view: Geometry::StageOf the epoch
 
+  std::size_t node = 0;  // of CpuNodes, on which its memory lies
+
   // Progress, guarded by BatchRing's mutex.
   std::size_t handed_out = 0;  // rows given to workers
   std::size_t done = 0;        // rows they have finished

@@ -43,7 +43,7 @@ BatchRing::BatchRing(const LoaderSetup& setup, std::shared_ptr<DeviceDriver> dri
       cursor_(setup.deal, CursorOptionsOf(setup)),
       measures_(setup.tuning, setup.recipe.options.on_device.decode) {
   for (std::size_t i = 0; i < FirstSlots(setup); ++i) {
-    slots_.push_back(NewSlot());
+    slots_.push_back(NewSlot(i));
     free_.push_back(slots_.back().get());
   }
 }
@@ -55,9 +55,12 @@ BatchRing::~BatchRing() {
     slot->device->Finish();
 }
 
-std::unique_ptr<Slot> BatchRing::NewSlot() const {
+std::unique_ptr<Slot> BatchRing::NewSlot(std::size_t number) const {
   auto slot = std::make_unique<Slot>();
+  slot->node = setup_.nodes.NodeOf(number);
+  const CpuNodes::Preferring preferring(setup_.nodes, slot->node);
   Prepare(*slot, setup_.recipe.layout, driver_);
+  preferring.Place(slot->memory.data(), slot->memory.size());
   if (uploader_ != nullptr) slot->device = uploader_->NewSlot(*slot);
   return slot;
 }
@@ -212,7 +215,7 @@ void BatchRing::WaitForFront() {
   Clock::time_point begun = Clock::now();
   for (;;) {
     while (FrontIsToCome(range) && ConsumerHasRows()) {
-      const Rows rows = HandOut();
+      const Rows rows = HandOut(0);
       {
         const MutexUnlock unlocked(mutex_);
         decode_here_(rows);

@@ -133,11 +133,12 @@ class BatchRing {
 
  private:
   class Handle;
-  std::unique_ptr<Slot> NewSlot() const;
+  std::unique_ptr<Slot> NewSlot(std::size_t number) const;
   void Release(Slot& slot);  // the slot's last Batch is gone; any thread
 
   bool HasRows() const REQUIRES(mutex_) { return handing_out_ < planned_.size(); }
-  Rows HandOut() REQUIRES(mutex_);  // HasRows()
+  Rows HandOut(std::size_t node) REQUIRES(mutex_);  // HasRows()
+  Slot& SlotFor(std::size_t node) REQUIRES(mutex_);
   std::size_t RowsAtOnce() const REQUIRES(mutex_);
   bool ConsumerHasRows() const REQUIRES(mutex_) { return decode_here_ && HasRows(); }
   void Abandon() REQUIRES(mutex_);

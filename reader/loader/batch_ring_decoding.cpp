@@ -24,12 +24,23 @@ std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
       }
     }
     if (stopping_) return std::nullopt;
-    if (thread < measures_.tuning().threads) return HandOut();
+    if (thread < measures_.tuning().threads) return HandOut(setup_.nodes.NodeOf(thread));
   }
 }
 
-BatchRing::Rows BatchRing::HandOut() {
-  Slot& slot = *planned_[handing_out_];
+// The first with rows to take; on a machine of several nodes the first on that node, if it is among
+// the next few: so each batch is made by one node, several at a time.
+Slot& BatchRing::SlotFor(std::size_t node) {
+  const std::size_t end = std::min(planned_.size(), handing_out_ + setup_.nodes.count());
+  for (std::size_t i = handing_out_; i < end; ++i) {
+    Slot& slot = *planned_[i];
+    if (slot.node == node && slot.handed_out < slot.rows) return slot;
+  }
+  return *planned_[handing_out_];
+}
+
+BatchRing::Rows BatchRing::HandOut(std::size_t node) {
+  Slot& slot = SlotFor(node);
   const bool one_each = planned_.size() - handing_out_ >= measures_.tuning().threads;
   const std::size_t most = setup_.whole_batches && one_each ? slot.rows : RowsAtOnce();
   const Rows rows{&slot, slot.handed_out, std::min(slot.handed_out + most, slot.rows)};

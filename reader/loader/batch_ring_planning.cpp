@@ -67,8 +67,13 @@ void BatchRing::CountReadAhead(std::uint64_t bytes) {
 
 void BatchRing::Lengthen() {
   std::unique_ptr<Slot> slot;
+  std::size_t number = 0;
+  {
+    const MutexLock lock(mutex_);
+    number = slots_.size();
+  }
   try {
-    if (setup_.recipe.layout.bytes <= AvailableMemory()) slot = NewSlot();
+    if (setup_.recipe.layout.bytes <= AvailableMemory()) slot = NewSlot(number);
   } catch (const std::exception&) {
     slot.reset();
   }

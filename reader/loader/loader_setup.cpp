@@ -52,7 +52,7 @@ Dataset LoaderSetup::OwnShards(const Dataset& shared, const LoaderOptions& optio
       *shared.state(), direct ? MapAdvice::kPageByPage : MapAdvice::kNormal, cache));
 }
 
-LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options)
+LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes of_machine)
     : dataset(OwnShards(shared, options)),
       decodes_in_consumer(options.threads == 0U),
       tuning(TuningFor(options)),
@@ -61,7 +61,8 @@ LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options)
       deal(dataset.state()->shape, DealOptionsOf(recipe.options)),
       start(StartOf(*dataset.state(), recipe.options)),
       rows_at_once(RowsAtOnce(recipe)),
-      whole_batches(TakesWholeBatches(recipe)) {
+      whole_batches(TakesWholeBatches(recipe)),
+      nodes(*recipe.options.threads < 2 * of_machine.count() ? CpuNodes() : std::move(of_machine)) {
   // A thread makes a whole batch, in less time than it takes to wake one that waits for a slot.
   if (whole_batches) tuning.BeginLong();
   const std::optional<ResumePoint>& resume_from = recipe.options.resume_from;

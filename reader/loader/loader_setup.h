@@ -10,6 +10,7 @@
 #include <sluice/rank.h>
 
 #include "reader/batch/batch_recipe.h"
+#include "reader/loader/cpu_nodes.h"
 #include "reader/loader/self_tuning.h"
 #include "reader/order/deal.h"
 
@@ -17,8 +18,9 @@ namespace sluice {
 
 class LoaderSetup {
  public:
-  // Throws Error for options that do not fit each other, the dataset or the point to resume from.
-  LoaderSetup(const Dataset& dataset, LoaderOptions options);
+  // `nodes`: of the machine. Throws Error for options that do not fit each other, the dataset or
+  // the point to resume from.
+  LoaderSetup(const Dataset& dataset, LoaderOptions options, CpuNodes nodes = CpuNodes());
 
   // By how much ResumePoint::position grows with each batch.
   std::uint64_t global_batch() const noexcept {
@@ -43,6 +45,7 @@ class LoaderSetup {
   const ResumePoint start;         // the order, at the beginning of epoch 0
   const std::size_t rows_at_once;  // the most rows that a worker takes at a time,
   const bool whole_batches;        // unless there is a batch for each: then it takes a whole one
+  const CpuNodes nodes;            // none if there are fewer than two decoder threads for each
 
  private:
   static Dataset OwnShards(const Dataset& shared, const LoaderOptions& options);

@@ -66,8 +66,9 @@ std::unique_ptr<Uploader> MakeUploader(const BatchRecipe& recipe,
 
 }  // namespace
 
-LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options)
-    : setup_(dataset, std::move(options)), compared_(setup_.recipe.dataset.shards.size()) {
+LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes nodes)
+    : setup_(dataset, std::move(options), std::move(nodes)),
+      compared_(setup_.recipe.dataset.shards.size()) {
   const BatchRecipe& recipe = setup_.recipe;
   recipe.dataset.ForgetFaults();  // the user may have repaired them since
   if (LocksInMemory(recipe.options)) {
@@ -120,7 +121,8 @@ void LoaderState::StartThreads() {
   ThreadSetups setups(threads());
   for (unsigned t = 0; t < threads(); ++t) {
     auto decoder = std::make_unique<DecoderThread>(t, setup_, aids, faults_, *ring_);
-    threads_.emplace_back([decoder = std::move(decoder), gate = setups.gate()] {
+    threads_.emplace_back([this, t, decoder = std::move(decoder), gate = setups.gate()] {
+      setup_.nodes.KeepThreadOn(setup_.nodes.NodeOf(t));
       if (gate->Run([&decoder] { decoder->SetUp(); })) decoder->Run();
     });
   }

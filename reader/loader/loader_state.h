@@ -23,7 +23,7 @@ namespace sluice {
 
 struct LoaderState : std::enable_shared_from_this<LoaderState> {
  public:
-  LoaderState(const Dataset& dataset, LoaderOptions options);
+  LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes nodes = CpuNodes::Find());
   ~LoaderState() { Stop(); }
 
   // For the consumer. StartEpoch() returns the number of a range; Next() returns the range's next

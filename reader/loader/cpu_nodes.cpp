@@ -1,0 +1,121 @@
+#include "reader/loader/cpu_nodes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace sluice {
+
+namespace {
+
+constexpr unsigned kMostCpus = 1U << 20;
+
+struct FreeCpuSet {
+  void operator()(cpu_set_t* set) const noexcept { CPU_FREE(set); }
+};
+using CpuSet = std::unique_ptr<cpu_set_t, FreeCpuSet>;
+
+// The CPUs on which the process may run.
+std::vector<unsigned> AllowedCpus() {
+  for (unsigned cpus = 1024; cpus <= kMostCpus; cpus *= 4) {  // small sets may be refused
+    const CpuSet set(CPU_ALLOC(cpus));
+    const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
+    if (set == nullptr || sched_getaffinity(getpid(), bytes, set.get()) != 0) continue;
+    std::vector<unsigned> allowed;
+    for (unsigned cpu = 0; cpu < cpus; ++cpu)
+      if (CPU_ISSET_S(cpu, bytes, set.get())) allowed.push_back(cpu);
+    return allowed;
+  }
+  return {};
+}
+
+bool TakeNumber(std::string_view& text, unsigned& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number >= kMostCpus) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+// "0-3,8" as Linux writes lists; nothing from where it makes no sense.
+std::vector<unsigned> NumbersOf(std::string_view text) {
+  std::vector<unsigned> numbers;
+  unsigned first = 0;
+  while (TakeNumber(text, first)) {
+    unsigned last = first;
+    if (text.starts_with('-')) {
+      text.remove_prefix(1);
+      if (!TakeNumber(text, last)) break;
+    }
+    for (unsigned number = first; number <= last; ++number)
+      numbers.push_back(number);
+    if (!text.starts_with(',')) break;
+    text.remove_prefix(1);
+  }
+  return numbers;
+}
+
+std::vector<unsigned> ListIn(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return NumbersOf(line);
+}
+
+}  // namespace
+
+CpuNodes CpuNodes::Find(const std::filesystem::path& folder) {
+  const std::vector<unsigned> allowed = AllowedCpus();
+  CpuNodes found;
+  for (const unsigned number : ListIn(folder / "online")) {
+    if (number >= kMostNodes) break;
+    Node node{number, {}};
+    for (const unsigned cpu : ListIn(folder / ("node" + std::to_string(number)) / "cpulist"))
+      if (std::binary_search(allowed.begin(), allowed.end(), cpu)) node.cpus.push_back(cpu);
+    if (!node.cpus.empty()) found.nodes_.push_back(std::move(node));
+  }
+  return found.nodes_.size() < 2 ? CpuNodes() : found;
+}
+
+void CpuNodes::KeepThreadOn(std::size_t node) const noexcept {
+  if (nodes_.empty()) return;
+  const std::vector<unsigned>& cpus = nodes_[node].cpus;
+  const unsigned most = *std::max_element(cpus.begin(), cpus.end()) + 1;
+  const CpuSet set(CPU_ALLOC(most));
+  if (set == nullptr) return;
+  const std::size_t bytes = CPU_ALLOC_SIZE(most);
+  CPU_ZERO_S(bytes, set.get());
+  for (const unsigned cpu : cpus)
+    CPU_SET_S(cpu, bytes, set.get());
+  sched_setaffinity(0, bytes, set.get());  // refused, say by a sandbox: it runs anywhere
+}
+
+CpuNodes::Preferring::Preferring(const CpuNodes& nodes, std::size_t node) noexcept
+    : some_(nodes.count() > 0) {
+  if (!some_) return;
+  constexpr unsigned kBits = 8 * sizeof(unsigned long);
+  const unsigned number = nodes.nodes_[node].number;
+  mask_[number / kBits] = 1UL << number % kBits;
+  changed_ =
+      syscall(SYS_get_mempolicy, &mode_, before_.data(), kMostNodes + 1, nullptr, 0UL) == 0 &&
+      syscall(SYS_set_mempolicy, MPOL_PREFERRED, mask_.data(), kMostNodes + 1) == 0;
+}
+
+void CpuNodes::Preferring::Place(std::byte* memory, std::size_t bytes) const noexcept {
+  if (!some_ || bytes == 0) return;
+  syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, mask_.data(), kMostNodes + 1, 0UL);
+}
+
+CpuNodes::Preferring::~Preferring() {
+  if (changed_) syscall(SYS_set_mempolicy, mode_, before_.data(), kMostNodes + 1);
+}
+
+}  // namespace sluice
