@@ -19,6 +19,7 @@ struct BatchRecipe {
   // The dataset must outlive it. `checked_options`: from CheckedOptions(). Throws
   // Error(kInvalidArgument) for an impossible transform, and for options that do not fit the
   // dataset.
+  // Sets options.ring.prefetch if the loader may choose it: to the most that it may choose.
   BatchRecipe(DatasetState& of, LoaderOptions checked_options);
   BatchRecipe(const BatchRecipe&) = delete;
   BatchRecipe& operator=(const BatchRecipe&) = delete;

@@ -14,4 +14,7 @@ inline std::size_t SlotsOf(const LoaderOptions& options) noexcept {
   return 1 + *options.ring.prefetch + options.ring.hold;
 }
 
+// Batches decoded ahead in rings that a loader chooses: in a long one, and in the longest.
+inline constexpr std::size_t kLongPrefetch = 8, kLongestPrefetch = 32;
+
 }  // namespace sluice

@@ -260,7 +260,8 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
   }
   const Tuning most = TuningFor(options).most();
   options.threads = most.threads;
-  options.ring.prefetch = most.prefetch;
+  // Where the loader may choose, how many there can be depends on how large batches are.
+  if (most.prefetch == TuningFor(options).now().prefetch) options.ring.prefetch = most.prefetch;
   if (options.order.lanes == 0 || options.order.lanes > 65536)
     Refuse("LoaderOptions::order.lanes must be 1 to 65536");
   CheckList(options.order.samples, dataset.manifest.samples, dataset.id);

@@ -63,6 +63,7 @@ LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes 
       rows_at_once(RowsAtOnce(recipe)),
       whole_batches(TakesWholeBatches(recipe)),
       nodes(*recipe.options.threads < 2 * of_machine.count() ? CpuNodes() : std::move(of_machine)) {
+  tuning.SetMostPrefetch(*recipe.options.ring.prefetch);
   // A thread makes a whole batch, in less time than it takes to wake one that waits for a slot.
   if (whole_batches) tuning.BeginLong();
   const std::optional<ResumePoint>& resume_from = recipe.options.resume_from;

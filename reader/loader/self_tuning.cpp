@@ -12,7 +12,6 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kUsualPrefetch = 2;
-constexpr std::size_t kMostPrefetch = 8;  // if the loader chooses
 // If the loader chooses and batches are page-locked. Fixed: allocating such memory during training
 // would make the GPU wait.
 constexpr std::size_t kPinnedPrefetch = 4;
@@ -38,6 +37,15 @@ bool IsCrowded(const LoaderStats& interval) {
 bool HandsOver(const LoaderStats& interval) {
   return interval.samples > 0 &&
          interval.decode_seconds < kMostlyHandedOver * double(interval.samples);
+}
+
+// Threads that wait for so much of their time, while the trainer waits for them, lack batches in
+// which to go on: a slow sample holds up the others.
+constexpr double kHeldUp = 0.04;
+bool IsHeldUp(const LoaderStats& interval) {
+  const double all = interval.decode_seconds + interval.decode_wait_seconds;
+  return !HandsOver(interval) && interval.decode_wait_seconds > kHeldUp * all &&
+         interval.read_seconds <= interval.read_wait_seconds;
 }
 
 // Whether one thread less could do the work of so many.
@@ -66,8 +74,10 @@ bool MayBeTooMany(const LoaderStats& interval, unsigned threads) {
 }  // namespace
 
 bool SelfTuning::Learn(const LoaderStats& interval) {
-  const Bound bound = interval.bound();
+  Bound bound = interval.bound();
   if (bound == Bound::kTooEarly) return false;
+  if (bound == Bound::kDecoding && now_.prefetch < most_.prefetch && IsHeldUp(interval))
+    bound = Bound::kPrefetch;
   if (trial_ == Trial::kFewer || trial_ == Trial::kAgain) {
     const bool changed = Try(interval);
     changes_ += changed ? 1 : 0;
@@ -96,7 +106,7 @@ bool SelfTuning::Grow(Bound bound) {
       return true;
     case Bound::kPrefetch:
       if (now_.prefetch >= most_.prefetch) return false;
-      ++now_.prefetch;
+      now_.prefetch = std::min(now_.prefetch + 1 + now_.prefetch / 8, most_.prefetch);
       return true;
     case Bound::kStorage:
       if (now_.read_ahead_bytes >= most_.read_ahead_bytes) return false;
@@ -171,7 +181,7 @@ SelfTuning TuningFor(const LoaderOptions& options) {
   Tuning least = start;
   Tuning most = start;
   if (!options.threads) least.threads = 1;
-  if (!options.ring.prefetch && !pinned) most.prefetch = kMostPrefetch;
+  if (!options.ring.prefetch && !pinned) most.prefetch = kLongestPrefetch;
   if (!ahead) most.read_ahead_bytes = kMostDepth;
   return {least, most, start};
 }

@@ -2,10 +2,10 @@
 // LoaderOptions leaves them to the loader, from what the loader measures.
 //
 // It learns from one interval after the other, each of at least 8 batches. After two intervals in a
-// row with the same bottleneck it adds what helps: for decoding, a thread; for the ring, a batch;
-// for storage, twice the bytes in flight. After a long time bound by the trainer it takes away a
-// thread, if the others can do its work. The ring and the depth never shrink, and threads never go
-// back to a number that was once too small.
+// row with the same bottleneck it adds what helps: for decoding, a thread; for the ring, a batch or
+// an eighth; for storage, twice the bytes in flight. After a long time bound by the trainer it
+// takes away a thread, if the others can do its work. The ring and the depth never shrink, and
+// threads never go back to a number that was once too small.
 //
 // Threads can also be too many for the rate: if they want more CPUs than there are (the trainer's
 // own thread wants one, too); if they wait for each other: the ring is as long as it may be, and
@@ -16,11 +16,14 @@
 // come to an end, whatever happens: it cannot oscillate.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include <sluice/loader_options.h>
 #include <sluice/loader_stats.h>
+
+#include "reader/dataset/ring_slots.h"
 
 namespace sluice {
 
@@ -46,8 +49,10 @@ class SelfTuning {
   bool fixed() const noexcept { return least_ == most_; }
   std::uint64_t changes() const noexcept { return changes_; }
 
-  // Begins with the longest ring there may be.
-  void BeginLong() noexcept { now_.prefetch = most_.prefetch; }
+  // The ring may get no longer than that.
+  void SetMostPrefetch(std::size_t prefetch) noexcept { most_.prefetch = prefetch; }
+  // Begins with a ring as long as most need at most.
+  void BeginLong() noexcept { now_.prefetch = std::min(kLongPrefetch, most_.prefetch); }
   // Learns from the time since the last call. Returns whether now() changed.
   bool Learn(const LoaderStats& interval);
 
