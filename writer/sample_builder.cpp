@@ -184,20 +184,15 @@ void SampleBuilder::SetEncoded(std::string_view name, std::uint32_t width, std::
   ConvertOptions options;
   options.quality = quality;
   options.channels = channels;
+  options.image = packed ? ImageCodec::kPacked : ImageCodec::kJpeg;
   Picture picture;
   picture.width = width;
   picture.height = height;
   picture.channels = channels;
   const auto* const first = reinterpret_cast<const std::uint8_t*>(pixels.data());
   picture.pixels.assign(first, first + pixels.size());
-  std::optional<std::vector<std::byte>> made;
-  if (packed) made = EncodePacked(picture, options);
   FieldValue value;
-  value.codec = made ? Codec::kPacked : Codec::kJpeg;
-  value.bytes = made ? *std::move(made) : EncodeJpeg(picture, options);
-  value.width = width;
-  value.height = height;
-  value.channels = channels;
+  EncodeInto(picture, options, value);
   state_->Value(name, FieldKind::kImage) = std::move(value);
 }
 

@@ -4,15 +4,20 @@
 #include <utility>
 
 #include "reader/dataset/ring_slots.h"
+#include "reader/dataset/storage_choice.h"
 
 namespace sluice {
 
 namespace {
 
-// More than a long ring only pays where some samples take far longer than others.
-std::size_t MostPrefetch(std::size_t slot_bytes) {
+// The longest ring pays only where some samples take far longer than others. There is none if a
+// batch takes memory besides its slot: for fields of any length, and for blocks that it reads from.
+std::size_t MostPrefetch(const BatchRecipe& recipe) {
   constexpr std::size_t kMostBytes = std::size_t{128} << 20;
-  return std::clamp(kMostBytes / slot_bytes, kLongPrefetch, kLongestPrefetch);
+  const bool holds_more = !recipe.layout.variables.empty() || recipe.dataset.remote != nullptr ||
+                          ReadsDirectly(recipe.options);
+  const std::size_t most = holds_more ? kLongPrefetch : kLongestPrefetch;
+  return std::clamp(kMostBytes / recipe.layout.bytes, kLongPrefetch, most);
 }
 
 }  // namespace
@@ -29,7 +34,7 @@ BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options)
                      layout.image_sizes != ImageSizes::kEqual ||
                      options.batch_function != nullptr) {
   program.Bind(layout);
-  if (!options.ring.prefetch) options.ring.prefetch = MostPrefetch(layout.bytes);
+  if (!options.ring.prefetch) options.ring.prefetch = MostPrefetch(*this);
 }
 
 }  // namespace sluice

@@ -1,6 +1,6 @@
 // Uploads finished batches to a device. It copies on one stream, on another the device decodes, and
 // on a third it converts, so that each overlaps with the others' work for other batches. It
-// allocates all its memory in its constructor.
+// allocates all its memory in its constructor, and a slot's in NewSlot().
 #pragma once
 
 #include <memory>

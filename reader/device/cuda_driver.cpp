@@ -250,8 +250,12 @@ class CudaDriver final : public DeviceDriver {
     }
     Check(cudaStreamEndCapture(stream, &noted), kWhat);
     cudaGraphExec_t graph = nullptr;
-    const cudaError_t result = cudaGraphInstantiateWithFlags(&graph, noted, 0);
+    cudaError_t result = cudaGraphInstantiateWithFlags(&graph, noted, 0);
     Done(cudaGraphDestroy(noted));
+    Check(result, kWhat);
+    result =
+        cudaGraphUpload(graph, stream);  // what it needs there, now and not when it is launched
+    if (result != cudaSuccess) Done(cudaGraphExecDestroy(graph));
     Check(result, kWhat);
     return graph;
   }

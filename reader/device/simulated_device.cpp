@@ -304,7 +304,12 @@ void SimulatedDevice::Decode(Stream stream, const JpegJob& job) {
   RequireInside(device_, job.tables, sizeof(JpegTables));
   RequireInside(device_, job.scratch, 0);
   RequireInside(device_, job.broken, pictures * sizeof(std::uint32_t));
-  Give(stream, Work::kDecode, [job] { PlayKernels(job); });
+  Give(stream, Work::kDecode, [this, job] {
+    const JpegWave& wave = *job.wave;
+    const std::size_t images = std::size_t{wave.picture_count} * wave.width * wave.height;
+    if (images > 0) RequireInside(device_, wave.to, images * job.channels);
+    PlayKernels(job);
+  });
 }
 
 void SimulatedDevice::Convert(Stream stream, const Conversion& job) {
@@ -383,6 +388,7 @@ void SimulatedDevice::SetCapturing(Stream stream, bool capturing) {
   StreamState& state = *static_cast<StreamState*>(stream);
   const std::lock_guard lock(state.mutex);
   state.capturing = capturing;
+  if (capturing) state.noted.clear();
 }
 
 void SimulatedDevice::Break(std::string reason) {

@@ -58,9 +58,8 @@ BatchRing::~BatchRing() {
 std::unique_ptr<Slot> BatchRing::NewSlot(std::size_t number) const {
   auto slot = std::make_unique<Slot>();
   slot->node = setup_.nodes.NodeOf(number);
-  const CpuNodes::Preferring preferring(setup_.nodes, slot->node);
   Prepare(*slot, setup_.recipe.layout, driver_);
-  preferring.Place(slot->memory.data(), slot->memory.size());
+  setup_.nodes.Place(slot->node, slot->memory.data(), slot->memory.size());
   if (uploader_ != nullptr) slot->device = uploader_->NewSlot(*slot);
   return slot;
 }

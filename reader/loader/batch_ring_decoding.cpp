@@ -28,15 +28,17 @@ std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
   }
 }
 
-// The first with rows to take; on a machine of several nodes the first on that node, if it is among
-// the next few: so each batch is made by one node, several at a time.
+// The first with rows to take; on a machine of several nodes, once somebody works on that, the
+// first on that node among the next few: so each batch is made by one node, several at a time.
 Slot& BatchRing::SlotFor(std::size_t node) {
+  Slot& first = *planned_[handing_out_];
+  if (setup_.nodes.count() == 0 || first.in_hand == 0) return first;
   const std::size_t end = std::min(planned_.size(), handing_out_ + setup_.nodes.count());
   for (std::size_t i = handing_out_; i < end; ++i) {
     Slot& slot = *planned_[i];
     if (slot.node == node && slot.handed_out < slot.rows) return slot;
   }
-  return *planned_[handing_out_];
+  return first;
 }
 
 BatchRing::Rows BatchRing::HandOut(std::size_t node) {

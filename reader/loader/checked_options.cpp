@@ -260,8 +260,8 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
   }
   const Tuning most = TuningFor(options).most();
   options.threads = most.threads;
-  // Where the loader may choose, how many there can be depends on how large batches are.
-  if (most.prefetch == TuningFor(options).now().prefetch) options.ring.prefetch = most.prefetch;
+  if (options.ring.prefetch || options.ring.pinned || !options.device.is_host())
+    options.ring.prefetch = most.prefetch;
   if (options.order.lanes == 0 || options.order.lanes > 65536)
     Refuse("LoaderOptions::order.lanes must be 1 to 65536");
   CheckList(options.order.samples, dataset.manifest.samples, dataset.id);

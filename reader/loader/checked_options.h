@@ -17,8 +17,9 @@ namespace sluice {
 // Throws Error(kInvalidArgument) unless LoaderOptions::stage is empty or complete.
 void CheckStage(const LoaderOptions& options);
 
-// Returns the options with those left open filled in: `threads` and `ring.prefetch` get the largest
-// value that tuning may choose, `ranks.rank` and `ranks.world_size` those of the environment.
+// Returns the options with those left open filled in: `threads` gets the largest value that tuning
+// may choose, as does `ring.prefetch` if that is fixed (BatchRecipe fills it in otherwise),
+// `ranks.rank` and `ranks.world_size` those of the environment.
 // Throws Error(kInvalidArgument).
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options);
 

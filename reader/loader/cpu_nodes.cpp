@@ -18,18 +18,19 @@ namespace sluice {
 namespace {
 
 constexpr unsigned kMostCpus = 1U << 20;
+constexpr unsigned kMostNodes = 1024;  // Linux knows no more
 
 struct FreeCpuSet {
   void operator()(cpu_set_t* set) const noexcept { CPU_FREE(set); }
 };
 using CpuSet = std::unique_ptr<cpu_set_t, FreeCpuSet>;
 
-// The CPUs on which the process may run.
+// The CPUs on which the calling thread may run.
 std::vector<unsigned> AllowedCpus() {
   for (unsigned cpus = 1024; cpus <= kMostCpus; cpus *= 4) {  // small sets may be refused
     const CpuSet set(CPU_ALLOC(cpus));
     const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
-    if (set == nullptr || sched_getaffinity(getpid(), bytes, set.get()) != 0) continue;
+    if (set == nullptr || sched_getaffinity(0, bytes, set.get()) != 0) continue;
     std::vector<unsigned> allowed;
     for (unsigned cpu = 0; cpu < cpus; ++cpu)
       if (CPU_ISSET_S(cpu, bytes, set.get())) allowed.push_back(cpu);
@@ -82,7 +83,27 @@ CpuNodes CpuNodes::Find(const std::filesystem::path& folder) {
       if (std::binary_search(allowed.begin(), allowed.end(), cpu)) node.cpus.push_back(cpu);
     if (!node.cpus.empty()) found.nodes_.push_back(std::move(node));
   }
-  return found.nodes_.size() < 2 ? CpuNodes() : found;
+  if (found.nodes_.size() < 2) return {};
+  found.Deal();
+  return found;
+}
+
+// In turns, so that the first few numbers are spread in proportion as well.
+void CpuNodes::Deal() {
+  std::size_t all = 0;
+  for (const Node& node : nodes_)
+    all += node.cpus.size();
+  std::vector<std::size_t> given(nodes_.size());
+  for (std::size_t number = 1; number <= all; ++number) {
+    const auto missing = [&](std::size_t node) {  // times `all`
+      return double(nodes_[node].cpus.size() * number) - double(given[node] * all);
+    };
+    std::size_t next = 0;
+    for (std::size_t node = 1; node < nodes_.size(); ++node)
+      if (missing(node) > missing(next)) next = node;
+    ++given[next];
+    dealt_.push_back(next);
+  }
 }
 
 void CpuNodes::KeepThreadOn(std::size_t node) const noexcept {
@@ -98,24 +119,14 @@ void CpuNodes::KeepThreadOn(std::size_t node) const noexcept {
   sched_setaffinity(0, bytes, set.get());  // refused, say by a sandbox: it runs anywhere
 }
 
-CpuNodes::Preferring::Preferring(const CpuNodes& nodes, std::size_t node) noexcept
-    : some_(nodes.count() > 0) {
-  if (!some_) return;
+void CpuNodes::Place(std::size_t node, std::byte* memory, std::size_t bytes) const noexcept {
+  if (nodes_.empty() || bytes == 0) return;
   constexpr unsigned kBits = 8 * sizeof(unsigned long);
-  const unsigned number = nodes.nodes_[node].number;
-  mask_[number / kBits] = 1UL << number % kBits;
-  changed_ =
-      syscall(SYS_get_mempolicy, &mode_, before_.data(), kMostNodes + 1, nullptr, 0UL) == 0 &&
-      syscall(SYS_set_mempolicy, MPOL_PREFERRED, mask_.data(), kMostNodes + 1) == 0;
-}
-
-void CpuNodes::Preferring::Place(std::byte* memory, std::size_t bytes) const noexcept {
-  if (!some_ || bytes == 0) return;
-  syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, mask_.data(), kMostNodes + 1, 0UL);
-}
-
-CpuNodes::Preferring::~Preferring() {
-  if (changed_) syscall(SYS_set_mempolicy, mode_, before_.data(), kMostNodes + 1);
+  const unsigned number = nodes_[node].number;
+  unsigned long mask[kMostNodes / kBits] = {};
+  mask[number / kBits] = 1UL << number % kBits;
+  // Linux takes one from the number of bits. Refused: the pages come from where they are touched.
+  syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, mask, kMostNodes + 1, 0UL);
 }
 
 }  // namespace sluice

@@ -2,7 +2,6 @@
 // slots are spread over them, and a thread first takes rows of the slots of its own node.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <vector>
@@ -11,47 +10,32 @@ namespace sluice {
 
 class CpuNodes {
  public:
-  static constexpr std::size_t kMostNodes = 1024;  // Linux knows no more
-
   CpuNodes() = default;
-  // Those that have CPUs on which the process may run, as the system's folder of nodes says. None
-  // if that is one node alone, or not known.
+  // Those that have CPUs on which the calling thread may run, as the system's folder of nodes says.
+  // None if that is one node alone, or not known.
   static CpuNodes Find(const std::filesystem::path& folder = "/sys/devices/system/node");
 
   // 0: there is nothing to choose.
   std::size_t count() const noexcept { return nodes_.size(); }
-  // The node of the slot or thread of that number.
+  // The node of the thread or slot of that number: a node's share is that of its CPUs.
   std::size_t NodeOf(std::size_t number) const noexcept {
-    return nodes_.empty() ? 0 : number % nodes_.size();
+    return dealt_.empty() ? 0 : dealt_[number % dealt_.size()];
   }
   // From now on the calling thread runs on that node's CPUs.
   void KeepThreadOn(std::size_t node) const noexcept;
-
-  // While it lives, the pages that the calling thread is given come from that node, as long as it
-  // has some.
-  class Preferring {
-   public:
-    Preferring(const CpuNodes& nodes, std::size_t node) noexcept;
-    Preferring(const Preferring&) = delete;
-    Preferring& operator=(const Preferring&) = delete;
-    ~Preferring();
-    // So do those of this memory, whoever touches them first.
-    void Place(std::byte* memory, std::size_t bytes) const noexcept;
-
-   private:
-    using Mask = std::array<unsigned long, kMostNodes / (8 * sizeof(unsigned long)) + 1>;
-    const bool some_;
-    Mask mask_ = {}, before_ = {};  // the node's bit, and the thread's nodes before,
-    int mode_ = 0;                  // with how they were meant
-    bool changed_ = false;
-  };
+  // Pages of this memory that nobody has touched yet will come from that node, as long as it has
+  // some. The memory is a mapping of its own.
+  void Place(std::size_t node, std::byte* memory, std::size_t bytes) const noexcept;
 
  private:
   struct Node {
     unsigned number = 0;  // the system's
     std::vector<unsigned> cpus;
   };
+  void Deal();
+
   std::vector<Node> nodes_;
+  std::vector<std::size_t> dealt_;  // of nodes_, one for each CPU
 };
 
 }  // namespace sluice

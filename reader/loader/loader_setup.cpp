@@ -30,6 +30,13 @@ std::size_t RowsAtOnce(const BatchRecipe& recipe) {
   return std::clamp<std::uint64_t>((raw ? kCopiedBytes : kDecodedBytes) / mean, 1, kMostRows);
 }
 
+// Not with page-locked batches: they are best near the card. Nor with functions of the user's: they
+// may start threads, which would stay on the node of the thread that happened to call them.
+bool SpreadsOver(const LoaderOptions& options, const CpuNodes& nodes) {
+  return options.device.is_host() && !options.ring.pinned && !options.sample_function &&
+         !options.batch_function && *options.threads >= 2 * nodes.count();
+}
+
 // Batches that are copied within a few hundred microseconds.
 bool TakesWholeBatches(const BatchRecipe& recipe) {
   constexpr std::size_t kMostBytes = std::size_t{4} << 20;
@@ -62,7 +69,7 @@ LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes 
       start(StartOf(*dataset.state(), recipe.options)),
       rows_at_once(RowsAtOnce(recipe)),
       whole_batches(TakesWholeBatches(recipe)),
-      nodes(*recipe.options.threads < 2 * of_machine.count() ? CpuNodes() : std::move(of_machine)) {
+      nodes(SpreadsOver(recipe.options, of_machine) ? std::move(of_machine) : CpuNodes()) {
   tuning.SetMostPrefetch(*recipe.options.ring.prefetch);
   // A thread makes a whole batch, in less time than it takes to wake one that waits for a slot.
   if (whole_batches) tuning.BeginLong();

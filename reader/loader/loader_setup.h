@@ -45,7 +45,7 @@ class LoaderSetup {
   const ResumePoint start;         // the order, at the beginning of epoch 0
   const std::size_t rows_at_once;  // the most rows that a worker takes at a time,
   const bool whole_batches;        // unless there is a batch for each: then it takes a whole one
-  const CpuNodes nodes;            // none if there are fewer than two decoder threads for each
+  const CpuNodes nodes;            // over which threads and slots are spread
 
  private:
   static Dataset OwnShards(const Dataset& shared, const LoaderOptions& options);

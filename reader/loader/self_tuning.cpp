@@ -87,7 +87,7 @@ bool SelfTuning::Learn(const LoaderStats& interval) {
   last_ = bound;
   ++streak_;
   const bool changed = bound == Bound::kTrainer ? streak_ >= kShrinkAfter && Shrink(interval)
-                                                : streak_ >= kGrowAfter && Grow(bound);
+                                                : streak_ >= kGrowAfter && Grow(bound, interval);
   if (changed) {
     before_ = {};
   } else if (!Try(interval)) {
@@ -98,7 +98,7 @@ bool SelfTuning::Learn(const LoaderStats& interval) {
   return true;
 }
 
-bool SelfTuning::Grow(Bound bound) {
+bool SelfTuning::Grow(Bound bound, const LoaderStats& interval) {
   switch (bound) {
     case Bound::kDecoding:
       if (now_.threads >= most_.threads) return false;
@@ -106,6 +106,8 @@ bool SelfTuning::Grow(Bound bound) {
       return true;
     case Bound::kPrefetch:
       if (now_.prefetch >= most_.prefetch) return false;
+      // Samples that are handed over in no time are not slow ones.
+      if (now_.prefetch >= kLongPrefetch && HandsOver(interval)) return false;
       now_.prefetch = std::min(now_.prefetch + 1 + now_.prefetch / 8, most_.prefetch);
       return true;
     case Bound::kStorage:

@@ -51,7 +51,7 @@ class SelfTuning {
 
   // The ring may get no longer than that.
   void SetMostPrefetch(std::size_t prefetch) noexcept { most_.prefetch = prefetch; }
-  // Begins with a ring as long as most need at most.
+  // Begins with the ring that suffices where samples take about equally long.
   void BeginLong() noexcept { now_.prefetch = std::min(kLongPrefetch, most_.prefetch); }
   // Learns from the time since the last call. Returns whether now() changed.
   bool Learn(const LoaderStats& interval);
@@ -68,7 +68,7 @@ class SelfTuning {
   };
   enum class Trial { kBefore, kFewer, kAgain, kOver };
 
-  bool Grow(Bound bound);
+  bool Grow(Bound bound, const LoaderStats& interval);
   bool Shrink(const LoaderStats& interval);
   bool Try(const LoaderStats& interval);
   bool GoOnWith(unsigned threads, Trial next);

@@ -2,11 +2,9 @@
 // tests describe it as two, in a folder like the system's.
 #include "reader/loader/cpu_nodes.h"
 
-#include <chrono>
 #include <fstream>
-#include <map>
-#include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 
 #include <sched.h>
@@ -30,26 +28,36 @@ void Write(const std::filesystem::path& file, const std::string& text) {
 std::set<int> Mine() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  REQUIRE(sched_getaffinity(0, sizeof mask, &mask) == 0);
   std::set<int> cpus;
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return cpus;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &mask)) cpus.insert(cpu);
   return cpus;
 }
 
+// The number of threads of this process that may run on that CPU alone.
+std::size_t ThreadsOn(int cpu) {
+  std::size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);)
+      count += line == "Cpus_allowed_list:\t" + std::to_string(cpu) ? 1 : 0;
+  }
+  return count;
+}
+
 // Two nodes: the first CPU alone, and the others.
 CpuNodes TwoNodes(const std::filesystem::path& folder, const std::set<int>& cpus) {
-  const std::string rest = std::to_string(*std::next(cpus.begin())) + "-" +
-                           std::to_string(std::max(*cpus.rbegin(), *std::next(cpus.begin())));
   Write(folder / "online", "0-1");
   Write(folder / "node0" / "cpulist", std::to_string(*cpus.begin()));
-  Write(folder / "node1" / "cpulist", rest);
+  Write(folder / "node1" / "cpulist",
+        std::to_string(*std::next(cpus.begin())) + "-" + std::to_string(*cpus.rbegin()));
   return CpuNodes::Find(folder);
 }
 
 }  // namespace
 
-TEST_CASE("Nodes count if the process may run on several of them") {
+TEST_CASE("Nodes count if the thread may run on several of them") {
   const TemporaryFolder folder;
   CHECK(CpuNodes::Find(folder / "nowhere").count() == 0);
   const std::set<int> cpus = Mine();
@@ -59,19 +67,27 @@ TEST_CASE("Nodes count if the process may run on several of them") {
   CHECK(CpuNodes::Find(folder / "one").count() == 0);
   // A node of memory alone, one whose CPUs are not ours, and lists that make no sense.
   for (const std::string& other : {std::string(), std::string("900000"), std::string("x"),
-                                   std::string("7-"), std::string("99999999999")}) {
+                                   std::string("0-"), std::string("99999999999")}) {
     CAPTURE(other);
     Write(folder / "two" / "online", "0-1");
     Write(folder / "two" / "node0" / "cpulist", all);
     Write(folder / "two" / "node1" / "cpulist", other);
-    CHECK(CpuNodes::Find(folder / "two").count() <= 2);
-    if (other != "7-") CHECK(CpuNodes::Find(folder / "two").count() == 0);
+    CHECK(CpuNodes::Find(folder / "two").count() == 0);
   }
   if (cpus.size() < 2) return;
-  const CpuNodes two = TwoNodes(folder / "both", cpus);
-  CHECK(two.count() == 2);
-  CHECK(two.NodeOf(4) == 0);
-  CHECK(two.NodeOf(7) == 1);
+  CHECK(TwoNodes(folder / "both", cpus).count() == 2);
+}
+
+TEST_CASE("Threads are dealt to nodes by the CPUs that each has") {
+  const TemporaryFolder folder;
+  const std::set<int> cpus = Mine();
+  if (cpus.size() < 2) return;
+  const CpuNodes nodes = TwoNodes(folder / "nodes", cpus);
+  std::size_t of_first = 0;
+  for (std::size_t number = 0; number < 10 * cpus.size(); ++number)
+    of_first += nodes.NodeOf(number) == 0 ? 1 : 0;
+  CHECK(of_first == 10);
+  CHECK(CpuNodes().NodeOf(7) == 0);
 }
 
 TEST_CASE("A thread stays on the CPUs of its node, and others go on as they were") {
@@ -79,37 +95,36 @@ TEST_CASE("A thread stays on the CPUs of its node, and others go on as they were
   const std::set<int> cpus = Mine();
   if (cpus.size() < 2) return;
   const CpuNodes nodes = TwoNodes(folder / "nodes", cpus);
+  std::set<int> on_first, on_second;
+  std::size_t found = 0;
   std::thread([&] {
     nodes.KeepThreadOn(0);
-    CHECK(Mine() == std::set<int>{*cpus.begin()});
+    on_first = Mine();
+    // A thread that is confined to a node has none to choose from.
+    found = CpuNodes::Find(folder / "nodes").count();
     nodes.KeepThreadOn(1);
-    CHECK(Mine().count(*cpus.begin()) == 0);
-    const CpuNodes::Preferring preferring(nodes, 0);
-    std::vector<std::byte> memory(std::size_t{1} << 20);
-    preferring.Place(memory.data(), memory.size());  // refused or not, it may be used
-    memory.back() = std::byte{1};
+    on_second = Mine();
   }).join();
+  CHECK(on_first == std::set<int>{*cpus.begin()});
+  CHECK(found == 0);
+  std::set<int> others = cpus;
+  others.erase(*cpus.begin());
+  CHECK(on_second == others);
   CpuNodes().KeepThreadOn(0);  // nothing to choose
   CHECK(Mine() == cpus);
 }
 
-TEST_CASE("Spread over nodes, a loader's batches are the same, and all its threads are used") {
+TEST_CASE("Spread over nodes, a loader has threads on each, and the same batches") {
   const TemporaryFolder folder;
   const std::set<int> cpus = Mine();
   if (cpus.size() < 2) return;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 600));
-  LoaderOptions options = OptionsFor(16, 4);
+  const CpuNodes nodes = TwoNodes(folder / "nodes", cpus);
+  LoaderOptions options = OptionsFor(16, static_cast<unsigned>(2 * cpus.size()));
   Loader plain(dataset, options);
-  std::mutex mutex;
-  std::map<std::thread::id, std::set<int>> ran;
-  options.sample_function = [&](MutableSample&) {
-    const std::set<int> mine = Mine();
-    std::this_thread::sleep_for(std::chrono::microseconds(50));  // so that each has its turn
-    const std::lock_guard lock(mutex);
-    ran[std::this_thread::get_id()] = mine;
-  };
-  const auto state =
-      std::make_shared<LoaderState>(dataset, options, TwoNodes(folder / "nodes", cpus));
+  const std::size_t before = ThreadsOn(*cpus.begin());
+  const auto state = std::make_shared<LoaderState>(dataset, options, nodes);
+  CHECK(ThreadsOn(*cpus.begin()) == before + 2);
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
     const std::vector<PlayedBatch> expected = PlayBatches(plain, epoch);
     const std::uint64_t range = state->StartEpoch(epoch);
@@ -117,9 +132,13 @@ TEST_CASE("Spread over nodes, a loader's batches are the same, and all its threa
       REQUIRE(Keep(state->Next(range)) == batch);
   }
   state->Stop();
-  std::set<std::set<int>> places;
-  for (const auto& [thread, mine] : ran)
-    places.insert(mine);
-  CHECK(places.size() == 2);
-  CHECK(places.count(std::set<int>{*cpus.begin()}) == 1);
+  // Not where a user's function may start threads, nor with one thread for a node.
+  options.sample_function = [](MutableSample&) {};
+  const auto with_function = std::make_shared<LoaderState>(dataset, options, nodes);
+  options.sample_function = {};
+  options.threads = 3;
+  const auto few = std::make_shared<LoaderState>(dataset, options, nodes);
+  CHECK(ThreadsOn(*cpus.begin()) == before);
+  with_function->Stop();
+  few->Stop();
 }

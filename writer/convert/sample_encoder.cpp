@@ -342,10 +342,7 @@ void SampleEncoder::Store(Picture picture, FieldValue& value) {
   value.height = picture.height;
   value.channels = static_cast<std::uint8_t>(picture.channels);
   if (options_.image != ImageCodec::kRaw) {
-    std::optional<std::vector<std::byte>> packed;
-    if (options_.image == ImageCodec::kPacked) packed = EncodePacked(picture, options_);
-    value.codec = packed ? Codec::kPacked : Codec::kJpeg;
-    value.bytes = packed ? *std::move(packed) : EncodeJpeg(picture, options_);
+    EncodeInto(picture, options_, value);
     return Reached(EncodeStep::kEncoded);
   }
   if (std::max(picture.width, picture.height) > kMaxImageSide ||

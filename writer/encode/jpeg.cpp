@@ -183,4 +183,14 @@ std::optional<std::vector<std::byte>> EncodePacked(const Picture& picture,
   return packed;
 }
 
+void EncodeInto(const Picture& picture, const ConvertOptions& options, FieldValue& value) {
+  std::optional<std::vector<std::byte>> packed;
+  if (options.image == ImageCodec::kPacked) packed = EncodePacked(picture, options);
+  value.codec = packed ? Codec::kPacked : Codec::kJpeg;
+  value.bytes = packed ? *std::move(packed) : EncodeJpeg(picture, options);
+  value.width = picture.width;
+  value.height = picture.height;
+  value.channels = static_cast<std::uint8_t>(picture.channels);
+}
+
 }  // namespace sluice

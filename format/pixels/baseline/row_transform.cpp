@@ -54,9 +54,14 @@ void RowTransform::RunPlanes(std::uint32_t row, std::int16_t* const* planes) con
     const Part& part = parts_[c];
     const std::uint32_t down = part.lines / 8, across = row_.across(c);
     for (std::uint32_t y = 0; y < down && row * down + y < row_.down(c); ++y) {
-      set_.transform_row(
-          {part.samples.data() + std::size_t{y} * 8 * part.stride, part.stride, across, &part.steps,
-           planes[c] + (std::size_t{row} * down + y) * across * kCoefficients, 0, across, true});
+      std::int16_t* const out = planes[c] + (std::size_t{row} * down + y) * across * kCoefficients;
+      set_.transform_row({.samples = part.samples.data() + std::size_t{y} * 8 * part.stride,
+                          .stride = part.stride,
+                          .blocks = across,
+                          .steps = &part.steps,
+                          .out = out,
+                          .across = across,  // as if the row were one MCU
+                          .natural = true});
     }
   }
 }

@@ -146,10 +146,10 @@ struct Stage {
 // LoaderOptions::ring: the slots of memory that batches lie in.
 struct RingOptions {
   // Batches decoded ahead of the one the consumer holds, 1 to 1024. More of them even out slow
-  // samples. Empty: 2, which the loader raises if the ring is too short to even out slow samples, as
-  // far as memory is left: up to 8, and up to 32 within 128 MiB; 8 from the start for batches of up
-  // to 4 MiB that are copies of raw images; 4 in page-locked memory, which is allocated once and
-  // does not grow.
+  // samples. Empty: 2, which the loader raises if the ring is too short for that, as far as memory
+  // is left. Up to 8; up to 32 if the batches then take at most 128 MiB and nothing besides (no
+  // fields of any length, neither Direct nor a remote dataset). 8 from the start for batches of up
+  // to 4 MiB that are copies of raw images; 4 in page-locked memory, which is allocated once.
   std::optional<std::size_t> prefetch = {};
   // Further batches the consumer may hold at the same time, at most 1024. Asking for one more is
   // Error(kState).

@@ -108,6 +108,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* instance, cudaGraph_t graph,
                                           unsigned long long flags);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t instance);
+cudaError_t cudaGraphUpload(cudaGraphExec_t instance, cudaStream_t stream);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream);
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);

@@ -402,6 +402,9 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t instance) {
     return cudaSuccess;
   });
 }
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t stream) {
+  return Give(stream, [](const Target&) { return cudaSuccess; });
+}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream) {
   return Give(stream, [work = instance->work](const Target& target) {
     {
@@ -436,15 +439,16 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
 }  // extern "C"
 
 cudaError_t LaunchOnGrid(dim3 grid, dim3 block, std::function<void()> kernel, cudaStream_t stream) {
-  if (!TargetOf(stream).capturing) {
-    const std::lock_guard lock(world.mutex);
-    ++world.kernels;
-  }
-  return Give(stream, [=](const Target& target) {
+  const cudaError_t result = Give(stream, [=](const Target& target) {
     if (target.owned.context->device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
     if (grid.x == 0 || grid.x > 0x7FFFFFFF || block.x == 0 || block.x > 1024)
       return cudaErrorInvalidConfiguration;
     target.device().Run(target.handle, [=] { RunGrid(grid.x, block.x, kernel); });
     return cudaSuccess;
   });
+  if (result == cudaSuccess && !TargetOf(stream).capturing) {
+    const std::lock_guard lock(world.mutex);
+    ++world.kernels;
+  }
+  return result;
 }
