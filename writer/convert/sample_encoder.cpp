@@ -338,13 +338,13 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
 void SampleEncoder::Store(Picture picture, FieldValue& value) {
   if (picture.channels == 1 && options_.channels == 3) picture = GreyToRgb(picture);
   Reached(EncodeStep::kDecoded);
-  value.width = picture.width;
-  value.height = picture.height;
-  value.channels = static_cast<std::uint8_t>(picture.channels);
   if (options_.image != ImageCodec::kRaw) {
     EncodeInto(picture, options_, value);
     return Reached(EncodeStep::kEncoded);
   }
+  value.width = picture.width;
+  value.height = picture.height;
+  value.channels = static_cast<std::uint8_t>(picture.channels);
   if (std::max(picture.width, picture.height) > kMaxImageSide ||
       picture.pixels.size() > kMaxPayloadBytes) {
     throw Error(ErrorCode::kLimit, "takes " + std::to_string(picture.pixels.size()) +

@@ -5,6 +5,7 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/bytes.h"
 #include "format/disk/limits.h"
 #include "format/pixels/baseline/file_writer.h"
 #include "format/pixels/baseline/row_transform.h"

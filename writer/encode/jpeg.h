@@ -5,7 +5,7 @@
 
 #include <sluice/convert.h>
 
-#include "format/disk/bytes.h"
+#include "format/disk/block.h"
 #include "writer/source/picture.h"
 
 namespace sluice {
