@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "format/pixels/baseline/coding_table.h"
 #include "format/pixels/baseline/decoder.h"
 #include "format/pixels/baseline/header.h"
 #include "format/pixels/jpeg_planes.h"
@@ -94,11 +95,18 @@ std::vector<std::size_t> SegmentsOf(const File& file) {
 
 // A strand's bytes and blocks, exactly as large as they must be, so that a sanitizer sees a step
 // beyond.
+struct alignas(baseline::kBlockBytes) Block {
+  std::int16_t coefficient[64] = {};
+};
+
+void ListTables(const baseline::BlockTables& block,
+                std::vector<const baseline::StrandTable*>& list) {
+  for (const baseline::StrandTable* table : {&block.first, &block.rest, &block.long_codes})
+    list.push_back(table);
+}
+
 struct Fed {
   static constexpr std::size_t kBlocks = 7;
-  struct alignas(baseline::kBlockBytes) Block {
-    std::int16_t coefficient[64] = {};
-  };
 
   explicit Fed(RandomStream& random)
       : number(random.Word()),
@@ -109,10 +117,8 @@ struct Fed {
     for (std::size_t i = 0; i < size; ++i)
       bytes[i] = static_cast<std::uint8_t>(kind == 0 ? 255 : kind == 1 ? 0 : random.Below(256));
     const baseline::StrandTables& of = baseline::StandardStrandTables(random.Below(2));
-    for (std::size_t i = 0; i < kBlocks; ++i) {
-      tables.push_back(i % 3 == 2 ? &of.skip_first : &of.first);
-      tables.push_back(i % 3 == 2 ? &of.skip_rest : &of.rest);
-    }
+    for (std::size_t i = 0; i < kBlocks; ++i)
+      ListTables(i % 3 == 2 ? of.skipped : of.wanted, tables);
     tables.push_back(&baseline::StrandHalt());
   }
 
@@ -161,7 +167,7 @@ TEST_CASE("One to nine intervals of unequal length, in any sampling, have libjpe
       JpegOptions options;
       options.luma_h = h;
       options.luma_v = v;
-      options.quality = rows % 2 == 0 ? 90 : 60;
+      options.quality = rows % 3 == 0 ? 100 : rows % 3 == 1 ? 90 : 60;
       options.restart_rows = 1;
       const std::uint32_t height = rows * 8 * static_cast<std::uint32_t>(v);
       const File file = MakeJpeg(UnequalRows(150, height, channels, rows), options);
@@ -277,6 +283,76 @@ TEST_CASE("Intervals that have changed places are taken for what they are, and l
   }
   CHECK(decoders.Decode(with({0, 1, 2, 3, 4, 5}), whole).empty());
   CHECK(decoders.Decode(with({0}), whole).empty());
+}
+
+// Up to the last place, with a run of zeros of any length before each value of any size.
+std::vector<Block> RandomBlocks(std::size_t count, RandomStream& random) {
+  const auto value = [&](std::uint64_t max_size) {
+    const std::uint64_t size = random.Below(max_size + 1);
+    const auto magnitude =
+        static_cast<std::int16_t>((1U << size >> 1) + random.Below((1ULL << size >> 1) + 1) / 2);
+    return random.Below(2) == 0 ? magnitude : static_cast<std::int16_t>(-magnitude);
+  };
+  std::vector<Block> blocks(count);
+  for (Block& block : blocks) {
+    block.coefficient[0] = value(10);  // so that differences have eleven bits at most
+    const std::uint64_t most_zeros = 1 + random.Below(40);
+    for (std::uint64_t at = 1 + random.Below(most_zeros); at < 64;
+         at += 1 + random.Below(most_zeros))
+      block.coefficient[at] = value(10);
+  }
+  return blocks;
+}
+
+TEST_CASE("Strands give the coefficients that were coded, whatever they are") {
+  constexpr std::size_t kBlocks = 40;
+  RandomStream random(17, static_cast<Purpose>(999), 0);
+  for (int round = 0; round < 100; ++round) {
+    const std::size_t number = random.Below(baseline::kStandardTables);
+    const std::vector<Block> coded = RandomBlocks(kBlocks, random);
+    std::vector<std::uint8_t> bytes(kBlocks * kernels::kMaxBlockBytes + kernels::kSlack);
+    kernels::CodeJob job;
+    job.component[0].table = &baseline::StandardCodingTable(number);
+    job.components = 1;
+    job.blocks = coded[0].coefficient;
+    job.mcus = kBlocks;
+    job.out = bytes.data();
+    kernels::Chosen().code_blocks(job);
+    *job.out = static_cast<std::uint8_t>(job.bits << (8 - job.bit_count));
+
+    std::vector<const baseline::StrandTable*> wanted, skipped;
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      ListTables(baseline::StandardStrandTables(number).wanted, wanted);
+      ListTables(baseline::StandardStrandTables(number).skipped, skipped);
+    }
+    for (const kernels::Kernels* set : Sets()) {
+      for (auto* const list : {&wanted, &skipped}) {
+        list->resize(kBlocks * baseline::kBlockTables);
+        list->push_back(&baseline::StrandHalt());
+        std::vector<Block> decoded(kBlocks + 1);
+        kernels::Strand strand{1,
+                               bytes.data(),
+                               decoded[0].coefficient,
+                               list->data(),
+                               decoded[kBlocks].coefficient,
+                               job.out + 1};
+        set->run_strands(&strand, 1);
+        INFO("round " << round << ", " << set->name << (list == &skipped ? ", skipped" : ""));
+        REQUIRE(strand.out == strand.end);
+        REQUIRE((strand.in - job.out) * 8 + __builtin_ctzll(strand.bits) ==
+                static_cast<std::ptrdiff_t>(job.bit_count));
+        int dc = 0;
+        for (std::size_t b = 0; b < kBlocks; ++b) {
+          std::int16_t* const got = decoded[b].coefficient;
+          dc += got[0];
+          got[0] = static_cast<std::int16_t>(dc);
+          Block expected = coded[b];
+          if (list == &skipped) std::fill(expected.coefficient + 1, expected.coefficient + 64, 0);
+          REQUIRE(std::equal(got, got + 64, expected.coefficient));
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("Strands fed with anything stay inside their bytes and blocks, the same for every set") {

@@ -69,17 +69,9 @@ void Decoder::LayOut(const McuWindow& window, kernels::SegmentJob& job) {
 }
 
 // Strands need several segments, and the standard's Huffman tables: making the tables of others
-// takes longer than they save. Pictures of the highest qualities have values too large for strands'
-// look-ups.
-bool Decoder::FindStrandTables(std::uint64_t segments, std::uint64_t mcus,
-                               const StrandTables** tables) const {
-  constexpr std::uint64_t kMostBlockBytes = 20;
-  std::uint64_t blocks = 0;
-  for (std::uint32_t c = 0; c < header_.components; ++c)
-    blocks += mcus * header_.component[c].h * header_.component[c].v;
-  if (!set_.strands_pay || segments < 2 || header_.scan.size() > blocks * kMostBlockBytes) {
-    return false;
-  }
+// takes longer than they save.
+bool Decoder::FindStrandTables(std::uint64_t segments, const StrandTables** tables) const {
+  if (!set_.strands_pay || segments < 2) return false;
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     const std::size_t number = tables_[header_.component[c].dc].standard;
     if (number == kStandardTables || number != tables_[4 + header_.component[c].ac].standard) {
@@ -107,7 +99,7 @@ bool Decoder::DecodeSegments(bool all, kernels::SegmentJob& job) {
   WantedSegments wanted(job, mcus, interval, all);
   Segments segments(header_.scan);
   const StrandTables* tables[3] = {};
-  if (FindStrandTables(wanted.count(), mcus, tables))
+  if (FindStrandTables(wanted.count(), tables))
     return strands_.Decode(set_, job, tables, wanted, segments);
   WantedSegment segment;
   while (wanted.Next(segment)) {

@@ -41,8 +41,7 @@ class Decoder {
   bool FindTables();
   void FindSkips(const McuWindow& window);
   void LayOut(const McuWindow& window, kernels::SegmentJob& job);
-  bool FindStrandTables(std::uint64_t segments, std::uint64_t mcus,
-                        const StrandTables** tables) const;
+  bool FindStrandTables(std::uint64_t segments, const StrandTables** tables) const;
   bool DecodeSegment(const WantedSegment& segment, Segments& segments, kernels::SegmentJob& job);
   bool DecodeSegments(bool all, kernels::SegmentJob& job);
 

@@ -1,15 +1,18 @@
 #include "format/pixels/baseline/strand_table.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
 #include <iterator>
+#include <span>
+#include <vector>
 
 namespace sluice::baseline {
 
 namespace {
 
-// Values are stored in eight bits.
-constexpr std::uint32_t kMaxValueSize = 7;
-constexpr std::uint32_t kMaxValues = std::size(StrandEntry{}.values);
+constexpr std::uint32_t kMaxValues = std::size(StrandValues{}.value);
 constexpr std::uint32_t kMaxPlaces = 63;  // an entry that reaches further is never taken
 
 // Takes symbols from the bits of a look-up, one after another, while an entry can hold what they
@@ -17,7 +20,9 @@ constexpr std::uint32_t kMaxPlaces = 63;  // an entry that reaches further is ne
 class EntryMaker {
  public:
   EntryMaker(const StrandTable& table, bool first, std::uint32_t index)
-      : table_(table), bits_(std::uint64_t{index} << (64 - kStrandBits)) {
+      : table_(table),
+        known_(kStrandBits + table.prefix),
+        bits_(~(~std::uint64_t{0} >> table.prefix) | std::uint64_t{index} << (64 - known_)) {
     bool more = first ? TakeDc() : TakeAc();
     while (more && !ended_ && late_ == 0)
       more = TakeAc();
@@ -26,26 +31,39 @@ class EntryMaker {
   StrandEntry Entry(bool first) const noexcept {
     StrandEntry entry = {};
     if (length_ == 0) {
-      entry.reach = kBlockBytes;
+      const bool is_long = !first && table_.prefix == 0 && ~bits_ >> (64 - kLongPrefix) == 0;
+      if (is_long) {
+        entry.length = kLongPrefix;
+        entry.next = sizeof(void*);
+      } else {
+        entry.reach = kBlockBytes;
+      }
       return entry;
     }
     const auto bytes = [](std::uint32_t places) { return static_cast<std::uint8_t>(2 * places); };
-    entry.length = static_cast<std::uint8_t>(length_);
+    entry.length = static_cast<std::uint8_t>(length_ - table_.prefix);
     entry.reach = bytes(places_);
     entry.offset = bytes(first_value_);
     entry.end = ended_ ? kBlockBytes - 1 : 0;
     entry.advance = ended_ ? 1 : bytes(places_);
-    entry.next = static_cast<std::uint8_t>(sizeof(void*) * ((first ? 1U : 0U) + (ended_ ? 1 : 0)));
-    if (late_ != 0) {
-      entry.late = static_cast<std::uint16_t>((64 - kStrandBits - late_) | late_ << 8);
-    }
-    std::copy(std::begin(values_), std::end(values_), entry.values);
+    const int at = first ? 0 : table_.prefix == 0 ? 1 : 2;  // in BlockTables
+    const int steps = (ended_ ? int{kBlockTables} : 1) - at;
+    entry.next = static_cast<std::int8_t>(steps * int{sizeof(void*)});
     return entry;
+  }
+
+  StrandValues Values() const noexcept {
+    StrandValues values = {};
+    std::copy(std::begin(values_), std::end(values_), values.value);
+    if (late_ != 0) {
+      values.late = static_cast<std::uint16_t>((64 - kStrandBits - late_) | late_ << 8);
+    }
+    return values;
   }
 
  private:
   // Bits of the look-up that no symbol has taken yet.
-  std::uint32_t left() const noexcept { return length_ < kStrandBits ? kStrandBits - length_ : 0; }
+  std::uint32_t left() const noexcept { return length_ < known_ ? known_ - length_ : 0; }
 
   bool TakeDc() {
     const HuffmanTable::Code code = table_.dc->CodeAt(bits_);
@@ -68,7 +86,9 @@ class EntryMaker {
   }
 
   bool TakePlaces(std::uint32_t length, std::uint32_t places) {
-    if (length_ + length > kMaxStrandLength || places_ + places > kMaxPlaces) return false;
+    if (length_ + length > kMaxStrandLength + table_.prefix || places_ + places > kMaxPlaces) {
+      return false;
+    }
     length_ += length;
     places_ += places;
     return true;
@@ -76,7 +96,7 @@ class EntryMaker {
 
   bool TakeValue(std::uint32_t code_length, std::uint32_t run, std::uint32_t size) {
     const std::uint32_t place = places_ + run;
-    if (size > kMaxValueSize || (has_value_ && place - first_value_ >= kMaxValues)) return false;
+    if (has_value_ && place - first_value_ >= kMaxValues) return false;
     const std::uint32_t length = code_length + size;
     const std::uint32_t hidden = length > left() ? length - left() : 0;
     // Only the first value may have late bits, and its sign must be known.
@@ -87,44 +107,94 @@ class EntryMaker {
     if (!has_value_) first_value_ = place;
     has_value_ = true;
     late_ = hidden;
-    values_[place - first_value_] = static_cast<std::int8_t>(
+    values_[place - first_value_] = static_cast<std::int16_t>(
         size == 0 ? 0 : Extend(static_cast<std::uint32_t>(value_bits >> (64 - size)), size));
     return true;
   }
 
   const StrandTable& table_;
-  std::uint64_t bits_;
+  const std::uint32_t known_;  // bits
+  const std::uint64_t bits_;
   std::uint32_t length_ = 0;       // of the symbols taken
   std::uint32_t places_ = 0;       // coefficients that they stand for
   std::uint32_t first_value_ = 0;  // the place of the first value
   std::uint32_t late_ = 0;
   bool has_value_ = false, ended_ = false;
-  std::int8_t values_[kMaxValues] = {};
+  std::int16_t values_[kMaxValues] = {};
 };
 
-void Build(const HuffmanTable& dc, const HuffmanTable& ac, bool first, bool wanted,
-           StrandTable& table) {
-  table.dc = &dc;
-  table.ac = &ac;
-  table.wanted = wanted;
-  for (std::uint32_t index = 0; index < std::size(table.entry); ++index)
-    table.entry[index] = EntryMaker(table, first, index).Entry(first);
+// An entry whose values are to get a place.
+struct Use {
+  StrandTable* table;
+  StrandEntry* entry;
+  StrandValues values;
+};
+
+void FillTable(bool first, StrandTable& table, std::vector<Use>& uses) {
+  for (std::uint32_t index = 0; index < std::size(table.entry); ++index) {
+    const EntryMaker maker(table, first, index);
+    table.entry[index] = maker.Entry(first);
+    uses.push_back({&table, &table.entry[index], maker.Values()});
+  }
+}
+
+void Build(const HuffmanTable& dc, const HuffmanTable& ac, bool wanted, BlockTables& block,
+           std::vector<Use>& uses) {
+  for (StrandTable* table : {&block.first, &block.rest, &block.long_codes}) {
+    table->dc = &dc;
+    table->ac = &ac;
+    table->wanted = wanted;
+  }
+  block.long_codes.prefix = kLongPrefix;
+  FillTable(true, block.first, uses);
+  FillTable(false, block.rest, uses);
+  FillTable(false, block.long_codes, uses);
+}
+
+auto KeyOf(const Use& use) noexcept {
+  return std::bit_cast<std::array<std::uint64_t, 2>>(use.values);
+}
+
+// Gives equal values one place. Those of the most entries come first, where few cache lines hold
+// them: an entry of any table is taken about as often as another.
+void PlaceValues(std::vector<Use>& uses, std::span<StrandValues> places) {
+  std::sort(uses.begin(), uses.end(),
+            [](const Use& a, const Use& b) { return KeyOf(a) < KeyOf(b); });
+  std::vector<std::span<const Use>> groups;
+  for (auto begin = uses.cbegin(); begin != uses.cend();) {
+    const auto end = std::find_if(begin, uses.cend(),
+                                  [&](const Use& use) { return KeyOf(use) != KeyOf(*begin); });
+    groups.emplace_back(begin, end);
+    begin = end;
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  assert(groups.size() <= places.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    places[i] = groups[i].front().values;
+    for (const Use& use : groups[i]) {
+      const std::size_t bytes = reinterpret_cast<std::uintptr_t>(&places[i]) -
+                                reinterpret_cast<std::uintptr_t>(use.table);
+      use.entry->values = static_cast<std::uint16_t>(bytes / kValuesUnit);
+    }
+  }
 }
 
 struct StandardTables {
   HuffmanTable dc[kStandardTables], ac[kStandardTables];
   StrandTables strands[kStandardTables];
+  StrandValues values[1 << 11];  // behind the tables
 
   StandardTables() {
+    std::vector<Use> uses;
     for (std::size_t i = 0; i < kStandardTables; ++i) {
       BuildTable(StandardSpec(i, false), false, dc[i]);
       BuildTable(StandardSpec(i, true), true, ac[i]);
-      StrandTables& s = strands[i];
-      Build(dc[i], ac[i], true, true, s.first);
-      Build(dc[i], ac[i], false, true, s.rest);
-      Build(dc[i], ac[i], true, false, s.skip_first);
-      Build(dc[i], ac[i], false, false, s.skip_rest);
+      Build(dc[i], ac[i], true, strands[i].wanted, uses);
+      Build(dc[i], ac[i], false, strands[i].skipped, uses);
     }
+    PlaceValues(uses, values);
+    static_assert(sizeof(strands) + sizeof(values) <= std::size_t{UINT16_MAX} * kValuesUnit);
   }
 };
 

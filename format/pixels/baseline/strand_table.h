@@ -1,5 +1,5 @@
 // Tables for decoding several restart intervals side by side (kernels/strands.inc.h): one look-up
-// gives up to eight coefficients in a row, and where in its block a strand goes on.
+// gives up to seven coefficients in a row, and where in its block a strand goes on.
 #pragma once
 
 #include <cstddef>
@@ -20,33 +20,51 @@ inline constexpr std::uint32_t kMaxStrandLength = 56 / kStrandLookUps;
 // kBlockBytes: the low bits of a strand's place are its place within the block.
 inline constexpr std::size_t kBlockBytes = 128;
 
-// The symbols at the top of kStrandBits bits, as many as can be taken at once. All is in bytes, to
-// be added to pointers as it is.
+// The symbols at the top of kStrandBits bits, as many as can be taken at once. All but `values` is
+// in bytes, to be added to pointers as it is. An entry is small, so that most of a table stays in
+// the first cache: the next look-up waits for this one.
 struct StrandEntry {
   std::uint8_t length;   // bits to consume
   std::uint8_t reach;    // how far the coefficients reach; kBlockBytes: take one symbol by its code
   std::uint8_t offset;   // where the first coefficient goes
   std::uint8_t end;      // kBlockBytes - 1 after an end of block: set these bits of the place,
   std::uint8_t advance;  // then add this
-  std::uint8_t next;     // how far to move on in the list of tables
-  std::uint16_t late;    // the first value's bits behind those looked up, for BitField()
-  std::int8_t values[8];
+  std::int8_t next;      // how far to move on in the list of tables
+  std::uint16_t values;  // where its StrandValues are, from the table's start, in kValuesUnit
+};
+inline constexpr std::size_t kValuesUnit = 8;
+
+// The coefficients of an entry, from the first that is not zero on. Many entries have the same.
+struct alignas(16) StrandValues {
+  std::int16_t value[7];
+  std::uint16_t late;  // the first value's bits behind those looked up, for BitField()
 };
 
-// The look-ups at the beginning of a block, or those further on in it.
 struct StrandTable {
   alignas(64) StrandEntry entry[1 << kStrandBits] = {};
   const HuffmanTable* dc = nullptr;  // the codes, for what no entry holds
   const HuffmanTable* ac = nullptr;
-  bool wanted = false;  // false: zeros for all but DC coefficients
+  bool wanted = false;       // false: zeros for all but DC coefficients
+  std::uint32_t prefix = 0;  // this many ones before the bits looked up were consumed already
 };
+
+// The long codes begin with this many ones, which are consumed by a look-up of their own.
+inline constexpr std::uint32_t kLongPrefix = 7;
+
+// What a block is decoded with, in the order of the list of tables.
+struct BlockTables {
+  StrandTable first;       // at the beginning of the block
+  StrandTable rest;        // further on in it
+  StrandTable long_codes;  // behind kLongPrefix ones, and then back to `rest`
+};
+inline constexpr std::size_t kBlockTables = sizeof(BlockTables) / sizeof(StrandTable);
 
 // What a component's blocks are decoded with.
 struct StrandTables {
-  StrandTable first, rest;
-  // The same for blocks of which nothing but the DC coefficient is wanted: more symbols at once,
-  // and zeros for their values.
-  StrandTable skip_first, skip_rest;
+  BlockTables wanted;
+  // For blocks of which nothing but the DC coefficient is wanted: more symbols at once, and zeros
+  // for their values.
+  BlockTables skipped;
 };
 
 // Those of standard_tables.h, built once in the process.

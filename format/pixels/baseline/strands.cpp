@@ -31,6 +31,10 @@ BlockRun RunFrom(const SegmentJob& job, std::uint32_t mcu, std::uint32_t end) no
 }  // namespace
 
 void Strands::LayOut(const SegmentJob& job, const StrandTables* const* tables) {
+  const auto append = [](const StrandTable**& to, const BlockTables& of) {
+    for (const StrandTable* table : {&of.first, &of.rest, &of.long_codes})
+      *to++ = table;
+  };
   const StrandTable** wanted = wanted_list_.table;
   const StrandTable** skip = skip_list_.table;
   mcu_blocks_ = 0;
@@ -41,10 +45,8 @@ void Strands::LayOut(const SegmentJob& job, const StrandTables* const* tables) {
       const kernels::ComponentJob& component = job.component[c];
       for (std::uint32_t b = 0; b < component.across * component.down; ++b) {
         const bool mean_alone = component.size_log2 == 0;
-        *wanted++ = mean_alone ? &tables[c]->skip_first : &tables[c]->first;
-        *wanted++ = mean_alone ? &tables[c]->skip_rest : &tables[c]->rest;
-        *skip++ = &tables[c]->skip_first;
-        *skip++ = &tables[c]->skip_rest;
+        append(wanted, mean_alone ? tables[c]->skipped : tables[c]->wanted);
+        append(skip, tables[c]->skipped);
       }
     }
   }
@@ -76,7 +78,7 @@ void Strands::StartRun(std::size_t i, const SegmentJob& job) {
   task.run.dc = task.dc;
   task.next_mcu += task.run.mcus;
   const std::size_t blocks = std::size_t{task.run.mcus} * mcu_blocks_;
-  strand.next = (task.run.wanted ? wanted_list_ : skip_list_).end - blocks * 2;
+  strand.next = (task.run.wanted ? wanted_list_ : skip_list_).end - blocks * kBlockTables;
   strand.out = task.run.blocks;
   strand.end = strand.out + blocks * (kBlockBytes / sizeof(std::int16_t));
 }

@@ -40,9 +40,9 @@ class Strands {
   struct Blocks {
     alignas(kBlockBytes) std::int16_t of[kernels::kStrands][kRunBlocks + 1][64] = {};
   };
-  // The tables of a run's blocks, two each, with the halt behind them.
+  // The tables of a run's blocks, with the halt behind them.
   struct TableList {
-    const StrandTable* table[kRunBlocks * 2 + 1] = {};
+    const StrandTable* table[kRunBlocks * kBlockTables + 1] = {};
     const StrandTable* const* end = nullptr;
   };
 

@@ -57,7 +57,7 @@ struct Strand {
   std::uint64_t bits = 1;            // what is known of the stream behind `in`; 1: nothing
   const std::uint8_t* in = nullptr;  // unstuffed, kSlack bytes behind `limit`
   std::int16_t* out = nullptr;       // zeros; see baseline::kBlockBytes
-  const baseline::StrandTable* const* next = nullptr;  // two tables of each block, the halt behind
+  const baseline::StrandTable* const* next = nullptr;  // each block's tables, the halt behind
   const std::int16_t* end = nullptr;                   // of the run; a block of zeros behind
   const std::uint8_t* limit = nullptr;                 // the last that `in` may become
 };

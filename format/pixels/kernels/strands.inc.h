@@ -31,26 +31,21 @@ SLUICE_INLINE std::size_t BytesInBlock(const std::int16_t* out) noexcept {
   return reinterpret_cast<std::uintptr_t>(out) % baseline::kBlockBytes;
 }
 
-// Where the entry of the next bits lies in its table: one rotation and a mask.
-SLUICE_INLINE std::size_t EntryPlace(std::uint64_t bits) noexcept {
-  constexpr int kShift = 64 - baseline::kStrandBits - 4;
-  static_assert(sizeof(baseline::StrandEntry) == 1 << 4);
-  const std::uint64_t rotated = bits >> kShift | bits << (64 - kShift);
-  return rotated & (sizeof(baseline::StrandTable::entry) - sizeof(baseline::StrandEntry));
-}
-
 // One look-up. False, and nothing done, if the next symbol must be taken by its code.
 SLUICE_INLINE bool Step(StrandState& s) noexcept {
-  const baseline::StrandEntry& entry = *BytesOn((*s.next)->entry, EntryPlace(s.bits));
+  const baseline::StrandTable* const table = *s.next;
+  const baseline::StrandEntry& entry = table->entry[s.bits >> (64 - baseline::kStrandBits)];
   // Both are 128 at most: in eight bits, their sum is negative from there on.
   static_assert(baseline::kBlockBytes == 128);
   const auto reach = static_cast<std::int8_t>(BytesInBlock(s.out) + entry.reach);
   if (__builtin_expect(reach < 0, 0)) return false;
-  StoreValues(entry.values, BitField(s.bits, entry.late), BytesOn(s.out, entry.offset));
+  const auto& values = *reinterpret_cast<const baseline::StrandValues*>(
+      BytesOn(table, entry.values * baseline::kValuesUnit));
+  StoreValues(ValuesOf(values, BitField(s.bits, values.late)), BytesOn(s.out, entry.offset));
   s.bits <<= entry.length & 63;
   s.out = reinterpret_cast<std::int16_t*>((reinterpret_cast<std::uintptr_t>(s.out) | entry.end) +
                                           entry.advance);
-  s.next = BytesOn(s.next, entry.next);
+  s.next = BytesOn(s.next, static_cast<std::size_t>(entry.next));
   return true;
 }
 
@@ -62,25 +57,28 @@ inline __attribute__((noinline)) void TakeSymbol(Strand& strand) noexcept {
   const std::size_t in_block = BytesInBlock(s.out);
   const baseline::StrandTable& table = **s.next;
   const bool dc = in_block == 0;
-  const baseline::HuffmanTable::Code code = (dc ? table.dc : table.ac)->CodeAt(s.bits);
+  const std::uint32_t prefix = table.prefix;
+  const std::uint64_t bits = s.bits >> prefix | ~(~std::uint64_t{0} >> prefix);
+  const baseline::HuffmanTable::Code code = (dc ? table.dc : table.ac)->CodeAt(bits);
   const std::uint32_t size = code.symbol & 15;
   const std::uint32_t run = dc ? 0 : code.symbol >> 4;
   strand.in = strand.limit + 1;
   if (code.length == 0) return;
   if (!dc && code.symbol == 0) {
     s.out = BytesOn(s.out, baseline::kBlockBytes - in_block);
-    ++s.next;
   } else {
     if (in_block + run * 2 >= baseline::kBlockBytes) return;
     s.out += run;
     if (size != 0 && (dc || table.wanted)) {
-      *s.out = static_cast<std::int16_t>(baseline::Extend(
-          static_cast<std::uint32_t>((s.bits << code.length) >> (64 - size)), size));
+      *s.out = static_cast<std::int16_t>(
+          baseline::Extend(static_cast<std::uint32_t>((bits << code.length) >> (64 - size)), size));
     }
     ++s.out;
-    if (dc || BytesInBlock(s.out) == 0) ++s.next;
   }
-  s.bits <<= code.length + size;
+  // From one of a block's tables to `rest`, or to the next block's first.
+  const std::ptrdiff_t to = BytesInBlock(s.out) == 0 ? baseline::kBlockTables : 1;
+  s.next += to - (dc ? 0 : prefix == 0 ? 1 : 2);
+  s.bits <<= code.length + size - prefix;
   Refill(s);
   strand.bits = s.bits;
   strand.in = s.in;

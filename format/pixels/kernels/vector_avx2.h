@@ -191,12 +191,19 @@ SLUICE_INLINE void StoreColumns(const Vector16x2* v, std::uint8_t* a, std::size_
 
 constexpr bool kStrandsPay = true;
 
-// Eight values and, added to the first, its late bits.
-SLUICE_INLINE void StoreValues(const std::int8_t* values, std::uint64_t late,
-                               std::int16_t* out) noexcept {
-  const __m128i wide = _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(values)));
-  const __m128i sum = _mm_add_epi16(wide, _mm_cvtsi32_si128(static_cast<int>(late)));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), sum);
+// Coefficients in a row.
+using Coefficients = __m128i;
+
+// The values and a zero; `late` is added to the first.
+SLUICE_INLINE Coefficients ValuesOf(const baseline::StrandValues& values,
+                                    std::uint64_t late) noexcept {
+  const __m128i all = _mm_load_si128(reinterpret_cast<const __m128i*>(&values));
+  const __m128i known = _mm_and_si128(all, _mm_set_epi16(0, -1, -1, -1, -1, -1, -1, -1));
+  return _mm_add_epi16(known, _mm_cvtsi32_si128(static_cast<int>(late)));
+}
+
+SLUICE_INLINE void StoreValues(Coefficients values, std::int16_t* out) noexcept {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), values);
 }
 
 // The rows of two blocks that are in zigzag order.

@@ -192,11 +192,18 @@ SLUICE_INLINE void StoreColumns(const Vector16* v, std::uint8_t* a, std::size_t 
 
 constexpr bool kStrandsPay = true;
 
-// Eight values and, added to the first, its late bits.
-SLUICE_INLINE void StoreValues(const std::int8_t* values, std::uint64_t late,
-                               std::int16_t* out) noexcept {
-  const int16x8_t first = vsetq_lane_s16(static_cast<std::int16_t>(late), vdupq_n_s16(0), 0);
-  vst1q_s16(out, vaddw_s8(first, vld1_s8(values)));
+// Coefficients in a row.
+using Coefficients = int16x8_t;
+
+// The values and a zero; `late` is added to the first.
+SLUICE_INLINE Coefficients ValuesOf(const baseline::StrandValues& values,
+                                    std::uint64_t late) noexcept {
+  const int16x8_t known = vsetq_lane_s16(0, vld1q_s16(values.value), 7);
+  return vaddq_s16(known, vsetq_lane_s16(static_cast<std::int16_t>(late), vdupq_n_s16(0), 0));
+}
+
+SLUICE_INLINE void StoreValues(Coefficients values, std::int16_t* out) noexcept {
+  vst1q_s16(out, values);
 }
 
 // The rows of a block that is in zigzag order.

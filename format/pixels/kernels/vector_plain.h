@@ -284,13 +284,21 @@ inline void StoreColumns(const Vector16x2* v, std::uint8_t* a, std::size_t a_str
 
 constexpr bool kStrandsPay = false;
 
-// Eight values and, added to the first, its late bits.
-inline void StoreValues(const std::int8_t* values, std::uint64_t late, std::int16_t* out) noexcept {
-  std::int16_t wide[8];
-  for (int i = 0; i < 8; ++i)
-    wide[i] = values[i];
-  wide[0] = static_cast<std::int16_t>(wide[0] + static_cast<int>(late));
-  std::memcpy(out, wide, sizeof(wide));
+// Coefficients in a row.
+struct Coefficients {
+  std::int16_t value[8];
+};
+
+// The values and a zero; `late` is added to the first.
+inline Coefficients ValuesOf(const baseline::StrandValues& values, std::uint64_t late) noexcept {
+  Coefficients all = {};
+  std::memcpy(all.value, values.value, sizeof(values.value));
+  all.value[0] = static_cast<std::int16_t>(all.value[0] + static_cast<int>(late));
+  return all;
+}
+
+inline void StoreValues(const Coefficients& values, std::int16_t* out) noexcept {
+  std::memcpy(out, values.value, sizeof(values.value));
 }
 
 // The rows of two blocks that are in zigzag order.
