@@ -184,27 +184,34 @@ struct McuBlocks {
   alignas(64) std::int16_t block[6][kBlockStride];
 };
 
-// Turns the coefficients of an MCU at (x, y), counted from the window's corner, into samples, and
-// leaves zeros in its blocks, which are `stride` apart.
-template <BlockOrder kOrder>
-SLUICE_INLINE void TransformMcu(const SegmentJob& job, std::int16_t* block, std::size_t stride,
-                                std::uint32_t x, std::uint32_t y) {
-  BlockTarget targets[6];
+// Where the blocks of an MCU go.
+struct McuTargets {
+  BlockTarget of[6];
+  std::size_t step[6];  // to the next MCU's samples
   std::uint32_t count = 0;
+};
+
+// Of an MCU at (x, y), counted from the window's corner. Its blocks are `stride` apart.
+SLUICE_INLINE McuTargets TargetsOf(const SegmentJob& job, std::int16_t* block, std::size_t stride,
+                                   std::uint32_t x, std::uint32_t y) noexcept {
+  McuTargets targets;
   for (std::uint32_t c = 0; c < job.components; ++c) {
     const ComponentJob& component = job.component[c];
     for (std::uint32_t v = 0; v < component.down; ++v) {
       for (std::uint32_t h = 0; h < component.across; ++h) {
         const std::size_t column = std::size_t{x * component.across + h} << component.size_log2;
         const std::size_t row = std::size_t{y * component.down + v} << component.size_log2;
-        targets[count] = {block, component.quant, component.plane + column * component.stride + row,
-                          component.stride, component.size_log2};
+        targets.of[targets.count] = {block, component.quant,
+                                     component.plane + column * component.stride + row,
+                                     component.stride, component.size_log2};
+        targets.step[targets.count] =
+            (std::size_t{component.across} << component.size_log2) * component.stride;
         block += stride;
-        ++count;
+        ++targets.count;
       }
     }
   }
-  TransformBlocks<BlockVector, kOrder>(targets, count);
+  return targets;
 }
 
 inline bool DecodeSegment(const SegmentJob& job) {
@@ -234,7 +241,9 @@ inline bool DecodeSegment(const SegmentJob& job) {
     }
     if (bad != 0 || in.Position(job.bytes) > job.size * 8) return false;
     if (wanted && job.transform) {
-      TransformMcu<kNaturalOrder>(job, mcu.block[0], kBlockStride, x - job.left, y - job.top);
+      const McuTargets targets =
+          TargetsOf(job, mcu.block[0], kBlockStride, x - job.left, y - job.top);
+      TransformBlocks<BlockVector, kNaturalOrder>(targets.of, targets.count);
     }
     if (++x == job.mcus_across) {
       x = 0;

@@ -32,10 +32,9 @@ SLUICE_INLINE void Pass(V* v) noexcept {
     const W t2 = MultiplyAddPairs(z, Pairs<V, k0541, k0541 - k1847>());
     const W t3 = MultiplyAddPairs(z, Pairs<V, k0541 + k0765, k0541>());
     const W round = W::All(1 << (kShift - 1));
-    const W t0 =
-        (half == 0 ? WidenLow(sum04) : WidenHigh(sum04)).template Left<kConstBits>() + round;
+    const W t0 = (half == 0 ? WidenLow<kConstBits>(sum04) : WidenHigh<kConstBits>(sum04)) + round;
     const W t1 =
-        (half == 0 ? WidenLow(difference04) : WidenHigh(difference04)).template Left<kConstBits>() +
+        (half == 0 ? WidenLow<kConstBits>(difference04) : WidenHigh<kConstBits>(difference04)) +
         round;
     even[0][half] = t0 + t3;
     even[3][half] = t0 - t3;
@@ -73,17 +72,24 @@ SLUICE_INLINE void Transform(V* v) noexcept {
   Pass<V, kConstBits + kPassBits + 3>(v);
 }
 
-// Two blocks, in vectors that hold two.
+// A block of coefficients in natural order has a spare place behind it.
+template <BlockOrder kOrder>
+SLUICE_INLINE void Clear(std::int16_t* block) noexcept {
+  std::memset(block, 0, kBlockSize * sizeof(*block));
+  if constexpr (kOrder == kNaturalOrder) block[kSpare] = 0;
+}
+
+// Two blocks of the same quantisation, in vectors that hold two.
 template <class V, BlockOrder kOrder>
 SLUICE_INLINE void TransformPair(const BlockTarget& a, const BlockTarget& b) noexcept {
   V v[8];
   if constexpr (kOrder == kZigzagOrder) LoadZigzag(a.block, b.block, v);
   for (int row = 0; row < 8; ++row) {
     if constexpr (kOrder == kNaturalOrder) v[row] = V::Load(a.block + row * 8, b.block + row * 8);
-    v[row] = Multiply(v[row], V::Load(a.quant + row * 8, b.quant + row * 8));
-    V::Clear(a.block + row * 8, b.block + row * 8);
+    v[row] = Multiply(v[row], V::LoadTwice(a.quant + row * 8));
   }
-  if constexpr (kOrder == kNaturalOrder) a.block[kSpare] = b.block[kSpare] = 0;
+  Clear<kOrder>(a.block);
+  Clear<kOrder>(b.block);
   Transform(v);
   StoreColumns(v, a.out, a.stride, b.out, b.stride);
 }
@@ -97,9 +103,8 @@ SLUICE_INLINE void TransformOne(const BlockTarget& a) noexcept {
     for (int row = 0; row < 8; ++row) {
       if constexpr (kOrder == kNaturalOrder) v[row] = V::Load(a.block + row * 8);
       v[row] = Multiply(v[row], V::Load(a.quant + row * 8));
-      V::Clear(a.block + row * 8);
     }
-    if constexpr (kOrder == kNaturalOrder) a.block[kSpare] = 0;
+    Clear<kOrder>(a.block);
     Transform(v);
     StoreColumns(v, a.out, a.stride);
   } else {
@@ -201,7 +206,8 @@ SLUICE_INLINE void TransformBlocks(const BlockTarget* targets, std::uint32_t cou
       continue;
     }
     if constexpr (V::kBlocks == 2) {
-      if (i + 1 < count && targets[i + 1].size_log2 == 3) {
+      if (i + 1 < count && targets[i + 1].size_log2 == 3 &&
+          targets[i + 1].quant == targets[i].quant) {
         TransformPair<V, kOrder>(targets[i], targets[i + 1]);
         i += 2;
         continue;

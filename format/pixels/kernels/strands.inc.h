@@ -147,8 +147,9 @@ inline void RunStrands(Strand* strands, std::size_t count) noexcept {
 
 // Adds up the DC differences of a run of MCUs and transforms those that are wanted.
 inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
-  std::uint32_t x = run.first_mcu % job.mcus_across;
-  std::uint32_t y = run.first_mcu / job.mcus_across;
+  const std::uint32_t x = run.first_mcu % job.mcus_across - job.left;
+  const std::uint32_t y = run.first_mcu / job.mcus_across - job.top;
+  McuTargets targets = TargetsOf(job, run.blocks, kBlockSize, x, y);
   std::int16_t* block = run.blocks;
   for (std::uint32_t m = 0; m < run.mcus; ++m) {
     std::int16_t* const first = block;
@@ -161,10 +162,13 @@ inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
     }
     if (!run.wanted) continue;
     if (job.transform) {
-      TransformMcu<kZigzagOrder>(job, first, kBlockSize, x - job.left, y - job.top);
+      TransformBlocks<BlockVector, kZigzagOrder>(targets.of, targets.count);
+      for (std::uint32_t i = 0; i < targets.count; ++i) {
+        targets.of[i].block += std::size_t{targets.count} * kBlockSize;
+        targets.of[i].out += targets.step[i];
+      }
     } else {
       std::memset(first, 0, static_cast<std::size_t>(block - first) * sizeof(*block));
     }
-    ++x;
   }
 }

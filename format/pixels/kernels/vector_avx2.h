@@ -7,10 +7,6 @@ struct Wide32x2 {
     return {_mm256_set1_epi32(value)};
   }
   template <int kBits>
-  SLUICE_INLINE Wide32x2 Left() const noexcept {
-    return {_mm256_slli_epi32(v, kBits)};
-  }
-  template <int kBits>
   SLUICE_INLINE Wide32x2 Right() const noexcept {
     return {_mm256_srai_epi32(v, kBits)};
   }
@@ -104,10 +100,6 @@ struct Vector16x2 {
         _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a))),
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(b)), 1)};
   }
-  static SLUICE_INLINE void Clear(std::int16_t* a, std::int16_t* b) noexcept {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(a), _mm_setzero_si128());
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(b), _mm_setzero_si128());
-  }
 };
 using BlockVector = Vector16x2;
 
@@ -146,11 +138,14 @@ SLUICE_INLINE Vector16x2 InterleaveHigh(const Vector16x2& a, const Vector16x2& b
 SLUICE_INLINE Wide32x2 MultiplyAddPairs(const Vector16x2& a, const Vector16x2& b) noexcept {
   return {_mm256_madd_epi16(a.v, b.v)};
 }
+// Widened, and shifted left.
+template <int kBits>
 SLUICE_INLINE Wide32x2 WidenLow(const Vector16x2& a) noexcept {
-  return {_mm256_srai_epi32(_mm256_unpacklo_epi16(a.v, a.v), 16)};
+  return {_mm256_srai_epi32(_mm256_unpacklo_epi16(_mm256_setzero_si256(), a.v), 16 - kBits)};
 }
+template <int kBits>
 SLUICE_INLINE Wide32x2 WidenHigh(const Vector16x2& a) noexcept {
-  return {_mm256_srai_epi32(_mm256_unpackhi_epi16(a.v, a.v), 16)};
+  return {_mm256_srai_epi32(_mm256_unpackhi_epi16(_mm256_setzero_si256(), a.v), 16 - kBits)};
 }
 SLUICE_INLINE Vector16x2 Narrow(const Wide32x2& low, const Wide32x2& high) noexcept {
   return {_mm256_packs_epi32(low.v, high.v)};
@@ -218,9 +213,9 @@ SLUICE_INLINE void LoadZigzag(const std::int16_t* a, const std::int16_t* b,
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) {
       if (!kZigzagGather.any[row][i]) continue;
-      const __m128i places =
-          _mm_load_si128(reinterpret_cast<const __m128i*>(kZigzagGather.from[row][i]));
-      sum = _mm256_or_si256(sum, _mm256_shuffle_epi8(in[i], _mm256_broadcastsi128_si256(places)));
+      const __m256i places =
+          _mm256_load_si256(reinterpret_cast<const __m256i*>(kZigzagGather.from[row][i]));
+      sum = _mm256_or_si256(sum, _mm256_shuffle_epi8(in[i], places));
     }
     v[row].v = sum;
   }
@@ -234,10 +229,9 @@ SLUICE_INLINE void StoreZigzag(const Vector16x2* v, std::int16_t* a, std::int16_
 #pragma GCC unroll 8
     for (int row = 0; row < 8; ++row) {
       if (!kZigzagScatter.any[i][row]) continue;
-      const __m128i places =
-          _mm_load_si128(reinterpret_cast<const __m128i*>(kZigzagScatter.from[i][row]));
-      sum =
-          _mm256_or_si256(sum, _mm256_shuffle_epi8(v[row].v, _mm256_broadcastsi128_si256(places)));
+      const __m256i places =
+          _mm256_load_si256(reinterpret_cast<const __m256i*>(kZigzagScatter.from[i][row]));
+      sum = _mm256_or_si256(sum, _mm256_shuffle_epi8(v[row].v, places));
     }
     _mm_storeu_si128(reinterpret_cast<__m128i*>(a + i * 8), _mm256_castsi256_si128(sum));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(b + i * 8), _mm256_extracti128_si256(sum, 1));

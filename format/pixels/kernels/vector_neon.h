@@ -5,10 +5,6 @@ struct Wide32 {
   int32x4_t v;
   static SLUICE_INLINE Wide32 All(std::int32_t value) noexcept { return {vdupq_n_s32(value)}; }
   template <int kBits>
-  SLUICE_INLINE Wide32 Left() const noexcept {
-    return {vshlq_n_s32(v, kBits)};
-  }
-  template <int kBits>
   SLUICE_INLINE Wide32 Right() const noexcept {
     return {vshrq_n_s32(v, kBits)};
   }
@@ -82,7 +78,6 @@ struct Vector16 {
   SLUICE_INLINE Vector16 Right() const noexcept {
     return {vshrq_n_s16(v, kBits)};
   }
-  static SLUICE_INLINE void Clear(std::int16_t* a) noexcept { vst1q_s16(a, vdupq_n_s16(0)); }
 };
 using BlockVector = Vector16;
 
@@ -151,11 +146,14 @@ SLUICE_INLINE Wide32 MultiplyAddPairs(const Interleaved& a,
   return {vmlal_laneq_s16(vmull_laneq_s16(vget_low_s16(a.first), one, kOne % 8),
                           vget_low_s16(a.second), other, kOther % 8)};
 }
+// Widened, and shifted left.
+template <int kBits>
 SLUICE_INLINE Wide32 WidenLow(const Vector16& a) noexcept {
-  return {vmovl_s16(vget_low_s16(a.v))};
+  return {vshll_n_s16(vget_low_s16(a.v), kBits)};
 }
+template <int kBits>
 SLUICE_INLINE Wide32 WidenHigh(const Vector16& a) noexcept {
-  return {vmovl_high_s16(a.v)};
+  return {vshll_high_n_s16(a.v, kBits)};
 }
 SLUICE_INLINE Vector16 Narrow(const Wide32& low, const Wide32& high) noexcept {
   return {vqmovn_high_s32(vqmovn_s32(low.v), high.v)};

@@ -11,14 +11,6 @@ struct Wide32x2 {
     return r;
   }
   template <int kBits>
-  Wide32x2 Left() const noexcept {
-    Wide32x2 r;
-    for (int i = 0; i < 8; ++i) {
-      r.lane[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(lane[i]) << kBits);
-    }
-    return r;
-  }
-  template <int kBits>
   Wide32x2 Right() const noexcept {
     Wide32x2 r;
     for (int i = 0; i < 8; ++i)
@@ -90,10 +82,6 @@ struct Vector16x2 {
     std::memcpy(r.lane, a, 16);
     std::memcpy(r.lane + 8, b, 16);
     return r;
-  }
-  static void Clear(std::int16_t* a, std::int16_t* b) noexcept {
-    std::memset(a, 0, 16);
-    std::memset(b, 0, 16);
   }
   static Vector16x2 LoadTwice(const std::int16_t* a) noexcept { return Load(a, a); }
   static Vector16x2 Expand(const std::uint8_t* a, std::uint8_t mask_a, const std::uint8_t* b,
@@ -225,20 +213,23 @@ inline Wide32x2 MultiplyAddPairs(const Vector16x2& a, const Vector16x2& b) noexc
   return r;
 }
 
-template <int kFirst>
+// Widened, and shifted left.
+template <int kFirst, int kBits>
 inline Wide32x2 Widen(const Vector16x2& a) noexcept {
   Wide32x2 r;
   for (int i = 0; i < 4; ++i) {
-    r.lane[i] = a.lane[kFirst + i];
-    r.lane[4 + i] = a.lane[8 + kFirst + i];
+    r.lane[i] = a.lane[kFirst + i] * (1 << kBits);
+    r.lane[4 + i] = a.lane[8 + kFirst + i] * (1 << kBits);
   }
   return r;
 }
+template <int kBits>
 inline Wide32x2 WidenLow(const Vector16x2& a) noexcept {
-  return Widen<0>(a);
+  return Widen<0, kBits>(a);
 }
+template <int kBits>
 inline Wide32x2 WidenHigh(const Vector16x2& a) noexcept {
-  return Widen<4>(a);
+  return Widen<4, kBits>(a);
 }
 
 // Narrows to 16 bits, saturating.

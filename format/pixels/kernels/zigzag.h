@@ -43,7 +43,7 @@ inline constexpr ZigzagOrder kZigzag;
 // order: from the whole of it, or from each of its eight vectors.
 struct ZigzagGather {
   alignas(16) std::uint8_t place[8][16] = {};    // [row]
-  alignas(16) std::uint8_t from[8][8][16] = {};  // [row][vector]; 0x80 gives zero
+  alignas(32) std::uint8_t from[8][8][32] = {};  // [row][vector], twice; 0x80 gives zero
   bool any[8][8] = {};                           // whether the row takes anything from the vector
   constexpr ZigzagGather() {
     for (auto& row : from) {
@@ -59,7 +59,8 @@ struct ZigzagGather {
       for (unsigned byte = 0; byte < 2; ++byte) {
         const unsigned at = natural % 8 * 2 + byte;
         place[row][at] = static_cast<std::uint8_t>(position * 2 + byte);
-        from[row][vector][at] = static_cast<std::uint8_t>(position % 8 * 2 + byte);
+        from[row][vector][at] = from[row][vector][at + 16] =
+            static_cast<std::uint8_t>(position % 8 * 2 + byte);
       }
     }
   }
@@ -70,7 +71,7 @@ inline constexpr ZigzagGather kZigzagGather;
 // order, or from each of its rows.
 struct ZigzagScatter {
   alignas(16) std::uint8_t place[8][16] = {};    // [vector]
-  alignas(16) std::uint8_t from[8][8][16] = {};  // [vector][row]; 0x80 gives zero
+  alignas(32) std::uint8_t from[8][8][32] = {};  // [vector][row], twice; 0x80 gives zero
   bool any[8][8] = {};                           // whether the vector takes anything from the row
   constexpr ZigzagScatter() {
     for (auto& vector : from) {
@@ -86,7 +87,8 @@ struct ZigzagScatter {
       for (unsigned byte = 0; byte < 2; ++byte) {
         const unsigned at = position % 8 * 2 + byte;
         place[vector][at] = static_cast<std::uint8_t>(natural * 2 + byte);
-        from[vector][row][at] = static_cast<std::uint8_t>(natural % 8 * 2 + byte);
+        from[vector][row][at] = from[vector][row][at + 16] =
+            static_cast<std::uint8_t>(natural % 8 * 2 + byte);
       }
     }
   }
