@@ -147,9 +147,11 @@ inline void RunStrands(Strand* strands, std::size_t count) noexcept {
 
 // Adds up the DC differences of a run of MCUs and transforms those that are wanted.
 inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
-  const std::uint32_t x = run.first_mcu % job.mcus_across - job.left;
-  const std::uint32_t y = run.first_mcu / job.mcus_across - job.top;
-  McuTargets targets = TargetsOf(job, run.blocks, kBlockSize, x, y);
+  McuTargets targets;
+  if (run.wanted) {
+    targets = TargetsOf(job, run.blocks, kBlockSize, run.first_mcu % job.mcus_across - job.left,
+                        run.first_mcu / job.mcus_across - job.top);
+  }
   std::int16_t* block = run.blocks;
   for (std::uint32_t m = 0; m < run.mcus; ++m) {
     std::int16_t* const first = block;
