@@ -42,7 +42,8 @@ bool IsPart(const Region& region, const ImagePayload& payload) {
 JpegTables StandardJpegTables() {
   JpegTables tables = {};
   for (std::size_t i = 0; i < baseline::kStandardTables; ++i) {
-    const baseline::StrandTable& standard = baseline::StandardStrandTables(i).wanted.first;
+    const baseline::StrandTable& standard =
+        baseline::StandardStrandTables(i).wanted.of[baseline::kFirst];
     tables.dc[i] = CodesOf(*standard.dc);
     tables.ac[i] = CodesOf(*standard.ac);
   }

@@ -19,36 +19,37 @@ constexpr std::uint32_t kMaxPlaces = 63;  // an entry that reaches further is ne
 // say.
 class EntryMaker {
  public:
-  EntryMaker(const StrandTable& table, bool first, std::uint32_t index)
+  EntryMaker(const StrandTable& table, std::uint32_t index)
       : table_(table),
-        known_(kStrandBits + table.prefix),
-        bits_(~(~std::uint64_t{0} >> table.prefix) | std::uint64_t{index} << (64 - known_)) {
-    bool more = first ? TakeDc() : TakeAc();
+        prefix_(table.prefix()),
+        known_(kStrandBits + prefix_),
+        bits_(~(~std::uint64_t{0} >> prefix_) | std::uint64_t{index} << (64 - known_)) {
+    bool more = table.place == kFirst ? TakeDc() : TakeAc();
     while (more && !ended_ && late_ == 0)
       more = TakeAc();
   }
 
-  StrandEntry Entry(bool first) const noexcept {
+  StrandEntry Entry() const noexcept {
     StrandEntry entry = {};
+    const auto go_to = [&](int place) {
+      entry.next = static_cast<std::int8_t>((place - table_.place) * int{sizeof(void*)});
+    };
+    if (length_ == 0 && table_.place == kRest && ~bits_ >> (64 - kLongPrefix) == 0) {
+      entry.length = kLongPrefix;
+      go_to(kLongCodes);
+      return entry;
+    }
     if (length_ == 0) {
-      const bool is_long = !first && table_.prefix == 0 && ~bits_ >> (64 - kLongPrefix) == 0;
-      if (is_long) {
-        entry.length = kLongPrefix;
-        entry.next = sizeof(void*);
-      } else {
-        entry.reach = kBlockBytes;
-      }
+      entry.reach = kBlockBytes;
       return entry;
     }
     const auto bytes = [](std::uint32_t places) { return static_cast<std::uint8_t>(2 * places); };
-    entry.length = static_cast<std::uint8_t>(length_ - table_.prefix);
+    entry.length = static_cast<std::uint8_t>(length_ - prefix_);
     entry.reach = bytes(places_);
     entry.offset = bytes(first_value_);
     entry.end = ended_ ? kBlockBytes - 1 : 0;
     entry.advance = ended_ ? 1 : bytes(places_);
-    const int at = first ? 0 : table_.prefix == 0 ? 1 : 2;  // in BlockTables
-    const int steps = (ended_ ? int{kBlockTables} : 1) - at;
-    entry.next = static_cast<std::int8_t>(steps * int{sizeof(void*)});
+    go_to(ended_ ? kBlockTables : kRest);
     return entry;
   }
 
@@ -86,7 +87,7 @@ class EntryMaker {
   }
 
   bool TakePlaces(std::uint32_t length, std::uint32_t places) {
-    if (length_ + length > kMaxStrandLength + table_.prefix || places_ + places > kMaxPlaces) {
+    if (length_ + length > kMaxStrandLength + prefix_ || places_ + places > kMaxPlaces) {
       return false;
     }
     length_ += length;
@@ -113,7 +114,7 @@ class EntryMaker {
   }
 
   const StrandTable& table_;
-  const std::uint32_t known_;  // bits
+  const std::uint32_t prefix_, known_;  // bits
   const std::uint64_t bits_;
   std::uint32_t length_ = 0;       // of the symbols taken
   std::uint32_t places_ = 0;       // coefficients that they stand for
@@ -130,33 +131,28 @@ struct Use {
   StrandValues values;
 };
 
-void FillTable(bool first, StrandTable& table, std::vector<Use>& uses) {
-  for (std::uint32_t index = 0; index < std::size(table.entry); ++index) {
-    const EntryMaker maker(table, first, index);
-    table.entry[index] = maker.Entry(first);
-    uses.push_back({&table, &table.entry[index], maker.Values()});
-  }
-}
-
 void Build(const HuffmanTable& dc, const HuffmanTable& ac, bool wanted, BlockTables& block,
            std::vector<Use>& uses) {
-  for (StrandTable* table : {&block.first, &block.rest, &block.long_codes}) {
-    table->dc = &dc;
-    table->ac = &ac;
-    table->wanted = wanted;
+  for (const BlockTable place : {kFirst, kRest, kLongCodes}) {
+    StrandTable& table = block.of[place];
+    table.dc = &dc;
+    table.ac = &ac;
+    table.wanted = wanted;
+    table.place = place;
+    for (std::uint32_t index = 0; index < std::size(table.entry); ++index) {
+      const EntryMaker maker(table, index);
+      table.entry[index] = maker.Entry();
+      uses.push_back({&table, &table.entry[index], maker.Values()});
+    }
   }
-  block.long_codes.prefix = kLongPrefix;
-  FillTable(true, block.first, uses);
-  FillTable(false, block.rest, uses);
-  FillTable(false, block.long_codes, uses);
 }
 
 auto KeyOf(const Use& use) noexcept {
   return std::bit_cast<std::array<std::uint64_t, 2>>(use.values);
 }
 
-// Gives equal values one place. Those of the most entries come first, where few cache lines hold
-// them: an entry of any table is taken about as often as another.
+// Gives equal values one place. Those of the most entries come first, so that few cache lines hold
+// what is needed often: a table's entries are taken about as often as each other.
 void PlaceValues(std::vector<Use>& uses, std::span<StrandValues> places) {
   std::sort(uses.begin(), uses.end(),
             [](const Use& a, const Use& b) { return KeyOf(a) < KeyOf(b); });

@@ -20,9 +20,9 @@ inline constexpr std::uint32_t kMaxStrandLength = 56 / kStrandLookUps;
 // kBlockBytes: the low bits of a strand's place are its place within the block.
 inline constexpr std::size_t kBlockBytes = 128;
 
-// The symbols at the top of kStrandBits bits, as many as can be taken at once. All but `values` is
-// in bytes, to be added to pointers as it is. An entry is small, so that most of a table stays in
-// the first cache: the next look-up waits for this one.
+// The symbols at the top of kStrandBits bits, as many as can be taken at once. Places and distances
+// are in bytes, to be added to pointers as they are. An entry is small, so that most of a table
+// stays in the first cache: the next look-up waits for this one.
 struct StrandEntry {
   std::uint8_t length;   // bits to consume
   std::uint8_t reach;    // how far the coefficients reach; kBlockBytes: take one symbol by its code
@@ -34,30 +34,40 @@ struct StrandEntry {
 };
 inline constexpr std::size_t kValuesUnit = 8;
 
-// The coefficients of an entry, from the first that is not zero on. Many entries have the same.
+// The coefficients of an entry, from its first value on. Many entries have the same.
 struct alignas(16) StrandValues {
   std::int16_t value[7];
   std::uint16_t late;  // the first value's bits behind those looked up, for BitField()
 };
 
+// The tables of a block, in the order of the list of tables.
+enum BlockTable : std::uint8_t {
+  kFirst,      // at the beginning of the block
+  kRest,       // further on in it
+  kLongCodes,  // behind kLongPrefix ones, and then back to kRest
+  kBlockTables
+};
+// Where kRest does not hold a code that begins with so many ones (11 bits of code and more), a
+// look-up consumes these alone.
+inline constexpr std::uint32_t kLongPrefix = 7;
+
 struct StrandTable {
   alignas(64) StrandEntry entry[1 << kStrandBits] = {};
   const HuffmanTable* dc = nullptr;  // the codes, for what no entry holds
   const HuffmanTable* ac = nullptr;
-  bool wanted = false;       // false: zeros for all but DC coefficients
-  std::uint32_t prefix = 0;  // this many ones before the bits looked up were consumed already
+  bool wanted = false;  // false: zeros for all but DC coefficients
+  BlockTable place = kFirst;
+
+  // So many ones before the bits looked up were consumed already. Always inlined, see huffman.h.
+  [[gnu::always_inline]] std::uint32_t prefix() const noexcept {
+    return place == kLongCodes ? kLongPrefix : 0;
+  }
 };
+static_assert(alignof(StrandTable) % alignof(StrandValues) == 0);
 
-// The long codes begin with this many ones, which are consumed by a look-up of their own.
-inline constexpr std::uint32_t kLongPrefix = 7;
-
-// What a block is decoded with, in the order of the list of tables.
 struct BlockTables {
-  StrandTable first;       // at the beginning of the block
-  StrandTable rest;        // further on in it
-  StrandTable long_codes;  // behind kLongPrefix ones, and then back to `rest`
+  StrandTable of[kBlockTables];
 };
-inline constexpr std::size_t kBlockTables = sizeof(BlockTables) / sizeof(StrandTable);
 
 // What a component's blocks are decoded with.
 struct StrandTables {

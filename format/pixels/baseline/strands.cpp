@@ -32,8 +32,8 @@ BlockRun RunFrom(const SegmentJob& job, std::uint32_t mcu, std::uint32_t end) no
 
 void Strands::LayOut(const SegmentJob& job, const StrandTables* const* tables) {
   const auto append = [](const StrandTable**& to, const BlockTables& of) {
-    for (const StrandTable* table : {&of.first, &of.rest, &of.long_codes})
-      *to++ = table;
+    for (const StrandTable& table : of.of)
+      *to++ = &table;
   };
   const StrandTable** wanted = wanted_list_.table;
   const StrandTable** skip = skip_list_.table;

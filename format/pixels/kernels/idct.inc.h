@@ -72,7 +72,7 @@ SLUICE_INLINE void Transform(V* v) noexcept {
   Pass<V, kConstBits + kPassBits + 3>(v);
 }
 
-// A block of coefficients in natural order has a spare place behind it.
+// Leaves zeros in a block, and in its spare place if it has one.
 template <BlockOrder kOrder>
 SLUICE_INLINE void Clear(std::int16_t* block) noexcept {
   std::memset(block, 0, kBlockSize * sizeof(*block));

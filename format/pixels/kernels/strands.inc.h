@@ -40,7 +40,7 @@ SLUICE_INLINE bool Step(StrandState& s) noexcept {
   const auto reach = static_cast<std::int8_t>(BytesInBlock(s.out) + entry.reach);
   if (__builtin_expect(reach < 0, 0)) return false;
   const auto& values = *reinterpret_cast<const baseline::StrandValues*>(
-      BytesOn(table, entry.values * baseline::kValuesUnit));
+      reinterpret_cast<std::uintptr_t>(table) + entry.values * baseline::kValuesUnit);
   StoreValues(ValuesOf(values, BitField(s.bits, values.late)), BytesOn(s.out, entry.offset));
   s.bits <<= entry.length & 63;
   s.out = reinterpret_cast<std::int16_t*>((reinterpret_cast<std::uintptr_t>(s.out) | entry.end) +
@@ -57,7 +57,7 @@ inline __attribute__((noinline)) void TakeSymbol(Strand& strand) noexcept {
   const std::size_t in_block = BytesInBlock(s.out);
   const baseline::StrandTable& table = **s.next;
   const bool dc = in_block == 0;
-  const std::uint32_t prefix = table.prefix;
+  const std::uint32_t prefix = table.prefix();
   const std::uint64_t bits = s.bits >> prefix | ~(~std::uint64_t{0} >> prefix);
   const baseline::HuffmanTable::Code code = (dc ? table.dc : table.ac)->CodeAt(bits);
   const std::uint32_t size = code.symbol & 15;
@@ -75,9 +75,7 @@ inline __attribute__((noinline)) void TakeSymbol(Strand& strand) noexcept {
     }
     ++s.out;
   }
-  // From one of a block's tables to `rest`, or to the next block's first.
-  const std::ptrdiff_t to = BytesInBlock(s.out) == 0 ? baseline::kBlockTables : 1;
-  s.next += to - (dc ? 0 : prefix == 0 ? 1 : 2);
+  s.next += (BytesInBlock(s.out) == 0 ? baseline::kBlockTables : baseline::kRest) - table.place;
   s.bits <<= code.length + size - prefix;
   Refill(s);
   strand.bits = s.bits;
@@ -148,7 +146,7 @@ inline void RunStrands(Strand* strands, std::size_t count) noexcept {
 // Adds up the DC differences of a run of MCUs and transforms those that are wanted.
 inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
   McuTargets targets;
-  if (run.wanted) {
+  if (run.wanted && job.transform) {
     targets = TargetsOf(job, run.blocks, kBlockSize, run.first_mcu % job.mcus_across - job.left,
                         run.first_mcu / job.mcus_across - job.top);
   }
@@ -164,11 +162,11 @@ inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
     }
     if (!run.wanted) continue;
     if (job.transform) {
-      TransformBlocks<BlockVector, kZigzagOrder>(targets.of, targets.count);
-      for (std::uint32_t i = 0; i < targets.count; ++i) {
+      for (std::uint32_t i = 0; m > 0 && i < targets.count; ++i) {
         targets.of[i].block += std::size_t{targets.count} * kBlockSize;
         targets.of[i].out += targets.step[i];
       }
+      TransformBlocks<BlockVector, kZigzagOrder>(targets.of, targets.count);
     } else {
       std::memset(first, 0, static_cast<std::size_t>(block - first) * sizeof(*block));
     }
