@@ -43,7 +43,7 @@ JpegTables StandardJpegTables() {
   JpegTables tables = {};
   for (std::size_t i = 0; i < baseline::kStandardTables; ++i) {
     const baseline::StrandTable& standard =
-        baseline::StandardStrandTables(i).wanted.of[baseline::kFirst];
+        baseline::StandardStrandTables(i).wanted->of[baseline::kFirst];
     tables.dc[i] = CodesOf(*standard.dc);
     tables.ac[i] = CodesOf(*standard.ac);
   }

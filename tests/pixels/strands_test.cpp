@@ -117,9 +117,9 @@ struct Fed {
     for (std::size_t i = 0; i < size; ++i)
       bytes[i] = static_cast<std::uint8_t>(kind == 0 ? 255 : kind == 1 ? 0 : random.Below(256));
     if (kind == 0 && size > 0) bytes[0] = 0x3F;  // behind the code of a DC difference of zero
-    const baseline::StrandTables& of = baseline::StandardStrandTables(random.Below(2));
+    const baseline::StrandTables of = baseline::StandardStrandTables(random.Below(2));
     for (std::size_t i = 0; i < kBlocks; ++i)
-      ListTables(i % 3 == 2 ? of.skipped : of.wanted, tables);
+      ListTables(i % 3 == 2 ? *of.skipped : *of.wanted, tables);
     tables.push_back(&baseline::StrandHalt());
   }
 
@@ -337,7 +337,7 @@ struct Coded {
   }
 
   std::size_t number;
-  const baseline::StrandTables& tables;
+  baseline::StrandTables tables;
   std::vector<Block> blocks;
   std::vector<std::uint8_t> bytes;
   std::size_t bits = 0;
@@ -348,7 +348,7 @@ struct Decoding {
   Decoding(const Coded& source, bool of_wanted)
       : coded(source), wanted(of_wanted), blocks(Coded::kBlocks + 1) {
     for (std::size_t i = 0; i < Coded::kBlocks; ++i)
-      ListTables(wanted ? coded.tables.wanted : coded.tables.skipped, list);
+      ListTables(wanted ? *coded.tables.wanted : *coded.tables.skipped, list);
     list.push_back(&baseline::StrandHalt());
     strand = {1,
               coded.bytes.data(),

@@ -14,8 +14,8 @@ bool Decoder::FindTables() {
       CachedTable& cached = tables_[kind * 4 + number];
       const HuffmanSpec& spec = header_.huffman[kind][number];
       if (cached.valid && SameSpec(cached.spec, spec)) continue;
-      cached.valid = BuildTable(spec, kind == 1, cached.table);
-      cached.skips = false;
+      cached.valid = BuildCodes(spec, kind == 1, cached.table);
+      cached.look_ups = cached.skips = false;
       cached.spec = spec;
       cached.standard = StandardNumber(spec, kind == 1);
       if (!cached.valid) return false;
@@ -24,16 +24,18 @@ bool Decoder::FindTables() {
   return true;
 }
 
-// Where the window leaves MCUs out.
-void Decoder::FindSkips(const McuWindow& window) {
-  if (window.left == 0 && window.top == 0 && window.right == header_.mcus_across &&
-      window.bottom == header_.mcus_down) {
-    return;
-  }
+// What decoding one segment after another needs; `skips` if MCUs are left out.
+void Decoder::FindLookUps(bool skips) {
   for (std::uint32_t c = 0; c < header_.components; ++c) {
-    CachedTable& cached = tables_[4 + header_.component[c].ac];
-    if (!cached.skips) BuildSkips(cached.table);
-    cached.skips = true;
+    for (const std::size_t kind : {0, 1}) {
+      const std::size_t number = kind == 0 ? header_.component[c].dc : header_.component[c].ac;
+      CachedTable& cached = tables_[kind * 4 + number];
+      if (!cached.look_ups) BuildLookUps(kind == 1, cached.table);
+      cached.look_ups = true;
+      if (kind == 0 || !skips) continue;
+      if (!cached.skips) BuildSkips(cached.table);
+      cached.skips = true;
+    }
   }
 }
 
@@ -68,42 +70,56 @@ void Decoder::LayOut(const McuWindow& window, kernels::SegmentJob& job) {
   }
 }
 
-// Strands need several segments, and the standard's Huffman tables: making the tables of others
-// takes longer than they save.
-bool Decoder::FindStrandTables(std::uint64_t segments, const StrandTables** tables) const {
-  if (!set_.strands_pay || segments < 2) return false;
+// False if segments are to be decoded one after another. A window's MCUs cannot be told before the
+// strands are in step, and own tables have none for what is not wanted: both are for whole
+// pictures.
+bool Decoder::FindStrandTables(bool whole, std::uint64_t segments, StrandTables* tables) {
+  if (!set_.strands_pay) return false;
+  if (segments < 2 && !(whole && SplitSegment::Pays(header_.scan.size()))) return false;
+  OwnTables::Codes own[3];
+  bool standard = true;
   for (std::uint32_t c = 0; c < header_.components; ++c) {
-    const std::size_t number = tables_[header_.component[c].dc].standard;
-    if (number == kStandardTables || number != tables_[4 + header_.component[c].ac].standard) {
-      return false;
-    }
-    tables[c] = &StandardStrandTables(number);
+    const Component& component = header_.component[c];
+    const CachedTable& dc = tables_[component.dc];
+    const CachedTable& ac = tables_[4 + component.ac];
+    own[c] = {{&dc.spec, &dc.table}, {&ac.spec, &ac.table}};
+    standard = standard && dc.standard != kStandardTables && dc.standard == ac.standard;
+    if (standard) tables[c] = StandardStrandTables(dc.standard);
   }
+  if (standard) return true;
+  if (!whole || !OwnTables::Pay(header_.scan.size())) return false;
+  own_tables_.Find(own, header_.components, tables);
   return true;
 }
 
-bool Decoder::DecodeSegment(const WantedSegment& segment, Segments& segments,
-                            kernels::SegmentJob& job) {
+bool Decoder::ReadSegment(const WantedSegment& segment, Segments& segments,
+                          kernels::SegmentJob& job) {
   if (!segments.Seek(segment.number)) return false;
   job.size = segments.Read(segment_);
   job.bytes = segment_.data();
   job.first_mcu = segment.first_mcu;
   job.last_mcu = segment.last_mcu;
   job.whole = segment.whole;
-  return set_.decode_segment(job);
+  return true;
 }
 
 bool Decoder::DecodeSegments(bool all, kernels::SegmentJob& job) {
   const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
   const std::uint64_t interval = header_.restart_interval != 0 ? header_.restart_interval : mcus;
+  const bool whole = job.left == 0 && job.top == 0 && job.right == header_.mcus_across &&
+                     job.bottom == header_.mcus_down;
   WantedSegments wanted(job, mcus, interval, all);
   Segments segments(header_.scan);
-  const StrandTables* tables[3] = {};
-  if (FindStrandTables(wanted.count(), tables))
-    return strands_.Decode(set_, job, tables, wanted, segments);
   WantedSegment segment;
+  StrandTables tables[3];
+  if (FindStrandTables(whole, wanted.count(), tables)) {
+    if (wanted.count() > 1) return strands_.Decode(set_, job, tables, wanted, segments);
+    return wanted.Next(segment) && ReadSegment(segment, segments, job) &&
+           split_segment_.Decode(set_, job, tables);
+  }
+  FindLookUps(!whole);
   while (wanted.Next(segment)) {
-    if (!DecodeSegment(segment, segments, job)) return false;
+    if (!ReadSegment(segment, segments, job) || !set_.decode_segment(job)) return false;
   }
   return true;
 }
@@ -115,7 +131,6 @@ bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, cons
     return false;
   }
   const McuWindow window(header_, region, policy);
-  FindSkips(window);
   kernels::SegmentJob job;
   LayOut(window, job);
   return DecodeSegments(policy.whole_file, job);

@@ -1,14 +1,17 @@
 // Decodes the part of a baseline JPEG that a region needs, into planes.
 //
 // Starts at the restart marker before the region's first row. Where restart markers allow it,
-// decodes no more of a row than needed, and three segments at once (strands.h). Transforms only the
-// MCUs that the region touches, and at a reduced size if the output is that much smaller.
+// decodes no more of a row than needed, and three segments at once (strands.h); a whole picture
+// without them is decoded from three places at once (split_segment.h). Transforms only the MCUs
+// that the region touches, and at a reduced size if the output is that much smaller.
 #pragma once
 
 #include <vector>
 
 #include "format/pixels/baseline/header.h"
 #include "format/pixels/baseline/mcu_window.h"
+#include "format/pixels/baseline/own_tables.h"
+#include "format/pixels/baseline/split_segment.h"
 #include "format/pixels/baseline/strands.h"
 #include "format/pixels/kernels/kernels.h"
 #include "format/pixels/planar.h"
@@ -33,23 +36,25 @@ class Decoder {
   struct CachedTable {
     HuffmanSpec spec;
     HuffmanTable table;
-    bool valid = false;
-    bool skips = false;                      // BuildSkips() was called
+    bool valid = false;                      // its codes are there
+    bool look_ups = false, skips = false;    // these are as well
     std::size_t standard = kStandardTables;  // StandardNumber()
   };
 
   bool FindTables();
-  void FindSkips(const McuWindow& window);
+  void FindLookUps(bool skips);
   void LayOut(const McuWindow& window, kernels::SegmentJob& job);
-  bool FindStrandTables(std::uint64_t segments, const StrandTables** tables) const;
-  bool DecodeSegment(const WantedSegment& segment, Segments& segments, kernels::SegmentJob& job);
+  bool FindStrandTables(bool whole, std::uint64_t segments, StrandTables* tables);
+  bool ReadSegment(const WantedSegment& segment, Segments& segments, kernels::SegmentJob& job);
   bool DecodeSegments(bool all, kernels::SegmentJob& job);
 
   const kernels::Kernels& set_;
   Header header_;
   std::vector<CachedTable> tables_ = std::vector<CachedTable>(8);  // [class * 4 + number]
   std::vector<std::uint8_t> segment_;
+  OwnTables own_tables_;
   Strands strands_;
+  SplitSegment split_segment_;
   std::vector<std::uint8_t> samples_[3];
   ColumnPlane planes_[3];
 };

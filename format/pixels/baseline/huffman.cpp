@@ -100,7 +100,7 @@ void BuildSkips(HuffmanTable& table) noexcept {
   }
 }
 
-bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept {
+bool BuildCodes(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept {
   std::memcpy(table.symbols, spec.symbols, sizeof(table.symbols));
   static_assert(kSkipBits >= kDcBits);
   std::fill(std::begin(table.codes), std::end(table.codes), HuffmanTable::Code{});
@@ -123,16 +123,24 @@ bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept 
     table.limit[length] = code << (16 - length);
     code <<= 1;
   }
+  return true;
+}
+
+void BuildLookUps(bool ac, HuffmanTable& table) noexcept {
   if (ac) {
     BuildPairs(table);
-  } else {
-    for (std::uint32_t i = 0; i < (1U << kDcBits); ++i) {
-      const HuffmanTable::Code known = table.codes[i << (kSkipBits - kDcBits)];
-      table.dc[i] = known.length != 0 && known.length <= kDcBits
-                        ? MakeDcEntry(known.length, known.symbol)
-                        : 0;
-    }
+    return;
   }
+  for (std::uint32_t i = 0; i < (1U << kDcBits); ++i) {
+    const HuffmanTable::Code known = table.codes[i << (kSkipBits - kDcBits)];
+    table.dc[i] =
+        known.length != 0 && known.length <= kDcBits ? MakeDcEntry(known.length, known.symbol) : 0;
+  }
+}
+
+bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept {
+  if (!BuildCodes(spec, ac, table)) return false;
+  BuildLookUps(ac, table);
   return true;
 }
 

@@ -101,7 +101,7 @@ bool SameSpec(const HuffmanSpec& a, const HuffmanSpec& b) noexcept;
 struct HuffmanTable {
   alignas(64) DcEntry dc[1 << kDcBits];   // DC tables only
   alignas(64) Pair pair[1 << kPairBits];  // AC tables only
-  alignas(64) Skip skip[1 << kSkipBits];  // AC tables only, after BuildSkips()
+  alignas(64) Skip skip[1 << kSkipBits];  // AC tables only
   // The code at the top of kSkipBits bits; length 0 if it is longer.
   struct Code {
     std::uint8_t length = 0;
@@ -136,11 +136,18 @@ struct HuffmanTable {
   return MakeEntry(length + size, AdvanceOfSymbol(symbol), value);
 }
 
-// False if the codes are oversubscribed, or a symbol does not exist in 8-bit baseline coding.
-bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept;
+// Makes a table's codes. False if they are oversubscribed, or a symbol does not exist in 8-bit
+// baseline coding.
+bool BuildCodes(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept;
 
-// Makes a built AC table's `skip`. It takes longer than all the rest, and a picture that is wanted
+// With the codes there, `dc` or `pair`.
+void BuildLookUps(bool ac, HuffmanTable& table) noexcept;
+
+// With the codes there, `skip`. It takes longer than all the rest, and a picture that is wanted
 // whole needs none.
 void BuildSkips(HuffmanTable& table) noexcept;
+
+// Codes and look-ups.
+bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept;
 
 }  // namespace sluice::baseline

@@ -71,14 +71,14 @@ struct BlockTables {
 
 // What a component's blocks are decoded with.
 struct StrandTables {
-  BlockTables wanted;
+  const BlockTables* wanted = nullptr;
   // For blocks of which nothing but the DC coefficient is wanted: more symbols at once, and zeros
   // for their values.
-  BlockTables skipped;
+  const BlockTables* skipped = nullptr;
 };
 
 // Those of standard_tables.h, built once in the process.
-const StrandTables& StandardStrandTables(std::size_t number);
+StrandTables StandardStrandTables(std::size_t number);
 
 // A table on which a strand stays where it is.
 const StrandTable& StrandHalt() noexcept;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "format/pixels/baseline/segments.h"
+#include "format/pixels/baseline/strand_run.h"
 #include "format/pixels/baseline/strand_table.h"
 #include "format/pixels/baseline/wanted_segments.h"
 #include "format/pixels/kernels/kernels.h"
@@ -19,13 +20,9 @@ class Strands {
   // Decodes all wanted segments. `tables`: those of each component. False if a segment is missing
   // or broken.
   bool Decode(const kernels::Kernels& set, const kernels::SegmentJob& job,
-              const StrandTables* const* tables, WantedSegments& wanted, Segments& segments);
+              const StrandTables* tables, WantedSegments& wanted, Segments& segments);
 
  private:
-  // A strand decodes runs of this many MCUs, so that their coefficients stay in the first cache.
-  static constexpr std::uint32_t kRunMcus = 8;
-  static constexpr std::size_t kRunBlocks = kRunMcus * 6;
-
   // What a strand is at.
   struct Task {
     std::vector<std::uint8_t> bytes;
@@ -40,13 +37,6 @@ class Strands {
   struct Blocks {
     alignas(kBlockBytes) std::int16_t of[kernels::kStrands][kRunBlocks + 1][64] = {};
   };
-  // The tables of a run's blocks, with the halt behind them.
-  struct TableList {
-    const StrandTable* table[kRunBlocks * kBlockTables + 1] = {};
-    const StrandTable* const* end = nullptr;
-  };
-
-  void LayOut(const kernels::SegmentJob& job, const StrandTables* const* tables);
   // False if the coded data is broken.
   bool DecodeAll(const kernels::Kernels& set, const kernels::SegmentJob& job,
                  WantedSegments& wanted, Segments& segments);
@@ -62,8 +52,7 @@ class Strands {
   Task task_[kernels::kStrands];
   kernels::Strand strand_[kernels::kStrands];  // those that are running come first
   std::size_t place_[kernels::kStrands] = {};  // of each strand's task; memory stays where it is
-  std::uint32_t mcu_blocks_ = 0;
-  TableList wanted_list_, skip_list_;
+  RunTables wanted_, skipped_;
 };
 
 }  // namespace sluice::baseline
