@@ -184,32 +184,43 @@ struct McuBlocks {
   alignas(64) std::int16_t block[6][kBlockStride];
 };
 
-// Where the blocks of an MCU go.
+// Where the blocks of kMcus MCUs in a row go.
+template <std::uint32_t kMcus>
 struct McuTargets {
-  BlockTarget of[6];
-  std::size_t step[6];  // to the next MCU's samples
+  BlockTarget of[kMcus * 6];
+  std::size_t step[kMcus * 6];  // to the samples of as many MCUs further on
   std::uint32_t count = 0;
 };
 
-// Of an MCU at (x, y), counted from the window's corner. Its blocks are `stride` apart.
-SLUICE_INLINE McuTargets TargetsOf(const SegmentJob& job, std::int16_t* block, std::size_t stride,
-                                   std::uint32_t x, std::uint32_t y) noexcept {
-  McuTargets targets;
+// From the MCU at (x, y) on, counted from the window's corner. Their blocks are
+// `stride` apart. Those of a component follow each other, so that they can be transformed in pairs.
+template <std::uint32_t kMcus>
+SLUICE_INLINE McuTargets<kMcus> TargetsOf(const SegmentJob& job, std::int16_t* block,
+                                          std::size_t stride, std::uint32_t x,
+                                          std::uint32_t y) noexcept {
+  McuTargets<kMcus> targets;
+  std::size_t mcu_blocks = 0;
+  for (std::uint32_t c = 0; c < job.components; ++c)
+    mcu_blocks += job.component[c].across * job.component[c].down;
   for (std::uint32_t c = 0; c < job.components; ++c) {
     const ComponentJob& component = job.component[c];
-    for (std::uint32_t v = 0; v < component.down; ++v) {
-      for (std::uint32_t h = 0; h < component.across; ++h) {
-        const std::size_t column = std::size_t{x * component.across + h} << component.size_log2;
-        const std::size_t row = std::size_t{y * component.down + v} << component.size_log2;
-        targets.of[targets.count] = {block, component.quant,
-                                     component.plane + column * component.stride + row,
-                                     component.stride, component.size_log2};
-        targets.step[targets.count] =
-            (std::size_t{component.across} << component.size_log2) * component.stride;
-        block += stride;
-        ++targets.count;
+    for (std::uint32_t m = 0; m < kMcus; ++m) {
+      std::int16_t* in = block + m * mcu_blocks * stride;
+      for (std::uint32_t v = 0; v < component.down; ++v) {
+        for (std::uint32_t h = 0; h < component.across; ++h, in += stride) {
+          const std::size_t column = std::size_t{(x + m) * component.across + h}
+                                     << component.size_log2;
+          const std::size_t row = std::size_t{y * component.down + v} << component.size_log2;
+          targets.of[targets.count] = {in, component.quant,
+                                       component.plane + column * component.stride + row,
+                                       component.stride, component.size_log2};
+          targets.step[targets.count] =
+              (std::size_t{kMcus * component.across} << component.size_log2) * component.stride;
+          ++targets.count;
+        }
       }
     }
+    block += component.across * component.down * stride;
   }
   return targets;
 }
@@ -241,8 +252,8 @@ inline bool DecodeSegment(const SegmentJob& job) {
     }
     if (bad != 0 || in.Position(job.bytes) > job.size * 8) return false;
     if (wanted && job.transform) {
-      const McuTargets targets =
-          TargetsOf(job, mcu.block[0], kBlockStride, x - job.left, y - job.top);
+      const McuTargets<1> targets =
+          TargetsOf<1>(job, mcu.block[0], kBlockStride, x - job.left, y - job.top);
       TransformBlocks<BlockVector, kNaturalOrder>(targets.of, targets.count);
     }
     if (++x == job.mcus_across) {

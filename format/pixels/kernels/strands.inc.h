@@ -143,32 +143,47 @@ inline void RunStrands(Strand* strands, std::size_t count) noexcept {
   }
 }
 
-// Adds up the DC differences of a run of MCUs and transforms those that are wanted.
-inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
-  McuTargets targets;
+// Adds up the DC differences of a run of MCUs and transforms those that are wanted, kAtOnce at a
+// time while there are as many. The MCUs that are left.
+template <std::uint32_t kAtOnce>
+inline BlockRun FinishMcus(const SegmentJob& job, BlockRun run) {
+  McuTargets<kAtOnce> targets;
   if (run.wanted && job.transform) {
-    targets = TargetsOf(job, run.blocks, kBlockSize, run.first_mcu % job.mcus_across - job.left,
-                        run.first_mcu / job.mcus_across - job.top);
+    targets =
+        TargetsOf<kAtOnce>(job, run.blocks, kBlockSize, run.first_mcu % job.mcus_across - job.left,
+                           run.first_mcu / job.mcus_across - job.top);
   }
-  std::int16_t* block = run.blocks;
-  for (std::uint32_t m = 0; m < run.mcus; ++m) {
-    std::int16_t* const first = block;
-    for (std::uint32_t c = 0; c < job.components; ++c) {
-      const std::uint32_t blocks = job.component[c].across * job.component[c].down;
-      for (std::uint32_t b = 0; b < blocks; ++b, block += kBlockSize) {
-        run.dc[c] += static_cast<std::uint32_t>(block[0]);
-        block[0] = run.wanted ? static_cast<std::int16_t>(run.dc[c]) : std::int16_t{0};
+  for (; run.mcus >= kAtOnce; run.mcus -= kAtOnce, run.first_mcu += kAtOnce) {
+    std::int16_t* const first = run.blocks;
+    for (std::uint32_t m = 0; m < kAtOnce; ++m) {
+      for (std::uint32_t c = 0; c < job.components; ++c) {
+        const std::uint32_t blocks = job.component[c].across * job.component[c].down;
+        for (std::uint32_t b = 0; b < blocks; ++b, run.blocks += kBlockSize) {
+          run.dc[c] += static_cast<std::uint32_t>(run.blocks[0]);
+          run.blocks[0] = run.wanted ? static_cast<std::int16_t>(run.dc[c]) : std::int16_t{0};
+        }
       }
     }
     if (!run.wanted) continue;
     if (job.transform) {
-      for (std::uint32_t i = 0; m > 0 && i < targets.count; ++i) {
+      TransformBlocks<BlockVector, kZigzagOrder>(targets.of, targets.count);
+      for (std::uint32_t i = 0; i < targets.count; ++i) {
         targets.of[i].block += std::size_t{targets.count} * kBlockSize;
         targets.of[i].out += targets.step[i];
       }
-      TransformBlocks<BlockVector, kZigzagOrder>(targets.of, targets.count);
     } else {
-      std::memset(first, 0, static_cast<std::size_t>(block - first) * sizeof(*block));
+      std::memset(first, 0, static_cast<std::size_t>(run.blocks - first) * sizeof(*first));
     }
   }
+  return run;
+}
+
+inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
+  std::uint32_t mcu_blocks = 0;
+  for (std::uint32_t c = 0; c < job.components; ++c)
+    mcu_blocks += job.component[c].across * job.component[c].down;
+  // Two MCUs at a time, if it takes two for all blocks to make pairs.
+  BlockRun left = run;
+  if (mcu_blocks % 2 != 0) left = FinishMcus<2>(job, left);
+  if (left.mcus != 0) FinishMcus<1>(job, left);
 }
