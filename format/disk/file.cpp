@@ -187,7 +187,19 @@ void AtomicFile::Put(Bytes bytes) {
     }
     if (put < 0) ThrowIo(path_, "cannot be written", errno);
     bytes = bytes.subspan(static_cast<std::size_t>(put));
+    put_ += static_cast<std::uint64_t>(put);
   }
+  if (!past_cache_) StartWriteBack();
+}
+
+// What is written now need not be waited for in Commit().
+void AtomicFile::StartWriteBack() {
+  constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
+  if (put_ - on_their_way_ < kPiece) return;
+  // A file system that cannot do it leaves everything to Commit().
+  sync_file_range(file_.get(), static_cast<off_t>(on_their_way_),
+                  static_cast<off_t>(put_ - on_their_way_), SYNC_FILE_RANGE_WRITE);
+  on_their_way_ = put_;
 }
 
 void AtomicFile::GoThroughCache() {

@@ -124,14 +124,17 @@ class AtomicFile {
  private:
   void Put(Bytes bytes);
   void GoThroughCache();
+  void StartWriteBack();
 
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   FileHandle file_;
   std::uint64_t size_ = 0;
   DirectBuffer* direct_;
-  std::size_t waiting_ = 0;  // bytes in the buffer
-  bool past_cache_ = false;  // the file takes aligned writes only
+  std::size_t waiting_ = 0;         // bytes in the buffer
+  bool past_cache_ = false;         // the file takes aligned writes only
+  std::uint64_t put_ = 0;           // bytes in the file
+  std::uint64_t on_their_way_ = 0;  // of these, those that the kernel was asked to write to disk
 };
 
 inline constexpr std::string_view kTemporarySuffix = ".tmp";
