@@ -101,9 +101,9 @@ class MappedFile {
 // names them: it halves what a small file costs.
 enum class FolderSync { kNow, kByCaller };
 
-// A new file, written from its beginning to its end under a temporary name. Commit() syncs the
-// file, renames it to its real name, replacing any file there, and syncs the folder. Without
-// Commit() the temporary file is removed.
+// A new file, written from its beginning to its end under a temporary name. The disk begins to
+// write it before it is whole. Commit() syncs the file, renames it to its real name, replacing any
+// file there, and syncs the folder. Without Commit() the temporary file is removed.
 class AtomicFile {
  public:
   // With `direct`, writes go past the page cache, in pieces of that buffer's size. The buffer must

@@ -12,8 +12,8 @@ inline std::vector<const kernels::Kernels*> Sets() {
   return {list.sets, list.sets + list.count};
 }
 
-// Each of them twice: decoding restart intervals side by side (baseline/strands.h), and one after
-// another.
+// Each of them twice: decoding several places of a scan side by side (baseline/strands.h and
+// split_segment.h), and one segment after another.
 inline std::vector<const kernels::Kernels*> DecodingSets() {
   static const std::vector<kernels::Kernels> sets = [] {
     std::vector<kernels::Kernels> both;

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <numeric>
 #include <vector>
 
+#include "format/pixels/baseline/decoder.h"
 #include "format/pixels/baseline/own_tables.h"
 #include "format/pixels/baseline/segments.h"
 #include "format/random.h"
 #include "tests/catch.h"
+#include "tests/pictures.h"
 #include "tests/pixels/kernel_sets.h"
 
 using namespace sluice;
@@ -45,7 +46,6 @@ baseline::HuffmanSpec RandomSpec(RandomStream& random, bool ac) {
     room -= takes();
     ++spec.counts[length - 1];
     spec.symbols[spec.symbol_count++] = symbols[i];
-    length = std::min(length, 16U);
   }
   return spec;
 }
@@ -90,10 +90,10 @@ struct Scan {
   explicit Scan(RandomStream& random) {
     components = random.Below(3) == 0 ? 1 : 3;
     for (std::uint32_t c = 0; c < components; ++c) {
-      // Often the second component's for the third, too.
-      const bool shared = c == 2 && random.Below(2) == 0;
+      // Often the third component has the second's.
+      codes[c] = c == 2 && random.Below(2) == 0 ? 1 : c;
       for (const std::size_t kind : {0, 1})
-        spec[kind][c] = shared ? spec[kind][1] : RandomSpec(random, kind == 1);
+        spec[kind][c] = RandomSpec(random, kind == 1);
       across[c] = c == 0 ? 1 + static_cast<std::uint32_t>(random.Below(2)) : 1;
       down[c] = c == 0 ? 1 + static_cast<std::uint32_t>(random.Below(2)) : 1;
       size_log2[c] = random.Below(3) == 0 ? static_cast<std::uint32_t>(random.Below(3)) : 3;
@@ -107,7 +107,7 @@ struct Scan {
     for (std::uint32_t m = 0; m < mcus_across * mcus_down; ++m) {
       for (std::uint32_t c = 0; c < components; ++c) {
         for (std::uint32_t b = 0; b < across[c] * down[c]; ++b)
-          PutBlock(random, Coder(spec[0][c]), Coder(spec[1][c]), liveliness, out);
+          PutBlock(random, Coder(spec[0][codes[c]]), Coder(spec[1][codes[c]]), liveliness, out);
       }
     }
     SetBytes(out.Finish());
@@ -146,6 +146,7 @@ struct Scan {
 
   std::uint32_t components = 1;
   baseline::HuffmanSpec spec[2][3];
+  std::uint32_t codes[3] = {};  // which of the specs each component has
   std::uint32_t across[3] = {}, down[3] = {}, size_log2[3] = {};
   std::int16_t quant[3][64];
   std::uint32_t mcus_across = 0, mcus_down = 0;
@@ -172,11 +173,12 @@ class BothWays {
     baseline::OwnTables::Codes codes[3];
     for (std::uint32_t c = 0; c < scan.components; ++c) {
       kernels::ComponentJob& component = job.component[c];
-      component.dc = &tables_[0][c];
-      component.ac = &tables_[1][c];
+      const std::uint32_t number = scan.codes[c];
+      component.dc = &tables_[0][number];
+      component.ac = &tables_[1][number];
       for (const std::size_t kind : {0, 1})
-        REQUIRE(BuildTable(scan.spec[kind][c], kind == 1, tables_[kind][c]));
-      codes[c] = {{&scan.spec[0][c], component.dc}, {&scan.spec[1][c], component.ac}};
+        REQUIRE(BuildTable(scan.spec[kind][number], kind == 1, tables_[kind][number]));
+      codes[c] = {{&scan.spec[0][number], component.dc}, {&scan.spec[1][number], component.ac}};
       component.quant = scan.quant[c];
       component.across = scan.across[c];
       component.down = scan.down[c];
@@ -213,6 +215,33 @@ class BothWays {
   baseline::SplitSegment split_;
 };
 
+// MCUs that were finished, and those of them whose blocks had waited: not where the first ones
+// were.
+struct Finished {
+  const std::int16_t* first = nullptr;
+  std::uint32_t mcus = 0, waited = 0;
+};
+Finished finished;
+
+void CountFinished(const kernels::SegmentJob& job, const kernels::BlockRun& run) {
+  if (finished.first == nullptr) finished.first = run.blocks;
+  finished.mcus += run.mcus;
+  if (run.blocks != finished.first) finished.waited += run.mcus;
+  kernels::Chosen().finish_blocks(job, run);
+}
+
+std::vector<std::uint8_t> AllSamples(const baseline::Decoder& decoder) {
+  std::vector<std::uint8_t> samples;
+  for (std::uint32_t c = 0; c < decoder.components(); ++c) {
+    const ColumnPlane& plane = decoder.planes()[c];
+    for (std::uint32_t x = plane.x.first; x < plane.x.last; ++x) {
+      const std::uint8_t* const column = plane.data + (x - plane.left) * plane.stride - plane.top;
+      samples.insert(samples.end(), column + plane.y.first, column + plane.y.last);
+    }
+  }
+  return samples;
+}
+
 std::vector<std::unique_ptr<BothWays>> AllWays() {
   std::vector<std::unique_ptr<BothWays>> all;
   for (const kernels::Kernels* set : Sets())
@@ -243,18 +272,18 @@ TEST_CASE("A broken segment is refused from three places as it is from its begin
   for (int round = 0; round < 40; ++round) {
     Scan scan(random);
     const std::vector<std::uint8_t> whole(scan.bytes.get(), scan.bytes.get() + scan.size);
+    const std::uint32_t rows = scan.mcus_down;
     for (int change = 0; change < 6; ++change) {
       INFO("round " << round << ", change " << change);
       std::vector<std::uint8_t> bytes = whole;
+      scan.mcus_down = rows;
       const std::size_t at = random.Below(bytes.size());
       switch (random.Below(6)) {
         case 0: bytes.resize(at); break;
         case 1: bytes.insert(bytes.end(), 1 + random.Below(100), 0); break;
         case 2: bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(at)); break;
         case 3: std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), 255); break;
-        case 4:
-          scan.mcus_down = 1 + static_cast<std::uint32_t>(random.Below(scan.mcus_down));
-          break;
+        case 4: scan.mcus_down = 1 + static_cast<std::uint32_t>(random.Below(rows)); break;
         default: bytes[at] = static_cast<std::uint8_t>(bytes[at] ^ (1U << random.Below(8)));
       }
       scan.SetBytes(bytes);
@@ -278,5 +307,31 @@ TEST_CASE("A segment of nothing but noise stays inside its bytes, and is judged 
     scan.SetBytes(bytes);
     for (const auto& set : all)
       set->Decode(scan, scan.mcus_down);
+  }
+}
+
+TEST_CASE("Of a picture without restart markers, most is found by the strands behind the first") {
+  kernels::Kernels serial_set = kernels::Chosen(), split_set = kernels::Chosen();
+  serial_set.strands_pay = false;
+  split_set.strands_pay = true;
+  split_set.finish_blocks = CountFinished;
+  baseline::Decoder serial(serial_set), split(split_set);
+  for (const bool optimise : {true, false}) {
+    for (const std::uint32_t channels : {3U, 1U}) {
+      for (const bool subsample : {true, false}) {
+        INFO("optimised " << optimise << ", channels " << channels << ", 4:2:0 " << subsample);
+        JpegOptions options;
+        options.optimise = optimise;
+        options.subsample = subsample;
+        const std::vector<std::byte> file = MakeJpeg(MakePicture(801, 603, channels), options);
+        REQUIRE(file.size() > std::size_t{24} << 10);
+        const Region whole = {{0, 801, 0, 801, 801, 0, 801}, {0, 603, 0, 603, 603, 0, 603}, false};
+        finished = {};
+        REQUIRE(serial.Decode(file, 801, 603, whole));
+        REQUIRE(split.Decode(file, 801, 603, whole));
+        CHECK(AllSamples(split) == AllSamples(serial));
+        CHECK(finished.waited > finished.mcus / 2);
+      }
+    }
   }
 }

@@ -99,9 +99,10 @@ struct HuffmanSpec {
 bool SameSpec(const HuffmanSpec& a, const HuffmanSpec& b) noexcept;
 
 struct HuffmanTable {
-  alignas(64) DcEntry dc[1 << kDcBits];   // DC tables only
-  alignas(64) Pair pair[1 << kPairBits];  // AC tables only
-  alignas(64) Skip skip[1 << kSkipBits];  // AC tables only
+  // By BuildLookUps(): `dc` of DC tables, `pair` of AC tables. By BuildSkips(): `skip`.
+  alignas(64) DcEntry dc[1 << kDcBits];
+  alignas(64) Pair pair[1 << kPairBits];
+  alignas(64) Skip skip[1 << kSkipBits];
   // The code at the top of kSkipBits bits; length 0 if it is longer.
   struct Code {
     std::uint8_t length = 0;

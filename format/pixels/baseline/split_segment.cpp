@@ -82,8 +82,8 @@ bool SplitSegment::FinishRun(std::size_t i) {
   return true;
 }
 
-// Whether the part is at its end, or has come to the next one.
-bool SplitSegment::IsDone(std::size_t i, std::size_t parts) {
+// Whether the part is at its end, or has come to the next one, which is noted.
+bool SplitSegment::EndsPart(std::size_t i, std::size_t parts) {
   const std::size_t number = place_[i];
   Part& part = part_[number];
   if (number == 0 && mcu_ == job_->last_mcu) return true;
@@ -126,7 +126,7 @@ bool SplitSegment::RunParts(std::size_t parts) {
       if (IsRunning(strand_[i])) continue;
       bool goes_on = FinishRun(i);
       if (!goes_on && place_[i] == 0) return false;
-      goes_on = goes_on ? !IsDone(i, parts) : StartAgain(i);
+      goes_on = goes_on ? !EndsPart(i, parts) : StartAgain(i);
       if (goes_on) {
         StartRun(i);
       } else {
@@ -180,18 +180,19 @@ bool SplitSegment::Decode(const kernels::Kernels& set, const kernels::SegmentJob
   set_ = &set;
   job_ = &job;
   tables_.Make(job, tables, true);
-  if (blocks_ == nullptr) blocks_ = std::make_unique<Blocks>();
-  part_[0].blocks = blocks_->first[0];
+  // What is broken, or thrown, leaves coefficients behind: only clean blocks are kept.
+  std::unique_ptr<Blocks> blocks = std::move(blocks_);
+  if (blocks == nullptr) blocks = std::make_unique<Blocks>();
+  part_[0].blocks = blocks->first[0];
   for (std::size_t i = 1; i < kernels::kStrands; ++i)
-    part_[i].blocks = blocks_->waiting[i - 1][0];
+    part_[i].blocks = blocks->waiting[i - 1][0];
   position_ = 0;
   mcu_ = job.first_mcu;
   std::fill(std::begin(dc_), std::end(dc_), 0);
   mcu_bits_ = job.size * 8 / (job.last_mcu - job.first_mcu) + 1;
-  const bool sound = DecodeAll();
-  // A broken stream leaves its coefficients behind.
-  if (!sound) blocks_.reset();
-  return sound;
+  if (!DecodeAll()) return false;
+  blocks_ = std::move(blocks);
+  return true;
 }
 
 }  // namespace sluice::baseline

@@ -21,10 +21,11 @@ namespace sluice::baseline {
 // Keeps its memory from picture to picture; one thread at a time.
 class SplitSegment {
  public:
-  // Whether a segment of so many bytes is long enough.
+  // Whether a segment of so many bytes is long enough. Shorter ones take microseconds anyhow.
   static bool Pays(std::size_t size) noexcept { return size >= 4096; }
 
-  // Decodes the job's segment. `tables`: those of each component. False if it is broken.
+  // Decodes the job's segment, every MCU of which must be wanted. `tables`: those of each
+  // component. False if it is broken.
   bool Decode(const kernels::Kernels& set, const kernels::SegmentJob& job,
               const StrandTables* tables);
 
@@ -43,7 +44,7 @@ class SplitSegment {
   struct Part {
     std::uint64_t end = 0;  // in bits: where the next one began
     std::uint32_t mcus = 0;
-    std::uint32_t run = 0;  // MCUs under way
+    std::uint32_t run = 0;   // MCUs under way
     std::uint64_t step = 0;  // bits to the next guess; doubled, so that guesses are few
     std::int16_t* blocks = nullptr;
     std::vector<Mark> marks;           // the first one is where the part began
@@ -58,7 +59,7 @@ class SplitSegment {
   std::size_t Divide();
   void StartRun(std::size_t i);
   bool FinishRun(std::size_t i);
-  bool IsDone(std::size_t i, std::size_t parts);
+  bool EndsPart(std::size_t i, std::size_t parts);
   bool StartAgain(std::size_t i);
   bool RunParts(std::size_t parts);
   void Join(std::size_t parts);

@@ -1,4 +1,4 @@
-// Tables for decoding several restart intervals side by side (kernels/strands.inc.h): one look-up
+// Tables for decoding a scan at several places side by side (kernels/strands.inc.h): one look-up
 // gives up to seven coefficients in a row, and where in its block a strand goes on.
 #pragma once
 
@@ -72,8 +72,8 @@ struct BlockTables {
 // What a component's blocks are decoded with.
 struct StrandTables {
   const BlockTables* wanted = nullptr;
-  // For blocks of which nothing but the DC coefficient is wanted: more symbols at once, and zeros
-  // for their values.
+  // For blocks of which nothing but the DC coefficient is wanted. Those made for them take more
+  // symbols at once, and give zeros for their values.
   const BlockTables* skipped = nullptr;
 };
 

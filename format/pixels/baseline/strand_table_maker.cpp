@@ -1,6 +1,8 @@
 #include "format/pixels/baseline/strand_table_maker.h"
 
 #include <algorithm>
+#include <bit>
+#include <cassert>
 #include <iterator>
 
 namespace sluice::baseline {
@@ -27,6 +29,7 @@ int Distance(BlockTable from, BlockTable to) noexcept {
 }  // namespace
 
 void StrandTableMaker::Begin(std::span<StrandValues> values) {
+  assert(values.size() < kMostValues);
   values_ = values;
   keys_.clear();
   std::fill(index_.begin(), index_.end(), std::uint16_t{0});
@@ -38,7 +41,7 @@ std::uint32_t StrandTableMaker::PlaceOf(std::int32_t value, std::uint32_t late,
   constexpr std::uint64_t kNoValue = 0x80;
   std::uint64_t key = static_cast<std::uint16_t>(value) | rest << 16;
   if (late != 0) key |= std::uint64_t{late} << 16 | kNoValue << 56;
-  std::size_t at = key * 0x9E3779B97F4A7C15U >> (64 - kIndexBits);
+  std::size_t at = key * 0x9E3779B97F4A7C15U >> (64 - std::bit_width(kMostValues - 1));
   for (; index_[at] != 0; at = (at + 1) % index_.size()) {
     if (keys_[index_[at] - 1U] == key) return index_[at];
   }

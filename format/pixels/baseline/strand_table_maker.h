@@ -20,7 +20,9 @@ struct HuffmanCodes {
 // One thread at a time.
 class StrandTableMaker {
  public:
-  // The values of the tables that follow go here: at most 65535 of them, behind the tables and no
+  static constexpr std::size_t kMostValues = std::size_t{1} << 13;
+
+  // The values of the tables that follow go here: fewer than kMostValues, behind the tables and no
   // further than StrandEntry::values reaches. Where they run out, symbols are taken one by one.
   void Begin(std::span<StrandValues> values);
 
@@ -46,7 +48,6 @@ class StrandTableMaker {
   };
 
   static constexpr std::uint32_t kMostPlaces = 6;
-  static constexpr int kIndexBits = 13;
 
   void MakeRests(const HuffmanSpec& ac, bool wanted);
   void AddJoined(const Rest& symbol, std::uint32_t free, bool wanted);
@@ -66,7 +67,7 @@ class StrandTableMaker {
   std::size_t rests_of_[kStrandBits + 1] = {};
   std::span<StrandValues> values_;
   std::vector<std::uint64_t> keys_;  // of values_, as far as they are used
-  std::vector<std::uint16_t> index_ = std::vector<std::uint16_t>(1 << kIndexBits);  // PlaceOf()'s
+  std::vector<std::uint16_t> index_ = std::vector<std::uint16_t>(kMostValues);  // PlaceOf()'s
 };
 
 }  // namespace sluice::baseline

@@ -70,17 +70,18 @@ bool Strands::DecodeAll(const kernels::Kernels& set, const SegmentJob& job, Want
 
 bool Strands::Decode(const kernels::Kernels& set, const SegmentJob& job, const StrandTables* tables,
                      WantedSegments& wanted, Segments& segments) {
-  if (blocks_ == nullptr) blocks_ = std::make_unique<Blocks>();
+  // What is broken, or thrown, leaves coefficients behind: only clean blocks are kept.
+  std::unique_ptr<Blocks> blocks = std::move(blocks_);
+  if (blocks == nullptr) blocks = std::make_unique<Blocks>();
   wanted_.Make(job, tables, true);
   skipped_.Make(job, tables, false);
   for (std::size_t i = 0; i < kernels::kStrands; ++i) {
     place_[i] = i;
-    task_[i].blocks = blocks_->of[i][0];
+    task_[i].blocks = blocks->of[i][0];
   }
-  const bool sound = DecodeAll(set, job, wanted, segments);
-  // A broken stream leaves its coefficients behind.
-  if (!sound) *blocks_ = Blocks{};
-  return sound;
+  if (!DecodeAll(set, job, wanted, segments)) return false;
+  blocks_ = std::move(blocks);
+  return true;
 }
 
 }  // namespace sluice::baseline

@@ -192,8 +192,8 @@ struct McuTargets {
   std::uint32_t count = 0;
 };
 
-// From the MCU at (x, y) on, counted from the window's corner. Their blocks are
-// `stride` apart. Those of a component follow each other, so that they can be transformed in pairs.
+// From the MCU at (x, y) on, counted from the window's corner. Their blocks are `stride` apart.
+// Those of a component follow each other, so that they can be transformed in pairs.
 template <std::uint32_t kMcus>
 SLUICE_INLINE McuTargets<kMcus> TargetsOf(const SegmentJob& job, std::int16_t* block,
                                           std::size_t stride, std::uint32_t x,

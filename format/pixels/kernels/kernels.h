@@ -51,8 +51,7 @@ struct SegmentJob {
   bool transform = true;  // false leaves the planes unchanged: for measurements
 };
 
-// One of several restart intervals that are decoded side by side. A run of its blocks goes to
-// `out`.
+// One of several places of a scan that are decoded side by side. A run of its blocks goes to `out`.
 struct Strand {
   std::uint64_t bits = 1;            // what is known of the stream behind `in`; 1: nothing
   const std::uint8_t* in = nullptr;  // unstuffed, kSlack bytes behind `limit`

@@ -1,4 +1,4 @@
-// Entropy decoding of several restart intervals side by side, so that the look-ups of one are on
+// Entropy decoding at several places of a scan side by side, so that the look-ups of one are on
 // their way while those of the others are used. Included once for each instruction set.
 //
 // A strand runs freely: no branch depends on where its blocks end. Each entry of a table says how
@@ -184,6 +184,6 @@ inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
     mcu_blocks += job.component[c].across * job.component[c].down;
   // Two MCUs at a time, if it takes two for all blocks to make pairs.
   BlockRun left = run;
-  if (mcu_blocks % 2 != 0) left = FinishMcus<2>(job, left);
+  if (mcu_blocks % 2 != 0 && run.mcus >= 2) left = FinishMcus<2>(job, left);
   if (left.mcus != 0) FinishMcus<1>(job, left);
 }
