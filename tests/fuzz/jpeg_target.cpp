@@ -9,6 +9,7 @@
 //     Y Cb Cr or grey to it too, and has the same samples, all but those of blocks whose
 //     coefficients no picture has: see SamplesAreDefined().
 //   - A region of it is taken too, and has the samples of the whole picture at that size.
+//   - Rewriting and recoding: see rewrite_target.cpp and recode_target.cpp.
 //   - A device's functions, as far as they take a file, find the same files broken, and give the
 //     same samples.
 #include <array>
@@ -248,6 +249,7 @@ bool CompareJpeg(Bytes input) {
   if (!whole.empty()) CompareWithLibjpeg(picture, whole);
   CompareParts(picture, whole);
   CompareRewriting(own);
+  CompareRecoding(own, UpToScanEnd(own));
   return !whole.empty();
 }
 

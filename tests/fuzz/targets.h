@@ -82,6 +82,8 @@ std::vector<Input> RecordsSeeds();
 bool ComparePacked(Bytes input);
 // Of a JPEG: rewriting it (rewrite_target.cpp).
 void CompareRewriting(Bytes input);
+// Recoding it (recode_target.cpp); the same without what follows its first scan.
+void CompareRecoding(Bytes input, Bytes until_scan_end);
 
 // Ends the process, naming the promise, unless it holds.
 void Promise(bool holds, const char* promise);

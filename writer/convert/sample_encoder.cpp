@@ -286,6 +286,10 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
       KeepCoefficients(file, source, outcome)) {
     return;
   }
+  if (options_.image != ImageCodec::kRaw && geometry.unchanged && rules.transform == nullptr &&
+      source.orientation().identity() && Recode(file, source, outcome)) {
+    return;
+  }
   if (TakesCutShort()) source.TakeCutShort();
   const bool ycc420 =
       options_.image != ImageCodec::kRaw && options_.subsampling == Subsampling::k420;
@@ -312,6 +316,14 @@ bool SampleEncoder::KeepCoefficients(const JpegFile& file, const JpegSource& sou
   value.channels = kept->channels;
   outcome.kept = true;
   if (options_.image == ImageCodec::kPacked) PackJpeg(value, blocks_);
+  Reached(EncodeStep::kEncoded);
+  return true;
+}
+
+bool SampleEncoder::Recode(const JpegFile& file, const JpegSource& source, Outcome& outcome) {
+  if (!recoder_.Take(file.bytes, source.width(), source.height(), options_)) return false;
+  Reached(EncodeStep::kDecoded);
+  recoder_.Store(outcome.sample.fields[kImageField]);
   Reached(EncodeStep::kEncoded);
   return true;
 }

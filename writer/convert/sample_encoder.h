@@ -9,6 +9,7 @@
 
 #include "format/disk/block.h"
 #include "format/pixels/baseline/block_reader.h"
+#include "writer/encode/recode.h"
 #include "writer/fit/fit_picture.h"
 #include "writer/fit/jpeg_fitter.h"
 #include "writer/fit/placement.h"
@@ -61,6 +62,8 @@ class SampleEncoder {
   void EncodeFromJpeg(Outcome& outcome);
   // False if the coefficients cannot be kept.
   bool KeepCoefficients(const JpegFile& file, const JpegSource& source, Outcome& outcome);
+  // False if the picture must be decoded.
+  bool Recode(const JpegFile& file, const JpegSource& source, Outcome& outcome);
   bool TakesCutShort() const noexcept { return options_.truncated != Truncated::kRefuse; }
   void EncodeFromPixels(ImageKind kind, Outcome& outcome);
   // The colour rules for a picture with that embedded profile. They live until the next call.
@@ -88,6 +91,7 @@ class SampleEncoder {
   std::vector<std::byte> file_;
   JpegFitter jpeg_fitter_;
   baseline::BlockReader blocks_{kernels::Chosen()};
+  JpegRecoder recoder_;
   ColorProfiles profiles_;
   std::shared_ptr<const ColorTransform> transform_;  // of the current image
   Resampler resampler_;

@@ -119,25 +119,6 @@ void RequireSides(const Picture& picture) {
                                      "it smaller, or store raw pixels");
 }
 
-baseline::Header HeaderOf(const Picture& picture, const ConvertOptions& options) {
-  baseline::Header header;
-  header.width = picture.width;
-  header.height = picture.height;
-  header.components = picture.channels;
-  if (options.subsampling == Subsampling::k420 && picture.channels == 3)
-    header.component[0].h = header.component[0].v = 2;
-  for (std::uint32_t c = 0; c < header.components; ++c) {
-    header.component[c].id = static_cast<std::uint8_t>(c + 1);
-    header.component[c].quant = c == 0 ? 0 : 1;
-  }
-  for (const std::size_t table : {0, 1})
-    baseline::StandardSteps(table, options.quality, header.quant[table]);
-  baseline::DeriveSizes(header);
-  header.restart_interval = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(std::uint64_t{options.restart_rows} * header.mcus_across, 65'535));
-  return header;
-}
-
 // Calls `use` with each row of MCUs and the transform that holds its samples.
 template <class Lines, class Use>
 void ForRows(const kernels::Kernels& set, const baseline::Header& header, Lines lines,
@@ -158,9 +139,30 @@ void ForRows(const Picture& picture, const baseline::Header& header, const Use& 
 
 }  // namespace
 
+baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
+                              const ConvertOptions& options) {
+  baseline::Header header;
+  header.width = width;
+  header.height = height;
+  header.components = channels;
+  if (options.subsampling == Subsampling::k420 && channels == 3)
+    header.component[0].h = header.component[0].v = 2;
+  for (std::uint32_t c = 0; c < header.components; ++c) {
+    header.component[c].id = static_cast<std::uint8_t>(c + 1);
+    header.component[c].quant = c == 0 ? 0 : 1;
+  }
+  for (const std::size_t table : {0, 1})
+    baseline::StandardSteps(table, options.quality, header.quant[table]);
+  baseline::DeriveSizes(header);
+  header.restart_interval = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(std::uint64_t{options.restart_rows} * header.mcus_across, 65'535));
+  return header;
+}
+
 std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& options) {
   RequireSides(picture);
-  const baseline::Header header = HeaderOf(picture, options);
+  const baseline::Header header =
+      StoredHeader(picture.width, picture.height, picture.channels, options);
   baseline::FileWriter file(kernels::Chosen(), header);
   ForRows(picture, header, [&file](baseline::RowTransform& transform, std::uint32_t row) {
     file.Add(transform.Run(row));
@@ -171,7 +173,8 @@ std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& 
 std::optional<std::vector<std::byte>> EncodePacked(const Picture& picture,
                                                    const ConvertOptions& options) {
   RequireSides(picture);
-  const baseline::Header header = HeaderOf(picture, options);
+  const baseline::Header header =
+      StoredHeader(picture.width, picture.height, picture.channels, options);
   packed::Coefficients made;
   if (!packed::BeginCoefficients(header, made)) return std::nullopt;
   std::int16_t* const planes[] = {made.blocks[0].data(), made.blocks[1].data(),

@@ -6,11 +6,16 @@
 #include <sluice/convert.h>
 
 #include "format/disk/block.h"
+#include "format/pixels/baseline/header.h"
 #include "writer/source/picture.h"
 
 namespace sluice {
 
 inline constexpr std::uint32_t kMaxJpegSide = 65'500;  // libjpeg's
+
+// The header, sizes derived, of the file that EncodeJpeg() makes of a picture.
+baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
+                              const ConvertOptions& options);
 
 // A baseline file with the standard Huffman tables, so that readers need not build other tables;
 // with `quality`, `subsampling` and `restart_rows` from the options. Grey pictures have one

@@ -1,53 +1,13 @@
 #include "format/pixels/baseline/decoder.h"
 
-#include <algorithm>
-
-#include "format/pixels/baseline/segments.h"
-#include "format/pixels/baseline/wanted_segments.h"
-
 namespace sluice::baseline {
-
-bool Decoder::FindTables() {
-  for (std::uint32_t c = 0; c < header_.components; ++c) {
-    for (const std::size_t kind : {0, 1}) {
-      const std::size_t number = kind == 0 ? header_.component[c].dc : header_.component[c].ac;
-      CachedTable& cached = tables_[kind * 4 + number];
-      const HuffmanSpec& spec = header_.huffman[kind][number];
-      if (cached.valid && SameSpec(cached.spec, spec)) continue;
-      cached.valid = BuildCodes(spec, kind == 1, cached.table);
-      cached.look_ups = cached.skips = false;
-      cached.spec = spec;
-      cached.standard = StandardNumber(spec, kind == 1);
-      if (!cached.valid) return false;
-    }
-  }
-  return true;
-}
-
-// What decoding one segment after another needs; `skips` if MCUs are left out.
-void Decoder::FindLookUps(bool skips) {
-  for (std::uint32_t c = 0; c < header_.components; ++c) {
-    for (const std::size_t kind : {0, 1}) {
-      const std::size_t number = kind == 0 ? header_.component[c].dc : header_.component[c].ac;
-      CachedTable& cached = tables_[kind * 4 + number];
-      if (!cached.look_ups) BuildLookUps(kind == 1, cached.table);
-      cached.look_ups = true;
-      if (kind == 0 || !skips) continue;
-      if (!cached.skips) BuildSkips(cached.table);
-      cached.skips = true;
-    }
-  }
-}
 
 void Decoder::LayOut(const McuWindow& window, kernels::SegmentJob& job) {
   job.left = window.left;
   job.top = window.top;
   job.right = window.right;
   job.bottom = window.bottom;
-  job.components = header_.components;
-  job.mcus_across = header_.mcus_across;
-  for (std::uint32_t c = 0; c < header_.components; ++c) {
-    const Component& component = header_.component[c];
+  for (std::uint32_t c = 0; c < job.components; ++c) {
     const ComponentWindow& part = window.component[c];
     ColumnPlane& plane = planes_[c];
     plane.x = part.x;
@@ -59,81 +19,20 @@ void Decoder::LayOut(const McuWindow& window, kernels::SegmentJob& job) {
     if (samples_[c].size() < size) samples_[c].resize(size);
     plane.data = samples_[c].data();
     kernels::ComponentJob& to = job.component[c];
-    to.dc = &tables_[component.dc].table;
-    to.ac = &tables_[4 + component.ac].table;
-    to.quant = header_.quant[component.quant];
     to.plane = samples_[c].data();
     to.stride = plane.stride;
-    to.across = component.h;
-    to.down = component.v;
     to.size_log2 = part.size_log2;
   }
 }
 
-// False if segments are to be decoded one after another. A window's MCUs cannot be told before the
-// strands are in step, and own tables have none for what is not wanted: both are for whole
-// pictures.
-bool Decoder::FindStrandTables(bool whole, std::uint64_t segments, StrandTables* tables) {
-  if (!set_.strands_pay) return false;
-  if (segments < 2 && !(whole && SplitSegment::Pays(header_.scan.size()))) return false;
-  OwnTables::Codes own[3];
-  bool standard = true;
-  for (std::uint32_t c = 0; c < header_.components; ++c) {
-    const Component& component = header_.component[c];
-    const CachedTable& dc = tables_[component.dc];
-    const CachedTable& ac = tables_[4 + component.ac];
-    own[c] = {{&dc.spec, &dc.table}, {&ac.spec, &ac.table}};
-    standard = standard && dc.standard != kStandardTables && dc.standard == ac.standard;
-    if (standard) tables[c] = StandardStrandTables(dc.standard);
-  }
-  if (standard) return true;
-  if (!whole || !OwnTables::Pay(header_.scan.size())) return false;
-  own_tables_.Find(own, header_.components, tables);
-  return true;
-}
-
-bool Decoder::ReadSegment(const WantedSegment& segment, Segments& segments,
-                          kernels::SegmentJob& job) {
-  if (!segments.Seek(segment.number)) return false;
-  job.size = segments.Read(segment_);
-  job.bytes = segment_.data();
-  job.first_mcu = segment.first_mcu;
-  job.last_mcu = segment.last_mcu;
-  job.whole = segment.whole;
-  return true;
-}
-
-bool Decoder::DecodeSegments(bool all, kernels::SegmentJob& job) {
-  const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
-  const std::uint64_t interval = header_.restart_interval != 0 ? header_.restart_interval : mcus;
-  const bool whole = job.left == 0 && job.top == 0 && job.right == header_.mcus_across &&
-                     job.bottom == header_.mcus_down;
-  WantedSegments wanted(job, mcus, interval, all);
-  Segments segments(header_.scan);
-  WantedSegment segment;
-  StrandTables tables[3];
-  if (FindStrandTables(whole, wanted.count(), tables)) {
-    if (wanted.count() > 1) return strands_.Decode(set_, job, tables, wanted, segments);
-    return wanted.Next(segment) && ReadSegment(segment, segments, job) &&
-           split_segment_.Decode(set_, job, tables);
-  }
-  FindLookUps(!whole);
-  while (wanted.Next(segment)) {
-    if (!ReadSegment(segment, segments, job) || !set_.decode_segment(job)) return false;
-  }
-  return true;
-}
-
 bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,
                      const DecodePolicy& policy) {
-  if (!ParseHeader(file, header_) || header_.width != width || header_.height != height ||
-      !FindTables() || !HoldsPicture(header_)) {
+  if (!scan_.Begin(file) || scan_.header().width != width || scan_.header().height != height)
     return false;
-  }
-  const McuWindow window(header_, region, policy);
   kernels::SegmentJob job;
-  LayOut(window, job);
-  return DecodeSegments(policy.whole_file, job);
+  scan_.Describe(job);
+  LayOut(McuWindow(scan_.header(), region, policy), job);
+  return scan_.Decode(policy.whole_file, job);
 }
 
 }  // namespace sluice::baseline

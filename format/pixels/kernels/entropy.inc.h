@@ -225,7 +225,9 @@ SLUICE_INLINE McuTargets<kMcus> TargetsOf(const SegmentJob& job, std::int16_t* b
   return targets;
 }
 
-inline bool DecodeSegment(const SegmentJob& job) {
+template <BlockOrder kOrder>
+SLUICE_INLINE bool DecodeSegmentIn(const SegmentJob& job) {
+  BlockVector beyond = BlockVector::All(0);
   McuBlocks mcu;
   std::memset(&mcu, 0, sizeof(mcu));
   std::uint32_t dc[3] = {};  // wraps around if a broken stream makes it grow without end
@@ -242,7 +244,7 @@ inline bool DecodeSegment(const SegmentJob& job) {
       for (std::uint32_t b = 0; b < blocks; ++b) {
         dc[c] += static_cast<std::uint32_t>(DecodeDc(in, *component.dc, bad));
         if (wanted) {
-          DecodeBlock<kNaturalOrder>(in, *component.ac, block, bad);
+          DecodeBlock<kOrder>(in, *component.ac, block, bad);
           block[0] = static_cast<std::int16_t>(dc[c]);
           block += kBlockStride;
         } else {
@@ -251,7 +253,9 @@ inline bool DecodeSegment(const SegmentJob& job) {
       }
     }
     if (bad != 0 || in.Position(job.bytes) > job.size * 8) return false;
-    if (wanted && job.transform) {
+    if constexpr (kOrder == kZigzagOrder) {
+      RecodeMcu(job, mcu.block[0], kBlockStride, x, y, beyond);
+    } else if (wanted && job.transform) {
       const McuTargets<1> targets =
           TargetsOf<1>(job, mcu.block[0], kBlockStride, x - job.left, y - job.top);
       TransformBlocks<BlockVector, kNaturalOrder>(targets.of, targets.count);
@@ -261,9 +265,15 @@ inline bool DecodeSegment(const SegmentJob& job) {
       ++y;
     }
   }
+  if constexpr (kOrder == kZigzagOrder) NoteBeyond(job, beyond);
   // The rest of the last byte is filled with ones. If a whole byte or more is left, codes were
   // misread.
   return !job.whole || job.size * 8 - in.Position(job.bytes) < 8;
+}
+
+inline bool DecodeSegment(const SegmentJob& job) {
+  return job.recoding != nullptr ? DecodeSegmentIn<kZigzagOrder>(job)
+                                 : DecodeSegmentIn<kNaturalOrder>(job);
 }
 
 // A block's overflow goes to the first place of the next, which is written later.

@@ -44,23 +44,26 @@ SLUICE_INLINE void ForwardPass(V* v) noexcept {
   }
 }
 
-// The blocks that begin at `samples`, to quantised coefficients.
+// The block that begins at `samples` and the next one, to quantised coefficients.
 template <class V, bool kNatural>
-SLUICE_INLINE void ForwardTransform(const std::uint8_t* samples, std::size_t stride,
-                                    const ForwardSteps& steps, std::int16_t* a,
-                                    std::int16_t* b) noexcept {
+SLUICE_INLINE void ForwardTransform(const ForwardRow& row, const std::uint8_t* samples,
+                                    std::int16_t* a, std::int16_t* b) noexcept {
+  const ForwardSteps& steps = *row.steps;
+  const std::size_t next = row.by_columns ? 8 * row.stride : 8;
   V v[8];
-  for (std::size_t row = 0; row < 8; ++row)
-    v[row] = V::LoadSamples(samples + row * stride);
-  Transpose8(v);
+  for (std::size_t line = 0; line < 8; ++line) {
+    const std::uint8_t* const from = samples + line * row.stride;
+    v[line] = V::LoadSamples(from, from + next);
+  }
+  if (!row.by_columns) Transpose8(v);
   ForwardPass<V, true>(v);
   Transpose8(v);
   ForwardPass<V, false>(v);
-  for (std::size_t row = 0; row < 8; ++row) {
+  for (std::size_t y = 0; y < 8; ++y) {
     // The nearest quotient, halves away from zero.
-    const V size = Absolute(v[row]) + V::LoadTwice(steps.half + row * 8);
-    const V scaled = MultiplyHigh(size, V::LoadTwice(steps.reciprocal + row * 8));
-    v[row] = WithSign(MultiplyHigh(scaled, V::LoadTwice(steps.scale + row * 8)), v[row]);
+    const V size = Absolute(v[y]) + V::LoadTwice(steps.half + y * 8);
+    const V scaled = MultiplyHigh(size, V::LoadTwice(steps.reciprocal + y * 8));
+    v[y] = WithSign(MultiplyHigh(scaled, V::LoadTwice(steps.scale + y * 8)), v[y]);
   }
   if constexpr (kNatural) {
     StoreRows(v, a, b);
@@ -77,9 +80,9 @@ inline void TransformRowIn(const ForwardRow& row) {
     return x < row.blocks ? row.out + x / row.across * row.mcu_stride + x % row.across * kBlockSize
                           : nowhere;
   };
+  const std::size_t block = row.by_columns ? 8 * row.stride : 8;
   for (std::uint32_t x = 0; x < row.blocks; x += V::kBlocks)
-    ForwardTransform<V, kNatural>(row.samples + std::size_t{x} * 8, row.stride, *row.steps,
-                                  place(x), place(x + 1));
+    ForwardTransform<V, kNatural>(row, row.samples + x * block, place(x), place(x + 1));
 }
 
 inline void TransformRow(const ForwardRow& row) {

@@ -38,6 +38,40 @@ struct ComponentJob {
   std::uint32_t size_log2 = 3;         // a block becomes 8, 4, 2 or 1 samples square
 };
 
+// From one JPEG's quantised coefficients to another's, in zigzag order: the nearest, halves away
+// from zero. Bits of unsigned numbers.
+struct NewSteps {
+  // Magnitudes above this have no place in the other file, or are not computed exactly.
+  alignas(32) std::int16_t most[64] = {};
+  alignas(32) std::int16_t step[64] = {};  // the one's, times eight
+  // As in ForwardSteps, of the other's.
+  alignas(32) std::int16_t half[64] = {};
+  alignas(32) std::int16_t reciprocal[64] = {};
+  alignas(32) std::int16_t scale[64] = {};
+};
+
+// Where a component's blocks go: the first, the values from an MCU to the next and from a row of
+// MCUs to the next. Those outside across x down are dropped.
+struct BlockPlaces {
+  std::int16_t* first = nullptr;
+  std::uint32_t across = 0, down = 0;
+  std::uint32_t h_log2 = 0, v_log2 = 0;  // blocks of an MCU
+  std::size_t mcu = 0, row = 0;
+};
+
+// How a picture's blocks become those of another JPEG of the same picture.
+struct Recoding {
+  struct Component {
+    // Null: a component of full size becomes samples of half the size, in the job's plane.
+    const NewSteps* steps = nullptr;
+    BlockPlaces to;
+  };
+  Component component[3];
+  bool natural = false;                 // coefficients in natural order instead of zigzag order
+  std::uint32_t width = 0, height = 0;  // of the picture
+  bool beyond = false;                  // set where a magnitude is above its most
+};
+
 // A run of MCUs that are coded one after another. Only those inside a window are wanted.
 struct SegmentJob {
   ComponentJob component[3];
@@ -47,8 +81,9 @@ struct SegmentJob {
   std::uint32_t first_mcu = 0, last_mcu = 0;  // [first, last) in scan order
   std::uint32_t mcus_across = 0;
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // the window, in MCUs
-  bool whole = false;     // the segment ends with the last MCU: nothing may follow it
-  bool transform = true;  // false leaves the planes unchanged: for measurements
+  bool whole = false;            // the segment ends with the last MCU: nothing may follow it
+  bool transform = true;         // false leaves the planes unchanged: for measurements
+  Recoding* recoding = nullptr;  // instead of samples in planes, if not null; all MCUs are wanted
 };
 
 // One of several places of a scan that are decoded side by side. A run of its blocks goes to `out`.
@@ -146,6 +181,7 @@ struct ForwardSteps {
 struct ForwardRow {
   const std::uint8_t* samples = nullptr;  // eight lines; eight more samples of each may be read
   std::size_t stride = 0;
+  bool by_columns = false;  // columns of eight samples instead; eight more columns may be read
   std::uint32_t blocks = 0;
   const ForwardSteps* steps = nullptr;
   std::int16_t* out = nullptr;  // the first block's coefficients

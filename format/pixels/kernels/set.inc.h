@@ -10,6 +10,7 @@ constexpr std::size_t kBlockSize = 64;
 // In the order of use.
 // clang-format off
 #include "format/pixels/kernels/idct.inc.h"
+#include "format/pixels/kernels/recode.inc.h"
 #include "format/pixels/kernels/entropy.inc.h"
 #include "format/pixels/kernels/strands.inc.h"
 #include "format/pixels/kernels/coding.inc.h"

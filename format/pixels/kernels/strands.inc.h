@@ -178,7 +178,27 @@ inline BlockRun FinishMcus(const SegmentJob& job, BlockRun run) {
   return run;
 }
 
+inline void RecodeRun(const SegmentJob& job, const BlockRun& run) {
+  BlockVector beyond = BlockVector::All(0);
+  std::int16_t* block = run.blocks;
+  std::uint32_t x = run.first_mcu % job.mcus_across;
+  const std::uint32_t y = run.first_mcu / job.mcus_across;
+  for (const std::uint32_t end = x + run.mcus; x < end; ++x) {
+    std::int16_t* const first = block;
+    for (std::uint32_t c = 0; c < job.components; ++c) {
+      const std::uint32_t blocks = job.component[c].across * job.component[c].down;
+      for (std::uint32_t b = 0; b < blocks; ++b, block += kBlockSize) {
+        run.dc[c] += static_cast<std::uint32_t>(block[0]);
+        block[0] = static_cast<std::int16_t>(run.dc[c]);
+      }
+    }
+    RecodeMcu(job, first, kBlockSize, x, y, beyond);
+  }
+  NoteBeyond(job, beyond);
+}
+
 inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
+  if (job.recoding != nullptr) return RecodeRun(job, run);
   std::uint32_t mcu_blocks = 0;
   for (std::uint32_t c = 0; c < job.components; ++c)
     mcu_blocks += job.component[c].across * job.component[c].down;

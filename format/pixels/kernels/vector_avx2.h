@@ -71,11 +71,19 @@ struct Vector16x2 {
   static SLUICE_INLINE Vector16x2 LoadTwice(const std::uint16_t* a) noexcept {
     return {_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)))};
   }
-  // Eight samples of a block and of the next, moved to be around zero.
-  static SLUICE_INLINE Vector16x2 LoadSamples(const std::uint8_t* samples) noexcept {
-    const __m256i wide =
-        _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(samples)));
-    return {_mm256_sub_epi16(wide, _mm256_set1_epi16(128))};
+  // As many values in a row as a vector holds.
+  static SLUICE_INLINE Vector16x2 LoadRun(const std::int16_t* from) noexcept {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))};
+  }
+  SLUICE_INLINE void StoreRun(std::int16_t* to) const noexcept {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), v);
+  }
+  // Eight samples of each block, moved to be around zero.
+  static SLUICE_INLINE Vector16x2 LoadSamples(const std::uint8_t* a,
+                                              const std::uint8_t* b) noexcept {
+    const __m128i both = _mm_unpacklo_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(a)),
+                                            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(b)));
+    return {_mm256_sub_epi16(_mm256_cvtepu8_epi16(both), _mm256_set1_epi16(128))};
   }
   static SLUICE_INLINE Vector16x2 All(std::int16_t value) noexcept {
     return {_mm256_set1_epi16(value)};

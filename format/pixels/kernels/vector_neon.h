@@ -65,9 +65,13 @@ struct Vector16 {
   static SLUICE_INLINE Vector16 LoadTwice(const std::uint16_t* a) noexcept {
     return {vreinterpretq_s16_u16(vld1q_u16(a))};
   }
-  // Eight samples, moved to be around zero.
-  static SLUICE_INLINE Vector16 LoadSamples(const std::uint8_t* samples) noexcept {
-    return {vreinterpretq_s16_u16(vsubl_u8(vld1_u8(samples), vdup_n_u8(128)))};
+  // As many values in a row as a vector holds.
+  static SLUICE_INLINE Vector16 LoadRun(const std::int16_t* from) noexcept { return Load(from); }
+  SLUICE_INLINE void StoreRun(std::int16_t* to) const noexcept { vst1q_s16(to, v); }
+  // Eight samples, moved to be around zero; `b` is for sets whose vectors hold two blocks.
+  static SLUICE_INLINE Vector16 LoadSamples(const std::uint8_t* a,
+                                            const std::uint8_t* /*b*/) noexcept {
+    return {vreinterpretq_s16_u16(vsubl_u8(vld1_u8(a), vdup_n_u8(128)))};
   }
   static SLUICE_INLINE Vector16 All(std::int16_t value) noexcept { return {vdupq_n_s16(value)}; }
   template <int kBits>

@@ -84,6 +84,9 @@ struct Vector16x2 {
     return r;
   }
   static Vector16x2 LoadTwice(const std::int16_t* a) noexcept { return Load(a, a); }
+  // As many values in a row as a vector holds.
+  static Vector16x2 LoadRun(const std::int16_t* from) noexcept { return Load(from, from + 8); }
+  void StoreRun(std::int16_t* to) const noexcept { std::memcpy(to, lane, sizeof(lane)); }
   static Vector16x2 Expand(const std::uint8_t* a, std::uint8_t mask_a, const std::uint8_t* b,
                            std::uint8_t mask_b) noexcept {
     Vector16x2 r;
@@ -101,11 +104,13 @@ struct Vector16x2 {
     std::memcpy(r.lane + 8, a, 16);
     return r;
   }
-  // Eight samples of a block and of the next, moved to be around zero.
-  static Vector16x2 LoadSamples(const std::uint8_t* samples) noexcept {
+  // Eight samples of each block, moved to be around zero.
+  static Vector16x2 LoadSamples(const std::uint8_t* a, const std::uint8_t* b) noexcept {
     Vector16x2 r;
-    for (int i = 0; i < 16; ++i)
-      r.lane[i] = static_cast<std::int16_t>(samples[i] - 128);
+    for (int i = 0; i < 8; ++i) {
+      r.lane[i] = static_cast<std::int16_t>(a[i] - 128);
+      r.lane[8 + i] = static_cast<std::int16_t>(b[i] - 128);
+    }
     return r;
   }
   static Vector16x2 All(std::int16_t value) noexcept {

@@ -1,0 +1,118 @@
+#include "format/pixels/baseline/recoder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "format/pixels/baseline/forward_steps.h"
+#include "format/pixels/baseline/mcu_row.h"
+#include "format/pixels/kernels/zigzag.h"
+
+namespace sluice::baseline {
+
+namespace {
+
+// The kernel computes |value| * 8 * old + 4 * step, exactly below 2^14, and baseline has no codes
+// for magnitudes above 1023.
+void MakeNewSteps(const std::int16_t* old, const std::int16_t* quant,
+                  kernels::NewSteps& steps) noexcept {
+  constexpr std::uint32_t kMost = 1023, kExact = (1U << 14) - 1;
+  const kernels::ForwardSteps forward = MakeForwardSteps(quant);
+  for (std::size_t i = 0; i < kCoefficients; ++i) {
+    const std::size_t from = kernels::kZigzag.natural[i];
+    const auto step = static_cast<std::uint32_t>(quant[from]);
+    const auto eightfold = static_cast<std::uint32_t>(old[from]) * 8;
+    const std::uint32_t most = std::min((kMost + 1) * step * 8 - 1, kExact) - step * 4;
+    steps.most[i] = static_cast<std::int16_t>(most / std::max(eightfold, 1U));
+    steps.step[i] = static_cast<std::int16_t>(eightfold);
+    steps.half[i] = static_cast<std::int16_t>(forward.half[from]);
+    steps.reciprocal[i] = static_cast<std::int16_t>(forward.reciprocal[from]);
+    steps.scale[i] = static_cast<std::int16_t>(forward.scale[from]);
+  }
+}
+
+}  // namespace
+
+// False if the picture's blocks cannot become the target's.
+bool Recoder::Plan(const Header& target) {
+  const Header& header = scan_.header();
+  for (kernels::Recoding::Component& component : recoding_.component)
+    component.steps = nullptr;
+  if (header.width != target.width || header.height != target.height ||
+      header.components != target.components) {
+    return false;
+  }
+  for (std::uint32_t c = 0; c < header.components; ++c) {
+    const Component& from = header.component[c];
+    const Component& to = target.component[c];
+    kernels::Recoding::Component& component = recoding_.component[c];
+    if (from.h * target.max_h == to.h * header.max_h &&
+        from.v * target.max_v == to.v * header.max_v) {
+      MakeNewSteps(header.quant[from.quant], target.quant[to.quant], steps_[c]);
+      component.steps = &steps_[c];
+      continue;
+    }
+    const bool whole = header.max_h == 1 && header.max_v == 1;
+    if (!whole || target.max_h != 2 || target.max_v != 2) return false;
+    kernels::ComponentJob& job = job_.component[c];
+    job.stride = AlignUp(std::size_t{header.mcus_down} * 4, 8) + 8;
+    // One block more is read, and the last one is filled.
+    const std::size_t columns = AlignUp(std::size_t{header.mcus_across} * 4, 8) + 8;
+    const std::size_t size = job.stride * columns + kernels::kSlack;
+    if (samples_[c].size() < size) samples_[c].resize(size);
+    job.plane = samples_[c].data();
+  }
+  return (recoding_.component[1].steps == nullptr) == (recoding_.component[2].steps == nullptr);
+}
+
+// Samples outside the picture repeat its last ones.
+void Recoder::TransformHalved(const Header& target, std::uint32_t c,
+                              const kernels::BlockPlaces& places, bool natural) {
+  const Component& component = target.component[c];
+  std::uint8_t* const plane = samples_[c].data();
+  const std::size_t stride = job_.component[c].stride;
+  const std::size_t rows = std::size_t{places.down} * 8;
+  for (std::uint32_t x = 0; x < component.width; ++x) {
+    std::uint8_t* const end = plane + x * stride + component.height;
+    std::memset(end, end[-1], rows - component.height);
+  }
+  const std::uint8_t* const last = plane + (component.width - 1) * stride;
+  for (std::uint32_t x = component.width; x < places.across * 8; ++x)
+    std::memcpy(plane + x * stride, last, rows);
+  const kernels::ForwardSteps steps = MakeForwardSteps(target.quant[component.quant]);
+  for (std::uint32_t y = 0; y < places.down; ++y) {
+    set_.transform_row({.samples = plane + std::size_t{y} * 8,
+                        .stride = stride,
+                        .by_columns = true,
+                        .blocks = places.across,
+                        .steps = &steps,
+                        .out = places.first + y * places.row,
+                        .mcu_stride = places.mcu,
+                        .across = 1,
+                        .natural = natural});
+  }
+}
+
+bool Recoder::Recode(Bytes file, const Header& target, const kernels::BlockPlaces* places,
+                     bool natural) {
+  if (!scan_.Begin(file)) return false;
+  const Header& header = scan_.header();
+  job_ = {};
+  recoding_.width = header.width;
+  recoding_.height = header.height;
+  recoding_.natural = natural;
+  recoding_.beyond = false;
+  if (!Plan(target)) return false;
+  scan_.Describe(job_);
+  job_.right = header.mcus_across;
+  job_.bottom = header.mcus_down;
+  job_.recoding = &recoding_;
+  for (std::uint32_t c = 0; c < header.components; ++c)
+    recoding_.component[c].to = places[c];
+  if (!scan_.Decode(true, job_) || recoding_.beyond) return false;
+  for (std::uint32_t c = 0; c < header.components; ++c) {
+    if (recoding_.component[c].steps == nullptr) TransformHalved(target, c, places[c], natural);
+  }
+  return true;
+}
+
+}  // namespace sluice::baseline

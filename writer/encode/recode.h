@@ -1,0 +1,36 @@
+// From a JPEG file to the JPEG or packed image that a shard holds, for pictures that keep their
+// size: by their coefficients (format/pixels/baseline/recoder.h), which is faster than by pixels
+// and rounds once less.
+#pragma once
+
+#include <vector>
+
+#include <sluice/convert.h>
+
+#include "format/disk/block.h"
+#include "format/pixels/baseline/recoder.h"
+#include "format/pixels/packed/coefficients.h"
+
+namespace sluice {
+
+// Keeps its memory from picture to picture. One thread at a time.
+class JpegRecoder {
+ public:
+  // Takes an upright picture of that size. False if it must be decoded to pixels: because the
+  // result has other components than the file, because the file is of a kind that only libjpeg
+  // reads, or broken, or for the memory that it would take.
+  bool Take(Bytes file, std::uint32_t width, std::uint32_t height, const ConvertOptions& options);
+
+  // Sets the value to what was taken, in the form that options.image says; to a JPEG if it is too
+  // large to be packed.
+  void Store(FieldValue& value);
+
+ private:
+  baseline::Recoder recoder_{kernels::Chosen()};
+  baseline::Header header_;
+  std::vector<std::int16_t> rows_;  // of MCUs
+  bool packs_ = false;              // then the blocks lie here:
+  packed::Coefficients packed_;
+};
+
+}  // namespace sluice
