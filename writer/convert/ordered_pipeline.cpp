@@ -1,5 +1,6 @@
 #include "writer/convert/ordered_pipeline.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::uint64_t kOutcomesPerThread = 8;
 constexpr std::uint64_t kMaxWaitingBytes = 64 << 20;
+// How long a result may lie ready before the consumer takes it.
+constexpr std::chrono::milliseconds kMostDelay{5};
 
 std::uint64_t BytesOf(const Outcome& outcome) noexcept {
   std::uint64_t bytes = sizeof(outcome) + outcome.sample.key.size();
@@ -41,12 +44,14 @@ class Pipeline {
   std::optional<Outcome> Next() {
     std::unique_lock lock(mutex_);
     std::optional<Outcome>& slot = slots_[next_out_ % slots_.size()];
-    ready_.wait(lock, [&] { return ended_ || slot; });
+    while (!ended_ && !slot)
+      ready_.wait_for(lock, kMostDelay);
     if (ended_) return std::nullopt;
     std::optional<Outcome> outcome;
     outcome.swap(slot);
     waiting_bytes_ -= BytesOf(*outcome);
     ++next_out_;
+    --filled_;
     room_.notify_all();
     return outcome;
   }
@@ -78,6 +83,7 @@ class Pipeline {
   // The next index to work on, once there is a slot for it.
   std::optional<std::uint64_t> Take() {
     std::unique_lock lock(mutex_);
+    if (next_in_ == next_out_ + slots_.size()) ready_.notify_one();
     room_.wait(
         lock, [&] { return ended_ || next_in_ == count_ || next_in_ < next_out_ + slots_.size(); });
     if (ended_ || next_in_ == count_) return std::nullopt;
@@ -87,6 +93,7 @@ class Pipeline {
   void Put(std::uint64_t index, Outcome outcome) {
     const std::uint64_t bytes = BytesOf(outcome);
     std::unique_lock lock(mutex_);
+    if (waiting_bytes_ + bytes > kMaxWaitingBytes) ready_.notify_one();
     // The next result in order is always let in: everything else waits for it.
     room_.wait(lock, [&] {
       return ended_ || index == next_out_ || waiting_bytes_ + bytes <= kMaxWaitingBytes;
@@ -94,7 +101,9 @@ class Pipeline {
     if (ended_) return;
     waiting_bytes_ += bytes;
     slots_[index % slots_.size()] = std::move(outcome);
-    if (index == next_out_) ready_.notify_one();
+    ++filled_;
+    // To wake the consumer costs more than many a result takes, so it is woken for several.
+    if (filled_ >= slots_.size() / 2 || index + 1 == count_) ready_.notify_one();
   }
 
   const std::uint64_t count_;
@@ -102,11 +111,12 @@ class Pipeline {
 
   std::mutex mutex_;
   std::condition_variable room_;   // for workers: a slot or bytes became free
-  std::condition_variable ready_;  // for the consumer: the next result in order is there
+  std::condition_variable ready_;  // for the consumer: there are results, or nobody makes more
   std::vector<std::optional<Outcome>> slots_;  // of index i: i mod their number
   std::uint64_t next_in_ = 0;
   std::uint64_t next_out_ = 0;
   std::uint64_t waiting_bytes_ = 0;
+  std::uint64_t filled_ = 0;  // slots
   bool ended_ = false;
   std::exception_ptr error_;
   std::vector<std::jthread> workers_;  // last member: joined before the others are destroyed
