@@ -36,11 +36,12 @@ SLUICE_INLINE baseline::CodeWord WordOf(const baseline::CodeWord* words,
   return words[size] | bits << baseline::kWordLengthBits;
 }
 
-SLUICE_INLINE void CodeBlock(const std::int16_t* block, std::int32_t difference,
+// `left`: a bit for each coefficient that is not zero.
+SLUICE_INLINE void CodeBlock(const std::int16_t* block, std::uint64_t left, std::int32_t difference,
                              const baseline::CodingTable& table, BitWriter& to) noexcept {
   to.Put(WordOf(table.dc, difference));
   to.Flush();
-  std::uint64_t left = NonZeroMask(block) & ~std::uint64_t{1};
+  left &= ~std::uint64_t{1};
   std::uint32_t before = 0;
   const auto put_next = [&]() __attribute__((always_inline)) {
     const auto at = static_cast<std::uint32_t>(__builtin_ctzll(left));
@@ -70,14 +71,29 @@ SLUICE_INLINE void CodeBlock(const std::int16_t* block, std::int32_t difference,
   to.Flush();
 }
 
+inline void FindValues(const std::int16_t* blocks, std::size_t count, std::uint64_t* masks) {
+  for (std::size_t i = 0; i < count; ++i)
+    masks[i] = NonZeroMask(blocks + i * kBlockSize);
+}
+
+constexpr std::size_t kMostMcuBlocks = 10;  // T.81, B.2.3
+
 inline void CodeBlocks(CodeJob& job) {
   BitWriter to{job.bits, job.bit_count, job.out};
   const std::int16_t* block = job.blocks;
+  std::uint32_t mcu_blocks = 0;
+  for (std::uint32_t c = 0; c < job.components; ++c)
+    mcu_blocks += job.component[c].blocks;
   for (std::uint32_t m = 0; m < job.mcus; ++m) {
+    // For all blocks first: no prediction tells where one ends, and the next should not have to
+    // begin with this.
+    std::uint64_t masks[kMostMcuBlocks];
+    FindValues(block, mcu_blocks, masks);
+    const std::uint64_t* mask = masks;
     for (std::uint32_t c = 0; c < job.components; ++c) {
       CodeJob::Component& component = job.component[c];
       for (std::uint32_t b = 0; b < component.blocks; ++b, block += kBlockSize) {
-        CodeBlock(block, block[0] - component.dc, *component.table, to);
+        CodeBlock(block, *mask++, block[0] - component.dc, *component.table, to);
         component.dc = block[0];
       }
     }
@@ -85,9 +101,4 @@ inline void CodeBlocks(CodeJob& job) {
   job.bits = to.bits;
   job.bit_count = to.count;
   job.out = to.out;
-}
-
-inline void FindValues(const std::int16_t* blocks, std::size_t count, std::uint64_t* masks) {
-  for (std::size_t i = 0; i < count; ++i)
-    masks[i] = NonZeroMask(blocks + i * kBlockSize);
 }
