@@ -63,13 +63,13 @@ void ForgetLoneFactors(Input& file) {
 void CompareRewriting(Bytes input) {
   static thread_local std::vector<baseline::BlockReader> used = [] {
     std::vector<baseline::BlockReader> readers;
-    for (const kernels::Kernels* set : test::Sets())
+    for (const kernels::Kernels* set : test::DecodingSets())
       readers.emplace_back(*set);
     return readers;
   }();
   RandomStream random(Hash64(input), static_cast<Purpose>(0xF24), 0);
   const auto interval = static_cast<std::uint32_t>(random.Below(4));
-  const std::vector<const kernels::Kernels*> sets = test::Sets();
+  const std::vector<const kernels::Kernels*> sets = test::DecodingSets();
   const Rewritten ours = RewriteBy(used[0], *sets[0], input, interval);
   for (std::size_t i = 1; i < used.size(); ++i) {
     Promise(RewriteBy(used[i], *sets[i], input, interval) == ours,

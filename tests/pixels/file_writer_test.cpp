@@ -243,7 +243,7 @@ TEST_CASE("a file is rewritten to the bytes that libjpeg's transcoding gives") {
                                          .luma_v = v,
                                          .optimise = size % 2 == 0});
         const FileBytes expected = RewriteByLibjpeg(file, interval);
-        for (const kernels::Kernels* set : Sets())
+        for (const kernels::Kernels* set : DecodingSets())
           CHECK((RewriteOurs(file, interval, *set) == expected));
       }
     }

@@ -35,33 +35,39 @@ void MakeNewSteps(const std::int16_t* old, const std::int16_t* quant,
 // False if the picture's blocks cannot become the target's.
 bool Recoder::Plan(const Header& target) {
   const Header& header = scan_.header();
-  for (kernels::Recoding::Component& component : recoding_.component)
-    component.steps = nullptr;
   if (header.width != target.width || header.height != target.height ||
       header.components != target.components) {
     return false;
   }
+  bool halved[3] = {};
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const Component& from = header.component[c];
     const Component& to = target.component[c];
-    kernels::Recoding::Component& component = recoding_.component[c];
-    if (from.h * target.max_h == to.h * header.max_h &&
-        from.v * target.max_v == to.v * header.max_v) {
+    halved[c] = from.h * target.max_h != to.h * header.max_h ||
+                from.v * target.max_v != to.v * header.max_v;
+    if (halved[c]) {
+      if (header.max_h != 1 || header.max_v != 1 || target.max_h != 2 || target.max_v != 2)
+        return false;
+      MakePlane(c);
+    } else {
       MakeNewSteps(header.quant[from.quant], target.quant[to.quant], steps_[c]);
-      component.steps = &steps_[c];
-      continue;
+      recoding_.component[c].steps = &steps_[c];
     }
-    const bool whole = header.max_h == 1 && header.max_v == 1;
-    if (!whole || target.max_h != 2 || target.max_v != 2) return false;
-    kernels::ComponentJob& job = job_.component[c];
-    job.stride = AlignUp(std::size_t{header.mcus_down} * 4, 8) + 8;
-    // One block more is read, and the last one is filled.
-    const std::size_t columns = AlignUp(std::size_t{header.mcus_across} * 4, 8) + 8;
-    const std::size_t size = job.stride * columns + kernels::kSlack;
-    if (samples_[c].size() < size) samples_[c].resize(size);
-    job.plane = samples_[c].data();
   }
-  return (recoding_.component[1].steps == nullptr) == (recoding_.component[2].steps == nullptr);
+  recoding_.halves_chroma = halved[1];
+  return halved[1] == halved[2];
+}
+
+// For a component that is halved.
+void Recoder::MakePlane(std::uint32_t c) {
+  const Header& header = scan_.header();
+  kernels::ComponentJob& job = job_.component[c];
+  job.stride = AlignUp(std::size_t{header.mcus_down} * 4, 8) + 8;
+  // The last block is filled, and one more is read.
+  const std::size_t columns = AlignUp(std::size_t{header.mcus_across} * 4, 8) + 8;
+  const std::size_t size = job.stride * columns + kernels::kSlack;
+  if (samples_[c].size() < size) samples_[c].resize(size);
+  job.plane = samples_[c].data();
 }
 
 // Samples outside the picture repeat its last ones.
@@ -97,10 +103,10 @@ bool Recoder::Recode(Bytes file, const Header& target, const kernels::BlockPlace
   if (!scan_.Begin(file)) return false;
   const Header& header = scan_.header();
   job_ = {};
+  recoding_ = {};
   recoding_.width = header.width;
   recoding_.height = header.height;
   recoding_.natural = natural;
-  recoding_.beyond = false;
   if (!Plan(target)) return false;
   scan_.Describe(job_);
   job_.right = header.mcus_across;
@@ -109,9 +115,8 @@ bool Recoder::Recode(Bytes file, const Header& target, const kernels::BlockPlace
   for (std::uint32_t c = 0; c < header.components; ++c)
     recoding_.component[c].to = places[c];
   if (!scan_.Decode(true, job_) || recoding_.beyond) return false;
-  for (std::uint32_t c = 0; c < header.components; ++c) {
-    if (recoding_.component[c].steps == nullptr) TransformHalved(target, c, places[c], natural);
-  }
+  for (std::uint32_t c = 1; recoding_.halves_chroma && c < 3; ++c)
+    TransformHalved(target, c, places[c], natural);
   return true;
 }
 

@@ -24,6 +24,7 @@ class Recoder {
 
  private:
   bool Plan(const Header& target);
+  void MakePlane(std::uint32_t c);
   void TransformHalved(const Header& target, std::uint32_t c, const kernels::BlockPlaces& places,
                        bool natural);
 

@@ -1,6 +1,5 @@
 #include "format/pixels/baseline/scan_decoder.h"
 
-#include "format/pixels/baseline/segments.h"
 #include "format/pixels/baseline/wanted_segments.h"
 
 namespace sluice::baseline {
@@ -73,10 +72,9 @@ bool ScanDecoder::FindStrandTables(bool whole, std::uint64_t segments, StrandTab
   return true;
 }
 
-bool ScanDecoder::ReadSegment(const WantedSegment& segment, Segments& segments,
-                              kernels::SegmentJob& job) {
-  if (!segments.Seek(segment.number)) return false;
-  job.size = segments.Read(segment_);
+bool ScanDecoder::ReadSegment(const WantedSegment& segment, kernels::SegmentJob& job) {
+  if (!segments_.Seek(segment.number)) return false;
+  job.size = segments_.Read(segment_);
   job.bytes = segment_.data();
   job.first_mcu = segment.first_mcu;
   job.last_mcu = segment.last_mcu;
@@ -90,17 +88,17 @@ bool ScanDecoder::Decode(bool all, kernels::SegmentJob& job) {
   const bool whole = job.left == 0 && job.top == 0 && job.right == header_.mcus_across &&
                      job.bottom == header_.mcus_down;
   WantedSegments wanted(job, mcus, interval, all);
-  Segments segments(header_.scan);
+  segments_ = Segments(header_.scan);
   WantedSegment segment;
   StrandTables tables[3];
   if (FindStrandTables(whole, wanted.count(), tables)) {
-    if (wanted.count() > 1) return strands_.Decode(set_, job, tables, wanted, segments);
-    return wanted.Next(segment) && ReadSegment(segment, segments, job) &&
+    if (wanted.count() > 1) return strands_.Decode(set_, job, tables, wanted, segments_);
+    return wanted.Next(segment) && ReadSegment(segment, job) &&
            split_segment_.Decode(set_, job, tables);
   }
   FindLookUps(!whole);
   while (wanted.Next(segment)) {
-    if (!ReadSegment(segment, segments, job) || !set_.decode_segment(job)) return false;
+    if (!ReadSegment(segment, job) || !set_.decode_segment(job)) return false;
   }
   return true;
 }

@@ -29,6 +29,9 @@ class ScanDecoder {
   // broken; what the job writes to is of no use then.
   bool Decode(bool all, kernels::SegmentJob& job);
 
+  // Of a scan that was decoded whole: whether nothing but an end-of-image marker follows it.
+  bool EndsFile() const noexcept { return segments_.AtFileEnd(); }
+
  private:
   struct CachedTable {
     HuffmanSpec spec;
@@ -41,11 +44,12 @@ class ScanDecoder {
   bool FindTables();
   void FindLookUps(bool skips);
   bool FindStrandTables(bool whole, std::uint64_t segments, StrandTables* tables);
-  bool ReadSegment(const WantedSegment& segment, Segments& segments, kernels::SegmentJob& job);
+  bool ReadSegment(const WantedSegment& segment, kernels::SegmentJob& job);
 
   const kernels::Kernels& set_;
   Header header_;
   std::vector<CachedTable> tables_ = std::vector<CachedTable>(8);  // [class * 4 + number]
+  Segments segments_;
   std::vector<std::uint8_t> segment_;
   OwnTables own_tables_;
   Strands strands_;

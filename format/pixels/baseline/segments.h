@@ -15,7 +15,7 @@ inline constexpr std::size_t kSegmentPadding = 1312;
 
 class Segments {
  public:
-  explicit Segments(Bytes scan) noexcept : scan_(scan) {}
+  explicit Segments(Bytes scan = {}) noexcept : scan_(scan) {}
 
   // Moves to segment `number`, counted from 0; it must not lie before the one read last. Looks only
   // at markers. False if the scan ends first or a restart marker is not the expected one.

@@ -10,12 +10,6 @@ struct BitReader {
   const std::uint8_t* next;
 
   explicit BitReader(const std::uint8_t* begin) noexcept : next(begin) {}
-  // At a position in bits.
-  BitReader(const std::uint8_t* begin, std::uint64_t position) noexcept
-      : next(begin + position / 8) {
-    Refill();
-    Consume(position % 8);
-  }
   SLUICE_INLINE void Refill() noexcept {
     std::uint64_t word;
     std::memcpy(&word, next, 8);
@@ -274,32 +268,4 @@ SLUICE_INLINE bool DecodeSegmentIn(const SegmentJob& job) {
 inline bool DecodeSegment(const SegmentJob& job) {
   return job.recoding != nullptr ? DecodeSegmentIn<kZigzagOrder>(job)
                                  : DecodeSegmentIn<kNaturalOrder>(job);
-}
-
-// A block's overflow goes to the first place of the next, which is written later.
-template <BlockOrder kOrder>
-SLUICE_INLINE bool ReadBlocksIn(ReadJob& job) {
-  const SegmentJob& segment = *job.segment;
-  BitReader in(segment.bytes, job.position);
-  std::int16_t* block = job.blocks;
-  std::uint32_t bad = 0;
-  for (std::uint32_t m = 0; m < job.mcus; ++m) {
-    for (std::uint32_t c = 0; c < segment.components; ++c) {
-      const ComponentJob& component = segment.component[c];
-      const std::uint32_t blocks = component.across * component.down;
-      for (std::uint32_t b = 0; b < blocks; ++b, block += kBlockSize) {
-        job.dc[c] += static_cast<std::uint32_t>(DecodeDc(in, *component.dc, bad));
-        std::memset(block, 0, kBlockSize * sizeof(std::int16_t));
-        DecodeBlock<kOrder>(in, *component.ac, block, bad);
-        block[0] = static_cast<std::int16_t>(job.dc[c]);
-      }
-    }
-    job.position = in.Position(segment.bytes);
-    if (bad != 0 || job.position > segment.size * 8) return false;
-  }
-  return true;
-}
-
-inline bool ReadBlocks(ReadJob& job) {
-  return job.natural ? ReadBlocksIn<kNaturalOrder>(job) : ReadBlocksIn<kZigzagOrder>(job);
 }

@@ -59,14 +59,15 @@ struct BlockPlaces {
   std::size_t mcu = 0, row = 0;
 };
 
-// How a picture's blocks become those of another JPEG of the same picture.
+// What becomes of a picture's blocks as coefficients.
 struct Recoding {
   struct Component {
-    // Null: a component of full size becomes samples of half the size, in the job's plane.
-    const NewSteps* steps = nullptr;
+    const NewSteps* steps = nullptr;  // null: coefficients stay as they are
     BlockPlaces to;
   };
   Component component[3];
+  // Components 1 and 2, of full size, become samples of half the size instead, in the job's planes.
+  bool halves_chroma = false;
   bool natural = false;                 // coefficients in natural order instead of zigzag order
   std::uint32_t width = 0, height = 0;  // of the picture
   bool beyond = false;                  // set where a magnitude is above its most
@@ -137,8 +138,8 @@ struct LineSum {
   std::uint32_t taps = 0;
 };
 
-// What codes, reads and makes coefficients for coding has blocks of 64 in zigzag order, one after
-// another as a scan has them: each MCU's in turn.
+// What codes and makes coefficients for coding has blocks of 64 in zigzag order, one after another
+// as a scan has them: each MCU's in turn.
 
 // Where the coding of a run of blocks stands, and the run.
 struct CodeJob {
@@ -157,16 +158,6 @@ struct CodeJob {
   std::uint64_t bit_count = 0;  // below eight
 };
 inline constexpr std::size_t kMaxBlockBytes = 208;
-
-// A run of MCUs to be read. Goes on where it ended.
-struct ReadJob {
-  const SegmentJob* segment = nullptr;  // its components' tables, bytes and size count
-  std::int16_t* blocks = nullptr;       // one more may be written
-  std::uint32_t mcus = 0;
-  bool natural = false;        // blocks in natural order instead
-  std::uint64_t position = 0;  // in bits
-  std::uint32_t dc[3] = {};    // wraps around if a broken stream makes it grow without end
-};
 
 // Divides by a quantisation step times eight, which forward transforms leave in: half of it is
 // added, then two multiplications take the high half each. Exact below 2^14.
@@ -200,8 +191,6 @@ struct Kernels {
   bool strands_pay;  // whether they are faster than one segment after another
   // Turns a run's coefficients into samples, as decode_segment does.
   void (*finish_blocks)(const SegmentJob& job, const BlockRun& run);
-  // Reads the run's blocks. False if the coded data breaks a rule of T.81.
-  bool (*read_blocks)(ReadJob& job);
   void (*code_blocks)(CodeJob& job);
   void (*transform_row)(const ForwardRow& row);
   // For each of `count` blocks, a bit for each coefficient that is not zero.

@@ -2,10 +2,10 @@
 // coefficients are divided by other steps. Chroma that is to be halved becomes samples of half the
 // size, by a transform that gives the means of 2x2 samples. Included once for each instruction set.
 
-// A block in zigzag order, which becomes zeros. Lanes of `beyond` become -1 where one of its
+// A block in zigzag order. Lanes of `beyond` become -1 where one of its
 // magnitudes is above its most.
 template <class V>
-SLUICE_INLINE void Requantise(std::int16_t* block, const NewSteps& steps, std::int16_t* out,
+SLUICE_INLINE void Requantise(const std::int16_t* block, const NewSteps& steps, std::int16_t* out,
                               V& beyond) noexcept {
   constexpr std::size_t kRun = 8 * V::kBlocks;
   for (std::size_t i = 0; i < kBlockSize; i += kRun) {
@@ -17,7 +17,6 @@ SLUICE_INLINE void Requantise(std::int16_t* block, const NewSteps& steps, std::i
     const V scaled = MultiplyHigh(size, V::LoadRun(steps.reciprocal + i));
     WithSign(MultiplyHigh(scaled, V::LoadRun(steps.scale + i)), value).StoreRun(out + i);
   }
-  Clear<kZigzagOrder>(block);
 }
 
 // One pass over eight vectors: the means of each two of the eight outputs that Pass() has, in the
@@ -115,36 +114,52 @@ SLUICE_INLINE std::int16_t* TargetAt(const BlockPlaces& places, std::uint32_t x,
          of_mcu * kBlockSize;
 }
 
+template <class V>
+SLUICE_INLINE void ToNaturalOrder(const std::int16_t* block, std::int16_t* out) noexcept {
+  V v[8];
+  if constexpr (V::kBlocks == 2) {
+    alignas(64) std::int16_t nowhere[kBlockSize];
+    LoadZigzag(block, block, v);
+    StoreRows(v, out, nowhere);
+  } else {
+    LoadZigzag(block, v);
+    StoreRows(v, out, nullptr);
+  }
+}
+
 // The MCU at (x, y), whose blocks are `stride` apart. Zeros are left behind.
 template <class V>
 SLUICE_INLINE void RecodeMcu(const SegmentJob& job, std::int16_t* block, std::size_t stride,
                              std::uint32_t x, std::uint32_t y, V& beyond) noexcept {
   const Recoding& recoding = *job.recoding;
-  BlockTarget halved[2];
-  for (std::uint32_t c = 0; c < job.components; ++c) {
+  const std::uint32_t kept = recoding.halves_chroma ? 1 : job.components;
+  for (std::uint32_t c = 0; c < kept; ++c) {
     const ComponentJob& from = job.component[c];
     const Recoding::Component& component = recoding.component[c];
-    if (component.steps == nullptr) {
-      halved[c - 1] = {block, from.quant,
-                       from.plane + std::size_t{x} * 4 * from.stride + std::size_t{y} * 4,
-                       from.stride, 2};
-      block += stride;
-      continue;
-    }
     const BlockPlaces& to = component.to;
     for (std::uint32_t v = y * from.down; v < (y + 1) * from.down; ++v) {
       for (std::uint32_t h = x * from.across; h < (x + 1) * from.across; ++h, block += stride) {
         alignas(64) std::int16_t made[kBlockSize];
-        const bool taken = h < to.across && v < to.down;
-        std::int16_t* const out = taken ? TargetAt(to, h, v) : made;
-        Requantise(block, *component.steps, recoding.natural ? made : out, beyond);
-        if (!recoding.natural || !taken) continue;
-        for (std::size_t i = 0; i < kBlockSize; ++i)
-          out[kZigzag.natural[i]] = made[i];
+        std::int16_t* const out = h < to.across && v < to.down ? TargetAt(to, h, v) : made;
+        std::int16_t* const zigzag = recoding.natural ? made : out;
+        if (component.steps != nullptr) {
+          Requantise(block, *component.steps, zigzag, beyond);
+        } else {
+          std::memcpy(zigzag, block, sizeof(made));
+        }
+        Clear<kZigzagOrder>(block);
+        if (recoding.natural && out != made) ToNaturalOrder<V>(made, out);
       }
     }
   }
-  if (job.components != 3 || recoding.component[1].steps != nullptr) return;
+  if (!recoding.halves_chroma) return;
+  BlockTarget halved[2];
+  for (BlockTarget& target : halved) {
+    const ComponentJob& from = job.component[1 + (&target - halved)];
+    target = {block, from.quant, from.plane + std::size_t{x} * 4 * from.stride + std::size_t{y} * 4,
+              from.stride, 2};
+    block += stride;
+  }
   const std::uint32_t columns = recoding.width - x * 8;
   const std::uint32_t rows = recoding.height - y * 8;
   if ((columns < 8 && columns % 2 != 0) || (rows < 8 && rows % 2 != 0)) {

@@ -22,9 +22,10 @@ constexpr std::size_t kBlockSize = 64;
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
-const Kernels kSet = {
-    SLUICE_SET_NAME, DecodeSegment, RunStrands, kStrandsPay, FinishBlocks, ReadBlocks, CodeBlocks,
-    TransformRow,    FindValues,    UnpackRow,  MakeWeights, SumLines,     Transpose,  LineToRgb,
-    LineToPlanes,    LineToYcc,     HalveLines, JoinRgb,     SplitRgb,     MirrorRgb,  BlendWith,
-    BlendLines,      SaturateRgb,   SumGreyRgb, TurnHueRgb,  GreyRgb,      InvertFrom, MaskBits,
-    SmoothLine,      BlurColumns,   BlurLine,   ToFloats,    ToHalves,     ToBFloats,  kRoundsFast};
+const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, RunStrands, kStrandsPay,  FinishBlocks,
+                      CodeBlocks,      TransformRow,  FindValues, UnpackRow,    MakeWeights,
+                      SumLines,        Transpose,     LineToRgb,  LineToPlanes, LineToYcc,
+                      HalveLines,      JoinRgb,       SplitRgb,   MirrorRgb,    BlendWith,
+                      BlendLines,      SaturateRgb,   SumGreyRgb, TurnHueRgb,   GreyRgb,
+                      InvertFrom,      MaskBits,      SmoothLine, BlurColumns,  BlurLine,
+                      ToFloats,        ToHalves,      ToBFloats,  kRoundsFast};
