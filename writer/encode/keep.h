@@ -24,8 +24,7 @@ struct KeptJpeg {
 // and the reverse, unusual sampling, tables that do not fit baseline. Throws Error, like
 // JpegSource, for a broken file.
 //
-// Baseline files, which most are, are decoded and coded a row of MCUs at a time; libjpeg does the
-// others, whole.
+// Our own decoder reads baseline files, which most are; libjpeg reads the others.
 std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const JpegSource& source,
                                  const ConvertOptions& options, baseline::BlockReader& reader);
 

@@ -43,8 +43,8 @@ struct ComponentJob {
 struct NewSteps {
   // Magnitudes above this have no place in the other file, or are not computed exactly.
   alignas(32) std::int16_t most[64] = {};
-  alignas(32) std::int16_t step[64] = {};  // the one's, times eight
-  // As in ForwardSteps, of the other's.
+  alignas(32) std::int16_t step[64] = {};  // of the first, times eight
+  // As in ForwardSteps, of the second.
   alignas(32) std::int16_t half[64] = {};
   alignas(32) std::int16_t reciprocal[64] = {};
   alignas(32) std::int16_t scale[64] = {};

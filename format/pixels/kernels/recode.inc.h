@@ -2,8 +2,7 @@
 // coefficients are divided by other steps. Chroma that is to be halved becomes samples of half the
 // size, by a transform that gives the means of 2x2 samples. Included once for each instruction set.
 
-// A block in zigzag order. Lanes of `beyond` become -1 where one of its
-// magnitudes is above its most.
+// A block in zigzag order. Lanes of `beyond` become -1 where a magnitude is above its most.
 template <class V>
 SLUICE_INLINE void Requantise(const std::int16_t* block, const NewSteps& steps, std::int16_t* out,
                               V& beyond) noexcept {
@@ -57,8 +56,8 @@ SLUICE_INLINE void TransformToMeans(V* v) noexcept {
   MeansPass<V, kConstBits + kPassBits + 3, true>(v);
 }
 
-// The block at (x, y) of a component, whose plane may end inside it: beyond its last pixel, this is
-// repeated.
+// A block of which only `columns` x `rows` samples lie in the picture: where one of four is
+// missing, its neighbour counts twice.
 inline void HalveEdge(const BlockTarget& target, std::uint32_t columns,
                       std::uint32_t rows) noexcept {
   alignas(64) std::uint8_t samples[64];
