@@ -30,7 +30,7 @@ Rewritten RewriteBy(baseline::BlockReader& reader, const kernels::Kernels& set, 
   if (!reader.Begin(input)) return {};
   baseline::Header header = reader.header();
   header.restart_interval = interval;
-  if (header.jfif_major != 1 && header.jfif_major != 2) header.jfif_major = header.jfif_minor = 1;
+  if (header.jfif_major != 1) header.jfif_major = header.jfif_minor = 1;
   const baseline::McuRow row(header);
   baseline::FileWriter out(set, header);
   for (std::uint32_t y = 0; y < header.mcus_down; ++y) {

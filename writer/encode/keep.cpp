@@ -115,7 +115,7 @@ baseline::Header NewHeader(const baseline::Header& old, unsigned restart_rows) {
   baseline::Header header = old;
   header.restart_interval = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(std::uint64_t{restart_rows} * header.mcus_across, 65'535));
-  if (header.jfif_major != 1 && header.jfif_major != 2) header.jfif_major = header.jfif_minor = 1;
+  if (header.jfif_major != 1) header.jfif_major = header.jfif_minor = 1;
   return header;
 }
 
