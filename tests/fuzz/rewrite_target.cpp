@@ -30,20 +30,17 @@ Rewritten RewriteBy(baseline::BlockReader& reader, const kernels::Kernels& set, 
   if (!reader.Begin(input)) return {};
   baseline::Header header = reader.header();
   header.restart_interval = interval;
-  if (header.jfif_major != 1) header.jfif_major = header.jfif_minor = 1;
-  const baseline::McuRow row(header);
+  const std::size_t values = baseline::McuRow(header).values();
   baseline::FileWriter out(set, header);
-  for (std::uint32_t y = 0; y < header.mcus_down; ++y) {
-    std::int16_t* const blocks = reader.NextRow();
-    if (blocks == nullptr) return {};
-    const auto all = std::as_bytes(std::span(blocks, row.values()));
+  rewritten.read = reader.ReadRows([&](const std::int16_t* blocks) {
+    const auto all = std::as_bytes(std::span(blocks, values));
     rewritten.coefficients = Hash128({std::as_bytes(std::span(rewritten.coefficients.bytes)), all});
-    row.FillEdges(y, blocks);
-    for (std::size_t at = 0; at < row.values(); at += baseline::kCoefficients)
+    for (std::size_t at = 0; at < values; at += baseline::kCoefficients)
       rewritten.has_codes = rewritten.has_codes && blocks[at] >= -1024 && blocks[at] <= 1023;
     if (rewritten.has_codes) out.Add(blocks);
-  }
-  rewritten.read = true;
+    return true;
+  });
+  if (!rewritten.read) return {};
   if (rewritten.has_codes) rewritten.file = out.Finish();
   return rewritten;
 }

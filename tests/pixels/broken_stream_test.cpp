@@ -91,26 +91,26 @@ TEST_CASE("Tables that break the standard's rules are not built") {
   baseline::HuffmanSpec spec;
   spec.counts[0] = 1;
   spec.symbol_count = 1;
-  CHECK(BuildTable(spec, false, table));
+  CHECK(BuildCodes(spec, false, table));
   spec.counts[0] = 2;  // both codes of one bit, but the code of all ones is reserved
   spec.symbol_count = 2;
-  CHECK_FALSE(BuildTable(spec, false, table));
+  CHECK_FALSE(BuildCodes(spec, false, table));
   spec.counts[0] = 0;
   spec.counts[1] = 5;  // five codes of two bits
   spec.symbol_count = 5;
-  CHECK_FALSE(BuildTable(spec, false, table));
+  CHECK_FALSE(BuildCodes(spec, false, table));
   spec = {};
   spec.counts[3] = 1;
   spec.symbol_count = 1;
   spec.symbols[0] = 12;  // a DC size that 8-bit samples cannot have
-  CHECK_FALSE(BuildTable(spec, false, table));
+  CHECK_FALSE(BuildCodes(spec, false, table));
   spec.symbols[0] = 0x0B;  // nor this AC size
-  CHECK_FALSE(BuildTable(spec, true, table));
+  CHECK_FALSE(BuildCodes(spec, true, table));
   spec.symbols[0] =
       0x30;  // a run without a value that is neither an end of block nor sixteen zeros
-  CHECK_FALSE(BuildTable(spec, true, table));
+  CHECK_FALSE(BuildCodes(spec, true, table));
   spec.symbols[0] = 0xF0;
-  CHECK(BuildTable(spec, true, table));
+  CHECK(BuildCodes(spec, true, table));
 }
 
 TEST_CASE("Long codes are found beyond the look-up, and unused ones are errors") {
@@ -122,7 +122,7 @@ TEST_CASE("Long codes are found beyond the look-up, and unused ones are errors")
   }
   spec.symbol_count = 16;
   static baseline::HuffmanTable table;
-  REQUIRE(BuildTable(spec, true, table));
+  REQUIRE(BuildCodes(spec, true, table));
   for (std::uint32_t length = 1; length <= 16; ++length) {
     // length - 1 ones, a zero, then a value of all ones.
     const std::uint64_t bits = ~std::uint64_t{0} ^ (std::uint64_t{1} << (64 - length));

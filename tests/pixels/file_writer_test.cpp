@@ -7,9 +7,9 @@
 
 #include "format/pixels/baseline/block_reader.h"
 #include "format/pixels/baseline/row_transform.h"
-#include "format/pixels/baseline/standard_tables.h"
 #include "format/pixels/packed/pack.h"
 #include "format/random.h"
+#include "tests/baseline_header.h"
 #include "tests/catch.h"
 #include "tests/libjpeg_rewrite.h"
 #include "tests/pictures.h"
@@ -28,35 +28,14 @@ struct Planes {
   std::vector<std::uint8_t> samples[3];
 };
 
-struct Form {
-  std::uint32_t width = 0, height = 0, components = 3;
-  int h = 2, v = 2, quality = 90;
-  std::uint32_t interval = 0;
-};
-
 template <class Value>
 Planes MakePlanes(const Form& form, const Value& value) {
   Planes planes;
-  baseline::Header& header = planes.header;
-  header.width = form.width;
-  header.height = form.height;
-  header.components = form.components;
-  if (form.components == 3) {
-    header.component[0].h = static_cast<std::uint8_t>(form.h);
-    header.component[0].v = static_cast<std::uint8_t>(form.v);
-  }
+  planes.header = HeaderFor(form);
   for (std::uint32_t c = 0; c < form.components; ++c) {
-    header.component[c].id = static_cast<std::uint8_t>(c + 1);
-    header.component[c].quant = c == 0 ? 0 : 1;
-  }
-  header.restart_interval = form.interval;
-  for (const std::size_t table : {0, 1})
-    baseline::StandardSteps(table, form.quality, header.quant[table]);
-  baseline::DeriveSizes(header);
-  for (std::uint32_t c = 0; c < form.components; ++c) {
-    const baseline::Component& component = header.component[c];
-    planes.stride[c] = std::size_t{header.mcus_across} * component.h * 8;
-    const std::size_t lines = std::size_t{header.mcus_down} * component.v * 8;
+    const baseline::Component& component = planes.header.component[c];
+    planes.stride[c] = std::size_t{planes.header.mcus_across} * component.h * 8;
+    const std::size_t lines = std::size_t{planes.header.mcus_down} * component.v * 8;
     for (std::size_t y = 0; y < lines; ++y) {
       for (std::size_t x = 0; x < planes.stride[c]; ++x)
         planes.samples[c].push_back(value(c, x, y));
@@ -164,14 +143,11 @@ FileBytes RewriteOurs(const FileBytes& file, std::uint32_t interval, const kerne
   REQUIRE(reader.Begin(file));
   baseline::Header header = reader.header();
   header.restart_interval = interval;
-  const baseline::McuRow row(header);
   baseline::FileWriter out(set, header);
-  for (std::uint32_t y = 0; y < header.mcus_down; ++y) {
-    std::int16_t* const blocks = reader.NextRow();
-    REQUIRE(blocks != nullptr);
-    row.FillEdges(y, blocks);
+  REQUIRE(reader.ReadRows([&](const std::int16_t* blocks) {
     out.Add(blocks);
-  }
+    return true;
+  }));
   return out.Finish();
 }
 
@@ -254,11 +230,7 @@ TEST_CASE("a reader of blocks refuses what is not whole") {
   const FileBytes file = MakeJpeg(MakePicture(64, 48), {.restart_rows = 1});
   const auto reads = [](const FileBytes& bytes) {
     baseline::BlockReader reader(kernels::Chosen());
-    if (!reader.Begin(bytes)) return false;
-    for (std::uint32_t y = 0; y < reader.header().mcus_down; ++y) {
-      if (reader.NextRow() == nullptr) return false;
-    }
-    return true;
+    return reader.Begin(bytes) && reader.ReadRows([](const std::int16_t*) { return true; });
   };
   CHECK(reads(file));
   FileBytes shorter = file;

@@ -100,20 +100,20 @@ TEST_CASE("components that keep their size take the nearest steps") {
     const auto width = static_cast<std::uint32_t>(1 + random.Below(i < 100 ? 60 : 400));
     const auto height = static_cast<std::uint32_t>(1 + random.Below(i < 100 ? 60 : 300));
     const std::uint32_t channels = random.Below(5) == 0 ? 1 : 3;
-    const bool halved = random.Below(2) == 0;
+    const int luma = random.Below(2) == 0 ? 2 : 1;
     JpegOptions options;
     options.quality = static_cast<int>(20 + random.Below(81));
-    options.subsample = halved;
+    options.subsample = luma == 2;
     options.restart_rows = static_cast<int>(random.Below(3));
     options.optimise = random.Below(2) == 0;
     const std::vector<std::byte> file =
         MakeJpeg(MakePicture(width, height, channels, static_cast<std::uint64_t>(i)), options);
     const int quality = static_cast<int>(1 + random.Below(99));
-    INFO(width << "x" << height << "x" << channels << (halved ? ", halved" : "") << ", quality "
+    INFO(width << "x" << height << "x" << channels << (luma == 2 ? ", halved" : "") << ", quality "
                << options.quality << " to " << quality);
     const auto interval = static_cast<std::uint32_t>(random.Below(4));
     const std::vector<std::byte> made =
-        Recode(file, TargetHeader(width, height, channels, halved, quality, interval));
+        Recode(file, HeaderFor({width, height, channels, luma, luma, quality, interval}));
     const packed::Coefficients from = BlocksOf(file);
     const packed::Coefficients to = BlocksOf(made);
     for (std::uint32_t c = 0; c < channels; ++c)
@@ -124,7 +124,7 @@ TEST_CASE("components that keep their size take the nearest steps") {
 TEST_CASE("at a file's own steps nothing changes") {
   const std::vector<std::byte> file =
       MakeJpeg(MakePicture(53, 38), {.quality = 88, .restart_interval = 4});
-  CHECK((Recode(file, TargetHeader(53, 38, 3, true, 88, 4)) == file));
+  CHECK((Recode(file, HeaderFor({53, 38, 3, 2, 2, 88, 4})) == file));
 }
 
 TEST_CASE("chroma that is halved becomes means, and luma takes the nearest steps") {
@@ -142,8 +142,7 @@ TEST_CASE("chroma that is halved becomes means, and luma takes the nearest steps
         file = MakeJpeg(MakePicture((width + 7) / 8 * 8, (height + 7) / 8 * 8, 3, i), options);
         CutTo(width, height, file);
       }
-      const std::vector<std::byte> made =
-          Recode(file, TargetHeader(width, height, 3, true, 100, 0));
+      const std::vector<std::byte> made = Recode(file, HeaderFor({width, height, 3, 2, 2, 100}));
       CHECK(CountFarther(BlocksOf(file), BlocksOf(made), 0) == 0);
       CheckMeans(file, made, width, height);
     }
@@ -155,7 +154,7 @@ TEST_CASE("coefficients beyond what baseline has codes for are never written") {
   int taken = 0, refused = 0;
   for (int i = 0; i < 300; ++i) {
     const bool mild = i % 2 == 0;
-    baseline::Header source = TargetHeader(24, 16, 3, true, 50, 0);
+    baseline::Header source = HeaderFor({24, 16, 3, 2, 2, 50});
     for (auto& table : source.quant) {
       for (std::int16_t& step : table)
         step =
@@ -177,7 +176,7 @@ TEST_CASE("coefficients beyond what baseline has codes for are never written") {
     }
     const std::vector<std::byte> file = out.Finish();
     const baseline::Header target =
-        TargetHeader(24, 16, 3, true, static_cast<int>(60 + random.Below(41)), 0);
+        HeaderFor({24, 16, 3, 2, 2, static_cast<int>(60 + random.Below(41))});
     const packed::Coefficients from = BlocksOf(file);
     bool fits = true;
     for (std::uint32_t c = 0; c < 3; ++c) {
@@ -217,7 +216,7 @@ TEST_CASE("a step of zero, which no encoder writes, gives zeros") {
   const auto at = std::search(file.begin(), file.end(), std::begin(table), std::end(table));
   REQUIRE(at != file.end());
   at[5] = std::byte{0};  // of DC
-  const packed::Coefficients made = BlocksOf(Recode(file, TargetHeader(30, 20, 3, true, 90, 0)));
+  const packed::Coefficients made = BlocksOf(Recode(file, HeaderFor({30, 20})));
   for (std::size_t i = 0; i < made.blocks[0].size(); i += 64)
     CHECK(made.blocks[0][i] == 0);
 }
@@ -227,7 +226,8 @@ TEST_CASE("what cannot be recoded is refused") {
   for (const kernels::Kernels* set : DecodingSets()) {
     baseline::Recoder recoder(*set);
     const auto takes = [&](const std::vector<std::byte>& file, bool halved) {
-      return RecodeFile(recoder, *set, file, TargetHeader(45, 33, 3, halved, 90, 3)).has_value();
+      const int luma = halved ? 2 : 1;
+      return RecodeFile(recoder, *set, file, HeaderFor({45, 33, 3, luma, luma, 90, 3})).has_value();
     };
     CHECK(takes(MakeJpeg(picture), true));
     CHECK_FALSE(takes(MakeJpeg(picture), false));  // chroma would have to be enlarged

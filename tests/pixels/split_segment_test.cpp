@@ -176,8 +176,11 @@ class BothWays {
       const std::uint32_t number = scan.codes[c];
       component.dc = &tables_[0][number];
       component.ac = &tables_[1][number];
-      for (const std::size_t kind : {0, 1})
-        REQUIRE(BuildTable(scan.spec[kind][number], kind == 1, tables_[kind][number]));
+      for (const std::size_t kind : {0, 1}) {
+        baseline::HuffmanTable& table = tables_[kind][number];
+        REQUIRE(BuildCodes(scan.spec[kind][number], kind == 1, table));
+        BuildLookUps(kind == 1, table);
+      }
       codes[c] = {{&scan.spec[0][number], component.dc}, {&scan.spec[1][number], component.ac}};
       component.quant = scan.quant[c];
       component.across = scan.across[c];

@@ -115,7 +115,6 @@ baseline::Header NewHeader(const baseline::Header& old, unsigned restart_rows) {
   baseline::Header header = old;
   header.restart_interval = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(std::uint64_t{restart_rows} * header.mcus_across, 65'535));
-  if (header.jfif_major != 1) header.jfif_major = header.jfif_minor = 1;
   return header;
 }
 
@@ -127,17 +126,16 @@ std::optional<KeptJpeg> Rewrite(Bytes file, const ConvertOptions& options,
   constexpr std::int16_t kLeastDc = -1024, kMostDc = 1023;
   if (!reader.Begin(file)) return std::nullopt;
   const baseline::Header header = NewHeader(reader.header(), options.restart_rows);
-  const baseline::McuRow row(header);
+  const std::size_t values = baseline::McuRow(header).values();
   baseline::FileWriter out(kernels::Chosen(), header);
-  for (std::uint32_t y = 0; y < header.mcus_down; ++y) {
-    std::int16_t* const blocks = reader.NextRow();
-    if (blocks == nullptr) return std::nullopt;
-    row.FillEdges(y, blocks);
-    for (std::size_t at = 0; at < row.values(); at += baseline::kCoefficients) {
-      if (blocks[at] < kLeastDc || blocks[at] > kMostDc) return std::nullopt;
+  const bool read = reader.ReadRows([&](const std::int16_t* blocks) {
+    for (std::size_t at = 0; at < values; at += baseline::kCoefficients) {
+      if (blocks[at] < kLeastDc || blocks[at] > kMostDc) return false;
     }
     out.Add(blocks);
-  }
+    return true;
+  });
+  if (!read) return std::nullopt;
   return KeptJpeg{out.Finish(), header.width, header.height,
                   static_cast<std::uint8_t>(header.components)};
 }

@@ -6,35 +6,30 @@
 #include "format/pixels/baseline/file_writer.h"
 #include "format/pixels/packed/pack.h"
 #include "writer/encode/jpeg.h"
-#include "writer/fit/jpeg_fitter.h"
 
 namespace sluice {
 
 bool JpegRecoder::Take(Bytes file, std::uint32_t width, std::uint32_t height,
                        const ConvertOptions& options) {
-  if (std::uint64_t{width} * height > kKeptPixels) return false;
   header_ = StoredHeader(width, height, options.channels, options);
   packs_ = options.image == ImageCodec::kPacked && packed::BeginCoefficients(header_, packed_);
   const baseline::McuRow row(header_);
   if (!packs_) rows_.resize(std::max(rows_.size(), row.values() * header_.mcus_down));
   kernels::BlockPlaces places[3];
   for (std::uint32_t c = 0; c < header_.components; ++c) {
-    kernels::BlockPlaces& to = places[c];
-    to.across = row.across(c);
-    to.down = row.down(c);
-    if (packs_) {
-      to.first = packed_.blocks[c].data();
-      to.mcu = baseline::kCoefficients;
-      to.row = row.across(c) * baseline::kCoefficients;
-    } else {
-      to.first = rows_.data() + row.PlaceOf(c, 0, 0);
-      to.h_log2 = header_.component[c].h - 1U;  // 1 or 2
-      to.v_log2 = header_.component[c].v - 1U;
-      to.mcu = row.mcu_values();
-      to.row = row.values();
-    }
+    places[c] = packs_ ? row.InPlane(c, packed_.blocks[c].data()) : row.InRows(c, rows_.data());
   }
-  return recoder_.Recode(file, header_, places, packs_);
+  const bool taken = recoder_.Recode(file, header_, places, packs_);
+  if (!taken) FreeLarge();
+  return taken;
+}
+
+void JpegRecoder::FreeLarge() {
+  constexpr std::size_t kMostKept = std::size_t{1} << 23;
+  if (rows_.size() > kMostKept) rows_ = {};
+  for (std::vector<std::int16_t>& blocks : packed_.blocks) {
+    if (blocks.size() > kMostKept) blocks = {};
+  }
 }
 
 void JpegRecoder::Store(FieldValue& value) {
@@ -44,19 +39,15 @@ void JpegRecoder::Store(FieldValue& value) {
   if (packs_) {
     value.codec = Codec::kPacked;
     value.bytes = packed::Pack(packed_);
-    if (value.bytes.size() <= kMaxPayloadBytes) return;
-    value.bytes = packed::WriteJpeg(packed_);
-  } else {
-    const baseline::McuRow row(header_);
-    baseline::FileWriter out(kernels::Chosen(), header_);
-    for (std::uint32_t y = 0; y < header_.mcus_down; ++y) {
-      std::int16_t* const blocks = rows_.data() + y * row.values();
-      row.FillEdges(y, blocks);
-      out.Add(blocks);
+    if (value.bytes.size() > kMaxPayloadBytes) {
+      value.codec = Codec::kJpeg;
+      value.bytes = packed::WriteJpeg(packed_);
     }
-    value.bytes = out.Finish();
+  } else {
+    value.codec = Codec::kJpeg;
+    value.bytes = baseline::WriteFile(kernels::Chosen(), header_, rows_.data());
   }
-  value.codec = Codec::kJpeg;
+  FreeLarge();
 }
 
 }  // namespace sluice

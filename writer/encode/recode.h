@@ -13,19 +13,21 @@
 
 namespace sluice {
 
-// Keeps its memory from picture to picture. One thread at a time.
+// Keeps its memory from picture to picture, except the largest. One thread at a time.
 class JpegRecoder {
  public:
   // Takes an upright picture of that size. False if it must be decoded to pixels: because the
-  // result has other components than the file, because the file is of a kind that only libjpeg
-  // reads, or broken, or for the memory that it would take.
+  // result has other components than the file, or because the file is of a kind that only libjpeg
+  // reads, or broken.
   bool Take(Bytes file, std::uint32_t width, std::uint32_t height, const ConvertOptions& options);
 
-  // Sets the value to what was taken, in the form that options.image says; to a JPEG if it is too
-  // large to be packed.
+  // To be called once after that. Sets the value to what was taken, in the form that options.image
+  // says; to a JPEG if it is too large to be packed.
   void Store(FieldValue& value);
 
  private:
+  void FreeLarge();
+
   baseline::Recoder recoder_{kernels::Chosen()};
   baseline::Header header_;
   std::vector<std::int16_t> rows_;  // of MCUs

@@ -8,6 +8,9 @@ namespace sluice {
 
 namespace {
 
+// Planes of larger pictures are freed: they may never be needed again.
+constexpr std::uint64_t kKeptPixels = 16'000'000;
+
 std::uint64_t PixelsOf(const JpegSource& source) noexcept {
   return std::uint64_t{source.width()} * source.height();
 }

@@ -13,9 +13,6 @@
 
 namespace sluice {
 
-// Planes of larger pictures are freed: they may never be needed again.
-inline constexpr std::uint64_t kKeptPixels = 16'000'000;
-
 // Keeps its buffers from picture to picture, except the largest. One thread at a time.
 class JpegFitter {
  public:

@@ -1,44 +1,39 @@
 #include "format/pixels/baseline/block_reader.h"
 
+#include <algorithm>
+
 namespace sluice::baseline {
 
-bool BlockReader::Begin(Bytes file, bool natural) {
-  constexpr std::size_t kMostKept = std::size_t{1} << 25;
-  if (blocks_.size() > kMostKept) blocks_ = {};
-  natural_ = natural;
-  row_ = 0;
+bool BlockReader::Begin(Bytes file) {
   return scan_.Begin(file);
 }
 
-bool BlockReader::ReadAll() {
-  const Header& header = scan_.header();
-  const McuRow row(header);
-  const std::size_t values = row.values() * header.mcus_down;
-  if (blocks_.size() < values) blocks_.resize(values);
+bool BlockReader::Read(const kernels::BlockPlaces* places, bool natural) {
   kernels::Recoding recoding;
-  recoding.natural = natural_;
-  for (std::uint32_t c = 0; c < header.components; ++c) {
-    const Component& component = header.component[c];
-    kernels::BlockPlaces& to = recoding.component[c].to;
-    to.first = blocks_.data() + row.PlaceOf(c, 0, 0);
-    to.across = header.mcus_across * component.h;
-    to.down = header.mcus_down * component.v;
-    to.h_log2 = component.h - 1U;  // 1 or 2
-    to.v_log2 = component.v - 1U;
-    to.mcu = row.mcu_values();
-    to.row = row.values();
-  }
+  recoding.natural = natural;
   kernels::SegmentJob job;
   scan_.Describe(job);
-  job.right = header.mcus_across;
-  job.bottom = header.mcus_down;
   job.recoding = &recoding;
+  for (std::uint32_t c = 0; c < job.components; ++c)
+    recoding.component[c].to = places[c];
   return scan_.Decode(true, job) && scan_.EndsFile();
 }
 
-std::int16_t* BlockReader::NextRow() {
-  if (row_ == 0 && !ReadAll()) return nullptr;
-  return blocks_.data() + row_++ * McuRow(scan_.header()).values();
+bool BlockReader::ReadRows(const std::function<bool(const std::int16_t*)>& use) {
+  const McuRow row(header());
+  rows_.resize(std::max(rows_.size(), row.values() * header().mcus_down));
+  kernels::BlockPlaces places[3];
+  for (std::uint32_t c = 0; c < header().components; ++c)
+    places[c] = row.InRows(c, rows_.data());
+  bool goes_on = Read(places, false);
+  std::int16_t* blocks = rows_.data();
+  for (std::uint32_t y = 0; goes_on && y < header().mcus_down; ++y, blocks += row.values()) {
+    row.FillEdges(y, blocks);
+    goes_on = use(blocks);
+  }
+  constexpr std::size_t kMostKept = std::size_t{1} << 23;
+  if (rows_.size() > kMostKept) rows_ = {};
+  return goes_on;
 }
 
 }  // namespace sluice::baseline

@@ -1,7 +1,8 @@
-// Reads a baseline JPEG's coefficients, by rows of MCUs (mcu_row.h).
+// Reads a baseline JPEG's coefficients as they are.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "format/pixels/baseline/mcu_row.h"
@@ -15,21 +16,23 @@ class BlockReader {
   explicit BlockReader(const kernels::Kernels& set) : scan_(set) {}
 
   // False if libjpeg must read the file instead, because of its kind. The bytes must outlive the
-  // reading. With `natural`, blocks come in natural order instead of zigzag order.
-  bool Begin(Bytes file, bool natural = false);
+  // reading.
+  bool Begin(Bytes file);
   const Header& header() const noexcept { return scan_.header(); }
 
-  // The next row of the header's mcus_down; null if the coded data is broken, or if it is not
-  // followed by the file's end. The blocks may be changed; they are valid until the next Begin().
-  std::int16_t* NextRow();
+  // Each of these once after Begin(). False if the coded data is broken, or not followed by the
+  // file's end.
+
+  // The blocks that hold pixels, to each component's places. `natural`: in that order instead of
+  // zigzag order.
+  bool Read(const kernels::BlockPlaces* places, bool natural);
+  // Calls `use` with each row of MCUs (mcu_row.h), whole, from the top, until it returns false,
+  // which is returned.
+  bool ReadRows(const std::function<bool(const std::int16_t*)>& use);
 
  private:
-  bool ReadAll();
-
   ScanDecoder scan_;
-  bool natural_ = false;
-  std::uint32_t row_ = 0;
-  std::vector<std::int16_t> blocks_;
+  std::vector<std::int16_t> rows_;
 };
 
 }  // namespace sluice::baseline

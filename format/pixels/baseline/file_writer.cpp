@@ -88,4 +88,15 @@ std::vector<std::byte> FileWriter::Finish() {
   return std::move(file_);
 }
 
+std::vector<std::byte> WriteFile(const kernels::Kernels& set, const Header& header,
+                                 std::int16_t* rows) {
+  const McuRow row(header);
+  FileWriter out(set, header);
+  for (std::uint32_t y = 0; y < header.mcus_down; ++y, rows += row.values()) {
+    row.FillEdges(y, rows);
+    out.Add(rows);
+  }
+  return out.Finish();
+}
+
 }  // namespace sluice::baseline

@@ -36,4 +36,9 @@ class FileWriter {
   std::vector<std::byte> file_;
 };
 
+// The file of a picture from all its rows of MCUs, one behind another: the blocks that hold pixels,
+// to which the others are added.
+std::vector<std::byte> WriteFile(const kernels::Kernels& set, const Header& header,
+                                 std::int16_t* rows);
+
 }  // namespace sluice::baseline

@@ -138,10 +138,4 @@ void BuildLookUps(bool ac, HuffmanTable& table) noexcept {
   }
 }
 
-bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept {
-  if (!BuildCodes(spec, ac, table)) return false;
-  BuildLookUps(ac, table);
-  return true;
-}
-
 }  // namespace sluice::baseline

@@ -148,7 +148,4 @@ void BuildLookUps(bool ac, HuffmanTable& table) noexcept;
 // whole needs none.
 void BuildSkips(HuffmanTable& table) noexcept;
 
-// Codes and look-ups.
-bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept;
-
 }  // namespace sluice::baseline

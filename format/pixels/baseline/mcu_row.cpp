@@ -13,6 +13,22 @@ McuRow::McuRow(const Header& header) noexcept
   }
 }
 
+kernels::BlockPlaces McuRow::InRows(std::uint32_t c, std::int16_t* rows) const noexcept {
+  const Part& part = part_[c];  // of h and v of 1 or 2
+  return {rows + PlaceOf(c, 0, 0),
+          part.across,
+          part.down,
+          part.h - 1,
+          part.v - 1,
+          mcu_values(),
+          values()};
+}
+
+kernels::BlockPlaces McuRow::InPlane(std::uint32_t c, std::int16_t* blocks) const noexcept {
+  const Part& part = part_[c];
+  return {blocks, part.across, part.down, 0, 0, kCoefficients, part.across * kCoefficients};
+}
+
 void McuRow::FillEdges(std::uint32_t row, std::int16_t* blocks) const noexcept {
   for (std::uint32_t c = 0; c < components_; ++c) {
     const Part& part = part_[c];

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "format/pixels/baseline/header.h"
+#include "format/pixels/kernels/kernels.h"
 
 namespace sluice::baseline {
 
@@ -30,6 +31,11 @@ class McuRow {
     const Part& part = part_[c];
     return x / part.h * mcu_values() + (first_[c] + y * part.h + x % part.h) * kCoefficients;
   }
+
+  // Where a component's blocks that hold pixels go: into rows of MCUs that lie one behind another,
+  // or one behind another themselves, row by row.
+  kernels::BlockPlaces InRows(std::uint32_t c, std::int16_t* rows) const noexcept;
+  kernels::BlockPlaces InPlane(std::uint32_t c, std::int16_t* blocks) const noexcept;
 
   // Makes the blocks that hold no pixels, at the right and bottom edges, as cheap as can be: the
   // previous block's DC coefficient, which is what libjpeg gives them. `row` counts from the

@@ -109,8 +109,6 @@ bool Recoder::Recode(Bytes file, const Header& target, const kernels::BlockPlace
   recoding_.natural = natural;
   if (!Plan(target)) return false;
   scan_.Describe(job_);
-  job_.right = header.mcus_across;
-  job_.bottom = header.mcus_down;
   job_.recoding = &recoding_;
   for (std::uint32_t c = 0; c < header.components; ++c)
     recoding_.component[c].to = places[c];

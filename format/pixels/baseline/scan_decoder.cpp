@@ -38,7 +38,8 @@ void ScanDecoder::FindLookUps(bool skips) {
 
 void ScanDecoder::Describe(kernels::SegmentJob& job) const {
   job.components = header_.components;
-  job.mcus_across = header_.mcus_across;
+  job.mcus_across = job.right = header_.mcus_across;
+  job.bottom = header_.mcus_down;
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     const Component& component = header_.component[c];
     kernels::ComponentJob& to = job.component[c];

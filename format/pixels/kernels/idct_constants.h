@@ -16,7 +16,7 @@ inline constexpr int k0298 = 2446, k0390 = 3196, k0541 = 4433, k0765 = 6270, k08
 inline constexpr std::int16_t kMeans[8][2] = {{}, {10498, 4348}, {7568, 0},  {3686, -8900},
                                               {}, {-2463, 5946}, {-3135, 0}, {-2088, -865}};
 
-// The factors of the passes: instruction sets that multiply by a lane keep these in two vectors.
+// The factors of the passes: instruction sets that multiply by a lane keep these in three vectors.
 inline constexpr std::int16_t kFactors[24] = {
     k0541,         k0541 - k1847, k0541 + k0765, k1175 - k1961, k1175,        k1175 - k0390,
     k0298 - k0899, -k0899,        k1501 - k0899, k2053 - k2562, -k2562,       k3072 - k2562,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include <sluice/error.h>
 
@@ -140,33 +141,24 @@ void MakeRoom(Coefficients& coefficients) {
   }
 }
 
-// Takes a row of MCUs. False for a DC coefficient that no packed image holds.
-bool TakeRow(const std::int16_t* mcus, const baseline::McuRow& layout, std::uint32_t row,
-             Coefficients& coefficients) {
-  for (std::uint32_t c = 0; c < coefficients.header.components; ++c) {
-    const Component& component = coefficients.header.component[c];
-    for (std::uint32_t v = 0; v < component.v && row * component.v + v < component.down; ++v) {
-      std::int16_t* out = coefficients.blocks[c].data() +
-                          std::size_t{row * component.v + v} * component.across * DCTSIZE2;
-      for (std::uint32_t x = 0; x < component.across; ++x, out += DCTSIZE2) {
-        const std::int16_t* const block = mcus + layout.PlaceOf(c, x, v);
-        if (block[0] < kLeastDc || block[0] > kMostDc) return false;
-        std::memcpy(out, block, DCTSIZE2 * sizeof(*block));
-      }
-    }
+bool HasDcCodes(const std::vector<std::int16_t>& blocks) noexcept {
+  for (std::size_t i = 0; i < blocks.size(); i += DCTSIZE2) {
+    if (blocks[i] < kLeastDc || blocks[i] > kMostDc) return false;
   }
   return true;
 }
 
-// Reads a baseline file. False, with nothing lost, if libjpeg must read it or say what is wrong.
+// Reads a baseline file. False, with nothing lost, if libjpeg must read it or say what is wrong, or
+// for a DC coefficient that no packed image holds.
 bool TakeBaseline(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients) {
-  if (!reader.Begin(jpeg, true) || !BeginCoefficients(reader.header(), coefficients)) return false;
-  const baseline::McuRow layout(reader.header());
-  for (std::uint32_t row = 0; row < reader.header().mcus_down; ++row) {
-    const std::int16_t* const mcus = reader.NextRow();
-    if (mcus == nullptr || !TakeRow(mcus, layout, row, coefficients)) return false;
-  }
-  return true;
+  if (!reader.Begin(jpeg) || !BeginCoefficients(reader.header(), coefficients)) return false;
+  const baseline::McuRow row(reader.header());
+  kernels::BlockPlaces places[3];
+  const std::span<std::vector<std::int16_t>> blocks(coefficients.blocks,
+                                                    reader.header().components);
+  for (std::uint32_t c = 0; c < blocks.size(); ++c)
+    places[c] = row.InPlane(c, blocks[c].data());
+  return reader.Read(places, true) && std::ranges::all_of(blocks, HasDcCodes);
 }
 
 // The way back: the header of a JPEG file.
