@@ -29,12 +29,13 @@ TEST_CASE("The plain kernels are always there, and the chosen set is one of thos
   CHECK(std::find(sets.begin(), sets.end(), &kernels::Chosen()) != sets.end());
 }
 
-TEST_CASE("The last set is NEON's on 64-bit Arm, and AVX2's on an x86 CPU that has it") {
+TEST_CASE("The last set is NEON's on 64-bit Arm, and that of the widest vectors on x86") {
 #if defined(__aarch64__)
   const std::string expected = "neon";
 #elif defined(__x86_64__)
   const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-  const std::string expected = has_avx2 ? "avx2" : "plain";
+  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512vbmi2");
+  const std::string expected = has_avx512 ? "avx512" : has_avx2 ? "avx2" : "plain";
 #else
   const std::string expected = "plain";
 #endif

@@ -12,6 +12,7 @@ namespace sluice::kernels {
 const Kernels& PlainKernels() noexcept;
 #ifdef SLUICE_HAVE_AVX2
 const Kernels& Avx2Kernels() noexcept;
+const Kernels& Avx512Kernels() noexcept;
 #endif
 #ifdef SLUICE_HAVE_NEON
 const Kernels& NeonKernels() noexcept;
@@ -32,6 +33,11 @@ KernelList Available() noexcept {
 #ifdef SLUICE_HAVE_AVX2
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && HasF16c()) {
     list.sets[list.count++] = &Avx2Kernels();
+    // VBMI2 is not used: it tells processors that need not run slower for vectors of 512 bits.
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512vbmi2")) {
+      list.sets[list.count++] = &Avx512Kernels();
+    }
   }
 #endif
 #ifdef SLUICE_HAVE_NEON

@@ -95,4 +95,17 @@ struct ZigzagScatter {
 };
 inline constexpr ZigzagScatter kZigzagScatter;
 
+// Both as permutations of a whole block's coefficients.
+struct ZigzagPlaces {
+  alignas(64) std::uint16_t gather[64] = {};   // to natural order
+  alignas(64) std::uint16_t scatter[64] = {};  // and back
+  constexpr ZigzagPlaces() {
+    for (std::uint16_t position = 0; position < 64; ++position) {
+      scatter[position] = kZigzag.natural[position];
+      gather[kZigzag.natural[position]] = position;
+    }
+  }
+};
+inline constexpr ZigzagPlaces kZigzagPlaces;
+
 }  // namespace sluice::kernels

@@ -1,0 +1,36 @@
+// The kernels for AVX-512 besides what kernels_avx2.cpp has. This file alone is compiled for those
+// instructions, so it uses nothing of the standard library that the linker could then take for the
+// whole program.
+#include <cstring>
+
+#include <immintrin.h>
+
+#include "format/pixels/kernels/expand_table.h"
+#include "format/pixels/kernels/idct_constants.h"
+#include "format/pixels/kernels/kernels.h"
+#include "format/pixels/kernels/zigzag.h"
+
+#define SLUICE_INLINE inline __attribute__((always_inline))
+#define SLUICE_SET_NAME "avx512"
+
+namespace sluice::kernels::avx512 {
+// In the order of use.
+// clang-format off
+#include "format/pixels/kernels/vector_avx512.h"
+#include "format/pixels/kernels/lines_avx2.h"
+#include "format/pixels/kernels/set.inc.h"
+// clang-format on
+}  // namespace sluice::kernels::avx512
+
+namespace sluice::kernels {
+const Kernels& Avx2Kernels() noexcept;
+
+const Kernels& Avx512Kernels() noexcept {
+  static const Kernels set = [] {
+    Kernels kernels = avx512::kSet;
+    kernels.unpack_row = Avx2Kernels().unpack_row;  // faster: compares there make no masks
+    return kernels;
+  }();
+  return set;
+}
+}  // namespace sluice::kernels
