@@ -183,6 +183,7 @@ TEST_CASE("every quality has libjpeg's steps and quotients, for noise and for th
   for (int quality = 1; quality <= 100; ++quality) {
     INFO(quality);
     CheckSame(MakePlanes({45, 37, 3, 2, 2, quality}, noise), quality);
+    CheckSame(MakePlanes({300, 16, 3, 2, 2, quality}, noise), quality);  // thousands of words a row
     CheckSame(MakePlanes({45, 37, 3, 1, 1, quality}, extremes), quality);
     CheckSame(MakePlanes({64, 64, 3, 1, 1, quality}, waves), quality);
     CheckSame(MakePlanes({40, 40, 1, 1, 1, quality}, Photo), quality);

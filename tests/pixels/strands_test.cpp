@@ -326,7 +326,7 @@ struct Coded {
         block.coefficient[at] = value(max_size);
     }
     kernels::CodeJob job;
-    job.component[0].table = &baseline::StandardCodingTable(number);
+    job.component[0].table = baseline::StandardCodingTable(number);
     job.components = 1;
     job.blocks = blocks[0].coefficient;
     job.mcus = kBlocks;

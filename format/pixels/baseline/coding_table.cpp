@@ -22,36 +22,42 @@ void SetWords(const HuffmanSpec& spec, CodeWord* words) {
   }
 }
 
+// With its bits behind the code of its size category. Table F.2 of T.81: a negative value's bits
+// are those of value - 1.
+CodeWord WordOf(const CodeWord* by_size, std::int32_t value) {
+  const int size = std::bit_width(static_cast<std::uint32_t>(std::abs(value)));
+  const auto bits = static_cast<std::uint32_t>(value < 0 ? value - 1 : value) & ((1U << size) - 1);
+  return by_size[size] | bits << kWordLengthBits;
+}
+
 struct Tables {
-  CodingTable table[kStandardTables];
+  CodeWord word[kStandardTables * kCodingWords] = {};
 
   Tables() {
     for (std::size_t i = 0; i < kStandardTables; ++i) {
-      CodingTable& t = table[i];
-      SetWords(StandardSpec(i, false), t.dc);
-      SetWords(StandardSpec(i, true), t.ac);
-      t.end = t.ac[0x00];
-      t.zeros = t.ac[0xF0];
-      for (std::uint32_t run = 0; run < 16; ++run) {
-        for (std::int32_t value = -kSmallValues; value < kSmallValues; ++value) {
-          const auto size = static_cast<std::uint32_t>(
-              std::bit_width(static_cast<std::uint32_t>(std::abs(value))));
-          // Table F.2 of T.81: a negative value's bits are those of value - 1.
-          const auto bits =
-              static_cast<std::uint32_t>(value < 0 ? value - 1 : value) & ((1U << size) - 1);
-          if (value == 0) continue;
-          t.small[run][value + kSmallValues] = t.ac[run * 16 + size] | bits << kWordLengthBits;
-        }
+      CodeWord* const words = word + i * kCodingWords;
+      CodeWord dc[256] = {};
+      SetWords(StandardSpec(i, false), dc);
+      for (std::int32_t value = -2047; value <= 2047; ++value)
+        words[kDifferenceWords + static_cast<std::size_t>(value)] = WordOf(dc, value);
+      CodeWord* const ac = words + kLargeWords;
+      SetWords(StandardSpec(i, true), ac);
+      for (std::size_t run = 0; run < 16; ++run) {
+        for (std::int32_t value = -kMostSmall; value <= kMostSmall; ++value)
+          words[static_cast<std::size_t>(value & 255) * 16 + run] = WordOf(ac + run * 16, value);
       }
+      words[kEndWord] = ac[0x00];
+      words[kNoWord] = 0;
+      words[kZerosWord] = ac[0xF0];
     }
   }
 };
 
 }  // namespace
 
-const CodingTable& StandardCodingTable(std::size_t number) {
+const CodeWord* StandardCodingTable(std::size_t number) {
   static const Tables tables;
-  return tables.table[number];
+  return tables.word + number * kCodingWords;
 }
 
 }  // namespace sluice::baseline

@@ -36,7 +36,7 @@ FileWriter::FileWriter(const kernels::Kernels& set, const Header& header)
   job_.components = header.components;
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const Component& component = header.component[c];
-    job_.component[c].table = &StandardCodingTable(c == 0 ? 0 : 1);
+    job_.component[c].table = StandardCodingTable(c == 0 ? 0 : 1);
     job_.component[c].blocks = std::uint32_t{component.h} * component.v;
   }
   job_.out = coded_.data();

@@ -24,22 +24,24 @@ struct BitWriter {
 };
 static_assert(baseline::kWordLength == 63);
 
-// The word for a value other than zero, with `words` indexed by its size category.
-SLUICE_INLINE baseline::CodeWord WordOf(const baseline::CodeWord* words,
-                                        std::int32_t value) noexcept {
+// The word for a large value, with `words` indexed by its size category.
+SLUICE_INLINE baseline::CodeWord LargeWordOf(const baseline::CodeWord* words,
+                                             std::int32_t value) noexcept {
   const std::int32_t sign = value >> 31;
-  const auto size = 32U -
-                    static_cast<std::uint32_t>(
-                        __builtin_clz(static_cast<std::uint32_t>((value ^ sign) - sign) << 1 | 1)) -
-                    1U;
+  const auto size = 32U - static_cast<std::uint32_t>(
+                              __builtin_clz(static_cast<std::uint32_t>((value ^ sign) - sign)));
   const auto bits = static_cast<std::uint32_t>(value + sign) & ~(~0U << size);
   return words[size] | bits << baseline::kWordLengthBits;
 }
 
+SLUICE_INLINE bool IsSmall(std::int32_t value) noexcept {
+  return static_cast<std::uint32_t>(value + baseline::kMostSmall) <= 2 * baseline::kMostSmall;
+}
+
 // `left`: a bit for each coefficient that is not zero.
 SLUICE_INLINE void CodeBlock(const std::int16_t* block, std::uint64_t left, std::int32_t difference,
-                             const baseline::CodingTable& table, BitWriter& to) noexcept {
-  to.Put(WordOf(table.dc, difference));
+                             const baseline::CodeWord* table, BitWriter& to) noexcept {
+  to.Put(table[baseline::kDifferenceWords + static_cast<std::size_t>(difference)]);
   to.Flush();
   left &= ~std::uint64_t{1};
   std::uint32_t before = 0;
@@ -50,15 +52,14 @@ SLUICE_INLINE void CodeBlock(const std::int16_t* block, std::uint64_t left, std:
     before = at;
     for (; __builtin_expect(run > 15, 0); run -= 16) {
       to.Flush();
-      to.Put(table.zeros);
+      to.Put(table[baseline::kZerosWord]);
       to.Flush();
     }
     const std::int32_t value = block[at];
-    const auto place = static_cast<std::uint32_t>(value + baseline::kSmallValues);
-    if (__builtin_expect(place < 2 * baseline::kSmallValues, 1)) {
-      to.Put(table.small[run][place]);
+    if (__builtin_expect(IsSmall(value), 1)) {
+      to.Put(table[static_cast<std::uint32_t>(value & 255) * 16 + run]);
     } else {
-      to.Put(WordOf(table.ac + run * 16, value));
+      to.Put(LargeWordOf(table + baseline::kLargeWords + run * 16, value));
     }
   };
   while (left != 0) {
@@ -67,7 +68,7 @@ SLUICE_INLINE void CodeBlock(const std::int16_t* block, std::uint64_t left, std:
     put_next();
     to.Flush();
   }
-  to.Put(before == kBlockSize - 1 ? 0 : table.end);
+  to.Put(before == kBlockSize - 1 ? 0 : table[baseline::kEndWord]);
   to.Flush();
 }
 
@@ -93,7 +94,7 @@ inline void CodeBlocks(CodeJob& job) {
     for (std::uint32_t c = 0; c < job.components; ++c) {
       CodeJob::Component& component = job.component[c];
       for (std::uint32_t b = 0; b < component.blocks; ++b, block += kBlockSize) {
-        CodeBlock(block, *mask++, block[0] - component.dc, *component.table, to);
+        CodeBlock(block, *mask++, block[0] - component.dc, component.table, to);
         component.dc = block[0];
       }
     }

@@ -144,7 +144,7 @@ struct LineSum {
 // Where the coding of a run of blocks stands, and the run.
 struct CodeJob {
   struct Component {
-    const baseline::CodingTable* table = nullptr;
+    const baseline::CodeWord* table = nullptr;  // one of the standard's
     std::uint32_t blocks = 1;  // in an MCU
     std::int32_t dc = 0;       // of its last block
   };

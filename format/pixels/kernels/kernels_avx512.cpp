@@ -19,6 +19,7 @@ namespace sluice::kernels::avx512 {
 #include "format/pixels/kernels/vector_avx512.h"
 #include "format/pixels/kernels/lines_avx2.h"
 #include "format/pixels/kernels/set.inc.h"
+#include "format/pixels/kernels/coding_avx512.h"
 // clang-format on
 }  // namespace sluice::kernels::avx512
 
@@ -28,6 +29,7 @@ const Kernels& Avx2Kernels() noexcept;
 const Kernels& Avx512Kernels() noexcept {
   static const Kernels set = [] {
     Kernels kernels = avx512::kSet;
+    kernels.code_blocks = avx512::CodeByLists;
     kernels.unpack_row = Avx2Kernels().unpack_row;  // faster: compares there make no masks
     return kernels;
   }();
