@@ -14,7 +14,7 @@ std::size_t OwnTables::NumberOf(const Codes& codes) const noexcept {
 }
 
 void OwnTables::Make(const Codes* codes, std::uint32_t components) {
-  maker_.Begin(store_->values);
+  maker_.Begin(store_->values, kBits);
   count_ = 0;
   for (const Codes* of = codes; of != codes + components; ++of) {
     if (NumberOf(*of) != count_) continue;
@@ -29,7 +29,7 @@ void OwnTables::Find(const Codes* codes, std::uint32_t components, StrandTables*
   if (std::any_of(codes, codes + components, is_missing)) Make(codes, components);
   for (std::uint32_t c = 0; c < components; ++c) {
     const BlockTables* const found = &store_->of[NumberOf(codes[c])];
-    tables[c] = {found, found};
+    tables[c] = {found, found, kBits};
   }
 }
 

@@ -44,6 +44,7 @@ BlockRun RunFrom(const SegmentJob& job, std::uint32_t mcu, std::uint32_t end) no
 void RunTables::Make(const SegmentJob& job, const StrandTables* tables, bool wanted) {
   const StrandTable** to = table_;
   mcu_blocks_ = 0;
+  unseen_ = 64 - tables[0].bits;
   for (std::uint32_t c = 0; c < job.components; ++c)
     mcu_blocks_ += job.component[c].across * job.component[c].down;
   for (std::uint32_t m = 0; m < kRunMcus; ++m) {
@@ -65,6 +66,7 @@ void RunTables::StartRun(std::uint32_t mcus, std::int16_t* blocks, Strand& stran
   const std::size_t count = std::size_t{mcus} * mcu_blocks_;
   strand.next = end_ - count * kBlockTables;
   strand.out = blocks;
+  strand.unseen = unseen_;
   strand.end = blocks + count * (kBlockBytes / sizeof(std::int16_t));
 }
 

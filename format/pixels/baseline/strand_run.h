@@ -27,7 +27,7 @@ kernels::BlockRun RunFrom(const kernels::SegmentJob& job, std::uint32_t mcu,
 // The tables of a run's blocks, with the halt behind them.
 class RunTables {
  public:
-  // `tables`: those of each component.
+  // `tables`: those of each component, with look-ups of the same number of bits.
   void Make(const kernels::SegmentJob& job, const StrandTables* tables, bool wanted);
 
   std::uint32_t mcu_blocks() const noexcept { return mcu_blocks_; }
@@ -39,6 +39,7 @@ class RunTables {
   const StrandTable* table_[kRunBlocks * kBlockTables + 1] = {};
   const StrandTable* const* end_ = nullptr;
   std::uint32_t mcu_blocks_ = 0;
+  std::uint32_t unseen_ = 0;  // Strand::unseen
 };
 
 }  // namespace sluice::baseline

@@ -15,7 +15,7 @@ struct StandardTables {
     static_assert(sizeof(wanted) + sizeof(skipped) + sizeof(values) <=
                   std::size_t{UINT16_MAX} * kValuesUnit);
     StrandTableMaker maker;
-    maker.Begin(values);
+    maker.Begin(values, kStrandBits);
     for (std::size_t i = 0; i < kStandardTables; ++i) {
       const HuffmanCodes dc_codes = {&StandardSpec(i, false), &dc[i]};
       const HuffmanCodes ac_codes = {&StandardSpec(i, true), &ac[i]};

@@ -10,7 +10,8 @@
 
 namespace sluice::baseline {
 
-inline constexpr int kStrandBits = 11;
+// The most bits of a look-up.
+inline constexpr std::uint32_t kStrandBits = 11;
 // A strand takes this many look-ups from the bits of one refill, so none may use more than
 // kMaxStrandLength.
 inline constexpr int kStrandLookUps = 3;
@@ -20,7 +21,7 @@ inline constexpr std::uint32_t kMaxStrandLength = 56 / kStrandLookUps;
 // kBlockBytes: the low bits of a strand's place are its place within the block.
 inline constexpr std::size_t kBlockBytes = 128;
 
-// The symbols at the top of kStrandBits bits, as many as can be taken at once. Places and distances
+// The symbols at the top of a look-up's bits, as many as can be taken at once. Places and distances
 // are in bytes, to be added to pointers as they are. An entry is small, so that most of a table
 // stays in the first cache: the next look-up waits for this one.
 struct StrandEntry {
@@ -52,8 +53,8 @@ enum BlockTable : std::uint8_t {
 inline constexpr std::uint32_t kLongPrefix = 7;
 
 struct StrandTable {
-  alignas(64) StrandEntry entry[1 << kStrandBits] = {};
-  const HuffmanTable* dc = nullptr;  // the codes, for what no entry holds
+  alignas(64) StrandEntry entry[1 << kStrandBits] = {};  // by the bits of a look-up
+  const HuffmanTable* dc = nullptr;                      // the codes, for what no entry holds
   const HuffmanTable* ac = nullptr;
   bool wanted = false;  // false: zeros for all but DC coefficients
   BlockTable place = kFirst;
@@ -75,6 +76,7 @@ struct StrandTables {
   // For blocks of which nothing but the DC coefficient is wanted. Those made for them take more
   // symbols at once, and give zeros for their values.
   const BlockTables* skipped = nullptr;
+  std::uint32_t bits = kStrandBits;  // of a look-up
 };
 
 // Those of standard_tables.h, built once in the process.

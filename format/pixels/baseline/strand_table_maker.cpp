@@ -28,8 +28,9 @@ int Distance(BlockTable from, BlockTable to) noexcept {
 
 }  // namespace
 
-void StrandTableMaker::Begin(std::span<StrandValues> values) {
+void StrandTableMaker::Begin(std::span<StrandValues> values, std::uint32_t bits) {
   assert(values.size() < kMostValues);
+  bits_ = bits;
   values_ = values;
   keys_.clear();
   std::fill(index_.begin(), index_.end(), std::uint16_t{0});
@@ -53,7 +54,7 @@ std::uint32_t StrandTableMaker::PlaceOf(std::int32_t value, std::uint32_t late,
     for (std::size_t i = 1; i < std::size(added.value); ++i)
       added.value[i] = static_cast<std::int8_t>(key >> (8 + 8 * i));
   } else {
-    added.late = static_cast<std::uint16_t>((64 - kStrandBits - late) | late << 8);
+    added.late = static_cast<std::uint16_t>((64 - bits_ - late) | late << 8);
   }
   keys_.push_back(key);
   return index_[at] = static_cast<std::uint16_t>(keys_.size());
@@ -87,7 +88,7 @@ void StrandTableMaker::AddJoined(const Rest& symbol, std::uint32_t free, bool wa
 
 void StrandTableMaker::MakeRests(const HuffmanSpec& ac, bool wanted) {
   rests_.clear();
-  for (std::uint32_t bits = 0; bits < kStrandBits; ++bits) {
+  for (std::uint32_t bits = 0; bits < bits_; ++bits) {
     rests_of_[bits] = rests_.size();
     std::uint32_t left = 1U << bits;  // values of the bits
     ForEachCode(ac, bits, [&](std::uint32_t, std::uint32_t length, std::uint8_t symbol) {
@@ -126,7 +127,7 @@ void StrandTableMaker::MakeRests(const HuffmanSpec& ac, bool wanted) {
       rests_.back().count = left;
     }
   }
-  rests_of_[kStrandBits] = rests_.size();
+  rests_of_[bits_] = rests_.size();
 }
 
 StrandEntry StrandTableMaker::EntryOf(const First& first, const Rest& rest,
@@ -165,18 +166,18 @@ void StrandTableMaker::AddEntries(const First& first, std::uint32_t free, Strand
 
 void StrandTableMaker::AddSymbols(const HuffmanSpec& spec, bool dc, StrandTable& table) {
   const std::uint32_t prefix = table.prefix();
-  const std::uint32_t known = kStrandBits + prefix;
+  const std::uint32_t known = bits_ + prefix;
   const std::uint32_t ones = (1U << prefix) - 1;
   ForEachCode(spec, known, [&](std::uint32_t code, std::uint32_t length, std::uint8_t symbol) {
     if (length < prefix || code >> (length - prefix) != ones) return;
     const std::uint32_t free = known - length;
     const std::uint32_t size = symbol & 15;
-    StrandEntry* const to = table.entry + ((code << free) & ((1U << kStrandBits) - 1));
+    StrandEntry* const to = table.entry + ((code << free) & ((1U << bits_) - 1));
     First first;
     first.length = length + size;
     if (first.length > kMaxStrandLength + prefix) return;
     // kRest has what is shorter.
-    if (prefix != 0 && length < kStrandBits && first.length <= kMaxStrandLength) return;
+    if (prefix != 0 && length < bits_ && first.length <= kMaxStrandLength) return;
     if (!dc && symbol == 0) {
       first.ended = true;
       AddEntries(first, free, to, table);
@@ -210,13 +211,13 @@ void StrandTableMaker::Make(const HuffmanCodes& dc, const HuffmanCodes& ac, bool
     table.ac = ac.table;
     table.wanted = wanted;
     table.place = place;
-    std::fill(std::begin(table.entry), std::end(table.entry), by_code);
+    std::fill_n(table.entry, std::size_t{1} << bits_, by_code);
     if (place == kRest) {
       StrandEntry ones = EntryOf(First{}, Rest{}, table);  // no coefficient
       ones.length = kLongPrefix;
       ones.next = static_cast<std::int8_t>(Distance(kRest, kLongCodes));
-      constexpr std::size_t kCount = std::size_t{1} << (kStrandBits - kLongPrefix);
-      std::fill_n(std::end(table.entry) - kCount, kCount, ones);
+      const std::size_t count = std::size_t{1} << (bits_ - kLongPrefix);
+      std::fill_n(table.entry + (std::size_t{1} << bits_) - count, count, ones);
     }
     AddSymbols(place == kFirst ? *dc.spec : *ac.spec, place == kFirst, table);
   }

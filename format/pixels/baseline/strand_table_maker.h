@@ -24,7 +24,8 @@ class StrandTableMaker {
 
   // The values of the tables that follow go here: fewer than kMostValues, behind the tables and no
   // further than StrandEntry::values reaches. Where they run out, symbols are taken one by one.
-  void Begin(std::span<StrandValues> values);
+  // Look-ups are of `bits` bits, up to kStrandBits.
+  void Begin(std::span<StrandValues> values, std::uint32_t bits);
 
   // With `wanted` false, for blocks of which nothing but the DC coefficient is wanted.
   void Make(const HuffmanCodes& dc, const HuffmanCodes& ac, bool wanted, BlockTables& block);
@@ -65,6 +66,7 @@ class StrandTableMaker {
   // of bits.
   std::vector<Rest> rests_;
   std::size_t rests_of_[kStrandBits + 1] = {};
+  std::uint32_t bits_ = kStrandBits;
   std::span<StrandValues> values_;
   std::vector<std::uint64_t> keys_;  // of values_, as far as they are used
   std::vector<std::uint16_t> index_ = std::vector<std::uint16_t>(kMostValues);  // PlaceOf()'s

@@ -95,6 +95,8 @@ struct Strand {
   const baseline::StrandTable* const* next = nullptr;  // each block's tables, the halt behind
   const std::int16_t* end = nullptr;                   // of the run; a block of zeros behind
   const std::uint8_t* limit = nullptr;                 // the last that `in` may become
+  // Bits that a look-up does not see; the same of all strands that run together.
+  std::uint32_t unseen = 64 - baseline::kStrandBits;
 };
 inline constexpr std::size_t kStrands = 3;
 
@@ -145,8 +147,8 @@ struct LineSum {
 struct CodeJob {
   struct Component {
     const baseline::CodeWord* table = nullptr;  // one of the standard's
-    std::uint32_t blocks = 1;  // in an MCU
-    std::int32_t dc = 0;       // of its last block
+    std::uint32_t blocks = 1;                   // in an MCU
+    std::int32_t dc = 0;                        // of its last block
   };
   Component component[3];
   std::uint32_t components = 0;

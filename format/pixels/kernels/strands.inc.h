@@ -31,10 +31,11 @@ SLUICE_INLINE std::size_t BytesInBlock(const std::int16_t* out) noexcept {
   return reinterpret_cast<std::uintptr_t>(out) % baseline::kBlockBytes;
 }
 
-// One look-up. False, and nothing done, if the next symbol must be taken by its code.
-SLUICE_INLINE bool Step(StrandState& s) noexcept {
+// One look-up, of all bits but the lowest `unseen`. False, and nothing done, if the next symbol must
+// be taken by its code.
+SLUICE_INLINE bool Step(StrandState& s, std::uint32_t unseen) noexcept {
   const baseline::StrandTable* const table = *s.next;
-  const baseline::StrandEntry& entry = table->entry[s.bits >> (64 - baseline::kStrandBits)];
+  const baseline::StrandEntry& entry = table->entry[s.bits >> unseen];
   // Both are 128 at most: in eight bits, their sum is negative from there on.
   static_assert(baseline::kBlockBytes == 128);
   const auto reach = static_cast<std::int8_t>(BytesInBlock(s.out) + entry.reach);
@@ -95,6 +96,7 @@ inline std::size_t RunToSymbol(Strand* strands) noexcept {
   StrandState s[kCount];
   for (std::size_t i = 0; i < kCount; ++i)
     s[i] = {strands[i].bits, strands[i].in, strands[i].out, strands[i].next};
+  const std::uint32_t unseen = strands[0].unseen;
   std::size_t by_code = kCount;
   bool done = false;
   while (!done && by_code == kCount) {
@@ -103,7 +105,7 @@ inline std::size_t RunToSymbol(Strand* strands) noexcept {
       Refill(s[i]);
 #pragma GCC unroll 9
     for (std::size_t i = 0; i < kCount * baseline::kStrandLookUps; ++i) {
-      if (__builtin_expect(!Step(s[i % kCount]), 0)) {
+      if (__builtin_expect(!Step(s[i % kCount], unseen), 0)) {
         by_code = i % kCount;
         break;
       }
