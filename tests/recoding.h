@@ -22,6 +22,7 @@ struct RecodedBlocks {
 
 inline std::optional<RecodedBlocks> RecodeBlocks(baseline::Recoder& recoder, Bytes file,
                                                  const baseline::Header& target) {
+  if (!recoder.Begin(file, target)) return std::nullopt;
   RecodedBlocks blocks;
   kernels::BlockPlaces places[3];
   const baseline::McuRow row(target);
@@ -29,19 +30,20 @@ inline std::optional<RecodedBlocks> RecodeBlocks(baseline::Recoder& recoder, Byt
     blocks.of[c].resize(std::size_t{row.across(c)} * row.down(c) * baseline::kCoefficients);
     places[c] = row.InPlane(c, blocks.of[c].data());
   }
-  if (!recoder.Recode(file, target, places, true)) return std::nullopt;
+  if (!recoder.Recode(places, true)) return std::nullopt;
   return blocks;
 }
 
 // All rows of MCUs, in the order of their coding, without the blocks that hold no pixels.
 inline bool RecodeRows(baseline::Recoder& recoder, Bytes file, const baseline::Header& target,
                        std::vector<std::int16_t>& rows) {
+  if (!recoder.Begin(file, target)) return false;
   const baseline::McuRow row(target);
   rows.resize(row.values() * target.mcus_down);
   kernels::BlockPlaces places[3];
   for (std::uint32_t c = 0; c < target.components; ++c)
     places[c] = row.InRows(c, rows.data());
-  return recoder.Recode(file, target, places, false);
+  return recoder.Recode(places, false);
 }
 
 inline std::optional<std::vector<std::byte>> RecodeFile(baseline::Recoder& recoder,

@@ -4,32 +4,49 @@
 #include <cstdlib>
 #include <new>
 
+#include <malloc.h>
+
+#include "format/pixels/baseline/block_reader.h"
 #include "format/pixels/decode.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
 #include "tests/recoding.h"
+#include "writer/encode/recode.h"
 
 namespace {
+
 std::atomic<std::uint64_t> allocations{0};
+std::atomic<std::int64_t> held{0};  // bytes
+
+void* Take(std::size_t size) noexcept {
+  void* const memory = std::malloc(size != 0 ? size : 1);
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  held.fetch_add(static_cast<std::int64_t>(malloc_usable_size(memory)), std::memory_order_relaxed);
+  return memory;
 }
 
+void Free(void* memory) noexcept {
+  held.fetch_sub(static_cast<std::int64_t>(malloc_usable_size(memory)), std::memory_order_relaxed);
+  std::free(memory);
+}
+
+}  // namespace
+
 [[gnu::noinline]] void* operator new(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* const memory = std::malloc(size != 0 ? size : 1)) return memory;
+  if (void* const memory = Take(size)) return memory;
   throw std::bad_alloc();
 }
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  return std::malloc(size != 0 ? size : 1);
+  return Take(size);
 }
 [[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t&) noexcept {
-  std::free(memory);
+  Free(memory);
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
+  Free(memory);
 }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
+  Free(memory);
 }
 
 using namespace sluice;
@@ -93,4 +110,56 @@ TEST_CASE("After the first pictures, decoding and recoding whole ones takes no m
           if (!RecodeRows(recoder, file, HeaderFor({640, 480, channels}), rows))
             FAIL("not recoded");
         }) == 0);
+}
+
+TEST_CASE("What a large picture took is given back with it") {
+  constexpr std::uint32_t kWidth = 4000,
+                          kHeight = 2400;  // 29 MB of coefficients
+  constexpr std::int64_t kKept = 24 << 20;  // several memories of up to 16 MiB are kept
+  const std::vector<std::byte> small = MakeJpeg(MakePicture(64, 48), {.quality = 80});
+  for (const bool subsample : {true, false}) {
+    const std::vector<std::byte> large =
+        MakeJpeg(MakePicture(kWidth, kHeight), {.quality = 80, .subsample = subsample});
+    std::vector<std::byte> broken = large;
+    broken.erase(broken.end() - 100, broken.end());
+    baseline::BlockReader reader(kernels::Chosen());
+    JpegRecoder recoder;
+    const auto read = [&](const std::vector<std::byte>& file) {
+      return reader.Begin(file) && reader.ReadRows([](const std::int16_t*) { return true; });
+    };
+    const auto recode = [&](const std::vector<std::byte>& file, ImageCodec form) {
+      ConvertOptions options;
+      options.image = form;
+      const bool is_small = file.size() == small.size();
+      if (!recoder.Take(file, is_small ? 64 : kWidth, is_small ? 48 : kHeight, options))
+        return false;
+      FieldValue value;
+      recoder.Store(value);
+      return true;
+    };
+    CHECK(read(small));
+    CHECK(recode(small, ImageCodec::kJpeg));
+    CHECK(recode(small, ImageCodec::kPacked));
+    const std::int64_t before = held.load();
+    CHECK(read(large));
+    CHECK(held.load() - before < kKept);
+    CHECK_FALSE(read(broken));
+    CHECK(held.load() - before < kKept);
+    for (const ImageCodec form : {ImageCodec::kJpeg, ImageCodec::kPacked}) {
+      CHECK(recode(large, form));
+      CHECK(held.load() - before < kKept);
+      CHECK_FALSE(recode(broken, form));
+      CHECK(held.load() - before < kKept);
+    }
+  }
+}
+
+TEST_CASE("What a header claims takes no memory where its file cannot be recoded") {
+  const std::vector<std::byte> file = MakeJpeg(MakePicture(64, 48), {.progressive = true});
+  JpegRecoder recoder;
+  const std::int64_t before = held.load();
+  const std::uint64_t count = allocations.load();
+  CHECK_FALSE(recoder.Take(file, 13'000, 13'000, {}));
+  CHECK(held.load() - before < 4096);
+  CHECK(allocations.load() - count < 20);
 }

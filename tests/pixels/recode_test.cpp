@@ -149,23 +149,43 @@ TEST_CASE("chroma that is halved becomes means, and luma takes the nearest steps
   }
 }
 
+TEST_CASE("every frequency of chroma that is halved counts") {
+  const baseline::Header source = HeaderFor({512, 16, 3, 1, 1, 100});
+  const baseline::McuRow row(source);
+  std::vector<std::int16_t> rows(row.values() * source.mcus_down);
+  for (std::uint32_t x = 0; x < 64; ++x) {
+    for (const std::uint32_t c : {1U, 2U}) {
+      for (const std::uint32_t y : {0U, 1U}) {
+        // One frequency of a block, too weak for a sample to be clamped.
+        rows[y * row.values() + row.PlaceOf(c, x, 0) + x] = (c + y) % 2 == 0 ? 360 : -360;
+      }
+    }
+  }
+  const std::vector<std::byte> file = baseline::WriteFile(kernels::Chosen(), source, rows.data());
+  CheckMeans(file, Recode(file, HeaderFor({512, 16, 3, 2, 2, 100})), 512, 16);
+}
+
 TEST_CASE("coefficients beyond what baseline has codes for are never written") {
   RandomStream random(12, static_cast<Purpose>(999), 0);
   int taken = 0, refused = 0;
-  for (int i = 0; i < 300; ++i) {
-    const bool mild = i % 2 == 0;
+  constexpr long kOfSamples = 1151;  // no frequency of 8-bit samples is stronger
+  for (int i = 0; i < 450; ++i) {
+    // As an encoder makes them, some up to four times as strong, and any that a file can hold.
+    const std::uint64_t most_of_few[] = {40, 330, 1023};
+    const std::uint64_t most_step[] = {12, 12, 255};
+    const int wildness = i % 3;
     baseline::Header source = HeaderFor({24, 16, 3, 2, 2, 50});
     for (auto& table : source.quant) {
       for (std::int16_t& step : table)
-        step =
-            static_cast<std::int16_t>(1 + random.Below(!mild && random.Below(8) == 0 ? 255 : 12));
+        step = static_cast<std::int16_t>(
+            1 + random.Below(random.Below(8) == 0 ? most_step[wildness] : 12));
     }
     const baseline::McuRow row(source);
     std::vector<std::int16_t> blocks(row.values());
     baseline::FileWriter out(kernels::Chosen(), source);
     for (std::uint32_t y = 0; y < source.mcus_down; ++y) {
       for (std::int16_t& value : blocks) {
-        const std::uint64_t most = !mild && random.Below(40) == 0 ? 1023 : 40;
+        const std::uint64_t most = random.Below(40) == 0 ? most_of_few[wildness] : 40;
         value = random.Below(3) != 0
                     ? std::int16_t{0}
                     : static_cast<std::int16_t>(std::int64_t(random.Below(2 * most + 1)) -
@@ -176,7 +196,7 @@ TEST_CASE("coefficients beyond what baseline has codes for are never written") {
     }
     const std::vector<std::byte> file = out.Finish();
     const baseline::Header target =
-        HeaderFor({24, 16, 3, 2, 2, static_cast<int>(60 + random.Below(41))});
+        HeaderFor({24, 16, 3, 2, 2, static_cast<int>(1 + random.Below(100))});
     const packed::Coefficients from = BlocksOf(file);
     bool fits = true;
     for (std::uint32_t c = 0; c < 3; ++c) {
@@ -184,7 +204,7 @@ TEST_CASE("coefficients beyond what baseline has codes for are never written") {
       for (std::size_t k = 0; k < from.blocks[c].size(); ++k) {
         const long value = from.blocks[c][k];
         const long old = source.quant[table][k % 64];
-        fits = fits && std::labs(value * old) <= 1151 &&
+        fits = fits && std::labs(value * old) <= kOfSamples &&
                std::labs(NearestSteps(value, old, target.quant[table][k % 64])) <= 1023;
       }
     }

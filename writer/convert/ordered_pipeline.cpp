@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kOutcomesPerThread = 8;
 constexpr std::uint64_t kMaxWaitingBytes = 64 << 20;
-// How long a result may lie ready before the consumer takes it.
+// How long the consumer may wait beside a result that lies ready.
 constexpr std::chrono::milliseconds kMostDelay{5};
 
 std::uint64_t BytesOf(const Outcome& outcome) noexcept {
@@ -102,7 +102,7 @@ class Pipeline {
     waiting_bytes_ += bytes;
     slots_[index % slots_.size()] = std::move(outcome);
     ++filled_;
-    // To wake the consumer costs more than many a result takes, so it is woken for several.
+    // The consumer is woken for several results: a wake-up takes longer than many a result.
     if (filled_ >= slots_.size() / 2 || index + 1 == count_) ready_.notify_one();
   }
 
@@ -116,7 +116,7 @@ class Pipeline {
   std::uint64_t next_in_ = 0;
   std::uint64_t next_out_ = 0;
   std::uint64_t waiting_bytes_ = 0;
-  std::uint64_t filled_ = 0;  // slots
+  std::uint64_t filled_ = 0;  // slots, of whatever indexes
   bool ended_ = false;
   std::exception_ptr error_;
   std::vector<std::jthread> workers_;  // last member: joined before the others are destroyed

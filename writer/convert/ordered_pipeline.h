@@ -11,7 +11,8 @@ namespace sluice {
 // Calls produce(worker, index) for each index below `count` on `threads` threads of its own, and
 // consume(index, outcome) on the calling thread, index by index. At most 8 x threads results have
 // been begun and not yet consumed. Finished results hold at most 64 MiB: beyond that, only the next
-// one in order is let in, and each thread may hold one more while it waits.
+// one in order is let in, and each thread may hold one more while it waits. Of few results, each
+// may be consumed up to 5 ms after it was ready.
 //
 // An exception from either function ends everything and is rethrown here; a stop request ends it
 // with ThrowStopped(). When this returns, no thread is left.

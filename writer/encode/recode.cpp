@@ -4,6 +4,7 @@
 
 #include "format/disk/limits.h"
 #include "format/pixels/baseline/file_writer.h"
+#include "format/pixels/kept_memory.h"
 #include "format/pixels/packed/pack.h"
 #include "writer/encode/jpeg.h"
 
@@ -12,24 +13,22 @@ namespace sluice {
 bool JpegRecoder::Take(Bytes file, std::uint32_t width, std::uint32_t height,
                        const ConvertOptions& options) {
   header_ = StoredHeader(width, height, options.channels, options);
+  if (!recoder_.Begin(file, header_)) return false;
   packs_ = options.image == ImageCodec::kPacked && packed::BeginCoefficients(header_, packed_);
   const baseline::McuRow row(header_);
-  if (!packs_) rows_.resize(std::max(rows_.size(), row.values() * header_.mcus_down));
+  if (!packs_) MakeRoom(row.values() * header_.mcus_down, rows_);
   kernels::BlockPlaces places[3];
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     places[c] = packs_ ? row.InPlane(c, packed_.blocks[c].data()) : row.InRows(c, rows_.data());
   }
-  const bool taken = recoder_.Recode(file, header_, places, packs_);
-  if (!taken) FreeLarge();
+  const bool taken = recoder_.Recode(places, packs_);
+  if (!taken) FreeMemory();
   return taken;
 }
 
-void JpegRecoder::FreeLarge() {
-  constexpr std::size_t kMostKept = std::size_t{1} << 23;
-  if (rows_.size() > kMostKept) rows_ = {};
-  for (std::vector<std::int16_t>& blocks : packed_.blocks) {
-    if (blocks.size() > kMostKept) blocks = {};
-  }
+void JpegRecoder::FreeMemory() {
+  FreeLarge(rows_);
+  std::ranges::for_each(packed_.blocks, FreeLarge<std::int16_t>);
 }
 
 void JpegRecoder::Store(FieldValue& value) {
@@ -47,7 +46,7 @@ void JpegRecoder::Store(FieldValue& value) {
     value.codec = Codec::kJpeg;
     value.bytes = baseline::WriteFile(kernels::Chosen(), header_, rows_.data());
   }
-  FreeLarge();
+  FreeMemory();
 }
 
 }  // namespace sluice

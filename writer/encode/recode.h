@@ -16,9 +16,9 @@ namespace sluice {
 // Keeps its memory from picture to picture, except the largest. One thread at a time.
 class JpegRecoder {
  public:
-  // Takes an upright picture of that size. False if it must be decoded to pixels: because the
-  // result has other components than the file, or because the file is of a kind that only libjpeg
-  // reads, or broken.
+  // Takes an upright picture of that size. False if it must be decoded to pixels: if the file is of
+  // a kind that only libjpeg reads, or broken, if the result has other components or ones that
+  // recoding does not make, or coefficients that baseline has no codes for.
   bool Take(Bytes file, std::uint32_t width, std::uint32_t height, const ConvertOptions& options);
 
   // To be called once after that. Sets the value to what was taken, in the form that options.image
@@ -26,7 +26,7 @@ class JpegRecoder {
   void Store(FieldValue& value);
 
  private:
-  void FreeLarge();
+  void FreeMemory();  // what is large
 
   baseline::Recoder recoder_{kernels::Chosen()};
   baseline::Header header_;

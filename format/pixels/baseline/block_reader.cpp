@@ -1,6 +1,6 @@
 #include "format/pixels/baseline/block_reader.h"
 
-#include <algorithm>
+#include "format/pixels/kept_memory.h"
 
 namespace sluice::baseline {
 
@@ -21,7 +21,7 @@ bool BlockReader::Read(const kernels::BlockPlaces* places, bool natural) {
 
 bool BlockReader::ReadRows(const std::function<bool(const std::int16_t*)>& use) {
   const McuRow row(header());
-  rows_.resize(std::max(rows_.size(), row.values() * header().mcus_down));
+  MakeRoom(row.values() * header().mcus_down, rows_);
   kernels::BlockPlaces places[3];
   for (std::uint32_t c = 0; c < header().components; ++c)
     places[c] = row.InRows(c, rows_.data());
@@ -31,8 +31,7 @@ bool BlockReader::ReadRows(const std::function<bool(const std::int16_t*)>& use) 
     row.FillEdges(y, blocks);
     goes_on = use(blocks);
   }
-  constexpr std::size_t kMostKept = std::size_t{1} << 23;
-  if (rows_.size() > kMostKept) rows_ = {};
+  FreeLarge(rows_);
   return goes_on;
 }
 

@@ -1,5 +1,7 @@
 #include "format/pixels/baseline/decoder.h"
 
+#include "format/pixels/kept_memory.h"
+
 namespace sluice::baseline {
 
 void Decoder::LayOut(const McuWindow& window, kernels::SegmentJob& job) {
@@ -15,8 +17,7 @@ void Decoder::LayOut(const McuWindow& window, kernels::SegmentJob& job) {
     plane.left = part.left;
     plane.top = part.top;
     plane.stride = AlignUp(std::size_t{part.height}, 32) + 32;
-    const std::size_t size = plane.stride * part.width + kernels::kSlack;
-    if (samples_[c].size() < size) samples_[c].resize(size);
+    MakeRoom(plane.stride * part.width + kernels::kSlack, samples_[c]);
     plane.data = samples_[c].data();
     kernels::ComponentJob& to = job.component[c];
     to.plane = samples_[c].data();

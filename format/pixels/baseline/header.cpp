@@ -164,8 +164,10 @@ void DeriveSizes(Header& header) noexcept {
 }
 
 bool HoldsPicture(const Header& header) noexcept {
-  const std::uint64_t mcus = std::uint64_t{header.mcus_across} * header.mcus_down;
-  return header.scan.size() * 8 >= mcus * header.components * 2;
+  std::uint64_t blocks = 0;  // of an MCU
+  for (std::uint32_t c = 0; c < header.components; ++c)
+    blocks += std::uint64_t{header.component[c].h} * header.component[c].v;
+  return header.scan.size() * 8 >= blocks * header.mcus_across * header.mcus_down * 2;
 }
 
 bool ParseHeader(Bytes file, Header& header) noexcept {

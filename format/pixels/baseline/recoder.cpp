@@ -5,6 +5,7 @@
 
 #include "format/pixels/baseline/forward_steps.h"
 #include "format/pixels/baseline/mcu_row.h"
+#include "format/pixels/kept_memory.h"
 #include "format/pixels/kernels/zigzag.h"
 
 namespace sluice::baseline {
@@ -32,26 +33,26 @@ void MakeNewSteps(const std::int16_t* old, const std::int16_t* quant,
 
 }  // namespace
 
-// False if the picture's blocks cannot become the target's.
-bool Recoder::Plan(const Header& target) {
+bool Recoder::Begin(Bytes file, const Header& target) {
+  if (!scan_.Begin(file)) return false;
   const Header& header = scan_.header();
   if (header.width != target.width || header.height != target.height ||
       header.components != target.components) {
     return false;
   }
+  target_ = &target;
+  recoding_ = {};
   bool halved[3] = {};
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const Component& from = header.component[c];
     const Component& to = target.component[c];
     halved[c] = from.h * target.max_h != to.h * header.max_h ||
                 from.v * target.max_v != to.v * header.max_v;
-    if (halved[c]) {
-      if (header.max_h != 1 || header.max_v != 1 || target.max_h != 2 || target.max_v != 2)
-        return false;
-      MakePlane(c);
-    } else {
+    if (!halved[c]) {
       MakeNewSteps(header.quant[from.quant], target.quant[to.quant], steps_[c]);
       recoding_.component[c].steps = &steps_[c];
+    } else if (header.max_h != 1 || header.max_v != 1 || target.max_h != 2 || target.max_v != 2) {
+      return false;
     }
   }
   recoding_.halves_chroma = halved[1];
@@ -62,18 +63,16 @@ bool Recoder::Plan(const Header& target) {
 void Recoder::MakePlane(std::uint32_t c) {
   const Header& header = scan_.header();
   kernels::ComponentJob& job = job_.component[c];
-  job.stride = AlignUp(std::size_t{header.mcus_down} * 4, 8) + 8;
+  job.stride = AlignUp(std::size_t{header.mcus_down} * 4, 8);
   // The last block is filled, and one more is read.
   const std::size_t columns = AlignUp(std::size_t{header.mcus_across} * 4, 8) + 8;
-  const std::size_t size = job.stride * columns + kernels::kSlack;
-  if (samples_[c].size() < size) samples_[c].resize(size);
+  MakeRoom(job.stride * columns + kernels::kSlack, samples_[c]);
   job.plane = samples_[c].data();
 }
 
 // Samples outside the picture repeat its last ones.
-void Recoder::TransformHalved(const Header& target, std::uint32_t c,
-                              const kernels::BlockPlaces& places, bool natural) {
-  const Component& component = target.component[c];
+void Recoder::TransformHalved(std::uint32_t c, const kernels::BlockPlaces& places, bool natural) {
+  const Component& component = target_->component[c];
   std::uint8_t* const plane = samples_[c].data();
   const std::size_t stride = job_.component[c].stride;
   const std::size_t rows = std::size_t{places.down} * 8;
@@ -84,7 +83,7 @@ void Recoder::TransformHalved(const Header& target, std::uint32_t c,
   const std::uint8_t* const last = plane + (component.width - 1) * stride;
   for (std::uint32_t x = component.width; x < places.across * 8; ++x)
     std::memcpy(plane + x * stride, last, rows);
-  const kernels::ForwardSteps steps = MakeForwardSteps(target.quant[component.quant]);
+  const kernels::ForwardSteps steps = MakeForwardSteps(target_->quant[component.quant]);
   for (std::uint32_t y = 0; y < places.down; ++y) {
     set_.transform_row({.samples = plane + std::size_t{y} * 8,
                         .stride = stride,
@@ -98,24 +97,24 @@ void Recoder::TransformHalved(const Header& target, std::uint32_t c,
   }
 }
 
-bool Recoder::Recode(Bytes file, const Header& target, const kernels::BlockPlaces* places,
-                     bool natural) {
-  if (!scan_.Begin(file)) return false;
+bool Recoder::Recode(const kernels::BlockPlaces* places, bool natural) {
   const Header& header = scan_.header();
-  job_ = {};
-  recoding_ = {};
   recoding_.width = header.width;
   recoding_.height = header.height;
   recoding_.natural = natural;
-  if (!Plan(target)) return false;
-  scan_.Describe(job_);
+  job_ = {};
   job_.recoding = &recoding_;
-  for (std::uint32_t c = 0; c < header.components; ++c)
+  scan_.Describe(job_);
+  for (std::uint32_t c = 0; c < header.components; ++c) {
     recoding_.component[c].to = places[c];
-  if (!scan_.Decode(true, job_) || recoding_.beyond) return false;
-  for (std::uint32_t c = 1; recoding_.halves_chroma && c < 3; ++c)
-    TransformHalved(target, c, places[c], natural);
-  return true;
+    if (recoding_.component[c].steps == nullptr) MakePlane(c);
+  }
+  const bool taken = scan_.Decode(true, job_) && !recoding_.beyond;
+  for (std::uint32_t c = 1; recoding_.halves_chroma && c < 3; ++c) {
+    if (taken) TransformHalved(c, places[c], natural);
+    FreeLarge(samples_[c]);
+  }
+  return taken;
 }
 
 }  // namespace sluice::baseline

@@ -1,6 +1,7 @@
 #include "format/pixels/baseline/scan_decoder.h"
 
 #include "format/pixels/baseline/wanted_segments.h"
+#include "format/pixels/kept_memory.h"
 
 namespace sluice::baseline {
 
@@ -83,7 +84,7 @@ bool ScanDecoder::ReadSegment(const WantedSegment& segment, kernels::SegmentJob&
   return true;
 }
 
-bool ScanDecoder::Decode(bool all, kernels::SegmentJob& job) {
+bool ScanDecoder::DecodeSegments(bool all, kernels::SegmentJob& job) {
   const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
   const std::uint64_t interval = header_.restart_interval != 0 ? header_.restart_interval : mcus;
   const bool whole = job.left == 0 && job.top == 0 && job.right == header_.mcus_across &&
@@ -102,6 +103,12 @@ bool ScanDecoder::Decode(bool all, kernels::SegmentJob& job) {
     if (!ReadSegment(segment, job) || !set_.decode_segment(job)) return false;
   }
   return true;
+}
+
+bool ScanDecoder::Decode(bool all, kernels::SegmentJob& job) {
+  const bool sound = DecodeSegments(all, job);
+  FreeLarge(segment_);
+  return sound;
 }
 
 bool ScanDecoder::Begin(Bytes file) {

@@ -1,6 +1,7 @@
 // Decodes a baseline JPEG's scan into what a job asks for, the fastest way: segments between
 // restart markers three at once (strands.h), a whole picture without them from three places at once
-// (split_segment.h), and short or foreign ones one after another.
+// (split_segment.h), and one after another where that does not pay: short segments, and parts of
+// pictures with Huffman tables of their own.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,7 @@
 
 namespace sluice::baseline {
 
-// Keeps tables from picture to picture; one thread at a time.
+// Keeps tables and its memory, except the largest, from picture to picture; one thread at a time.
 class ScanDecoder {
  public:
   explicit ScanDecoder(const kernels::Kernels& set) : set_(set) {}
@@ -45,6 +46,7 @@ class ScanDecoder {
   bool FindTables();
   void FindLookUps(bool skips);
   bool FindStrandTables(bool whole, std::uint64_t segments, StrandTables* tables);
+  bool DecodeSegments(bool all, kernels::SegmentJob& job);
   bool ReadSegment(const WantedSegment& segment, kernels::SegmentJob& job);
 
   const kernels::Kernels& set_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "format/pixels/kept_memory.h"
+
 namespace sluice::baseline {
 
 using kernels::SegmentJob;
@@ -79,9 +81,11 @@ bool Strands::Decode(const kernels::Kernels& set, const SegmentJob& job, const S
     place_[i] = i;
     task_[i].blocks = blocks->of[i][0];
   }
-  if (!DecodeAll(set, job, wanted, segments)) return false;
-  blocks_ = std::move(blocks);
-  return true;
+  const bool sound = DecodeAll(set, job, wanted, segments);
+  if (sound) blocks_ = std::move(blocks);
+  for (Task& task : task_)
+    FreeLarge(task.bytes);
+  return sound;
 }
 
 }  // namespace sluice::baseline

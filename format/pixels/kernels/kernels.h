@@ -39,7 +39,8 @@ struct ComponentJob {
 };
 
 // From one JPEG's quantised coefficients to another's, in zigzag order: the nearest, halves away
-// from zero. Bits of unsigned numbers.
+// from zero. Lanes are of 16 bits, most of them without a sign; vectors are loaded from signed
+// ones.
 struct NewSteps {
   // Magnitudes above this have no place in the other file, or are not computed exactly.
   alignas(32) std::int16_t most[64] = {};
@@ -50,13 +51,12 @@ struct NewSteps {
   alignas(32) std::int16_t scale[64] = {};
 };
 
-// Where a component's blocks go: the first, the values from an MCU to the next and from a row of
-// MCUs to the next. Those outside across x down are dropped.
+// Where a component's blocks go.
 struct BlockPlaces {
   std::int16_t* first = nullptr;
-  std::uint32_t across = 0, down = 0;
+  std::uint32_t across = 0, down = 0;    // blocks; those outside are dropped
   std::uint32_t h_log2 = 0, v_log2 = 0;  // blocks of an MCU
-  std::size_t mcu = 0, row = 0;
+  std::size_t mcu = 0, row = 0;  // from an MCU and from a row of MCUs to the next, in values
 };
 
 // What becomes of a picture's blocks as coefficients.
@@ -185,13 +185,14 @@ struct ForwardRow {
 
 struct Kernels {
   const char* name;
-  // False if the coded data breaks a rule of T.81; the planes then hold nothing of use.
+  // To samples in the planes, or to what job.recoding says. False if the coded data breaks a rule
+  // of T.81; what was written is of no use then.
   bool (*decode_segment)(const SegmentJob& job);
   // Decodes up to kStrands strands until at least one of them is done: at the end of its run, or
   // beyond its limit if the coded data is broken.
   void (*run_strands)(Strand* strands, std::size_t count);
   bool strands_pay;  // whether they are faster than one segment after another
-  // Turns a run's coefficients into samples, as decode_segment does.
+  // Turns a run's coefficients into what decode_segment does.
   void (*finish_blocks)(const SegmentJob& job, const BlockRun& run);
   void (*code_blocks)(CodeJob& job);
   void (*transform_row)(const ForwardRow& row);

@@ -1,0 +1,25 @@
+// Memory that is kept from picture to picture.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace sluice {
+
+// At least so many values, which hold anything.
+template <class Value>
+void MakeRoom(std::size_t size, std::vector<Value>& memory) {
+  if (memory.size() >= size) return;
+  memory.clear();  // nothing is to be copied
+  memory.resize(size);
+}
+
+// Frees more than 16 MiB: a picture so large may never come again.
+template <class Value>
+void FreeLarge(std::vector<Value>& memory) noexcept {
+  constexpr std::size_t kMostKept = std::size_t{16} << 20;
+  // Assigning {} would empty it and keep the memory.
+  if (memory.capacity() * sizeof(Value) > kMostKept) std::vector<Value>().swap(memory);
+}
+
+}  // namespace sluice
