@@ -114,7 +114,7 @@ TEST_CASE("After the first pictures, decoding and recoding whole ones takes no m
 
 TEST_CASE("What a large picture took is given back with it") {
   constexpr std::uint32_t kWidth = 4000,
-                          kHeight = 2400;  // 29 MB of coefficients
+                          kHeight = 2400;   // 29 MB of coefficients
   constexpr std::int64_t kKept = 24 << 20;  // several memories of up to 16 MiB are kept
   const std::vector<std::byte> small = MakeJpeg(MakePicture(64, 48), {.quality = 80});
   for (const bool subsample : {true, false}) {
