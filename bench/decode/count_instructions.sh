@@ -37,7 +37,7 @@ printf '%s\n' "| transform | way | million instructions a picture | instructions
 for transform in "$@"; do
   first=
   # Those that are there on this machine.
-  for way in libjpeg planes own-plain own-avx2 own-neon own-serial packed-plain packed-avx2 packed-neon to-planes; do
+  for way in libjpeg planes own-plain own-avx2 own-avx512 own-neon own-serial packed-plain packed-avx2 packed-avx512 packed-neon to-planes; do
     few=$(instructions "$transform" $way 1)
     [ -n "$few" ] || continue
     many=$(instructions "$transform" $way 3)
