@@ -33,7 +33,7 @@ KernelList Available() noexcept {
 #ifdef SLUICE_HAVE_AVX2
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && HasF16c()) {
     list.sets[list.count++] = &Avx2Kernels();
-    // VBMI2 is not used: it tells processors that need not run slower for vectors of 512 bits.
+    // Processors without VBMI2 run slower for vectors of 512 bits.
     if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vbmi2")) {
       list.sets[list.count++] = &Avx512Kernels();
