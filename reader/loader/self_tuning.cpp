@@ -63,8 +63,8 @@ bool MayBeTooMany(const LoaderStats& interval, unsigned threads) {
     case Bound::kTrainer: return !CanSpareOne(interval, threads) && IsCrowded(interval);
     case Bound::kDecoding: return IsCrowded(interval) || HandsOver(interval);
     case Bound::kPrefetch: return true;  // they wait though the ring is as long as it may be
+    case Bound::kStorage: return HandsOver(interval);  // for the thread that puts samples in order
     case Bound::kTooEarly:
-    case Bound::kStorage:
     case Bound::kDevice:
     case Bound::kUpload: break;
   }

@@ -172,6 +172,19 @@ TEST_CASE("Threads that do little for each sample rest if fewer play faster") {
   CHECK(ThreadsAfter([&](unsigned threads, unsigned) {
           return BusySecond(threads, batches(threads), 0.5);
         }) == 1);
+  // Also if they wait for the thread that puts samples in order, once reading ahead is deepest.
+  const auto waiting = [&](double microseconds) {
+    return [&, microseconds](unsigned threads, unsigned) {
+      LoaderStats stats = BusySecond(threads, batches(threads), microseconds);
+      stats.decode_seconds = stats.decode_cpu_seconds = 0.3 * threads;
+      stats.decode_wait_seconds = 0.7 * threads;
+      stats.read_seconds = 0.8;
+      stats.read_wait_seconds = 0.2;
+      return stats;
+    };
+  };
+  CHECK(ThreadsAfter(waiting(0.5)) == 1);
+  CHECK(ThreadsAfter(waiting(100)) == 8);
   // Decoding takes longer: no rate is given up to find out.
   CHECK(ThreadsAfter(
             [&](unsigned threads, unsigned) { return BusySecond(threads, batches(threads), 100); },
