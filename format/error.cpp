@@ -1,5 +1,7 @@
 #include <sluice/error.h>
 
+#include "format/disk/system_error.h"
+
 namespace sluice {
 
 namespace {
@@ -9,7 +11,23 @@ std::string Compose(const std::string& file, const std::string& place,
   if (!place.empty()) text += (text.empty() ? "" : ": ") + place;
   return text + (text.empty() ? "" : ": ") + sentence;
 }
+
+const Error kOutOfMemory(ErrorCode::kMemory,
+                         "there is not enough memory; free some, or raise `ulimit -v`");
+
 }  // namespace
+
+const Error& OutOfMemory() noexcept {
+  return kOutOfMemory;
+}
+
+bool IsShortage(const Error& error) noexcept {
+  if (error.code() == ErrorCode::kMemory) return true;
+  const auto* const of_system = dynamic_cast<const SystemError*>(&error);
+  constexpr std::array kShortages = {EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR};
+  return of_system != nullptr &&
+         std::find(kShortages.begin(), kShortages.end(), of_system->number()) != kShortages.end();
+}
 
 const char* ErrorCodeName(ErrorCode code) noexcept {
   switch (code) {
@@ -22,16 +40,18 @@ const char* ErrorCodeName(ErrorCode code) noexcept {
     case ErrorCode::kExists: return "exists";
     case ErrorCode::kLimit: return "limit";
     case ErrorCode::kState: return "state";
+    case ErrorCode::kMemory: return "memory";
   }
   return "unknown";
 }
 
+// The text of the base class stays empty: copies of that would share it unseen by a thread checker.
 Error::Error(ErrorCode code, std::string file, std::string place, const std::string& sentence)
-    : std::runtime_error(Compose(file, place, sentence)),
-      code_(code),
-      file_(std::move(file)),
-      place_(std::move(place)),
-      sentence_(sentence) {}
+    : std::runtime_error(""), code_(code) {
+  std::string whole = Compose(file, place, sentence);
+  text_ = std::make_shared<const Text>(
+      Text{std::move(whole), std::move(file), std::move(place), sentence});
+}
 
 Error::Error(ErrorCode code, std::string file, const std::string& sentence)
     : Error(code, std::move(file), {}, sentence) {}

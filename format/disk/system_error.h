@@ -1,9 +1,10 @@
-// An Error of the operating system's, with its number: for those who have to tell them apart.
+// Errors that say nothing about the data: of the operating system, with its number, and of memory.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include <sluice/error.h>
 
@@ -19,6 +20,30 @@ class SystemError : public Error {
  private:
   int number_;
 };
+
+// "There is not enough memory". It was made when the program began, so that having it takes none:
+// for a thread's last handler, which has nobody to throw to.
+const Error& OutOfMemory() noexcept;
+
+// Notices that an allocation failed in this thread since it was made, also inside of a library that
+// only says that it failed: malloc() then sets errno, and nothing that succeeds sets it back.
+class AllocationWatch {
+ public:
+  AllocationWatch() noexcept : before_(std::exchange(errno, 0)) {}
+  ~AllocationWatch() {
+    if (!failed()) errno = before_;  // for another one, around this
+  }
+  AllocationWatch(const AllocationWatch&) = delete;
+  AllocationWatch& operator=(const AllocationWatch&) = delete;
+  bool failed() const noexcept { return errno == ENOMEM; }
+
+ private:
+  const int before_;
+};
+
+// Whether an Error says that this process lacks memory, mappings or descriptors. What could not be
+// read may be whole.
+bool IsShortage(const Error& error) noexcept;
 
 // Whether an Error of reading a file says that the file is gone or damaged. False of what goes away
 // by itself or with a user's help: no memory, too many open files, no permission, a server that

@@ -6,6 +6,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
+#include "format/disk/system_error.h"
 #include "writer/parallel.h"
 #include "writer/source/store_files.h"
 #include "writer/text.h"

@@ -8,6 +8,7 @@
 
 #include "format/disk/json_depth.h"
 #include "format/disk/limits.h"
+#include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
 #include "writer/encode/jpeg.h"
 #include "writer/encode/keep.h"
@@ -67,6 +68,12 @@ SampleEncoder::SampleEncoder(const SourceList& sources, const ConvertOptions& op
 
 Outcome SampleEncoder::Encode(std::size_t source) {
   Outcome outcome;
+  const AllocationWatch memory;
+  const auto no_memory = [&] {
+    return Error(ErrorCode::kMemory, sources_.sources[source].key,
+                 "there is not enough memory to convert it; take fewer --threads, or raise "
+                 "`ulimit -v`, and convert again to go on");
+  };
   try {
     outcome.sample.key = sources_.sources[source].KeyOfSample();
     outcome.sample.fields.resize(schema_.fields.size());
@@ -75,9 +82,13 @@ Outcome SampleEncoder::Encode(std::size_t source) {
     return Checked(std::move(outcome));
   } catch (const StoreFault&) {
     throw;
+  } catch (const std::bad_alloc&) {
+    throw no_memory();
   } catch (const Error& error) {
     const bool unreadable = error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kIo;
     if (IsShortage(error)) throw;
+    // Most libraries say the same of a broken picture and of one that they have no memory for.
+    if (memory.failed()) throw no_memory();
     if (unreadable) sources_.RequirePlaces();
     return LeftOutFor(error);
   }

@@ -256,13 +256,6 @@ bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
   return true;
 }
 
-bool IsShortage(const Error& error) {
-  const auto* const of_system = dynamic_cast<const SystemError*>(&error);
-  constexpr std::array kShortages = {EMFILE, ENFILE, ENOMEM};
-  return of_system != nullptr &&
-         std::find(kShortages.begin(), kShortages.end(), of_system->number()) != kShortages.end();
-}
-
 Error StoppedError() {
   return {ErrorCode::kState, "the conversion was stopped; run the same command again to go on"};
 }

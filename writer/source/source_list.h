@@ -149,10 +149,6 @@ bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
 bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
                 std::vector<std::byte>& content);
 
-// Whether a file could not be opened because the process or machine has run out of memory or open
-// files, and not because of the file.
-bool IsShortage(const Error& error);
-
 // The error for a requested stop.
 Error StoppedError();
 [[noreturn]] void ThrowStopped();

@@ -5,6 +5,7 @@
 // next. code() is for programs that want to react.
 #pragma once
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -20,11 +21,14 @@ enum class ErrorCode {
   kExists,           // the target holds something else already
   kLimit,            // one of the limits stated in format/FORMAT.md or README.md is exceeded
   kState,            // a call at a moment when it cannot be answered (say, all batches are held)
+  kMemory,           // the system has no memory left for it; the data are not at fault
 };
 
 // A short lower-case name, such as "corrupt".
 const char* ErrorCodeName(ErrorCode code) noexcept;
 
+// Copies share their text, so copying never takes memory: an Error can be kept or handed to another
+// thread when there is none left.
 class Error : public std::runtime_error {
  public:
   // `file` is the file it happened to (may be empty) and `place` the position in it in words, such
@@ -33,17 +37,26 @@ class Error : public std::runtime_error {
   Error(ErrorCode code, std::string file, const std::string& sentence);
   Error(ErrorCode code, const std::string& sentence);
 
+  Error(const Error&) noexcept = default;
+  Error& operator=(const Error&) noexcept = default;
+
+  const char* what() const noexcept override { return text_->whole.c_str(); }
   ErrorCode code() const noexcept { return code_; }
-  const std::string& file() const noexcept { return file_; }
-  const std::string& place() const noexcept { return place_; }
+  const std::string& file() const noexcept { return text_->file; }
+  const std::string& place() const noexcept { return text_->place; }
   // The sentence alone, without file and place.
-  const std::string& sentence() const noexcept { return sentence_; }
+  const std::string& sentence() const noexcept { return text_->sentence; }
 
  private:
+  struct Text {
+    std::string whole;
+    std::string file;
+    std::string place;
+    std::string sentence;
+  };
+
   ErrorCode code_;
-  std::string file_;
-  std::string place_;
-  std::string sentence_;
+  std::shared_ptr<const Text> text_;
 };
 
 }  // namespace sluice
