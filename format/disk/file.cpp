@@ -31,6 +31,31 @@ std::uint64_t RegularFileSize(const FileHandle& file, const std::filesystem::pat
   return static_cast<std::uint64_t>(info.st_size);
 }
 
+// Whether the file system maps no files at all.
+bool CannotMap(int error_number) noexcept {
+  return error_number == ENODEV || error_number == EINVAL || error_number == EOPNOTSUPP ||
+         error_number == ENOSYS;
+}
+
+// Memory that holds the file's bytes, in the place of a mapping; MAP_FAILED if there is not enough.
+void* ReadIntoMemory(const FileHandle& file, const std::filesystem::path& path,
+                     std::uint64_t size) {
+  void* const memory =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return memory;
+  for (std::uint64_t done = 0; done < size;) {
+    const ssize_t got = pread(file.get(), static_cast<std::byte*>(memory) + done, size - done,
+                              static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    const int error_number = errno;
+    if (got <= 0) munmap(memory, size);
+    if (got < 0) ThrowIo(path, "cannot be read", error_number);
+    if (got == 0) throw Error(ErrorCode::kIo, path.string(), "became shorter while being read");
+    done += static_cast<std::uint64_t>(got);
+  }
+  return memory;
+}
+
 }  // namespace
 
 std::string SystemErrorText(int error_number) {
@@ -80,15 +105,24 @@ void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
   }
 }
 
-MappedFile::MappedFile(const std::filesystem::path& path, MapAdvice advice) : path_(path) {
-  const FileHandle file = OpenForReading(path);
+bool CanBeMapped(const FileHandle& file) noexcept {
+  void* const page = mmap(nullptr, 1, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (page != MAP_FAILED) munmap(page, 1);
+  return page != MAP_FAILED || !CannotMap(errno);
+}
+
+MappedFile::MappedFile(const FileHandle& file, std::filesystem::path path, MapAdvice advice)
+    : path_(std::move(path)) {
   struct stat info {};
-  const std::uint64_t size = RegularFileSize(file, path, info);
+  const std::uint64_t size = RegularFileSize(file, path_, info);
   id_ = {info.st_dev, info.st_ino};
   if (size == 0) return;
-  void* const address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  // Some file systems refuse MAP_SHARED (FUSE with direct_io). For bytes that are only read, both
+  // show the file's pages, and what others write to them.
+  void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (address == MAP_FAILED && CannotMap(errno)) address = ReadIntoMemory(file, path_, size);
   if (address == MAP_FAILED) {
-    ThrowIo(path,
+    ThrowIo(path_,
             errno == ENOMEM ? "cannot be mapped: this process has as many mappings as the system "
                               "allows (vm.max_map_count), or too little address space"
                             : "cannot be mapped",

@@ -55,12 +55,19 @@ struct FileId {
   friend auto operator<=>(const FileId&, const FileId&) = default;
 };
 
-// A regular file mapped read-only, whole. If the file may be cut short or fail meanwhile, read it
-// under a Guard(), and use the bytes only if they are not Lost() afterwards.
+// Whether the file system of an open file maps files.
+bool CanBeMapped(const FileHandle& file) noexcept;
+
+// A regular file mapped read-only, whole. Where files cannot be mapped, it is read into memory. If
+// the file may be cut short or fail meanwhile, read it under a Guard(), and use the bytes only if
+// they are not Lost() afterwards.
 class MappedFile {
  public:
   MappedFile() = default;
-  explicit MappedFile(const std::filesystem::path& path, MapAdvice advice = MapAdvice::kNormal);
+  explicit MappedFile(const std::filesystem::path& path, MapAdvice advice = MapAdvice::kNormal)
+      : MappedFile(OpenForReading(path), path, advice) {}
+  // An open file; `path`: the name it was opened by.
+  MappedFile(const FileHandle& file, std::filesystem::path path, MapAdvice advice);
   // Bytes that others have mapped, and keep mapped while this lives. They never change or shrink.
   explicit MappedFile(Bytes mapped) noexcept : bytes_(mapped), mapped_here_(false) {}
   MappedFile(MappedFile&& other) noexcept;

@@ -4,11 +4,13 @@
 #include <cerrno>
 #include <set>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/disk/absolute_path.h"
 #include "format/disk/file.h"
+#include "format/disk/manifest.h"
 #include "format/disk/system_error.h"
 
 namespace sluice {
@@ -228,6 +230,12 @@ void LocalStore::List(std::string_view prefix, const Each& each) {
 ObjectStore::Counts LocalStore::counts() const noexcept {
   const MutexLock lock(mutex_);
   return counts_;
+}
+
+std::shared_ptr<ObjectStore> StoreIfUnmappable(const fs::path& dataset) {
+  const FileHandle manifest(open((dataset / kManifestName).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!manifest || CanBeMapped(manifest)) return nullptr;
+  return std::make_shared<LocalStore>(dataset);
 }
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
-// A folder of local files as an object store: for tests, and for simulated stores (slow_store.h).
+// A folder of local files as an object store: for tests, for simulated stores (slow_store.h), and
+// for file systems that map no files.
 #pragma once
 
 #include <deque>
@@ -53,5 +54,9 @@ class LocalStore : public ObjectStore {
   Counts counts_ GUARDED_BY(mutex_);
   std::thread thread_;
 };
+
+// For a dataset whose file system maps no files: its folder as a store, so that blocks are read
+// into memory when they are needed, and not whole shards. Null for any other.
+std::shared_ptr<ObjectStore> StoreIfUnmappable(const std::filesystem::path& dataset);
 
 }  // namespace sluice

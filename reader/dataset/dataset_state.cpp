@@ -9,6 +9,7 @@
 
 #include "format/disk/absolute_path.h"
 #include "format/disk/system_error.h"
+#include "format/remote/local_store.h"
 #include "format/remote/remote_manifest.h"
 #include "reader/dataset/mixed_datasets.h"
 
@@ -71,7 +72,7 @@ Manifest ReadManifestText(const std::filesystem::path& folder, ObjectStore* stor
 
 DatasetState::Source DatasetState::SourceOf(const std::filesystem::path& path) {
   const std::filesystem::path folder = FolderOf(path);
-  if (!IsStoreUrl(folder.string())) return {folder, nullptr};
+  if (!IsStoreUrl(folder.string())) return {folder, StoreIfUnmappable(folder)};
   std::shared_ptr<ObjectStore> store = OpenStore(folder.string());
   return {store->url(), store};
 }

@@ -157,7 +157,8 @@ MixedDatasets::MixedDatasets(const Mixture& mixture) : rule(RuleOf(mixture)) {
     const std::shared_ptr<DatasetState>& dataset = part.dataset.state();
     if (dataset->remote != nullptr) {
       RefuseMixing(*dataset,
-                   "datasets at URLs cannot be mixed yet; copy it to a local disk "
+                   "datasets at URLs, or on file systems that map no files, cannot be mixed yet; "
+                   "copy it to a local disk "
                    "(`sluice copy`), or join them with `sluice merge`");
     }
     if (dataset->manifest.samples == 0) RefuseMixing(*dataset, "it has no samples; leave it out");

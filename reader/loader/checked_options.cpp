@@ -92,8 +92,11 @@ void CheckStorage(const DatasetState& dataset, const LoaderOptions& options) {
   CheckStage(options);
   if (dataset.remote != nullptr && (LocksInMemory(options) || ReadsDirectly(options))) {
     Refuse(
-        "LoaderOptions::storage = Direct and Locked are for files; leave storage as Mapped for a "
-        "dataset at a URL, and set stage to keep what was fetched on a local disk");
+        "LoaderOptions::storage = Direct and Locked are for files that can be mapped; leave "
+        "storage "
+        "as Mapped for a dataset at a URL, or on a file system that maps no files, and set stage "
+        "to "
+        "keep what was read on a local disk");
   }
   if (options.stage && LocksInMemory(options)) {
     Refuse("LoaderOptions::storage = Locked reads the whole dataset at once; leave stage empty");

@@ -136,13 +136,19 @@ std::string MixtureText(const DatasetState& dataset, const LoaderOptions& option
   return text;
 }
 
+std::string StorageText(const DatasetState& dataset) {
+  if (dataset.remote == nullptr || IsStoreUrl(dataset.folder.string())) return {};
+  return dataset.folder.string() +
+         ": blocks are read into memory, since its file system maps no files\n";
+}
+
 }  // namespace
 
 std::string DescriptionOf(const BatchRecipe& recipe) {
   const LoaderOptions& options = recipe.options;
   const SlotLayout& layout = recipe.layout;
   const std::vector<ViewProgram>& views = recipe.views;
-  std::string text = MixtureText(recipe.dataset, options);
+  std::string text = MixtureText(recipe.dataset, options) + StorageText(recipe.dataset);
   if (layout.image_field != Schema::kNone) {
     const PixelProgram& pixels = views[0].pixels;
     const ImageBatch delivered = DeliveredImage(layout.image, pixels, options.output.layout);

@@ -1,6 +1,7 @@
-"""eio_fs.py FOLDER MOUNT FILE BEGIN END [DELAY]: shows FOLDER at MOUNT, where reading bytes BEGIN to END - 1
-of FILE fails with EIO, and each read takes DELAY seconds. Goes into the background once it is mounted. With
---can alone: whether it could."""
+"""eio_fs.py FOLDER MOUNT FILE BEGIN END [DELAY] [direct_io]: shows FOLDER at MOUNT, where reading bytes BEGIN
+to END - 1 of FILE fails with EIO, and each read takes DELAY seconds. With direct_io, the kernel keeps no pages of
+its files, and refuses to map them as shared. Goes into the background once it is mounted. With --can alone:
+whether it could."""
 import errno
 import os
 import sys
@@ -44,4 +45,5 @@ class Failing(Operations):
         return os.pread(fh, size, offset)
 
 
-FUSE(Failing(), mount, nothreads=True, ro=True)
+options = {"direct_io": True} if "direct_io" in sys.argv else {}
+FUSE(Failing(), mount, nothreads=True, ro=True, **options)

@@ -5,10 +5,19 @@
 #include <map>
 #include <set>
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <sluice/verify.h>
+
+#include "format/disk/file.h"
 #include "tests/reader/faulty_playing.h"
+#include "tests/reader/in_child.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 #include "tests/reader/slow_disk.h"
@@ -307,4 +316,65 @@ TEST_CASE("A disk that cannot read part of a shard costs the samples there, with
   }
   // The mappings are gone with the dataset.
   CHECK(ContentOf("/proc/self/maps").find(disk.path().string()) == std::string::npos);
+}
+
+TEST_CASE("A disk that keeps no pages of its files is played and verified as any other") {
+  if (!MayMountDisks()) {
+    WARN("skipped: needs FUSE and its Python module");
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 2000);
+  LoaderOptions options = OptionsFor(16, 2);
+  Loader local(Dataset::Open(path), options);
+  const std::vector<PlayedBatch> expected = PlayBatches(local, 0);
+  const MountedDisk disk(path, "none 0 0 0 direct_io");
+  if (GENERATE(false, true)) options.storage = Direct{};
+  Loader loader(Dataset::Open(disk.path()), options);
+  CHECK(PlayBatches(loader, 0) == expected);
+  CHECK(VerifyDataset(disk.path()).faults.empty());
+}
+
+namespace {
+
+// From now on, this process cannot map files to be read only, as if no file system allowed it.
+bool RefuseToMapFiles() {
+  constexpr auto kArgument = [](std::uint32_t number) {
+    return static_cast<std::uint32_t>(offsetof(seccomp_data, args) + 8 * number);
+  };
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mmap, 0, 5),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kArgument(2)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PROT_READ, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kArgument(4)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xFFFFFFFF, 1, 0),  // no file
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENODEV),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program = {std::size(filter), filter};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("Where no file can be mapped, a dataset is read into memory, and the loader says so") {
+  if (!kForks) return;
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 2000);
+  std::vector<PlayedBatch> expected;
+  // A child: this process must have no threads when it forks again.
+  CHECK(InChild([&] {
+          Loader local(Dataset::Open(path), OptionsFor(16, 2));
+          expected = PlayBatches(local, 0);
+          if (!RefuseToMapFiles()) return true;
+          const Dataset dataset = Dataset::Open(path);
+          Loader loader(dataset, OptionsFor(16, 2));
+          return loader.Describe().find("maps no files") != std::string::npos &&
+                 PlayBatches(loader, 0) == expected && VerifyDataset(path).faults.empty() &&
+                 MappedFile(path / "manifest.json").bytes().size() ==
+                     ContentOf(path / "manifest.json").size() &&
+                 dataset[1999].key() == "key-1999";
+        }) == 0);
 }

@@ -17,7 +17,7 @@ inline bool MayMountDisks() {
 
 class MountedDisk {
  public:
-  // `how`: FILE BEGIN END [DELAY] of eio_fs.py.
+  // `how`: FILE BEGIN END [DELAY] [direct_io] of eio_fs.py.
   MountedDisk(const std::filesystem::path& shown, const std::string& how) {
     const std::string start = "/usr/bin/python3 '" SLUICE_EIO_FS "' '" + shown.string() + "' '" +
                               path().string() + "' " + how;

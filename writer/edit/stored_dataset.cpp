@@ -4,13 +4,15 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/shard_look.h"
+#include "format/remote/local_store.h"
 #include "format/remote/remote_manifest.h"
 #include "writer/text.h"
 
 namespace sluice {
 
 StoredDataset::StoredDataset(const std::filesystem::path& path, const std::stop_token& stop)
-    : folder(path), store(IsStoreUrl(path.string()) ? OpenStore(path.string()) : nullptr) {
+    : folder(path),
+      store(IsStoreUrl(path.string()) ? OpenStore(path.string()) : StoreIfUnmappable(path)) {
   if (store != nullptr) {
     on_stop = std::make_shared<std::stop_callback<std::function<void()>>>(
         stop, [store = store] { store->StopCalls(); });
