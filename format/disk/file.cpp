@@ -177,8 +177,15 @@ AtomicFile::AtomicFile(std::filesystem::path path, DirectBuffer* direct, const s
     : path_(std::move(path)), temporary_(path_), direct_(direct) {
   if (!own.empty()) temporary_ += "." + own;
   temporary_ += kTemporarySuffix;
-  file_ = FileHandle(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!file_) ThrowIo(temporary_, "cannot be created", errno);
+  // A link there would lead to a file of somebody else's choice, which would be emptied.
+  file_ = FileHandle(
+      open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!file_) {
+    ThrowIo(temporary_,
+            errno == ELOOP ? "is a symbolic link, which is not followed; remove it"
+                           : "cannot be created",
+            errno);
+  }
   if (direct_ == nullptr || direct_->refused()) return;
   // Not with open(): some file systems create the file first and then refuse.
   past_cache_ = fcntl(file_.get(), F_SETFL, O_DIRECT) == 0;

@@ -90,9 +90,9 @@ ShardFrame ShardFrame::Of(const ShardSchema& schema, const ManifestShard& entry)
   return frame;
 }
 
-ShardFile::ShardFile(const std::filesystem::path& path, std::shared_ptr<const ShardSchema> schema,
-                     const ShardExpectation& expect, MapAdvice advice)
-    : name_(path.string()), schema_(std::move(schema)), file_(path, advice) {
+ShardFile::ShardFile(MappedFile file, std::string name, std::shared_ptr<const ShardSchema> schema,
+                     const ShardExpectation& expect)
+    : name_(std::move(name)), schema_(std::move(schema)), file_(std::move(file)) {
   Open(expect);
 }
 

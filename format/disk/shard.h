@@ -158,9 +158,10 @@ class ShardFile {
   // kCorrupt, kUnsupported.
   ShardFile(const std::filesystem::path& path, const Schema& schema,
             const ShardExpectation& expect = {}, MapAdvice advice = MapAdvice::kNormal)
-      : ShardFile(path, std::make_shared<const ShardSchema>(schema), expect, advice) {}
-  ShardFile(const std::filesystem::path& path, std::shared_ptr<const ShardSchema> schema,
-            const ShardExpectation& expect = {}, MapAdvice advice = MapAdvice::kNormal);
+      : ShardFile(MappedFile(path, advice), path.string(),
+                  std::make_shared<const ShardSchema>(schema), expect) {}
+  ShardFile(MappedFile file, std::string name, std::shared_ptr<const ShardSchema> schema,
+            const ShardExpectation& expect = {});
   // A shard whose parts are brought when they are needed. A block that Block() has brought stays
   // while this lives; to keep less, use BlockHold.
   ShardFile(std::shared_ptr<ShardParts> parts, std::shared_ptr<const ShardSchema> schema,

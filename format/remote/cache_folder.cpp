@@ -5,9 +5,10 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <tuple>
 
-#include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sluice/error.h>
@@ -21,21 +22,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether a cache made this folder. Users keep other things on fast disks, too.
-bool IsCached(const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
-  std::error_code error;
-  if (name.size() != 32 || name.find_first_not_of("0123456789abcdef") != std::string::npos ||
-      entry.is_symlink(error) || !entry.is_directory(error)) {
-    return false;
+// A dataset's folder, if a cache made it. Users keep other things on fast disks, too.
+std::optional<SharedFolder> CachedIn(const SharedFolder& root, const std::string& name) {
+  if (name.size() != 32 || name.find_first_not_of("0123456789abcdef") != std::string::npos)
+    return std::nullopt;
+  try {
+    SharedFolder folder = root.OpenFolder(name);
+    bool table = false;
+    for (const std::string& inside : folder.Names()) {
+      table = table || inside == kCacheTable;
+      if (inside != kCacheData && inside != kCacheTable && inside != kCacheLock)
+        return std::nullopt;
+    }
+    return table ? std::optional(std::move(folder)) : std::nullopt;
+  } catch (const Error&) {  // a file, a link, or another user's
+    return std::nullopt;
   }
-  bool table = false;
-  for (const fs::directory_entry& file : fs::directory_iterator(entry.path(), error)) {
-    const std::string inside = file.path().filename().string();
-    table = table || inside == kCacheTable;
-    if (inside != kCacheData && inside != kCacheTable && inside != kCacheLock) return false;
-  }
-  return table && !error;
 }
 
 bool LockNow(const FileHandle& file, int how) {
@@ -47,91 +49,100 @@ bool LockNow(const FileHandle& file, int how) {
 }
 
 // The dataset's lock; empty if a process uses the dataset.
-FileHandle TakeUnused(const fs::path& folder) {
-  FileHandle lock(open((folder / kCacheLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  return lock && LockNow(lock, LOCK_EX) ? std::move(lock) : FileHandle();
+FileHandle TakeUnused(const SharedFolder& folder) {
+  try {
+    FileHandle lock = folder.OpenLock(kCacheLock);
+    return LockNow(lock, LOCK_EX) ? std::move(lock) : FileHandle();
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 }  // namespace
 
-CacheLock CacheLock::OfFolder(const fs::path& root) {
+std::optional<CacheLock> CacheLock::Try(const SharedFolder& root) {
+  FileHandle file = root.OpenLock(kCacheLock);
+  if (LockNow(file, LOCK_EX)) return CacheLock(root, std::move(file));
+  if (errno == EWOULDBLOCK) return std::nullopt;
+  throw SystemError(ErrorCode::kIo, (root.path() / kCacheLock).string(),
+                    "cannot be locked: " + SystemErrorText(errno), errno);
+}
+
+CacheLock CacheLock::Wait(const SharedFolder& root) {
   constexpr std::chrono::milliseconds kPause{5};
-  constexpr int kTries = 6000;
-  CreateFolder(root);
-  FileHandle file(open((root / kCacheLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!file) {
-    throw SystemError(ErrorCode::kIo, (root / kCacheLock).string(),
-                      "cannot be opened: " + SystemErrorText(errno), errno);
-  }
-  for (int i = 0; !LockNow(file, LOCK_EX); ++i) {
-    if (errno != EWOULDBLOCK || i == kTries) {
-      throw SystemError(ErrorCode::kIo, (root / kCacheLock).string(),
-                        "cannot be locked: " + SystemErrorText(errno), errno);
-    }
+  constexpr std::chrono::seconds kMost{3};
+  const auto end = std::chrono::steady_clock::now() + kMost;
+  while (std::chrono::steady_clock::now() < end) {
+    if (std::optional<CacheLock> lock = Try(root)) return *std::move(lock);
     std::this_thread::sleep_for(kPause);
   }
-  return CacheLock(std::move(file));
+  throw SystemError(ErrorCode::kIo, (root.path() / kCacheLock).string(),
+                    "is locked by another process, which does not let go of it", EWOULDBLOCK);
 }
 
 namespace {
 
-std::vector<CacheEntry> List(const fs::path& root) {
-  std::vector<std::pair<fs::file_time_type, CacheEntry>> found;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root, error)) {
-    if (!IsCached(entry)) continue;
+struct Listed {
+  CacheEntry entry;
+  SharedFolder folder;
+  timespec used{};
+};
+
+std::vector<Listed> List(const SharedFolder& root) {
+  std::vector<Listed> found;
+  for (const std::string& name : root.Names()) {
+    std::optional<SharedFolder> folder = CachedIn(root, name);
+    if (!folder) continue;
     CacheEntry dataset;
-    dataset.id = entry.path().filename().string();
-    dataset.in_use = !TakeUnused(entry.path());
-    SparseData::Head head{};
-    const FileHandle table(open((entry.path() / kCacheTable).c_str(), O_RDONLY | O_CLOEXEC));
-    if (table && pread(table.get(), &head, sizeof(head), 0) == static_cast<ssize_t>(sizeof(head)) &&
-        std::memcmp(head.magic, kCacheMagic, sizeof(kCacheMagic)) == 0) {
-      dataset.bytes = head.used;
-      dataset.of_bytes = head.bytes;
+    dataset.id = name;
+    dataset.in_use = !TakeUnused(*folder);
+    struct stat info {};
+    try {
+      SparseData::Head head{};
+      const FileHandle table = folder->OpenForReading(kCacheTable);
+      if (pread(table.get(), &head, sizeof(head), 0) == static_cast<ssize_t>(sizeof(head)) &&
+          std::memcmp(head.magic, kCacheMagic, sizeof(kCacheMagic)) == 0) {
+        dataset.bytes = head.used;
+        dataset.of_bytes = head.bytes;
+      }
+      fstat(folder->OpenForReading(kCacheLock).get(), &info);
+    } catch (const Error&) {
+      continue;
     }
-    std::error_code ignored;
-    found.emplace_back(fs::last_write_time(entry.path() / kCacheLock, ignored), std::move(dataset));
+    found.push_back({std::move(dataset), *std::move(folder), info.st_mtim});
   }
-  if (error) {
-    throw Error(
-        error == std::errc::no_such_file_or_directory ? ErrorCode::kNotFound : ErrorCode::kIo,
-        root.string(), "cannot be listed: " + error.message());
-  }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<CacheEntry> datasets;
-  for (auto& [time, dataset] : found)
-    datasets.push_back(std::move(dataset));
-  return datasets;
+  std::stable_sort(found.begin(), found.end(), [](const Listed& a, const Listed& b) {
+    return std::tie(a.used.tv_sec, a.used.tv_nsec) < std::tie(b.used.tv_sec, b.used.tv_nsec);
+  });
+  return found;
 }
 
 }  // namespace
 
-std::vector<CacheEntry> EntriesOfCache(const fs::path& root) {
-  std::error_code ignored;
-  if (!fs::exists(root / kCacheLock, ignored)) return List(root);  // nobody has used it yet
-  const CacheLock lock = CacheLock::OfFolder(root);
-  return List(root);
+std::vector<CacheEntry> EntriesOfCache(const fs::path& path) {
+  const SharedFolder root = SharedFolder::Open(path);
+  std::optional<CacheLock> lock;
+  if (root.Has(kCacheLock)) lock = CacheLock::Wait(root);  // else nobody has used it yet
+  std::vector<CacheEntry> entries;
+  for (Listed& dataset : List(root))
+    entries.push_back(std::move(dataset.entry));
+  return entries;
 }
 
-std::uint64_t TrimCache(const fs::path& root, const std::string& own, std::uint64_t most) {
-  const CacheLock lock = CacheLock::OfFolder(root);
-  std::vector<CacheEntry> datasets = List(root);
+std::uint64_t TrimCache(const CacheLock& lock, const std::string& own, std::uint64_t most) {
+  const std::vector<Listed> datasets = List(lock.root());
   std::uint64_t used = 0;
-  for (const CacheEntry& dataset : datasets)
-    used += dataset.id == own ? 0 : dataset.bytes;
-  for (const CacheEntry& dataset : datasets) {
+  for (const Listed& dataset : datasets)
+    used += dataset.entry.id == own ? 0 : dataset.entry.bytes;
+  for (const Listed& dataset : datasets) {
     if (used <= most) break;
-    if (dataset.id == own) continue;
-    const fs::path folder = root / dataset.id;
-    const FileHandle unused = TakeUnused(folder);
+    if (dataset.entry.id == own) continue;
+    const FileHandle unused = TakeUnused(dataset.folder);
     if (!unused) continue;
-    std::error_code ignored;
     for (const char* const name : {kCacheData, kCacheTable, kCacheLock})
-      fs::remove(folder / name, ignored);
-    fs::remove(folder, ignored);
-    used -= dataset.bytes;
+      dataset.folder.Remove(name);
+    lock.root().Remove(dataset.entry.id);
+    used -= dataset.entry.bytes;
   }
   return used;
 }

@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "format/disk/file.h"
+#include "format/disk/shared_folder.h"
 
 namespace sluice {
 
@@ -18,14 +19,20 @@ inline constexpr const char* kCacheLock = "lock";     // held, shared, by those 
 inline constexpr char kCacheMagic[8] = {'S', 'L', 'U', 'I', 'C', 'E', 'P', 'C'};
 inline constexpr std::uint32_t kCacheVersion = 2;
 
-// Held while subfolders are made or removed. Makes the folder if there is none.
+// Held while subfolders are made or removed.
 class CacheLock {
  public:
-  // Waits for others, who hold it for moments. Throws Error.
-  static CacheLock OfFolder(const std::filesystem::path& root);
+  // Waits for others, who hold it for moments; but whoever may read the folder can hold it for
+  // ever, so after a few seconds this throws SystemError(EWOULDBLOCK). `root` must outlive it.
+  static CacheLock Wait(const SharedFolder& root);
+  // Nothing if another process holds it. Throws Error.
+  static std::optional<CacheLock> Try(const SharedFolder& root);
+
+  const SharedFolder& root() const noexcept { return *root_; }
 
  private:
-  explicit CacheLock(FileHandle file) : file_(std::move(file)) {}
+  CacheLock(const SharedFolder& root, FileHandle file) : root_(&root), file_(std::move(file)) {}
+  const SharedFolder* root_;
   FileHandle file_;
 };
 
@@ -42,8 +49,7 @@ std::vector<CacheEntry> EntriesOfCache(const std::filesystem::path& root);
 
 // Removes datasets that no process uses, the longest unused first, until all others than `own` take
 // at most `most` bytes. Returns the bytes that those others take then. It never touches a folder of
-// another form or with anything else in it.
-std::uint64_t TrimCache(const std::filesystem::path& root, const std::string& own,
-                        std::uint64_t most);
+// another form, with anything else in it, or of another user.
+std::uint64_t TrimCache(const CacheLock& lock, const std::string& own, std::uint64_t most);
 
 }  // namespace sluice

@@ -37,7 +37,9 @@ std::uint64_t CacheRoom::BytesOfOthers(std::uint64_t wanted) {
   if (++since_look_ >= (full ? kLookWhenFull : kLookAtOthers)) {
     since_look_ = 0;
     try {
-      others_use_ = TrimCache(cache_.folder, id_, cache_.bytes - std::min(cache_.bytes, wanted));
+      // While another process has the lock, what was seen last must do.
+      if (const std::optional<CacheLock> lock = CacheLock::Try(data_.root()))
+        others_use_ = TrimCache(*lock, id_, cache_.bytes - std::min(cache_.bytes, wanted));
     } catch (const Error&) {
       others_use_ = cache_.bytes;  // the folder is gone or not ours any more
     }

@@ -23,8 +23,13 @@ constexpr std::uint64_t kShardAlignment = 65536;
 constexpr std::chrono::milliseconds kOthersPiece{4};
 constexpr std::chrono::milliseconds kLook{20};
 
-bool DiskIsFull(const SystemError& error) {
-  return error.number() == ENOSPC || error.number() == EDQUOT;
+// How long a piece that is not there may be locked by others who do not bring it: whoever can read
+// the cache's table can lock all of it.
+constexpr std::chrono::seconds kStrangersLock{1};
+
+// The disk is full, or somebody keeps the cache locked.
+bool PlaysPast(const SystemError& error) {
+  return error.number() == ENOSPC || error.number() == EDQUOT || error.number() == EWOULDBLOCK;
 }
 
 }  // namespace
@@ -96,7 +101,7 @@ void RemoteShards::MakeData(const std::string& id, const std::optional<BlockCach
       room_.emplace(*cache, id, *data_);
       return;
     } catch (const SystemError& error) {
-      if (!DiskIsFull(error)) throw;  // else everything is read past the cache
+      if (!PlaysPast(error)) throw;  // else everything is read past the cache
     }
   }
   data_ = std::make_unique<SparseData>(bytes, pieces, idle_bytes_ / 2);
@@ -197,10 +202,11 @@ void RemoteShards::Start(std::uint64_t piece, Live& live) {
     return;
   }
   if (room_) {
-    if (TakeFromCache(piece, live)) return;
+    const Cached cached = TakeFromCache(piece, live);
+    if (cached == Cached::kYes) return;
     const auto* const all = &live_;  // the mutex is held until Reserve() returns
     const auto in_use = [all](std::uint64_t other) { return all->count(other) > 0; };
-    if (!room_->Reserve(piece, live.offset, live.bytes, in_use)) {
+    if (cached == Cached::kPast || !room_->Reserve(piece, live.offset, live.bytes, in_use)) {
       data_->Lock(piece, SparseData::Hold::kNone);
       live.overlay = data_->Overlay(live.offset, live.bytes);
       counts_.past_cache_bytes += live.bytes;
@@ -219,9 +225,7 @@ void RemoteShards::Start(std::uint64_t piece, Live& live) {
   to_read_.push_back(piece);
 }
 
-// True if the piece is there, or another process is about to bring it. False: it is not, and this
-// process has it locked.
-bool RemoteShards::TakeFromCache(std::uint64_t piece, Live& live) {
+RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live) {
   using Lock = SparseData::Hold;
   const auto find = [&]() -> std::optional<SparseData::Piece> {
     const auto found = data_->Find(piece);
@@ -229,9 +233,15 @@ bool RemoteShards::TakeFromCache(std::uint64_t piece, Live& live) {
         found && !live.distrusted && found->offset == live.offset && found->bytes == live.bytes;
     return good ? found : std::nullopt;
   };
+  const auto now = std::chrono::steady_clock::now();
+  if (live.state != Live::State::kWaiting) live.waiting_since = now;
   live.state = Live::State::kWaiting;
   const bool looks_there = find().has_value();
-  if (!data_->Lock(piece, looks_there ? Lock::kShared : Lock::kExclusive)) return true;
+  if (!looks_there && !data_->writable()) return Cached::kPast;
+  if (!data_->Lock(piece, looks_there ? Lock::kShared : Lock::kExclusive)) {
+    const bool in_vain = now - live.waiting_since > kStrangersLock;
+    return in_vain && data_->IsLockedShared(piece) ? Cached::kPast : Cached::kYes;
+  }
   if (const auto found = find()) {
     if (!looks_there) data_->Lock(piece, Lock::kShared);
     if (room_->SeenHash(piece) == found->hash) {
@@ -243,11 +253,11 @@ bool RemoteShards::TakeFromCache(std::uint64_t piece, Live& live) {
       madvise(const_cast<std::byte*>(data_->bytes().data()) + page, live.offset + live.bytes - page,
               MADV_WILLNEED);
     }
-    return true;
+    return Cached::kYes;
   }
   if (looks_there) {  // given up since
     data_->Lock(piece, Lock::kNone);
-    return true;
+    return Cached::kYes;
   }
   if (const auto old = data_->Find(piece)) {
     room_->GiveBack(old->bytes);
@@ -256,7 +266,7 @@ bool RemoteShards::TakeFromCache(std::uint64_t piece, Live& live) {
     data_->next_use(piece).store(next_use, std::memory_order_relaxed);
   }
   live.distrusted = false;
-  return false;
+  return Cached::kNo;
 }
 
 void RemoteShards::TrimIdle() {

@@ -14,6 +14,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -107,6 +109,7 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
     std::uint64_t urgency = 0;
     bool overlay = false;     // lies in memory of its own
     bool distrusted = false;  // what the cache has of it is not what was fetched
+    std::chrono::steady_clock::time_point waiting_since;
     std::shared_ptr<const Error> error;
   };
   RemoteShards(std::shared_ptr<ObjectStore> store, const Manifest& manifest,
@@ -115,7 +118,12 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
 
   std::uint64_t PieceOf(std::uint32_t shard, const ShardParts::Part& part) const;
   void Start(std::uint64_t piece, Live& live) REQUIRES(mutex_);
-  bool TakeFromCache(std::uint64_t piece, Live& live) REQUIRES(mutex_);
+  enum class Cached {
+    kYes,   // it is there, or another process is about to bring it
+    kNo,    // this process has it locked, and brings it
+    kPast,  // this process brings it for itself
+  };
+  Cached TakeFromCache(std::uint64_t piece, Live& live) REQUIRES(mutex_);
   void Forget(std::uint64_t piece) REQUIRES(mutex_);
   void LimitSpare() REQUIRES(mutex_);
   void TrimIdle() REQUIRES(mutex_);

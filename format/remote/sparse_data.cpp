@@ -63,9 +63,13 @@ std::uint64_t SparseData::TableBytes() const noexcept {
 void SparseData::Map() {
   const std::string name = shared() ? folder_.string() : "memory";
   if (data_ == nullptr) data_ = MapFile(file_.get(), bytes_, PROT_READ, name);
-  table_ = MapFile(table_file_.get(), TableBytes(), PROT_READ | PROT_WRITE, name);
+  table_ = MapFile(table_file_.get(), TableBytes(), PROT_READ | (writable_ ? PROT_WRITE : 0), name);
   head_ = reinterpret_cast<Head*>(table_);
   next_use_ = reinterpret_cast<std::atomic<std::uint64_t>*>(table_ + kPageBytes);
+  if (!writable_) {
+    own_next_use_ = std::vector<std::atomic<std::uint64_t>>(pieces_);
+    next_use_ = own_next_use_.data();
+  }
   records_ = reinterpret_cast<Record*>(table_ + kPageBytes + pieces_ * sizeof(std::uint64_t));
 }
 
@@ -97,8 +101,16 @@ void SparseData::MapAnonymous(std::uint64_t spare) {
 
 SparseData::SparseData(const fs::path& folder, const std::string& id, std::uint64_t bytes,
                        std::uint64_t pieces)
-    : root_(AbsolutePath(folder)), folder_(root_ / id), bytes_(bytes), pieces_(pieces) {
-  Open();
+    : root_(SharedFolder::Make(AbsolutePath(folder))),
+      folder_(root_->path() / id),
+      bytes_(bytes),
+      pieces_(pieces) {
+  try {
+    OpenForWriting(id);
+  } catch (const SystemError& error) {
+    if (error.number() != EROFS && error.number() != EACCES) throw;
+    if (!OpenForReading(id)) throw;
+  }
 }
 
 SparseData::~SparseData() {
@@ -106,17 +118,12 @@ SparseData::~SparseData() {
   if (table_ != nullptr) munmap(table_, TableBytes());
 }
 
-void SparseData::Open() {
-  const CacheLock root = CacheLock::OfFolder(root_);
-  CreateFolder(folder_);
-  const auto open_file = [&](const char* name) {
-    FileHandle file(open((folder_ / name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (!file) Fail(folder_ / name, "cannot be opened", errno);
-    return file;
-  };
-  file_ = open_file(kCacheData);
-  table_file_ = open_file(kCacheTable);
-  in_use_ = open_file(kCacheLock);
+void SparseData::OpenForWriting(const std::string& id) {
+  const CacheLock root = CacheLock::Wait(*root_);
+  const SharedFolder folder = root_->MakeFolder(id);
+  file_ = folder.OpenFile(kCacheData);
+  table_file_ = folder.OpenFile(kCacheTable);
+  in_use_ = folder.OpenFile(kCacheLock);
   // Nobody else has the dataset open: what a process left that died is put right.
   const bool alone = flock(in_use_.get(), LOCK_EX | LOCK_NB) == 0;
   const bool fits = Fits();
@@ -129,6 +136,24 @@ void SparseData::Open() {
   if (alone) Recount();
   if (flock(in_use_.get(), LOCK_SH | LOCK_NB) != 0) Fail(folder_, "cannot be locked", errno);
   futimens(in_use_.get(), nullptr);  // used now
+}
+
+// False if there is nothing that could be read.
+bool SparseData::OpenForReading(const std::string& id) {
+  try {
+    const SharedFolder folder = root_->OpenFolder(id);
+    file_ = folder.OpenForReading(kCacheData);
+    table_file_ = folder.OpenForReading(kCacheTable);
+    if (!Fits()) return false;
+    in_use_ = folder.OpenLock(kCacheLock);
+  } catch (const Error&) {
+    return false;
+  }
+  // Those who may write there could only give up what this process has not locked, piece by piece.
+  flock(in_use_.get(), LOCK_SH | LOCK_NB);
+  writable_ = false;
+  Map();
+  return true;
 }
 
 bool SparseData::Fits() const {
@@ -233,6 +258,15 @@ bool SparseData::Lock(std::uint64_t piece, Hold hold) noexcept {
     result = fcntl(table_file_.get(), F_OFD_SETLK, &range);
   } while (result != 0 && errno == EINTR);
   return result == 0;
+}
+
+bool SparseData::IsLockedShared(std::uint64_t piece) const noexcept {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(piece);
+  range.l_len = 1;
+  return fcntl(table_file_.get(), F_OFD_GETLK, &range) == 0 && range.l_type == F_RDLCK;
 }
 
 bool SparseData::Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept {

@@ -12,8 +12,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "format/disk/file.h"
+#include "format/disk/shared_folder.h"
 #include "format/remote/spare_pages.h"
 
 namespace sluice {
@@ -22,7 +24,9 @@ class SparseData {
  public:
   // In memory, of which up to `spare` bytes are kept for further pieces, until SetSpare().
   SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t spare);
-  // In FOLDER/ID. Others that use the same dataset there share it. Throws Error.
+  // In FOLDER/ID. Others that use the same dataset there share it. If nothing can be written there,
+  // what it holds can be read. Throws Error; SystemError(EWOULDBLOCK) if another process keeps it
+  // locked.
   SparseData(const std::filesystem::path& folder, const std::string& id, std::uint64_t bytes,
              std::uint64_t pieces);
   ~SparseData();
@@ -31,6 +35,10 @@ class SparseData {
 
   Bytes bytes() const noexcept { return {data_, bytes_}; }
   bool shared() const noexcept { return !folder_.empty(); }
+  // False: Find() and Lock(kShared) work, and nothing else that concerns a piece.
+  bool writable() const noexcept { return writable_; }
+  // The folder, if it is in one.
+  const SharedFolder& root() const noexcept { return *root_; }
   std::uint64_t pieces() const noexcept { return pieces_; }
 
   // A piece that is there: where, and the hash of its bytes; empty if it is not.
@@ -55,6 +63,9 @@ class SparseData {
   enum class Hold { kNone, kShared, kExclusive };
   // Locks a piece, changes the lock, or releases it. False if another process holds it.
   bool Lock(std::uint64_t piece, Hold hold) noexcept;
+  // Whether a shared lock is in the way of an exclusive one. Whoever can read the table can have
+  // that; an exclusive one takes being allowed to write.
+  bool IsLockedShared(std::uint64_t piece) const noexcept;
 
   // False if the disk has no room.
   bool Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept;
@@ -95,15 +106,17 @@ class SparseData {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   static std::uint64_t CheckOf(std::uint64_t piece, const Record& record) noexcept;
   std::uint64_t TableBytes() const noexcept;
-  void Open();
+  void OpenForWriting(const std::string& id);
+  bool OpenForReading(const std::string& id);
   void MakeTable();
   void MapAnonymous(std::uint64_t spare);
   void Map();
   bool Fits() const;
   void Recount();
 
-  const std::filesystem::path root_;
-  const std::filesystem::path folder_;
+  std::optional<SharedFolder> root_;
+  std::filesystem::path folder_;
+  bool writable_ = true;
   const std::uint64_t bytes_;
   const std::uint64_t pieces_;
   FileHandle in_use_;  // the dataset's lock, shared
@@ -114,6 +127,7 @@ class SparseData {
   std::byte* table_ = nullptr;
   Head* head_ = nullptr;
   std::atomic<std::uint64_t>* next_use_ = nullptr;
+  std::vector<std::atomic<std::uint64_t>> own_next_use_;  // if it cannot be written to the table
   Record* records_ = nullptr;
 };
 

@@ -176,14 +176,18 @@ const DatasetState* DatasetState::LacksField(std::size_t field) const noexcept {
   return nullptr;
 }
 
-std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard,
-                                              const std::filesystem::path& path) const {
+std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard, const ShardCopy& copy) const {
   const auto open = [&] {
     if (remote != nullptr) {
       return std::make_unique<ShardFile>(remote->PartsOf(shard), schema_, manifest.shards[shard]);
     }
-    return std::make_unique<ShardFile>(path, schema_, ShardExpectation::Of(manifest.shards[shard]),
-                                       advice_);
+    const ShardExpectation expect = ShardExpectation::Of(manifest.shards[shard]);
+    const std::filesystem::path path =
+        copy.folder != nullptr ? copy.folder->path() / copy.name : PlaceOf(shard);
+    const FileHandle file =
+        copy.folder != nullptr ? copy.folder->OpenForReading(copy.name) : OpenForReading(path);
+    return std::make_unique<ShardFile>(MappedFile(file, path, advice_), path.string(), schema_,
+                                       expect);
   };
   if (keeps_all()) return open();
   try {
@@ -294,37 +298,37 @@ ShardUse DatasetState::OpenNow(std::uint32_t shard) {
     open_[shard].store(&original, std::memory_order_release);
     return Uncounted(&original);
   }
-  std::filesystem::path copy;
+  ShardCopy copy;
   {
     const MutexLock lock(open_mutex_);
     copy = CopyOf(shard);
   }
   // Outside of any lock: threads open shards side by side, and one may be opened twice.
   ShardUse opened;
-  if (!copy.empty()) {
+  if (copy.folder != nullptr) {
     try {
       opened = Open(shard, copy);
     } catch (const Error&) {  // the copy is gone or damaged: read the shard itself
       const MutexLock lock(open_mutex_);
       if (CopyOf(shard) == copy) copied_to_.erase(shard);
-      copy.clear();
+      copy = {};
     }
   }
-  if (opened == nullptr) opened = Open(shard, PlaceOf(shard));
+  if (opened == nullptr) opened = Open(shard);
   const MutexLock lock(open_mutex_);
   if (CopyOf(shard) == copy)
     recent_->Keep(shard, opened);  // else a copy was added or given up meanwhile
   return opened;
 }
 
-std::filesystem::path DatasetState::CopyOf(std::uint32_t shard) const {
+ShardCopy DatasetState::CopyOf(std::uint32_t shard) const {
   const auto copy = copied_to_.find(shard);
-  return copy == copied_to_.end() ? std::filesystem::path() : copy->second;
+  return copy == copied_to_.end() ? ShardCopy() : copy->second;
 }
 
 const ShardFile& DatasetState::KeepOriginal(std::uint32_t shard) {
   std::unique_ptr<ShardFile>& original = originals_[shard];
-  if (original == nullptr) original = Open(shard, PlaceOf(shard));
+  if (original == nullptr) original = Open(shard);
   return *original;
 }
 
@@ -358,12 +362,12 @@ void DatasetState::ForgetFaults() {
 }
 
 ShardUse DatasetState::Original(std::uint32_t shard) {
-  if (!keeps_all()) return Open(shard, PlaceOf(shard));
+  if (!keeps_all()) return Open(shard);
   const MutexLock lock(open_mutex_);
   return Uncounted(&KeepOriginal(shard));
 }
 
-void DatasetState::ReadFrom(std::uint32_t shard, const std::filesystem::path& copy) {
+void DatasetState::ReadFrom(std::uint32_t shard, const ShardCopy& copy) {
   std::unique_ptr<ShardFile> opened = Open(shard, copy);
   const MutexLock lock(open_mutex_);
   if (keeps_all()) {
@@ -387,7 +391,10 @@ bool DatasetState::LeaveCopy(std::uint32_t shard, const ShardFile& copy) {
     return true;
   }
   const auto found = copied_to_.find(shard);
-  if (found == copied_to_.end() || found->second.string() != copy.name()) return false;
+  if (found == copied_to_.end() ||
+      (found->second.folder->path() / found->second.name).string() != copy.name()) {
+    return false;
+  }
   copied_to_.erase(found);
   recent_->Drop(shard);
   return true;

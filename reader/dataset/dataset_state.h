@@ -17,6 +17,7 @@
 
 #include "format/disk/manifest.h"
 #include "format/disk/shard.h"
+#include "format/disk/shared_folder.h"
 #include "format/mutex.h"
 #include "format/remote/remote_shards.h"
 #include "reader/dataset/key_cache.h"
@@ -29,6 +30,13 @@
 namespace sluice {
 
 struct MixedDatasets;
+
+// A copy of a shard in a stage.
+struct ShardCopy {
+  std::shared_ptr<const SharedFolder> folder;  // null: none
+  std::string name;                            // there
+  friend bool operator==(const ShardCopy&, const ShardCopy&) = default;
+};
 
 struct DatasetState {
   explicit DatasetState(const std::filesystem::path& folder,
@@ -69,7 +77,7 @@ struct DatasetState {
   void ForgetFaults();
   // From now on, reads the shard from that copy. The copy is checked as the shard itself would be;
   // if it fails, throws Error and changes nothing. Earlier mappings stay. Thread-safe.
-  void ReadFrom(std::uint32_t shard, const std::filesystem::path& copy);
+  void ReadFrom(std::uint32_t shard, const ShardCopy& copy);
   // The shard in the dataset's folder, even if it is read from a copy. Throws Error. Thread-safe.
   ShardUse Original(std::uint32_t shard);
   // Whether `file` is a copy of the shard. Thread-safe.
@@ -141,12 +149,11 @@ struct DatasetState {
   static Source SourceOf(const std::filesystem::path& path);
   static ShardUse Uncounted(const ShardFile* shard) noexcept { return {ShardUse(), shard}; }
   const MixedDataset& PartWith(std::uint32_t shard) const noexcept;
-  std::unique_ptr<ShardFile> Open(std::uint32_t shard, const std::filesystem::path& path) const;
+  std::unique_ptr<ShardFile> Open(std::uint32_t shard, const ShardCopy& copy = {}) const;
   std::filesystem::path PlaceOf(std::uint32_t shard) const;
   ShardUse OpenNow(std::uint32_t shard);
   ShardUse OpenInPart(std::uint32_t shard);
-  // Empty: the shard has no copy.
-  std::filesystem::path CopyOf(std::uint32_t shard) const REQUIRES(open_mutex_);
+  ShardCopy CopyOf(std::uint32_t shard) const REQUIRES(open_mutex_);
   const ShardFile& KeepOriginal(std::uint32_t shard) REQUIRES(open_mutex_);
   std::shared_ptr<const Error> Remember(std::uint32_t shard, const Error& error);
 
@@ -162,9 +169,8 @@ struct DatasetState {
   std::vector<std::unique_ptr<ShardFile>> originals_ GUARDED_BY(open_mutex_);  // if all stay mapped
   std::vector<std::unique_ptr<ShardFile>> copies_
       GUARDED_BY(open_mutex_);  // the same: all there ever were, threads may read there
-  std::vector<std::atomic<const ShardFile*>> open_;  // the same
-  std::unordered_map<std::uint32_t, std::filesystem::path> copied_to_
-      GUARDED_BY(open_mutex_);  // not all kept
+  std::vector<std::atomic<const ShardFile*>> open_;                                 // the same
+  std::unordered_map<std::uint32_t, ShardCopy> copied_to_ GUARDED_BY(open_mutex_);  // not all kept
 
   std::atomic<bool> any_fault_{false};
   Mutex fault_mutex_;

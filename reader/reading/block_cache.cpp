@@ -21,7 +21,8 @@ std::uint64_t ClearCache(const std::filesystem::path& folder) {
     return bytes;
   };
   const std::uint64_t before = used(EntriesOfCache(folder));
-  const std::uint64_t left = TrimCache(folder, {}, 0);
+  const SharedFolder root = SharedFolder::Open(folder);
+  const std::uint64_t left = TrimCache(CacheLock::Wait(root), {}, 0);
   return before - std::min(before, left);
 }
 

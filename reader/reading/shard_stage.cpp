@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <optional>
+#include <tuple>
 
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,13 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Opens the file, or creates it, and locks it. An empty handle if another process holds the lock.
-FileHandle OpenLocked(const fs::path& path, int how) {
-  FileHandle file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!file) {
-    throw Error(ErrorCode::kIo, path.string(),
-                "cannot be opened (LoaderOptions::stage): " + SystemErrorText(errno));
-  }
+// Locks an open file. An empty handle if another process holds the lock.
+FileHandle Locked(FileHandle&& file, int how) {
   int result = 0;
   do {
     result = flock(file.get(), how | LOCK_NB);
@@ -33,54 +29,18 @@ FileHandle OpenLocked(const fs::path& path, int how) {
   return result == 0 ? std::move(file) : FileHandle();
 }
 
+constexpr const char* kLock = "lock";
+
 // The pause between two attempts to get a lock that another process holds.
 constexpr std::chrono::milliseconds kOthersLock{100};
 
-void MakeFolder(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) {
-    throw Error(ErrorCode::kIo, path.string(),
-                "cannot be made (LoaderOptions::stage): " + error.message());
-  }
-}
-
-bool IsCopy(const fs::path& file) {
-  const fs::path name = file.filename();
+bool IsCopy(const std::string& file) {
+  const fs::path name = file;
   return (name.extension() == kTemporarySuffix ? name.stem() : name).extension() == ".sluice";
 }
 
-fs::path TemporaryOf(fs::path copy) {
-  copy += kTemporarySuffix;
-  return copy;
-}
-
-// Whether a stage made this folder: its name is an id, and it holds nothing but copies and their
-// lock. Users keep other things on fast disks, too.
-bool IsStaged(const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
-  std::error_code error;
-  if (name.size() != 32 || name.find_first_not_of("0123456789abcdef") != std::string::npos ||
-      entry.is_symlink(error) || !entry.is_directory(error)) {
-    return false;
-  }
-  bool locked = false;
-  for (const fs::directory_entry& file : fs::directory_iterator(entry.path(), error)) {
-    const bool lock = file.path().filename() == "lock";
-    if (!file.is_regular_file(error) || (!lock && !IsCopy(file.path()))) return false;
-    locked = locked || lock;
-  }
-  return locked && !error;
-}
-
-// Removes files that a stage made, and nothing that was added since.
-void RemoveStaged(const fs::path& folder) {
-  std::error_code ignored;
-  for (const fs::directory_entry& file : fs::directory_iterator(folder, ignored)) {
-    if (IsCopy(file.path())) fs::remove(file.path(), ignored);
-  }
-  fs::remove(folder / "lock", ignored);
-  fs::remove(folder, ignored);  // only if it is empty
+std::string TemporaryOf(const std::string& copy) {
+  return copy + std::string(kTemporarySuffix);
 }
 
 // Whether `inner` is the folder `outer` or lies in it.
@@ -90,32 +50,55 @@ bool LiesIn(const fs::path& inner, const fs::path& outer) {
   return std::mismatch(whole.begin(), whole.end(), there.begin(), there.end()).first == whole.end();
 }
 
-// The bytes of the copies in a dataset's folder, finished or not.
-std::uint64_t BytesIn(const fs::path& folder) {
-  std::uint64_t bytes = 0;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    const std::uint64_t size = entry.file_size(ignored);
-    if (!ignored) bytes += size;
-  }
-  return bytes;
-}
-
+// A dataset's folder that a stage made: its name is an id, and it holds nothing but copies and
+// their lock. Users keep other things on fast disks, too.
 struct Staged {
-  fs::path folder;
-  fs::file_time_type used;
+  std::string id;
+  SharedFolder folder;
+  std::vector<std::string> copies;  // finished or not
+  timespec used{};
+
+  std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const std::string& copy : copies)
+      sum += folder.BytesOf(copy);
+    return sum;
+  }
 };
 
-// The staged datasets, the longest unused first.
-std::vector<Staged> DatasetsIn(const fs::path& root) {
-  std::vector<Staged> found;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(root, ignored)) {
-    if (!IsStaged(entry)) continue;
-    found.push_back({entry.path(), fs::last_write_time(entry.path() / "lock", ignored)});
+std::optional<Staged> StagedIn(const SharedFolder& root, const std::string& name) {
+  if (name.size() != 32 || name.find_first_not_of("0123456789abcdef") != std::string::npos)
+    return std::nullopt;
+  try {
+    Staged staged{name, root.OpenFolder(name), {}};
+    bool locked = false;
+    for (const std::string& file : staged.folder.Names()) {
+      struct stat info {};
+      const FileHandle opened = staged.folder.OpenForReading(file);  // nothing but a plain file
+      if (file == kLock && fstat(opened.get(), &info) == 0) {
+        locked = true;
+        staged.used = info.st_mtim;
+      } else if (IsCopy(file)) {
+        staged.copies.push_back(file);
+      } else {
+        return std::nullopt;
+      }
+    }
+    return locked ? std::optional(std::move(staged)) : std::nullopt;
+  } catch (const Error&) {  // a file, a link, or another user's
+    return std::nullopt;
   }
-  std::sort(found.begin(), found.end(),
-            [](const Staged& a, const Staged& b) { return a.used < b.used; });
+}
+
+// The staged datasets, the longest unused first.
+std::vector<Staged> DatasetsIn(const SharedFolder& root) {
+  std::vector<Staged> found;
+  for (const std::string& name : root.Names()) {
+    if (std::optional<Staged> staged = StagedIn(root, name)) found.push_back(*std::move(staged));
+  }
+  std::sort(found.begin(), found.end(), [](const Staged& a, const Staged& b) {
+    return std::tie(a.used.tv_sec, a.used.tv_nsec) < std::tie(b.used.tv_sec, b.used.tv_nsec);
+  });
   return found;
 }
 
@@ -140,20 +123,22 @@ bool CopyBytes(int from, int to, std::uint64_t bytes, const std::atomic<bool>& s
 
 }  // namespace
 
-ShardStage::ShardStage(DatasetState& dataset, const fs::path& folder, std::uint64_t budget)
+ShardStage::ShardStage(DatasetState& dataset, const fs::path& path, std::uint64_t budget)
     : dataset_(dataset),
-      root_(AbsolutePath(folder)),
-      folder_(root_ / dataset.id),
+      root_(RootFor(dataset, AbsolutePath(path))),
       budget_(budget),
       wanted_(dataset.shards.size()),
       rejected_(dataset.shards.size()) {
-  if (LiesIn(root_, dataset.place)) {
-    throw Error(ErrorCode::kInvalidArgument, root_.string(),
-                "Stage::folder is the dataset's own folder, or inside it; choose another folder");
-  }
-  MakeFolder(root_);
   Enter();
   thread_ = std::thread([this] { Run(); });
+}
+
+SharedFolder ShardStage::RootFor(const DatasetState& dataset, const fs::path& path) {
+  if (LiesIn(path, dataset.place)) {
+    throw Error(ErrorCode::kInvalidArgument, path.string(),
+                "Stage::folder is the dataset's own folder, or inside it; choose another folder");
+  }
+  return SharedFolder::Make(path);
 }
 
 void ShardStage::Close() {
@@ -168,18 +153,25 @@ void ShardStage::Close() {
 }
 
 bool ShardStage::Enter() {
-  const FileHandle root = OpenLocked(root_ / "lock", LOCK_EX);
+  const FileHandle root = Locked(root_.OpenLock(kLock), LOCK_EX);
   if (!root) return false;
-  MakeFolder(folder_);
-  in_use_ = OpenLocked(folder_ / "lock", LOCK_SH);
+  if (!folder_) folder_ = std::make_shared<const SharedFolder>(root_.MakeFolder(dataset_.id));
+  in_use_ = Locked(folder_->OpenLock(kLock), LOCK_SH);
   if (!in_use_) return false;
+  for (const std::string& name : folder_->Names()) {
+    try {
+      folder_->OpenForReading(name);  // whoever put something else there hears of it
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kNotFound) throw;  // renamed meanwhile
+    }
+  }
   futimens(in_use_.get(), nullptr);  // used now
   entered_.store(true);
   return true;
 }
 
-fs::path ShardStage::PathOf(std::uint32_t shard) const {
-  return folder_ / fs::path(dataset_.shards[shard].file).filename();
+std::string ShardStage::NameOf(std::uint32_t shard) const {
+  return fs::path(dataset_.shards[shard].file).filename().string();
 }
 
 void ShardStage::Want(std::uint32_t shard) {
@@ -210,46 +202,49 @@ void ShardStage::Reject(std::uint32_t shard, const ShardUse& copy) {
 }
 
 bool ShardStage::Adopt(std::uint32_t shard) {
-  const fs::path path = PathOf(shard);
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return false;
+  const std::string name = NameOf(shard);
+  if (!folder_->Has(name)) return false;
   try {
-    dataset_.ReadFrom(shard, path);
+    dataset_.ReadFrom(shard, {folder_, name});
     staged_.fetch_add(1, std::memory_order_relaxed);
     return true;
   } catch (const Error& error) {
     // Removes a file that is not a copy of the shard. But kIo may mean that no descriptor or
     // address space was left to map it, which is not the copy's fault.
-    if (error.code() != ErrorCode::kIo) fs::remove(path, ignored);
+    if (error.code() != ErrorCode::kIo) folder_->Remove(name);
     return false;
   }
 }
 
 bool ShardStage::MakeRoom(std::uint64_t bytes) const {
-  std::vector<Staged> datasets = DatasetsIn(root_);
+  const std::vector<Staged> datasets = DatasetsIn(root_);
   std::uint64_t used = 0;
   for (const Staged& staged : datasets)
-    used += BytesIn(staged.folder);
+    used += staged.bytes();
   for (const Staged& staged : datasets) {
     if (used + bytes <= budget_) return true;
     // Every process that reads from that folder, this one included, holds its lock.
-    if (!OpenLocked(staged.folder / "lock", LOCK_EX)) continue;
-    used -= BytesIn(staged.folder);
-    RemoveStaged(staged.folder);
+    const FileHandle unused = Locked(staged.folder.OpenLock(kLock), LOCK_EX);
+    if (!unused) continue;
+    used -= staged.bytes();
+    for (const std::string& copy : staged.copies)
+      staged.folder.Remove(copy);
+    staged.folder.Remove(kLock);
+    root_.Remove(staged.id);  // only if nothing was added since
   }
   return used + bytes <= budget_;
 }
 
 // The part of a task that needs the stage's lock. `copy` gets the file to fill.
 ShardStage::Outcome ShardStage::Begin(const Task& task, FileHandle& copy) {
-  const FileHandle root = OpenLocked(root_ / "lock", LOCK_EX);
+  const FileHandle root = Locked(root_.OpenLock(kLock), LOCK_EX);
   if (!root) return Outcome::kBusy;
-  const fs::path path = PathOf(task.shard);
-  if (task.rejected != nullptr && task.rejected->HasItsName()) fs::remove(path);
+  const std::string name = NameOf(task.shard);
+  if (task.rejected != nullptr && task.rejected->HasItsName()) folder_->Remove(name);
   if (!task.copy) return Outcome::kFailed;
   if (Adopt(task.shard)) return Outcome::kCopied;
-  const fs::path temporary = TemporaryOf(path);
-  copy = OpenLocked(temporary, LOCK_EX);
+  const std::string temporary = TemporaryOf(name);
+  copy = Locked(folder_->OpenFile(temporary), LOCK_EX);
   if (!copy) return Outcome::kBusy;
   // Empties the file first: a process that died may have left a part of a copy.
   const std::uint64_t bytes = dataset_.shards[task.shard].bytes;
@@ -257,7 +252,7 @@ ShardStage::Outcome ShardStage::Begin(const Task& task, FileHandle& copy) {
       posix_fallocate(copy.get(), 0, static_cast<off_t>(bytes)) == 0) {
     return Outcome::kCopied;
   }
-  unlink(temporary.c_str());
+  folder_->Remove(temporary);
   return Outcome::kNoRoom;
 }
 
@@ -265,16 +260,16 @@ ShardStage::Outcome ShardStage::Do(const Task& task) {
   FileHandle copy;
   const Outcome begun = Begin(task, copy);
   if (!copy || begun != Outcome::kCopied) return begun;
-  const fs::path path = PathOf(task.shard);
-  const fs::path temporary = TemporaryOf(path);
+  const std::string name = NameOf(task.shard);
+  const std::string temporary = TemporaryOf(name);
   const ManifestShard& shard = dataset_.manifest.shards[task.shard];
   const FileHandle source = OpenForReading(dataset_.place / shard.file);
   if (!CopyBytes(source.get(), copy.get(), shard.bytes, stopping_) || fsync(copy.get()) != 0 ||
-      rename(temporary.c_str(), path.c_str()) != 0) {
-    unlink(temporary.c_str());
+      !folder_->Rename(temporary, name)) {
+    folder_->Remove(temporary);
     return Outcome::kFailed;
   }
-  SyncFolder(folder_);
+  folder_->Sync();
   return Adopt(task.shard) ? Outcome::kCopied : Outcome::kFailed;
 }
 

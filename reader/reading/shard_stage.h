@@ -11,7 +11,8 @@
 //
 // Locks are flock's: the kernel releases them when a process dies, so that others can take over or
 // remove what it left. No thread waits for a lock: until it is free, shards are read where they
-// lie. A copy gets its final name when it has reached the disk. If the budget has no room, the
+// lie. Nor does a file of somebody else's decide what is overwritten (format/disk/shared_folder.h).
+// A copy gets its final name when it has reached the disk. If the budget has no room, the
 // stage removes copies of datasets that no process reads, the longest unused dataset first; after
 // that it copies no more. It never touches a folder of another form or with anything else in it. If
 // a copy gives other samples than its original, the stage removes it and copies again, once. No
@@ -23,7 +24,7 @@
 #include <thread>
 #include <vector>
 
-#include "format/disk/file.h"
+#include "format/disk/shared_folder.h"
 #include "format/mutex.h"
 #include "reader/dataset/dataset_state.h"
 
@@ -61,11 +62,12 @@ class ShardStage {
   Outcome Do(const Task& task);
   Outcome Begin(const Task& task, FileHandle& copy);
   bool MakeRoom(std::uint64_t bytes) const;
-  std::filesystem::path PathOf(std::uint32_t shard) const;
+  std::string NameOf(std::uint32_t shard) const;
+  static SharedFolder RootFor(const DatasetState& dataset, const std::filesystem::path& path);
 
   DatasetState& dataset_;
-  const std::filesystem::path root_;
-  const std::filesystem::path folder_;
+  const SharedFolder root_;
+  std::shared_ptr<const SharedFolder> folder_;  // the dataset's
   const std::uint64_t budget_;
   FileHandle in_use_;                 // the dataset's lock;
   std::atomic<bool> entered_{false};  // whether that lock is held: nobody removes the copies

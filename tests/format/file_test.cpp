@@ -47,6 +47,16 @@ class FileSizeLimit {
 
 }  // namespace
 
+TEST_CASE("A link in the place of an unfinished file is refused, and what it leads to stays") {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder / "victim") << "important";
+  std::filesystem::create_symlink(folder / "victim", folder / "a.tmp");
+  const auto error = test::ErrorOf([&] { AtomicFile(folder / "a"); });
+  REQUIRE(error);
+  CHECK(error->sentence().find("is a symbolic link, which is not followed; remove it") == 0);
+  CHECK(test::ContentOf(folder / "victim") == "important");
+}
+
 TEST_CASE("a file appears whole, under its own name, when it is committed") {
   const test::TemporaryFolder folder;
   AtomicFile file(folder / "a");

@@ -1,0 +1,204 @@
+#include "format/disk/shared_folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/system_error.h"
+
+namespace sluice {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsOurs(const struct stat& info) noexcept {
+  return info.st_uid == geteuid() || info.st_uid == 0;
+}
+
+bool IsInGroup(gid_t group) {
+  if (getegid() == group) return true;
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(getgroups(0, nullptr), 0)));
+  const int count = getgroups(static_cast<int>(groups.size()), groups.data());
+  groups.resize(static_cast<std::size_t>(std::max(count, 0)));
+  return std::find(groups.begin(), groups.end(), group) != groups.end();
+}
+
+// The group that shares a folder. Others could not have made it look so: its owner did, who is this
+// user or root, or a member of a group that this user is in, too.
+std::optional<gid_t> SharingGroup(const struct stat& info) {
+  const bool shared = (info.st_mode & S_ISGID) != 0 && (info.st_mode & S_IWGRP) != 0 &&
+                      (info.st_mode & S_IWOTH) == 0;
+  if (!shared || (!IsOurs(info) && !IsInGroup(info.st_gid))) return std::nullopt;
+  return info.st_gid;
+}
+
+std::string OfAnother(const struct stat& info, const fs::path& folder) {
+  return "belongs to user " + std::to_string(info.st_uid) +
+         ", who could choose what is read and overwritten here; use a folder of your own, or one "
+         "that a group shares: `chgrp GROUP " +
+         folder.string() + " && chmod 2770 " + folder.string() + "`";
+}
+
+FileHandle OpenRoot(const fs::path& path) {
+  FileHandle folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) return folder;
+  const int number = errno;
+  throw SystemError(number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, path.string(),
+                    "cannot be opened: " + SystemErrorText(number), number);
+}
+
+}  // namespace
+
+SharedFolder SharedFolder::Make(const fs::path& path) {
+  std::error_code missing;
+  if (!fs::is_directory(path, missing)) CreateFolder(path);
+  return Open(path);
+}
+
+SharedFolder SharedFolder::Open(const fs::path& path) {
+  FileHandle folder = OpenRoot(path);
+  struct stat info {};
+  if (fstat(folder.get(), &info) != 0) {
+    throw SystemError(ErrorCode::kIo, path.string(),
+                      "cannot be examined: " + SystemErrorText(errno), errno);
+  }
+  const std::optional<gid_t> group = SharingGroup(info);
+  if (!IsOurs(info) && !group) throw Error(ErrorCode::kIo, path.string(), OfAnother(info, path));
+  return {path, std::move(folder), group};
+}
+
+void SharedFolder::Refuse(const std::string& name, const std::string& why) const {
+  throw Error(ErrorCode::kIo, (path_ / name).string(), why);
+}
+
+void SharedFolder::Fail(const std::string& name, int error_number) const {
+  struct stat info {};
+  if (fstatat(folder_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (S_ISLNK(info.st_mode)) {
+      Refuse(name,
+             "is a symbolic link, and whoever made it would choose what is overwritten; "
+             "remove it");
+    }
+    if (!IsOurs(info) && (!group_ || info.st_gid != *group_)) Refuse(name, OfAnother(info, path_));
+  }
+  throw SystemError(error_number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
+                    (path_ / name).string(), "cannot be opened: " + SystemErrorText(error_number),
+                    error_number);
+}
+
+// What has been opened is ours, and members of the group may write to it.
+void SharedFolder::Check(const FileHandle& file, const std::string& name, bool folder) const {
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0) Fail(name, errno);
+  if (folder ? !S_ISDIR(info.st_mode) : !S_ISREG(info.st_mode)) {
+    Refuse(name, std::string("is ") +
+                     (S_ISFIFO(info.st_mode)  ? "a named pipe"
+                      : S_ISDIR(info.st_mode) ? "a folder"
+                                              : "a device") +
+                     (folder ? ", not a folder; remove it" : ", not a regular file; remove it"));
+  }
+  const bool of_group = group_ && info.st_gid == *group_ && (info.st_mode & S_IWOTH) == 0;
+  if (!IsOurs(info) && !of_group) Refuse(name, OfAnother(info, path_));
+  if (!folder && info.st_nlink > 1) {
+    Refuse(name,
+           "has another name besides (a hard link), and the file of that name would be "
+           "overwritten; remove this one");
+  }
+  if (of_group && info.st_uid == geteuid()) {
+    const mode_t mode = (info.st_mode & 07777) | S_IRGRP | S_IWGRP |
+                        (folder ? static_cast<mode_t>(S_IXGRP | S_ISGID) : 0);
+    if (mode != (info.st_mode & 07777)) fchmod(file.get(), mode);
+  }
+}
+
+FileHandle SharedFolder::OpenChecked(const std::string& name, int flags) const {
+  // O_NONBLOCK: opening a named pipe would wait.
+  const int how = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  // With O_CREAT, Linux may refuse a file of another user's though its mode allows it
+  // (fs.protected_regular).
+  FileHandle file(openat(folder_.get(), name.c_str(), how & ~O_CREAT));
+  if (!file && errno == ENOENT && (flags & O_CREAT) != 0)
+    file = FileHandle(openat(folder_.get(), name.c_str(), how, 0666));
+  if (!file) Fail(name, errno);
+  Check(file, name, (flags & O_DIRECTORY) != 0);
+  return file;
+}
+
+SharedFolder SharedFolder::MakeFolder(const std::string& name) const {
+  if (mkdirat(folder_.get(), name.c_str(), 0777) != 0 && errno != EEXIST) Fail(name, errno);
+  return OpenFolder(name);
+}
+
+SharedFolder SharedFolder::OpenFolder(const std::string& name) const {
+  return {path_ / name, OpenChecked(name, O_RDONLY | O_DIRECTORY), group_};
+}
+
+FileHandle SharedFolder::OpenFile(const std::string& name) const {
+  return OpenChecked(name, O_RDWR | O_CREAT);
+}
+
+FileHandle SharedFolder::OpenForReading(const std::string& name) const {
+  return OpenChecked(name, O_RDONLY);
+}
+
+FileHandle SharedFolder::OpenLock(const std::string& name) const {
+  try {
+    return OpenFile(name);
+  } catch (const SystemError& error) {
+    if (error.number() != EROFS && error.number() != EACCES) throw;
+    if (!Has(name)) throw;
+  }
+  return OpenForReading(name);
+}
+
+std::vector<std::string> SharedFolder::Names() const {
+  // Of its own: the position in the folder is one of an open file.
+  const int fd = openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(fd < 0 ? nullptr : fdopendir(fd), closedir);
+  if (listing == nullptr) {
+    const int number = errno;
+    if (fd >= 0) close(fd);
+    throw SystemError(ErrorCode::kIo, path_.string(),
+                      "cannot be listed: " + SystemErrorText(number), number);
+  }
+  std::vector<std::string> names;
+  while (const dirent* const entry = readdir(listing.get())) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  return names;
+}
+
+bool SharedFolder::Has(const std::string& name) const noexcept {
+  struct stat info {};
+  return fstatat(folder_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+std::uint64_t SharedFolder::BytesOf(const std::string& name) const noexcept {
+  struct stat info {};
+  const bool there = fstatat(folder_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+  return there && S_ISREG(info.st_mode) ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+void SharedFolder::Remove(const std::string& name) const noexcept {
+  if (unlinkat(folder_.get(), name.c_str(), 0) != 0)
+    unlinkat(folder_.get(), name.c_str(), AT_REMOVEDIR);
+}
+
+bool SharedFolder::Rename(const std::string& from, const std::string& to) const noexcept {
+  return renameat(folder_.get(), from.c_str(), folder_.get(), to.c_str()) == 0;
+}
+
+void SharedFolder::Sync() const noexcept {
+  fsync(folder_.get());
+}
+
+}  // namespace sluice

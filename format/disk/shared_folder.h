@@ -1,0 +1,69 @@
+// A folder in which several users of a machine may write: a stage of shards, or a cache of blocks.
+//
+// Whoever may write there could put a symbolic or hard link in the place of a file, and so choose
+// which file of this user is emptied and overwritten. Therefore a folder is opened once, and what
+// lies in it is opened by its name there: links are not followed, files have one name, and all
+// belongs to this user or to root.
+//
+// A group can share such a folder: it has the setgid bit, the group may write to it, and others may
+// not. Then what belongs to that group is taken from any of its members, and what is made there may
+// be written to by all of them, whatever umask says.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "format/disk/file.h"
+
+namespace sluice {
+
+class SharedFolder {
+ public:
+  // A folder that this user has named: made with its parents if there is none; links on the way to
+  // it are followed. Throws Error(kIo).
+  static SharedFolder Make(const std::filesystem::path& path);
+  // The same for one that must be there. Throws Error, with kNotFound if it is not.
+  static SharedFolder Open(const std::filesystem::path& path);
+
+  // What lies in it, by its name there. These throw Error if it is a link, not of the kind that is
+  // asked for, or belongs to somebody else.
+
+  SharedFolder MakeFolder(const std::string& name) const;
+  SharedFolder OpenFolder(const std::string& name) const;
+  // For reading and writing; makes an empty file if there is none.
+  FileHandle OpenFile(const std::string& name) const;
+  FileHandle OpenForReading(const std::string& name) const;
+  // A file for flock(): one that is there may be of a folder that this user can only read.
+  FileHandle OpenLock(const std::string& name) const;
+
+  // In no order. Throws Error.
+  std::vector<std::string> Names() const;
+  bool Has(const std::string& name) const noexcept;
+  // Bytes of a file; 0 if there is none.
+  std::uint64_t BytesOf(const std::string& name) const noexcept;
+  // A file, or an empty folder. What is not there is not removed.
+  void Remove(const std::string& name) const noexcept;
+  // False, with errno, if it cannot be renamed.
+  bool Rename(const std::string& from, const std::string& to) const noexcept;
+
+  void Sync() const noexcept;  // what was made, renamed and removed there
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  SharedFolder(std::filesystem::path path, FileHandle folder, std::optional<gid_t> group)
+      : path_(std::move(path)), folder_(std::move(folder)), group_(group) {}
+  void Check(const FileHandle& file, const std::string& name, bool folder) const;
+  FileHandle OpenChecked(const std::string& name, int flags) const;
+  [[noreturn]] void Refuse(const std::string& name, const std::string& why) const;
+  [[noreturn]] void Fail(const std::string& name, int error_number) const;
+
+  std::filesystem::path path_;
+  FileHandle folder_;
+  std::optional<gid_t> group_;  // that shares it
+};
+
+}  // namespace sluice

@@ -1,0 +1,321 @@
+// A stage, and a cache of blocks, in folders where other users of the machine can write.
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/block_cache.h>
+
+#include "tests/file_content.h"
+#include "tests/reader/in_child.h"
+#include "tests/reader/playing.h"
+#include "tests/reader/remote_dataset.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kSamples = 320;
+constexpr uid_t kSomebody = 4321;
+
+LoaderOptions Sharing(const fs::path& folder) {
+  LoaderOptions options = OptionsFor(8, 2);
+  options.stage = Stage{folder.string(), 100'000'000};
+  return options;
+}
+
+// A loader that copies shards, or one that caches blocks.
+Loader Open(const fs::path& path, bool cache, const fs::path& folder) {
+  return Loader(cache ? OpenRemote(path) : Dataset::Open(path), Sharing(folder));
+}
+
+std::vector<PlayedBatch> PlayPlain(const fs::path& path) {
+  Loader loader(Dataset::Open(path), OptionsFor(8, 2));
+  return PlayBatches(loader, 0);
+}
+
+// Plays until the folder has what it can have of the dataset, and says whether all was right.
+bool Fills(const fs::path& path, bool cache, const fs::path& folder,
+           const std::vector<PlayedBatch>& expected) {
+  Loader loader = Open(path, cache, folder);
+  bool right = true;
+  do {
+    right = right && PlayBatches(loader, 0) == expected;
+  } while (!cache && loader.Stats().staged_shards < 1);
+  return right;
+}
+
+bool IsRoot() {
+  if (geteuid() == 0) return true;
+  WARN("skipped: only root can be several users");
+  return false;
+}
+
+// In a child: gives up being root.
+bool Become(uid_t user, gid_t group) {
+  umask(022);
+  return setgroups(1, &group) == 0 && setgid(user) == 0 && setuid(user) == 0;
+}
+
+// A lock that is held by somebody who can only read the file.
+class StrangersLock {
+ public:
+  explicit StrangersLock(const fs::path& file) : file_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
+    REQUIRE(file_ >= 0);
+  }
+  ~StrangersLock() { close(file_); }
+  StrangersLock(const StrangersLock&) = delete;
+  StrangersLock& operator=(const StrangersLock&) = delete;
+
+  void TakeFile() const { REQUIRE(flock(file_, LOCK_EX | LOCK_NB) == 0); }
+  void TakeAllBytes() const {
+    struct flock all {};
+    all.l_type = F_RDLCK;
+    all.l_whence = SEEK_SET;
+    REQUIRE(fcntl(file_, F_OFD_SETLK, &all) == 0);
+  }
+
+ private:
+  const int file_;
+};
+
+// A folder shown at another place, where nothing can be written.
+class ReadOnlyView {
+ public:
+  ReadOnlyView(const fs::path& folder, fs::path at) : at_(std::move(at)) {
+    fs::create_directory(at_);
+    there_ = mount(folder.c_str(), at_.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
+             mount(nullptr, at_.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr) == 0;
+  }
+  ~ReadOnlyView() { umount2(at_.c_str(), MNT_DETACH); }
+  ReadOnlyView(const ReadOnlyView&) = delete;
+  ReadOnlyView& operator=(const ReadOnlyView&) = delete;
+
+  bool there() const noexcept { return there_; }
+  const fs::path& path() const noexcept { return at_; }
+
+ private:
+  const fs::path at_;
+  bool there_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("A link in a stage or a cache is refused, and what it leads to stays as it was") {
+  const TemporaryFolder folder;
+  const fs::path path = WriteLargerDataset(folder, kSamples);
+  const Dataset dataset = Dataset::Open(path);
+  const fs::path victim = folder / "victim";
+  const fs::path victims = folder / "victims";
+  std::ofstream(victim) << "important";
+  fs::create_directory(victims);
+  const fs::path root = folder / "shared";
+  const fs::path own = root / dataset.id();
+  fs::create_directories(own);
+  bool cache = false;
+  fs::path at;
+  fs::path to = victim;
+  bool hard = false;
+  SECTION("a copy's temporary name") {
+    at = own / (dataset.shards()[0].file + ".tmp");
+  }
+  SECTION("a copy's lock") {
+    at = own / "lock";
+  }
+  SECTION("the stage's lock") {
+    at = root / "lock";
+  }
+  SECTION("a second name of a file for a copy's temporary name") {
+    at = own / (dataset.shards()[0].file + ".tmp");
+    hard = true;
+  }
+  SECTION("the dataset's folder in a stage") {
+    at = own;
+    to = victims;
+  }
+  SECTION("the cache's data") {
+    cache = true;
+    at = own / "data";
+  }
+  SECTION("the cache's table") {
+    cache = true;
+    at = own / "pieces";
+  }
+  SECTION("a second name of a file for the cache's table") {
+    cache = true;
+    at = own / "pieces";
+    hard = true;
+  }
+  SECTION("the dataset's folder in a cache") {
+    cache = true;
+    at = own;
+    to = victims;
+  }
+  if (at == own) fs::remove(own);
+  if (hard) {
+    fs::create_hard_link(to, at);
+  } else {
+    fs::create_symlink(to, at);
+  }
+  const std::string error = ErrorText([&] { Open(path, cache, root); }, ErrorCode::kIo);
+  CHECK_THAT(error, ContainsSubstring(at.string()));
+  CHECK_THAT(error, ContainsSubstring("remove "));
+  CHECK(ContentOf(victim) == "important");
+  CHECK(fs::is_empty(victims));
+  fs::remove(at);
+  CHECK(Fills(path, cache, root, PlayPlain(path)));
+}
+
+TEST_CASE("A named pipe in a cache is called one") {
+  const TemporaryFolder folder;
+  const fs::path path = WriteLargerDataset(folder, 32);
+  const fs::path own = folder / "cache" / Dataset::Open(path).id();
+  fs::create_directories(own);
+  REQUIRE(mkfifo((own / "data").c_str(), 0666) == 0);
+  const std::string error = ErrorText([&] { Open(path, true, folder / "cache"); }, ErrorCode::kIo);
+  CHECK_THAT(error, ContainsSubstring((own / "data").string() +
+                                      ": is a named pipe, not a regular file; remove it"));
+}
+
+TEST_CASE("What belongs to another user is refused in a stage and a cache, with what to do") {
+  if (!IsRoot()) return;
+  const TemporaryFolder folder;
+  const fs::path path = WriteLargerDataset(folder, 32);
+  const bool cache = GENERATE(false, true);
+  const fs::path root = folder / "shared";
+  const fs::path own = root / Dataset::Open(path).id();
+  fs::create_directories(own);
+  fs::path theirs;
+  SECTION("the folder") {
+    theirs = root;
+  }
+  SECTION("the dataset's folder") {
+    theirs = own;
+  }
+  SECTION("a lock") {
+    theirs = root / "lock";
+    std::ofstream(theirs) << "";
+  }
+  SECTION("a file of the dataset's") {
+    theirs = own / (cache ? "data" : "shard-00000.sluice");
+    std::ofstream(theirs) << "";
+  }
+  REQUIRE(chown(theirs.c_str(), kSomebody, kSomebody) == 0);
+  fs::permissions(theirs, fs::perms::all);
+  const std::string error = ErrorText([&] { Open(path, cache, root); }, ErrorCode::kIo);
+  CHECK_THAT(error, ContainsSubstring(theirs.string() + ": belongs to user 4321"));
+  CHECK_THAT(error, ContainsSubstring("use a folder of your own"));
+  CHECK_THAT(error, ContainsSubstring("chmod 2770 " + root.string()));
+}
+
+TEST_CASE("Two users of a group share a stage and a cache under umask 022") {
+  if (!IsRoot() || !kForks) return;
+  const TemporaryFolder folder;
+  fs::permissions(folder.path(), fs::perms(0755));
+  const fs::path path = WriteLargerDataset(folder, kSamples);
+  const std::vector<PlayedBatch> expected = PlayPlain(path);
+  const bool cache = GENERATE(false, true);
+  const gid_t group = 5432;
+  const fs::path root = folder / "shared";
+  fs::create_directory(root);
+  SECTION("that root has made") {
+    REQUIRE(chown(root.c_str(), 0, group) == 0);
+  }
+  SECTION("that one of them has made") {
+    REQUIRE(chown(root.c_str(), 1001, group) == 0);
+  }
+  REQUIRE(chmod(root.c_str(), 02770) == 0);
+  CHECK(InChild([&] { return Become(1001, group) && Fills(path, cache, root, expected); }) == 0);
+  CHECK(InChild([&] {
+          if (!Become(1002, group)) return false;
+          Loader loader = Open(path, cache, root);
+          const bool right = PlayBatches(loader, 0) == expected;
+          return right &&
+                 (cache ? loader.Stats().fetched_bytes == 0 : loader.Stats().staged_shards == 1);
+        }) == 0);
+  // The second one may write there, too.
+  CHECK(InChild([&] {
+          if (!Become(1002, group)) return false;
+          if (cache) return ClearCache(root) > 0 && Fills(path, cache, root, expected);
+          fs::remove(root / Dataset::Open(path).id() / "shard-00000.sluice");
+          return Fills(path, cache, root, expected);
+        }) == 0);
+  // Who is not of the group gets an error.
+  CHECK(InChild([&] {
+          if (!Become(1003, 1003)) return false;
+          try {
+            Open(path, cache, root);
+          } catch (const Error& error) {
+            return error.code() == ErrorCode::kIo;
+          }
+          return false;
+        }) == 0);
+}
+
+TEST_CASE("A cache that a stranger keeps locked is played past") {
+  const TemporaryFolder folder;
+  const fs::path path = WriteLargerDataset(folder, kSamples);
+  const std::vector<PlayedBatch> expected = PlayPlain(path);
+  const fs::path cache = folder / "cache";
+  LoaderOptions nothing = Sharing(cache);
+  nothing.stage->bytes = 1;  // the table is made, and no piece is kept
+  { Loader loader(OpenRemote(path), nothing); }
+  const fs::path own = cache / Dataset::Open(path).id();
+  std::optional<StrangersLock> lock;
+  SECTION("the folder") {
+    lock.emplace(cache / "lock").TakeFile();
+  }
+  SECTION("the dataset") {
+    lock.emplace(own / "lock").TakeFile();
+  }
+  SECTION("all pieces, which are not there") {
+    lock.emplace(own / "pieces").TakeAllBytes();
+  }
+  Loader loader = Open(path, true, cache);
+  CHECK(PlayBatches(loader, 0) == expected);
+  CHECK(loader.Stats().cached_bytes == 0);
+  lock.reset();
+  CHECK(Fills(path, true, cache, expected));
+  Loader later = Open(path, true, cache);
+  CHECK(PlayBatches(later, 0) == expected);
+  CHECK(later.Stats().fetched_bytes == 0);
+}
+
+TEST_CASE("A good cache in a folder that cannot be written to is used") {
+  if (!IsRoot()) return;
+  const TemporaryFolder folder;
+  const fs::path path = WriteLargerDataset(folder, kSamples);
+  const std::vector<PlayedBatch> expected = PlayPlain(path);
+  const fs::path cache = folder / "cache";
+  REQUIRE(Fills(path, true, cache, expected));
+  bool damaged = false;
+  SECTION("whole") {}
+  SECTION("with a piece that is damaged, which is fetched") {
+    damaged = true;
+    std::fstream(cache / Dataset::Open(path).id() / "data").seekp(2'000'000).put('!');
+  }
+  const ReadOnlyView seen(cache, folder / "seen");
+  if (!seen.there()) {
+    WARN("skipped: this process may not mount");
+    return;
+  }
+  Loader loader = Open(path, true, seen.path());
+  for (int times = 0; times < 2; ++times)
+    CHECK(PlayBatches(loader, 0) == expected);
+  CHECK(loader.Stats().cached_bytes > 0);
+  CHECK((loader.Stats().fetched_bytes > 0) == damaged);
+  const std::vector<CachedDataset> datasets = DatasetsInCache(seen.path());
+  REQUIRE(datasets.size() == 1);
+  CHECK(datasets[0].bytes > 0);
+}
