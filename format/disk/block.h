@@ -1,7 +1,7 @@
 // A block: a run of consecutive samples of one shard, self-describing (format/FORMAT.md, "Blocks").
 //
 // BlockBuilder makes the bytes of one, BlockView reads them in place. A view does no copying and
-// keeps nothing alive.
+// keeps nothing alive, not even the shard that it is of.
 #pragma once
 
 #include <string>
@@ -61,6 +61,8 @@ std::vector<std::byte> BuildBlock(const Schema& schema, const RowLayout& layout,
 // Why bytes are wrong: a sentence, or null if they are right.
 using Defect = const char*;
 
+class ShardFile;
+
 class BlockView {
  public:
   BlockView() = default;
@@ -69,10 +71,11 @@ class BlockView {
   static Defect ParseHeader(Bytes block, BlockHeader& header) noexcept;
 
   // `block` begins with a header that ParseHeader has accepted and is at least header.bytes long.
-  BlockView(Bytes block, const BlockHeader& header) noexcept
+  BlockView(Bytes block, const BlockHeader& header, const ShardFile* shard = nullptr) noexcept
       : block_(block.first(static_cast<std::size_t>(header.bytes))),
         count_(header.count),
-        row_bytes_(header.row_bytes) {}
+        row_bytes_(header.row_bytes),
+        shard_(shard) {}
 
   std::uint32_t count() const noexcept { return count_; }
   // Compares the table with the header's checksum.
@@ -95,6 +98,9 @@ class BlockView {
                     Payload& payload) const noexcept;
   Defect GetImage(const RowLayout& layout, std::uint32_t row, std::size_t field,
                   ImagePayload& image, std::uint64_t& checksum) const noexcept;
+  // Whether a payload of this block has that checksum. One that came from an object store, and has
+  // not, is fetched once more.
+  bool Matches(Bytes payload, std::uint64_t checksum) const;
 
   // Everything the format promises beyond checksums: payloads lie exactly where the rule puts them,
   // and every byte between them is zero. For verify; reads the whole block.
@@ -104,6 +110,7 @@ class BlockView {
   Bytes block_;
   std::uint32_t count_ = 0;
   std::uint32_t row_bytes_ = 0;
+  const ShardFile* shard_ = nullptr;
 };
 
 }  // namespace sluice

@@ -207,8 +207,43 @@ Error ShardFile::Unreadable(const std::string& place) const {
                "restore the file and open the dataset again");
 }
 
+bool ShardFile::Mended(Bytes range, const std::function<bool(Bytes)>& passes) const {
+  const Bytes all = file_.bytes();
+  if (parts_ == nullptr || range.empty() || range.data() < all.data() ||
+      range.data() + range.size() > all.data() + all.size()) {
+    return false;
+  }
+  return parts_->Mend(static_cast<std::uint64_t>(range.data() - all.data()), range.size(), passes);
+}
+
+bool BlockView::Matches(Bytes payload, std::uint64_t checksum) const {
+  const auto passes = [checksum](Bytes bytes) { return Hash64(bytes) == checksum; };
+  return passes(payload) || (shard_ != nullptr && shard_->Mended(payload, passes));
+}
+
+// A header that came damaged would say that more or less of it is to be brought.
+void ShardFile::MendHeader() {
+  const auto passes = [](Bytes bytes) {
+    const auto header = LoadAt<ShardHeader>(bytes, 0);
+    return HasMagic(header) &&
+           header.header_checksum == Hash64(bytes.first(offsetof(ShardHeader, header_checksum)));
+  };
+  if (parts_ == nullptr || file_.bytes().size() < sizeof(ShardHeader)) return;
+  const Bytes header = file_.bytes().first(sizeof(ShardHeader));
+  if (!passes(header)) Mended(header, passes);
+}
+
 void ShardFile::ReadHeader() {
+  MendHeader();
   BringHeaderRest();
+  if (parts_ != nullptr) {
+    const auto header = LoadAt<ShardHeader>(file_.bytes(), 0);
+    const auto passes = [&header](Bytes text) { return Hash64(text) == header.schema_checksum; };
+    if (Inside(sizeof(ShardHeader), header.schema_bytes, frame_.start.bytes)) {
+      const Bytes text = file_.bytes().subspan(sizeof(ShardHeader), header.schema_bytes);
+      if (!passes(text)) Mended(text, passes);
+    }
+  }
   bool same_schema = false;
   try {
     const std::string_view text = ParseHeader(file_.bytes(), name_, header_);
@@ -225,6 +260,12 @@ void ShardFile::ReadTail() {
   if (file.size() % kPageBytes != 0) Corrupt("tail", "the file is cut short");
   if (file.size() > kMaxShardBytes) Corrupt("tail", "the file is larger than a shard can be");
   const std::uint64_t at = file.size() - sizeof(ShardTail);
+  const auto passes = [](Bytes bytes) {
+    const auto tail = LoadAt<ShardTail>(bytes, 0);
+    return HasMagic(tail) &&
+           tail.tail_checksum == Hash64(bytes.first(offsetof(ShardTail, tail_checksum)));
+  };
+  if (!passes(file.subspan(at))) Mended(file.subspan(at), passes);
   tail_ = LoadAt<ShardTail>(file, at);
   if (!HasMagic(tail_)) Corrupt("tail", "the file is cut short or was never finished");
   if (tail_.tail_checksum != Hash64(file.subspan(at, offsetof(ShardTail, tail_checksum)))) {
@@ -241,7 +282,8 @@ void ShardFile::ReadTail() {
 void ShardFile::ReadDirectory() {
   BringEndRest();
   directory_bytes_ = file_.bytes().subspan(tail_.directory_offset, tail_.directory_bytes);
-  if (tail_.directory_checksum != Hash64(directory_bytes_)) {
+  const auto passes = [this](Bytes bytes) { return Hash64(bytes) == tail_.directory_checksum; };
+  if (!passes(directory_bytes_) && !Mended(directory_bytes_, passes)) {
     Corrupt("directory", "the checksum does not match");
   }
   if (directory_bytes_.size() < sizeof(DirectoryHeader)) Corrupt("directory", "is cut short");
@@ -306,7 +348,8 @@ Bytes ShardFile::Section(std::uint32_t number) const {
     const ReadGuard guard = Guard();
     const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
     if ((verified_sections_.load(std::memory_order_relaxed) & bit) != 0) return bytes;
-    if (section.checksum != Hash64(bytes)) {
+    const auto passes = [&section](Bytes now) { return Hash64(now) == section.checksum; };
+    if (!passes(bytes) && !Mended(bytes, passes)) {
       Corrupt("section " + std::to_string(number), "the checksum does not match");
     }
     verified_sections_.fetch_or(bit, std::memory_order_relaxed);
@@ -358,20 +401,34 @@ BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const
     header.bytes = entry.bytes;
     header.count = entry.count;
     header.row_bytes = static_cast<std::uint32_t>(layout().row_bytes());
-    return {bytes, header};
+    return {bytes, header, this};
   }
-  const std::string place = "block " + std::to_string(block);
   BlockHeader header;
-  if (const Defect defect = BlockView::ParseHeader(bytes, header)) Corrupt(place, defect);
+  if (Defect defect = CheckBlock(block, bytes, header)) {
+    const std::uint64_t table = sizeof(BlockHeader) + entry.count * layout().row_bytes();
+    const auto passes = [&entry](Bytes now) {
+      const auto found = LoadAt<BlockHeader>(now, 0);
+      return found.header_checksum == entry.header_checksum &&
+             found.header_checksum == Hash64(now.first(offsetof(BlockHeader, header_checksum))) &&
+             found.table_checksum == Hash64(now.subspan(sizeof(BlockHeader)));
+    };
+    if (table <= bytes.size() && Mended(bytes.first(table), passes))
+      defect = CheckBlock(block, bytes, header);
+    if (defect != nullptr) Corrupt("block " + std::to_string(block), defect);
+  }
+  return {bytes, header, this};
+}
+
+Defect ShardFile::CheckBlock(std::uint32_t block, Bytes bytes, BlockHeader& header) const {
+  const BlockEntry& entry = block_entry(block);
+  if (const Defect defect = BlockView::ParseHeader(bytes, header)) return defect;
   if (header.bytes != entry.bytes || header.count != entry.count || header.number != block ||
       header.first_sample != std::uint64_t{block} * header_.block_samples ||
       header.row_bytes != layout().row_bytes() || header.shard_id != header_.shard_id ||
       header.header_checksum != entry.header_checksum) {
-    Corrupt(place, "is not the block that the directory names");
+    return "is not the block that the directory names";
   }
-  BlockView view(bytes, header);
-  if (const Defect defect = view.VerifyTable()) Corrupt(place, defect);
-  return view;
+  return BlockView(bytes, header).VerifyTable();
 }
 
 std::string ShardFile::Key(std::uint64_t sample) const {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -234,6 +235,9 @@ class ShardFile {
     if ((word >> (block % 64) & 1) == 0) return nullptr;
     return file_.bytes().data() + blocks_[block].offset;
   }
+  // For bytes of this shard that fail a check: those of an object store are fetched once more,
+  // since what damaged them may have been the way. False if they do not pass it then, either.
+  bool Mended(Bytes range, const std::function<bool(Bytes)>& passes) const;
   // Null if the shard is a file, whose blocks are always there.
   const std::shared_ptr<ShardParts>& parts() const noexcept { return parts_; }
   // Of parts(): a block without what the frame has of it, which may be everything.
@@ -253,6 +257,7 @@ class ShardFile {
   Defect VerifyPlacement() const;
 
  private:
+  Defect CheckBlock(std::uint32_t block, Bytes bytes, BlockHeader& header) const;
   // Throws Error(kCorrupt), or that the shard is unreadable or overwritten if that is the reason.
   [[noreturn]] void Corrupt(const std::string& place, const std::string& what) const;
   Error Overwritten(const std::string& place) const;
@@ -263,6 +268,7 @@ class ShardFile {
   void BringSections() const;
   // Brings a block, and begins to bring those after it.
   void BringBlock(std::uint32_t block) const;
+  void MendHeader();
   void ReadHeader();
   void ReadTail();
   void ReadDirectory();

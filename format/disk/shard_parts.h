@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,6 +45,11 @@ class ShardParts {
   virtual Held Begin(std::span<const Part> parts) = 0;
   // Returns when they are there. Throws the Error for which one cannot be brought.
   virtual void Await(const Held& held) = 0;
+  // For bytes of parts that are held and there, and that fail a check: fetches them once more. If
+  // they pass it now, they take the place of the former ones; readers of other bytes notice
+  // nothing. False if they do not, or cannot be fetched.
+  virtual bool Mend(std::uint64_t offset, std::uint64_t bytes,
+                    const std::function<bool(Bytes)>& passes) = 0;
 
   Held Bring(const Part& part) {
     Held held = Begin({&part, 1});

@@ -97,15 +97,23 @@ class Looking {
 
 Manifest ReadManifest(ObjectStore& store, Id128& id) {
   const std::string url = store.url() + "/" + kManifestName;
-  std::vector<std::byte> content;
+  const auto read = [&] {
+    std::vector<std::byte> content;
+    try {
+      content = store.Get(kManifestName, kMaxManifestBytes);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kNotFound) throw;
+      throw Error(ErrorCode::kNotFound, store.url(),
+                  "there is no dataset here: it has no manifest.json (" + error.sentence() + ")");
+    }
+    return ManifestFromJson(AsText(content), url, id);
+  };
   try {
-    content = store.Get(kManifestName, kMaxManifestBytes);
+    return read();
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kNotFound) throw;
-    throw Error(ErrorCode::kNotFound, store.url(),
-                "there is no dataset here: it has no manifest.json (" + error.sentence() + ")");
+    if (error.code() != ErrorCode::kCorrupt) throw;
   }
-  return ManifestFromJson(AsText(content), url, id);
+  return read();  // it may have been damaged on its way
 }
 
 Error ShardError(const Error& error) {
@@ -125,7 +133,13 @@ ShardsLook LookAtShards(ObjectStore& store, const Manifest& manifest, const std:
   std::size_t asked = 0;
   for (; asked < shards.size() && !stop.stop_requested(); ++asked)
     looking.Ask(asked);
-  const std::vector<Look>& looks = looking.Looks();
+  std::vector<Look>& looks = looking.Looks();
+  for (std::size_t s = 0; s < asked && !stop.stop_requested(); ++s) {
+    if (looks[s].error || !Compare(looks[s], {}, shards[s])) continue;
+    looks[s] = {};  // it may have been damaged on its way
+    looking.Ask(s);
+  }
+  looking.Looks();
   for (std::size_t s = 0; s < asked; ++s) {
     std::optional<Error> error = Compare(looks[s], store.url() + "/" + shards[s].file, shards[s]);
     if (!error) continue;

@@ -58,6 +58,10 @@ class RemoteShards::Parts : public ShardParts {
   }
   Held Begin(std::span<const Part> parts) override { return home_->Begin(shard_, parts, {}); }
   void Await(const Held& held) override { home_->Await(held); }
+  bool Mend(std::uint64_t offset, std::uint64_t bytes,
+            const std::function<bool(Bytes)>& passes) override {
+    return home_->Mend(shard_, offset, bytes, passes);
+  }
 
  private:
   const std::shared_ptr<RemoteShards> home_;

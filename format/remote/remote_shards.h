@@ -70,6 +70,10 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   // Returns when it is there, or false if `give_up` was set first. Throws Error.
   bool Await(const Held& held, const std::atomic<bool>* give_up = nullptr);
 
+  // As ShardParts::Mend().
+  bool Mend(std::uint32_t shard, std::uint64_t offset, std::uint64_t bytes,
+            const std::function<bool(Bytes)>& passes);
+
   struct Counts {
     std::uint64_t fetched_bytes = 0;  // of pieces, by this object
     std::uint64_t fetched = 0;        // pieces
@@ -129,6 +133,8 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   void TrimIdle() REQUIRES(mutex_);
   bool AwaitPiece(std::uint64_t piece, const std::atomic<bool>* give_up);
   void Compare(std::uint64_t piece, Live& live) REQUIRES(mutex_);
+  std::vector<std::byte> ReadAgain(std::uint32_t shard, std::uint64_t offset, std::uint64_t bytes);
+  void Replace(std::uint64_t piece, Live& live, std::uint64_t offset, Bytes bytes) REQUIRES(mutex_);
   void Release(std::uint64_t piece) noexcept;
   void LetGo(std::uint64_t piece, const Live& live) REQUIRES(mutex_);
   void SetNextUse(std::uint64_t piece, std::uint64_t next_use) REQUIRES(mutex_);
@@ -159,6 +165,8 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   std::vector<std::uint64_t> to_read_ GUARDED_BY(mutex_);
   std::list<std::shared_ptr<PieceFetch>> fetches_ GUARDED_BY(mutex_);
   std::vector<std::string> etags_ GUARDED_BY(mutex_);  // by shard; empty: not known yet
+  // Ranges of shards that the store holds just as they came, though they fail a check: damaged.
+  std::set<std::pair<std::uint32_t, std::uint64_t>> damaged_ GUARDED_BY(mutex_);
   std::uint64_t tick_ GUARDED_BY(mutex_) = 0;
   Counts counts_ GUARDED_BY(mutex_);
   std::optional<CacheRoom> room_;  // with a cache; its functions need the mutex

@@ -1,6 +1,7 @@
 // RemoteShards: how pieces are asked for, and what is done as their bytes come.
 #include <algorithm>
 #include <cstring>
+#include <future>
 #include <new>
 
 #include <sluice/error.h>
@@ -16,6 +17,9 @@ namespace {
 
 // Neighbours are joined to requests of this size. (A larger block is one request.)
 constexpr std::uint64_t kMostJoined = std::uint64_t{8} << 20;
+
+// A decoding thread waits for what is fetched once more; no longer than this if the server hangs.
+constexpr std::chrono::seconds kMostForAgain{30};
 
 }  // namespace
 
@@ -170,6 +174,94 @@ void RemoteShards::Fail(std::uint64_t piece, const Error& error) {
   live.error = std::make_shared<const Error>(ShardError(error));
   if (live.holders == 0) Forget(piece);
   changed_.NotifyAll();
+}
+
+// What came damaged stays where it is: others may be reading its good parts. The range that fails
+// its check is fetched by itself, and written over the old one only if it passes. Nobody relies on
+// those bytes yet, and all others stay the same to the bit.
+bool RemoteShards::Mend(std::uint32_t shard, std::uint64_t offset, std::uint64_t bytes,
+                        const std::function<bool(Bytes)>& passes) {
+  const std::uint64_t at = bases_[shard] + offset;
+  {
+    const MutexLock lock(mutex_);
+    if (damaged_.count({shard, offset}) > 0) return false;
+  }
+  // Another thread may have mended it.
+  const Bytes there = data_->bytes().subspan(at, bytes);
+  const std::vector<std::byte> before(there.begin(), there.end());
+  if (passes(before)) return true;
+  const std::vector<std::byte> again = ReadAgain(shard, offset, bytes);
+  if (again.empty()) return false;
+  const bool good = passes(again);
+  const MutexLock lock(mutex_);
+  if (!good && again == before) damaged_.insert({shard, offset});
+  if (!good) return false;
+  try {
+    std::uint64_t replaced = 0;
+    for (auto& [piece, live] : live_) {
+      const std::uint64_t begin = std::max(at, live.offset);
+      const std::uint64_t end = std::min(at + bytes, live.offset + live.bytes);
+      if (live.state != Live::State::kThere || begin >= end) continue;
+      Replace(piece, live, begin, Bytes(again).subspan(begin - at, end - begin));
+      replaced += end - begin;
+    }
+    return replaced == bytes;
+  } catch (const SystemError&) {  // the disk or memory refuses it
+    return false;
+  }
+}
+
+// Puts these bytes in the place of those that a piece has there. Throws SystemError.
+void RemoteShards::Replace(std::uint64_t piece, Live& live, std::uint64_t offset, Bytes bytes) {
+  const bool in_cache = room_ && !live.overlay;
+  if (!in_cache || !data_->writable()) {
+    if (!data_->OverlayCopy(live.offset, live.bytes, offset, bytes))
+      throw SystemError(ErrorCode::kLimit, UrlOf(live.shard), "there is not enough memory", ENOMEM);
+    if (!in_cache) return;
+    live.overlay = true;
+    data_->Lock(piece, SparseData::Hold::kNone);
+    return;
+  }
+  data_->Write(offset, bytes);
+  const ReadGuard guard(data_->bytes(), lost_);
+  const std::uint64_t hash = Hash64(data_->bytes().subspan(live.offset, live.bytes));
+  data_->Note(piece, {live.offset, live.bytes, hash});
+  room_->See(piece, hash);
+}
+
+// Empty if the range cannot be had.
+std::vector<std::byte> RemoteShards::ReadAgain(std::uint32_t shard, std::uint64_t offset,
+                                               std::uint64_t bytes) {
+  struct Answer {
+    std::vector<std::byte> bytes;
+    std::promise<bool> whole;
+  };
+  const auto answer = std::make_shared<Answer>();
+  std::future<bool> whole = answer->whole.get_future();
+  RangeRead read;
+  read.object = objects_[shard];
+  read.offset = offset;
+  read.bytes = bytes;
+  {
+    const MutexLock lock(mutex_);
+    read.etag = etags_[shard];
+  }
+  answer->bytes.reserve(bytes);
+  read.take = [answer](Bytes part) {
+    answer->bytes.insert(answer->bytes.end(), part.begin(), part.end());
+  };
+  read.done = [answer](const Error* error) { answer->whole.set_value(error == nullptr); };
+  try {
+    const std::uint64_t ticket = store_->Read(std::move(read));
+    if (whole.wait_for(kMostForAgain) != std::future_status::ready) {
+      store_->Cancel(ticket);
+      return {};
+    }
+  } catch (const Error&) {
+    return {};
+  }
+  return whole.get() && answer->bytes.size() == bytes ? std::move(answer->bytes)
+                                                      : std::vector<std::byte>();
 }
 
 void RemoteShards::Finish(PieceFetch& fetch, const Error* error) {

@@ -311,6 +311,23 @@ bool SparseData::Overlay(std::uint64_t offset, std::uint64_t bytes) noexcept {
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
 }
 
+bool SparseData::OverlayCopy(std::uint64_t offset, std::uint64_t bytes, std::uint64_t at,
+                             Bytes part) noexcept {
+  if (file_ && !shared()) {  // the file is this process's own
+    const auto count = static_cast<ssize_t>(part.size());
+    return pwrite(file_.get(), part.data(), part.size(), static_cast<off_t>(at)) == count;
+  }
+  void* const made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (made == MAP_FAILED) return false;
+  std::memcpy(made, data_ + offset, bytes);
+  std::memcpy(static_cast<std::byte*>(made) + (at - offset), part.data(), part.size());
+  if (mremap(made, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, data_ + offset) != MAP_FAILED)
+    return true;
+  munmap(made, bytes);
+  return false;
+}
+
 void SparseData::EndOverlay(std::uint64_t offset, std::uint64_t bytes) noexcept {
   mmap(data_ + offset, bytes, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file_.get(),
        static_cast<off_t>(offset));

@@ -81,6 +81,10 @@ class SparseData {
   // back.
   bool Overlay(std::uint64_t offset, std::uint64_t bytes) noexcept;
   void EndOverlay(std::uint64_t offset, std::uint64_t bytes) noexcept;
+  // The same as Overlay(), but with the bytes that are there, of which `part` at `at` replaces
+  // some. Readers see either the old bytes or the new ones. False if there is no memory.
+  bool OverlayCopy(std::uint64_t offset, std::uint64_t bytes, std::uint64_t at,
+                   Bytes part) noexcept;
   std::byte* overlay(std::uint64_t offset) noexcept { return data_ + offset; }
 
   // Bytes of disk or memory taken now.

@@ -4,7 +4,6 @@
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 
-#include "format/disk/checksum.h"
 #include "format/disk/shard_look.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
@@ -206,7 +205,7 @@ std::span<const std::byte> Sample::Bytes(std::string_view name) const {
     Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": " + defect);
   }
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return {};
-  if (Hash64(payload.bytes) != payload.entry.checksum) {
+  if (!block.Matches(payload.bytes, payload.entry.checksum)) {
     Corrupt(*dataset_, shard_, block_, row_,
             "field \"" + field.name + "\": the checksum does not match");
   }
@@ -272,7 +271,8 @@ ImagePayload Sample::Shape(std::string_view field) const {
 ImagePayload Sample::Payload(std::string_view field) const {
   std::uint64_t checksum = 0;
   const ImagePayload payload = EntryOf(field, checksum);
-  if (payload.codec != Codec::kAbsent && Hash64(payload.bytes) != checksum) {
+  if (payload.codec != Codec::kAbsent &&
+      !FileWithBlock().BlockThere(block_).Matches(payload.bytes, checksum)) {
     Corrupt(*dataset_, shard_, block_, row_, "the image's checksum does not match");
   }
   return payload;

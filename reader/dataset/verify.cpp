@@ -8,7 +8,6 @@
 #include <sluice/error.h>
 #include <sluice/verify.h>
 
-#include "format/disk/checksum.h"
 #include "format/disk/class_number.h"
 #include "format/disk/keys.h"
 #include "format/disk/zstd.h"
@@ -62,7 +61,7 @@ Defect ShardCheck::CheckField(const BlockView& view, std::uint32_t row, std::siz
   BlockView::Payload payload;
   if (const Defect defect = view.GetPayload(dataset_.layout, row, index, payload)) return defect;
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return nullptr;
-  if (Hash64(payload.bytes) != payload.entry.checksum)
+  if (!view.Matches(payload.bytes, payload.entry.checksum))
     return "the payload's checksum does not match";
   return field.kind == FieldKind::kImage ? CheckImage(view, row, index)
                                          : CheckValue(payload, index);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "format/disk/checksum.h"
 #include "format/disk/zstd.h"
 #include "reader/reading/available_memory.h"
 
@@ -91,7 +90,7 @@ Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t
   slot.variables[variable].present[row] = codec != Codec::kAbsent;
   if (codec == Codec::kAbsent) return nullptr;
   payloads_.push_back(payload.bytes);
-  if (verify_ && Hash64(payload.bytes) != payload.entry.checksum) {
+  if (verify_ && !block.Matches(payload.bytes, payload.entry.checksum)) {
     return Say(field.field, "the checksum does not match: the shard is damaged");
   }
   if (codec == Codec::kRaw) {
@@ -152,7 +151,7 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
   if (payload.pixel_type != field.pixels) {
     return Say(field.field, "the image has another pixel type than the rest of the field");
   }
-  if (verify_ && Hash64(payload.bytes) != checksum) {
+  if (verify_ && !block.Matches(payload.bytes, checksum)) {
     return Say(field.field, "the image's checksum does not match: the shard is damaged");
   }
   if (field.leader != field.field && leader.width == 0) {

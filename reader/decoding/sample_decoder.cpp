@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "format/disk/checksum.h"
 #include "format/disk/payload_start.h"
 #include "reader/decoding/read_later.h"
 #include "reader/reading/remote_blocks.h"
@@ -265,7 +264,7 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   const bool verify = !kept && (Verifies(ref, payload.codec == Codec::kRaw) || pictures_.pending());
   // A kept picture is not verified here, either: the row's other values come from the file.
   unverified_ = unverified_ || !verify;
-  if (verify && Hash64(payload.bytes) != checksum) {
+  if (verify && !block.Matches(payload.bytes, checksum)) {
     return "the image's checksum does not match: the shard is damaged. `sluice verify` lists all "
            "damage";
   }

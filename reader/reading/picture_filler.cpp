@@ -103,7 +103,7 @@ void PictureFiller::Fill(std::uint64_t block) {
     std::uint64_t checksum = 0;
     if (view.GetImage(layout, row, field_, payload, checksum) != nullptr) continue;
     // Bytes that cannot be read are zeros, and do not match.
-    if (payload.codec == Codec::kAbsent || Hash64(payload.bytes) != checksum) continue;
+    if (payload.codec == Codec::kAbsent || !view.Matches(payload.bytes, checksum)) continue;
     Put(sample, payload);
   }
 }

@@ -2,7 +2,6 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/checksum.h"
 #include "format/disk/shard_look.h"
 #include "format/remote/local_store.h"
 #include "format/remote/remote_manifest.h"
@@ -61,7 +60,7 @@ Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& b
     value.codec = static_cast<Codec>(payload.entry.codec);
     if (value.codec == Codec::kAbsent) continue;
     if (payload.entry.flags != 0) return "a value has flags that this version does not know";
-    if (Hash64(payload.bytes) != payload.entry.checksum) {
+    if (!block.Matches(payload.bytes, payload.entry.checksum)) {
       return "the payload's checksum does not match";
     }
     value.bytes.assign(payload.bytes.begin(), payload.bytes.end());
