@@ -1,6 +1,8 @@
 // A dataset behind a real HTTP server: opened, played, copied and verified by its URL.
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include <sluice/copy.h>
 #include <sluice/dataset.h>
@@ -56,6 +58,22 @@ WebServer::Handler Serving(const std::filesystem::path& folder, std::uint64_t fa
   };
 }
 
+// The first answer that has this byte of the shard has one bit of it wrong.
+WebServer::Handler FlippingOnce(const std::filesystem::path& folder, std::uint64_t at) {
+  return [serve = Serving(folder), at,
+          flipped = std::make_shared<std::atomic<bool>>(false)](const WebRequest& request) {
+    WebAnswer answer = serve(request);
+    std::uint64_t first = 0;
+    const auto range = answer.headers.find("Content-Range");
+    if (range == answer.headers.end() || request.path.find(".sluice") == std::string::npos)
+      return answer;
+    std::sscanf(range->second.c_str(), "bytes %lu", &first);
+    if (first <= at && at < first + answer.body.size() && !flipped->exchange(true))
+      answer.body[at - first] = static_cast<char>(answer.body[at - first] ^ 8);
+    return answer;
+  };
+}
+
 }  // namespace
 
 TEST_CASE("a dataset at a URL plays the batches of the local one, with requests that fail") {
@@ -91,6 +109,33 @@ TEST_CASE("a dataset at a URL is verified, cut, merged and copied") {
   MergeDatasets({url}, folder / "merged");
   CHECK(VerifyDataset(folder / "merged").faults.empty());
   CHECK(Dataset::Open(folder / "merged").size() == 60);
+}
+
+TEST_CASE("a bit that flips once on its way from a URL is no fault for verify, nor for an edit") {
+  const TemporaryFolder folder;
+  const auto path = WriteLargerDataset(folder, 64);
+  const std::uint64_t size = Dataset::Open(path).shards()[0].bytes;
+  // In a payload, in the first block's table, and in the tail.
+  for (const std::uint64_t at : {size / 2, std::uint64_t{4096 + 80}, size - 40}) {
+    INFO("byte " << at << " of " << size);
+    const auto url = [](const WebServer& server) { return server.origin() + "/larger"; };
+    {
+      const WebServer server(FlippingOnce(folder.path(), at));
+      CHECK(VerifyDataset(url(server)).faults.empty());
+    }
+    {
+      const WebServer server(FlippingOnce(folder.path(), at));
+      const std::filesystem::path to = folder / ("subset-" + std::to_string(at));
+      Selection all;
+      for (std::uint64_t sample = 0; sample < 64; ++sample)
+        all.samples.push_back(sample);
+      SubsetDataset(url(server), to, all);
+      const Dataset subset = Dataset::Open(to);
+      REQUIRE(subset.size() == 64);
+      for (std::uint64_t sample = 0; sample < 64; ++sample)
+        CHECK(subset[sample].Decode().pixels[0] == sample);
+    }
+  }
 }
 
 TEST_CASE("a shard at a URL that is replaced while it is open is a fault that says so") {
