@@ -141,6 +141,14 @@ std::string DuplicatesLine(const ConvertAccount& account) {
 
 }  // namespace
 
+namespace {
+
+nlohmann::ordered_json SomeJson(const SomeImages& images) {
+  return {{"count", images.count}, {"examples", images.examples}};
+}
+
+}  // namespace
+
 void PrintConvertText(const ConvertAccount& account) {
   const ConvertSummary& summary = account.summary;
   for (const std::string& warning : summary.warnings) {
@@ -209,6 +217,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"passed_over_list", LeftOutJson(summary.passed_over)},
                                  {"truncated_list", LeftOutJson(summary.truncated)},
                                  {"smaller", summary.smaller},
+                                 {"turned", SomeJson(summary.turned)},
                                  {"warnings", summary.warnings}};
   if (account.options.find_duplicates && !account.planned) json["duplicates"] = duplicates;
   if (account.planned) json["planned"] = true;

@@ -257,9 +257,16 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
                                             "a folder of masks: for a/b.jpg its a/b.png. Stored\n"
                                             "losslessly, resized by the nearest pixel")
                                  ->type_name("DIR");
-  CLI::Option* const upright = app.add_flag("--upright", arguments.upright,
-                                            "boxes and masks fit the image after its Exif\n"
-                                            "orientation (default: as stored in its file)");
+  CLI::Option* const upright = app.add_flag_callback(
+      "--upright", [&arguments] { arguments.upright = true; },
+      "boxes, masks and key points were drawn on the upright\n"
+      "image, after its Exif orientation (the default; giving\n"
+      "it ends the warning about such images)");
+  CLI::Option* const as_stored = app.add_flag_callback(
+                                        "--as-stored", [&arguments] { arguments.upright = false; },
+                                        "they were drawn on the image as its file stores it,\n"
+                                        "without its orientation")
+                                     ->excludes(upright);
   CLI::Option* const no_labels =
       app.add_flag("--no-labels", arguments.no_labels,
                    "store no labels: images may lie anywhere below SOURCE;\n"
@@ -276,7 +283,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
       ->group(group);
   AddAnnotationOptions(app, arguments, group);
   for (CLI::Option* const option :
-       {table, paths, path_column, field, classes, no_labels, labels, masks, upright}) {
+       {table, paths, path_column, field, classes, no_labels, labels, masks, upright, as_stored}) {
     option->group(group);
   }
 }

@@ -1,6 +1,7 @@
 // The arguments of `sluice convert` as a ConvertSource.
 #pragma once
 
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ struct SourceArguments {
   std::string coco, voc, yolo;  // a file, a folder, a folder
   AnnotationParts parts;
   bool group = false;
-  bool upright = false;
+  std::optional<bool> upright;
   bool no_labels = false;
   FolderLabels folder_labels = FolderLabels::kAuto;
   bool split_folders = false;  // only of commands that make several datasets

@@ -43,6 +43,55 @@ TEST_CASE("option --table takes a table, --field its columns") {
   }
 }
 
+TEST_CASE(
+    "turned images with boxes are told of, --as-stored and --upright say how they are taken") {
+  const TemporaryFolder folder;
+  const std::string data = (folder / "data").string();
+  // A JPEG with an Exif segment that says "turn me by half": orientation 3.
+  std::string jpeg;
+  {
+    WriteJpeg(folder / "source/a.jpg", Noise(40, 30));
+    jpeg = ContentOf(folder / "source/a.jpg");
+  }
+  const std::string exif = std::string(
+                               "\xff\xe1\x00\x22"
+                               "Exif\0\0"
+                               "MM\0\x2a\0\0\0\x08\0\x01",
+                               20) +
+                           std::string("\x01\x12\0\x03\0\0\0\x01\0\x03\0\0\0\0\0\0", 16);
+  WriteBytes(folder / "source/a.jpg", jpeg.substr(0, 2) + exif + jpeg.substr(2));
+  WriteBytes(folder / "source/t.csv", "path,at\na.jpg,1 2 3 4\n");
+  const auto convert = [&](Words more) {
+    std::filesystem::remove_all(data);
+    Words words = {"convert", "--table", (folder / "source/t.csv").string(),
+                   data,      "--field", "at=boxes"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Sluice(words);
+  };
+  const auto box = [&] {
+    const Dataset dataset = Dataset::Open(data);
+    const Sample sample = dataset[0];
+    const std::span<const float> corners = sample.Array<float>("at");
+    return std::vector<float>(corners.begin(), corners.end());
+  };
+  const Outcome usual = convert({});
+  CHECK(usual.exit_code == 0);
+  CHECK_THAT(usual.err, ContainsSubstring("1 image is turned or mirrored"));
+  CHECK_THAT(usual.err, ContainsSubstring("such as a.jpg"));
+  CHECK_THAT(usual.err, ContainsSubstring("--as-stored"));
+  CHECK(box() == std::vector<float>{1, 2, 3, 4});
+  const nlohmann::json answer = JsonOf(convert({"--json"}));
+  CHECK(answer["turned"] == nlohmann::json{{"count", 1}, {"examples", {"a.jpg"}}});
+  CHECK(answer["warnings"].size() == 1);
+  const Outcome upright = convert({"--upright"});
+  CHECK_THAT(upright.err, !ContainsSubstring("turned"));
+  CHECK(box() == std::vector<float>{1, 2, 3, 4});
+  const Outcome stored = convert({"--as-stored"});
+  CHECK_THAT(stored.err, !ContainsSubstring("turned"));
+  CHECK(box() == std::vector<float>{37, 26, 39, 28});
+  CHECK(convert({"--as-stored", "--upright"}).exit_code == 2);
+}
+
 TEST_CASE("a table's paths are relative to SOURCE") {
   const ClassFolders folders;
   const std::string table = (folders.folder / "t.jsonl").string();

@@ -83,6 +83,7 @@ TEST_CASE("a converted table's boxes and their classes follow orientation and si
   ConvertSource source = ConvertSource::Table(folder / "s/t.csv");
   source.columns = {{"at", ColumnType::kBoxes, "", BoxFormat::kCornerSize, true},
                     {"what", ColumnType::kBoxClasses}};
+  source.upright = false;
   const ConvertSummary summary = Convert(source, folder / "data", WithSize(30, 30, Fit::kCrop));
   CHECK(summary.boxes_dropped == 1);
   const StoredDataset data = ReadDataset(folder / "data");
@@ -98,7 +99,7 @@ TEST_CASE("a converted table's boxes and their classes follow orientation and si
   // The same box, said of the upright image.
   WriteSource(folder / "s/t.csv", std::string("path,at,what\na.jpg,30 30 60 50,shoe\n"));
   source.columns[0] = {"at", ColumnType::kBoxes};
-  source.upright = true;
+  source.upright.reset();
   Convert(source, folder / "upright", WithSize(30, 30, Fit::kCrop));
   std::memcpy(corners.data(), ReadDataset(folder / "upright").samples[0].fields[1].bytes.data(),
               16);

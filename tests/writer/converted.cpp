@@ -45,6 +45,13 @@ ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesyste
   return summary;
 }
 
+std::string WarningWith(const ConvertSummary& summary, const std::string& text) {
+  for (const std::string& warning : summary.warnings) {
+    if (warning.find(text) != std::string::npos) return warning;
+  }
+  return {};
+}
+
 std::uint8_t Over(double value, double opacity, double under) {
   return static_cast<std::uint8_t>(std::lround(under + opacity * (255 * value - under)));
 }

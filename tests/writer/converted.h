@@ -23,9 +23,13 @@ struct Converted {
 // Beside another file, so that there is a dataset if the first is left out.
 Converted ConvertOne(const FileBytes& file, const ConvertOptions& options = AsTheyAre());
 
-// Convert(), and the same in parts beside it: both must give the same files.
+// Convert(), and the same in parts beside it: both must give the same files. Compared with them,
+// the sources must not have changed.
 ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesystem::path& dataset,
                                const ConvertOptions& options);
+
+// The first warning with this text in it; empty if there is none.
+std::string WarningWith(const ConvertSummary& summary, const std::string& text);
 
 // A colour laid over another, in real numbers: value and opacity from 0 to 1, `under` from 0 to
 // 255.

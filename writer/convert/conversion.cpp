@@ -73,8 +73,7 @@ void Conversion::Resume() {
     if (hooks_.stop.stop_requested()) ThrowStopped();
     made_[shard] = FindDoneShard(plan_, schema_, dataset_.path(), shard);
     if (!made_[shard]) continue;
-    RequireKnown(made_[shard]->origin.left_out, shard);
-    RequireKnown(made_[shard]->origin.truncated, shard);
+    RequireKnown(made_[shard]->origin, shard);
     for (const auto& [position, reason] : made_[shard]->origin.left_out)
       FailOn(position, reason);
     progress_.samples_done += plan_.SamplesOf(shard);
@@ -83,14 +82,26 @@ void Conversion::Resume() {
   }
 }
 
-void Conversion::RequireKnown(const std::vector<std::pair<std::uint64_t, std::string>>& reasons,
-                              std::uint32_t shard) const {
-  if (std::all_of(reasons.begin(), reasons.end(),
-                  [this](const auto& reason) { return reason.first < plan_.samples; })) {
+void Conversion::RequireKnown(const Origin& origin, std::uint32_t shard) const {
+  std::vector<std::uint64_t> positions = origin.turned.first;
+  for (const auto* const reasons : {&origin.left_out, &origin.truncated}) {
+    for (const auto& [position, reason] : *reasons)
+      positions.push_back(position);
+  }
+  if (std::all_of(positions.begin(), positions.end(),
+                  [this](std::uint64_t position) { return position < plan_.samples; })) {
     return;
   }
   throw Error(ErrorCode::kCorrupt, (dataset_.path() / ShardFileName(shard)).string(),
               "names sources that the plan does not have; remove this file and run again");
+}
+
+void Conversion::AddNoted(const NotedPositions& noted, SomeImages& images) const {
+  images.count += noted.count;
+  for (const std::uint64_t position : noted.first) {
+    if (images.examples.size() == SomeImages::kExamples) return;
+    images.examples.push_back(sources_.KeyForPeople(order_[position]));
+  }
 }
 
 std::vector<std::uint32_t> Conversion::Missing() const {
@@ -209,6 +220,7 @@ void Conversion::Finish(ConvertSummary& summary) {
     summary.profiles_dropped += made->origin.profiles_dropped;
     summary.profiles_converted += made->origin.profiles_converted;
     summary.smaller += made->origin.smaller;
+    AddNoted(made->origin.turned, summary.turned);
   }
   for (std::vector<LeftOut>* const list : {&summary.skipped, &summary.truncated}) {
     std::sort(list->begin(), list->end(),
@@ -223,7 +235,7 @@ void Conversion::Finish(ConvertSummary& summary) {
   summary.samples = manifest.samples;
   summary.class_counts = manifest.class_counts;
   summary.shards = manifest.shards.size();
-  AddSuspicions(options_, summary);
+  AddSuspicions(sources_, options_, true, summary);
   summary.direct_refused = direct_ && direct_->refused();
   if (summary.direct_refused) summary.warnings.push_back(DirectRefusal(dataset_.path()));
   dataset_.Write(kSkippedName, SkippedTable(summary, options_));

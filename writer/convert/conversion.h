@@ -40,10 +40,9 @@ class Conversion {
  private:
   void Consume(std::uint64_t position, Outcome&& outcome);
   void Report(bool now);
-  // Throws Error(kCorrupt) if that finished shard gives a reason for a source the plan does not
-  // have.
-  void RequireKnown(const std::vector<std::pair<std::uint64_t, std::string>>& reasons,
-                    std::uint32_t shard) const;
+  // Throws Error(kCorrupt) if that finished shard's origin names a source the plan does not have.
+  void RequireKnown(const Origin& origin, std::uint32_t shard) const;
+  void AddNoted(const NotedPositions& noted, SomeImages& images) const;
   void FailOn(std::uint64_t position, const std::string& reason) const;
   void WriteManifest(const Manifest& manifest) const;
   // nullopt if there is no readable manifest.

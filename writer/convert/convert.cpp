@@ -73,7 +73,8 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
 }
 
 // The report of a dry run: what is planned, and what the probed samples let one expect.
-void SummarizePlan(const SourceList& sources, const Plan& plan, const Probe& probe,
+void SummarizePlan(const SourceList& sources, const Plan& plan,
+                   const std::vector<std::uint32_t>& order, const Probe& probe,
                    ConvertSummary& summary) {
   summary.samples = plan.samples;
   summary.shards = plan.shards();
@@ -85,6 +86,9 @@ void SummarizePlan(const SourceList& sources, const Plan& plan, const Probe& pro
   }
   summary.skipped.insert(summary.skipped.end(), probe.left_out.begin(), probe.left_out.end());
   summary.truncated = probe.truncated;
+  summary.turned.count = probe.turned.count;
+  for (const std::uint64_t position : probe.turned.first)
+    summary.turned.examples.push_back(sources.KeyForPeople(order[position]));
 }
 
 class Stages {
@@ -106,9 +110,9 @@ class Stages {
   }
 
   ConvertSummary DryRun() {
-    SummarizePlan(sources_, plan_, Settle(), summary_);
+    SummarizePlan(sources_, plan_, order_, Settle(), summary_);
     LookForDuplicates();
-    AddSuspicions(options_, summary_);
+    AddSuspicions(sources_, options_, false, summary_);
     return Summary();
   }
 
@@ -117,8 +121,8 @@ class Stages {
     const DatasetFolder folder(dataset);
     if (folder.plan()) ResumePlan(*folder.plan(), (dataset / kPlanName).string(), plan_);
     const Probe probe = Settle(folder.plan().has_value());
-    SummarizePlan(sources_, plan_, probe, summary_);
-    AddSuspicions(options_, summary_);
+    SummarizePlan(sources_, plan_, order_, probe, summary_);
+    AddSuspicions(sources_, options_, false, summary_);
     if (std::filesystem::exists(dataset / kManifestName)) return Summary();
     // The plan comes last: who finds it finds the list.
     WritePlannedSources(dataset, sources_, options_);

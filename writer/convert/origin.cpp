@@ -1,5 +1,6 @@
 #include "writer/convert/origin.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +11,10 @@
 namespace sluice {
 
 using nlohmann::json;
+
+void NotedPositions::Add(std::uint64_t position) {
+  if (count++ < SomeImages::kExamples) first.push_back(position);
+}
 
 std::string OriginToJson(const Origin& origin) {
   json out = {{"shard", origin.shard}, {"part", origin.part}, {"last", origin.last}};
@@ -24,6 +29,7 @@ std::string OriginToJson(const Origin& origin) {
     count("profiles_dropped", origin.profiles_dropped);
     count("profiles_converted", origin.profiles_converted);
     count("smaller", origin.smaller);
+    if (origin.turned.count > 0) out["turned"] = {origin.turned.count, origin.turned.first};
     if (!origin.truncated.empty()) out["truncated"] = origin.truncated;
   }
   return out.dump();
@@ -49,6 +55,21 @@ bool TakeReasons(const json& list, std::vector<std::pair<std::uint64_t, std::str
       return false;
     }
     reasons.emplace_back(position, one[1].get<std::string>());
+  }
+  return true;
+}
+
+// Absent, or as OriginToJson() writes it.
+bool TakeNoted(const json& pair, NotedPositions& noted) {
+  if (pair.is_null()) return true;
+  if (!pair.is_array() || pair.size() != 2 || !TakeNumber(pair[0], noted.count) ||
+      !pair[1].is_array() ||
+      pair[1].size() != std::min<std::uint64_t>(noted.count, SomeImages::kExamples)) {
+    return false;
+  }
+  for (const json& position : pair[1]) {
+    noted.first.emplace_back();
+    if (!TakeNumber(position, noted.first.back())) return false;
   }
   return true;
 }
@@ -80,7 +101,8 @@ std::optional<Origin> OriginFromJson(std::string_view text) {
       TakeNumber(member("kept"), origin.kept) && TakeNumber(member("bytes_in"), origin.bytes_in) &&
       count("boxes_dropped", origin.boxes_dropped) &&
       count("profiles_dropped", origin.profiles_dropped) &&
-      count("profiles_converted", origin.profiles_converted) && count("smaller", origin.smaller);
+      count("profiles_converted", origin.profiles_converted) && count("smaller", origin.smaller) &&
+      TakeNoted(member("turned"), origin.turned);
   if (!whole) return std::nullopt;
   return origin;
 }

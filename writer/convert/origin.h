@@ -12,6 +12,14 @@
 
 namespace sluice {
 
+// Positions of the plan's order that something is true of: how many, and the first ones.
+struct NotedPositions {
+  std::uint64_t count = 0;
+  std::vector<std::uint64_t> first;  // as many as SomeImages has examples
+
+  void Add(std::uint64_t position);
+};
+
 struct Origin {
   std::uint32_t shard = 0;  // number of the planned shard
   std::uint32_t part = 0;
@@ -26,6 +34,7 @@ struct Origin {
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;
   std::uint64_t smaller = 0;  // smaller than the target
+  NotedPositions turned;      // of SomeImages ConvertSummary::turned
 };
 
 std::string OriginToJson(const Origin& origin);

@@ -66,6 +66,15 @@ class SourceDigest {
   std::vector<std::byte> run_;
 };
 
+// The meaning of the sources' values, and the values. `upright`: what boxes, masks and key points
+// were drawn on; it says nothing where there are none.
+Id128 ValuesDigest(const SourceList& list, bool upright) {
+  const std::string schema = SchemaToJson(list.MakeSchema());
+  const auto [ends, content] = list.values.Memory();
+  const char drawn = upright && list.HasDrawn() ? 1 : 0;
+  return Hash128({AsBytes(schema), std::as_bytes(std::span(&drawn, 1)), ends, content});
+}
+
 json SourcesToJson(const SourceList& list) {
   SourceDigest digest;
   std::uint64_t bytes = 0;
@@ -81,13 +90,7 @@ json SourcesToJson(const SourceList& list) {
     }
     bytes += source.bytes;
   }
-  // The meaning of the sources' values, and the values.
-  const std::string schema = SchemaToJson(list.MakeSchema());
-  const auto [ends, content] = list.values.Memory();
-  const char upright = list.upright ? 1 : 0;
-  const Id128 values =
-      Hash128({AsBytes(schema), std::as_bytes(std::span(&upright, 1)), ends, content});
-  return {{"values", ToHex(values)},
+  return {{"values", ToHex(ValuesDigest(list, list.DrawnUpright()))},
           {"count", list.sources.size()},
           {"bytes", bytes},
           {"labelled", list.labelled},
@@ -123,7 +126,8 @@ std::string FirstDifference(const json& then, const json& now) {
 }
 
 // "16 images were found then and 25 now", or what else differs first.
-std::string SourceDifference(const json& then, const json& now) {
+std::string SourceDifference(const json& then, const Plan& plan) {
+  const json& now = plan.inputs.at("sources");
   const auto differ = [&](const char* name) {
     return then.value(name, json()) != now.value(name, json());
   };
@@ -135,16 +139,23 @@ std::string SourceDifference(const json& then, const json& now) {
   if (differ("classes")) return both("classes", " classes were found");
   if (differ("bytes")) return "the images had " + both("bytes", " bytes");
   if (differ("digest")) return "names, sizes or classes of images changed";
+  if (then.value("values", json()) == plan.values_drawn_otherwise) {
+    return plan.drawn_upright ? "boxes, masks and key points were taken as drawn on the images as "
+                                "stored (--as-stored) then and as drawn upright now"
+                              : "boxes, masks and key points were taken as drawn upright then and "
+                                "as drawn on the images as stored now";
+  }
   return "the values of their fields changed";
 }
 
-[[noreturn]] void ThrowOtherPlan(const json& then, const json& now, const std::string& file) {
+[[noreturn]] void ThrowOtherPlan(const json& then, const Plan& plan, const std::string& file) {
+  const json& now = plan.inputs;
   std::string what;
   std::string how = "repeat that command, or choose another folder";
   if (then.value("options", json()) != now.at("options")) {
     what = "other options: " + FirstDifference(then.value("options", json()), now.at("options"));
   } else if (then.value("sources", json()) != now.at("sources")) {
-    what = "other sources: " + SourceDifference(then.value("sources", json()), now.at("sources"));
+    what = "other sources: " + SourceDifference(then.value("sources", json()), plan);
     how += "; a finished dataset takes more images by append";
   } else {
     what =
@@ -170,6 +181,10 @@ Plan BeginPlan(const SourceList& sources, const ConvertOptions& options) {
                  {"sources", SourcesToJson(sources)},
                  {"libraries", LibrariesToJson(sources, options)}};
   plan.digest = Hash128(AsBytes(plan.inputs.dump()));
+  plan.drawn_upright = sources.DrawnUpright();
+  if (sources.HasDrawn()) {
+    plan.values_drawn_otherwise = ToHex(ValuesDigest(sources, !plan.drawn_upright));
+  }
   return plan;
 }
 
@@ -243,7 +258,7 @@ json ParsePlan(std::string_view text, const std::string& file, Plan& plan) {
 void ResumePlan(std::string_view text, const std::string& file, Plan& plan) {
   Plan of_text;
   const json then = ParsePlan(text, file, of_text);
-  if (then.at("digest") != ToHex(plan.digest)) ThrowOtherPlan(then, plan.inputs, file);
+  if (then.at("digest") != ToHex(plan.digest)) ThrowOtherPlan(then, plan, file);
   plan.shard_samples = of_text.shard_samples;
   plan.block_samples = of_text.block_samples;
 }

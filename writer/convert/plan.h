@@ -20,6 +20,10 @@ namespace sluice {
 struct Plan {
   Id128 digest;
   nlohmann::json inputs;  // the input of the digest, in words
+  // What boxes, masks and key points were drawn on, and "values" of `inputs` if it were the other;
+  // empty if there are none.
+  bool drawn_upright = true;
+  std::string values_drawn_otherwise;
   std::uint64_t samples = 0;
   // As planned. A shard may get fewer if sources are left out, and is split if they turn out
   // larger.

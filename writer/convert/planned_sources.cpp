@@ -23,6 +23,10 @@ constexpr std::string_view kMagic = "sluice-plan-src1";
 constexpr std::size_t kFrameBytes = std::size_t{1} << 20;  // plain bytes of a frame, about
 constexpr std::size_t kMostPlain = std::size_t{1} << 30;   // of a frame: a large value is one
 
+// SourceList::upright. The first two are what it was when kAsStored was the default: plans of then
+// keep their meaning.
+enum class Drawn : std::uint8_t { kAsStored, kUpright, kUnsaid };
+
 struct FrameHead {
   std::uint64_t plain = 0;  // 0: the end
   std::uint64_t stored = 0;
@@ -293,7 +297,7 @@ void WritePlannedSources(const std::filesystem::path& folder, const SourceList& 
   }
   PutFields(list, out);
   out.Number(list.labelled);
-  out.Number(list.upright);
+  out.Number(!list.upright ? Drawn::kUnsaid : *list.upright ? Drawn::kUpright : Drawn::kAsStored);
   out.Number(list.classes.size());
   for (const std::string& name : list.classes)
     out.Text(name);
@@ -355,7 +359,9 @@ PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
   });
   TakeFields(in, path.string(), list);
   list.labelled = in.Number<bool>();
-  list.upright = in.Number<bool>();
+  const auto drawn = in.Number<Drawn>();
+  if (drawn > Drawn::kUnsaid) in.Refuse();
+  if (drawn != Drawn::kUnsaid) list.upright = drawn == Drawn::kUpright;
   in.Each([&] { list.classes.push_back(in.Text()); });
   in.Each([&] { list.kinds.insert(in.Number<ImageKind>()); });
   TakeLeftOut(in, list.broken);

@@ -4,7 +4,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "writer/convert/sample_encoder.h"
+#include "writer/convert/origin.h"
 
 namespace sluice {
 
@@ -15,6 +15,7 @@ struct Probe {
   // they end early.
   std::vector<LeftOut> left_out;
   std::vector<LeftOut> truncated;
+  NotedPositions turned;  // of ConvertSummary::turned
   // Outcomes of the order's first samples, as many as there is room for: they need not be made
   // again.
   std::vector<std::optional<Outcome>> outcomes;

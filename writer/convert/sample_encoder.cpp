@@ -48,6 +48,10 @@ std::string ToReason(const std::string& sentence) {
   return reason;
 }
 
+std::string SizeText(std::uint32_t width, std::uint32_t height) {
+  return std::to_string(width) + "x" + std::to_string(height);
+}
+
 Outcome LeftOutFor(const Error& error) {
   Outcome outcome;
   outcome.reason = ToReason(error.sentence());
@@ -112,28 +116,34 @@ void SampleEncoder::EncodeImage(std::size_t source, Outcome& outcome) {
 }
 
 Placement SampleEncoder::AnnotatedPlacement() const {
-  return sources_.upright ? placement_.Upright() : placement_;
+  return sources_.DrawnUpright() ? placement_.Upright() : placement_;
+}
+
+std::string SampleEncoder::OtherWay(std::uint32_t width, std::uint32_t height) const {
+  const Placement placement = AnnotatedPlacement();
+  const bool other = placement_.orientation.transposed && width == placement.stored_height &&
+                     height == placement.stored_width;
+  if (!other) return {};
+  return sources_.DrawnUpright() ? "; its file stores it in that size: if annotations were drawn "
+                                   "on it so, convert with --as-stored"
+                                 : "; it has that size upright: convert with --upright";
 }
 
 void SampleEncoder::CheckDescribed(const Source& source) const {
-  if (source.described_width == 0 || source.described_height == 0) return;
+  const std::uint32_t width = source.described_width;
+  const std::uint32_t height = source.described_height;
+  if (width == 0 || height == 0) return;
   const Placement placement = AnnotatedPlacement();
-  const std::uint32_t width = placement.stored_width;
-  const std::uint32_t height = placement.stored_height;
-  if (source.described_width == width && source.described_height == height) return;
-  const bool turned = placement_.orientation.transposed && source.described_width == height &&
-                      source.described_height == width;
-  throw Error(ErrorCode::kCorrupt, "has " + std::to_string(width) + "x" + std::to_string(height) +
+  if (width == placement.stored_width && height == placement.stored_height) return;
+  throw Error(ErrorCode::kCorrupt, "has " +
+                                       SizeText(placement.stored_width, placement.stored_height) +
                                        " pixels, but its label file describes " +
-                                       std::to_string(source.described_width) + "x" +
-                                       std::to_string(source.described_height) +
-                                       (!turned            ? ""
-                                        : sources_.upright ? "; convert without --upright"
-                                                           : "; convert with --upright"));
+                                       SizeText(width, height) + OtherWay(width, height));
 }
 
 void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
   CheckDescribed(sources_.sources[source]);
+  outcome.turned = !placement_.orientation.identity() && sources_.HasDrawn(source);
   boxes_taken_.reset();
   for (std::size_t f = 0; f < sources_.fields.size(); ++f) {
     FieldValue& value = outcome.sample.fields[f];
@@ -190,10 +200,10 @@ void SampleEncoder::EncodeMask(std::size_t source, std::size_t field, FieldValue
   MaskPicture mask = DecodeMask(file_, options_.max_pixels);
   const Placement placement = AnnotatedPlacement();
   if (mask.width != placement.stored_width || mask.height != placement.stored_height) {
-    throw Error(ErrorCode::kCorrupt, "its mask is " + std::to_string(mask.width) + "x" +
-                                         std::to_string(mask.height) + " and the image " +
-                                         std::to_string(placement.stored_width) + "x" +
-                                         std::to_string(placement.stored_height));
+    throw Error(ErrorCode::kCorrupt, "its mask is " + SizeText(mask.width, mask.height) +
+                                         " and the image " +
+                                         SizeText(placement.stored_width, placement.stored_height) +
+                                         OtherWay(mask.width, mask.height));
   }
   StoreMask(std::move(mask), value);
 }

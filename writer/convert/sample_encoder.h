@@ -28,6 +28,7 @@ struct Outcome {
   bool profile_dropped = false;    // it had a colour profile, which was ignored
   bool profile_converted = false;  // its colours were converted to sRGB
   bool smaller = false;            // smaller than the requested size
+  bool turned = false;             // its orientation turns it, and it has boxes, masks or points
   std::uint64_t boxes_dropped = 0;
 };
 
@@ -79,6 +80,9 @@ class SampleEncoder {
   void CheckDescribed(const Source& source) const;
   // The placement that annotations refer to.
   Placement AnnotatedPlacement() const;
+  // The end of a sentence about annotations for an image of another size: the option that would
+  // make the size right, if there is one.
+  std::string OtherWay(std::uint32_t width, std::uint32_t height) const;
   void CheckPixels(std::uint32_t width, std::uint32_t height) const;
   void Store(Picture picture, FieldValue& value);
 

@@ -65,7 +65,34 @@ void AddSmaller(const ConvertOptions& options, ConvertSummary& summary) {
   summary.warnings.push_back(text);
 }
 
-void AddTruncated(const ConvertOptions& options, ConvertSummary& summary) {
+// "a.jpg, b.jpg and c.jpg"
+std::string ExamplesText(const SomeImages& images) {
+  std::string text;
+  for (std::size_t i = 0; i < images.examples.size(); ++i) {
+    const bool last = i + 1 == images.examples.size();
+    text += (i == 0                          ? ""
+             : last && i + 1 == images.count ? " and "
+                                             : ", ") +
+            ToUtf8(images.examples[i]);
+  }
+  return text;
+}
+
+// Annotations that are taken the wrong way lie off their objects, and no size tells.
+void AddTurned(const SourceList& sources, bool all, ConvertSummary& summary) {
+  if (summary.turned.count == 0 || sources.upright) return;
+  const bool one = summary.turned.count == 1;
+  summary.warnings.push_back(
+      (all ? "" : "at least ") + std::to_string(summary.turned.count) +
+      (one ? " image is" : " images are") + " turned or mirrored by " + (one ? "its" : "their") +
+      " orientation (Exif) and " + (one ? "has" : "have") +
+      " boxes, masks or key points, such as " + ExamplesText(summary.turned) +
+      ": these are taken as drawn on the upright image. If they were drawn on the image as its "
+      "file stores it, convert with --as-stored (ConvertSource::upright = false); --upright (true) "
+      "confirms this and ends the warning");
+}
+
+void AddTruncated(const ConvertOptions& options, bool all, ConvertSummary& summary) {
   if (options.truncated != Truncated::kWarn || summary.truncated.empty()) return;
   const std::size_t count = summary.truncated.size();
   const LeftOut& first = summary.truncated.front();
@@ -74,7 +101,7 @@ void AddTruncated(const ConvertOptions& options, ConvertSummary& summary) {
                              std::string(" taken as far as ") +
                              (count == 1 ? "it goes" : "they go") + ", such as " +
                              ToUtf8(first.path) + " (" + first.reason + "); " +
-                             (options.dry_run ? "more may follow" : "see skipped.tsv"));
+                             (all ? "see skipped.tsv" : "more may follow"));
 }
 
 void AddDuplicates(ConvertSummary& summary) {
@@ -113,10 +140,12 @@ void AddGrowth(const ConvertOptions& options, ConvertSummary& summary) {
                              ", or fewer pixels (--max-side, --short-side)");
 }
 
-void AddSuspicions(const ConvertOptions& options, ConvertSummary& summary) {
+void AddSuspicions(const SourceList& sources, const ConvertOptions& options, bool all,
+                   ConvertSummary& summary) {
   AddClasses(summary);
   AddSmaller(options, summary);
-  AddTruncated(options, summary);
+  AddTurned(sources, all, summary);
+  AddTruncated(options, all, summary);
   AddDuplicates(summary);
 }
 

@@ -343,7 +343,6 @@ SourceList ReadArchives(const ConvertSource& source, unsigned threads,
     archives[i] = ArchiveScan(source.archives[i], i, list.archive_names[i] + ": ", stop).Run();
   });
   if (stop.stop_requested()) ThrowStopped();
-  list.upright = source.upright;
   list.root = source.archives.empty() ? "" : source.archives.front().parent_path();
   for (std::size_t a = 0; a < archives.size(); ++a) {
     Scanned& archive = archives[a];

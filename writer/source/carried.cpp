@@ -17,7 +17,6 @@ class CarriedList {
       : source_(source), stop_(stop), fields_(source, list_) {
     list_.SetArchives(source.archives);
     list_.root = source.archives.front().parent_path();
-    list_.upright = source.upright;
   }
 
   SourceList Run(const OpenRows& open) {

@@ -195,6 +195,27 @@ Schema SourceList::MakeSchema() const {
   return schema;
 }
 
+namespace {
+bool IsDrawn(Feed feed) noexcept {
+  return feed == Feed::kBoxes || feed == Feed::kMask || feed == Feed::kShapes ||
+         feed == Feed::kPoints;
+}
+}  // namespace
+
+bool SourceList::HasDrawn() const noexcept {
+  return std::any_of(fields.begin(), fields.end(),
+                     [](const SourceField& field) { return IsDrawn(field.feed); });
+}
+
+bool SourceList::HasDrawn(std::size_t source) const {
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (!IsDrawn(fields[f].feed)) continue;
+    const std::optional<Bytes> value = Value(source, f);
+    if (value && !value->empty()) return true;
+  }
+  return false;
+}
+
 Extent SourceList::ExtentOf(std::size_t source, std::size_t field) const {
   const std::optional<Bytes> value = Value(source, field);
   return value ? LoadAt<Extent>(*value, 0) : Extent{};

@@ -101,7 +101,7 @@ struct SourceList {
   std::vector<Source> sources;                  // in the order that keep_order keeps
   std::set<ImageKind> kinds;                    // of their images
   SourceValues values;                          // empty if no field needs it
-  bool upright = false;                         // of ConvertSource
+  std::optional<bool> upright;                  // of ConvertSource
   std::vector<LeftOut> broken;       // images of unsupported kinds, files that cannot be opened
   std::vector<LeftOut> passed_over;  // not an image, or hidden
   std::vector<std::string> warnings;
@@ -117,6 +117,12 @@ struct SourceList {
     if (values.empty()) return std::nullopt;
     return values.Get(source, field, fields.size());
   }
+  // Whether boxes, masks and key points were drawn on the upright images.
+  bool DrawnUpright() const noexcept { return upright.value_or(true); }
+  // Whether there are fields of boxes, masks or key points.
+  bool HasDrawn() const noexcept;
+  // Whether the source has a value for one of them.
+  bool HasDrawn(std::size_t source) const;
   Extent ExtentOf(std::size_t source, std::size_t field) const;
   // Call it if a source cannot be read. Throws Error(kIo) if the place that holds the source is
   // gone or unreadable (an archive, or every one of a sample of files), so that a source is not

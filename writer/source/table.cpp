@@ -79,7 +79,6 @@ class TableScan {
         reader_(source.table, hooks.stop),
         fields_(source, list_) {
     list_.SetRoot(source.root.empty() ? source.table.parent_path() : source.root, hooks.stop);
-    list_.upright = source.upright;
     path_column_ = PathColumn(source, reader_.headings());
     key_column_ = KeyColumn(source, path_column_, reader_.headings());
     list_.fields.push_back({Field::Image(), Feed::kImage});

@@ -51,6 +51,18 @@ void BindSummary(nb::module_& module) {
   nb::class_<Duplicate>(module, "Duplicate", "A source with the same bytes as another")
       .def_prop_ro("path", [](const Duplicate& one) { return TextOf(one.path); })
       .def_ro("class_name", &Duplicate::class_name);
+  nb::class_<SomeImages>(module, "SomeImages", "Images that something is true of")
+      .def_ro("count", &SomeImages::count)
+      .def_prop_ro("examples",
+                   [](const SomeImages& images) {
+                     nb::list paths;
+                     for (const std::string& path : images.examples)
+                       paths.append(TextOf(path));
+                     return paths;
+                   })
+      .def("__repr__", [](const SomeImages& images) {
+        return "SomeImages(count=" + std::to_string(images.count) + ")";
+      });
   nb::class_<ConvertSummary>(module, "ConvertSummary", "What a conversion did")
       .def_ro("samples", &ConvertSummary::samples)
       .def_ro("fields", &ConvertSummary::fields, "names of the dataset's fields")
@@ -68,6 +80,8 @@ void BindSummary(nb::module_& module) {
       .def_ro("profiles_dropped", &ConvertSummary::profiles_dropped)
       .def_ro("profiles_converted", &ConvertSummary::profiles_converted)
       .def_ro("smaller", &ConvertSummary::smaller)
+      .def_ro("turned", &ConvertSummary::turned,
+              "turned by their orientation (Exif), with boxes, masks or key points")
       .def_ro("duplicates", &ConvertSummary::duplicates)
       .def_ro("direct_refused", &ConvertSummary::direct_refused)
       .def_ro("warnings", &ConvertSummary::warnings)

@@ -85,7 +85,10 @@ void BindSource(nb::module_& module) {
       .def_rw("parts", &ConvertSource::parts)
       .def_rw("group", &ConvertSource::group)
       .def_rw("mask_folder", &ConvertSource::mask_folder)
-      .def_rw("upright", &ConvertSource::upright)
+      .def_rw("upright", &ConvertSource::upright,
+              "whether boxes, masks and key points were drawn on the upright image (True), or on "
+              "the image as its file stores it, without its Exif orientation (False). None: "
+              "upright, with a warning if a turned image has any")
       .def_rw("split_begin", &ConvertSource::split_begin)
       .def_rw("split_end", &ConvertSource::split_end)
       .def_rw("split_seed", &ConvertSource::split_seed)

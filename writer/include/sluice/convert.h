@@ -108,6 +108,13 @@ struct Duplicate {
   std::string class_name;  // empty if there are no classes
 };
 
+// Images that something is true of: how many, and the first three as examples.
+struct SomeImages {
+  static constexpr std::size_t kExamples = 3;
+  std::uint64_t count = 0;
+  std::vector<std::string> examples;  // as LeftOut::path
+};
+
 struct ConvertSummary {
   std::uint64_t samples = 0;
   std::vector<std::string> fields;          // their names, in the schema's order
@@ -129,6 +136,9 @@ struct ConvertSummary {
   // Images that are smaller than ConvertOptions::short_side, and stay so, or than `size`, and were
   // enlarged.
   std::uint64_t smaller = 0;
+  // Images that are turned or mirrored by their orientation and have boxes, masks or key points.
+  // ConvertSource::upright says what these were drawn on; if it does not, a warning tells of them.
+  SomeImages turned;
   // `find_duplicates`: groups of sources that hold the same bytes, also listed in duplicates.tsv.
   std::vector<std::vector<Duplicate>> duplicates;
   bool direct_refused = false;  // `direct`, and the file system would not; also a warning
@@ -162,8 +172,9 @@ struct ConvertHooks {
 // written out as "\xNN". The dataset's name says what it holds ("images of cat, dog and 8 more
 // classes"), since nothing else stays the same when folders move.
 //
-// Boxes are moved, turned and scaled with their image and cut off at its edges; those of which
-// nothing is left are dropped, with their classes. Rows and members that lack what their field
+// Boxes, masks and key points are taken as drawn on the upright image (ConvertSource::upright), and
+// moved and scaled with it. Boxes are cut off at its edges; those of which nothing is left are
+// dropped, with their classes. Rows and members that lack what their field
 // needs are left out like broken images, with the line or the member.
 //
 // JPEG, PNG, BMP, PPM and TGA files are converted and, if the build has their libraries, WebP, GIF,

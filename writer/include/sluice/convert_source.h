@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -132,9 +133,11 @@ struct ConvertSource {
   // the nearest pixel; of palette images the indices are stored. Empty: none.
   std::filesystem::path mask_folder = {};
 
-  // Boxes and masks belong to the image as it is to be seen, after its Exif orientation, and not as
-  // its file stores it.
-  bool upright = false;
+  // What boxes, masks and key points were drawn on, which matters for images that are turned or
+  // mirrored by Exif's orientation (or XMP's, or their file's own). true: the upright image, as
+  // viewers, cv2.imread, Ultralytics, Detectron2, CVAT and Label Studio show it. false: the rows
+  // as the file stores them. nullopt: as true, with a warning if a turned image has any.
+  std::optional<bool> upright = std::nullopt;
 
   // A part of a split. The sources of each class (or all sources, if there are no classes) are put
   // in an order that depends only on `split_seed` and the keys; the part has those from the
