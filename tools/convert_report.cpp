@@ -218,6 +218,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"truncated_list", LeftOutJson(summary.truncated)},
                                  {"smaller", summary.smaller},
                                  {"turned", SomeJson(summary.turned)},
+                                 {"dim", SomeJson(summary.dim)},
                                  {"warnings", summary.warnings}};
   if (account.options.find_duplicates && !account.planned) json["duplicates"] = duplicates;
   if (account.planned) json["planned"] = true;

@@ -1,4 +1,6 @@
 // AVIF, HEIF, JPEG XL and JPEG 2000, whose pixels the libraries' encoders stored without loss.
+#include <functional>
+
 #include "tests/catch.h"
 #include "tests/newer_pictures.h"
 #include "tests/writer/converted.h"
@@ -34,6 +36,19 @@ struct Transparent {
   const Transparent pixels;
   CHECK(Difference(ConvertOne(encode(pixels.picture), pixels.options).picture, pixels.expected) ==
         0);
+}
+
+// Of 8 and of more bits, and of values below and up to a quarter of the range.
+[[maybe_unused]] void CheckDim(const std::function<FileBytes(const Picture&, bool deep)>& encode) {
+  for (const bool deep : {false, true}) {
+    for (const std::uint8_t value : {40, 80}) {
+      const Picture picture{64, 64, 3, std::vector<std::uint8_t>(64 * 64 * 3, value)};
+      CAPTURE(deep, value);
+      const Converted converted = ConvertOne(encode(picture, deep));
+      CHECK(converted.reason.empty());
+      CHECK((converted.summary.dim.count == 1) == (deep && value < 64));
+    }
+  }
 }
 
 [[maybe_unused]] void CheckRefusals(const FileBytes& file, const std::string& name) {
@@ -85,6 +100,12 @@ TEST_CASE("AVIFs keep their pixels, grey, transparent and deep ones too") {
   REQUIRE(one.picture.pixels.size() == 16);
   CHECK(one.picture.pixels[5] == 80);
   CheckTransparency(Avif);
+}
+
+TEST_CASE("deep AVIFs that use a little of their range are dim") {
+  CheckDim([](const Picture& picture, bool deep) {
+    return AvifWith(picture, {.depth = deep ? 10U : 8U});
+  });
 }
 
 TEST_CASE("an AVIF's own rotation and mirroring turn it, once, and Exif's do not") {
@@ -148,6 +169,16 @@ TEST_CASE("JPEG XLs keep their pixels, grey, transparent and deep ones too") {
         std::vector<std::uint8_t>{0, 0, 1, 128, 254, 255});  // v / 257, rounded
 }
 
+TEST_CASE("deep JPEG XLs that use a little of their range are dim") {
+  CheckDim([](const Picture& picture, bool deep) {
+    std::vector<std::uint16_t> values;
+    for (const std::uint8_t value : picture.pixels)
+      values.push_back(static_cast<std::uint16_t>(value * 257));
+    return deep ? JxlWith(values.data(), picture.width, picture.height, 3, 16)
+                : JxlWith(picture.pixels.data(), picture.width, picture.height, 3, 8);
+  });
+}
+
 TEST_CASE("a JPEG XL's orientation turns it, and its colours' own meaning is counted") {
   const Picture upright = MakePicture(12, 7);
   for (const int orientation : {1, 3, 6, 7}) {
@@ -201,6 +232,11 @@ TEST_CASE("JPEG 2000s keep their pixels, bare, grey, transparent and deep ones t
   const Picture grey = MakePicture(9, 5, 1);
   CHECK(ConvertOne(Jp2(grey), AsTheyAre(1)).picture.pixels == grey.pixels);
   CheckTransparency(Jp2);
+}
+
+TEST_CASE("deep JPEG 2000s that use a little of their range are dim") {
+  CheckDim(
+      [](const Picture& picture, bool deep) { return Jp2With(picture, deep ? 16 : 8, false, 1); });
 }
 
 TEST_CASE("a JPEG 2000 of luma and fewer chroma values gives RGB") {

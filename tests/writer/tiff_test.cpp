@@ -188,6 +188,24 @@ Page FloatPage(std::uint32_t width, unsigned bits, Values rows) {
 
 }  // namespace
 
+TEST_CASE("TIFFs that use a little of their 16 or 32 bits, or of 0 to 1, are dim") {
+  const auto dim = [](const Page& page) {
+    const Converted converted = ConvertOne(WriteTiff({page}));
+    CHECK(converted.reason.empty());
+    return converted.summary.dim.count == 1;
+  };
+  const auto whole = [](unsigned bits, const Values& rows) {
+    return Page{2, 1, bits, 1, PHOTOMETRIC_MINISBLACK, {}, rows};
+  };
+  CHECK(dim(whole(16, BytesOfAll<std::uint16_t>({0, 4095}))));
+  CHECK_FALSE(dim(whole(16, BytesOfAll<std::uint16_t>({0, 40'950}))));
+  CHECK(dim(whole(32, BytesOfAll<std::uint32_t>({0, 255}))));
+  CHECK_FALSE(dim(whole(32, BytesOfAll<std::uint32_t>({0, 0x50000000}))));
+  CHECK(dim(FloatPage(1, 32, BytesOfAll<float>({0, 0.1F, 0.2F}))));
+  CHECK_FALSE(dim(FloatPage(1, 32, BytesOfAll<float>({0, 0.1F, 0.3F}))));
+  CHECK_FALSE(dim(whole(8, {0, 3})));
+}
+
 TEST_CASE("TIFFs of 16 and 32 bits and of floating-point numbers are rounded to 8 bits") {
   const Values expected = {0, 128, 255, 51, 254, 1};
   const std::vector<double> values = {0, 0.5019, 1, 0.2, 254.4 / 255, 0.6 / 255};

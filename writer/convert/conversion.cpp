@@ -84,6 +84,7 @@ void Conversion::Resume() {
 
 void Conversion::RequireKnown(const Origin& origin, std::uint32_t shard) const {
   std::vector<std::uint64_t> positions = origin.turned.first;
+  positions.insert(positions.end(), origin.dim.first.begin(), origin.dim.first.end());
   for (const auto* const reasons : {&origin.left_out, &origin.truncated}) {
     for (const auto& [position, reason] : *reasons)
       positions.push_back(position);
@@ -221,6 +222,7 @@ void Conversion::Finish(ConvertSummary& summary) {
     summary.profiles_converted += made->origin.profiles_converted;
     summary.smaller += made->origin.smaller;
     AddNoted(made->origin.turned, summary.turned);
+    AddNoted(made->origin.dim, summary.dim);
   }
   for (std::vector<LeftOut>* const list : {&summary.skipped, &summary.truncated}) {
     std::sort(list->begin(), list->end(),

@@ -86,9 +86,13 @@ void SummarizePlan(const SourceList& sources, const Plan& plan,
   }
   summary.skipped.insert(summary.skipped.end(), probe.left_out.begin(), probe.left_out.end());
   summary.truncated = probe.truncated;
-  summary.turned.count = probe.turned.count;
-  for (const std::uint64_t position : probe.turned.first)
-    summary.turned.examples.push_back(sources.KeyForPeople(order[position]));
+  const auto name = [&](const NotedPositions& noted, SomeImages& images) {
+    images.count = noted.count;
+    for (const std::uint64_t position : noted.first)
+      images.examples.push_back(sources.KeyForPeople(order[position]));
+  };
+  name(probe.turned, summary.turned);
+  name(probe.dim, summary.dim);
 }
 
 class Stages {

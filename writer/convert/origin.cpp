@@ -29,7 +29,11 @@ std::string OriginToJson(const Origin& origin) {
     count("profiles_dropped", origin.profiles_dropped);
     count("profiles_converted", origin.profiles_converted);
     count("smaller", origin.smaller);
-    if (origin.turned.count > 0) out["turned"] = {origin.turned.count, origin.turned.first};
+    const auto note = [&out](const char* name, const NotedPositions& noted) {
+      if (noted.count > 0) out[name] = {noted.count, noted.first};
+    };
+    note("turned", origin.turned);
+    note("dim", origin.dim);
     if (!origin.truncated.empty()) out["truncated"] = origin.truncated;
   }
   return out.dump();
@@ -102,7 +106,7 @@ std::optional<Origin> OriginFromJson(std::string_view text) {
       count("boxes_dropped", origin.boxes_dropped) &&
       count("profiles_dropped", origin.profiles_dropped) &&
       count("profiles_converted", origin.profiles_converted) && count("smaller", origin.smaller) &&
-      TakeNoted(member("turned"), origin.turned);
+      TakeNoted(member("turned"), origin.turned) && TakeNoted(member("dim"), origin.dim);
   if (!whole) return std::nullopt;
   return origin;
 }

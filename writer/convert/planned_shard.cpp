@@ -56,6 +56,7 @@ void PlannedShardWriter::Add(std::uint64_t position, Outcome outcome, std::uint6
   made_.origin.boxes_dropped += outcome.boxes_dropped;
   made_.origin.smaller += outcome.smaller ? 1 : 0;
   if (outcome.turned) made_.origin.turned.Add(position);
+  if (outcome.dim) made_.origin.dim.Add(position);
   made_.origin.profiles_dropped += outcome.profile_dropped ? 1 : 0;
   made_.origin.profiles_converted += outcome.profile_converted ? 1 : 0;
 }

@@ -35,6 +35,7 @@ Probe ProbeSizes(const SourceList& sources, const Schema& schema,
   std::vector<std::string> reasons(count);
   std::vector<std::string> truncated(count);
   std::vector<char> turned(count);
+  std::vector<char> dim(count);
   std::optional<StoreFiles::Ahead> ahead;
   if (sources.store != nullptr) {
     ahead.emplace(*sources.store, count, [&](std::uint64_t index) -> StoreFiles::Wanted {
@@ -48,6 +49,7 @@ Probe ProbeSizes(const SourceList& sources, const Schema& schema,
     if (!reasons[i].empty()) return;
     truncated[i] = outcome.cut_short;
     turned[i] = outcome.turned ? 1 : 0;
+    dim[i] = outcome.dim ? 1 : 0;
     bytes[i] =
         BlockBytesOf(outcome.sample, schema, layout) + outcome.sample.key.size() + kEntryBytes;
     if (kept.fetch_add(bytes[i]) + bytes[i] <= kKeptBytes) probe.outcomes[i] = std::move(outcome);
@@ -64,6 +66,7 @@ Probe ProbeSizes(const SourceList& sources, const Schema& schema,
       probe.truncated.push_back({sources.KeyForPeople(order[i]), std::move(truncated[i])});
     }
     if (turned[i] != 0) probe.turned.Add(i);
+    if (dim[i] != 0) probe.dim.Add(i);
     sum += bytes[i];
     ++probe.samples;
   }

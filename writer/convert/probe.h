@@ -16,6 +16,7 @@ struct Probe {
   std::vector<LeftOut> left_out;
   std::vector<LeftOut> truncated;
   NotedPositions turned;  // of ConvertSummary::turned
+  NotedPositions dim;     // of ConvertSummary::dim
   // Outcomes of the order's first samples, as many as there is room for: they need not be made
   // again.
   std::vector<std::optional<Outcome>> outcomes;

@@ -31,6 +31,7 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kImageField = 0;
+constexpr std::uint16_t kQuarter = 65'536 / 4;
 
 // The geometry of a picture of this stored size once it is upright.
 FittedGeometry FitUpright(std::uint32_t stored_width, std::uint32_t stored_height,
@@ -279,8 +280,9 @@ void SampleEncoder::CheckPixels(std::uint32_t width, std::uint32_t height) const
 
 ColorRules SampleEncoder::RulesFor(bool has_profile, Bytes profile, ProfileColors colors,
                                    Outcome& outcome) {
-  ColorRules rules{options_.channels, options_.background, nullptr};
+  ColorRules rules{options_.channels, options_.background, nullptr, &greatest_};
   transform_.reset();
+  greatest_.reset();
   if (!has_profile) return rules;
   outcome.profile_dropped = true;
   if (options_.icc != IccProfiles::kConvert) return rules;
@@ -359,6 +361,7 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
   const ColorRules rules = RulesFor(source->has_profile(), profile, source->colors(), outcome);
   if (TakesCutShort()) source->TakeCutShort();
   Picture picture = source->Decode(rules);
+  outcome.dim = source->deep() && greatest_ && *greatest_ < kQuarter;
   outcome.cut_short = ToReason(source->cut_short());
   const Orientation orientation = source->orientation();
   const FittedGeometry geometry = FitUpright(width, height, orientation, options_);

@@ -28,6 +28,7 @@ struct Outcome {
   bool profile_dropped = false;    // it had a colour profile, which was ignored
   bool profile_converted = false;  // its colours were converted to sRGB
   bool smaller = false;            // smaller than the requested size
+  bool dim = false;                // of more than 8 bits, and uses less than a quarter of them
   bool turned = false;             // its orientation turns it, and it has boxes, masks or points
   std::uint64_t boxes_dropped = 0;
 };
@@ -98,6 +99,7 @@ class SampleEncoder {
   JpegRecoder recoder_;
   ColorProfiles profiles_;
   std::shared_ptr<const ColorTransform> transform_;  // of the current image
+  std::optional<std::uint16_t> greatest_;            // ColorRules::greatest of it
   Resampler resampler_;
   Placement placement_;  // of the current image
   // Indices of the current source's boxes that are left; nullopt: it has no field of boxes.

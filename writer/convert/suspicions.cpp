@@ -92,6 +92,19 @@ void AddTurned(const SourceList& sources, bool all, ConvertSummary& summary) {
       "confirms this and ends the warning");
 }
 
+// Values are reduced to 8 bits by the range that the file's kind has, not by what is used of it.
+void AddDim(bool all, ConvertSummary& summary) {
+  if (summary.dim.count == 0) return;
+  const bool one = summary.dim.count == 1;
+  summary.warnings.push_back(
+      (all ? "" : "at least ") + std::to_string(summary.dim.count) +
+      (one ? " image has" : " images have") + " more than 8 bits a value and " +
+      (one ? "uses" : "use") + " less than a quarter of the range, such as " +
+      ExamplesText(summary.dim) +
+      ": in 8 bits, values of at most 63 of 255 are left, nearly black. Scale such images to the "
+      "whole range before converting (16-bit files that hold 12 bits: by 16)");
+}
+
 void AddTruncated(const ConvertOptions& options, bool all, ConvertSummary& summary) {
   if (options.truncated != Truncated::kWarn || summary.truncated.empty()) return;
   const std::size_t count = summary.truncated.size();
@@ -145,6 +158,7 @@ void AddSuspicions(const SourceList& sources, const ConvertOptions& options, boo
   AddClasses(summary);
   AddSmaller(options, summary);
   AddTurned(sources, all, summary);
+  AddDim(all, summary);
   AddTruncated(options, all, summary);
   AddDuplicates(summary);
 }

@@ -134,7 +134,8 @@ Picture AvifSource::Decode(const ColorRules& rules) {
   avifRGBImage rgb{};
   avifRGBImageSetDefaults(&rgb, &image);
   rgb.format = AVIF_RGB_FORMAT_RGBA;
-  rgb.depth = image.depth > 8 ? 16 : 8;
+  deep_ = image.depth > 8;
+  rgb.depth = deep_ ? 16 : 8;
   rgb.avoidLibYUV = AVIF_TRUE;  // which rounds differently on different processors
   const std::size_t value_bytes = rgb.depth / 8;
   std::vector<std::uint16_t> pixels_read(std::size_t{image.width} * image.height * 2 * value_bytes);

@@ -85,8 +85,20 @@ void StoreRgbaRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t cha
   FlattenRow(InSrgb(in, width, *rules.transform).data(), width, channels, rules, out);
 }
 
+namespace {
+std::uint16_t GreatestOf(const std::uint16_t* rgba, std::uint32_t width) noexcept {
+  std::uint16_t greatest = 0;
+  for (std::size_t i = 0; i < std::size_t{width} * 4; i += 4)
+    greatest = std::max({greatest, rgba[i], rgba[i + 1], rgba[i + 2]});
+  return greatest;
+}
+}  // namespace
+
 void StoreRgbaRow(const std::uint16_t* in, std::uint32_t width, std::uint32_t channels,
                   const ColorRules& rules, std::uint8_t* out) {
+  if (rules.greatest != nullptr) {
+    *rules.greatest = std::max(rules.greatest->value_or(0), GreatestOf(in, width));
+  }
   if (rules.transform == nullptr) return FlattenRow(in, width, channels, rules, out);
   std::vector<std::uint8_t> row(std::size_t{width} * 4);
   for (std::size_t i = 0; i < row.size(); ++i)

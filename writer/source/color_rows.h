@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace sluice {
@@ -15,6 +16,8 @@ struct ColorRules {
   std::uint32_t channels = 3;                             // wanted: 3 (RGB) or 1 (grey)
   std::array<std::uint8_t, 3> background{255, 255, 255};  // sRGB, behind transparent pixels
   const ColorTransform* transform = nullptr;  // to sRGB; nullptr: the values are sRGB already
+  // If not null, becomes the greatest colour value of the 16-bit rows that were stored.
+  std::optional<std::uint16_t>* greatest = nullptr;
 };
 
 // The channels of the Picture that a source becomes. Grey sources stay grey, unless a coloured

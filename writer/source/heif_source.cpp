@@ -78,12 +78,12 @@ Picture HeifSource::Decode(const ColorRules& rules) {
       heif_decoding_options_alloc(), &heif_decoding_options_free);
   if (!options) throw std::bad_alloc();
   options->strict_decoding = 1;
-  const bool deep = heif_image_handle_get_luma_bits_per_pixel(picture_.get()) > 8;
+  deep_ = heif_image_handle_get_luma_bits_per_pixel(picture_.get()) > 8;
   const bool opaque = heif_image_handle_has_alpha_channel(picture_.get()) == 0;
   heif_image* image = nullptr;
-  Check(heif_decode_image(picture_.get(), &image, heif_colorspace_RGB,
-                          deep ? heif_chroma_interleaved_RRGGBBAA_LE : heif_chroma_interleaved_RGBA,
-                          options.get()));
+  Check(heif_decode_image(
+      picture_.get(), &image, heif_colorspace_RGB,
+      deep_ ? heif_chroma_interleaved_RRGGBBAA_LE : heif_chroma_interleaved_RGBA, options.get()));
   const std::unique_ptr<heif_image, void (*)(const heif_image*)> decoded(image,
                                                                          &heif_image_release);
   int stride = 0;
@@ -103,7 +103,7 @@ Picture HeifSource::Decode(const ColorRules& rules) {
   for (std::size_t y = 0; y < height_; ++y) {
     const std::uint8_t* const in = pixels + y * static_cast<std::size_t>(stride);
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const unsigned value = deep ? in[2 * i] | unsigned{in[2 * i + 1]} << 8 : in[i];
+      const unsigned value = deep_ ? in[2 * i] | unsigned{in[2 * i + 1]} << 8 : in[i];
       row[i] = static_cast<std::uint16_t>((std::min(value, most) * 65'535ULL + most / 2) / most);
     }
     if (premultiplied && !opaque) DivideByOpacity(row);

@@ -172,6 +172,7 @@ Picture Jp2Source::Decode(const ColorRules& rules) {
                      image.comps[1].dx != image.comps[0].dx);
   Picture picture = MakePicture(PictureChannels(grey_, opacity_ == 0, rules));
   std::vector<std::uint16_t> row(std::size_t{width_} * 4);
+  deep_ = image.comps[0].prec > 8;
   for (std::uint32_t y = 0; y < height_; ++y) {
     ReadRow(y, row.data());
     if (premultiplied_) DivideByOpacity(row);

@@ -24,7 +24,6 @@ class JxlSource : public PixelSource {
   std::unique_ptr<JxlDecoderStruct, void (*)(JxlDecoderStruct*)> decoder_;
   std::vector<std::byte> profile_;
   bool opaque_ = true;
-  bool deep_ = false;  // more than 8 bits a value
 };
 
 }  // namespace sluice

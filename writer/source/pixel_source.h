@@ -46,6 +46,8 @@ class PixelSource {
   virtual Picture Decode(const ColorRules& rules) = 0;
   // Valid after Decode().
   Orientation orientation() const noexcept { return orientation_; }
+  // Valid after Decode(): whether the file's values have more than 8 bits.
+  bool deep() const noexcept { return deep_; }
 
  protected:
   PixelSource() = default;
@@ -65,6 +67,7 @@ class PixelSource {
   std::uint32_t width_ = 0;
   std::uint32_t height_ = 0;
   bool grey_ = false;
+  bool deep_ = false;
   bool has_profile_ = false;
   Orientation orientation_;
 

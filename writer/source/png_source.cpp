@@ -35,6 +35,7 @@ PngSource::PngSource(Bytes file, bool with_profile) : png_(file, "broken PNG", w
   width_ = header.width;
   height_ = header.height;
   bit_depth_ = header.bit_depth;
+  deep_ = bit_depth_ > 8;
   color_type_ = header.color_type;
   interlaced_ = header.interlace_method != SPNG_INTERLACE_NONE;
   grey_ =

@@ -142,6 +142,7 @@ Picture PnmSource::Decode(const ColorRules& rules) {
   std::vector<std::uint32_t> values(std::size_t{width_} * values_);
   std::vector<std::uint16_t> rgba(std::size_t{width_} * 4, 65'535);
   bool whole = true;
+  deep_ = most_ > 255;
   for (std::uint32_t y = 0; y < height_ && whole; ++y) {
     whole = ReadRow(values);
     for (std::size_t i = 0; i < rgba.size(); ++i) {

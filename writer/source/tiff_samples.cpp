@@ -69,6 +69,7 @@ class TiffSampleReader {
     TiffSamples read;
     read.opaque = opacity_ == 0;
     read.premultiplied = premultiplied_;
+    read.deep = bits_ > 8;
     read.values.assign(std::size_t{width_} * height_ * 4, read.opaque && !inks_ ? 65'535 : 0);
     const bool tiled = TIFFIsTiled(file_) != 0;
     TIFFGetFieldDefaulted(file_, TIFFTAG_ROWSPERSTRIP, &piece_height_);

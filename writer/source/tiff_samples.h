@@ -13,6 +13,7 @@ struct TiffSamples {
   // Four a pixel: grey three times or RGB, then opacity; or four inks. From 0 to 65535.
   std::vector<std::uint16_t> values;
   bool opaque = true;
+  bool deep = false;  // the file's values have more than 8 bits
   bool premultiplied = false;
   bool whole = false;  // every piece was read; the others are zero
 };

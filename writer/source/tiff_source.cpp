@@ -223,6 +223,7 @@ Picture TiffSource::Decode(const ColorRules& rules) {
   stream_.trouble.clear();
   if (!IsForSamples(tiff_.get())) return DecodeRgba(rules, cut_short != nullptr);
   TiffSamples samples = ReadTiffSamples(tiff_.get());
+  deep_ = samples.deep;
   if (cut_short == nullptr && (!samples.whole || !stream_.trouble.empty())) ThrowBroken();
   Picture picture = MakePicture(PictureChannels(grey_, samples.opaque, rules));
   std::vector<std::uint8_t> inks(colors() == ProfileColors::kCmyk ? std::size_t{width_} * 4 : 0);

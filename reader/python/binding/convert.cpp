@@ -82,6 +82,8 @@ void BindSummary(nb::module_& module) {
       .def_ro("smaller", &ConvertSummary::smaller)
       .def_ro("turned", &ConvertSummary::turned,
               "turned by their orientation (Exif), with boxes, masks or key points")
+      .def_ro("dim", &ConvertSummary::dim,
+              "of more than 8 bits a value, with a greatest value below a quarter of the range")
       .def_ro("duplicates", &ConvertSummary::duplicates)
       .def_ro("direct_refused", &ConvertSummary::direct_refused)
       .def_ro("warnings", &ConvertSummary::warnings)

@@ -139,6 +139,9 @@ struct ConvertSummary {
   // Images that are turned or mirrored by their orientation and have boxes, masks or key points.
   // ConvertSource::upright says what these were drawn on; if it does not, a warning tells of them.
   SomeImages turned;
+  // Images of more than 8 bits a value whose greatest value is below a quarter of the range, as in
+  // 16-bit files that hold 12 bits: next to nothing of them is left in 8 bits. Also a warning.
+  SomeImages dim;
   // `find_duplicates`: groups of sources that hold the same bytes, also listed in duplicates.tsv.
   std::vector<std::vector<Duplicate>> duplicates;
   bool direct_refused = false;  // `direct`, and the file system would not; also a warning
@@ -180,10 +183,10 @@ struct ConvertHooks {
 // JPEG, PNG, BMP, PPM and TGA files are converted and, if the build has their libraries, WebP, GIF,
 // TIFF, AVIF, HEIF, JPEG XL and JPEG 2000.
 // They are recognised by their content. Of several frames or pages the first is taken. Orientation
-// is applied, deeper values are rounded to 8 bits. A frame smaller than its canvas lies on it as in
-// browsers; the rest is transparent. A file with damaged pixels is left out, and so is one that
-// disappears meanwhile. If its whole folder or archive disappears, the conversion ends with
-// Error(kIo), and can go on once that is back.
+// is applied, deeper values are rounded to 8 bits by their whole range (see ConvertSummary::dim). A
+// frame smaller than its canvas lies on it as in browsers; the rest is transparent. A file with
+// damaged pixels is left out, and so is one that disappears meanwhile. If its whole folder or
+// archive disappears, the conversion ends with Error(kIo), and can go on once that is back.
 //
 // A file that ends early is left out, or taken as ConvertOptions::truncated says: missing pixels
 // are grey in a JPEG, otherwise black, or the background if the image has transparency. It ends
