@@ -23,6 +23,13 @@ bool IsOurs(const struct stat& info) noexcept {
   return info.st_uid == geteuid() || info.st_uid == 0;
 }
 
+// In a container without privileges, what belongs to root outside shows this owner. A folder that a
+// user has named may be such: what lies in it is looked at by itself.
+bool IsOfUnknown(const struct stat& info) noexcept {
+  constexpr uid_t kOverflow = 65534;  // user_namespaces(7)
+  return info.st_uid == kOverflow;
+}
+
 bool IsInGroup(gid_t group) {
   if (getegid() == group) return true;
   std::vector<gid_t> groups(static_cast<std::size_t>(std::max(getgroups(0, nullptr), 0)));
@@ -71,7 +78,8 @@ SharedFolder SharedFolder::Open(const fs::path& path) {
                       "cannot be examined: " + SystemErrorText(errno), errno);
   }
   const std::optional<gid_t> group = SharingGroup(info);
-  if (!IsOurs(info) && !group) throw Error(ErrorCode::kIo, path.string(), OfAnother(info, path));
+  if (!IsOurs(info) && !group && !IsOfUnknown(info))
+    throw Error(ErrorCode::kIo, path.string(), OfAnother(info, path));
   return {path, std::move(folder), group};
 }
 

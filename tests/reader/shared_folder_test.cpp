@@ -219,6 +219,17 @@ TEST_CASE("What belongs to another user is refused in a stage and a cache, with 
   CHECK_THAT(error, ContainsSubstring("chmod 2770 " + root.string()));
 }
 
+TEST_CASE("A folder of root's is used where root is nobody, as in a container without privileges") {
+  if (!IsRoot()) return;
+  const TemporaryFolder folder;
+  const fs::path path = WriteLargerDataset(folder, 32);
+  const fs::path root = folder / "shared";
+  fs::create_directory(root);
+  REQUIRE(chown(root.c_str(), 65534, 65534) == 0);
+  fs::permissions(root, fs::perms(01777));
+  CHECK(Fills(path, GENERATE(false, true), root, PlayPlain(path)));
+}
+
 TEST_CASE("Two users of a group share a stage and a cache under umask 022") {
   if (!IsRoot() || !kForks) return;
   const TemporaryFolder folder;
