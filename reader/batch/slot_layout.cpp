@@ -1,6 +1,7 @@
 #include "reader/batch/slot_layout.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <sluice/error.h>
 
@@ -386,13 +387,61 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> LackingOf(const DatasetStat
   return lacking;
 }
 
-void LayOutFields(const DatasetState& dataset, const FieldChoice& choice, SlotLayout& layout) {
+template <class T>
+bool Fill(std::int64_t value, std::vector<std::byte>& elements) {
+  const T element = static_cast<T>(value);
+  if (static_cast<std::int64_t>(element) != value) return false;
+  for (std::size_t at = 0; at < elements.size(); at += sizeof element)
+    std::memcpy(elements.data() + at, &element, sizeof element);
+  return true;
+}
+
+bool Fill(DType type, std::int64_t value, std::vector<std::byte>& elements) {
+  switch (type) {
+    case DType::kInt8: return Fill<std::int8_t>(value, elements);
+    case DType::kInt16: return Fill<std::int16_t>(value, elements);
+    case DType::kInt32: return Fill<std::int32_t>(value, elements);
+    case DType::kInt64: return Fill<std::int64_t>(value, elements);
+    case DType::kUint8: return Fill<std::uint8_t>(value, elements);
+    case DType::kUint16: return Fill<std::uint16_t>(value, elements);
+    case DType::kFloat32: return Fill<float>(value, elements);
+    case DType::kFloat64: break;
+  }
+  return Fill<double>(value, elements);
+}
+
+// LoaderOptions::output.absent, for a field that a dataset of the mixture may lack.
+std::vector<std::byte> AbsentOf(const DatasetState& dataset, const LoaderOptions& options,
+                                std::size_t index) {
+  const Field& field = dataset.manifest.schema.fields[index];
+  const DatasetState* const without = dataset.LacksField(index);
+  if (field.role != Role::kLabel || without == nullptr) return {};
+  if (!options.output.absent) {
+    Refuse(*without,
+           "has no label \"" + field.name +
+               "\", which other datasets of the mixture have, so the label of its samples "
+               "would be a class that nobody gave them; set LoaderOptions::output.absent "
+               "to a number that your loss ignores, such as -100, or leave the field out "
+               "by LoaderOptions::output.fields");
+  }
+  std::vector<std::byte> value(field.elements() * SizeOf(field.dtype));
+  if (!Fill(field.dtype, *options.output.absent, value)) {
+    Refuse(dataset, "LoaderOptions::output.absent is " + std::to_string(*options.output.absent) +
+                        ", which does not fit label \"" + field.name + "\" of " +
+                        std::string(NameOf(field.dtype)));
+  }
+  return value;
+}
+
+void LayOutFields(const DatasetState& dataset, const LoaderOptions& options,
+                  const FieldChoice& choice, SlotLayout& layout) {
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (!choice.chosen[f] || fields[f].kind == FieldKind::kImage) continue;
     if (fields[f].kind == FieldKind::kArray) {
       AddArray(fields[f], f, layout);
       layout.arrays.back().lacking = LackingOf(dataset, f);
+      layout.arrays.back().absent = AbsentOf(dataset, options, f);
     } else {
       AddVariable(fields[f], f, layout);
     }
@@ -459,7 +508,7 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   LayOutFurtherImages(dataset, options, choice, views[0].geometry, layout);
   SetMaskFills(dataset, options, layout);
   layout.keeps_shown = options.sample_function || options.batch_function;
-  LayOutFields(dataset, choice, layout);
+  LayOutFields(dataset, options, choice, layout);
   LayOutMadeFields(dataset, options, target, layout);
   LayOutDeviceOps(views, layout);
   LayOutJpegs(dataset, options, views.size(), layout);

@@ -30,6 +30,8 @@ struct SlotLayout {
         if (sample >= first && sample < end) return false;
       return true;
     }
+    // The row's bytes in these; empty: zeros.
+    std::vector<std::byte> absent = {};
   };
 
   // Operations that a device runs on the rows of an image: `each` for each row, at the end of the

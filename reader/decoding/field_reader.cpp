@@ -137,12 +137,17 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
   if (!present) {
     if (layout_.image_sizes != ImageSizes::kEqual)
       SetRowSize(slot, 1 + further, row, leader.frame.region.width(), leader.frame.region.height());
-    const ImageBatch zeros = RowOf(slot, 1 + further, row);
+    const ImageBatch absent = RowOf(slot, 1 + further, row);
     if (!shown.empty()) {
-      shown[row] = VisiblePart(static_cast<std::uint32_t>(zeros.width),
-                               static_cast<std::uint32_t>(zeros.height));
+      shown[row] = VisiblePart(static_cast<std::uint32_t>(absent.width),
+                               static_cast<std::uint32_t>(absent.height));
     }
-    std::memset(PixelsOf(slot, 1 + further, row), 0, zeros.sample_bytes());
+    std::uint8_t* const pixels = PixelsOf(slot, 1 + further, row);
+    if (field.nearest && field.pixels == PixelType::kUint16) {
+      std::fill_n(reinterpret_cast<std::uint16_t*>(pixels), absent.sample_bytes() / 2, field.fill);
+    } else {
+      std::memset(pixels, field.fill, absent.sample_bytes());  // 0 unless it is a mask
+    }
     return nullptr;
   }
   payloads_.push_back(payload.bytes);

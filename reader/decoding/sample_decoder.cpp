@@ -155,7 +155,11 @@ Defect SampleDecoder::Read(const ShardFile& shard, const HeldBlock* held, Slot& 
   for (const SlotLayout::ArrayField& array : layout_.arrays) {
     std::byte* const target = slot.memory.data() + array.offset + row * array.sample_bytes;
     if (array.field == Schema::kNone || !stored.has(array.field)) {
-      std::memset(target, 0, array.sample_bytes);
+      if (array.absent.empty()) {
+        std::memset(target, 0, array.sample_bytes);
+      } else {
+        std::memcpy(target, array.absent.data(), array.sample_bytes);
+      }
       continue;
     }
     const Bytes value = block.Elements(stored, ref.row, array.field);

@@ -182,6 +182,11 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
             "; the geometric steps" +
             (image.nearest ? ", by the nearest pixel" + FillText(image.fill) + "\n" : "\n");
   }
+  for (const SlotLayout::ArrayField& array : layout.arrays) {
+    if (array.absent.empty()) continue;
+    text += array.name + ": " + std::to_string(*options.output.absent) +
+            " for samples of a dataset without it\n";
+  }
   text += FollowersText(options, layout, recipe.followers);
   if (KeepsFunctionRows(options)) {
     text += "Rows are kept as sample_function left them: it is said to be deterministic.\n";

@@ -63,7 +63,7 @@ std::uint8_t At(const ImageBatch& image, std::size_t y, std::size_t x, std::size
              : image.data[(channel * image.height + y) * image.width + x];
 }
 
-// What the sample's image is, and around it padding of that value.
+// What the sample's image is, and around it, or in its place, that value.
 void CheckImage(const ImageBatch& image, const ImageSize& own, std::uint64_t sample, bool absent,
                 std::uint8_t padding) {
   REQUIRE(image.samples == 1);
@@ -72,9 +72,7 @@ void CheckImage(const ImageBatch& image, const ImageSize& own, std::uint64_t sam
     for (std::size_t x = 0; x < image.width; ++x)
       for (std::size_t c = 0; c < image.channels; ++c) {
         const bool inside = y < own.height && x < own.width;
-        const std::uint8_t expected = !inside  ? padding
-                                      : absent ? std::uint8_t{0}
-                                               : ValueAt(sample, y, x, c);
+        const std::uint8_t expected = inside && !absent ? ValueAt(sample, y, x, c) : padding;
         wrong += At(image, y, x, c) == expected ? 0 : 1;
       }
   CHECK(wrong == 0);

@@ -180,6 +180,45 @@ TEST_CASE("Fields that a dataset of a mixture lacks are absent from its samples"
   CHECK(SamplesOf(PlayBatches(parts, 0)).size() == 60);
 }
 
+TEST_CASE("Samples without a label are refused, or get the number that is asked for") {
+  const TemporaryFolder folder;
+  const Dataset labelled = WritePlain(folder, "labelled", 20, 0);
+  {
+    DatasetWriter writer(folder / "unlabelled", {{Field::Image()}}, {});
+    const std::vector<std::byte> pixels(8 * 8 * 3, std::byte{9});
+    for (int i = 0; i < 20; ++i) {
+      SampleBuilder sample = writer.NewSample(std::to_string(i));
+      sample.SetPixels("image", 8, 8, 3, PixelType::kUint8, pixels);
+      writer.Add(sample);
+    }
+    writer.Finish();
+  }
+  const Dataset unlabelled = Dataset::Open(folder / "unlabelled");
+  const Mixture mixture{{labelled}, {unlabelled}};
+  LoaderOptions options = OptionsFor(7, 2);
+  CHECK_THAT(ErrorText([&] { const Loader loader(mixture, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring(unlabelled.path().string() + ": has no label \"label\"") &&
+                 ContainsSubstring("LoaderOptions::output.absent"));
+  options.output.absent = std::int64_t{1} << 40;
+  CHECK_THAT(ErrorText([&] { const Loader loader(mixture, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("does not fit label \"label\" of int32"));
+  options.output.absent = -100;
+  Loader loader(mixture, options);
+  CHECK_THAT(loader.Describe(), ContainsSubstring("label: -100 for samples of a dataset without"));
+  for (const Batch& batch : loader.Epoch(0)) {
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const std::uint64_t s = batch.samples()[row];
+      CHECK(batch.Has("label", row) == (s < 20));
+      CHECK(batch.Field<std::int32_t>("label")[row] ==
+            (s < 20 ? static_cast<std::int32_t>(s % 2) : -100));
+    }
+  }
+  options.output.absent.reset();
+  options.output.fields = {"image"};
+  Loader images(mixture, options);
+  CHECK(SamplesOf(PlayBatches(images, 0)).size() == 40);
+}
+
 TEST_CASE("Datasets that cannot be mixed, and options that do not fit, are refused") {
   const TemporaryFolder folder;
   const Dataset a = WritePlain(folder, "a", 20, 0, {Field::Array("score", DType::kFloat32, {})});

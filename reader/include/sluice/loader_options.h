@@ -187,8 +187,13 @@ struct OutputOptions {
   // By mask field: the value of mask pixels outside the picture (a crop's padding, the corners of a
   // rotation); 0 to 255, or 0 to 65535 for 16-bit masks. 255 is the value that segmentation losses
   // usually ignore. Masks not named here get 0, which is usually a class. (Border::kReflect mirrors
-  // masks, too. If a sample has no mask, it gets zeros.)
+  // masks, too.) It is also the value of all pixels of a sample that has no mask.
   std::map<std::string, std::uint32_t> mask_fill = {};
+  // What a label (Role::kLabel) holds for the samples of a mixture's dataset that has no such
+  // field: -100, say, which losses usually ignore. Empty: a loader of such a mixture is refused,
+  // since any number that it made up would be a class. Batch::Has() tells these samples from the
+  // others.
+  std::optional<std::int64_t> absent = {};
   // Array, variable-length and bytes fields that are not in the dataset. The user's functions fill
   // them; otherwise arrays are zeros and the others empty.
   std::vector<Field> made_fields = {};

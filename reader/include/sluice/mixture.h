@@ -10,7 +10,8 @@
 //
 // Fields are matched by name. A field of that name must be the same in each dataset that has it;
 // of class names, one list may go on where the other ends. Where a dataset lacks a field, its
-// samples have no value in it: Batch::Has() is false, arrays hold zeros, others are empty. The
+// samples have no value in it: Batch::Has() is false, arrays hold zeros, others are empty. For a
+// label, LoaderOptions::output.absent says what it holds; without that, the mixture is refused. The
 // images that a batch is made of must be in all datasets.
 //
 // With weights, the loader plans an epoch when it is made, in 6 bytes for each

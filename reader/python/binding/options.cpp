@@ -123,7 +123,8 @@ void BindResult(nb::module_& module) {
              Member("fields", &Output::fields), Member("image", &Output::image),
              Member("layout", &Output::layout), Member("image_sizes", &Output::image_sizes),
              Member("channels", &Output::channels), Member("boxes", &Output::boxes),
-             Member("mask_fill", &Output::mask_fill), Member("made_fields", &Output::made_fields));
+             Member("mask_fill", &Output::mask_fill), Member("absent", &Output::absent),
+             Member("made_fields", &Output::made_fields));
   using Integrity = IntegrityOptions;
   ByKeywords(
       nb::class_<Integrity>(module, "IntegrityOptions", "What is checked, and what then happens"),
@@ -141,7 +142,7 @@ void BindResult(nb::module_& module) {
 
 Device DeviceOf(nb::handle device) {
   if (device.is_none()) return {};
-  const std::string name = nb::cast<std::string>(nb::str(device));
+  const std::string name = Utf8Of(nb::str(device));
   if (name == "cpu" || name == "host") return {};
   if (name == "cuda") return Device::Cuda();
   if (name.starts_with("cuda:") && name.size() > 5 && name.size() < 10 &&
