@@ -183,7 +183,7 @@ class BatchRing {
   Condition to_work_;    // wakes decoder threads: rows are waiting
   Condition to_upload_;  // wakes the uploading thread: a batch's rows are done
   Condition to_rest_;    // wakes resting decoder threads: more threads shall work
-  Condition ready_;      // wakes the consumer: the front is done
+  Condition ready_;      // wakes the consumer, and all who are in WaitFor(): the front is done
   bool stopping_ GUARDED_BY(mutex_) = false;
   StreamCursor cursor_ GUARDED_BY(mutex_);
   LoaderMeasures measures_ GUARDED_BY(mutex_);

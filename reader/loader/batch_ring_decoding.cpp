@@ -116,7 +116,7 @@ void BatchRing::CountDone(Slot& slot, std::size_t rows) {
     }
     return;
   }
-  if (slot.done == slot.rows && planned_.front() == &slot) ready_.NotifyOne();
+  if (slot.done == slot.rows && planned_.front() == &slot) ready_.NotifyAll();
 }
 
 Slot* BatchRing::NextToUpload() const {

@@ -90,7 +90,7 @@ bool BatchRing::Reclaim(Slot& slot) {
   const auto on_capture = [this](const DeviceSlot::Named& stream) {
     const MutexLock lock(mutex_);
     captured_ = stream;
-    ready_.NotifyOne();
+    ready_.NotifyAll();
   };
   const DriverRange range(driver_.get(), "Sluice: wait for a slot's last copy");
   const std::optional<double> copied = slot.device->Reclaim(give_up_, on_capture);
@@ -115,7 +115,7 @@ bool BatchRing::Publish(const Planned& planned) {
   planned_.push_back(&slot);
   to_work_.NotifyOne();  // that thread wakes another if it leaves rows
   if (ConsumerHasRows() || (planned_.front() == &slot && slot.done == slot.rows))
-    ready_.NotifyOne();
+    ready_.NotifyAll();
   return true;
 }
 

@@ -1,5 +1,7 @@
 // Steps through an epoch without an iterator: EpochRange::Next() and WaitFor().
+#include <atomic>
 #include <latch>
+#include <thread>
 
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
@@ -49,4 +51,60 @@ TEST_CASE("WaitFor() does not wait for batches that the consumer itself holds ba
   const std::optional<Batch> first = range.Next(), second = range.Next();
   REQUIRE(range.WaitFor(600'000ms));
   CHECK(ErrorText([&] { range.Next(); }, ErrorCode::kState).find("ring.hold") != std::string::npos);
+}
+
+TEST_CASE("Threads that only wait for a range leave each of its batches to the one that steps") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(1, 2);
+  options.timeout = std::chrono::minutes(1);  // where a wake-up is lost, an Error ends the test
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 60)), options);
+  for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
+    const EpochRange range = loader.Epoch(epoch);
+    std::atomic<bool> over{false};
+    std::vector<std::jthread> watching;
+    for (int i = 0; i < 4; ++i) {
+      watching.emplace_back([&] {
+        while (!over)
+          range.WaitFor(100ms);
+      });
+    }
+    std::size_t batches = 0;
+    try {
+      while (range.Next())
+        ++batches;
+    } catch (const Error& error) {
+      FAIL_CHECK(error.what());
+    }
+    over = true;
+    watching.clear();
+    REQUIRE(batches == 60);
+  }
+}
+
+TEST_CASE(
+    "Of two threads that step through a range, whichever is second gets an error or a batch") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(1, 2);
+  options.ring.hold = 8;
+  options.timeout = std::chrono::minutes(1);
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 60)), options);
+  for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
+    const EpochRange range = loader.Epoch(epoch);
+    std::atomic<std::size_t> batches{0}, refused{0}, lost{0};
+    const auto step = [&] {
+      try {
+        for (;;) {
+          if (!range.WaitFor(100ms)) continue;
+          if (!range.Next()) return;
+          ++batches;
+        }
+      } catch (const Error& error) {
+        ++(error.code() == ErrorCode::kState ? refused : lost);
+      }
+    };
+    { const std::jthread one(step), other(step); }
+    CHECK(batches == 60);
+    CHECK(refused <= 1);
+    CHECK(lost == 0);
+  }
 }
