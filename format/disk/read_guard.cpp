@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "format/disk/lasting_guard.h"
+
 namespace sluice {
 
 namespace {
@@ -20,6 +22,37 @@ thread_local const ReadGuard* innermost = nullptr;
 // Written once, before the handler is installed.
 struct sigaction previous_handler {};
 std::uintptr_t page_bytes = 4096;
+
+// A LastingGuard's mapping. The signal handler may look at it while another thread writes it.
+struct LastingPlace {
+  std::atomic<bool> taken{false};
+  std::atomic<std::uintptr_t> begin{0};
+  std::atomic<std::uintptr_t> end{0};  // written last; 0: none
+  std::atomic<LostPages*> lost{nullptr};
+};
+constexpr std::size_t kLastingPlaces = 64;
+LastingPlace lasting[kLastingPlaces];
+
+// Notes the page as lost and puts zeros in its place.
+bool Replace(std::uintptr_t address, LostPages& lost, int protection) noexcept {
+  const std::uintptr_t page = address & ~(page_bytes - 1);
+  // Noted before the zeros appear, so that any thread that reads them finds the page listed.
+  lost.Add(page);
+  // The raw system call: a wrapper does not belong in a signal handler. (A sanitizer's mmap would
+  // also report a race with the threads that read the page.)
+  const long zeros = syscall(SYS_mmap, page, page_bytes, protection,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  return zeros == static_cast<long>(page);
+}
+
+bool ReplaceLasting(std::uintptr_t address) noexcept {
+  for (const LastingPlace& place : lasting) {
+    const std::uintptr_t end = place.end.load(std::memory_order_acquire);
+    if (address >= end || address < place.begin.load(std::memory_order_relaxed)) continue;
+    return Replace(address, *place.lost.load(std::memory_order_relaxed), PROT_READ | PROT_WRITE);
+  }
+  return false;
+}
 
 void HandOn(int signal, siginfo_t* info, void* context) noexcept {
   if ((previous_handler.sa_flags & SA_SIGINFO) != 0) {
@@ -42,22 +75,16 @@ struct GuardedFault {
   static void Handle(int signal, siginfo_t* info, void* context) noexcept {
     const int saved_errno = errno;
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    bool replaced = false;
     for (const ReadGuard* guard = info->si_code > 0 ? innermost : nullptr; guard != nullptr;
          guard = guard->outer_) {
       const GuardedMapping* const mapping = guard->MappingOf(address);
       if (mapping == nullptr) continue;
-      const std::uintptr_t page = address & ~(page_bytes - 1);
-      // Noted before the zeros appear, so that any thread that reads them finds the page listed.
-      mapping->lost->Add(page);
-      // The raw system call: a wrapper does not belong in a signal handler. (A sanitizer's mmap
-      // would also report a race with the threads that read the page.)
-      const long zeros = syscall(SYS_mmap, page, page_bytes, PROT_READ,
-                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-      errno = saved_errno;
-      if (zeros == static_cast<long>(page)) return;
+      replaced = Replace(address, *mapping->lost, PROT_READ);
       break;
     }
-    HandOn(signal, info, context);
+    if (!replaced && info->si_code > 0) replaced = ReplaceLasting(address);
+    if (!replaced) HandOn(signal, info, context);
     errno = saved_errno;
   }
 };
@@ -141,6 +168,24 @@ const GuardedMapping* ReadGuard::MappingOf(std::uintptr_t address) const noexcep
 ReadGuard::~ReadGuard() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   innermost = outer_;
+}
+
+LastingGuard::LastingGuard(Bytes mapping, LostPages& lost) noexcept : place_(0) {
+  InstallHandler();
+  while (place_ < kLastingPlaces && lasting[place_].taken.exchange(true))
+    ++place_;
+  if (place_ == kLastingPlaces) return;
+  LastingPlace& place = lasting[place_];
+  const auto begin = reinterpret_cast<std::uintptr_t>(mapping.data());
+  place.lost.store(&lost, std::memory_order_relaxed);
+  place.begin.store(begin, std::memory_order_relaxed);
+  place.end.store(begin + mapping.size(), std::memory_order_release);
+}
+
+LastingGuard::~LastingGuard() {
+  if (place_ == kLastingPlaces) return;
+  lasting[place_].end.store(0, std::memory_order_release);
+  lasting[place_].taken.store(false);
 }
 
 }  // namespace sluice

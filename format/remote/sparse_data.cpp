@@ -64,6 +64,7 @@ void SparseData::Map() {
   const std::string name = shared() ? folder_.string() : "memory";
   if (data_ == nullptr) data_ = MapFile(file_.get(), bytes_, PROT_READ, name);
   table_ = MapFile(table_file_.get(), TableBytes(), PROT_READ | (writable_ ? PROT_WRITE : 0), name);
+  if (shared()) table_guard_.emplace(Bytes(table_, TableBytes()), lost_table_);
   head_ = reinterpret_cast<Head*>(table_);
   next_use_ = reinterpret_cast<std::atomic<std::uint64_t>*>(table_ + kPageBytes);
   if (!writable_) {
@@ -115,6 +116,7 @@ SparseData::SparseData(const fs::path& folder, const std::string& id, std::uint6
 
 SparseData::~SparseData() {
   if (data_ != nullptr) munmap(data_, std::max<std::uint64_t>(bytes_, 1));
+  table_guard_.reset();
   if (table_ != nullptr) munmap(table_, TableBytes());
 }
 

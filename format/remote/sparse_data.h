@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "format/disk/file.h"
+#include "format/disk/lasting_guard.h"
 #include "format/disk/shared_folder.h"
 #include "format/remote/spare_pages.h"
 
@@ -129,6 +130,9 @@ class SparseData {
   std::byte* data_ = nullptr;
   std::optional<SparePages> spare_;  // of anonymous memory
   std::byte* table_ = nullptr;
+  // A table that somebody cuts short: the pieces that it named count as not there.
+  LostPages lost_table_;
+  std::optional<LastingGuard> table_guard_;
   Head* head_ = nullptr;
   std::atomic<std::uint64_t>* next_use_ = nullptr;
   std::vector<std::atomic<std::uint64_t>> own_next_use_;  // if it cannot be written to the table

@@ -5,10 +5,13 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "format/disk/file.h"
+#include "format/disk/lasting_guard.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 
@@ -50,6 +53,32 @@ TEST_CASE(
   REQUIRE_FALSE(file.Lost(file.bytes().first(4096)));
   REQUIRE_FALSE(file.Lost(file.bytes().subspan(8192, 10)));  // not read, and so not lost yet
   REQUIRE(file.BytesLeft() == 4096);
+}
+
+TEST_CASE("Memory with a lasting guard is zeros that can be written where its file was cut") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = WritePages(folder);
+  const FileHandle file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  auto* const memory = static_cast<std::byte*>(
+      mmap(nullptr, 3 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0));
+  REQUIRE(memory != MAP_FAILED);
+  const Bytes mapping(memory, 3 * 4096);
+  {
+    LostPages lost;
+    const LastingGuard guard(mapping, lost);
+    REQUIRE(truncate(path.c_str(), 4096) == 0);
+    std::thread([&] {
+      REQUIRE(Sum(mapping.first(4096)) == 4096 * 'x');
+      REQUIRE_FALSE(lost.Any());
+      REQUIRE(Sum(mapping.subspan(4096, 4096)) == 0);
+      memory[5000] = std::byte{7};
+      memory[9000] = std::byte{9};
+    }).join();
+    REQUIRE(Sum(mapping.subspan(4096)) == 16);
+    REQUIRE(lost.Touch(mapping.subspan(5000, 1)));
+    REQUIRE_FALSE(lost.Touch(mapping.first(4096)));
+  }
+  munmap(memory, 3 * 4096);
 }
 
 TEST_CASE("A thread that blocks every signal is guarded like any other") {

@@ -122,6 +122,19 @@ TEST_CASE("what a cache holds is compared, and fetched again if it is not what w
   CHECK(loader.Stats().fetched_bytes > 0);
 }
 
+TEST_CASE("a cache whose table is cut to nothing while it is played from costs no sample",
+          "[remote]") {
+  const TemporaryFolder folder;
+  const auto path = WriteLargerDataset(folder, 320);
+  const LoaderOptions options = Cached(folder / "cache", 100'000'000);
+  Loader loader(OpenRemote(path), options);
+  PlayBatches(loader, 0, 3);
+  std::filesystem::resize_file(OnlyDatasetIn(folder / "cache") / "pieces", 0);
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch)
+    CHECK(PlayBatches(loader, epoch) == PlayLocal(path, options, epoch));
+  CHECK(loader.Faults().empty());
+}
+
 TEST_CASE("two loaders on one cache fetch each block once", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 640);
