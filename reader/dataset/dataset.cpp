@@ -134,6 +134,22 @@ Bytes ColumnOf(const ShardFile& shard, const Schema& schema, std::size_t field) 
 
 }  // namespace
 
+template <class Read>
+auto Sample::Guarded(const Read& read) const {
+  const ShardFile& shard = FileWithBlock();
+  const ReadGuard guard = shard.Guard();
+  const BlockView block = shard.BlockThere(block_);
+  sluice::Bytes payload;
+  const auto lost = [&] { return shard.Lost(block.Row(row_)) || shard.Lost(payload); };
+  try {
+    auto value = read(block, payload);
+    if (!lost()) return value;
+  } catch (const Error&) {  // about the zeros that stand where bytes were lost, perhaps
+    if (!lost()) throw;
+  }
+  throw shard.Unreadable(place());
+}
+
 std::span<const std::byte> Sample::Elements(std::string_view name, DType type) const {
   const std::size_t index = dataset_->FieldIndex(name);
   const Field& field = dataset_->manifest.schema.fields[index];
@@ -176,15 +192,15 @@ template std::span<const double> Sample::Array<double>(std::string_view) const;
 
 std::int64_t Sample::Integer(std::string_view name) const {
   const Field& field = dataset_->manifest.schema.fields[dataset_->FieldIndex(name)];
-  if (field.kind == FieldKind::kArray && field.shape.empty()) {
+  if (field.kind == FieldKind::kArray && field.shape.empty() && IsInteger(field.dtype)) {
+    const std::vector<std::byte> value = Copy(name);
     switch (field.dtype) {
-      case DType::kInt8: return Array<std::int8_t>(name)[0];
-      case DType::kInt16: return Array<std::int16_t>(name)[0];
-      case DType::kInt32: return Array<std::int32_t>(name)[0];
-      case DType::kInt64: return Array<std::int64_t>(name)[0];
-      case DType::kUint8: return Array<std::uint8_t>(name)[0];
-      case DType::kUint16: return Array<std::uint16_t>(name)[0];
-      default: break;
+      case DType::kInt8: return LoadAt<std::int8_t>(value, 0);
+      case DType::kInt16: return LoadAt<std::int16_t>(value, 0);
+      case DType::kInt32: return LoadAt<std::int32_t>(value, 0);
+      case DType::kInt64: return LoadAt<std::int64_t>(value, 0);
+      case DType::kUint8: return LoadAt<std::uint8_t>(value, 0);
+      default: return LoadAt<std::uint16_t>(value, 0);
     }
   }
   throw Error(ErrorCode::kInvalidArgument, dataset_->folder.string(),
@@ -199,12 +215,19 @@ std::span<const std::byte> Sample::Bytes(std::string_view name) const {
                 "field \"" + field.name + "\" is not a bytes field; its kind is " +
                     std::string(NameOf(field.kind)));
   }
-  const BlockView block = FileWithBlock().BlockThere(block_);
+  return Guarded(
+      [&](const BlockView& block, sluice::Bytes& read) { return BytesIn(block, index, read); });
+}
+
+std::span<const std::byte> Sample::BytesIn(const BlockView& block, std::size_t index,
+                                           std::span<const std::byte>& read) const {
+  const Field& field = dataset_->manifest.schema.fields[index];
   BlockView::Payload payload;
   if (const Defect defect = block.GetPayload(dataset_->layout, row_, index, payload)) {
     Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": " + defect);
   }
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return {};
+  read = payload.bytes;
   if (!block.Matches(payload.bytes, payload.entry.checksum)) {
     Corrupt(*dataset_, shard_, block_, row_,
             "field \"" + field.name + "\": the checksum does not match");
@@ -243,22 +266,24 @@ std::string_view Sample::Text(std::string_view field) const {
 bool Sample::Has(std::string_view name) const {
   const std::size_t index = dataset_->FieldIndex(name);
   if (dataset_->manifest.schema.fields[index].kind == FieldKind::kArray) return true;
-  const BlockView block = FileWithBlock().BlockThere(block_);
-  BlockView::Payload payload;
-  if (const Defect defect = block.GetPayload(dataset_->layout, row_, index, payload)) {
-    Corrupt(*dataset_, shard_, block_, row_, defect);
-  }
-  return payload.entry.codec != static_cast<std::uint16_t>(Codec::kAbsent);
+  return Guarded([&](const BlockView& block, sluice::Bytes&) {
+    BlockView::Payload payload;
+    if (const Defect defect = block.GetPayload(dataset_->layout, row_, index, payload)) {
+      Corrupt(*dataset_, shard_, block_, row_, defect);
+    }
+    return payload.entry.codec != static_cast<std::uint16_t>(Codec::kAbsent);
+  });
 }
 
 ImagePayload Sample::EntryOf(std::string_view name, std::uint64_t& checksum) const {
   const std::size_t index = dataset_->ImageField(name);
-  const BlockView block = FileWithBlock().BlockThere(block_);
-  ImagePayload payload;
-  if (const Defect defect = block.GetImage(dataset_->layout, row_, index, payload, checksum)) {
-    Corrupt(*dataset_, shard_, block_, row_, defect);
-  }
-  return payload;
+  return Guarded([&](const BlockView& block, sluice::Bytes&) {
+    ImagePayload payload;
+    if (const Defect defect = block.GetImage(dataset_->layout, row_, index, payload, checksum)) {
+      Corrupt(*dataset_, shard_, block_, row_, defect);
+    }
+    return payload;
+  });
 }
 
 ImagePayload Sample::Shape(std::string_view field) const {
@@ -270,12 +295,51 @@ ImagePayload Sample::Shape(std::string_view field) const {
 
 ImagePayload Sample::Payload(std::string_view field) const {
   std::uint64_t checksum = 0;
-  const ImagePayload payload = EntryOf(field, checksum);
-  if (payload.codec != Codec::kAbsent &&
-      !FileWithBlock().BlockThere(block_).Matches(payload.bytes, checksum)) {
-    Corrupt(*dataset_, shard_, block_, row_, "the image's checksum does not match");
+  return Guarded([&](const BlockView& block, sluice::Bytes& read) {
+    const ImagePayload payload = EntryOf(field, checksum);
+    read = payload.bytes;
+    if (payload.codec != Codec::kAbsent && !block.Matches(payload.bytes, checksum)) {
+      Corrupt(*dataset_, shard_, block_, row_, "the image's checksum does not match");
+    }
+    return payload;
+  });
+}
+
+std::vector<std::byte> Sample::Copy(std::string_view name) const {
+  const std::size_t index = name.empty() ? dataset_->ImageField(name) : dataset_->FieldIndex(name);
+  const Field& field = dataset_->manifest.schema.fields[index];
+  const ShardFile& shard = File();
+  const ReadGuard guard = shard.Guard();
+  std::span<const std::byte> bytes;
+  switch (field.kind) {
+    case FieldKind::kImage: bytes = Payload(field.name).bytes; break;
+    case FieldKind::kBytes: bytes = Bytes(name); break;
+    default: bytes = Elements(name, field.dtype);
   }
-  return payload;
+  std::vector<std::byte> copy(bytes.begin(), bytes.end());
+  // What follows a cut in the middle of a page reads as zeros. Only arrays have no checksum.
+  if (shard.Lost(bytes) || (field.kind == FieldKind::kArray && shard.CutBefore(bytes)))
+    throw shard.Unreadable(place());
+  return copy;
+}
+
+std::vector<std::byte> Dataset::Column(std::string_view name) const {
+  const std::size_t index = state_->FieldIndex(name);
+  const Field& field = state_->manifest.schema.fields[index];
+  if (field.kind != FieldKind::kArray || !field.shape.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, path().string(),
+                "field \"" + field.name + "\" is not one number for each sample");
+  }
+  std::vector<std::byte> values;
+  values.reserve(size() * SizeOf(field.dtype));
+  for (std::uint32_t s = 0; s < state_->shards.size(); ++s) {
+    const ShardUse shard = state_->Shard(s);
+    const ReadGuard guard = shard->Guard();
+    const Bytes column = ColumnOf(*shard, state_->manifest.schema, index);
+    values.insert(values.end(), column.begin(), column.end());
+    if (shard->Lost(column) || shard->CutBefore(column)) throw shard->Unreadable("directory");
+  }
+  return values;
 }
 
 Image Sample::Decode(std::string_view field) const {

@@ -277,8 +277,16 @@ TEST_CASE("Samples decoded one by one from a shard that was cut are an error, to
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   const Dataset dataset = Dataset::Open(path);
   REQUIRE(dataset[150].Decode().pixels[0] == 150);
+  REQUIRE(dataset[150].Integer("label") == 150 % 10);
+  REQUIRE(dataset.Column("label").size() == 4 * dataset.size());
   REQUIRE(truncate((path / dataset.shards()[0].file).c_str(), 4096) == 0);
-  REQUIRE_THROWS_AS(dataset[150].Decode(), Error);
+  const std::vector<std::function<void()>> readings = {
+      [&] { dataset[150].Decode(); },         [&] { dataset[150].Payload(); },
+      [&] { dataset[150].Shape(); },          [&] { dataset[150].Has("image"); },
+      [&] { dataset[150].Integer("label"); }, [&] { dataset[150].Copy("label"); },
+      [&] { dataset[150].Copy("image"); },    [&] { dataset.Column("label"); }};
+  for (const auto& read : readings)
+    CHECK(ErrorText(read, ErrorCode::kIo).find("was cut short") != std::string::npos);
 }
 
 TEST_CASE("A disk that cannot read part of a shard costs the samples there, with the reason") {

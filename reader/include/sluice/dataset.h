@@ -27,6 +27,7 @@
 namespace sluice {
 
 struct DatasetState;  // private
+class BlockView;      // private
 class ShardFile;      // private
 
 // The largest values that are read. A value larger than the manifest says is never read; these
@@ -63,6 +64,10 @@ class Sample {
   // memory.
   std::span<const std::byte> Bytes(std::string_view field) const;
   std::string_view Text(std::string_view field) const;
+  // A copy of what Array(), Bytes() or Payload() points to ({}: the first image field). Where the
+  // file has lost these bytes, as when it was cut short while it was open, this throws Error(kIo);
+  // reading them in place raises SIGBUS.
+  std::vector<std::byte> Copy(std::string_view field) const;
 
   bool Has(std::string_view field) const;  // false if the sample has no value in that field
   ImagePayload Payload(std::string_view field = {}) const;  // {}: the first image field
@@ -74,6 +79,12 @@ class Sample {
   friend class Dataset;
   Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index);
   std::span<const std::byte> Elements(std::string_view field, DType type) const;
+  // Calls `read` with the sample's block, under a guard. What it has looked at of the payload it
+  // notes in its second argument.
+  template <class Read>
+  auto Guarded(const Read& read) const;
+  std::span<const std::byte> BytesIn(const BlockView& block, std::size_t field,
+                                     std::span<const std::byte>& read) const;
   ImagePayload EntryOf(std::string_view field, std::uint64_t& checksum) const;
   const ShardFile& File() const;
   const ShardFile& FileWithBlock() const;
@@ -143,6 +154,10 @@ class Dataset {
   // tries those shards again, and throws the Error of the first that still cannot be read: its
   // samples may have the key. Error(kLimit) if there is not that much memory.
   std::optional<std::uint64_t> Find(std::string_view key) const;
+
+  // The values of a field of one number for each sample, by sample, in the field's element type.
+  // Error(kInvalidArgument) for another field; Error(kIo) as Sample::Copy().
+  std::vector<std::byte> Column(std::string_view field) const;
 
   const Schema& schema() const noexcept;
   const std::string& id() const noexcept;  // 32 hexadecimal digits
