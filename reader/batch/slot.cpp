@@ -42,16 +42,21 @@ void Finish(const SlotLayout& layout, std::byte* memory, std::size_t count, std:
 
 }  // namespace
 
+void RenewMemory(Slot& slot, std::shared_ptr<DeviceDriver> pinned) {
+  const SlotLayout& layout = *slot.layout;
+  slot.memory = HostBuffer(layout.bytes, std::move(pinned));
+  slot.image.data = reinterpret_cast<const std::uint8_t*>(slot.memory.data());
+  for (std::size_t i = 0; i < layout.further_images.size(); ++i)
+    slot.further_images[i].image.data = slot.image.data + layout.further_images[i].offset;
+}
+
 void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver> pinned) {
   slot.layout = &layout;
-  slot.memory = HostBuffer(layout.bytes, std::move(pinned));
   slot.image = layout.image;
   slot.image.samples = 0;
-  slot.image.data = reinterpret_cast<const std::uint8_t*>(slot.memory.data());
   for (const SlotLayout::ImageField& further : layout.further_images) {
     FurtherImage& image = slot.further_images.emplace_back();
     image.image = further.image;
-    image.image.data = slot.image.data + further.offset;
     image.present.resize(layout.batch_size);
     if (layout.keeps_shown) image.shown.resize(layout.batch_size);
     PrepareSized(image.sized, layout);
@@ -65,6 +70,7 @@ void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver>
   slot.positions.resize(layout.batch_size);
   slot.samples.resize(layout.batch_size);
   slot.files.resize(layout.batch_size);
+  RenewMemory(slot, std::move(pinned));
 }
 
 void SetStages(Slot& slot, std::vector<std::size_t> stages) {

@@ -84,6 +84,9 @@ struct Slot {
   std::atomic<bool> abandoned{false};
 };
 
+// Gives a slot new memory, page-locked if a driver is given. Throws as HostBuffer does.
+void RenewMemory(Slot& slot, std::shared_ptr<DeviceDriver> pinned);
+
 // Gives each view's image the size of its stage, and the images that follow it theirs.
 void SetStages(Slot& slot, std::vector<std::size_t> stages);
 

@@ -50,6 +50,11 @@ std::uint64_t MutableRows::epoch() const noexcept {
   return slot_.epoch;
 }
 
+std::shared_ptr<const void> MutableRows::Keep() {
+  kept_ = true;
+  return slot_.memory.Share();
+}
+
 std::size_t MutableRows::PictureOf(std::string_view field) const {
   const SlotLayout& layout = *slot_.layout;
   if (layout.image_field != Schema::kNone && (field.empty() || field == layout.image_name))

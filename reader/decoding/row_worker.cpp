@@ -10,8 +10,8 @@ namespace sluice {
 
 namespace {
 
-std::string Thrown(const char* which, const std::exception& error) {
-  return "LoaderOptions::" + std::string(which) + "_function threw: " + error.what();
+Error Failed(const char* which, ErrorCode code, const std::string& what) {
+  return Error(code, "LoaderOptions::" + std::string(which) + "_function " + what);
 }
 
 }  // namespace
@@ -54,6 +54,7 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
 }
 
 bool RowWorker::Fill(Slot& slot, std::size_t row) {
+  kept_rows_ = false;
   if (kept_.Restore(slot, row)) return true;
   if (!Decode(slot, row)) return false;
   const SampleRef& ref = slot.refs[row];
@@ -62,20 +63,30 @@ bool RowWorker::Fill(Slot& slot, std::size_t row) {
     return false;
   }
   if (!options_.sample_function) return true;
+  RandomStream stream(slot.draw_seed, Purpose::kSampleFunction, slot.positions[row]);
+  const std::optional<Error> error =
+      Call(options_.sample_function, "sample",
+           MutableSample(dataset_, slot, row, Draws(stream), user_memory_));
+  if (error) decoder_.Blame(ref, error->code(), error->sentence());
+  return !error;
+}
+
+template <class Rows>
+std::optional<Error> RowWorker::Call(const std::function<void(Rows&)>& function, const char* which,
+                                     Rows&& rows) {
+  std::optional<Error> error;
   try {
-    RandomStream stream(slot.draw_seed, Purpose::kSampleFunction, slot.positions[row]);
-    MutableSample sample(dataset_, slot, row, Draws(stream), user_memory_);
-    options_.sample_function(sample);
-    return true;
-  } catch (const Error& error) {
-    decoder_.Blame(ref, error.code(), Thrown("sample", error));
-  } catch (const std::exception& error) {
-    decoder_.Blame(ref, ErrorCode::kState, Thrown("sample", error));
+    function(rows);
+  } catch (const Error& thrown) {
+    error = Failed(which, thrown.code(), std::string("threw: ") + thrown.what());
+  } catch (const std::exception& thrown) {
+    error = Failed(which, ErrorCode::kState, std::string("threw: ") + thrown.what());
   } catch (...) {
-    decoder_.Blame(ref, ErrorCode::kState,
-                   "LoaderOptions::sample_function threw something that is no std::exception");
+    error = Failed(which, ErrorCode::kState, "threw something that is no std::exception");
   }
-  return false;
+  kept_rows_ = rows.kept_;
+  if (kept_rows_ && !error) error = Failed(which, ErrorCode::kState, "called Keep()");
+  return error;
 }
 
 bool RowWorker::Decode(Slot& slot, std::size_t row) {
@@ -150,19 +161,12 @@ std::optional<Error> RowWorker::CloseHere(Slot& slot) {
     return Error(ErrorCode::kState, "", place, "there is not enough memory for its fields");
   }
   if (!options_.batch_function || slot.size == 0) return std::nullopt;
-  try {
-    RandomStream stream(slot.draw_seed, Purpose::kBatchFunction, slot.positions[0]);
-    MutableBatch batch(slot, 0, slot.size, Draws(stream), user_memory_);
-    options_.batch_function(batch);
-    return std::nullopt;
-  } catch (const Error& error) {
-    return Error(error.code(), "", place, Thrown("batch", error));
-  } catch (const std::exception& error) {
-    return Error(ErrorCode::kState, "", place, Thrown("batch", error));
-  } catch (...) {
-    return Error(ErrorCode::kState, "", place,
-                 "LoaderOptions::batch_function threw something that is no std::exception");
-  }
+  RandomStream stream(slot.draw_seed, Purpose::kBatchFunction, slot.positions[0]);
+  const std::optional<Error> error =
+      Call(options_.batch_function, "batch",
+           MutableBatch(slot, 0, slot.size, Draws(stream), user_memory_));
+  if (!error) return std::nullopt;
+  return Error(error->code(), "", place, error->sentence());
 }
 
 bool RowWorker::TreatFault(Slot& slot, std::size_t row, Outcome& outcome) {
@@ -183,7 +187,8 @@ bool RowWorker::TreatFault(Slot& slot, std::size_t row, Outcome& outcome) {
   } else {
     faults_.Add({ref.index, 1, shard.file, decoder_.KeyOf(ref), error.sentence(), slot.epoch, 0});
   }
-  switch (options_.integrity.on_fault) {
+  // What a function has kept could still change the row, whatever is put there.
+  switch (kept_rows_ ? OnFault::kError : options_.integrity.on_fault) {
     case OnFault::kSkip:
       slot.flags[row] = kLeftOut;
       ++outcome.left_out;
@@ -206,7 +211,9 @@ bool RowWorker::Substitute(Slot& slot, std::size_t row) {
     slot.refs[row] = ref;
     slot.samples[row] = ref.index;
     if (!slot.blocks.empty()) slot.blocks[row].reset();
-    if (!Fill(slot, row)) continue;
+    const bool filled = Fill(slot, row);
+    if (kept_rows_) break;
+    if (!filled) continue;
     decoder_.LookAtFilesAnew();
     if (!StillThere(slot, row)) continue;
     if (slot.flags[row] == SampleFlag::kOwn) slot.flags[row] = SampleFlag::kSubstitute;

@@ -75,6 +75,11 @@ class RowWorker {
   // again.
   bool StillThere(Slot& slot, std::size_t row);
 
+  // Calls the user's function. Returns what is wrong, if anything is.
+  template <class Rows>
+  std::optional<Error> Call(const std::function<void(Rows&)>& function, const char* which,
+                            Rows&& rows);
+
   DatasetState& dataset_;
   const LoaderOptions& options_;
   const BatchProgram& program_;
@@ -85,7 +90,8 @@ class RowWorker {
   KeptRows kept_;
   MutableRows::Memory user_memory_;
   std::vector<std::uint8_t> mix_scratch_;
-  DecodingCosts costs_;  // of the rows of one Work()
+  DecodingCosts costs_;     // of the rows of one Work()
+  bool kept_rows_ = false;  // the user's function called last kept its rows' memory
 };
 
 }  // namespace sluice

@@ -1,8 +1,9 @@
-// Memory for batches: page-aligned, allocated once, page-locked if a device driver gives it.
+// Memory for batches: page-aligned, page-locked if a device driver gives it.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 namespace sluice {
 
@@ -14,17 +15,24 @@ class HostBuffer {
   // Zeroed memory: page-locked, from `driver`, which it keeps; if null, ordinary memory. Throws
   // std::bad_alloc, and what the driver throws.
   explicit HostBuffer(std::size_t bytes, std::shared_ptr<DeviceDriver> driver = nullptr);
-  HostBuffer(HostBuffer&& other) noexcept;
-  HostBuffer& operator=(HostBuffer&& other) noexcept;
-  ~HostBuffer();
+  HostBuffer(HostBuffer&& other) noexcept
+      : memory_(std::move(other.memory_)), bytes_(std::exchange(other.bytes_, 0)) {}
+  HostBuffer& operator=(HostBuffer&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
 
-  std::byte* data() const noexcept { return data_; }
+  std::byte* data() const noexcept { return memory_.get(); }
   std::size_t size() const noexcept { return bytes_; }
 
+  // Keeps the memory for as long as the result lives, also without the buffer.
+  std::shared_ptr<const void> Share() const noexcept { return memory_; }
+  bool is_shared() const noexcept { return memory_.use_count() > 1; }
+
  private:
-  std::byte* data_ = nullptr;
+  std::shared_ptr<std::byte> memory_;
   std::size_t bytes_ = 0;
-  std::shared_ptr<DeviceDriver> driver_;
 };
 
 }  // namespace sluice

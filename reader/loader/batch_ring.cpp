@@ -64,6 +64,15 @@ std::unique_ptr<Slot> BatchRing::NewSlot(std::size_t number) const {
   return slot;
 }
 
+// The slot is free, and somebody else shares its memory.
+void BatchRing::LeaveMemory(Slot& slot) const {
+  RenewMemory(slot, driver_);
+  setup_.nodes.Place(slot.node, slot.memory.data(), slot.memory.size());
+  if (uploader_ == nullptr) return;
+  slot.device->Finish();
+  slot.device = uploader_->NewSlot(slot);  // what it has recorded for the device names the memory
+}
+
 bool BatchRing::Stop() {
   std::shared_ptr<const Slot> repeated;  // released after the mutex
   {

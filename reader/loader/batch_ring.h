@@ -94,7 +94,8 @@ class BatchRing {
   Turn NextTurn(std::optional<std::uint64_t> in_hand, bool has_room);
   void GiveBack(Slot& slot);
   // Waits until the slot's host memory may be written, and counts the time: its last batch may
-  // still be on its way to a device. False: give_up() was set first. Throws the device's Error.
+  // still be on its way to a device. Gives it new memory if a user's function has kept the old.
+  // False: give_up() was set first. Throws the device's Error, and std::bad_alloc.
   bool Reclaim(Slot& slot);
   // Hands the batch to the decoder threads: its blocks are there, or its slot has an error. False:
   // nobody wants the batch any more, and it is still in hand.
@@ -134,6 +135,7 @@ class BatchRing {
  private:
   class Handle;
   std::unique_ptr<Slot> NewSlot(std::size_t number) const;
+  void LeaveMemory(Slot& slot) const;
   void Release(Slot& slot);  // the slot's last Batch is gone; any thread
 
   bool HasRows() const REQUIRES(mutex_) { return handing_out_ < planned_.size(); }

@@ -85,6 +85,7 @@ void BatchRing::Lengthen() {
 }
 
 bool BatchRing::Reclaim(Slot& slot) {
+  if (slot.memory.is_shared()) LeaveMemory(slot);
   if (slot.device == nullptr) return true;
   const Clock::time_point begun = Clock::now();
   const auto on_capture = [this](const DeviceSlot::Named& stream) {

@@ -146,6 +146,49 @@ TEST_CASE("An exception of a sample function is a fault of the sample, with its 
              ContainsSubstring("key-1"));
 }
 
+TEST_CASE("Memory that a function keeps is of no later batch, and its own batch is an error") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 40);
+  const bool of_batch = GENERATE(false, true);
+  LoaderOptions options = OptionsFor(8, 2);
+  options.order.shuffle = Shuffle::kSequential;
+  const std::vector<PlayedBatch> expected = [&] {
+    Loader loader(Dataset::Open(path), options);
+    return PlayBatches(loader, 1);
+  }();
+  std::shared_ptr<const void> memory;
+  std::span<std::byte> kept;
+  options.integrity.on_fault = OnFault::kSkip;
+  const auto keep = [&](MutableRows& rows) {
+    if (memory != nullptr) return;
+    memory = rows.Keep();
+    kept = rows.ImageBytes();
+  };
+  options.ring.prefetch = 1;
+  if (of_batch) {
+    options.batch_function = [&](MutableBatch& batch) {
+      if (batch.epoch() == 0 && batch.index() == 2) keep(batch);
+    };
+  } else {
+    options.sample_function = [&](MutableSample& sample) {
+      if (sample.epoch() == 0 && sample.index() == 19) keep(sample);
+    };
+  }
+  {
+    Loader loader(Dataset::Open(path), options);
+    CHECK_THAT(ErrorText([&] { PlayBatches(loader, 0); }, ErrorCode::kState),
+               ContainsSubstring("_function called Keep()"));
+    std::vector<PlayedBatch> played;
+    for (const Batch& batch : loader.Epoch(1)) {
+      std::fill(kept.begin(), kept.end(), std::byte{0x55});
+      played.push_back(Keep(batch));
+    }
+    CHECK(played == expected);
+  }
+  std::fill(kept.begin(), kept.end(), std::byte{0x56});  // also when the loader is gone
+  CHECK(std::count(kept.begin(), kept.end(), std::byte{0x56}) == std::ssize(kept));
+}
+
 TEST_CASE("Images are read as their own type, and as no other") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "d", {{Field::Image(), Field::Mask("mask", "image")}});

@@ -9,16 +9,17 @@
 //
 // They run on the decoding threads, several at once, after the transform's steps: anything they
 // share must be thread-safe. The spans they get are valid until they return; those of a
-// variable-length field, until it is set. An exception from a SampleFunction is a fault of the
-// sample, handled as LoaderOptions::integrity.on_fault says; one from a BatchFunction is the
-// batch's error. Functions should depend only on their argument and its draws(); then batches stay
-// the same for any number of threads and after a resume.
+// variable-length field, until it is set; see also Keep(). An exception from a SampleFunction is a
+// fault of the sample, handled as LoaderOptions::integrity.on_fault says; one from a BatchFunction
+// is the batch's error. Functions should depend only on their argument and its draws(); then
+// batches stay the same for any number of threads and after a resume.
 #pragma once
 
 #include <any>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,6 +87,12 @@ class MutableRows {
   // wrong size, and after RandAugment and TrivialAugmentWide, which move pixels on their own.
   void WriteBorder(std::span<std::uint8_t> map, std::string_view field = {}) const;
 
+  // Keeps the memory that the spans lie in as long as the result lives, for a binding that cannot
+  // take back what a function has kept. The batch is then an Error(kState), whatever
+  // LoaderOptions::integrity.on_fault says, since what was kept could still change it; and the
+  // loader takes new memory for further batches.
+  std::shared_ptr<const void> Keep();
+
   Draws& draws() noexcept { return draws_; }
   // The thread's own memory, for any use. Its size and content stay from call to call.
   std::vector<std::byte>& scratch() noexcept { return memory_->scratch; }
@@ -126,6 +133,7 @@ class MutableRows {
   std::size_t first_, count_;  // rows
   Draws draws_;
   Memory* memory_;
+  bool kept_ = false;
 };
 
 class MutableSample : public MutableRows {
