@@ -98,7 +98,8 @@ TEST_CASE("A shard whose copy is gone when it is mapped again is read from the d
   DatasetState dataset(path, kMostMapped);
   const std::filesystem::path copy = folder / "copy.sluice";
   std::filesystem::copy_file(path / dataset.shards[0].file, copy);
-  dataset.ReadFrom(0, copy);
+  dataset.ReadFrom(
+      0, {std::make_shared<const SharedFolder>(SharedFolder::Open(folder.path())), "copy.sluice"});
   CHECK(dataset.Shard(0)->name() == copy.string());
   const auto use_others = [&dataset] {
     for (std::uint32_t s = 1; s <= kMostMapped; ++s)
