@@ -12,6 +12,7 @@
 #include "format/disk/file.h"
 #include "format/pixels/decode.h"
 #include "format/remote/object_store.h"
+#include "writer/source/folder_walk.h"
 #include "writer/source/image_kinds.h"
 #include "writer/source/sniff.h"
 #include "writer/source/source_list.h"
@@ -48,7 +49,7 @@ class Sizes {
   std::vector<std::uint32_t> widths_, heights_;
 };
 
-// Every file below the root, except hidden ones. Classes are the top folders that hold any.
+// Every file below the root that a conversion looks at. Classes are the top folders that hold any.
 std::vector<std::string> ListFiles(const fs::path& root, std::uint64_t most, SourceFacts& facts,
                                    const std::stop_token& stop) {
   std::vector<std::string> files;
@@ -59,11 +60,13 @@ std::vector<std::string> ListFiles(const fs::path& root, std::uint64_t most, Sou
   fs::recursive_directory_iterator entry(root, options, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     if (stop.stop_requested()) ThrowStopped();
-    if (entry->path().filename().native().starts_with('.') || entry.depth() >= kDeepest) {
+    const std::string name = entry->path().filename().native();
+    std::error_code unknown;
+    if (FindIgnoredPart(entry->is_directory(unknown) ? name + "/" : name) ||
+        entry.depth() >= kDeepest) {
       entry.disable_recursion_pending();
       continue;
     }
-    std::error_code unknown;
     if (!entry->is_regular_file(unknown)) continue;
     if (files.size() == most) {
       facts.listed_all = false;

@@ -52,6 +52,7 @@ TEST_CASE("a look at a folder counts images by their content and passes over wha
   WriteJpeg(folder / "dogs/c.jpg", 64, 48);
   WriteJpeg(folder / "dogs/.d.jpg", 500, 500);
   WriteJpeg(folder / ".hidden/e.jpg", 500, 500);
+  WriteJpeg(folder / "@eaDir/f.jpg", 500, 500);
   WriteFile(folder / "dogs/notes.jpg", "no picture at all");
   const SourceFacts facts = LookAtSource(folder.path(), {}, 0, {});
   CHECK_FALSE(facts.dataset);

@@ -63,7 +63,7 @@ void Write(const fs::path& file, Bytes content) {
   WriteFile(file, content);
 }
 
-// Pictures of two classes, a file that is none, one that is broken, a hidden one and an empty one.
+// Pictures of two classes, a file that is none, one that is broken, an empty one, and hidden ones.
 fs::path WritePictures(const fs::path& folder, int count = 40) {
   for (int i = 0; i < count; ++i) {
     const std::string name = (i % 2 == 0 ? "cats/" : "dogs/") + std::to_string(i) + " +é.jpg";
@@ -73,7 +73,9 @@ fs::path WritePictures(const fs::path& folder, int count = 40) {
   std::vector<std::byte> broken = MakeJpeg(MakePicture(64, 64));
   broken.resize(broken.size() / 2);
   Write(folder / "dogs/broken.jpg", broken);
-  Write(folder / "cats/.hidden.jpg", MakeJpeg(MakePicture(64, 64)));
+  for (const char* name : {"cats/.hidden.jpg", "cats/.cache/1.jpg", "cats/.cache/2.jpg",
+                           "@eaDir/cats/1.jpg", "@eaDir/cats/2.jpg", "dogs/lost+found/1.jpg"})
+    Write(folder / name, MakeJpeg(MakePicture(64, 64)));
   Write(folder / "cats/empty.jpg", {});
   return folder;
 }

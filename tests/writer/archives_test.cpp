@@ -95,6 +95,28 @@ TEST_CASE("members that share a key make a sample, their endings its fields") {
   CHECK(data.samples[1].fields[4].width == 40);
 }
 
+TEST_CASE("hidden folders and those of a system are passed over as in a folder, each once") {
+  const Folders folders;
+  std::string archive = Member("cat/a.jpg", Jpeg(1));
+  for (const char* name :
+       {"cat/.ipynb_checkpoints/a-checkpoint", "./.Trash-1000/files/b", ".Trash-1000/files/c",
+        "@eaDir/b", "lost+found/b", "__MACOSX/x/b", "cat/__pycache__/b", "._d"})
+    archive += Member(std::string(name) + ".jpg", Jpeg(2));
+  const ConvertSummary summary = folders.Convert({archive + kEnd});
+  CHECK(folders.Data().Keys() == std::vector<std::string>{"cat/a"});
+  std::vector<std::string> passed_over;
+  for (const LeftOut& one : summary.passed_over)
+    passed_over.push_back(one.path + ": " + one.reason);
+  CHECK(passed_over ==
+        std::vector<std::string>{"part0.tar: cat/.ipynb_checkpoints: hidden",
+                                 "part0.tar: .Trash-1000: hidden",
+                                 "part0.tar: @eaDir: a folder of the system's own",
+                                 "part0.tar: lost+found: a folder of the system's own",
+                                 "part0.tar: __MACOSX: a folder of the system's own",
+                                 "part0.tar: cat/__pycache__: a folder of the system's own",
+                                 "part0.tar: ._d.jpg: hidden"});
+}
+
 TEST_CASE("an image with a dot in its name is told of, but for one more image of its sample") {
   const Folders folders;
   const ConvertSummary summary =

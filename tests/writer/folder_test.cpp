@@ -326,10 +326,11 @@ TEST_CASE(
     CHECK(error->code() == ErrorCode::kNotFound);
     return error->sentence();
   };
-  CHECK_THAT(sentence(), EndsWith("; 1 file was found that is not an image: README.md"));
+  CHECK_THAT(sentence(), EndsWith("; 1 file was passed over: README.md (no image)"));
   WriteSource(folders.source / "train-0.parquet", std::string("PAR1"));
-  CHECK_THAT(sentence(), EndsWith("such as train-0.parquet; give such files themselves as the "
-                                  "sources, not their folder"));
+  CHECK_THAT(sentence(),
+             EndsWith("such as train-0.parquet (no image); give such files themselves as the "
+                      "sources, not their folder"));
 }
 
 TEST_CASE("a dataset inside of its own source folder is refused") {

@@ -25,6 +25,23 @@ TEST_CASE("a list of paths is converted like a folder that holds only them") {
   CHECK(data.samples[0].Label() == 1);
 }
 
+TEST_CASE("hidden files and a system's folders in a list are passed over as in a folder") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 2);
+  for (const char* name : {"ant/.ipynb_checkpoints/0.jpg", "@eaDir/0.jpg", "@eaDir/1.jpg"})
+    WriteSource(folder / "source" / name, MakeJpeg(MakePicture(20, 20)));
+  const ConvertSummary summary =
+      Convert(ConvertSource::Paths({"./ant/0.jpg", "ant/.ipynb_checkpoints/0.jpg", "@eaDir/0.jpg",
+                                    "@eaDir/1.jpg", "cow/0.jpg"},
+                                   folder / "source"),
+              folder / "data");
+  CHECK(summary.samples == 2);
+  CHECK(summary.classes == std::vector<std::string>{"ant", "cow"});
+  REQUIRE(summary.passed_over.size() == 2);
+  CHECK(summary.passed_over[0].path == "@eaDir");
+  CHECK(summary.passed_over[1].path == "ant/.ipynb_checkpoints");
+}
+
 TEST_CASE("a path that lies elsewhere is refused with its place in the list") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);

@@ -100,6 +100,7 @@ class ArchiveScan {
     });
     resolving_ = true;
     scanned_ = {};
+    ignored_ = {};
     scanned_.end = Walk([this](const TarMember& member) { Take(member); });
     return std::move(scanned_);
   }
@@ -158,7 +159,7 @@ class ArchiveScan {
       name.remove_prefix(2);
     const std::size_t slash = name.rfind('/');
     const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
-    if (name.substr(base).starts_with('.')) return PassOver(member, "hidden");
+    if (ignored_.Take(name, scanned_.passed_over, place_)) return;
     const std::size_t dot = name.find('.', base);
     if (dot == std::string_view::npos) return PassOver(member, "its name has no extension");
     const std::string ending(name.substr(dot + 1));
@@ -201,6 +202,7 @@ class ArchiveScan {
   const std::stop_token& stop_;
   FileHandle file_;
   Scanned scanned_;
+  IgnoredFiles ignored_;
   std::map<std::string, TarMember, std::less<>> targets_;  // of hard links, by name
   bool resolving_ = false;                                 // the targets are located
 };

@@ -38,7 +38,7 @@ class FolderWalk {
     }
     ancestors_.push_back({info.st_dev, info.st_ino});
     for (const std::string& name : Names(root_))
-      LookAt(name, name);
+      LookAt(name);
     return std::move(tree_);
   }
 
@@ -59,18 +59,14 @@ class FolderWalk {
     return names;
   }
 
-  void LookAt(const std::string& name, const std::string& key) {
+  void LookAt(const std::string& key) {
     if (stop_.stop_requested()) ThrowStopped();
-    if (name[0] == '.') {
-      tree_.passed_over.push_back({key, "hidden"});
-      return;
-    }
+    if (ignored_.Take(key, tree_.passed_over)) return;
     struct stat info {};
     if (stat((root_ / key).c_str(), &info) != 0) {
       tree_.broken.push_back({key, "cannot be examined: " + SystemErrorText(errno)});
-    } else if (S_ISDIR(info.st_mode) && IsSystemFolder(name)) {
-      tree_.passed_over.push_back({key, kSystemFolder});
     } else if (S_ISDIR(info.st_mode)) {
+      if (ignored_.Take(key + "/", tree_.passed_over)) return;
       Enter(key, {info.st_dev, info.st_ino});
     } else if (S_ISREG(info.st_mode)) {
       tree_.files.push_back({key, static_cast<std::uint64_t>(info.st_size)});
@@ -91,7 +87,7 @@ class FolderWalk {
     for (const std::string& name : Names(root_ / key)) {
       std::string inner = key;
       inner.append("/").append(name);
-      LookAt(name, inner);
+      LookAt(inner);
     }
     ancestors_.pop_back();
   }
@@ -99,21 +95,46 @@ class FolderWalk {
   const std::filesystem::path& root_;
   const std::stop_token& stop_;
   FolderTree tree_;
+  IgnoredFiles ignored_;
   std::vector<FolderId> ancestors_;  // the current folder and those above it
 };
 
 }  // namespace
 
-bool IsSystemFolder(std::string_view name) {
-  constexpr std::string_view kNames[] = {"__MACOSX",
-                                         "@eaDir",
-                                         "#recycle",
-                                         "@Recycle",
-                                         "$RECYCLE.BIN",
-                                         "lost+found",
-                                         "System Volume Information",
-                                         "__pycache__"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+std::optional<IgnoredPart> FindIgnoredPart(std::string_view key) {
+  constexpr std::string_view kSystemFolders[] = {"__MACOSX",
+                                                 "@eaDir",
+                                                 "#recycle",
+                                                 "@Recycle",
+                                                 "$RECYCLE.BIN",
+                                                 "lost+found",
+                                                 "System Volume Information",
+                                                 "__pycache__"};
+  for (std::size_t begin = 0; begin < key.size();) {
+    const std::size_t end = std::min(key.find('/', begin), key.size());
+    const std::string_view name = key.substr(begin, end - begin);
+    if (name.starts_with('.') && name != "." && name != "..")
+      return IgnoredPart{key.substr(0, end), "hidden"};
+    const bool folder = end < key.size();
+    if (folder && std::find(std::begin(kSystemFolders), std::end(kSystemFolders), name) !=
+                      std::end(kSystemFolders)) {
+      return IgnoredPart{key.substr(0, end), "a folder of the system's own"};
+    }
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+bool IgnoredFiles::Take(std::string_view key, std::vector<LeftOut>& passed_over,
+                        std::string_view place) {
+  const std::optional<IgnoredPart> part = FindIgnoredPart(key);
+  if (!part) return false;
+  std::string path(place);
+  path += part->path;
+  if (seen_.contains(path)) return true;
+  passed_over.push_back({path, part->reason});
+  seen_.insert(std::move(path));
+  return true;
 }
 
 FolderTree WalkFolder(const std::filesystem::path& root, const std::stop_token& stop) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
@@ -27,12 +28,29 @@ struct FolderTree {
   std::vector<std::string> warnings;
 };
 
-// Folders that systems and their tools leave beside people's own: "__MACOSX", "@eaDir".
-bool IsSystemFolder(std::string_view name);
-inline constexpr const char* kSystemFolder = "a folder of the system's own";
+// The part of a path that keeps its file out of every source: a name that begins with a dot, or a
+// folder that systems and their tools leave next to people's own ("__MACOSX", "@eaDir"). One rule
+// for folders, lists of paths, stores and archives; only what a table or a label file names by its
+// path is taken all the same.
+struct IgnoredPart {
+  std::string_view path;    // up to that name: of "a/.git/x/1.jpg" it is "a/.git"
+  const char* reason = "";  // "hidden"
+};
+// `key`: a path below its source's root; one that ends in '/' is a folder's.
+std::optional<IgnoredPart> FindIgnoredPart(std::string_view key);
 
-// Symbolic links are followed, except links to a folder that contains them. Names that begin with a
-// dot are passed over, and so are the system's folders.
+// Passes over what FindIgnoredPart() finds, a folder once for all of its files.
+class IgnoredFiles {
+ public:
+  // Whether the file is ignored. Adds `place` and the part to the list at the first time.
+  bool Take(std::string_view key, std::vector<LeftOut>& passed_over, std::string_view place = {});
+
+ private:
+  std::set<std::string, std::less<>> seen_;
+};
+
+// Symbolic links are followed, except links to a folder that contains them. Ignored parts are
+// passed over.
 //
 // Errors: kNotFound (no such folder), kInvalidArgument (not a folder), kIo (a folder that cannot be
 // read), kState (stopped).

@@ -134,9 +134,9 @@ void RequireImages(const std::filesystem::path& place, const SourceList& list) {
     const auto holder = std::find_if(list.passed_over.begin(), list.passed_over.end(), HoldsImages);
     const LeftOut& one = holder == list.passed_over.end() ? list.passed_over[0] : *holder;
     sentence += "; " +
-                counted(list.passed_over.size(), "file was found that is not an image: ",
-                        "files were found that are not images, such as ") +
-                ToUtf8(one.path);
+                counted(list.passed_over.size(),
+                        "file was passed over: ", "files were passed over, such as ") +
+                ToUtf8(one.path) + " (" + one.reason + ")";
     if (HoldsImages(one))
       sentence += "; give such files themselves as the sources, not their folder";
   }

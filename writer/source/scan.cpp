@@ -253,6 +253,7 @@ SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>
   SourceList list;
   list.SetRoot(source.root, hooks.stop);
   FolderTree tree;
+  IgnoredFiles ignored;
   const RootPath root(list.root);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     std::optional<std::string> key = root.KeyOf(paths[i]);
@@ -261,6 +262,7 @@ SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>
                   "path " + std::to_string(i + 1) + " of the list, " + ToUtf8(paths[i]) +
                       ", does not lie in this folder");
     }
+    if (ignored.Take(*key, tree.passed_over)) continue;
     AddFoldersOf(*key, tree.folders);
     tree.files.push_back({std::move(*key), kUnknownBytes});
   }

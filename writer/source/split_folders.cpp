@@ -95,8 +95,7 @@ std::vector<std::string> FindSplitFolders(const std::filesystem::path& root, boo
        entry.increment(error)) {
     const std::string name = entry->path().filename().native();
     std::error_code ignored;
-    if (name[0] != '.' && !IsSystemFolder(name) && entry->is_directory(ignored))
-      names.push_back(name);
+    if (!FindIgnoredPart(name + "/") && entry->is_directory(ignored)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   // Most sources have class folders: they are not walked twice.

@@ -26,18 +26,6 @@ std::function<void()> Thrower(const Error& error) {
   return [error] { throw StoreFault(error); };
 }
 
-bool IsHidden(std::string_view key) {
-  return key.starts_with('.') || key.find("/.") != std::string_view::npos;
-}
-
-bool LiesInSystemFolder(std::string_view key) {
-  for (std::size_t end = key.find('/'); end != std::string_view::npos; end = key.find('/')) {
-    if (IsSystemFolder(key.substr(0, end))) return true;
-    key.remove_prefix(end + 1);
-  }
-  return false;
-}
-
 }  // namespace
 
 StoreFiles::StoreFiles(std::shared_ptr<ObjectStore> store, std::stop_token stop)
@@ -62,19 +50,13 @@ FolderTree StoreFiles::List() const {
               [&](unsigned, std::size_t i) { store_->List(folders[i], into(listed[1 + i])); });
   if (stop_.stop_requested()) ThrowStopped();
   FolderTree tree;
+  IgnoredFiles ignored;
   for (std::vector<WalkedFile>& files : listed) {
     for (WalkedFile& file : files) {
-      const std::string folder = file.key.substr(0, file.key.rfind('/') + 1);
-      const bool system = LiesInSystemFolder(folder);
-      if (!system && !IsHidden(folder)) AddFoldersOf(folder, tree.folders);
+      if (ignored.Take(file.key, tree.passed_over)) continue;
+      AddFoldersOf(file.key, tree.folders);
       if (file.key.ends_with('/')) continue;  // what some tools put where a folder begins
-      if (IsHidden(file.key)) {
-        tree.passed_over.push_back({std::move(file.key), "hidden"});
-      } else if (system) {
-        tree.passed_over.push_back({std::move(file.key), kSystemFolder});
-      } else {
-        tree.files.push_back(std::move(file));
-      }
+      tree.files.push_back(std::move(file));
     }
     files = {};
   }
