@@ -130,6 +130,17 @@ TEST_CASE("an image with a dot in its name is told of, but for one more image of
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("name it without that dot (d/im_1.jpg)"));
 }
 
+TEST_CASE("a sample without an image does not decide which fields the others have") {
+  const Folders folders;
+  const ConvertSummary summary =
+      folders.Convert({Member("a.cls", "owl") + Member("a.json", "{}") + Member("b.jpg", Jpeg(1)) +
+                       Member("c.jpg", Jpeg(2)) + kEnd});
+  CHECK(summary.samples == 2);
+  CHECK(summary.fields == std::vector<std::string>{"image"});
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK(summary.skipped[0].path == "part0.tar: a");
+}
+
 TEST_CASE("without labels nobody asks for a .cls, and none is taken") {
   const Folders folders;
   const ConvertSummary summary =

@@ -14,6 +14,7 @@
 namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -207,6 +208,39 @@ TEST_CASE("RecordIO's records become samples, and those in parts are joined agai
   CHECK(data.samples[0].Label() == 1);
   CHECK(data.samples[1].Label() == 4);
   CHECK(Difference(data.samples[1].Pixels(), MakePicture(40, 30, 3, 2)) < 8);
+}
+
+TEST_CASE("InsightFace's records without an image are counted in one line and decide no field") {
+  // The layout of face2rec2.py: record 0 has the range of the records of identities, each of which
+  // has the range of its pictures. Pictures have one label or, in later files, two.
+  const bool pairs = GENERATE(false, true);
+  const auto face = [&](float identity, std::uint64_t id) {
+    return ImageRecord(pairs ? std::vector<float>{identity, 0} : std::vector<float>{identity}, id,
+                       JpegOf(id));
+  };
+  const RecordFolder folder;
+  const ConvertSummary summary = folder.Convert(
+      folder.Source(ImageRecord({4, 6}, 0, "") + face(0, 1) + face(1, 2) + face(1, 3) +
+                    ImageRecord({1, 2}, 4, "") + ImageRecord({2, 4}, 5, "")));
+  CHECK(summary.samples == 3);
+  CHECK(summary.skipped.empty());
+  CHECK(summary.class_counts == std::vector<std::uint64_t>{1, 2});
+  REQUIRE(summary.passed_over.size() == 1);
+  CHECK(summary.passed_over[0].path == "train.records");
+  CHECK_THAT(summary.passed_over[0].reason, StartsWith("3 records without an image"));
+  const StoredDataset data = folder.Data();
+  CHECK(data.Keys() == Strings{"train/0000001", "train/0000002", "train/0000003"});
+  CHECK(data.samples[0].Label() == 0);
+  CHECK(data.samples[2].Label() == 1);
+}
+
+TEST_CASE("a RecordIO record without an image is left out, and the next one decides the fields") {
+  const RecordFolder folder;
+  const ConvertSummary summary =
+      folder.Convert(folder.Source(ImageRecord({1, 2, 3}, 0, "") + ImageRecord({1}, 1, JpegOf(1))));
+  CHECK(summary.class_counts == std::vector<std::uint64_t>{0, 1});
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK(summary.skipped[0].path == "train.records: train/0000000");
 }
 
 TEST_CASE("RecordIO's labels of detection become boxes and classes") {

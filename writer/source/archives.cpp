@@ -207,11 +207,12 @@ class ArchiveScan {
   bool resolving_ = false;                                 // the targets are located
 };
 
-// The fields that at least one sample has, and the part that each comes from.
+// The fields that at least one sample with an image has, and the part that each comes from.
 std::vector<Part> FieldsOf(const std::vector<Scanned>& archives, bool labels, SourceList& list) {
   std::array<bool, kParts> has{};
   for (const Scanned& archive : archives) {
     for (const Grouped& sample : archive.samples) {
+      if (!sample.parts[kImagePart]) continue;
       for (std::size_t part = 0; part < kParts; ++part)
         has[part] = has[part] || sample.parts[part].has_value();
     }

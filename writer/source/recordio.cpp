@@ -1,3 +1,12 @@
+// RecordIO as MXNet packs images (im2rec): a record has numbers (labels) and then an image file.
+//
+// The labels of the first record with an image say what the file is: one number is a class, several
+// in the form of object detection are boxes, and others are a vector.
+//
+// InsightFace's files of faces end with records that list the pictures of each identity and have no
+// image. Where those records lie says the file's first one, which has two numbers and no image
+// either: this is how such a file is known. The class of a face is the first of its labels, as in
+// InsightFace's own loader.
 #include <algorithm>
 #include <cmath>
 
@@ -35,18 +44,7 @@ class RecordRows final : public CarriedRows {
     if (!source.path_column.empty()) {
       throw Error(ErrorCode::kInvalidArgument, path_.string(), "has no columns of images");
     }
-    const std::size_t pages = list_.pages.size();
-    if (!Next()) return;
-    if (!boxes_.is_null())
-      headings_ = {"boxes", "classes"};
-    else if (labels_.is_array())
-      headings_ = {"labels"};
-    else
-      headings_ = {"label"};
-    headings_.push_back("id");
-    at_ = 0;
-    row_ = 0;
-    list_.pages.resize(pages);
+    FindHeadings();
   }
 
   const std::vector<std::string>& headings() const override { return headings_; }
@@ -63,13 +61,24 @@ class RecordRows final : public CarriedRows {
   void Use(const std::vector<std::string>&) override {}
 
   bool Next() override {
-    if (at_ == bytes_) return false;
-    ReadRecord();
-    ++row_;
-    return true;
+    while (at_ != bytes_) {
+      ReadRecord();
+      ++row_;
+      if (!of_faces_ || !IsListOfIdentity()) return true;
+      ++lists_;
+    }
+    if (lists_ > 0) {
+      list_.passed_over.push_back({list_.archive_names[archive_],
+                                   std::to_string(lists_) + (lists_ == 1 ? " record" : " records") +
+                                       " without an image, which are "
+                                       "InsightFace's lists of identities"});
+      lists_ = 0;
+    }
+    return false;
   }
 
   json Get(const std::string& heading) const override {
+    if (heading == "label" && labels_.is_array()) return AsClass(labels_[0]);
     if (heading == "label" || heading == "labels") return labels_;
     if (heading == "boxes") return boxes_;
     if (heading == "classes") return classes_;
@@ -87,6 +96,39 @@ class RecordRows final : public CarriedRows {
   [[noreturn]] void Fail(const std::string& sentence) const {
     throw Error(ErrorCode::kCorrupt, path_.string(),
                 "byte " + std::to_string(at_) + ": " + sentence);
+  }
+
+  void FindHeadings() {
+    const std::size_t pages = list_.pages.size();
+    while (!image_ && at_ != bytes_) {
+      ReadRecord();
+      of_faces_ = of_faces_ || (row_ == 0 && IsListOfIdentity());
+      ++row_;
+    }
+    if (row_ == 0) return;  // the file is empty
+    if (of_faces_)
+      headings_ = {"label", "labels"};
+    else if (!boxes_.is_null())
+      headings_ = {"boxes", "classes"};
+    else if (labels_.is_array())
+      headings_ = {"labels"};
+    else
+      headings_ = {"label"};
+    headings_.push_back("id");
+    at_ = 0;
+    row_ = 0;
+    list_.pages.resize(pages);
+  }
+
+  // Whether the record has a range of records instead of an image.
+  bool IsListOfIdentity() const { return !image_ && labels_.is_array() && labels_.size() == 2; }
+
+  // Classes are numbers, not "3.0".
+  static json AsClass(const json& label) {
+    if (!label.is_number()) return label;
+    const auto number = label.get<float>();
+    if (std::floor(number) != number || std::abs(number) >= 1e9F) return label;
+    return static_cast<std::int64_t>(number);
   }
 
   struct Part {
@@ -164,11 +206,7 @@ class RecordRows final : public CarriedRows {
       labels_ = labels.size() == 1 ? json(labels[0]) : json(labels);
       TakeBoxes(labels);
     }
-    // Classes are numbers, not "3.0".
-    if (labels_.is_number() && std::floor(labels_.get<float>()) == labels_.get<float>() &&
-        std::abs(labels_.get<float>()) < 1e9F) {
-      labels_ = static_cast<std::int64_t>(labels_.get<float>());
-    }
+    labels_ = AsClass(labels_);
     std::array<std::byte, kSniffBytes> start{};
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes - at, kSniffBytes));
     read(at, std::span(start).first(size));
@@ -211,6 +249,8 @@ class RecordRows final : public CarriedRows {
   std::uint64_t bytes_ = 0;
   std::uint64_t at_ = 0;
   std::uint64_t row_ = 0;
+  bool of_faces_ = false;    // the file is InsightFace's
+  std::uint64_t lists_ = 0;  // of identities, which were passed over
   std::vector<std::string> headings_;
   json labels_, boxes_, classes_;
   std::uint64_t id_ = 0;
