@@ -52,6 +52,7 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   const cli::Interrupt interrupt;
   std::optional<PipedArchive> piped;
   if (!PutPipeAside(arguments.source, interrupt, piped)) return std::nullopt;
+  if (piped) arguments.options.check = SourceCheck::kSizes;  // a pipe's file is new each time
   cli::Progress progress(cli::ProgressStyleFor(arguments.output.json || arguments.output.quiet),
                          "converting",
                          "appending " + cli::Printable(name) + " to " + cli::Printable(dataset));

@@ -278,6 +278,16 @@ void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
   AddChoice(app, "--on-error", "WHAT",
             "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
             options.on_error, {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
+  if (!arguments.plan_only) {
+    AddChoice(app, "--check", "WHAT",
+              "how a repeated command tells that sources changed since:\n"
+              "times (default) compares those written, copied or moved\n"
+              "meanwhile with their samples; content, all; sizes, none",
+              options.check,
+              {{"sizes", SourceCheck::kSizes},
+               {"times", SourceCheck::kTimes},
+               {"content", SourceCheck::kContent}});
+  }
   AddOption(app, "--max-pixels", "N",
             "refuse larger images before memory is taken for them\n(default 178M)",
             [&options](const std::string& text) {
@@ -450,6 +460,8 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   arguments.name = NameOf(arguments.source);
   std::optional<PipedArchive> piped;
   if (!PutPipeAside(arguments.source, interrupt, piped)) return cli::kInterrupted;
+  // A pipe's file is new each time.
+  if (piped && app.count("--check") == 0) arguments.options.check = SourceCheck::kSizes;
   try {
     return ConvertParts(arguments, interrupt);
   } catch (const Error& error) {

@@ -51,6 +51,7 @@ struct HttpReply {
   // Headers, empty if they are not there.
   std::string etag, content_range, location, bucket_region, retry_after, date;
   std::optional<std::uint64_t> length;  // Content-Length
+  std::int64_t changed = 0;             // Last-Modified, in seconds since 1970
 
   std::string body;                        // if it was collected
   std::chrono::nanoseconds first_byte{0};  // from the request to the answer's first byte

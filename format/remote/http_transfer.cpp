@@ -186,6 +186,10 @@ void HttpTransfer::Header(std::string_view line) {
     if (error == std::errc() && end == value.data() + value.size()) reply_.length = length;
     return;
   }
+  if (SameHeaderName(name, "last-modified")) {
+    reply_.changed = std::max<std::int64_t>(curl_getdate(std::string(value).c_str(), nullptr), 0);
+    return;
+  }
   const std::pair<std::string_view, std::string*> kept[] = {
       {"etag", &reply_.etag},         {"content-range", &reply_.content_range},
       {"location", &reply_.location}, {"x-amz-bucket-region", &reply_.bucket_region},

@@ -32,7 +32,8 @@ ObjectInfo InfoOf(const FileHandle& file, const std::string& name) {
   if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::kIo, name, "is not a regular file");
   return {static_cast<std::uint64_t>(info.st_size),
           std::to_string(info.st_ino) + "-" + std::to_string(info.st_size) + "-" +
-              std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec)};
+              std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec),
+          std::max(info.st_mtim.tv_sec, info.st_ctim.tv_sec)};
 }
 
 // Some of the bytes at that offset.

@@ -25,6 +25,9 @@ namespace sluice {
 struct ObjectInfo {
   std::uint64_t bytes = 0;
   std::string etag;  // identifies this content; empty if the server names none
+  // When it was written, in seconds since 1970; 0 if that was not asked for or the server does not
+  // say. Head() and Read() ask.
+  std::int64_t changed = 0;
 };
 
 // A range of an object to be read.

@@ -170,6 +170,7 @@ bool RangeReads::OnHead(Ticket ticket, HttpLoop::Ticket transfer, const HttpRepl
   if (reply.status != 200 && reply.status != 206) return false;  // the body says what is wrong
   const RangeRead& read = reading->read;
   if (IsStrongEtag(reply.etag)) attempt->info.etag = reply.etag;
+  attempt->info.changed = reply.changed;
   if (const auto range = ParseContentRange(reply.content_range); range && range->total)
     attempt->info.bytes = *range->total;
   attempt->verdict = JudgeRangeAnswer(

@@ -131,7 +131,7 @@ std::vector<std::byte> RemoteStore::Get(std::string_view object, std::uint64_t l
   StoreCall call;
   call.object = object;
   const HttpReply reply = Send(call, limit).reply;
-  if (info != nullptr) *info = {reply.body.size(), reply.etag};
+  if (info != nullptr) *info = {reply.body.size(), reply.etag, reply.changed};
   const Bytes bytes = AsBytes(reply.body);
   return {bytes.begin(), bytes.end()};
 }
@@ -142,7 +142,7 @@ ObjectInfo RemoteStore::Head(std::string_view object) {
   call.object = object;
   // Servers that know no HEAD, or leave the length out, know it when they send a part.
   const HttpReply reply = Send(call, 0, {405, 501}).reply;
-  if (reply.succeeded() && reply.length) return {*reply.length, reply.etag};
+  if (reply.succeeded() && reply.length) return {*reply.length, reply.etag, reply.changed};
   return HeadByRange(call);
 }
 
@@ -152,8 +152,9 @@ ObjectInfo RemoteStore::HeadByRange(const StoreCall& call) {
   first_byte.headers["range"] = "bytes=0-0";
   const HttpReply reply = Send(first_byte, kMostAnswerBytes).reply;
   const auto range = ParseContentRange(reply.content_range);
-  if (reply.status == 206 && range && range->total) return {*range->total, reply.etag};
-  if (reply.status == 200) return {reply.body.size(), reply.etag};
+  if (reply.status == 206 && range && range->total)
+    return {*range->total, reply.etag, reply.changed};
+  if (reply.status == 200) return {reply.body.size(), reply.etag, reply.changed};
   throw Error(ErrorCode::kUnsupported, endpoint_->Shown(call.object),
               "its server does not tell its size");
 }

@@ -62,6 +62,42 @@ def test_coco(folder, tmp_path):
     assert sample["boxes"].tolist() == [[2, 3, 6, 8]] and sample["classes"].tolist() == [0]
 
 
+def test_boxes_of_turned_pictures_are_taken_upright_unless_it_is_said(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 3  # turned by half
+    (tmp_path / "in").mkdir()
+    Image.new("RGB", (40, 30)).save(tmp_path / "in" / "a.jpg", exif=exif)
+    (tmp_path / "in" / "t.csv").write_text("path,box\na.jpg,1 2 3 4\n")
+    source = sluice.ConvertSource.table(tmp_path / "in" / "t.csv")
+    source.columns = [sluice.Column("box", sluice.ColumnType.BOXES)]
+    assert source.upright is None
+
+    def convert(name):
+        summary = sluice.convert(source, tmp_path / name)
+        (sample,) = sluice.Dataset(tmp_path / name)
+        return sample["box"].tolist(), [text for text in summary.warnings if "orientation" in text], summary.turned
+
+    box, (warning,), turned = convert("upright")
+    assert box == [[1, 2, 3, 4]] and "a.jpg" in warning and "--as-stored" in warning
+    assert turned.count == 1 and turned.examples == ["a.jpg"]
+    source.upright = False
+    assert convert("stored")[:2] == ([[37, 26, 39, 28]], [])
+    source.upright = True
+    assert convert("said")[:2] == ([[1, 2, 3, 4]], [])
+    source.upright = None
+    assert source.upright is None
+
+
+def test_a_picture_that_another_of_its_size_replaced_is_seen(tmp_path):
+    (tmp_path / "in").mkdir()
+    Image.new("L", (8, 8), 7).save(tmp_path / "in" / "a.bmp")
+    sluice.convert(tmp_path / "in", tmp_path / "data")
+    Image.new("L", (8, 8), 8).save(tmp_path / "in" / "a.bmp")
+    with pytest.raises(sluice.Error, match="1 source changed, such as a.bmp"):
+        sluice.convert(tmp_path / "in", tmp_path / "data")
+    assert sluice.convert(tmp_path / "in", tmp_path / "data", check="sizes").samples == 1
+
+
 def test_options_of_a_conversion(folder, tmp_path):
     Image.fromarray(numpy.zeros((8, 8, 4), numpy.uint8), "RGBA").save(tmp_path / "clear.png")
     (tmp_path / "same.png").write_bytes((tmp_path / "clear.png").read_bytes())

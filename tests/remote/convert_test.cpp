@@ -1,8 +1,11 @@
 // Pictures in a bucket, converted by its URL: the files of what a folder with the same pictures
 // gives.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <future>
@@ -189,6 +192,37 @@ TEST_CASE("Lists and tables name pictures in a bucket, or at a plain server") {
     bucket.Fill(pictures, "pictures@home/");
     CHECK_NOTHROW(plan());
   }
+}
+
+TEST_CASE("A picture that another of its size replaced in a bucket is seen by its time") {
+  const TemporaryFolder folder;
+  const auto ppm = [](char value) { return "P6 8 8 255\n" + std::string(8 * 8 * 3, value); };
+  std::atomic<std::time_t> written = std::time(nullptr) - 1000;  // of one of the pictures
+  BucketServer* server = nullptr;
+  Bucket bucket([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    if (request.method != "GET" || !request.path.ends_with(".ppm")) return std::nullopt;
+    WebAnswer answer = server->Serve(request);
+    const std::time_t time = request.path.ends_with("b.ppm") ? written.load() : 1'000'000'000;
+    std::array<char, 64> text{};
+    std::tm utc{};
+    std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&time, &utc));
+    answer.headers["Last-Modified"] = text.data();
+    return answer;
+  });
+  server = bucket.operator->();
+  for (const char* name : {"a", "b", "c"})
+    bucket->Set("p/" + std::string(name) + ".ppm", ppm(name[0]));
+  const auto convert = [&] { return Convert(fs::path("s3://bkt/p"), folder / "data"); };
+  CHECK(convert().samples == 3);
+  CHECK(convert().samples == 3);
+  bucket->Set("p/b.ppm", ppm('x'));
+  written = std::time(nullptr) + 5;
+  const auto error = ErrorOf(convert);
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kExists);
+  CHECK_THAT(error->sentence(), ContainsSubstring("1 source changed, such as b.ppm,"));
+  bucket->Set("p/b.ppm", ppm('b'));
+  CHECK(convert().samples == 3);
 }
 
 TEST_CASE("A picture that leaves its bucket meanwhile is left out, and no other") {
@@ -449,7 +483,9 @@ TEST_CASE("Shards in a bucket that are damaged, gone or another plan's are named
     FAIL("it was finished");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::kUnfinished);
-    CHECK_THAT(error.what(), ContainsSubstring("damaged or not of this plan: 0-3"));
+    CHECK_THAT(
+        error.what(),
+        ContainsSubstring("damaged, not of this plan, or of sources that changed since: 0-3"));
   }
   CHECK(!bucket->Content("x/manifest.json"));
   ConvertPlanned(url, {});

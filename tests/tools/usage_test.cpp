@@ -153,7 +153,7 @@ TEST_CASE("option --help of each command shows its options, defaults and exit co
         "178M",          "--part",       "--direct",     "--dry-run",     "--json",
         "--quiet",       "--table",      "--field",      "--path-column", "--paths",
         "--classes",     "--mask-dir",   "--upright",    "--split",       "--split-seed",
-        "--truncated",   "--as-stored",  "Examples"}},
+        "--truncated",   "--as-stored",  "--check",      "Examples"}},
       {SLUICE_COMMAND,
        {"inspect", "--help"},
        {"--sample", "--key", "--shards", "--json", "Examples"}},

@@ -42,6 +42,10 @@ ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesyste
     ConvertPlanned(parts, {part, 2}, {.threads = 1});
   FinishConversion(parts);
   CHECK(ContentsOf(parts) == ContentsOf(dataset));
+  ConvertOptions again = options;
+  again.check = SourceCheck::kContent;
+  CHECK(Convert(source, dataset, again).samples == summary.samples);
+  CHECK(ContentsOf(parts) == ContentsOf(dataset));
   return summary;
 }
 

@@ -6,6 +6,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/manifest.h"
+#include "writer/convert/changed_sources.h"
 #include "writer/convert/duplicates.h"
 #include "writer/convert/ordered_pipeline.h"
 #include "writer/convert/skipped.h"
@@ -25,6 +26,14 @@ std::uint64_t BytesOf(const MadeShard& made) noexcept {
   for (const FinishedShard& part : made.parts)
     bytes += part.shard.bytes;
   return bytes;
+}
+}  // namespace
+
+namespace {
+// "2 sources changed, such as a.png and b.png,"
+std::string CountOfChanged(const SomeImages& changed) {
+  return std::to_string(changed.count) + (changed.count == 1 ? " source" : " sources") +
+         " changed, such as " + ExamplesText(changed) + ",";
 }
 }  // namespace
 
@@ -62,7 +71,7 @@ void Conversion::FailOn(std::uint64_t position, const std::string& reason) const
   throw Error(ErrorCode::kCorrupt, sources_.NameOf(order_[position]), reason);
 }
 
-void Conversion::Resume() {
+void Conversion::Resume(unsigned threads) {
   // Check this before anything is written: the other dataset's shards may have the names of planned
   // ones.
   Id128 id;
@@ -72,14 +81,43 @@ void Conversion::Resume() {
     const auto shard = static_cast<std::uint32_t>(at);
     if (hooks_.stop.stop_requested()) ThrowStopped();
     made_[shard] = FindDoneShard(plan_, schema_, dataset_.path(), shard);
+    if (made_[shard]) RequireKnown(made_[shard]->origin, shard);
+  }
+  ForgetChanged(manifest.has_value(), threads);
+  for (std::uint64_t shard = part_.number; shard < made_.size(); shard += part_.of) {
     if (!made_[shard]) continue;
-    RequireKnown(made_[shard]->origin, shard);
     for (const auto& [position, reason] : made_[shard]->origin.left_out)
       FailOn(position, reason);
     progress_.samples_done += plan_.SamplesOf(shard);
     progress_.bytes_in += made_[shard]->origin.bytes_in;
     finished_bytes_ += BytesOf(*made_[shard]);
   }
+}
+
+void Conversion::ForgetChanged(bool finished, unsigned threads) {
+  const MadeOf of{sources_, options_, schema_, plan_, order_};
+  const ChangedSources found = FindChangedSources(of, dataset_.path(), made_, threads, hooks_);
+  NotedPositions changed;
+  for (const std::uint64_t position : found.positions)
+    changed.Add(position);
+  AddNoted(changed, changed_);
+  if (finished && changed_.count > 0) {
+    throw Error(ErrorCode::kExists, dataset_.path().string(),
+                "holds a finished dataset, and " + CountOfChanged(changed_) +
+                    " since it was made: convert into another folder, or remove this one first");
+  }
+  for (const std::uint64_t position : found.positions) {
+    std::optional<MadeShard>& made = made_[position / plan_.shard_samples];
+    if (!made) continue;
+    // A shard that others may be making is replaced whole, under its names.
+    for (std::size_t p = 0; p < made->parts.size() && dataset_.own().empty(); ++p)
+      std::filesystem::remove(dataset_.path() / made->parts[p].shard.file);
+    made.reset();
+  }
+  const bool all = part_.of == 1 && dataset_.own().empty();
+  if (!all || found.compared == 0) return;
+  SyncFolder(dataset_.path());  // after a power loss, no removed shard may pass for compared
+  SetPlanTime(dataset_.path(), found.plan_time);
 }
 
 void Conversion::RequireKnown(const Origin& origin, std::uint32_t shard) const {
@@ -238,6 +276,11 @@ void Conversion::Finish(ConvertSummary& summary) {
   summary.class_counts = manifest.class_counts;
   summary.shards = manifest.shards.size();
   AddSuspicions(sources_, options_, true, summary);
+  if (changed_.count > 0) {
+    summary.warnings.push_back(CountOfChanged(changed_) +
+                               " since an earlier run made samples of them; their shards were made "
+                               "again");
+  }
   summary.direct_refused = direct_ && direct_->refused();
   if (summary.direct_refused) summary.warnings.push_back(DirectRefusal(dataset_.path()));
   dataset_.Write(kSkippedName, SkippedTable(summary, options_));

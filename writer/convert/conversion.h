@@ -22,9 +22,10 @@ class Conversion {
              const Plan& plan, const std::vector<std::uint32_t>& order,
              const ConvertOptions& options, const ConvertHooks& hooks, const PlanPart& part = {});
 
-  // Finds the part's shards that an earlier run, or another process, has finished. Throws
-  // Error(kExists) if the dataset holds other shards by now.
-  void Resume();
+  // Finds the part's shards that an earlier run, or another process, has finished; without those
+  // whose sources changed since. Throws Error(kExists) if the dataset holds other shards by now, or
+  // is finished and its sources changed.
+  void Resume(unsigned threads);
   // The part's shards that are not there.
   std::vector<std::uint32_t> Missing() const;
   // After Run().
@@ -43,6 +44,8 @@ class Conversion {
   // Throws Error(kCorrupt) if that finished shard's origin names a source the plan does not have.
   void RequireKnown(const Origin& origin, std::uint32_t shard) const;
   void AddNoted(const NotedPositions& noted, SomeImages& images) const;
+  // Of the shards that are made. `finished`: the dataset is.
+  void ForgetChanged(bool finished, unsigned threads);
   void FailOn(std::uint64_t position, const std::string& reason) const;
   void WriteManifest(const Manifest& manifest) const;
   // nullopt if there is no readable manifest.
@@ -59,6 +62,7 @@ class Conversion {
   const PlanPart part_;
 
   std::vector<std::optional<MadeShard>> made_;  // by planned shard
+  SomeImages changed_;                          // since their shards were made
   std::optional<DirectBuffer> direct_;          // if shards bypass the page cache
   std::optional<PlannedShardWriter> writing_;   // the current shard
   ConvertProgress progress_;

@@ -6,6 +6,7 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
+#include "writer/convert/changed_sources.h"
 #include "writer/convert/conversion.h"
 #include "writer/convert/convert_to.h"
 #include "writer/convert/duplicates.h"
@@ -124,18 +125,20 @@ class Stages {
   ConvertSummary PlanOnly(const std::filesystem::path& dataset) {
     const DatasetFolder folder(dataset);
     if (folder.plan()) ResumePlan(*folder.plan(), (dataset / kPlanName).string(), plan_);
+    const std::timespec time = PlanTime(folder);
     const Probe probe = Settle(folder.plan().has_value());
     SummarizePlan(sources_, plan_, order_, probe, summary_);
     AddSuspicions(sources_, options_, false, summary_);
     if (std::filesystem::exists(dataset / kManifestName)) return Summary();
     // The plan comes last: who finds it finds the list.
     WritePlannedSources(dataset, sources_, options_);
-    if (!folder.plan()) folder.Write(kPlanName, PlanToJson(plan_, source_.paths));
+    if (!folder.plan()) WritePlan(folder, time);
     return Summary();
   }
 
   ConvertSummary Run(const std::filesystem::path& dataset) {
     const DatasetFolder folder(dataset);
+    const std::timespec time = PlanTime(folder);
     Probe probe;
     if (folder.plan()) {
       ResumePlan(*folder.plan(), (dataset / kPlanName).string(), plan_);
@@ -143,9 +146,9 @@ class Stages {
       probe = Settle();
     }
     RemoveLeftovers(dataset);
-    if (!folder.plan()) folder.Write(kPlanName, PlanToJson(plan_, source_.paths));
+    if (!folder.plan()) WritePlan(folder, time);
     Conversion conversion(folder, sources_, schema_, plan_, order_, options_, hooks_);
-    if (folder.plan()) conversion.Resume();
+    if (folder.plan()) conversion.Resume(threads_);
     conversion.Run(threads_, std::move(probe.outcomes));
     LookForDuplicates();
     conversion.Finish(summary_);
@@ -154,6 +157,16 @@ class Stages {
   }
 
  private:
+  // For a plan that is to be written; before any content is read.
+  std::timespec PlanTime(const DatasetFolder& folder) const {
+    return folder.plan() ? std::timespec{} : PlanTimeOf(sources_, threads_, hooks_.stop);
+  }
+
+  void WritePlan(const DatasetFolder& folder, const std::timespec& time) const {
+    folder.Write(kPlanName, PlanToJson(plan_, source_.paths));
+    SetPlanTime(folder.path(), time);
+  }
+
   Probe Settle(bool settled = false) {
     Probe probe = ProbeSizes(sources_, schema_, order_, options_, threads_, hooks_.stop);
     if (settled) return probe;
@@ -217,6 +230,11 @@ ConvertSummary ConvertIntoStore(const ConvertSource& source, const std::filesyst
 
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options, const ConvertHooks& hooks) {
+  if (IsStoreUrl(dataset.native()) && options.check == SourceCheck::kContent) {
+    throw Error(ErrorCode::kUnsupported,
+                "a dataset in an object store is not compared with its sources; convert into a "
+                "folder, and compare or copy that");
+  }
   if (IsStoreUrl(dataset.native()) && !options.dry_run)
     return ConvertIntoStore(source, dataset, options, hooks);
   return ConvertSources(nullptr, source, dataset, options, hooks);

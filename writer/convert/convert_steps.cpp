@@ -108,9 +108,10 @@ void MakePart(const DatasetFolder& folder, StoreConversion* store, const PlanPar
       store->PutShard(planned.plan(), planned.schema(), made);
     };
   }
-  conversion.Resume();
+  const unsigned threads = options.threads != 0 ? options.threads : AvailableCpus();
+  conversion.Resume(threads);
   const std::size_t missing = conversion.Missing().size();
-  conversion.Run(options.threads != 0 ? options.threads : AvailableCpus(), {});
+  conversion.Run(threads, {});
   if (store != nullptr) store->Flush();
   conversion.Summarize(summary);
   summary.found = summary.shards - missing;
@@ -139,7 +140,9 @@ ConvertSummary CountsOf(const Manifest& manifest) {
   }
   if (!wrong.empty()) {
     what += (what.empty() ? "holds" : "and it holds") +
-            std::string(" planned shards that are damaged or not of this plan: ") +
+            std::string(
+                " planned shards that are damaged, not of this plan, or of sources "
+                "that changed since: ") +
             NumberRuns(wrong) + "; ";
   }
   throw Error(ErrorCode::kUnfinished, folder.string(),
@@ -148,19 +151,19 @@ ConvertSummary CountsOf(const Manifest& manifest) {
 
 FinishedConversion FinishPlanned(const DatasetFolder& folder, StoreConversion* store,
                                  unsigned threads, const ConvertHooks& hooks) {
+  if (threads == 0) threads = AvailableCpus();
   Planned planned(folder, hooks.stop);
   if (store != nullptr) store->BringReceipts(planned.plan(), planned.schema(), {});
   ConvertSummary summary = BeginSummary(planned.sources());
   Conversion conversion(folder, planned.sources(), planned.schema(), planned.plan(),
                         planned.order(), planned.options(), hooks);
-  conversion.Resume();
+  conversion.Resume(threads);
   if (const std::vector<std::uint32_t> missing = conversion.Missing(); !missing.empty()) {
     ThrowMissing(folder.path(), missing, planned.plan().shards());
   }
   if (planned.options().find_duplicates) {
-    const unsigned workers = threads != 0 ? threads : AvailableCpus();
     summary.duplicates =
-        NameDuplicates(planned.sources(), FindDuplicates(planned.sources(), workers, hooks.stop));
+        NameDuplicates(planned.sources(), FindDuplicates(planned.sources(), threads, hooks.stop));
   }
   conversion.Finish(summary);
   RemovePlanned(folder.path());

@@ -95,7 +95,9 @@ Outcome SampleEncoder::Encode(std::size_t source) {
     // Most libraries say the same of a broken picture and of one that they have no memory for.
     if (memory.failed()) throw no_memory();
     if (unreadable) sources_.RequirePlaces();
-    return LeftOutFor(error);
+    outcome = LeftOutFor(error);
+    outcome.unreadable = unreadable;
+    return outcome;
   }
 }
 

@@ -24,6 +24,7 @@ struct Outcome {
   EncodedSample sample;            // if there is no reason
   std::string reason;              // why the source was left out; ASCII, at most kMaxReasonBytes
   std::string cut_short;           // why it was taken only in part; like `reason`
+  bool unreadable = false;         // the reason is that a file is gone or cannot be read
   bool kept = false;               // its JPEG coefficients were kept
   bool profile_dropped = false;    // it had a colour profile, which was ignored
   bool profile_converted = false;  // its colours were converted to sRGB

@@ -65,19 +65,6 @@ void AddSmaller(const ConvertOptions& options, ConvertSummary& summary) {
   summary.warnings.push_back(text);
 }
 
-// "a.jpg, b.jpg and c.jpg"
-std::string ExamplesText(const SomeImages& images) {
-  std::string text;
-  for (std::size_t i = 0; i < images.examples.size(); ++i) {
-    const bool last = i + 1 == images.examples.size();
-    text += (i == 0                          ? ""
-             : last && i + 1 == images.count ? " and "
-                                             : ", ") +
-            ToUtf8(images.examples[i]);
-  }
-  return text;
-}
-
 // Annotations that are taken the wrong way lie off their objects, and no size tells.
 void AddTurned(const SourceList& sources, bool all, ConvertSummary& summary) {
   if (summary.turned.count == 0 || sources.upright) return;
@@ -131,6 +118,18 @@ void AddDuplicates(ConvertSummary& summary) {
 }
 
 }  // namespace
+
+std::string ExamplesText(const SomeImages& images) {
+  std::string text;
+  for (std::size_t i = 0; i < images.examples.size(); ++i) {
+    const bool last = i + 1 == images.examples.size();
+    text += (i == 0                          ? ""
+             : last && i + 1 == images.count ? " and "
+                                             : ", ") +
+            ToUtf8(images.examples[i]);
+  }
+  return text;
+}
 
 void AddGrowth(const ConvertOptions& options, ConvertSummary& summary) {
   // Pages and directories make small datasets larger than their sources; nobody minds.

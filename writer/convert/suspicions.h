@@ -11,6 +11,9 @@ namespace sluice {
 // both sizes are known.
 void AddGrowth(const ConvertOptions& options, ConvertSummary& summary);
 
+// "a.jpg, b.jpg and c.jpg"
+std::string ExamplesText(const SomeImages& images);
+
 // Adds warnings to `summary.warnings` about its class counts, small images, annotations of turned
 // images, and duplicates. `all`: the summary is of all samples, not of the first few.
 void AddSuspicions(const SourceList& sources, const ConvertOptions& options, bool all,

@@ -56,6 +56,7 @@ ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given,
   options.threads = given.threads;
   options.on_error = given.on_error;
   options.direct = given.direct;
+  options.check = given.check;
   return options;
 }
 

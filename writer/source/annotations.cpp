@@ -170,6 +170,7 @@ class AnnotatedList {
     Source taken;
     taken.key = std::move(image.path);
     taken.bytes = look.bytes;
+    taken.changed = look.changed;
     if (image.width <= UINT16_MAX && image.height <= UINT16_MAX) {
       taken.described_width = static_cast<std::uint16_t>(image.width);
       taken.described_height = static_cast<std::uint16_t>(image.height);

@@ -16,7 +16,8 @@ namespace sluice {
 struct Look {
   Sniffed sniffed;
   std::uint64_t bytes = 0;
-  std::string trouble;  // why it cannot be read
+  std::int64_t changed = 0;  // of an object in a store: when, in seconds since 1970; 0: unknown
+  std::string trouble;       // why it cannot be read
 };
 
 // Reads the beginning of the file. Throws Error(kIo) if the process has no room for another open

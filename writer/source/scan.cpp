@@ -147,6 +147,7 @@ void Sort(FolderTree& tree, const std::vector<Look>& looks, const Layout& layout
       label = found->second;
     }
     list.sources.push_back({std::move(key), looks[i].bytes, label});
+    list.sources.back().changed = looks[i].changed;
   }
 }
 

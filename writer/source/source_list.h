@@ -34,6 +34,7 @@ struct Source {
   // The size that its label file gives it; 0: none. It must be the image's.
   std::uint16_t described_width = 0, described_height = 0;
   std::string sample_key = {};  // the sample's key, if a table gives another one
+  std::int64_t changed = 0;     // as Look::changed, of the image and its masks, the latest
 
   const std::string& KeyOfSample() const noexcept { return sample_key.empty() ? key : sample_key; }
 };
@@ -132,8 +133,6 @@ struct SourceList {
   std::string NameOf(std::size_t source) const;
   // For the list of sources left out: the key, with the archive's name if there are several.
   std::string KeyForPeople(std::size_t source) const;
-
- private:
   // The archive that the source's image lies in.
   std::size_t ArchiveOf(std::size_t source) const;
 };

@@ -79,6 +79,7 @@ Look StoreFiles::LookInto(const std::string& key, std::uint64_t bytes) {
     const std::shared_ptr<Fetch> fetch = Begin(key, start);
     Await(*fetch);
     look.sniffed = Sniff(fetch->content);
+    look.changed = fetch->info->changed;
   } catch (const StoreFault&) {
     throw;
   } catch (const Error& error) {

@@ -257,6 +257,9 @@ class TableScan {
       }
     }
     sources_[i].bytes = look.bytes;
+    sources_[i].changed = look.changed;
+    for (const Look& mask : mask_looks)
+      sources_[i].changed = std::max(sources_[i].changed, mask.changed);
     list_.sources.push_back(std::move(sources_[i]));
   }
 

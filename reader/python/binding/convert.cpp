@@ -41,6 +41,10 @@ void BindOptionEnums(nb::module_& module) {
       .value("REFUSE", Truncated::kRefuse)
       .value("WARN", Truncated::kWarn)
       .value("ACCEPT", Truncated::kAccept);
+  Words<SourceCheck>(module, "SourceCheck", "How a repeated conversion tells that sources changed")
+      .value("SIZES", SourceCheck::kSizes, "names and sizes alone")
+      .value("TIMES", SourceCheck::kTimes, "what was written, copied or moved since is compared")
+      .value("CONTENT", SourceCheck::kContent, "every source is compared");
 }
 
 void BindSummary(nb::module_& module) {
@@ -139,12 +143,13 @@ void BindConvert(nb::module_& module) {
          unsigned channels, std::array<std::uint8_t, 3> background, IccProfiles icc,
          Truncated truncated, std::uint64_t shard_bytes, std::uint32_t block_samples,
          std::uint64_t seed, bool keep_order, unsigned threads, OnError on_error,
-         std::uint64_t max_pixels, bool dry_run, bool find_duplicates, bool direct) {
+         std::uint64_t max_pixels, bool dry_run, bool find_duplicates, bool direct,
+         SourceCheck check) {
         ConvertOptions options{
             max_side,        short_side,  {},         fit,        image,    quality,    keep,
             restart_rows,    subsampling, channels,   background, icc,      truncated,  shard_bytes,
             block_samples,   seed,        keep_order, threads,    on_error, max_pixels, dry_run,
-            find_duplicates, direct};
+            find_duplicates, direct,      check};
         const ConvertSource source = SourceOf(given);
         if (size) options.size = Size{size->first, size->second};
         // Another size replaces the default, as on the command line.
@@ -167,7 +172,7 @@ void BindConvert(nb::module_& module) {
       "shard_bytes"_a = d.shard_bytes, "block_samples"_a = d.block_samples, "seed"_a = d.seed,
       "keep_order"_a = d.keep_order, "threads"_a = d.threads, "on_error"_a = d.on_error,
       "max_pixels"_a = d.max_pixels, "dry_run"_a = d.dry_run,
-      "find_duplicates"_a = d.find_duplicates, "direct"_a = d.direct,
+      "find_duplicates"_a = d.find_duplicates, "direct"_a = d.direct, "check"_a = d.check,
       "Converts images into a dataset: what `sluice convert` does.\n\n"
       "source: a folder, or a ConvertSource. dataset: the folder to make. progress: None for a bar "
       "in terminals and notebooks (where tqdm is installed), True or False, or a function of "

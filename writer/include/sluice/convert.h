@@ -48,6 +48,14 @@ enum class Truncated {
   kAccept,  // the same without
 };
 
+// How a conversion that goes on, or is repeated, tells that sources changed since an earlier run
+// made samples of them. Names, sizes, labels and other values always count, as do options.
+enum class SourceCheck {
+  kSizes,    // by nothing more: a file that is replaced by one of the same size is not seen
+  kTimes,    // sources that changed since are converted again, in memory, and compared
+  kContent,  // all are
+};
+
 struct Size {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
@@ -88,6 +96,7 @@ struct ConvertOptions {
   // Writes shards past the page cache (O_DIRECT) and leaves that to what others keep in it. Changes
   // no byte. On a file system that refuses they go through the cache, which a warning says.
   bool direct = false;
+  SourceCheck check = SourceCheck::kTimes;
 };
 
 struct ConvertProgress {
@@ -166,6 +175,12 @@ struct ConvertHooks {
 // folder that holds an unfinished conversion with the same plan is gone on with; one with another
 // plan, a finished dataset of another plan or anything else is refused with Error(kExists), which
 // says what differs; a finished one of the same plan is left as it is.
+//
+// So is what an earlier run made of sources that changed since (ConvertOptions::check): shards of
+// an unfinished conversion that hold such samples are made again, with a warning; a finished
+// dataset that holds any is refused with Error(kExists), which names some. Times of change count: a
+// source's file was written, copied or moved after the conversion had begun. If the new content
+// gives the same sample, nothing changed.
 //
 // Classes of a folder are its sub-folders, numbered in the order of their names' bytes; what lies
 // deeper belongs to the sub-folder at the top. Images directly in the folder make a dataset without

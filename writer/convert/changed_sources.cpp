@@ -1,0 +1,274 @@
+#include "writer/convert/changed_sources.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <sluice/error.h>
+
+#include "writer/convert/sample_encoder.h"
+#include "writer/edit/stored_dataset.h"
+#include "writer/parallel.h"
+
+namespace sluice {
+
+namespace {
+
+// Seconds since 1970 and nanoseconds.
+using Time = std::pair<std::int64_t, std::int64_t>;
+constexpr Time kUnknown = {0, 0};
+
+Time TimeOf(const struct timespec& time) {
+  return {time.tv_sec, time.tv_nsec};
+}
+
+std::timespec SpecOf(const Time& time) {
+  return {static_cast<std::time_t>(time.first), static_cast<long>(time.second)};
+}
+
+std::timespec Now(clockid_t clock) {
+  std::timespec now{};
+  clock_gettime(clock, &now);
+  return now;
+}
+
+// Now, by the clock that most files get their times from.
+Time FileClock() {
+  return TimeOf(Now(CLOCK_REALTIME_COARSE));
+}
+
+// The last change of a file's content or place: a file that keeps its time of writing when it is
+// copied or moved over another still shows when that was done. kUnknown if there is no file.
+Time ChangeOf(const std::filesystem::path& file) {
+  struct stat info {};
+  if (stat(file.c_str(), &info) != 0) return kUnknown;
+  return std::max(TimeOf(info.st_mtim), TimeOf(info.st_ctim));
+}
+
+class SourceTimes {
+ public:
+  explicit SourceTimes(const SourceList& sources) : sources_(sources) {
+    for (const std::filesystem::path& archive : sources.archives)
+      archives_.push_back(ChangeOf(archive));
+  }
+
+  // The later of `known` and the source's time. From one that lies in the future nothing follows.
+  Time Latest(const Time& known, std::size_t source) const {
+    const Time time = Of(source);
+    return time > now_ ? known : std::max(known, time);
+  }
+
+  // Of all files that the source's sample is made of.
+  Time Of(std::size_t source) const {
+    Time last = kUnknown;
+    if (!archives_.empty()) {
+      last = archives_[sources_.ArchiveOf(source)];
+    } else if (sources_.store != nullptr) {
+      last = {sources_.sources[source].changed, 0};
+    } else {
+      last = ChangeOf(sources_.root / sources_.sources[source].key);
+    }
+    for (std::size_t f = 0; f < sources_.fields.size(); ++f) {
+      const SourceField& field = sources_.fields[f];
+      if (field.feed != Feed::kMask || field.located) continue;
+      const std::optional<Bytes> mask = sources_.Value(source, f);
+      if (mask) last = std::max(last, ChangeOf(field.folder / MaskFileOf(*mask).path));
+    }
+    return last;
+  }
+
+ private:
+  const SourceList& sources_;
+  std::vector<Time> archives_;
+  const Time now_ = TimeOf(Now(CLOCK_REALTIME));
+};
+
+bool AreSame(const FieldValue& a, const FieldValue& b) {
+  return a.bytes == b.bytes && a.codec == b.codec && a.width == b.width && a.height == b.height &&
+         a.channels == b.channels && a.pixel_type == b.pixel_type;
+}
+
+bool AreSame(const EncodedSample& a, const EncodedSample& b) {
+  return a.key == b.key &&
+         std::equal(a.fields.begin(), a.fields.end(), b.fields.begin(), b.fields.end(),
+                    [](const FieldValue& x, const FieldValue& y) { return AreSame(x, y); });
+}
+
+// What a made shard holds for each of its planned positions.
+class MadeSamples {
+ public:
+  MadeSamples(const MadeOf& of, const std::filesystem::path& folder, const MadeShard& made)
+      : made_(made) {
+    const auto schema = std::make_shared<const ShardSchema>(of.schema);
+    for (const FinishedShard& part : made.parts) {
+      parts_.push_back(std::make_unique<const ShardFile>(folder / part.shard.file, schema,
+                                                         ShardExpectation::Of(part.shard)));
+    }
+  }
+
+  // Why the position was left out; null if it is a sample.
+  const std::string* LeftOut(std::uint64_t position) const {
+    const auto found = Find(position);
+    return found != made_.origin.left_out.end() && found->first == position ? &found->second
+                                                                            : nullptr;
+  }
+  // Null if the shard does not hold as many samples as its record says.
+  std::optional<EncodedSample> Read(std::uint64_t first, std::uint64_t position) const {
+    const auto before = static_cast<std::uint64_t>(Find(position) - made_.origin.left_out.begin());
+    std::uint64_t index = position - first - before;
+    for (const auto& part : parts_) {
+      if (index < part->samples()) return CopySample(*part, index);
+      index -= part->samples();
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // Positions are left out in the order of the plan.
+  std::vector<std::pair<std::uint64_t, std::string>>::const_iterator Find(
+      std::uint64_t position) const {
+    return std::lower_bound(
+        made_.origin.left_out.begin(), made_.origin.left_out.end(), position,
+        [](const auto& left_out, std::uint64_t at) { return left_out.first < at; });
+  }
+
+  const MadeShard& made_;
+  std::vector<std::unique_ptr<const ShardFile>> parts_;
+};
+
+class Search {
+ public:
+  Search(const MadeOf& of, const std::filesystem::path& folder,
+         const std::vector<std::optional<MadeShard>>& made, const ConvertHooks& hooks)
+      : of_(of), folder_(folder), made_(made), hooks_(hooks) {}
+
+  ChangedSources Run(unsigned threads) {
+    Suspect(threads);
+    const std::uint64_t header_bytes = BuildShardHeader(of_.schema, {}, 1).size();
+    const std::uint64_t reserve_bytes = OriginBound(of_.plan.SamplesOf(0));
+    std::vector<SampleEncoder> encoders;
+    encoders.reserve(threads);
+    for (unsigned i = 0; i < threads && !suspects_.empty(); ++i)
+      encoders.emplace_back(of_.sources, of_.options, of_.schema, header_bytes, reserve_bytes);
+    for (auto begin = suspects_.begin(); begin != suspects_.end();) {
+      const std::uint64_t shard = *begin / of_.plan.shard_samples;
+      const auto end = std::find_if(begin, suspects_.end(), [&](std::uint64_t position) {
+        return position / of_.plan.shard_samples != shard;
+      });
+      const MadeSamples samples(of_, folder_, *made_[shard]);
+      std::vector<char> changed(static_cast<std::size_t>(end - begin));
+      ParallelFor(threads, changed.size(), hooks_.stop, [&](unsigned worker, std::size_t i) {
+        const std::uint64_t position = *(begin + static_cast<std::ptrdiff_t>(i));
+        changed[i] = HasChanged(encoders[worker], samples, shard, position) ? 1 : 0;
+        Report(++compared_);
+      });
+      if (hooks_.stop.stop_requested()) ThrowStopped();
+      for (std::size_t i = 0; i < changed.size(); ++i) {
+        if (changed[i] != 0) found_.positions.push_back(*(begin + static_cast<std::ptrdiff_t>(i)));
+      }
+      begin = end;
+    }
+    found_.compared = suspects_.size();
+    return std::move(found_);
+  }
+
+ private:
+  // Finds the positions that may have changed.
+  void Suspect(unsigned threads) {
+    const bool all = of_.options.check == SourceCheck::kContent;
+    struct stat plan {};
+    if (stat((folder_ / kPlanName).c_str(), &plan) != 0) return;
+    const Time since = TimeOf(plan.st_mtim);
+    Time latest = std::max(since, FileClock());
+    const SourceTimes times(of_.sources);
+    std::vector<std::vector<std::uint64_t>> by_shard(made_.size());
+    ParallelFor(threads, made_.size(), hooks_.stop, [&](unsigned, std::size_t shard) {
+      if (!made_[shard] || !LiesHere(*made_[shard])) return;
+      const std::uint64_t first = shard * of_.plan.shard_samples;
+      const std::uint64_t end = first + of_.plan.SamplesOf(shard);
+      for (std::uint64_t p = first; p < end && !hooks_.stop.stop_requested(); ++p) {
+        if (all || times.Of(of_.order[p]) > since) by_shard[shard].push_back(p);
+      }
+    });
+    if (hooks_.stop.stop_requested()) ThrowStopped();
+    for (const std::vector<std::uint64_t>& positions : by_shard)
+      suspects_.insert(suspects_.end(), positions.begin(), positions.end());
+    for (const std::uint64_t position : suspects_)
+      latest = times.Latest(latest, of_.order[position]);
+    found_.plan_time = SpecOf(latest);
+  }
+
+  bool LiesHere(const MadeShard& made) const {
+    return std::all_of(made.parts.begin(), made.parts.end(), [this](const FinishedShard& part) {
+      return std::filesystem::exists(folder_ / part.shard.file);
+    });
+  }
+
+  bool HasChanged(SampleEncoder& encoder, const MadeSamples& samples, std::uint64_t shard,
+                  std::uint64_t position) const {
+    const Outcome now = encoder.Encode(of_.order[position]);
+    if (now.unreadable) return false;
+    const std::string* const left_out = samples.LeftOut(position);
+    if (left_out != nullptr || !now.reason.empty())
+      return left_out == nullptr || *left_out != now.reason;
+    const std::optional<EncodedSample> then =
+        samples.Read(shard * of_.plan.shard_samples, position);
+    return !then || !AreSame(now.sample, *then);
+  }
+
+  void Report(std::uint64_t compared) {
+    using Clock = std::chrono::steady_clock;
+    if (!hooks_.on_look) return;
+    const std::lock_guard lock(mutex_);
+    if (Clock::now() - last_ < std::chrono::milliseconds(200)) return;
+    last_ = Clock::now();
+    hooks_.on_look(compared, suspects_.size());
+  }
+
+  const MadeOf& of_;
+  const std::filesystem::path& folder_;
+  const std::vector<std::optional<MadeShard>>& made_;
+  const ConvertHooks& hooks_;
+  std::vector<std::uint64_t> suspects_;  // positions
+  ChangedSources found_;
+  std::atomic<std::uint64_t> compared_{0};
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+void SetPlanTime(const std::filesystem::path& folder, const std::timespec& when) {
+  const std::array<std::timespec, 2> times = {std::timespec{0, UTIME_OMIT}, when};
+  // If it cannot be set, more is compared than need be.
+  utimensat(AT_FDCWD, (folder / kPlanName).c_str(), times.data(), 0);
+}
+
+std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std::stop_token& stop) {
+  constexpr std::size_t kRun = 1024;  // sources that a thread takes at a time
+  const Time begun = FileClock();
+  const SourceTimes times(sources);
+  std::vector<Time> latest(threads, begun);
+  ParallelFor(threads, (sources.sources.size() + kRun - 1) / kRun, stop,
+              [&](unsigned worker, std::size_t run) {
+                const std::size_t end = std::min((run + 1) * kRun, sources.sources.size());
+                for (std::size_t s = run * kRun; s < end; ++s)
+                  latest[worker] = times.Latest(latest[worker], s);
+              });
+  if (stop.stop_requested()) ThrowStopped();
+  return SpecOf(*std::max_element(latest.begin(), latest.end()));
+}
+
+ChangedSources FindChangedSources(const MadeOf& of, const std::filesystem::path& folder,
+                                  const std::vector<std::optional<MadeShard>>& made,
+                                  unsigned threads, const ConvertHooks& hooks) {
+  if (of.options.check == SourceCheck::kSizes) return {};
+  return Search(of, folder, made, hooks).Run(threads);
+}
+
+}  // namespace sluice
