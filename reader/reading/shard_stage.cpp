@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Locks an open file. An empty handle if another process holds the lock.
-FileHandle Locked(FileHandle&& file, int how) {
+// Locks an open file and returns it. An empty handle if another process holds the lock.
+FileHandle TakeLock(FileHandle&& file, int how) {
   int result = 0;
   do {
     result = flock(file.get(), how | LOCK_NB);
@@ -29,7 +29,7 @@ FileHandle Locked(FileHandle&& file, int how) {
   return result == 0 ? std::move(file) : FileHandle();
 }
 
-constexpr const char* kLock = "lock";
+constexpr const char* kLockFile = "lock";
 
 // The pause between two attempts to get a lock that another process holds.
 constexpr std::chrono::milliseconds kOthersLock{100};
@@ -75,7 +75,7 @@ std::optional<Staged> StagedIn(const SharedFolder& root, const std::string& name
     for (const std::string& file : staged.folder.Names()) {
       struct stat info {};
       const FileHandle opened = staged.folder.OpenForReading(file);  // nothing but a plain file
-      if (file == kLock && fstat(opened.get(), &info) == 0) {
+      if (file == kLockFile && fstat(opened.get(), &info) == 0) {
         locked = true;
         staged.used = info.st_mtim;
       } else if (IsCopy(file)) {
@@ -153,10 +153,10 @@ void ShardStage::Close() {
 }
 
 bool ShardStage::Enter() {
-  const FileHandle root = Locked(root_.OpenLock(kLock), LOCK_EX);
+  const FileHandle root = TakeLock(root_.OpenLock(kLockFile), LOCK_EX);
   if (!root) return false;
   if (!folder_) folder_ = std::make_shared<const SharedFolder>(root_.MakeFolder(dataset_.id));
-  in_use_ = Locked(folder_->OpenLock(kLock), LOCK_SH);
+  in_use_ = TakeLock(folder_->OpenLock(kLockFile), LOCK_SH);
   if (!in_use_) return false;
   for (const std::string& name : folder_->Names()) {
     try {
@@ -224,12 +224,12 @@ bool ShardStage::MakeRoom(std::uint64_t bytes) const {
   for (const Staged& staged : datasets) {
     if (used + bytes <= budget_) return true;
     // Every process that reads from that folder, this one included, holds its lock.
-    const FileHandle unused = Locked(staged.folder.OpenLock(kLock), LOCK_EX);
+    const FileHandle unused = TakeLock(staged.folder.OpenLock(kLockFile), LOCK_EX);
     if (!unused) continue;
     used -= staged.bytes();
     for (const std::string& copy : staged.copies)
       staged.folder.Remove(copy);
-    staged.folder.Remove(kLock);
+    staged.folder.Remove(kLockFile);
     root_.Remove(staged.id);  // only if nothing was added since
   }
   return used + bytes <= budget_;
@@ -237,14 +237,14 @@ bool ShardStage::MakeRoom(std::uint64_t bytes) const {
 
 // The part of a task that needs the stage's lock. `copy` gets the file to fill.
 ShardStage::Outcome ShardStage::Begin(const Task& task, FileHandle& copy) {
-  const FileHandle root = Locked(root_.OpenLock(kLock), LOCK_EX);
+  const FileHandle root = TakeLock(root_.OpenLock(kLockFile), LOCK_EX);
   if (!root) return Outcome::kBusy;
   const std::string name = NameOf(task.shard);
   if (task.rejected != nullptr && task.rejected->HasItsName()) folder_->Remove(name);
   if (!task.copy) return Outcome::kFailed;
   if (Adopt(task.shard)) return Outcome::kCopied;
   const std::string temporary = TemporaryOf(name);
-  copy = Locked(folder_->OpenFile(temporary), LOCK_EX);
+  copy = TakeLock(folder_->OpenFile(temporary), LOCK_EX);
   if (!copy) return Outcome::kBusy;
   // Empties the file first: a process that died may have left a part of a copy.
   const std::uint64_t bytes = dataset_.shards[task.shard].bytes;

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kSamples = 320;
+constexpr int kSharedSamples = 320;
 constexpr uid_t kSomebody = 4321;
 
 LoaderOptions Sharing(const fs::path& folder) {
@@ -114,7 +114,7 @@ class ReadOnlyView {
 
 TEST_CASE("A link in a stage or a cache is refused, and what it leads to stays as it was") {
   const TemporaryFolder folder;
-  const fs::path path = WriteLargerDataset(folder, kSamples);
+  const fs::path path = WriteLargerDataset(folder, kSharedSamples);
   const Dataset dataset = Dataset::Open(path);
   const fs::path victim = folder / "victim";
   const fs::path victims = folder / "victims";
@@ -234,7 +234,7 @@ TEST_CASE("Two users of a group share a stage and a cache under umask 022") {
   if (!IsRoot() || !kForks) return;
   const TemporaryFolder folder;
   fs::permissions(folder.path(), fs::perms(0755));
-  const fs::path path = WriteLargerDataset(folder, kSamples);
+  const fs::path path = WriteLargerDataset(folder, kSharedSamples);
   const std::vector<PlayedBatch> expected = PlayPlain(path);
   const bool cache = GENERATE(false, true);
   const gid_t group = 5432;
@@ -276,7 +276,7 @@ TEST_CASE("Two users of a group share a stage and a cache under umask 022") {
 
 TEST_CASE("A cache that a stranger keeps locked is played past") {
   const TemporaryFolder folder;
-  const fs::path path = WriteLargerDataset(folder, kSamples);
+  const fs::path path = WriteLargerDataset(folder, kSharedSamples);
   const std::vector<PlayedBatch> expected = PlayPlain(path);
   const fs::path cache = folder / "cache";
   LoaderOptions nothing = Sharing(cache);
@@ -306,7 +306,7 @@ TEST_CASE("A cache that a stranger keeps locked is played past") {
 TEST_CASE("A good cache in a folder that cannot be written to is used") {
   if (!IsRoot()) return;
   const TemporaryFolder folder;
-  const fs::path path = WriteLargerDataset(folder, kSamples);
+  const fs::path path = WriteLargerDataset(folder, kSharedSamples);
   const std::vector<PlayedBatch> expected = PlayPlain(path);
   const fs::path cache = folder / "cache";
   REQUIRE(Fills(path, true, cache, expected));
