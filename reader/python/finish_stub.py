@@ -30,5 +30,11 @@ class Error(RuntimeError):
     file: str
 
     place: str
+
+
+class ConvertWarning(UserWarning):
+    """
+    A doubt about a conversion, such as columns that were not used or a class without samples.
+    """
 '''
 stub.write_text(text)

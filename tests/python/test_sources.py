@@ -2,6 +2,7 @@
 
 import json
 import signal
+import warnings
 
 import numpy
 import pytest
@@ -32,6 +33,25 @@ def test_folders_that_look_like_a_split(folder, tmp_path):
     assert sluice.convert(source, tmp_path / "all").class_counts == [4, 4]
     source.folder_labels = sluice.FolderLabels.PATH
     assert sluice.convert(source, tmp_path / "paths").classes == ["train/a", "train/b", "val/a", "val/b"]
+
+
+def test_warnings_of_a_conversion_are_pythons_and_in_its_summary(folder, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("file,label,age\ntrain/a/0.png,cat,3\nval/b/5.png,dog,4\n")
+    source = sluice.ConvertSource.table(table)
+    source.root = folder
+    with pytest.warns(sluice.ConvertWarning, match="^columns not used: age$") as caught:
+        summary = sluice.convert(source, tmp_path / "data")
+    assert [warning.filename for warning in caught] == [__file__]
+    assert issubclass(sluice.ConvertWarning, UserWarning)
+    assert repr(summary) == ("ConvertSummary(2 samples in 1 shards, 0 left out, classes 0 cat, 1 dog; "
+                             "warning: columns not used: age)")
+
+
+def test_a_conversion_without_a_doubt_warns_of_nothing(folder, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sluice.convert(folder / "train", tmp_path / "data")
 
 
 def test_rows_of_a_table_are_grouped(folder, tmp_path):

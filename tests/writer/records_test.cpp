@@ -144,7 +144,7 @@ TEST_CASE(
   ConvertSource source = folder.Source(example(3, "c.jpg") + example(1, ""));
   ConvertSummary summary = folder.Convert(source);
   CHECK(summary.class_counts == std::vector<std::uint64_t>{0, 1, 0, 1});
-  CHECK(summary.warnings.at(0) == "columns not used: image/filename, xmax, xmin, ymax, ymin");
+  CHECK(summary.warnings.at(0) == "columns not used: xmax, xmin, ymax, ymin");
   CHECK(summary.kept == 2);
   const StoredDataset data = folder.Data();
   CHECK(data.Keys() == Strings{"c.jpg", "train.records/0000001"});
@@ -152,7 +152,8 @@ TEST_CASE(
   CHECK(Difference(data.samples[1].Pixels(), MakePicture(40, 30, 3, 1)) < 8);
   source.columns = {{"xmin+ymin+xmax+ymax", ColumnType::kBoxes}};
   source.columns[0].relative = true;
-  sluice::Convert(source, folder / "boxes");
+  CHECK(sluice::Convert(source, folder / "boxes").warnings.at(0) ==
+        "columns not used: image/class/label");
   CHECK(NumbersIn<float>(ReadDataset(folder / "boxes").samples[0].fields[1]) ==
         std::vector<float>{0, 0, 20, 15, 20, 15, 40, 30});
   // A picture without boxes has an empty list of them; one value's empty list is no value.

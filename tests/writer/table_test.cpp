@@ -109,6 +109,13 @@ TEST_CASE("an image that several rows name becomes several samples, which is tol
         "an image is listed more than once, such as a.jpg; each occurrence becomes a sample");
 }
 
+TEST_CASE("columns that are not asked for are told of also if others are asked for by name") {
+  const TableFolder folders;
+  ConvertSource source = folders.Table("t.csv", "path,label,kids,\na.jpg,dog,2,x\nb.jpg,cat,1,y\n",
+                                       {{"kids", ColumnType::kClass}});
+  CHECK(folders.Convert(source).warnings.at(0) == "columns not used: label");
+}
+
 TEST_CASE("classes that are whole numbers keep their numbers") {
   const TableFolder folders;
   const ConvertSummary summary =

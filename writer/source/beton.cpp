@@ -71,10 +71,8 @@ class BetonRows final : public CarriedRows {
 
   const std::vector<std::string>& headings() const override { return headings_; }
 
-  std::vector<Column> UsualColumns(const ConvertSource& source,
-                                   std::vector<std::string>& warnings) const override {
+  std::vector<Column> UsualColumns(const ConvertSource& source) const override {
     std::vector<Column> columns;
-    std::vector<std::string> others;
     for (const BetonField& field : fields_) {
       if (field.name == image_->name) continue;
       using Kind = BetonField::Kind;
@@ -89,11 +87,8 @@ class BetonRows final : public CarriedRows {
         columns.push_back({field.name, ColumnType::kJson});
       } else if (field.kind == Kind::kBytes) {
         columns.push_back({field.name, ColumnType::kBytes});
-      } else {
-        others.push_back(field.name);
       }
     }
-    if (!others.empty()) warnings.push_back("columns not used: " + ListedHeadings(others));
     return columns;
   }
 

@@ -17,9 +17,14 @@ namespace sluice {
 class CarriedRows : public Cells {
  public:
   virtual const std::vector<std::string>& headings() const = 0;
-  // The columns to take if none is asked for; adds a warning of what is not among them.
-  virtual std::vector<Column> UsualColumns(const ConvertSource& source,
-                                           std::vector<std::string>& warnings) const = 0;
+  // The columns to take if none is asked for.
+  virtual std::vector<Column> UsualColumns(const ConvertSource& source) const = 0;
+  // Columns of types that are not read, which are not among the headings.
+  virtual std::vector<std::string> UnreadColumns() const { return {}; }
+  // Headings that give keys, or number records: nobody misses a field of them.
+  virtual std::vector<std::string> KeyHeadings() const { return {}; }
+  // How to take one of the headings that UsualColumns() leaves out: "; to take boxes, ..."
+  virtual std::string AdviceOnOthers() const { return {}; }
   // The names of a column's classes, in order, if the file has them. Its cells are then names.
   virtual std::vector<std::string> ClassesOf(const std::string& heading) const = 0;
   // Only these headings will be asked for.

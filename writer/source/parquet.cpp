@@ -62,33 +62,31 @@ class ParquetRows final : public CarriedRows {
     FindImage();
     for (std::size_t l = 0; l < file_.leaves.size(); ++l) {
       const ParquetLeaf& leaf = file_.leaves[l];
-      if (l == image_ || l == path_ || !leaf.supported) continue;
-      headings_.push_back(leaf.name);
+      if (l == image_ || l == path_) continue;
+      (leaf.supported ? headings_ : unread_).push_back(leaf.name);
     }
     stem_ = WithoutEnding(list.archive_names[archive]);
   }
 
   const std::vector<std::string>& headings() const override { return headings_; }
 
-  std::vector<Column> UsualColumns(const ConvertSource& source,
-                                   std::vector<std::string>& warnings) const override {
+  std::vector<std::string> UnreadColumns() const override { return unread_; }
+
+  std::vector<Column> UsualColumns(const ConvertSource& source) const override {
     std::vector<Column> columns;
-    std::vector<std::string> others;
-    std::vector<std::string> boxes;
     for (const std::string& name : headings_) {
       const ParquetLeaf& leaf = file_.leaves[LeafOf(name)];
       const bool classes = IsOf(FeatureOf(features_, name), "ClassLabel");
       const bool label = classes || name == "label" || name == "class";
       const bool bytes = leaf.type == ParquetType::kBytes;
       const bool real = leaf.type == ParquetType::kFloat || leaf.type == ParquetType::kDouble;
-      if (leaf.lists > 0 && LooksLikeBoxes(name)) {
-        boxes.push_back(name);
-      } else if (label && !real && (leaf.lists == 0 || classes)) {
+      if (leaf.lists > 0 && LooksLikeBoxes(name)) continue;
+      if (label && !real && (leaf.lists == 0 || classes)) {
         if (source.labels) {
           columns.push_back({name, leaf.lists == 0 ? ColumnType::kClass : ColumnType::kClasses});
         }
       } else if (bytes && !leaf.text) {
-        others.push_back(name);
+        continue;
       } else if (leaf.lists > 0) {
         columns.push_back({name, ColumnType::kJson});
       } else {
@@ -97,14 +95,17 @@ class ParquetRows final : public CarriedRows {
                                         : ColumnType::kInteger});
       }
     }
-    if (!others.empty()) warnings.push_back("columns not used: " + ListedHeadings(others));
-    if (!boxes.empty()) {
-      warnings.push_back("columns not used: " + ListedHeadings(boxes) +
-                         "; to take boxes, name all columns that are wanted and the boxes' form, "
-                         "such as --field " +
-                         ToUtf8(boxes[0]) + "=boxes:xywh");
-    }
     return columns;
+  }
+
+  std::string AdviceOnOthers() const override {
+    for (const std::string& name : headings_) {
+      if (file_.leaves[LeafOf(name)].lists == 0 || !LooksLikeBoxes(name)) continue;
+      return "; to take boxes, name all columns that are wanted and the boxes' form, such as "
+             "--field " +
+             ToUtf8(name) + "=boxes:xywh";
+    }
+    return {};
   }
 
   std::vector<std::string> ClassesOf(const std::string& heading) const override {
@@ -322,6 +323,7 @@ class ParquetRows final : public CarriedRows {
   std::size_t image_ = kNoLeaf;
   std::size_t path_ = kNoLeaf;
   std::vector<std::string> headings_;
+  std::vector<std::string> unread_;  // columns of types that are not read
   std::string stem_;
   std::vector<Used> used_;
 

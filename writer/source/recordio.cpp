@@ -48,14 +48,17 @@ class RecordRows final : public CarriedRows {
   }
 
   const std::vector<std::string>& headings() const override { return headings_; }
-  std::vector<Column> UsualColumns(const ConvertSource& source,
-                                   std::vector<std::string>&) const override {
+  std::vector<Column> UsualColumns(const ConvertSource& source) const override {
     if (!source.labels || headings_.empty()) return {};
     if (headings_[0] == "label") return {{"label", ColumnType::kClass}};
     if (headings_[0] == "labels") return {{"labels", ColumnType::kNumbers}};
     Column boxes{"boxes", ColumnType::kBoxes};
     boxes.relative = true;
     return {boxes, {"classes", ColumnType::kBoxClasses}};
+  }
+  std::vector<std::string> KeyHeadings() const override {
+    if (of_faces_) return {"id", "labels"};
+    return {"id"};
   }
   std::vector<std::string> ClassesOf(const std::string&) const override { return {}; }
   void Use(const std::vector<std::string>&) override {}

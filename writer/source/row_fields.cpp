@@ -225,6 +225,23 @@ void RowFields::Check() {
   }
 }
 
+void RowFields::WarnOfUnused(const std::vector<std::string>& headings,
+                             const std::vector<std::string>& used_otherwise,
+                             const std::string& advice) {
+  std::vector<std::string> unused;
+  for (const std::string& heading : headings) {
+    if (!source_.labels && (heading == "label" || heading == "class"))
+      continue;  // as was asked for
+    const bool taken = std::any_of(taking_.begin(), taking_.end(), [&](const Taking& taking) {
+      return HasHeading(taking.headings, heading);
+    });
+    if (!taken && !heading.empty() && !HasHeading(used_otherwise, heading))
+      unused.push_back(heading);
+  }
+  if (unused.empty()) return;
+  list_.warnings.push_back("columns not used: " + ListedHeadings(unused) + advice);
+}
+
 Cell RowFields::CellOf(const Taking& taking, const Cells& row) const {
   if (taking.headings.size() == 1) return row.Get(taking.headings[0]);
   Cell cells = Cell::array();

@@ -69,6 +69,11 @@ class RowFields {
   // together.
   void Check();
 
+  // Adds a warning that names the headings of which no field was made, but for those in
+  // `used_otherwise` (paths, keys). Call it after the last Add(). `advice`: what follows them.
+  void WarnOfUnused(const std::vector<std::string>& headings,
+                    const std::vector<std::string>& used_otherwise, const std::string& advice = {});
+
   // The row's values; sets the label. Throws Error with a sentence about the row.
   Values Read(const Cells& row, std::int32_t& label);
   // Adds the values of another row of the same sample to `whole`. `same_label`: whether the rows

@@ -50,22 +50,16 @@ std::string KeyColumn(const ConvertSource& source, const std::string& path_colum
 
 std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string& path_column,
                                   const std::string& key_column,
-                                  const std::vector<std::string>& headings, SourceList& list) {
+                                  const std::vector<std::string>& headings) {
   if (!source.columns.empty()) return source.columns;
   std::vector<Column> columns;
-  std::vector<std::string> others;
   for (const std::string& heading : headings) {
     if (heading == path_column || heading == key_column) continue;
     if (heading == "label" || heading == "class") {
       if (source.labels) columns.push_back({heading, ColumnType::kClass});
     } else if (heading == "text" || heading == "caption") {
       columns.push_back({heading, ColumnType::kText});
-    } else {
-      others.push_back(heading);
     }
-  }
-  if (!others.empty()) {
-    list.warnings.push_back("columns not used: " + ListedHeadings(others));
   }
   return columns;
 }
@@ -83,10 +77,11 @@ class TableScan {
     key_column_ = KeyColumn(source, path_column_, reader_.headings());
     list_.fields.push_back({Field::Image(), Feed::kImage});
     for (const Column& column :
-         ColumnsToTake(source, path_column_, key_column_, reader_.headings(), list_)) {
+         ColumnsToTake(source, path_column_, key_column_, reader_.headings())) {
       fields_.Add(column, reader_.headings());
     }
     fields_.Check();
+    fields_.WarnOfUnused(reader_.headings(), {path_column_, key_column_});
   }
 
   SourceList Run() {

@@ -143,10 +143,8 @@ class TfRows final : public CarriedRows {
 
   const std::vector<std::string>& headings() const override { return headings_; }
 
-  std::vector<Column> UsualColumns(const ConvertSource& source,
-                                   std::vector<std::string>& warnings) const override {
+  std::vector<Column> UsualColumns(const ConvertSource& source) const override {
     std::vector<Column> columns;
-    std::vector<std::string> others;
     bool labelled = false;
     for (const char* usual : {"label", "class", "image/class/label"}) {
       if (labelled || !HasHeading(headings_, usual)) continue;
@@ -156,11 +154,11 @@ class TfRows final : public CarriedRows {
     for (const std::string& heading : headings_) {
       if (heading == "text" || heading == "caption")
         columns.push_back({heading, ColumnType::kText});
-      else if (columns.empty() || heading != columns[0].column)
-        others.push_back(heading);
     }
-    if (!others.empty()) warnings.push_back("columns not used: " + ListedHeadings(others));
     return columns;
+  }
+  std::vector<std::string> KeyHeadings() const override {
+    return {std::begin(kKeys), std::end(kKeys)};
   }
 
   std::vector<std::string> ClassesOf(const std::string&) const override { return {}; }
@@ -199,7 +197,7 @@ class TfRows final : public CarriedRows {
   Sniffed sniffed() const override { return sniffed_; }
 
   std::string key() const override {
-    for (const char* usual : {"image/filename", "filename", "file_name", "key", "__key__"}) {
+    for (const char* usual : kKeys) {
       const json value = KeyValue(usual);
       if (value.is_string() && !value.get_ref<const std::string&>().empty()) return value;
     }
@@ -209,6 +207,10 @@ class TfRows final : public CarriedRows {
   }
 
  private:
+  // The features that may have a sample's key; the first of them does.
+  static constexpr const char* kKeys[] = {"image/filename", "filename", "file_name", "key",
+                                          "__key__"};
+
   [[noreturn]] void Fail(const std::string& sentence) const {
     throw Error(ErrorCode::kCorrupt, path_.string(),
                 "byte " + std::to_string(at_) + ": " + sentence);

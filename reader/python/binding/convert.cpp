@@ -47,6 +47,36 @@ void BindOptionEnums(nb::module_& module) {
       .value("CONTENT", SourceCheck::kContent, "every source is compared");
 }
 
+// sluice.ConvertWarning; lives as long as the process.
+nb::object& WarningType() {
+  static auto* const type = new nb::object();
+  return *type;
+}
+
+// As Python's warnings, at the line that called sluice.convert (through _arguments.py). Throws if
+// the user has made errors of them.
+void Warn(const ConvertSummary& summary) {
+  if (summary.warnings.empty()) return;
+  const nb::object warn = nb::module_::import_("warnings").attr("warn");
+  for (const std::string& warning : summary.warnings)
+    warn(TextOf(InPythonsWords(warning)), WarningType(), 2);
+}
+
+std::string ReprOf(const ConvertSummary& summary) {
+  constexpr std::size_t kMaxShown = 10;  // classes
+  std::string text = "ConvertSummary(" + std::to_string(summary.samples) + " samples in " +
+                     std::to_string(summary.shards) + " shards, " +
+                     std::to_string(summary.skipped.size()) + " left out";
+  const std::size_t shown = std::min(kMaxShown, summary.classes.size());
+  for (std::size_t c = 0; c < shown; ++c)
+    text += (c == 0 ? ", classes " : ", ") + std::to_string(c) + " " + summary.classes[c];
+  if (shown < summary.classes.size())
+    text += " and " + std::to_string(summary.classes.size() - shown) + " more";
+  for (const std::string& warning : summary.warnings)
+    text += "; warning: " + InPythonsWords(warning);
+  return text + ")";
+}
+
 void BindSummary(nb::module_& module) {
   nb::class_<LeftOut>(module, "LeftOut", "A source that became no sample, and why")
       .def_prop_ro("path", [](const LeftOut& one) { return TextOf(one.path); })
@@ -93,11 +123,7 @@ void BindSummary(nb::module_& module) {
       .def_ro("warnings", &ConvertSummary::warnings)
       .def_ro("block_samples", &ConvertSummary::block_samples)
       .def_ro("shard_samples", &ConvertSummary::shard_samples)
-      .def("__repr__", [](const ConvertSummary& summary) {
-        return "ConvertSummary(" + std::to_string(summary.samples) + " samples in " +
-               std::to_string(summary.shards) + " shards, " +
-               std::to_string(summary.skipped.size()) + " left out)";
-      });
+      .def("__repr__", [](const ConvertSummary& summary) { return TextOf(ReprOf(summary)); });
 }
 
 // Runs a conversion, tells the progress, and stops at Ctrl-C.
@@ -133,6 +159,12 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
 void BindConvert(nb::module_& module) {
   BindOptionEnums(module);
   BindSummary(module);
+  WarningType() = nb::steal(PyErr_NewExceptionWithDoc(
+      "sluice.ConvertWarning",
+      "A doubt about a conversion, such as columns that were not used or a class without samples:\n"
+      "each of ConvertSummary.warnings is also issued as one, by Python's warnings.",
+      PyExc_UserWarning, nullptr));
+  module.attr("ConvertWarning") = WarningType();
   const ConvertOptions d;
   module.def(
       "convert",
@@ -158,6 +190,7 @@ void BindConvert(nb::module_& module) {
         try {
           ConvertSummary summary = Run(source, dataset, options, bar);
           bar.attr("close")();
+          Warn(summary);
           return summary;
         } catch (...) {
           bar.attr("close")();
@@ -179,8 +212,8 @@ void BindConvert(nb::module_& module) {
       "(samples done, samples in all). The other options have the names, defaults and meanings of "
       "ConvertOptions; size is (width, height), and short_side or size replaces the default "
       "max_side.\n\n"
-      "Returns a ConvertSummary. Ctrl-C stops it; the same call goes on from there. Raises "
-      "sluice.Error.");
+      "Returns a ConvertSummary, whose warnings are issued as ConvertWarning too. Ctrl-C stops it; "
+      "the same call resumes from there. Raises sluice.Error.");
 }
 
 }  // namespace sluice::python
