@@ -68,6 +68,7 @@ constexpr const char* kConvertExamples =
     "  zstd -dc train.tar.zst | sluice convert - data/train\n"
     "  sluice convert photos/ data/photos --split train=0.9,val=0.1\n"
     "  sluice convert imagenet/ data/imagenet --split-folders\n"
+    "  sluice convert --table val.csv data/val --classes-of data/train\n"
     "  find . -name '*.jpg' | sluice convert --paths - data/found\n\n";
 
 constexpr const char* kPlanDescription =

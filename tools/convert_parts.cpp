@@ -126,12 +126,22 @@ std::map<std::string, std::vector<std::string>> FilesBySplit(const SourceArgumen
   return by_split;
 }
 
-// Numbers the classes of all parts alike. If they differ, further ones follow those of the part
-// that has most.
-void ShareClasses(std::vector<ConvertPart>& parts, unsigned threads, const std::stop_token& stop) {
+std::vector<std::vector<std::string>> ClassesOfEach(const std::vector<ConvertPart>& parts,
+                                                    unsigned threads, const std::stop_token& stop) {
   std::vector<std::vector<std::string>> classes;
   for (const ConvertPart& part : parts)
     classes.push_back(FindClasses(part.source, threads, stop));
+  return classes;
+}
+
+bool NamesClasses(const SourceArguments& arguments) {
+  return !arguments.classes.empty() || !arguments.classes_of.empty();
+}
+
+// Numbers the classes of all parts alike, of which `classes` are those that each has. If they
+// differ, further ones follow those of the part that has most.
+void ShareClasses(std::vector<ConvertPart>& parts,
+                  const std::vector<std::vector<std::string>>& classes) {
   std::vector<std::string> all =
       *std::max_element(classes.begin(), classes.end(),
                         [](const auto& a, const auto& b) { return a.size() < b.size(); });
@@ -142,7 +152,9 @@ void ShareClasses(std::vector<ConvertPart>& parts, unsigned threads, const std::
     }
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (classes[i] != all && !classes[i].empty()) parts[i].source.classes = all;
+    if (classes[i] == all || classes[i].empty()) continue;
+    parts[i].source.classes = all;
+    parts[i].source.numbers = false;  // they are the numbers' names
   }
 }
 
@@ -156,7 +168,7 @@ std::vector<ConvertPart> FilesApart(const SourceArguments& arguments,
     one.places.push_back(arguments.places.back());
     parts.push_back({name, MakeSource(one, stop)});
   }
-  if (arguments.classes.empty()) ShareClasses(parts, threads, stop);
+  if (!NamesClasses(arguments)) ShareClasses(parts, ClassesOfEach(parts, threads, stop));
   return parts;
 }
 
@@ -202,7 +214,6 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
                                       const std::stop_token& stop) {
   std::vector<ConvertPart> parts;
   std::set<std::string> names;
-  std::set<std::string> classes;
   for (std::size_t i = 0; i + 1 < arguments.places.size(); ++i) {
     SourceArguments one = arguments;
     one.places = {arguments.places[i], arguments.places.back()};
@@ -221,17 +232,18 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
       throw UsageError("\"" + arguments.places[i] +
                        "\": two folders of the same name would become one dataset; rename one");
     }
-    if (!IsAnnotated(arguments)) {
-      const std::vector<std::string> found = FindClasses(part.source, threads, stop);
-      classes.insert(found.begin(), found.end());
-    }
     parts.push_back(std::move(part));
   }
-  if (!arguments.classes.empty()) return parts;
-  if (IsAnnotated(arguments)) {
-    ShareClasses(parts, threads, stop);
+  if (NamesClasses(arguments) && IsAnnotated(arguments)) return parts;
+  const std::vector<std::vector<std::string>> found = ClassesOfEach(parts, threads, stop);
+  if (NamesClasses(arguments)) return parts;
+  if (IsAnnotated(arguments) || arguments.numbers) {
+    ShareClasses(parts, found);
     return parts;
   }
+  std::set<std::string> classes;
+  for (const std::vector<std::string>& of_part : found)
+    classes.insert(of_part.begin(), of_part.end());
   // A part without labels, such as the images that are to be classified, ignores them.
   for (ConvertPart& part : parts)
     part.source.classes.assign(classes.begin(), classes.end());

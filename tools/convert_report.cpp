@@ -77,6 +77,27 @@ std::string ContentOf(const ConvertSummary& summary) {
   return others.empty() ? " without labels" : others;
 }
 
+// "  classes    0 cat, 1 dog, 2 owl and 7 more", the first names that fit into a line or two.
+std::string ClassesLine(const ConvertSummary& summary) {
+  constexpr std::size_t kMaxBytes = 140;
+  if (summary.classes.empty()) return {};
+  std::string text;
+  std::size_t shown = 0;
+  while (shown < summary.classes.size() && summary.classes[shown] == std::to_string(shown))
+    ++shown;
+  if (shown == summary.classes.size() && shown > 1)
+    return "  classes    0 to " + std::to_string(shown - 1) + ", each called by its number\n";
+  for (shown = 0; shown < summary.classes.size(); ++shown) {
+    const std::string one =
+        (shown == 0 ? "" : ", ") + std::to_string(shown) + " " + Printable(summary.classes[shown]);
+    if (shown > 0 && text.size() + one.size() > kMaxBytes) break;
+    text += one;
+  }
+  if (shown < summary.classes.size())
+    text += " and " + std::to_string(summary.classes.size() - shown) + " more";
+  return "  classes    " + text + "\n";
+}
+
 // The result: samples, sizes, time.
 std::string MadeLines(const ConvertAccount& account) {
   const ConvertSummary& summary = account.summary;
@@ -88,6 +109,7 @@ std::string MadeLines(const ConvertAccount& account) {
   text += CountText(summary.samples, "sample", "samples");
   text += ContentOf(summary);
   text += " in " + CountText(summary.shards, "shard", "shards") + "\n";
+  text += ClassesLine(summary);
   text += "  sources    " + cli::BytesText(summary.bytes_in) + "\n";
   text +=
       std::string("  dataset    ") + (!stored ? "about " : "") + cli::BytesText(summary.bytes_out);

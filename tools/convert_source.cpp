@@ -129,7 +129,9 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
                      [&arguments](const std::string& text) { ParseParts(text, arguments.parts); });
   const std::vector<CLI::Option*> ways = {coco, voc, yolo};
   for (CLI::Option* const one : ways) {
-    one->excludes("--table")->excludes("--paths")->excludes("--no-labels")->group(group);
+    for (const char* const other : {"--table", "--paths", "--no-labels", "--numbers"})
+      one->excludes(other);
+    one->group(group);
     for (CLI::Option* const other : ways) {
       if (one != other) one->excludes(other);
     }
@@ -253,6 +255,17 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
                      "a table: those of its first column of one class, or\n"
                      "else of classes")
           ->type_name("FILE");
+  CLI::Option* const classes_of =
+      app.add_option("--classes-of", arguments.classes_of,
+                     "a dataset whose classes these are, with the same numbers:\n"
+                     "for validation images that are converted after those for\n"
+                     "training. Its folder or URL")
+          ->type_name("DATASET");
+  CLI::Option* const numbers =
+      app.add_flag("--numbers", arguments.numbers,
+                   "the names of class folders are whole numbers, which are\n"
+                   "the classes' numbers (default: folders are numbered in\n"
+                   "the order of their names' bytes: 0, 1, 10, 2)");
   CLI::Option* const masks = app.add_option("--mask-dir", arguments.mask_folder,
                                             "a folder of masks: for a/b.jpg its a/b.png. Stored\n"
                                             "losslessly, resized by the nearest pixel")
@@ -273,7 +286,9 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
                    "a table's columns label and class, and archives' .cls,\n"
                    "are not used");
   CLI::Option* const labels = AddLabels(app, arguments);
-  no_labels->excludes(classes)->excludes(labels);
+  no_labels->excludes(classes)->excludes(labels)->excludes(classes_of)->excludes(numbers);
+  classes->excludes(classes_of)->excludes(numbers);
+  numbers->excludes(classes_of)->excludes(table);
   table->excludes(paths);
 
   app.add_flag("--group", arguments.group,
@@ -282,8 +297,8 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
       ->needs(table)
       ->group(group);
   AddAnnotationOptions(app, arguments, group);
-  for (CLI::Option* const option :
-       {table, paths, path_column, field, classes, no_labels, labels, masks, upright, as_stored}) {
+  for (CLI::Option* const option : {table, paths, path_column, field, classes, classes_of, numbers,
+                                    no_labels, labels, masks, upright, as_stored}) {
     option->group(group);
   }
 }
@@ -357,6 +372,8 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   source.mask_folder = arguments.mask_folder;
   source.upright = arguments.upright;
   source.labels = !arguments.no_labels;
+  source.classes_of = arguments.classes_of;
+  source.numbers = arguments.numbers;
   source.folder_labels = arguments.folder_labels;
   if (!arguments.classes.empty()) {
     const auto label =

@@ -21,12 +21,14 @@ struct SourceArguments {
   std::string path_column;
   std::vector<std::string> fields;  // as --field takes them
   std::string classes;              // a file
+  std::string classes_of;           // a dataset
   std::string mask_folder;
   std::string coco, voc, yolo;  // a file, a folder, a folder
   AnnotationParts parts;
   bool group = false;
   std::optional<bool> upright;
   bool no_labels = false;
+  bool numbers = false;
   FolderLabels folder_labels = FolderLabels::kAuto;
   bool split_folders = false;  // only of commands that make several datasets
 };

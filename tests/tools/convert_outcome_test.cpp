@@ -76,9 +76,20 @@ TEST_CASE("convert's summary for people says counts, sizes and time") {
   WriteClasses(folders.source, 5);
   const Outcome outcome = folders.Convert();
   CHECK(outcome.exit_code == 0);
-  CHECK_THAT(outcome.out, ContainsSubstring("15 samples of 3 classes in 1 shard"));
+  CHECK_THAT(outcome.out, ContainsSubstring("15 samples of 3 classes in 1 shard\n"
+                                            "  classes    0 cat, 1 dog, 2 owl\n"));
   CHECK_THAT(outcome.out, ContainsSubstring("images/s"));
   CHECK_THAT(outcome.out, ContainsSubstring("kB"));
+}
+
+TEST_CASE("the summary shows the numbers of the first classes, and counts the others") {
+  const Folders folders;
+  for (int c = 10; c < 60; ++c)
+    WriteJpeg(folders / ("class" + std::to_string(c) + "/1.jpg"), MakePicture(16, 16));
+  const Outcome outcome = folders.Convert();
+  // 13 bytes for the first and 11 to 12 for each of the others, in 140.
+  CHECK_THAT(outcome.out, ContainsSubstring("  classes    0 class10, 1 class11, 2 class12, "));
+  CHECK_THAT(outcome.out, ContainsSubstring("11 class21 and 38 more\n"));
 }
 
 TEST_CASE("a log gets a line at the start and no carriage returns") {

@@ -185,6 +185,34 @@ TEST_CASE("option --classes numbers the classes") {
              ContainsSubstring("/cat: the sub-folder is not one of the 2 given classes"));
 }
 
+TEST_CASE("option --classes-of numbers the classes as a dataset does that was made before") {
+  const ClassFolders folders;
+  REQUIRE(Sluice({"convert", folders.source, folders.data}).exit_code == 0);
+  const std::string table = folders.source + "/val.csv";
+  WriteBytes(table, "path,label\ncat/0.jpg,owl\ndog/0.jpg,cat\n");
+  const std::string later = (folders.folder / "later").string();
+  CHECK(Sluice({"convert", "--table", table, later, "--classes-of", folders.data}).exit_code == 0);
+  CHECK(Dataset::Open(later).class_counts() == std::vector<std::uint64_t>{1, 0, 1});
+  const Outcome none = Sluice({"convert", folders.source, later, "--classes-of", folders.source});
+  CHECK(none.exit_code == 1);
+  CHECK_THAT(none.err, ContainsSubstring("manifest.json"));
+}
+
+TEST_CASE(
+    "option --numbers makes folders' names their classes' numbers, in each of several parts") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  for (const char* key : {"train/2/1.jpg", "train/10/1.jpg", "val/2/1.jpg", "val/1/1.jpg"})
+    WriteJpeg(folder / key, MakePicture(20, 20));
+  const Outcome by_name = Sluice({"convert", at("train"), at("val"), at("data")});
+  CHECK(by_name.exit_code == 0);
+  CHECK_THAT(by_name.err, ContainsSubstring("\"1\" is class 0; --numbers keeps the numbers"));
+  CHECK(Sluice({"convert", at("train"), at("val"), at("numbers"), "--numbers"}).exit_code == 0);
+  CHECK(Dataset::Open(folder / "numbers/train").class_counts().at(10) == 1);
+  CHECK(Dataset::Open(folder / "numbers/val").class_counts().size() == 11);
+  CHECK(Dataset::Open(folder / "numbers/val").class_counts().at(2) == 1);
+}
+
 TEST_CASE("tar files are converted, several into one dataset") {
   const ClassFolders folders;
   for (const char* name : {"cat", "dog"}) {
@@ -241,6 +269,9 @@ TEST_CASE("sources that contradict each other are wrong usage") {
         "label=class,classes=/proc/version"},
        "give one of them"},
       {{"--classes", "/dev/null"}, "no names of classes"},
+      {{"--numbers", "--classes", "/dev/null"}, "--numbers"},
+      {{"--classes-of", "x", "--classes", "/dev/null"}, "--classes-of"},
+      {{"--classes-of", "x", "--no-labels"}, "--classes-of"},
       {{"--table", table, folders.source}, "one folder"},
   }));
   CAPTURE(words);

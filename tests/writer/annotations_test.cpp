@@ -193,6 +193,26 @@ TEST_CASE("Pascal VOC's boxes begin at 1, and images are found by their name wit
   CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("is no XML: byte 20 closes something"));
 }
 
+TEST_CASE("VOC's classes that are whole numbers keep them, and \"?\" among them is refused") {
+  const LabelledImages folder;
+  const auto convert = [&](const char* third) {
+    std::string objects;
+    for (const char* name : {"2", "10", third}) {
+      objects += std::string("<object><name>") + name +
+                 "</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox>"
+                 "</object>";
+    }
+    WriteSource(folder.path() / "voc/a.xml", "<annotation>" + objects + "</annotation>");
+    folder.Convert(
+        ConvertSource::Annotated(AnnotationFormat::kVoc, folder.path() / "voc", folder.images));
+  };
+  convert("0");
+  CHECK(ValuesIn<std::int32_t>(folder.Data(), "a.jpg", "classes") == Ints{2, 10, 0});
+  const auto error = ErrorOf([&] { convert("?"); });
+  REQUIRE(error);
+  CHECK_THAT(error->sentence(), ContainsSubstring("the class \"?\" among whole numbers"));
+}
+
 TEST_CASE("VOC's labels may lie beside their images, in its own tree, and under a name of before") {
   const LabelledImages folder;
   const auto label = [](const std::string& image) {

@@ -154,6 +154,33 @@ TEST_CASE("without labels nobody asks for a .cls, and none is taken") {
   CHECK(AsText(data.Find("b").fields[1].bytes) == "b");
 }
 
+TEST_CASE("a .cls that stands for no class among whole numbers is refused with its sample's name") {
+  const Folders folders;
+  for (const std::string gap : {"-1", "nan", "?", "unknown"}) {
+    CAPTURE(gap);
+    const auto error = ErrorOf([&] {
+      folders.Convert({Member("a.jpg", Jpeg(1)) + Member("a.cls", "2") + Member("b.jpg", Jpeg(2)) +
+                       Member("b.cls", gap) + Member("c.jpg", Jpeg(3)) + Member("c.cls", "10") +
+                       kEnd});
+    });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kInvalidArgument);
+    CHECK_THAT(error->sentence(),
+               ContainsSubstring("the class \"" + gap + "\" among whole numbers (part0.tar: b)"));
+    CHECK_THAT(error->sentence(), ContainsSubstring("--classes"));
+  }
+}
+
+TEST_CASE("a number beyond 65535 in a .cls is told of, since all classes are then in name order") {
+  const Folders folders;
+  const ConvertSummary summary =
+      folders.Convert({Member("a.jpg", Jpeg(1)) + Member("a.cls", "2") + Member("b.jpg", Jpeg(2)) +
+                       Member("b.cls", "65536") + kEnd});
+  CHECK(summary.classes == std::vector<std::string>{"2", "65536"});
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK_THAT(summary.warnings[0], ContainsSubstring("though some are numbers: \"65536\""));
+}
+
 TEST_CASE("an image of a kind that is not read is left out of an archive by its kind") {
   const Folders folders;
   const ConvertSummary summary = folders.Convert(

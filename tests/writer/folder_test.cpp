@@ -15,6 +15,7 @@ namespace sluice::test {
 
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Strings = std::vector<std::string>;
 
@@ -155,6 +156,71 @@ TEST_CASE("a folder with images both directly and in sub-folders is refused by n
   CHECK(error->code() == ErrorCode::kInvalidArgument);
   CHECK(error->sentence().find("stray.jpg") != std::string::npos);
   CHECK(error->sentence().find("a/1.jpg") != std::string::npos);
+}
+
+TEST_CASE("folders called by whole numbers are told of if they get others, and may keep theirs") {
+  const ClassFolders folders;
+  for (const char* key : {"0/1.jpg", "2/1.jpg", "10/1.jpg"})
+    folders.Add(key);
+  ConvertSummary summary = folders.Run();
+  CHECK(summary.classes == Strings{"0", "10", "2"});
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK_THAT(summary.warnings[0], ContainsSubstring("\"10\" is class 1; --numbers keeps"));
+  ConvertSource source = folders.source;
+  source.numbers = true;
+  summary = Convert(source, folders.path() / "numbers");
+  CHECK(summary.class_counts == std::vector<std::uint64_t>{1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1});
+  CHECK(ReadDataset(folders.path() / "numbers").Find("10/1.jpg").Label() == 10);
+  folders.Add("unknown/1.jpg");
+  const auto error = ErrorOf([&] { Convert(source, folders.path() / "more"); });
+  REQUIRE(error);
+  CHECK_THAT(error->sentence(), ContainsSubstring("\"unknown\", which is not a whole number"));
+  source.classes = {"0", "2", "10", "unknown"};
+  CHECK(CodeOf([&] { Convert(source, folders.path() / "more"); }) == ErrorCode::kInvalidArgument);
+  source.numbers = false;  // somebody chose an order, and there is nothing to say
+  CHECK(Convert(source, folders.path() / "more").warnings.empty());
+}
+
+TEST_CASE("folders called by the numbers that they get are not told of") {
+  const ClassFolders folders;
+  for (const char* key : {"0/1.jpg", "1/1.jpg", "2/1.jpg", "A/1.jpg"})
+    folders.Add(key);
+  CHECK(folders.Run().warnings.empty());
+}
+
+TEST_CASE("the classes of another dataset number those of any source alike") {
+  const ClassFolders folders;
+  for (const char* key : {"ant/1.jpg", "bee/1.jpg", "cow/1.jpg"})
+    folders.Add(key);
+  folders.Run();
+  std::filesystem::remove_all(folders.source / "bee");
+  ConvertSource source = folders.source;
+  source.classes_of = folders.data;
+  CHECK(FindClasses(source) == Strings{"ant", "bee", "cow"});
+  const ConvertSummary summary = Convert(source, folders.path() / "later");
+  CHECK(summary.classes == Strings{"ant", "bee", "cow"});
+  CHECK(summary.class_counts == std::vector<std::uint64_t>{1, 0, 1});
+  WriteSource(folders.path() / "t.csv", std::string("path,label\nant/1.jpg,cow\n"));
+  ConvertSource table = ConvertSource::Table(folders.path() / "t.csv");
+  table.root = folders.source;
+  table.classes_of = folders.data;
+  Convert(table, folders.path() / "table");
+  CHECK(ReadDataset(folders.path() / "table").samples.at(0).Label() == 2);
+  folders.Add("dog/1.jpg");
+  const auto error = ErrorOf([&] { Convert(source, folders.path() / "more"); });
+  REQUIRE(error);
+  CHECK_THAT(error->sentence(), ContainsSubstring("is not one of the 3 classes of"));
+  source.labels = false;
+  CHECK(CodeOf([&] { Convert(source, folders.path() / "more"); }) == ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("a dataset without classes numbers no others") {
+  const ClassFolders folders;
+  folders.Add("1.jpg");
+  folders.Run();
+  ConvertSource source = folders.source;
+  source.classes_of = folders.data;
+  CHECK(CodeOf([&] { Convert(source, folders.path() / "later"); }) == ErrorCode::kInvalidArgument);
 }
 
 TEST_CASE("a sub-folder without images does not make a flat folder one of classes") {

@@ -363,7 +363,7 @@ TEST_CASE("classes are numbers though they stand as floats or have spaces around
 TEST_CASE(
     "numbers with gaps are no classes by name, and a mixture of numbers and names is told of") {
   const TableFolder folders;
-  for (const std::string gap : {"-1", "NA", "-1.0", "nan"}) {
+  for (const std::string gap : {"-1", "NA", "-1.0", "nan", "?", "Unknown"}) {
     CAPTURE(gap);
     const auto error = ErrorOf([&] {
       folders.Convert(

@@ -15,6 +15,7 @@ namespace sluice::test {
 
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 using Values = std::vector<std::uint8_t>;
 

@@ -177,7 +177,8 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
   staging += ".append";
   const bool goes_on = std::filesystem::exists(staging);
   ConvertSource with_classes = source;
-  if (source.labels && source.classes.empty())
+  with_classes.numbers = false;  // the dataset's classes are given
+  if (source.labels && source.classes.empty() && source.classes_of.empty())
     with_classes.classes = ClassesOf(before.manifest.schema);
   AppendSummary summary;
   std::vector<std::string> warnings;

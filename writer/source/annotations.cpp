@@ -29,7 +29,9 @@ class AnnotatedList {
     list_.broken = std::move(read_.broken);
     list_.passed_over = std::move(read_.passed_over);
     list_.warnings = std::move(read_.warnings);
-    read_.names.Settle();
+    read_.names.Settle({source_.annotations, "the list of objects",
+                        "these objects, or name the classes in their order (--classes)"},
+                       list_.warnings);
     AddFields();
   }
 

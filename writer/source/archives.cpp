@@ -282,7 +282,17 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
       list.sources.push_back(std::move(taken));
     }
   }
-  names.Settle();
+  const auto of_class = [&list](std::int32_t added) {
+    const auto first = std::find_if(list.sources.begin(), list.sources.end(),
+                                    [added](const Source& one) { return one.label == added; });
+    return first == list.sources.end()
+               ? std::string()
+               : list.KeyForPeople(static_cast<std::size_t>(first - list.sources.begin()));
+  };
+  names.Settle(
+      {source.archives.empty() ? "" : source.archives.front(), "the field .cls",
+       "such samples or their .cls, or name the classes in their order (--classes)", of_class},
+      list.warnings);
   if (!list.labelled && !source.classes.empty()) {
     list.warnings.push_back(
         "no sample has a class (.cls), and the names that were given (--classes) are not used");

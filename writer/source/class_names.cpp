@@ -4,13 +4,15 @@
 #include <charconv>
 #include <cstring>
 
+#include <sluice/error.h>
+
 #include "writer/text.h"
 
 namespace sluice {
 
 namespace {
 
-constexpr std::int32_t kMostNumber = 65'535;
+constexpr std::int32_t kMaxNumber = 65'535;
 
 // "12", but not "+12" or "012": only text that prints back the same; and "12.0", as tables write
 // numbers in a column with gaps.
@@ -27,14 +29,23 @@ std::optional<std::int32_t> WholeNumber(std::string_view text) {
   return number;
 }
 
-// What tables write where there is no class.
+// A whole number that a class can have.
+std::optional<std::int32_t> ClassNumber(std::string_view text) {
+  const std::optional<std::int32_t> number = WholeNumber(text);
+  return number && *number <= kMaxNumber ? number : std::nullopt;
+}
+
+// The text that sources have where there is no class.
 bool IsGap(std::string_view text) {
-  constexpr std::string_view kGaps[] = {"NA",   "N/A",  "na",   "n/a", "null",
-                                        "NULL", "None", "none", "-",   "?"};
+  constexpr std::string_view kGaps[] = {"na", "n/a", "null",      "none",       "-",
+                                        "?",  "",    "unlabeled", "unlabelled", "unknown"};
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error == std::errc() && end == text.data() + text.size()) return !(number >= 0);
-  return std::find(std::begin(kGaps), std::end(kGaps), text) != std::end(kGaps);
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return std::find(std::begin(kGaps), std::end(kGaps), lower) != std::end(kGaps);
 }
 
 }  // namespace
@@ -60,6 +71,9 @@ std::optional<std::int32_t> ClassNames::Add(std::string_view name) {
   const auto found = added_.find(name);
   if (found != added_.end()) return found->second;
   if (fixed_) {
+    // Names that another conversion found are escaped.
+    const auto escaped = IsUtf8(name) ? added_.end() : added_.find(ToUtf8(name));
+    if (escaped != added_.end()) return escaped->second;
     const std::optional<std::int32_t> number = WholeNumber(name);
     if (!number || static_cast<std::size_t>(*number) >= names_.size()) return std::nullopt;
     return number;
@@ -69,33 +83,75 @@ std::optional<std::int32_t> ClassNames::Add(std::string_view name) {
   return number;
 }
 
-void ClassNames::Settle() {
-  if (fixed_) return;
-  numbers_.resize(added_.size());
-  std::int32_t most = -1;
-  bool gaps = true;
-  for (const auto& [name, added] : added_) {
-    const std::optional<std::int32_t> number = WholeNumber(name);
-    if (number && *number <= kMostNumber) {
-      most = std::max(most, *number);
-      continue;
-    }
-    if (odd_one_.empty()) odd_one_ = ToUtf8(name);
-    gaps = gaps && IsGap(name);
-  }
-  if (odd_one_.empty() && most >= 0) {
-    for (std::int32_t number = 0; number <= most; ++number)
-      names_.push_back(std::to_string(number));
-    for (const auto& [name, added] : added_)
-      numbers_[static_cast<std::size_t>(added)] = *WholeNumber(name);
+// Called if some names are no numbers of classes. `added_` has them in the order of their bytes.
+void ClassNames::JudgeMixture(const NamesOrigin& origin, std::vector<std::string>& warnings) const {
+  const auto is_number = [](const auto& entry) { return ClassNumber(entry.first).has_value(); };
+  if (std::none_of(added_.begin(), added_.end(), is_number)) return;  // they are all alike
+  const auto odd = std::find_if_not(added_.begin(), added_.end(), is_number);
+  const std::string quoted = '"' + ToUtf8(odd->first) + '"';
+  const bool only_gaps = std::all_of(added_.begin(), added_.end(), [&](const auto& entry) {
+    return is_number(entry) || IsGap(entry.first);
+  });
+  if (!only_gaps) {
+    warnings.push_back("classes of " + origin.what +
+                       " are numbered in the order of their names, though some are numbers: " +
+                       quoted + " is not a whole number from 0 to 65535");
     return;
   }
-  if (most < 0) odd_one_.clear();  // they are all alike
-  numbers_but_for_gaps_ = most >= 0 && gaps;
+  const std::string sample = origin.sample ? origin.sample(odd->second) : std::string();
+  throw Error(ErrorCode::kInvalidArgument, origin.place.string(),
+              origin.what + " has the class " + quoted + " among whole numbers" +
+                  (sample.empty() ? "" : " (" + ToUtf8(sample) + ")") +
+                  ", which would number the classes by the order of their names; take out " +
+                  origin.remedy);
+}
+
+// Called if the order of names decides, or would have given the same numbers.
+void ClassNames::JudgeOrder(const NamesOrigin& origin, std::vector<std::string>& warnings) const {
+  if (!std::is_sorted(names_.begin(), names_.end())) return;  // somebody chose another order
+  for (std::size_t c = 0; c < names_.size(); ++c) {
+    const std::optional<std::int32_t> number = ClassNumber(names_[c]);
+    if (!number || static_cast<std::size_t>(*number) == c) continue;
+    warnings.push_back(origin.what +
+                       " are numbered in the order of their names, though some are numbers: \"" +
+                       names_[c] + "\" is class " + std::to_string(c) + "; " + origin.remedy);
+    return;
+  }
+}
+
+void ClassNames::Settle(const NamesOrigin& origin, std::vector<std::string>& warnings,
+                        Numbering numbering) {
+  if (fixed_) {
+    if (numbering == Numbering::kNames) JudgeOrder(origin, warnings);
+    return;
+  }
+  numbers_.resize(added_.size());
+  std::int32_t largest = -1;
+  const std::string* odd = nullptr;  // the first name that is no number
+  for (const auto& [name, added] : added_) {
+    const std::optional<std::int32_t> number = ClassNumber(name);
+    if (!number && odd == nullptr) odd = &name;
+    largest = std::max(largest, number.value_or(-1));
+  }
+  if (numbering == Numbering::kNumbers && odd != nullptr) {
+    throw Error(ErrorCode::kInvalidArgument, origin.place.string(),
+                "has the class \"" + ToUtf8(*odd) +
+                    "\", which is not a whole number from 0 to 65535; without --numbers classes "
+                    "are numbered in the order of their names");
+  }
+  if (numbering != Numbering::kNames && odd == nullptr) {
+    for (std::int32_t number = 0; number <= largest; ++number)
+      names_.push_back(std::to_string(number));
+    for (const auto& [name, added] : added_)
+      numbers_[static_cast<std::size_t>(added)] = *ClassNumber(name);
+    return;
+  }
+  if (numbering == Numbering::kNumbersIfAll) JudgeMixture(origin, warnings);
   for (const auto& [name, added] : added_) {
     numbers_[static_cast<std::size_t>(added)] = static_cast<std::int32_t>(names_.size());
     names_.push_back(ToUtf8(name));
   }
+  if (numbering == Numbering::kNames) JudgeOrder(origin, warnings);
 }
 
 void ClassNames::Renumber(std::span<std::byte> numbers) const {

@@ -1,6 +1,14 @@
 // Class names as they occur, and the numbers they get once all names are known.
+//
+// Sources name classes by texts: folders, cells of a table, a member .cls of an archive. A text
+// that is a whole number should stay that number, because the user has it in other files as well.
+// One text among them that is no number ("-1", "unknown") would renumber all others without an
+// error: class 10 would come before class 2. So whoever numbers classes has to say, in Settle(),
+// what a message calls them, and the judgement is the same for all sources.
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -11,6 +19,24 @@
 #include "format/disk/bytes.h"
 
 namespace sluice {
+
+// How classes are numbered whose names nobody has given in their order.
+enum class Numbering {
+  kNumbersIfAll,  // if all names are whole numbers from 0 to 65535 ("7", or "7.0"), each keeps its
+                  // number, and there are classes up to the largest; otherwise as kNames
+  kNames,         // in the order of the names' bytes
+  kNumbers,       // each name is such a number, and keeps it
+};
+
+// Where the names of classes come from, for messages.
+struct NamesOrigin {
+  std::filesystem::path place;  // the file
+  std::string what;             // that has the classes: "the column label"
+  // What to do about a name that stands for no class, after "take out ... "
+  std::string remedy;
+  // A sample of the class that Add() gave this number; empty if it is not known.
+  std::function<std::string(std::int32_t)> sample = {};
+};
 
 class ClassNames {
  public:
@@ -24,16 +50,11 @@ class ClassNames {
   // number).
   std::optional<std::int32_t> Add(std::string_view name);
 
-  // Call it after the last Add(). If all names are whole numbers from 0 to 65535 ("7", or "7.0"),
-  // each keeps its number (and there are classes up to the largest). Otherwise names are numbered
-  // in the order of their bytes.
-  void Settle();
-  // After Settle(): a name that is none of those whole numbers while others are; empty if there is
-  // none, or the names were wanted ones.
-  const std::string& odd_one() const noexcept { return odd_one_; }
-  // Whether the odd ones stand for no class at all, such as -1 and NA, so that the others are
-  // numbers.
-  bool numbers_but_for_gaps() const noexcept { return numbers_but_for_gaps_; }
+  // Call it after the last Add(). A warning is added if names that are whole numbers become other
+  // classes. Throws Error(kInvalidArgument) for a name that is no number, with kNumbers; and with
+  // kNumbersIfAll if all other names are numbers and it stands for no class, such as -1 and NA.
+  void Settle(const NamesOrigin& origin, std::vector<std::string>& warnings,
+              Numbering numbering = Numbering::kNumbersIfAll);
   // The class of a number that Add() gave.
   std::int32_t NumberOf(std::int32_t added) const {
     return numbers_.at(static_cast<std::size_t>(added));
@@ -44,12 +65,13 @@ class ClassNames {
   std::vector<std::string> Names() const { return names_; }
 
  private:
+  void JudgeMixture(const NamesOrigin& origin, std::vector<std::string>& warnings) const;
+  void JudgeOrder(const NamesOrigin& origin, std::vector<std::string>& warnings) const;
+
   bool fixed_;
   std::map<std::string, std::int32_t, std::less<>> added_;
   std::vector<std::int32_t> numbers_;  // by the number that Add() gave
   std::vector<std::string> names_;
-  std::string odd_one_;
-  bool numbers_but_for_gaps_ = false;
 };
 
 }  // namespace sluice

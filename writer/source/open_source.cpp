@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "format/disk/file.h"
 #include "format/remote/object_store.h"
+#include "format/remote/remote_manifest.h"
 #include "writer/source/annotations.h"
 #include "writer/source/archives.h"
 #include "writer/source/beton.h"
@@ -76,8 +78,16 @@ void CheckSource(const ConvertSource& source) {
               source.annotation_format != AnnotationFormat::kYolo ||
               !IsStoreUrl(source.root.native()),
           "YOLO's labels are for images in a folder; bring them to a local disk");
-  require(source.labels || source.classes.empty(),
+  const bool named = !source.classes.empty() || !source.classes_of.empty();
+  require(source.labels || !(named || source.numbers),
           "classes are given, but labels are not to be stored");
+  require(source.classes.empty() || source.classes_of.empty(),
+          "classes are given, and a dataset whose classes they are; give one of them");
+  require(!source.numbers || !named,
+          "classes are given, and so the folders' names do not number them");
+  require(!source.numbers || source.kind == Kind::kFolder || source.kind == Kind::kPaths,
+          "folders' names as the classes' numbers need a folder or a list of paths as the source; "
+          "whole numbers in tables and archives are the classes' numbers anyway");
   require(source.folder_labels == FolderLabels::kAuto || source.kind == Kind::kFolder ||
               source.kind == Kind::kPaths,
           "labels from folders' names need a folder or a list of paths as the source");
@@ -123,7 +133,27 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
 
 }  // namespace
 
+namespace {
+
+std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset) {
+  Id128 id;
+  const Schema schema = IsStoreUrl(dataset.native())
+                            ? ReadManifest(*OpenStore(dataset.native()), id).schema
+                            : ReadManifest(dataset, id).schema;
+  const std::size_t field = schema.ClassField();
+  if (field != Schema::kNone) return schema.fields[field].classes;
+  throw Error(ErrorCode::kInvalidArgument, ShownPath(dataset.native()),
+              "has no field with classes, and cannot number those of another dataset");
+}
+
+}  // namespace
+
 SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
+  if (!source.classes_of.empty() && source.classes.empty()) {
+    ConvertSource named = source;
+    named.classes = ClassesOfDataset(source.classes_of);
+    return OpenSource(named, threads, hooks);
+  }
   SourceList list;
   switch (source.kind) {
     case Kind::kFolder: list = ScanFolder(source, threads, hooks); break;

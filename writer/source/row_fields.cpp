@@ -127,10 +127,13 @@ bool IsNone(const Cell& cell, ColumnType type) {
 
 }  // namespace
 
-void RowFields::Refuse(const std::string& sentence) const {
+std::filesystem::path RowFields::Place() const {
   const bool table = !source_.table.empty() || source_.archives.empty();
-  throw Error(ErrorCode::kInvalidArgument,
-              (table ? source_.table : source_.archives.front()).string(), sentence);
+  return table ? source_.table : source_.archives.front();
+}
+
+void RowFields::Refuse(const std::string& sentence) const {
+  throw Error(ErrorCode::kInvalidArgument, Place().string(), sentence);
 }
 
 void RowFields::Add(const Column& column, const std::vector<std::string>& headings,
@@ -397,22 +400,6 @@ std::vector<std::byte> RowFields::MaskKey(const std::string& path) const {
   throw Error(ErrorCode::kCorrupt, "the path does not lie below " + list_.root.string());
 }
 
-void RowFields::CheckNumbering(const Taking& taking) const {
-  const std::string& odd = taking.names.odd_one();
-  if (odd.empty()) return;
-  const std::string column = ToUtf8(taking.column.column);
-  if (taking.names.numbers_but_for_gaps()) {
-    Refuse("column " + column + " has the class \"" + odd +
-           "\" among whole numbers, which would number the classes by the order of their names; "
-           "take out these rows or their values, or take the column as what it is (--field " +
-           column + "=int or " + column + "=text)");
-  }
-  list_.warnings.push_back(
-      "classes of the column " + column +
-      " are numbered in the order of their names, though some are numbers: \"" + odd +
-      "\" is no whole number from 0 to 65535");
-}
-
 void RowFields::SettleClasses(std::vector<Source>& sources, SourceValues& rows) {
   for (Taking& taking : taking_) {
     SourceField& field = list_.fields[taking.field];
@@ -421,9 +408,20 @@ void RowFields::SettleClasses(std::vector<Source>& sources, SourceValues& rows) 
                                " lie within the first pixel; if they are fractions of the image's "
                                "sides, add -relative to their form");
     }
-    taking.names.Settle();
+    const std::string column = ToUtf8(taking.column.column);
+    NamesOrigin origin{Place(), "the column " + column,
+                       "these rows or their values, name the classes in their order (--classes), "
+                       "or take the column as what it is (--field " +
+                           column + "=int or " + column + "=text)"};
+    if (field.feed == Feed::kLabel) {
+      origin.sample = [&sources](std::int32_t added) {
+        const auto first = std::find_if(sources.begin(), sources.end(),
+                                        [added](const Source& row) { return row.label == added; });
+        return first == sources.end() ? std::string() : first->key;
+      };
+    }
+    taking.names.Settle(origin, list_.warnings);
     if (field.field.role != Role::kLabel) continue;
-    CheckNumbering(taking);
     if (field.feed == Feed::kLabel) {
       for (Source& row : sources)
         row.label = taking.names.NumberOf(row.label);

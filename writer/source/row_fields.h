@@ -95,7 +95,7 @@ class RowFields {
   void GiveClasses();
   nlohmann::json CellOf(const Taking& taking, const Cells& row) const;
   void RequireNone(const Taking& taking) const;
-  void CheckNumbering(const Taking& taking) const;
+  std::filesystem::path Place() const;
   void CheckBoxClasses(const Values& values, std::size_t boxes) const;
   static std::int32_t ClassOf(Taking& taking, const std::string& name);
   std::vector<std::byte> ValueOf(Taking& taking, const nlohmann::json& cell, bool is_text);

@@ -6,7 +6,9 @@
 #include <set>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
+#include "writer/source/class_names.h"
 #include "writer/source/folder_walk.h"
 #include "writer/source/look.h"
 #include "writer/source/root_path.h"
@@ -157,26 +159,28 @@ void SortBy(std::vector<Entry>& entries, Member member) {
             [member](const Entry& a, const Entry& b) { return a.*member < b.*member; });
 }
 
-// Numbers the classes in the order of `wanted`, unless that is empty.
-void NumberClasses(const std::filesystem::path& root, const std::vector<std::string>& wanted,
-                   SourceList& list) {
-  if (wanted.empty()) return;
-  std::map<std::string, std::int32_t> numbers;
-  for (const std::string& name : wanted)
-    numbers.emplace(name, static_cast<std::int32_t>(numbers.size()));
-  std::vector<std::int32_t> number_of;
-  for (const std::string& name : list.classes) {
-    const auto number = numbers.find(name);
-    if (number == numbers.end()) {
+// Numbers the classes, which are numbered in the order of their names' bytes so far.
+void NumberClasses(const ConvertSource& source, const Layout& layout, SourceList& list) {
+  const std::set<std::string> wanted(source.classes.begin(), source.classes.end());
+  ClassNames names(source.classes);
+  std::vector<std::int32_t> added;
+  for (const auto& [folder, number] : layout.classes) {
+    const std::string name = ToUtf8(folder);
+    // A folder is called as its class is; the class's number would not do.
+    if (!wanted.empty() && !wanted.contains(name)) {
       throw Error(
-          ErrorCode::kInvalidArgument, (root / name).string(),
-          "the sub-folder is not one of the " + std::to_string(wanted.size()) + " given classes");
+          ErrorCode::kInvalidArgument, (list.root / folder).string(),
+          "the sub-folder is not one of the " + std::to_string(wanted.size()) +
+              (source.classes_of.empty() ? " given classes"
+                                         : " classes of " + ShownPath(source.classes_of.native())));
     }
-    number_of.push_back(number->second);
+    added.push_back(*names.Add(folder));
   }
-  for (Source& source : list.sources)
-    source.label = number_of[static_cast<std::size_t>(source.label)];
-  list.classes = wanted;
+  names.Settle({list.root, "the folders", "--numbers keeps the numbers, as of a table's classes"},
+               list.warnings, source.numbers ? Numbering::kNumbers : Numbering::kNames);
+  for (Source& one : list.sources)
+    one.label = names.NumberOf(added[static_cast<std::size_t>(one.label)]);
+  list.classes = names.Names();
 }
 
 // Classes that have folders of their own: these may be the classes that were meant.
@@ -221,9 +225,7 @@ SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree,
   list.fields.push_back({Field::Image(), Feed::kImage});
   if (list.labelled) {
     list.fields.push_back({Field::Label(), Feed::kLabel});
-    for (const auto& entry : layout.classes)
-      list.classes.push_back(ToUtf8(entry.first));
-    NumberClasses(list.root, source.classes, list);
+    NumberClasses(source, layout, list);
     if (source.folder_labels == FolderLabels::kAuto) WarnOfInnerFolders(list);
   } else if (source.labels) {
     for (const auto& entry : layout.classes) {

@@ -93,8 +93,10 @@ void BindSource(nb::module_& module) {
       .def_rw("split_end", &ConvertSource::split_end)
       .def_rw("split_seed", &ConvertSource::split_seed)
       .def_rw("classes", &ConvertSource::classes)
+      .def_rw("classes_of", &ConvertSource::classes_of)
       .def_rw("labels", &ConvertSource::labels)
-      .def_rw("folder_labels", &ConvertSource::folder_labels);
+      .def_rw("folder_labels", &ConvertSource::folder_labels)
+      .def_rw("numbers", &ConvertSource::numbers);
   module.def(
       "find_classes",
       [](const SourceOrFolder& source, unsigned threads) {

@@ -48,6 +48,11 @@ Rules MakeRules() {
   add(R"(LoaderOptions::(\w+))", "$1");
   add(R"((DecodedPictures|Stage|OneHot|Normalize|RandomCrop|View)::(\w+))", "sluice.$1($2=...)");
   add(R"(ReadLimits::(\w+))", "sluice.Dataset($1=...)");
+  // Options of the command that ConvertSource has as attributes.
+  add(R"(--classes-of\b)", "ConvertSource.classes_of");
+  add(R"(--(classes|numbers)\b)", "ConvertSource.$1");
+  add(R"(--upright\b)", "ConvertSource.upright = True");
+  add(R"(--as-stored\b)", "ConvertSource.upright = False");
   return rules;
 }
 

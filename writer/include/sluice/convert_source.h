@@ -150,6 +150,9 @@ struct ConvertSource {
   // The names of classes 0, 1, ..., in this order. Empty: the names that occur. Of columns: those
   // of the label or, if there is none, of the first column with classes.
   std::vector<std::string> classes = {};
+  // Or a dataset whose classes these are: its folder or URL. For what is converted later than that
+  // dataset and has to number classes as it does, such as the images for validation.
+  std::filesystem::path classes_of = {};
 
   // False: no label is stored, and nothing is read as a class: folders' names (images may then lie
   // anywhere below the root), a table's columns label and class, archives' .cls.
@@ -157,6 +160,9 @@ struct ConvertSource {
 
   // For folders and paths, with `labels`.
   FolderLabels folder_labels = FolderLabels::kAuto;
+  // The folders' names are whole numbers, which are the classes' numbers, as a table's are; another
+  // name is an error. False: folders are numbered in the order of their names' bytes (0, 1, 10, 2).
+  bool numbers = false;
 };
 
 }  // namespace sluice
