@@ -48,9 +48,10 @@ def write_mask(path, width, height):
 
 
 def make_sources(folder):
-    """photos/CLASS/*.jpg; the same as images/ with masks/ for each; labels.csv with boxes of two kinds."""
+    """photos/CLASS/*.jpg; the same as val/, and as images/ with masks/; labels.csv with boxes of two kinds."""
     subprocess.run([make_photos, folder / "photos", "3", "12", "96"], check=True, stdout=subprocess.DEVNULL)
-    shutil.copytree(folder / "photos", folder / "images")
+    for copy in ("val", "images"):
+        shutil.copytree(folder / "photos", folder / copy)
     rows = ["path,bbox,category"]
     for image in sorted((folder / "images").rglob("*.jpg")):
         name = image.relative_to(folder / "images")
