@@ -72,6 +72,40 @@ constexpr Setting kSettings[] = {{"/command"},
                                  {"/quality", " convert "},
                                  {"/lanes", " order "}};
 
+// Options with which results are still comparable: they say where something lies, how long or how
+// often to measure, and what else to measure or write. Every other option matters, a new one too.
+constexpr std::string_view kComparable[] = {
+    "--json",         "--json-file", "--quiet",  "--html",           "--trace",        "--epochs",
+    "--rounds",       "--seconds",   "--ms",     "--seed",           "--also-cold",    "--floor",
+    "--stops",        "--bandwidth", "--stages", "--limit",          "--peers",        "--work",
+    "--stage-images", "--scratch",   "--stage",  "--quality-images", "--request-price"};
+
+using Json = nlohmann::ordered_json;
+
+std::string TextOf(const Json& object, const std::string& key) {
+  const auto found = object.find(key);
+  return found == object.end() ? "not given" : found->empty() ? "given" : found->dump();
+}
+
+// Compares the options that were given for either result. Where both results have a member called
+// like the option ("lanes" for --lanes), that is compared instead, since it also holds the default.
+void AddOptionsThatDiffer(const Json& before, const Json& after,
+                          std::vector<std::string>& differences) {
+  const Json a = before.value("options", Json::object());
+  const Json b = after.value("options", Json::object());
+  Json given = a;
+  given.update(b);
+  for (const auto& [option, values] : given.items()) {
+    if (std::ranges::find(kComparable, option) != std::end(kComparable)) continue;
+    std::string member = option.substr(option.find_first_not_of('-'));
+    std::ranges::replace(member, '-', '_');
+    const bool both = before.contains(member) && after.contains(member);
+    const std::string one = both ? TextOf(before, member) : TextOf(a, option);
+    const std::string other = both ? TextOf(after, member) : TextOf(b, option);
+    if (one != other) differences.push_back(option + ": " + one + " and " + other);
+  }
+}
+
 }  // namespace
 
 const char* NameOf(Judgement judgement) noexcept {
@@ -118,6 +152,8 @@ std::vector<std::string> DifferencesThatMatter(const nlohmann::ordered_json& bef
     if (commands.empty() || commands.find(command) != std::string_view::npos)
       compare(setting.place);
   }
+  // Most of the settings above are set by options: what differs is named once.
+  if (differences.empty()) AddOptionsThatDiffer(before, after, differences);
   return differences;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "bench/report/interrupted.h"
 #include "bench/report/measurement.h"
@@ -19,6 +20,20 @@
 
 namespace sluice::bench {
 namespace {
+
+// The options that the user gave, as written: {"--lanes": ["64"], "--direct": []}. `sluice-bench
+// gate` compares them, so an option of a command is compared without being named anywhere else.
+nlohmann::ordered_json GivenOptions(const CLI::App& app) {
+  auto given = nlohmann::ordered_json::object();
+  for (const CLI::Option* const option : app.get_options()) {
+    if (option->empty() || option->get_positional()) continue;
+    auto& values = given[option->get_name()] = nlohmann::ordered_json::array();
+    if (option->get_items_expected() == 0) continue;  // a flag
+    for (const std::string& value : option->results())
+      values.push_back(ShownPath(value));
+  }
+  return given;
+}
 
 void Deliver(const ResultOptions& options, const Answer& answer) {
   if (options.json) {
@@ -39,6 +54,7 @@ void AddPageOption(CLI::App& app, ResultOptions& options) {
 }
 
 void AddResultOptions(CLI::App& app, ResultOptions& options) {
+  options.app = &app;
   app.add_option("--json-file", options.json_file,
                  "also write the result as JSON, for `sluice-bench gate`")
       ->type_name("FILE");
@@ -83,6 +99,7 @@ int RunMeasuring(const ResultOptions& options, const std::string& activity,
     throw;
   }
   progress.Erase();
+  answer.result["options"] = GivenOptions(*options.app);
   Deliver(options, answer);
   return cli::kDone;
 }

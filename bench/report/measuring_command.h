@@ -18,9 +18,10 @@ namespace sluice::bench {
 struct ResultOptions {
   std::string json_file, html_file;  // empty: none
   bool json = false, quiet = false;
+  const CLI::App* app = nullptr;  // the command, whose options a result records
 };
 
-// --json, --json-file and --quiet.
+// --json, --json-file and --quiet. `app` must outlive the run.
 void AddResultOptions(CLI::App& app, ResultOptions& options);
 // --html; call it before AddResultOptions().
 void AddPageOption(CLI::App& app, ResultOptions& options);

@@ -88,6 +88,35 @@ TEST_CASE("each setting of a command's results makes two of them incomparable") 
   CHECK_FALSE(differ("order", "sizes", {{{"samples", 1}}}, {{{"samples", 2}}}));
 }
 
+TEST_CASE("results of different options cannot be compared, whatever the option is") {
+  using Json = nlohmann::ordered_json;
+  const auto differ = [](const Json& a, const Json& b) {
+    return DifferencesThatMatter({{"command", "epoch"}, {"options", a}},
+                                 {{"command", "epoch"}, {"options", b}});
+  };
+  const Json none = Json::object(), delayed = {{"--store-delay", {"50ms"}}};
+  CHECK(differ(delayed, delayed).empty());
+  CHECK(differ(none, delayed) ==
+        std::vector<std::string>{"--store-delay: not given and [\"50ms\"]"});
+  CHECK(differ({{"--direct", Json::array()}}, none) ==
+        std::vector<std::string>{"--direct: given and not given"});
+  CHECK(differ({{"--an-option-of-tomorrow", {"1"}}}, {{"--an-option-of-tomorrow", {"2"}}}).size() ==
+        1);
+  // How long, how often and where to write: what was measured is the same.
+  CHECK(differ({{"--epochs", {"3"}}, {"--json-file", {"a.json"}}}, none).empty());
+}
+
+TEST_CASE("an option that states the default is the same setting as its absence") {
+  using Json = nlohmann::ordered_json;
+  Json without = {{"command", "epoch"}, {"lanes", 192}, {"options", Json::object()}},
+       with = without;
+  with["options"]["--lanes"] = {"192"};
+  CHECK(DifferencesThatMatter(without, with).empty());
+  with["lanes"] = 64;
+  with["options"]["--lanes"] = {"64"};
+  CHECK(DifferencesThatMatter(without, with) == std::vector<std::string>{"--lanes: 192 and 64"});
+}
+
 TEST_CASE("from zero to more is a change, and a worse one if less is better") {
   const Measurement none{"faults", "1", false, {0, 0, 0}}, some{"faults", "1", false, {3, 4, 5}};
   CHECK(Of(none, some) == Judgement::kWorse);

@@ -3,6 +3,7 @@
 
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
+#include "tests/tools/sources.h"
 
 namespace sluice::test {
 
@@ -77,6 +78,38 @@ TEST_CASE("sluice-bench gate names the file of which it can make nothing") {
       CHECK_THAT(outcome.err, ContainsSubstring(bad));
     }
   }
+}
+
+TEST_CASE("sluice-bench gate refuses real results whose options differ, and names the option") {
+  const TemporaryFolder folder;
+  const std::string dataset = (folder / "dataset").string();
+  WriteClasses(folder / "source", 4);
+  REQUIRE(Sluice({"convert", (folder / "source").string(), dataset}).exit_code == 0);
+  const auto measured = [&](const std::string& name, const Words& options) {
+    const std::string path = (folder / name).string();
+    Words words = {"epoch",       dataset,  "--batch-size", "4",  "--epochs", "1", "--warm-up", "0",
+                   "--transform", "rrc:16", "--json-file",  path, "--quiet"};
+    words.insert(words.end(), options.begin(), options.end());
+    REQUIRE(Bench(words).exit_code == 0);
+    return path;
+  };
+  const std::string plain = measured("plain.json", {});
+  for (const Words& options : {Words{"--store-delay", "1ms"},
+                               {"--store-errors", "0.01"},
+                               {"--lanes", "8"},
+                               {"--image-sizes", "padded"},
+                               {"--pretend-decode", "1"},
+                               {"--warm-up", "1"},
+                               {"--with", dataset},
+                               {"--with", dataset, "--weights", "1,2"}}) {
+    CAPTURE(options);
+    const Outcome refused = Bench({"gate", plain, measured("other.json", options)});
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, ContainsSubstring(options.front() + ":"));
+  }
+  CHECK(Bench({"gate", plain, measured("same.json", {"--seed", "3", "--lanes", "192"}),
+               "--tolerance", "99"})
+            .exit_code == 0);
 }
 
 }  // namespace sluice::test
