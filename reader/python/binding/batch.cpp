@@ -16,6 +16,8 @@ namespace sluice::python {
 
 namespace {
 
+constexpr int kLegacyDefaultStream = 1;  // as __cuda_array_interface__ numbers streams
+
 // One tensor of a batch, handed over without a copy by the protocols of DLPack and numpy.
 class Array {
  public:
@@ -79,8 +81,11 @@ class Array {
     made["strides"] = nb::none();
     made["version"] = 3;
     if (!host) {
-      const nb::gil_scoped_release released;
-      batch_->Synchronize();
+      // The legacy default stream waits for the batch, and the batch's slot for what is queued
+      // there when the batch is dropped. The protocol has its consumer order its own stream after
+      // that one; what runs on a stream of another kind needs Batch.wait_on().
+      batch_->WaitOn({});
+      made["stream"] = kLegacyDefaultStream;
     }
     return NamedValues(made);
   }
@@ -438,10 +443,18 @@ void BindBatch(nb::module_& module) {
           },
           "stream"_a,
           "Makes work submitted to that CUDA stream (its handle as a number, "
-          "torch.cuda.current_stream().cuda_stream) from now on wait for the batch")
+          "torch.cuda.current_stream().cuda_stream) from now on wait for the batch; after the "
+          "batch "
+          "is dropped, its memory is written again only once that work has finished. DLPack "
+          "(torch(), from_dlpack) calls it by itself for the stream that takes the tensor, and "
+          "__cuda_array_interface__ for the default stream")
       .def(
           "synchronize", [](const PyBatch& batch) { In(batch).Synchronize(); },
-          nb::call_guard<nb::gil_scoped_release>())
+          nb::call_guard<nb::gil_scoped_release>(),
+          "Waits until the batch is on the device. It does not tell the loader who reads the "
+          "batch: "
+          "work queued on a stream that wait_on() was not given may read it after it was dropped "
+          "and written again")
       .def("__repr__", [](const PyBatch& batch) {
         std::string text = "Batch(" + std::to_string(In(batch).size()) + " samples:";
         for (const std::string& field : In(batch).fields())
