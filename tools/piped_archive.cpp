@@ -7,47 +7,45 @@
 #include <string>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "tools/cli/input.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice {
 
-PipedArchive::PipedArchive(const std::filesystem::path& dataset, const std::stop_token& stop) {
-  folder_ = std::filesystem::absolute(dataset).lexically_normal();
-  if (!folder_.has_filename()) folder_ = folder_.parent_path();
-  folder_ += ".spool";
-  path_ = folder_ / "standard-input.tar";
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) {
-    throw Error(ErrorCode::kIo, folder_.string(),
-                "standard input cannot be stored here: " + error.message());
+namespace {
+
+std::filesystem::path SpoolOf(const std::filesystem::path& dataset) {
+  if (IsStoreUrl(dataset.string())) {
+    return std::filesystem::temp_directory_path() /
+           ("sluice-" + std::to_string(getpid()) + ".spool");
   }
-  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  folder += ".spool";
+  return folder;
+}
+
+}  // namespace
+
+PipedArchive::PipedArchive(const std::filesystem::path& dataset, const std::stop_token& stop)
+    : folder_(SpoolOf(dataset)), path_(folder_.path() / "standard-input.tar") {
+  folder_.Empty();
+  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file_ < 0) Fail("cannot be created");
-  if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    close(file_);
-    throw Error(ErrorCode::kState, folder_.string(),
-                "another command is storing its standard input here; wait until it ends");
-  }
   try {
-    if (ftruncate(file_, 0) != 0) Fail("cannot be emptied");
     Copy(stop);
   } catch (...) {
-    std::filesystem::remove_all(folder_, error);
     close(file_);
     throw;
   }
 }
 
 PipedArchive::~PipedArchive() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
   close(file_);
 }
 

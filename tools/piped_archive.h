@@ -7,18 +7,20 @@
 #include <stop_token>
 
 #include <sluice/error.h>
+#include <sluice/work_folder.h>
 
 #include "tools/cli/interrupt.h"
 #include "tools/convert_source.h"
 
 namespace sluice {
 
-// The file is in `dataset` + ".spool" and is removed with the object. The next process overwrites a
+// The file is in `dataset` + ".spool" (of a dataset at a URL, in the folder for temporary files)
+// and is removed with the object. The next process removes a
 // file that a killed one has left.
 class PipedArchive {
  public:
-  // Reads standard input to its end. Throws Error: kIo, kState (stopped, or another process puts
-  // its input aside for the same dataset).
+  // Reads standard input to its end. Throws Error: kIo, kExists (the folder is not Sluice's),
+  // kState (stopped, or another process puts its input aside for the same dataset).
   PipedArchive(const std::filesystem::path& dataset, const std::stop_token& stop);
   ~PipedArchive();
   PipedArchive(const PipedArchive&) = delete;
@@ -30,7 +32,7 @@ class PipedArchive {
   void Copy(const std::stop_token& stop);
   [[noreturn]] void Fail(const char* what) const;
 
-  std::filesystem::path folder_;
+  WorkFolder folder_;
   std::filesystem::path path_;
   int file_ = -1;
 };

@@ -1,10 +1,6 @@
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <system_error>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +11,7 @@
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/read_limits.h"
+#include "tools/cli/whole_file.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
 #include "tools/export_files.h"
@@ -68,21 +65,6 @@ void CheckPreview(const PreviewArguments& arguments) {
   }
 }
 
-// A page that is there stays until this one is whole.
-void WriteWhole(const std::string& path, const char* data, std::size_t size) {
-  const std::string part = path + ".part";
-  errno = 0;
-  std::ofstream file(part, std::ios::binary | std::ios::trunc);
-  file.write(data, static_cast<std::streamsize>(size));
-  file.close();
-  std::error_code error(file ? 0 : (errno != 0 ? errno : EIO), std::generic_category());
-  if (!error) std::filesystem::rename(part, path, error);
-  if (!error) return;
-  std::error_code ignored;
-  std::filesystem::remove(part, ignored);
-  throw Error(ErrorCode::kIo, path, "cannot be written: " + error.message());
-}
-
 void WriteSheet(const PreviewArguments& arguments, Preview& preview) {
   std::vector<Image> pictures;
   pictures.reserve(preview.pictures.size());
@@ -95,7 +77,7 @@ void WriteSheet(const PreviewArguments& arguments, Preview& preview) {
   }
   columns = std::min(columns, static_cast<std::uint32_t>(pictures.size()));
   const std::vector<char> png = EncodePng(ContactSheet(pictures, columns, arguments.options.side));
-  WriteWhole(arguments.out, png.data(), png.size());
+  cli::WriteWholeFile(arguments.out, {png.data(), png.size()});
 }
 
 int RunPreview(PreviewArguments& arguments) {
@@ -122,13 +104,13 @@ int RunPreview(PreviewArguments& arguments) {
   const std::size_t count = preview.pictures.size();
   if (IsPage(arguments.out)) {
     const std::string page = PreviewPage(dataset, preview);
-    WriteWhole(arguments.out, page.data(), page.size());
+    cli::WriteWholeFile(arguments.out, page);
   } else {
     WriteSheet(arguments, preview);
   }
   if (arguments.output.json) {
     cli::PrintJson({{"dataset", ShownPath(arguments.dataset)},
-                    {"out", arguments.out},
+                    {"out", ShownPath(arguments.out)},
                     {"samples", dataset.size()},
                     {"probed", preview.probed},
                     {"pictures", count},

@@ -12,11 +12,11 @@ import io
 import json
 import os
 import pathlib
-import shutil
 import statistics
 import struct
 import subprocess
 import tarfile
+import tempfile
 import time
 
 
@@ -139,8 +139,8 @@ def main():
         rates = {name: [] for name in sources}
         for _ in range(arguments.rounds + 1):
             for name, source in sources.items():
-                data = arguments.work / "data"
-                shutil.rmtree(data, ignore_errors=True)
+                scratch = tempfile.TemporaryDirectory(dir=arguments.work)
+                data = pathlib.Path(scratch.name) / "data"
                 begin = time.monotonic()
                 done = subprocess.run([arguments.sluice, "convert", source, data, "--json", "--no-labels", "--threads",
                                        str(arguments.threads), *options], capture_output=True, text=True)
@@ -148,7 +148,7 @@ def main():
                 if done.returncode not in (0, 3):
                     raise SystemExit(f"{name}: {done.stderr}")
                 rates[name].append(json.loads(done.stdout)["samples"] / seconds)
-                shutil.rmtree(data, ignore_errors=True)
+                scratch.cleanup()
         print(f"{title}: {len(files)} JPEGs, {arguments.threads} threads, {arguments.rounds} rounds after one to warm up")
         for name, rate in rates.items():
             ratio = statistics.median(a / b for a, b in list(zip(rate, rates["folder"]))[1:])

@@ -47,7 +47,8 @@ def dataset(folder, case):
     images, height, width, form, *_ = CASES[case]
     made = folder / case.replace(" ", "-")
     if not (made / "manifest.json").exists():
-        shutil.rmtree(made, ignore_errors=True)
+        if made.exists():
+            raise SystemExit(f"{made}: holds no dataset, perhaps half of one; remove it")
         fields = [sluice.Field.image(), sluice.Field.label("label", [str(n) for n in range(10)])]
         with sluice.Writer(made, fields, image=form) as writer:
             writer.add_all((str(n), {"image": picture(n % 500, height, width), "label": n % 10})

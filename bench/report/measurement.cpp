@@ -1,8 +1,6 @@
 #include "bench/report/measurement.h"
 
-#include <cerrno>
 #include <fstream>
-#include <system_error>
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +11,7 @@
 #include "bench/report/statistics.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
+#include "tools/cli/whole_file.h"
 
 namespace sluice::bench {
 namespace {
@@ -50,39 +49,8 @@ nlohmann::ordered_json ResultOf(const std::string& command,
           {"warnings", warnings}};
 }
 
-namespace {
-
-void WriteInto(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) return;
-  throw Error(ErrorCode::kIo, path.string(),
-              "cannot be written: " + std::generic_category().message(errno));
-}
-
-}  // namespace
-
 void WriteTextFile(const std::filesystem::path& path, const std::string& text) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (fs::exists(status) && !fs::is_regular_file(status)) {  // a pipe, /dev/stdout
-    WriteInto(path, text);
-    return;
-  }
-  // For a symbolic link, the file it leads to is replaced.
-  const fs::path target = fs::exists(status) ? fs::canonical(path) : path;
-  fs::path temporary = target;
-  temporary += ".tmp";
-  try {
-    WriteInto(temporary, text);
-  } catch (const Error&) {
-    fs::remove(temporary, error);
-    throw;
-  }
-  fs::rename(temporary, target, error);
-  if (error) throw Error(ErrorCode::kIo, path.string(), "cannot be written: " + error.message());
+  cli::WriteWholeFile(path, text);
 }
 
 void WriteResult(const std::filesystem::path& path, const nlohmann::ordered_json& result) {

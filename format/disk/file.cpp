@@ -13,6 +13,7 @@
 
 #include "format/disk/direct_buffer.h"
 #include "format/disk/system_error.h"
+#include "format/disk/temporary_name.h"
 
 namespace sluice {
 
@@ -173,10 +174,19 @@ MappedFile::~MappedFile() {
   if (mapped_here_ && !bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
+std::filesystem::path TemporaryName(const std::filesystem::path& path, const std::string& own) {
+  std::string name = "." + path.filename().string();
+  if (!own.empty()) name += "." + own;
+  return path.parent_path() / (name += kTemporarySuffix);
+}
+
+std::string_view NameOfTemporary(std::string_view name) noexcept {
+  if (!name.starts_with('.') || !name.ends_with(kTemporarySuffix)) return {};
+  return name.substr(1, name.size() - 1 - kTemporarySuffix.size());
+}
+
 AtomicFile::AtomicFile(std::filesystem::path path, DirectBuffer* direct, const std::string& own)
-    : path_(std::move(path)), temporary_(path_), direct_(direct) {
-  if (!own.empty()) temporary_ += "." + own;
-  temporary_ += kTemporarySuffix;
+    : path_(std::move(path)), temporary_(TemporaryName(path_, own)), direct_(direct) {
   // A link there would lead to a file of somebody else's choice, which would be emptied.
   file_ = FileHandle(
       open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));

@@ -27,7 +27,16 @@ TEST_CASE("a written file is whole, and takes the place of an older one") {
   WriteTextFile(folder / "a", "long text");
   WriteTextFile(folder / "a", "short");
   CHECK(TextIn(folder / "a") == "short");
-  CHECK_FALSE(std::filesystem::exists(folder / "a.tmp"));
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("a written file harms no file of a similar name") {
+  const test::TemporaryFolder folder;
+  for (const char* name : {"a.tmp", ".a.tmp", "a.part"})
+    std::ofstream(folder / name) << "mine";
+  WriteTextFile(folder / "a", "text");
+  for (const char* name : {"a.tmp", ".a.tmp", "a.part"})
+    CHECK(TextIn(folder / name) == "mine");
 }
 
 TEST_CASE("of a link, the file that it leads to is written") {

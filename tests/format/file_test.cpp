@@ -50,7 +50,7 @@ class FileSizeLimit {
 TEST_CASE("A link in the place of an unfinished file is refused, and what it leads to stays") {
   const test::TemporaryFolder folder;
   std::ofstream(folder / "victim") << "important";
-  std::filesystem::create_symlink(folder / "victim", folder / "a.tmp");
+  std::filesystem::create_symlink(folder / "victim", folder / ".a.tmp");
   const auto error = test::ErrorOf([&] { AtomicFile(folder / "a"); });
   REQUIRE(error);
   CHECK(error->sentence().find("is a symbolic link, which is not followed; remove it") == 0);
@@ -63,7 +63,7 @@ TEST_CASE("a file appears whole, under its own name, when it is committed") {
   file.Write(AsBytes("one "));
   file.Write({});
   file.Write(AsBytes("two"));
-  CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a.tmp"});
+  CHECK(NamesIn(folder.path()) == std::vector<std::string>{".a.tmp"});
   CHECK(file.size() == 7);
   file.Commit();
   CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a"});
@@ -84,7 +84,7 @@ TEST_CASE("an abandoned file leaves the old one in place") {
 TEST_CASE("a commit replaces what had the name, and what a crash left under the temporary one") {
   const test::TemporaryFolder folder;
   WriteFile(folder / "a", AsBytes("before"));
-  std::ofstream(folder / "a.tmp") << "left by a crash, and longer than what comes";
+  std::ofstream(folder / ".a.tmp") << "left by a crash, and longer than what comes";
   WriteFile(folder / "a", AsBytes("after"));
   CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a"});
   CHECK(test::ContentOf(folder / "a") == "after");
@@ -105,7 +105,7 @@ TEST_CASE("a file in a folder that does not exist cannot be made") {
   const auto error = test::ErrorOf([&] { AtomicFile(folder / "none" / "a"); });
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::kNotFound);
-  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("none/a.tmp"));
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("none/.a.tmp"));
 }
 
 TEST_CASE("a write past the page cache stores the given bytes, of any size") {

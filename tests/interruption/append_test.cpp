@@ -7,6 +7,7 @@
 
 #include <sluice/dataset.h>
 #include <sluice/dataset_edit.h>
+#include <sluice/work_folder.h>
 
 #include "format/disk/checksum.h"
 #include "format/random.h"
@@ -56,8 +57,11 @@ class Addition {
     std::filesystem::copy(folder_ / "before", work / "data");
     return work / "data";
   }
-  static std::filesystem::path Staging(const std::filesystem::path& data) {
+  static std::filesystem::path Beside(const std::filesystem::path& data) {
     return data.string() + ".append";
+  }
+  static std::filesystem::path Staging(const std::filesystem::path& data) {
+    return Beside(data) / "dataset";
   }
 
   Words Command(const std::filesystem::path& data) const {
@@ -84,7 +88,7 @@ class Addition {
     INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
     CHECK(outcome.exit_code == 0);
     CHECK(ContentsOf(data) == after_);
-    CHECK_FALSE(std::filesystem::exists(Staging(data)));
+    CHECK_FALSE(std::filesystem::exists(Beside(data)));
   }
 
  private:
@@ -145,7 +149,7 @@ void LayOutFolder(const DiskState& state, const std::filesystem::path& folder) {
     WriteBytes(folder / name, content);
 }
 
-// The states of two folders, the dataset's and the one beside it, after each call of a recorded
+// The states of two folders, the dataset's and that of what is added, after each call of a recorded
 // addition.
 class AppendReplay {
  public:
@@ -169,7 +173,10 @@ class AppendReplay {
       if (call.call == FileCall::kLink) {
         call.data = addition_.after().at(std::filesystem::path(path).filename().string());
       }
-      if (parent || in(Addition::Staging(recorded).string())) staging.Apply(call);
+      if (path == Addition::Beside(recorded).string() ? call.call == FileCall::kSync
+                                                      : in(Addition::Staging(recorded).string())) {
+        staging.Apply(call);
+      }
       if (parent || in(recorded.string())) data.Apply(call);
       data.ForEachState([&](const DiskState& one) {
         staging.ForEachState([&](const DiskState& other) { Visit(one, other); });
@@ -187,6 +194,8 @@ class AppendReplay {
     if (seen_.size() % every_ != 0) return;
     const auto path = addition_.folder() / "replayed";
     LayOutFolder(data, path);
+    std::filesystem::remove_all(Addition::Beside(path));
+    if (staging) WorkFolder(Addition::Beside(path)).Keep();
     LayOutFolder(staging, Addition::Staging(path));
     addition_.CheckWhole(path);
     ConvertOptions options;
@@ -194,7 +203,7 @@ class AppendReplay {
     options.direct = addition_.direct();
     AppendToDataset(path, addition_.source(), options);
     CHECK(ContentsOf(path) == addition_.after());
-    CHECK_FALSE(std::filesystem::exists(Addition::Staging(path)));
+    CHECK_FALSE(std::filesystem::exists(Addition::Beside(path)));
   }
 
   const Addition& addition_;

@@ -1,8 +1,12 @@
 // sluice append.
 #include <sluice/dataset.h>
+#include <sluice/work_folder.h>
 
+#include "format/disk/manifest.h"
+#include "tests/file_content.h"
 #include "tests/tools/edited_datasets.h"
 #include "tests/tools/json_answer.h"
+#include "tests/writer/stored.h"
 
 namespace sluice::test {
 
@@ -146,13 +150,99 @@ TEST_CASE("append says what to do about another addition that was begun and not 
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 2, 100);
   folders.Make("more", {"cat"}, 1, 900);
-  std::filesystem::create_directory(a + ".append");
-  std::filesystem::copy(folders.At("more/plan.json"), a + ".append/plan.json");
+  WorkFolder(a + ".append").Keep();
+  std::filesystem::create_directory(a + ".append/dataset");
+  std::filesystem::copy(folders.At("more/plan.json"), a + ".append/dataset/plan.json");
   const Outcome outcome = Sluice({"append", folders.At("more.src"), a});
   CHECK(outcome.exit_code == 1);
   CHECK_THAT(outcome.err, ContainsSubstring("an append that was not finished") &&
                               ContainsSubstring("remove this folder to give it up"));
   CHECK(Dataset::Open(a).size() == 4);
+}
+
+TEST_CASE("append and its repack touch no folder of the user's, whatever it is called") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  folders.Make("more", {"cat"}, 2, 900);
+  const auto before = ContentsOf(a);
+  for (const Words& command :
+       {Words{"append", folders.At("more.src"), a}, Words{"append", "--repack", a}}) {
+    const std::string beside = a + (command[1] == "--repack" ? ".repack" : ".append");
+    INFO(beside);
+    // A conversion of the same sources, which the user has made.
+    REQUIRE(Sluice({"convert", folders.At("more.src"), beside}).exit_code == 0);
+    const auto own = ContentsOf(beside);
+    const auto refused = [&] {
+      const Outcome outcome = Sluice(command);
+      CHECK(outcome.exit_code == 1);
+      CHECK_THAT(outcome.err, ContainsSubstring(beside) && ContainsSubstring("move it away"));
+      CHECK(ContentsOf(a) == before);
+    };
+    refused();
+    CHECK(ContentsOf(beside) == own);
+    // Nor what a link leads to.
+    std::filesystem::rename(beside, folders.At("mine"));
+    std::filesystem::create_directory_symlink(folders.At("mine"), beside);
+    refused();
+    CHECK(ContentsOf(folders.At("mine")) == own);
+    std::filesystem::remove(beside);
+    std::filesystem::remove_all(folders.At("mine"));
+  }
+}
+
+TEST_CASE("a repack that was killed leaves a folder that the next one removes") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  WorkFolder(a + ".repack").Keep();
+  WriteBytes(a + ".repack/dataset/shard-00000.sluice", "half of a shard");
+  const Outcome outcome = Sluice({"append", "--repack", a});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK_FALSE(std::filesystem::exists(a + ".repack"));
+}
+
+TEST_CASE("append writes over no file that no manifest names") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  folders.Make("more", {"cat"}, 2, 900);
+  // Of a manifest that is gone, or what a user put there.
+  const std::string other = folders.Make("other", {"cat", "dog"}, 1, 500);
+  std::filesystem::copy(other + "/shard-00000.sluice", a + "/shard-00001.sluice");
+  WriteBytes(a + "/shard-00002.sluice", "notes");
+  REQUIRE(Sluice({"append", folders.At("more.src"), a}).exit_code == 0);
+  CHECK(Dataset::Open(a).size() == 8);
+  CHECK(ContentOf(a + "/shard-00001.sluice") == ContentOf(other + "/shard-00000.sluice"));
+  CHECK(ContentOf(a + "/shard-00002.sluice") == "notes");
+}
+
+// A name that other writers may give to a shard: a manifest's names are any plain ones.
+TEST_CASE("append, repack and copy keep shards whose names look like unfinished files") {
+  const Datasets folders;
+  folders.Make("more", {"cat"}, 2, 900);
+  for (const std::string name : {"shard-00000.sluice.tmp", "manifest.json.tmp", "plan.json.tmp",
+                                 "shard-00000.sluice.part-0123456789abcdef0123456789abcdef.tmp"}) {
+    INFO(name);
+    const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+    const auto samples = SamplesOf(a);
+    Id128 id;
+    Manifest manifest = ReadManifest(a, id);
+    std::filesystem::rename(a + "/" + manifest.shards[0].file, a + "/" + name);
+    manifest.shards[0].file = name;
+    WriteBytes(a + "/manifest.json", ManifestToJson(manifest, id));
+    REQUIRE(Sluice({"verify", a}).exit_code == 0);
+    CHECK(Sluice({"copy", a, folders.At("copied")}).exit_code == 0);
+    CHECK(Sluice({"verify", folders.At("copied")}).exit_code == 0);
+    CHECK(Sluice({"append", folders.At("more.src"), a}).exit_code == 0);
+    CHECK(Sluice({"verify", a}).exit_code == 0);
+    CHECK(Dataset::Open(a).size() == 8);
+    CHECK(Sluice({"append", "--repack", a}).exit_code == 0);
+    CHECK(Sluice({"verify", a}).exit_code == 0);
+    const auto now = SamplesOf(a);
+    for (const auto& [key, sample] : samples)
+      CHECK(now.at(key) == sample);
+    for (const char* const made : {"a", "a.src", "copied"})
+      std::filesystem::remove_all(folders.At(made));
+  }
 }
 
 TEST_CASE("append passes on the warnings of the conversion of the new samples") {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <sluice/dataset.h>
+#include <sluice/work_folder.h>
 
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
@@ -107,6 +108,28 @@ TEST_CASE("an archive from standard input gives the bytes that its file gives") 
   CHECK(JsonOf(again)["found_done"] == 9);
 }
 
+TEST_CASE("a conversion of standard input touches no folder of the user's that is called .spool") {
+  const Archive archive(2);
+  const std::string data = archive.At("data"), spool = data + ".spool";
+  WriteBytes(spool + "/thesis.txt", "precious");
+  WriteBytes(archive.At("victim"), "precious");
+  std::filesystem::create_symlink(archive.At("victim"), spool + "/standard-input.tar");
+  const Outcome refused = Sluice({"convert", "-", data}, From(archive.At("in.tar")));
+  CHECK(refused.exit_code == 1);
+  CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring(spool) &&
+                              Catch::Matchers::ContainsSubstring("move it away"));
+  CHECK(ContentOf(spool + "/thesis.txt") == "precious");
+  CHECK(ContentOf(archive.At("victim")) == "precious");
+  // What a command that was killed has left goes; what a link in it leads to does not.
+  std::filesystem::remove(spool + "/thesis.txt");
+  std::filesystem::remove(spool + "/standard-input.tar");
+  WorkFolder(spool).Keep();
+  std::filesystem::create_symlink(archive.At("victim"), spool + "/standard-input.tar");
+  CHECK(Sluice({"convert", "-", data}, From(archive.At("in.tar"))).exit_code == 3);
+  CHECK_FALSE(std::filesystem::exists(spool));
+  CHECK(ContentOf(archive.At("victim")) == "precious");
+}
+
 TEST_CASE("append takes an archive from standard input") {
   const Archive first(4);
   const Archive second(6, 7);
@@ -132,7 +155,7 @@ TEST_CASE("standard input that is no archive leaves nothing behind") {
   const Outcome nowhere =
       Sluice({"convert", "-", (folder / "text" / "data").string()}, From(folder / "text"));
   CHECK(nowhere.exit_code == 1);
-  CHECK(nowhere.err.find("cannot be stored here") != std::string::npos);
+  CHECK(nowhere.err.find("cannot be created") != std::string::npos);
 }
 
 }  // namespace sluice::test

@@ -180,8 +180,8 @@ TEST_CASE("files that a crash left unfinished are removed, and damaged shards ma
   std::filesystem::remove(folder / "data" / "manifest.json");
   std::filesystem::remove(folder / "data" / "shard-00001.sluice");
   std::filesystem::resize_file(folder / "data" / "shard-00002.sluice", 4096);
-  WriteSource(folder / "data" / "shard-00001.sluice.tmp", std::string("half"));
-  WriteSource(folder / "data" / "manifest.json.tmp", std::string("half"));
+  WriteSource(folder / "data" / ".shard-00001.sluice.tmp", std::string("half"));
+  WriteSource(folder / "data" / ".manifest.json.tmp", std::string("half"));
   Convert(folder / "source", folder / "data", SmallShards());
   CHECK(ContentsOf(folder / "data") == contents);
 }

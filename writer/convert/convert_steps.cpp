@@ -10,6 +10,7 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
+#include "format/disk/temporary_name.h"
 #include "writer/convert/conversion.h"
 #include "writer/convert/duplicates.h"
 #include "writer/convert/options.h"
@@ -313,7 +314,7 @@ ConversionStatus StatusOfConversion(const std::filesystem::path& dataset) {
     const std::string name = entry.path().filename().string();
     struct stat about {};
     if (stat(entry.path().c_str(), &about) != 0) continue;  // renamed meanwhile
-    if (name.ends_with(kTemporarySuffix)) {
+    if (!NameOfTemporary(name).empty()) {
       ++(std::time(nullptr) - about.st_mtime < 60 ? status.writing : status.abandoned);
       continue;
     }

@@ -11,6 +11,7 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
+#include "format/disk/temporary_name.h"
 #include "writer/convert/duplicates.h"
 #include "writer/convert/planned_shard.h"
 #include "writer/convert/planned_sources.h"
@@ -20,18 +21,13 @@ namespace sluice {
 
 namespace {
 
-bool EndsWith(const std::string& text, std::string_view suffix) {
-  return text.size() >= suffix.size() && text.ends_with(suffix);
-}
-
-bool IsLeftover(const std::string& name) {
-  if (!EndsWith(name, kTemporarySuffix)) return false;
-  std::string whole = name.substr(0, name.size() - kTemporarySuffix.size());
+bool IsLeftover(std::string_view name) {
+  std::string whole(NameOfTemporary(name));
   if (const std::size_t own = whole.rfind(kOwnPrefix); own != std::string::npos) whole.resize(own);
   return whole == kPlanName || whole == kPlannedSourcesName || whole == kManifestName ||
          whole == kSkippedName || whole == kDuplicatesName || IsEmptyShardName(whole) ||
-         (whole.starts_with("shard-") && EndsWith(whole, ".sluice")) ||
-         (whole.starts_with("manifest-") && EndsWith(whole, ".json"));
+         (whole.starts_with("shard-") && whole.ends_with(".sluice")) ||
+         (whole.starts_with("manifest-") && whole.ends_with(".json"));
 }
 
 bool HoldsForeignFiles(const std::filesystem::path& folder) {

@@ -8,9 +8,11 @@
 
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
+#include <sluice/work_folder.h>
 
 #include "format/disk/json_depth.h"
 #include "format/disk/limits.h"
+#include "format/disk/manifest.h"
 #include "format/disk/system_error.h"
 #include "writer/convert/convert_to.h"
 #include "writer/convert/dataset_folder.h"
@@ -60,19 +62,30 @@ ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given,
   return options;
 }
 
+// What is added is converted to a dataset of its own here, in a folder next to the dataset.
+std::filesystem::path StagingIn(const WorkFolder& work) {
+  return work.path() / "dataset";
+}
+
 // Like ConvertTo(), but the Error for an unfinished append of an earlier call says what to do.
 ConvertSummary ConvertAddition(const Schema& schema, const ConvertSource& source,
-                               const std::filesystem::path& staging, const ConvertOptions& options,
+                               const WorkFolder& work, const ConvertOptions& options,
                                const ConvertHooks& hooks) {
   try {
-    return ConvertTo(schema, source, staging, options, hooks);
+    return ConvertTo(schema, source, StagingIn(work), options, hooks);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kExists) throw;
     throw Error(ErrorCode::kExists, error.file(),
-                error.sentence() + "; " + staging.string() +
+                error.sentence() + "; " + work.path().string() +
                     " is an append that was not finished: repeat that command, or remove this "
                     "folder to give it up");
   }
+}
+
+// Removes what was converted for an append.
+void RemoveAddition(WorkFolder& work) {
+  RemoveConversion(StagingIn(work));
+  work.Remove();
 }
 
 using Bytes16 = std::array<std::uint8_t, 16>;
@@ -162,6 +175,57 @@ std::string SharedRefusal(const StoredDataset& before, const StoredDataset& adde
          "dataset of their own and let `sluice merge --duplicates` decide";
 }
 
+// In a dataset that nobody else changes meanwhile.
+AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
+                     const ConvertOptions& options, const ConvertHooks& hooks, WorkFolder& work) {
+  const std::filesystem::path& folder = before.folder;
+  const std::filesystem::path staging = StagingIn(work);
+  ConvertSource with_classes = source;
+  with_classes.numbers = false;  // the dataset's classes are given
+  if (source.labels && source.classes.empty() && source.classes_of.empty())
+    with_classes.classes = ClassesOf(before.manifest.schema);
+  AppendSummary summary;
+  std::vector<std::string> warnings;
+  const ConvertOptions own = OptionsOf(before.manifest, options, warnings);
+  summary.converted = ConvertAddition(before.manifest.schema, with_classes, work, own, hooks);
+  for (const std::string& warning : summary.converted.warnings) {
+    if (warning != DirectRefusal(staging)) warnings.push_back("in what was added: " + warning);
+  }
+  if (summary.converted.direct_refused) warnings.push_back(DirectRefusal(folder));
+  {
+    const StoredDataset added(staging);
+    if (HasAll(folder, before.manifest, added.manifest)) {  // true also for no shards
+      RemoveAddition(work);
+      // If the folder still exists, this append was killed at its very end.
+      summary.already_there = !work.found() && !added.manifest.shards.empty();
+      summary.made = Summarize(before.manifest);
+      summary.made.warnings = std::move(warnings);
+      return summary;
+    }
+    if (std::string file; HoldsAny(before.manifest, added.manifest, file)) {
+      RemoveAddition(work);
+      throw Error(ErrorCode::kInvalidArgument, folder.string(),
+                  "holds samples of the same names and sizes already (" + file +
+                      "); rename the files to add, or convert them to a dataset of their own and "
+                      "merge the two");
+    }
+    if (const std::string refusal = SharedRefusal(before, added, hooks.stop, warnings);
+        !refusal.empty()) {
+      RemoveAddition(work);
+      throw Error(ErrorCode::kInvalidArgument, folder.string(), refusal);
+    }
+    NewManifest adding(folder, true, options.direct);
+    for (std::size_t s = 0; s < added.manifest.shards.size(); ++s) {
+      const std::string& file = added.manifest.shards[s].file;
+      adding.Take(staging / file, SurveyShard(added.Open(s), file));
+    }
+    summary.made = adding.Finish();
+  }
+  summary.made.warnings = std::move(warnings);
+  RemoveAddition(work);
+  return summary;
+}
+
 }  // namespace
 
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
@@ -173,53 +237,14 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
   const FileHandle lock = LockFolder(folder);
   before = StoredDataset(folder);  // again, now that nobody else can change it
   RemoveLeftovers(folder);
-  std::filesystem::path staging = folder;
-  staging += ".append";
-  const bool goes_on = std::filesystem::exists(staging);
-  ConvertSource with_classes = source;
-  with_classes.numbers = false;  // the dataset's classes are given
-  if (source.labels && source.classes.empty() && source.classes_of.empty())
-    with_classes.classes = ClassesOf(before.manifest.schema);
-  AppendSummary summary;
-  std::vector<std::string> warnings;
-  const ConvertOptions own = OptionsOf(before.manifest, options, warnings);
-  summary.converted = ConvertAddition(before.manifest.schema, with_classes, staging, own, hooks);
-  for (const std::string& warning : summary.converted.warnings) {
-    if (warning != DirectRefusal(staging)) warnings.push_back("in what was added: " + warning);
+  WorkFolder work(folder.native() + ".append");
+  try {
+    return Append(before, source, options, hooks, work);
+  } catch (...) {
+    // The next call goes on with a conversion that has begun.
+    if (std::filesystem::exists(StagingIn(work) / kPlanName)) work.Keep();
+    throw;
   }
-  if (summary.converted.direct_refused) warnings.push_back(DirectRefusal(folder));
-  {
-    const StoredDataset added(staging);
-    if (HasAll(folder, before.manifest, added.manifest)) {  // true also for no shards
-      RemoveConversion(staging);
-      // If the folder still exists, this append was killed at its very end.
-      summary.already_there = !goes_on && !added.manifest.shards.empty();
-      summary.made = Summarize(before.manifest);
-      summary.made.warnings = std::move(warnings);
-      return summary;
-    }
-    if (std::string file; HoldsAny(before.manifest, added.manifest, file)) {
-      RemoveConversion(staging);
-      throw Error(ErrorCode::kInvalidArgument, folder.string(),
-                  "holds samples of the same names and sizes already (" + file +
-                      "); rename the files to add, or convert them to a dataset of their own and "
-                      "merge the two");
-    }
-    if (const std::string refusal = SharedRefusal(before, added, hooks.stop, warnings);
-        !refusal.empty()) {
-      RemoveConversion(staging);
-      throw Error(ErrorCode::kInvalidArgument, folder.string(), refusal);
-    }
-    NewManifest adding(folder, true, options.direct);
-    for (std::size_t s = 0; s < added.manifest.shards.size(); ++s) {
-      const std::string& file = added.manifest.shards[s].file;
-      adding.Take(staging / file, SurveyShard(added.Open(s), file));
-    }
-    summary.made = adding.Finish();
-  }
-  summary.made.warnings = std::move(warnings);
-  RemoveConversion(staging);
-  return summary;
 }
 
 }  // namespace sluice

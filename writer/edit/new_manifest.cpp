@@ -74,11 +74,25 @@ std::string NewManifest::FreeName() {
   }
 }
 
+// Whether the shard may get that name. A file that has it already is in no manifest. A call that
+// was killed may have left it, which is so if it is the same shard; any other file is somebody's.
+bool NewManifest::MayHave(const std::filesystem::path& to, const ManifestShard& shard) const {
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(to, error))) return true;
+  try {
+    const ShardFile left(to, manifest_.schema, ShardExpectation::Of(shard));
+  } catch (const Error&) {
+    return false;
+  }
+  return std::filesystem::remove(to, error);
+}
+
 void NewManifest::Take(const std::filesystem::path& from, FinishedShard survey) {
-  survey.shard.file = FreeName();
-  // A call that was killed may have left a file of that name that is in no manifest.
-  const std::filesystem::path to = folder_ / survey.shard.file;
-  std::filesystem::remove(to);
+  std::filesystem::path to;
+  do {
+    survey.shard.file = FreeName();
+    to = folder_ / survey.shard.file;
+  } while (!MayHave(to, survey.shard));
   taken_.push_back(survey.shard.file);
   LinkOrCopy(from, to, direct_ ? &*direct_ : nullptr);
   AddShard(survey, manifest_);

@@ -25,7 +25,8 @@ class NewManifest {
   const Manifest& manifest() const noexcept { return manifest_; }
   void SetMade(std::string made) { manifest_.made = std::move(made); }
 
-  // Takes over a shard from another folder, under a name that no manifest of this folder uses.
+  // Takes over a shard from another folder, under a name that no manifest and no file of this
+  // folder has.
   // `survey`: its line and totals.
   void Take(const std::filesystem::path& from, FinishedShard survey);
 
@@ -34,6 +35,7 @@ class NewManifest {
 
  private:
   std::string FreeName();
+  bool MayHave(const std::filesystem::path& to, const ManifestShard& shard) const;
   std::filesystem::path OldManifest() const;
 
   std::filesystem::path folder_;

@@ -7,6 +7,7 @@
 
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
+#include <sluice/work_folder.h>
 
 #include "format/disk/checksum.h"
 #include "format/random.h"
@@ -111,11 +112,11 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
   stored = StoredDataset(folder);  // again, now that nobody else can change it
   RequireShards(stored, hooks.stop);
   RemoveLeftovers(folder);
-  std::filesystem::path staging = folder;
-  staging += ".repack";
-  std::filesystem::remove_all(staging);  // of a call that was killed
+  WorkFolder work(folder.native() + ".repack");
+  work.Empty();  // of what a call that was killed has left
+  const std::filesystem::path staging = work.path() / "dataset";
   EditSummary summary;
-  try {
+  {
     DatasetBuild build(staging, stored.manifest.name, stored.manifest.schema,
                        stored.manifest.samples, hooks);
     WriteShards(stored, seed, build);
@@ -130,12 +131,8 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
     }
     summary = manifest.Finish();
     summary.warnings = std::move(warnings);
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove_all(staging, ignored);
-    throw;
   }
-  std::filesystem::remove_all(staging);
+  work.Remove();
   return summary;
 }
 

@@ -35,3 +35,4 @@
 #include <sluice/user_function.h>
 #include <sluice/verify.h>
 #include <sluice/version.h>
+#include <sluice/work_folder.h>

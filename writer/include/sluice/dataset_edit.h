@@ -1,6 +1,6 @@
 // Datasets made from datasets: merging, taking a part, growing, mending, another form of the
 // images. But for the last, nothing is decoded: payloads are copied as they are stored. Each is
-// compared with its checksum on the way, unless its shard is linked as a whole.
+// compared with its checksum on the way, and so is every other byte of a shard that is linked.
 //
 // Every function but AppendToDataset() and RepackDataset() writes a new folder, which may exist if
 // it is empty, and leaves its inputs as they are. One that fails (a full disk, say) or is stopped
@@ -142,18 +142,19 @@ struct AppendSummary {
 // made from), and adds its shards: the manifest is replaced by one that names all of them, the old
 // one stays as manifest-ID.json, and programs that have the dataset open are not disturbed. Classes
 // must be among the dataset's, and fields the same: Error(kInvalidArgument) before anything is
-// converted. The conversion is made in `dataset` + ".append", which is removed at the end. An
-// interrupted call, repeated, goes on from there; a finished one, repeated, adds nothing.
-// `threads`, `on_error` and `direct` are taken from `options`; if the dataset does not say how it
-// was converted, all options are, with a warning.
+// converted. The conversion is made in `dataset` + ".append", which is removed at the end;
+// Error(kExists) if that name belongs to something that Sluice did not make. An interrupted call,
+// repeated, goes on from there; a finished one, repeated, adds nothing. `threads`, `on_error` and
+// `direct` are taken from `options`; if the dataset does not say how it was converted, all options
+// are, with a warning.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
 // Puts all samples of a dataset, those that were added included, in a new random order (which
 // depends on the dataset and the seed alone): into new shards, which a new manifest names. The old
 // manifest stays as manifest-ID.json and so do its shards; programs that have the dataset open are
-// not disturbed. Nothing is decoded. The shards are made in `dataset` + ".repack"; an interrupted
-// call leaves the dataset as it was.
+// not disturbed. Nothing is decoded. The shards are made in `dataset` + ".repack", as above; an
+// interrupted call leaves the dataset as it was.
 EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t seed = 0,
                           const EditHooks& hooks = {});
 

@@ -1,0 +1,43 @@
+// A folder for files on their way, next to what they become.
+#pragma once
+
+#include <filesystem>
+
+namespace sluice {
+
+// Such a folder has a name that a user may have given to a folder, too ("data.repack" beside
+// "data"). So a file in it, the mark, says that Sluice made it, and nothing is removed from a
+// folder without one. A process that is killed leaves the mark: the next one takes the folder over.
+// While the object lives, it holds a lock on the mark.
+class WorkFolder {
+ public:
+  // Makes the folder, or takes over one that a killed process left, with what is in it, or an empty
+  // one: a process may be killed before it has made its mark. Throws Error: kExists (it holds files
+  // and has no mark, or the name belongs to something that is not a folder), kState (another
+  // process is using it), kIo.
+  explicit WorkFolder(const std::filesystem::path& path);
+  // Removes it, as Remove() does, unless Keep() was called.
+  ~WorkFolder();
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+  // Whether an earlier process left it.
+  bool found() const noexcept { return found_; }
+
+  // The destructor leaves the folder, with its mark, for the next process.
+  void Keep() noexcept { keep_ = true; }
+  // Removes all that is in it but the mark. Throws Error(kIo).
+  void Empty() const;
+  // Removes it with all that is in it, the mark last. Nothing else may be called then. Throws
+  // Error(kIo).
+  void Remove();
+
+ private:
+  std::filesystem::path path_;
+  bool found_ = false;
+  bool keep_ = false;
+  int mark_ = -1;
+};
+
+}  // namespace sluice

@@ -1,0 +1,99 @@
+#include <fstream>
+
+#include <sluice/error.h>
+#include <sluice/work_folder.h>
+
+#include "tests/catch.h"
+#include "tests/file_content.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+
+namespace sluice {
+
+namespace fs = std::filesystem;
+
+TEST_CASE("a folder for work is removed at its end with all that is in it") {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder / "deep" / "work";
+  {
+    const WorkFolder work(path);
+    CHECK_FALSE(work.found());
+    fs::create_directories(work.path() / "in" / "it");
+    std::ofstream(work.path() / "in" / "it" / "file") << "text";
+  }
+  CHECK_FALSE(fs::exists(path));
+}
+
+TEST_CASE("a folder for work that was kept is found, and emptied when it is asked to be") {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder / "work";
+  {
+    WorkFolder work(path);
+    std::ofstream(path / "file") << "text";
+    work.Keep();
+  }
+  {
+    WorkFolder work(path);
+    CHECK(work.found());
+    CHECK(test::ContentOf(path / "file") == "text");
+    work.Empty();
+    CHECK_FALSE(fs::exists(path / "file"));
+    work.Keep();
+  }
+  CHECK(WorkFolder(path).found());
+  CHECK_FALSE(fs::exists(path));
+}
+
+TEST_CASE(
+    "no folder for work is made of what holds files and has no mark, nor of a link or a file") {
+  const test::TemporaryFolder folder;
+  fs::create_directory(folder / "mine");
+  std::ofstream(folder / "mine" / "file") << "text";
+  fs::create_directory(folder / "empty");
+  fs::create_directory_symlink(folder / "empty", folder / "link");
+  fs::create_directory(folder / "marked by a link");
+  fs::create_symlink(folder / "mine" / "file", folder / "marked by a link" / "sluice-work.txt");
+  std::ofstream(folder / "file") << "text";
+  for (const char* const name : {"mine", "link", "marked by a link", "file"}) {
+    INFO(name);
+    const auto error = test::ErrorOf([&] { WorkFolder work(folder / name); });
+    REQUIRE(error.has_value());
+    CHECK(error->code() == ErrorCode::kExists);
+    CHECK(error->file() == (folder / name).string());
+  }
+  CHECK(test::ContentOf(folder / "mine" / "file") == "text");
+  CHECK(test::ContentOf(folder / "file") == "text");
+  CHECK(fs::is_empty(folder / "empty"));
+}
+
+TEST_CASE("an empty folder may be worked in, since a process may be killed before its mark") {
+  const test::TemporaryFolder folder;
+  fs::create_directory(folder / "work");
+  {
+    const WorkFolder work(folder / "work");
+    CHECK_FALSE(work.found());
+  }
+  CHECK_FALSE(fs::exists(folder / "work"));
+}
+
+TEST_CASE("two cannot work in one folder at once") {
+  const test::TemporaryFolder folder;
+  const WorkFolder work(folder / "work");
+  const auto error = test::ErrorOf([&] { WorkFolder second(folder / "work"); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::kState);
+}
+
+TEST_CASE("what a link in a folder for work leads to stays when the folder goes") {
+  const test::TemporaryFolder folder;
+  fs::create_directory(folder / "mine");
+  std::ofstream(folder / "mine" / "file") << "text";
+  {
+    const WorkFolder work(folder / "work");
+    fs::create_directory_symlink(folder / "mine", work.path() / "link");
+  }
+  CHECK_FALSE(fs::exists(folder / "work"));
+  CHECK(test::ContentOf(folder / "mine" / "file") == "text");
+}
+
+}  // namespace sluice
