@@ -15,9 +15,11 @@ namespace {
 constexpr const char* kCopyDescription =
     "Copies a dataset to another place: a folder, or an object store.\n\n"
     "SOURCE and TARGET are folders or URLs (s3://bucket/prefix, gs://, https://; nothing can\n"
-    "be written to a plain HTTP server). Shards come first and the manifest last. If it is\n"
-    "interrupted, run it again: shards that are there are compared by their digest and not\n"
-    "copied again.\n";
+    "be written to a plain HTTP server). Shards come first and the manifest last. Every byte\n"
+    "is compared with its checksum before it is written; damage ends the copy. If it is\n"
+    "interrupted, run it again: shards that are there are read, compared with their checksums\n"
+    "and, if they are whole, not copied again. So a copy run once more mends one that was\n"
+    "damaged since.\n";
 
 constexpr const char* kCopyExamples =
     "\nExamples:\n"

@@ -15,7 +15,7 @@ constexpr const char* kMergeDescription =
     "The datasets must have the same fields. Classes are matched by name: those of the first\n"
     "dataset keep their numbers, and new ones are added after them. Shards whose class\n"
     "numbers do not change are hard-linked (or copied, on another file system). Nothing is\n"
-    "decoded.\n\n"
+    "decoded; every byte is compared with its checksum, and damage ends the merge.\n\n"
     "If two datasets have the same sample (key and content), merge refuses, unless\n"
     "--duplicates says what to do. Samples with the same key but different content are all\n"
     "taken, with a warning.\n";

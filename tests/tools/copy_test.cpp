@@ -12,6 +12,22 @@ namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
 
+namespace {
+
+// Changes a bit in the middle of a sample's image, as it lies in the first shard.
+void FlipPayload(const std::string& dataset, std::uint64_t sample) {
+  const auto bytes = Dataset::Open(dataset)[sample].Payload().bytes;
+  const std::string payload(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::filesystem::path file = dataset + "/shard-00000.sluice";
+  std::string shard = ContentOf(file);
+  const std::size_t at = shard.find(payload);
+  REQUIRE(at != std::string::npos);
+  shard[at + payload.size() / 2] = static_cast<char>(shard[at + payload.size() / 2] ^ 1);
+  WriteBytes(file, shard);
+}
+
+}  // namespace
+
 TEST_CASE("copy makes the same dataset, file by file") {
   const Datasets folders;
   const std::string from = folders.Make("a", {"cat", "dog"}, 3, 100);
@@ -46,6 +62,33 @@ TEST_CASE("copy goes on where it was interrupted, and mends what is not right") 
   std::filesystem::remove(to + "/shard-00000.sluice");
   CHECK(JsonOf(Sluice({"copy", from, to, "--json"}))["shards_already_there"] == 1);
   CHECK(VerifyDataset(to).faults.empty());
+}
+
+TEST_CASE("neither copy nor merge passes on a damaged payload, and copy mends a damaged copy") {
+  const Datasets folders;
+  const std::string good = folders.Make("good", {"cat", "dog"}, 3, 100);
+  const std::string other = folders.Make("other", {"cat", "dog"}, 2, 500);
+  const std::string bad = folders.At("bad");
+  std::filesystem::copy(good, bad);
+  FlipPayload(bad, 2);
+  const std::string key = Dataset::Open(good)[2].key();
+  REQUIRE(Sluice({"verify", bad}).exit_code == 1);
+  for (const Words& words :
+       {Words{"copy", bad, folders.At("out")}, Words{"merge", bad, folders.At("out")},
+        Words{"merge", other, bad, folders.At("out")}}) {
+    CAPTURE(words);
+    const Outcome outcome = Sluice(words);
+    CHECK(outcome.exit_code == 1);
+    CHECK_THAT(outcome.err, ContainsSubstring("shard-00000.sluice") && ContainsSubstring(key) &&
+                                ContainsSubstring("checksum does not match"));
+    CHECK_FALSE(std::filesystem::exists(folders.At("out") + "/manifest.json"));
+    std::filesystem::remove_all(folders.At("out"));
+  }
+  // It has the shard's size, directory and tail, and was damaged since it was copied.
+  const nlohmann::json answer = JsonOf(Sluice({"copy", good, bad, "--json"}));
+  CHECK(answer["shards_already_there"] == 0);
+  CHECK(VerifyDataset(bad).faults.empty());
+  CHECK(JsonOf(Sluice({"copy", good, bad, "--json"}))["shards_already_there"] == 1);
 }
 
 TEST_CASE("copy refuses a place that holds something else, and a damaged source") {

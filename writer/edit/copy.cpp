@@ -5,6 +5,7 @@
 #include <sluice/copy.h>
 
 #include "format/disk/limits.h"
+#include "format/disk/system_error.h"
 #include "format/remote/local_store.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/edit/stored_dataset.h"
@@ -35,7 +36,9 @@ class Copying {
         lock_(LockOf(target)),
         target_(TargetAt(target)),
         on_stop_(options_.stop, [this] { target_->StopCalls(); }),
-        there_(RemoteShards::Open(target_, source_.manifest, ToHex(source_.id), {}, 0)),
+        there_(IsStoreUrl(target.string()) || StoreIfUnmappable(target) != nullptr
+                   ? RemoteShards::Open(target_, source_.manifest, ToHex(source_.id), {}, 0)
+                   : nullptr),
         schema_(std::make_shared<const ShardSchema>(source_.manifest.schema)) {
     report_.target = target_->url();
     report_.samples = source_.manifest.samples;
@@ -111,20 +114,25 @@ class Copying {
     }
   }
 
-  // Whether the target has the shard, by its size, id and digest.
+  // Whether the target has the shard, whole: every byte is read and compared with its checksum.
   bool HasShard(std::size_t number) {
     const ManifestShard& entry = source_.manifest.shards[number];
     try {
       if (target_->Head(entry.file).bytes != entry.bytes) return false;
-      ShardFile(there_->PartsOf(static_cast<std::uint32_t>(number)), schema_, entry);
+      RequireWhole(OpenThere(number), options_.stop);
       return true;
     } catch (const Error& error) {
-      const bool other = error.code() == ErrorCode::kNotFound ||
-                         error.code() == ErrorCode::kCorrupt ||
-                         error.code() == ErrorCode::kUnsupported;
-      if (!other) throw;
+      if (!SaysDataIsLost(error)) throw;
       return false;
     }
+  }
+
+  ShardFile OpenThere(std::size_t number) const {
+    const ManifestShard& entry = source_.manifest.shards[number];
+    if (there_ != nullptr)
+      return ShardFile(there_->PartsOf(static_cast<std::uint32_t>(number)), schema_, entry);
+    return ShardFile(std::filesystem::path(target_->url()) / entry.file, source_.manifest.schema,
+                     ShardExpectation::Of(entry));
   }
 
   void CopyShard(std::size_t number) {
@@ -132,7 +140,7 @@ class Copying {
     const bool there = HasShard(number);
     if (!there) {
       const ShardFile shard = source_.Open(number);
-      CheckBlocks(shard);
+      RequireWhole(shard, options_.stop);
       target_->PutLarge(entry.file, entry.bytes,
                         [&](std::uint64_t offset, std::span<std::byte> buffer) {
                           if (options_.stop.stop_requested()) throw Stopped();
@@ -148,24 +156,13 @@ class Copying {
     if (options_.on_progress) options_.on_progress(done_, report_.bytes);
   }
 
-  // Brings every byte of the shard, too.
-  void CheckBlocks(const ShardFile& shard) const {
-    for (std::uint32_t block = 0; block < shard.blocks(); ++block) {
-      if (options_.stop.stop_requested()) throw Stopped();
-      shard.Block(block);
-    }
-    const ReadGuard guard = shard.Guard();
-    if (const Defect defect = shard.VerifyPlacement()) {
-      throw Error(ErrorCode::kCorrupt, shard.name(), defect);
-    }
-  }
-
   const CopyOptions& options_;
   const StoredDataset source_;
   const FileHandle lock_;  // of a target that is a folder
   const std::shared_ptr<ObjectStore> target_;
   const std::stop_callback<std::function<void()>> on_stop_;
-  const std::shared_ptr<RemoteShards> there_;  // the target's shards
+  // The target's shards; null if they are files that can be mapped.
+  const std::shared_ptr<RemoteShards> there_;
   const std::shared_ptr<const ShardSchema> schema_;
   std::mutex mutex_;  // guards what follows
   CopyReport report_;

@@ -91,9 +91,6 @@ void DatasetBuild::Copy(const ShardFile& shard, FinishedShard survey) {
   survey.shard.file = NextName();
   {
     AtomicFile file(folder_ / survey.shard.file, direct_ ? &*direct_ : nullptr);
-    if (shard.VerifyPlacement() != nullptr) {
-      throw Error(ErrorCode::kCorrupt, shard.name(), "its parts do not follow each other");
-    }
     const ReadGuard guard = shard.Guard();
     file.Write(shard.bytes());
     if (shard.Lost(shard.bytes())) throw shard.Unreadable({});

@@ -31,7 +31,7 @@ class DatasetBuild {
   // Takes over a shard unchanged, under the next name. `survey`: its line and totals.
   void Link(const std::filesystem::path& shard, FinishedShard survey);
 
-  // The same for a shard in an object store, all of whose blocks have been brought.
+  // The same for a shard in an object store, all of whose blocks have been brought and found whole.
   void Copy(const ShardFile& shard, FinishedShard survey);
 
   // The samples that follow go into a new shard with that id and that many samples a block.

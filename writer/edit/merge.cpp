@@ -49,7 +49,7 @@ class Merging {
           const EditHooks& hooks)
       : options_(options), hooks_(hooks) {
     for (const std::filesystem::path& input : inputs) {
-      datasets_.emplace_back(input);
+      datasets_.emplace_back(input, hooks.stop);
       const StoredDataset& dataset = datasets_.back();
       if (datasets_.size() == 1) schema_ = dataset.manifest.schema;
       maps_.push_back(ReconcileClasses(dataset.manifest.schema, input.string(), schema_));
@@ -105,23 +105,19 @@ class Merging {
   void AddShard(std::size_t d, std::size_t s, std::uint64_t first, DatasetBuild& build) {
     const StoredDataset& dataset = datasets_[d];
     const ShardFile shard = dataset.Open(s);
-    std::vector<std::uint64_t> left_out, kept;  // numbers within the shard
-    if (options_.duplicates == Duplicates::kDrop) {
+    std::vector<std::uint64_t> left_out;  // numbers within the shard
+    if (options_.duplicates == Duplicates::kDrop)
       left_out = Within(shared_.again[d], first, shard.samples());
-      kept = Within(shared_.kept[d], first, shard.samples());
-    }
     const std::uint32_t times = seen_[shard.id().bytes]++;
     const bool same = dataset.manifest.schema == schema_ && IsIdentity(maps_[d]);
-    KeyChunk keys;
     if (same && left_out.empty() && times == 0) {
-      // If another dataset's copy is left out, the one that is kept must be whole.
-      for (const std::uint64_t sample : kept)
-        CopySample(shard, sample, keys);
       const std::string& file = dataset.manifest.shards[s].file;
-      FinishedShard survey = SurveyShard(shard, file);  // reads all of its blocks
+      RequireWhole(shard, hooks_.stop);
+      FinishedShard survey = SurveyShard(shard, file);
       return dataset.remote != nullptr ? build.Copy(shard, std::move(survey))
                                        : build.Link(dataset.folder / file, std::move(survey));
     }
+    KeyChunk keys;
     build.Skip(left_out.size());
     build.BeginShard(MergedId(shard.id(), schema_, left_out, times, ids_), shard.block_samples());
     auto next = left_out.begin();

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
@@ -88,37 +87,10 @@ Damaged LookAt(const std::filesystem::path& folder) {
               "the manifest is lost and no shard says what the fields are: " + trouble);
 }
 
-// Whether the directory's columns equal the scalars of a block's rows, as they must.
-bool ColumnsAgree(const ShardFile& shard, std::uint32_t number, const BlockView& block) {
-  const std::vector<std::size_t> fields = ColumnFields(shard.schema());
-  const std::uint64_t first = std::uint64_t{number} * shard.block_samples();
-  for (std::size_t c = 0; c < fields.size(); ++c) {
-    const std::size_t size = SizeOf(shard.schema().fields[fields[c]].dtype);
-    const Bytes column = shard.Column(c).subspan(first * size, block.count() * size);
-    for (std::uint32_t row = 0; row < block.count(); ++row) {
-      const Bytes in_row = block.Elements(shard.layout(), row, fields[c]);
-      if (std::memcmp(in_row.data(), column.data() + row * size, size) != 0) return false;
-    }
-  }
-  return true;
-}
-
-// Whether all values of all samples are whole, and all keys.
 bool IsWhole(const ShardFile& shard) {
-  const ReadGuard guard = shard.Guard();
   try {
-    if (shard.VerifyPlacement() != nullptr) return false;
-    for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
-      const BlockView block = shard.Block(b);
-      if (block.VerifyPlacement(shard.schema(), shard.layout()) != nullptr) return false;
-      if (!ColumnsAgree(shard, b, block)) return false;
-    }
-    KeyChunk keys;
-    for (std::uint64_t i = 0; i < shard.samples(); ++i)
-      CopySample(shard, i, keys);
-    for (const SectionEntry& section : shard.sections())
-      shard.Section(section.number);
-    return !shard.Lost(shard.bytes());
+    RequireWhole(shard);
+    return true;
   } catch (const Error& error) {
     if (!SaysDataIsLost(error)) throw;
     return false;

@@ -167,7 +167,6 @@ class Search {
   SharedSamples Account(const std::vector<Candidate>& candidates) const {
     SharedSamples shared;
     shared.again.resize(datasets_.size());
-    shared.kept.resize(datasets_.size());
     std::uint64_t first_again = UINT64_MAX;
     for (auto same_key = candidates.begin(); same_key != candidates.end();) {
       const auto key_end =
@@ -181,9 +180,7 @@ class Search {
         if (same_key->content != same->content) same = same_key;
         const std::size_t dataset = DatasetOf(same_key->at);
         if (DatasetOf(same->at) != dataset) {
-          const std::size_t before = DatasetOf(same->at);
           shared.again[dataset].push_back(same_key->at - FirstOf(dataset));
-          shared.kept[before].push_back(same->at - FirstOf(before));
           ++shared.count;
           first_again = std::min(first_again, same_key->at);
         } else if (DatasetOf(first) != dataset) {
@@ -191,10 +188,8 @@ class Search {
         }
       }
     }
-    for (std::size_t d = 0; d < datasets_.size(); ++d) {
-      std::sort(shared.again[d].begin(), shared.again[d].end());
-      std::sort(shared.kept[d].begin(), shared.kept[d].end());
-    }
+    for (std::vector<std::uint64_t>& again : shared.again)
+      std::sort(again.begin(), again.end());
     if (shared.count > 0) {
       shared.dataset = DatasetOf(first_again);
       shared.key = KeyAt(shared.dataset, first_again - FirstOf(shared.dataset));

@@ -12,8 +12,6 @@ namespace sluice {
 struct SharedSamples {
   // For each dataset, the numbers of its samples that an earlier one has as well, in order.
   std::vector<std::vector<std::uint64_t>> again;
-  // For each dataset, its samples that a later one has again.
-  std::vector<std::vector<std::uint64_t>> kept;
   std::uint64_t count = 0;      // samples in `again`
   std::uint64_t same_keys = 0;  // samples with a key of an earlier dataset, but other content
   std::string key;              // of the first sample in `again`

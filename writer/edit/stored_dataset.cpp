@@ -1,10 +1,14 @@
 #include "writer/edit/stored_dataset.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include <sluice/error.h>
 
 #include "format/disk/shard_look.h"
 #include "format/remote/local_store.h"
 #include "format/remote/remote_manifest.h"
+#include "writer/source/source_list.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -43,6 +47,69 @@ void RequireShards(const StoredDataset& dataset, const std::stop_token& stop) {
   }
   throw Error(first.code(), first.file(), first.place(),
               sentence + "; `sluice repair` saves what is left");
+}
+
+namespace {
+
+Defect CheckPayloads(const ShardFile& shard, const BlockView& block, std::uint32_t row) {
+  for (std::size_t f = 0; f < shard.schema().fields.size(); ++f) {
+    if (shard.schema().fields[f].kind == FieldKind::kArray) continue;
+    BlockView::Payload payload;
+    if (const Defect defect = block.GetPayload(shard.layout(), row, f, payload)) return defect;
+    if (static_cast<Codec>(payload.entry.codec) != Codec::kAbsent &&
+        !block.Matches(payload.bytes, payload.entry.checksum)) {
+      return "the payload's checksum does not match";
+    }
+  }
+  return nullptr;
+}
+
+// Whether the directory's columns equal the scalars of a block's rows, as they must.
+bool ColumnsAgree(const ShardFile& shard, std::uint32_t number, const BlockView& block) {
+  const std::vector<std::size_t> fields = ColumnFields(shard.schema());
+  const std::uint64_t first = std::uint64_t{number} * shard.block_samples();
+  for (std::size_t c = 0; c < fields.size(); ++c) {
+    const std::size_t size = SizeOf(shard.schema().fields[fields[c]].dtype);
+    const Bytes column = shard.Column(c).subspan(first * size, block.count() * size);
+    for (std::uint32_t row = 0; row < block.count(); ++row) {
+      const Bytes in_row = block.Elements(shard.layout(), row, fields[c]);
+      if (std::memcmp(in_row.data(), column.data() + row * size, size) != 0) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void RequireWhole(const ShardFile& shard, const std::stop_token& stop) {
+  const auto require = [&shard](const std::string& place, Defect defect) {
+    if (defect == nullptr) return;
+    if (shard.Lost(shard.bytes())) throw shard.Unreadable(place);
+    throw Error(ErrorCode::kCorrupt, shard.name(), place,
+                std::string(defect) + "; `sluice verify` lists all damage");
+  };
+  const ReadGuard guard = shard.Guard();
+  for (const SectionEntry& section : shard.sections())
+    shard.Section(section.number);
+  KeyChunk keys;
+  for (std::uint64_t i = 0; i < shard.samples(); i += std::max<std::uint64_t>(1, keys.count))
+    KeyOf(shard, i, keys);
+  for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
+    if (stop.stop_requested()) ThrowStopped();
+    const BlockView block = shard.Block(b);
+    for (std::uint32_t row = 0; row < block.count(); ++row) {
+      if (const Defect defect = CheckPayloads(shard, block, row)) {
+        const std::uint64_t sample = std::uint64_t{b} * shard.block_samples() + row;
+        require(shard.Place(sample) + " (" + ToUtf8(shard.Key(sample)) + ")", defect);
+      }
+    }
+    const std::string place = "block " + std::to_string(b);
+    require(place, block.VerifyPlacement(shard.schema(), shard.layout()));
+    if (!ColumnsAgree(shard, b, block))
+      require(place, "its rows differ from the directory's columns");
+  }
+  require({}, shard.VerifyPlacement());
+  if (shard.Lost(shard.bytes()) || shard.CutBefore(shard.bytes())) throw shard.Unreadable({});
 }
 
 Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,

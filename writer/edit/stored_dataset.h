@@ -34,6 +34,10 @@ struct StoredDataset {
 // Ends early when asked to stop.
 void RequireShards(const StoredDataset& dataset, const std::stop_token& stop);
 
+// Reads every byte of a shard, and compares it with its checksum or with the zero that it must be.
+// Throws Error: kCorrupt for the first that differs, ThrowStopped(), what reading throws.
+void RequireWhole(const ShardFile& shard, const std::stop_token& stop = {});
+
 // Copies a row of a block as stored, and compares its payloads with their checksums; the key is
 // left empty. A defect concerns a single value.
 Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,

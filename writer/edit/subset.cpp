@@ -177,7 +177,7 @@ std::vector<std::uint64_t> Select(const StoredDataset& dataset, const Selection&
 
 EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                           const Selection& selection, const EditHooks& hooks) {
-  const StoredDataset stored(dataset);
+  const StoredDataset stored(dataset, hooks.stop);
   RequireShards(stored, hooks.stop);
   const std::vector<std::uint64_t> samples = Select(stored, selection);
   DatasetBuild build(out, stored.manifest.name, stored.manifest.schema, samples.size(), hooks);

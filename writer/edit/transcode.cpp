@@ -248,7 +248,7 @@ TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
     throw Error(ErrorCode::kInvalidArgument,
                 "restart_rows must be at most 65535, threads at most 1024");
   }
-  const StoredDataset stored(dataset);
+  const StoredDataset stored(dataset, hooks.stop);
   RequireShards(stored, hooks.stop);
   return Transcoding(stored, options, hooks).Run(out);
 }

@@ -23,17 +23,17 @@ struct CopyReport {
   std::uint64_t samples = 0;
   std::uint64_t shards = 0;
   std::uint64_t bytes = 0;                 // of all shards
-  std::uint64_t shards_already_there = 0;  // an earlier call had copied them
+  std::uint64_t shards_already_there = 0;  // an earlier call had copied them, and they are whole
 };
 
 // Copies a dataset, each a folder or a URL (s3://, gs://, http:// or https://; nothing can be
 // written to a plain HTTP server). Shards come first and the manifest last, so that a reader sees
 // nothing or all of it. A call that was stopped or killed goes on when it is repeated: shards at
-// the target are compared by size, id and digest, and those that are right are not copied again;
-// so it is with a finished copy that has lost shards since.
-// Each shard's blocks and its directory are checked before it is written, but not the payloads: use
-// VerifyDataset() for those. Errors: what reading the source throws; kExists if the target holds
-// another dataset or an unfinished conversion; kIo; kState (stopped).
+// the target are read whole and compared with their checksums, and those that are right are not
+// copied again; so it is with a finished copy whose shards were lost or damaged since.
+// Every byte of a shard is compared with its checksum before it is written. Errors: what reading
+// the source throws, kCorrupt if it is damaged; kExists if the target holds another dataset or an
+// unfinished conversion; kIo; kState (stopped).
 CopyReport CopyDataset(const std::filesystem::path& source, const std::filesystem::path& target,
                        const CopyOptions& options = {});
 
