@@ -108,6 +108,7 @@ void ShardCheck::CheckSections(const ShardFile& file, std::uint32_t shard,
            sample += std::max<std::uint64_t>(1, keys_.count))
         file.Key(sample, keys_);
     } catch (const Error& error) {
+      if (options_.stop.stop_requested()) return;
       faults.push_back(
           {dataset_.shards[shard].file, -1, {}, error.place() + ": " + error.sentence()});
     }
@@ -126,6 +127,7 @@ void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint3
   try {
     view = blocks.Block(block);
   } catch (const Error& error) {
+    if (options_.stop.stop_requested()) return;  // perhaps given up because of that
     // Nothing in the block can be trusted: every sample of it is a fault.
     for (std::uint32_t row = 0; row < file.block_entry(block).count; ++row) {
       faults.push_back(
@@ -181,6 +183,7 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
     }
     if (file.Lost(file.bytes())) faults.push_back({name, -1, {}, file.Unreadable({}).sentence()});
   } catch (const Error& error) {
+    if (options_.stop.stop_requested()) return faults;  // perhaps given up because of that
     faults.push_back(
         {name, -1, {}, (error.place().empty() ? "" : error.place() + ": ") + error.sentence()});
     on_samples(dataset_.shards[shard].samples);
@@ -188,13 +191,35 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
   return faults;
 }
 
+// The dataset's URL, if the path is that or its manifest's.
+std::filesystem::path UrlOfDataset(const std::filesystem::path& path) {
+  return path.filename() == kManifestName ? path.parent_path() : path;
+}
+
 }  // namespace
 
 VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOptions& options) {
   ReadLimits limits;
   limits.max_pixels = options.max_pixels;
-  DatasetState dataset(path, MostMappedShards(), limits);
   VerifyReport report;
+  std::shared_ptr<ObjectStore> store;
+  if (IsStoreUrl(path.string())) store = OpenStore(UrlOfDataset(path).string());
+  const std::stop_callback on_stop(options.stop, [&store] {
+    if (store != nullptr) store->StopCalls();
+  });
+  std::optional<DatasetState> opened;
+  try {
+    if (store != nullptr) {
+      opened.emplace(store, limits);
+    } else {
+      opened.emplace(path, MostMappedShards(), limits);
+    }
+  } catch (const Error& error) {
+    report.stopped = options.stop.stop_requested();
+    if (error.code() != ErrorCode::kState || !report.stopped) throw;
+    return report;
+  }
+  DatasetState& dataset = *opened;
   const std::size_t shards = dataset.shards.size();
   std::vector<std::vector<Fault>> faults(shards);
   std::atomic<std::uint32_t> next{0};
