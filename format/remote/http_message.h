@@ -36,6 +36,8 @@ enum class HttpFailure {
   kTls,          // another failure of TLS
   kTimeout,      // no byte for too long
   kCut,          // the connection ended before the answer did
+  kBadUrl,       // curl cannot read it
+  kNotHttp,      // what came is no answer over HTTP/1, or its headers are too long
   kTooLong,      // a body longer than was allowed for
   kRefusedByUs,  // its receiver did not want the body
   kStopped,      // the store is being closed

@@ -14,6 +14,7 @@ namespace {
 // A peer that sends less than this per second stalls.
 constexpr long kStallBytesPerSecond = 1024;
 constexpr std::size_t kLongestHeaderValue = 4096;
+constexpr std::size_t kMostHeaderBytes = 200'000;  // curl takes 300 KB
 
 std::string_view TrimmedHeader(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
@@ -42,6 +43,12 @@ HttpFailure FailureOf(CURLcode code) {
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER: return HttpFailure::kTls;
     case CURLE_OPERATION_TIMEDOUT: return HttpFailure::kTimeout;
+    case CURLE_URL_MALFORMAT: return HttpFailure::kBadUrl;
+    // Of what is asked for, HTTP/0.9 alone is such a protocol. And curl calls it out of memory if
+    // one header has more than 100 KB.
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_OUT_OF_MEMORY:
+    case CURLE_WEIRD_SERVER_REPLY: return HttpFailure::kNotHttp;
     case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
@@ -141,6 +148,7 @@ std::size_t HttpTransfer::OnHeader(char* data, std::size_t size, std::size_t cou
   auto& transfer = *static_cast<HttpTransfer*>(self);
   if (transfer.muted_) return 0;
   try {
+    transfer.header_bytes_ += size * count;
     transfer.Header({data, size * count});
   } catch (const std::bad_alloc&) {
     return transfer.NoMemory();
@@ -233,6 +241,9 @@ void HttpTransfer::Finish(CURLcode result) {
   reply_.failure = FailureOf(result);
   if (reply_.failure == HttpFailure::kTimeout && !Connected())
     reply_.failure = HttpFailure::kNotReached;
+  // Too many headers are an error of receiving to this version of curl.
+  if (result == CURLE_RECV_ERROR && header_bytes_ > kMostHeaderBytes)
+    reply_.failure = HttpFailure::kNotHttp;
   if (result == CURLE_WRITE_ERROR) {
     reply_.failure = too_long_ ? HttpFailure::kTooLong : HttpFailure::kRefusedByUs;
   }

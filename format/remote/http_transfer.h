@@ -51,6 +51,7 @@ class HttpTransfer {
   HttpReply reply_;
   bool linked_ = false;
   bool muted_ = false;
+  std::size_t header_bytes_ = 0;  // received
   bool head_told_ = false;
   bool streamed_ = false;
   bool too_long_ = false;

@@ -36,7 +36,8 @@ void RangeReads::Add(Ticket ticket, RangeRead read) {
     return read.done(&error);
   }
   try {
-    Reading& reading = readings_.try_emplace(ticket, retry_settings_).first->second;
+    Reading& reading =
+        readings_.try_emplace(ticket, retry_settings_, measures_.outage).first->second;
     reading.order = next_order_++;
     waiting_.insert({read.urgency, reading.order, ticket});
     reading.read = std::move(read);
@@ -133,6 +134,8 @@ void RangeReads::Request(Ticket ticket, Reading& reading) {
   if (IsStrongEtag(read.etag)) call.headers["if-match"] = read.etag;
   HttpRequest request = endpoint_.Form(call, *credentials);
   if (!reading.redirected.empty()) Redirect(request, reading.redirected);
+  if (measures_.outage.Lasts())
+    request.connect_timeout = request.stall_timeout = retry_settings_.first_contact;
 
   const auto transfer = std::make_shared<HttpLoop::Ticket>(0);
   HttpReceiver receiver;
@@ -224,6 +227,7 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
   if (attempt.ends) --ending_;
   Verdict verdict = attempt.verdict;
   if (reading->given == reading->read.bytes) {
+    measures_.outage.End();
     link_.ReadBytes(reading->read.bytes);
     hedges_left_ = std::min(kMostHedges, hedges_left_ + kHedgesPerRead);
     End(ticket, nullptr);
@@ -335,7 +339,8 @@ void RangeReads::Tick() {
     }
   }
   for (const Ticket ticket : stuck) {
-    const Reading& reading = readings_.at(ticket);
+    Reading& reading = readings_.at(ticket);
+    reading.retries.GiveUp();
     waiting_.erase({reading.read.urgency, reading.order, ticket});
     Verdict verdict;
     verdict.number = reading.last_number == 0 ? ETIMEDOUT : reading.last_number;

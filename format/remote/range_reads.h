@@ -27,6 +27,7 @@ struct StoreMeasures {
   std::atomic<std::uint64_t> requests{0}, repeated{0}, bytes{0};
   std::atomic<std::uint64_t> useful_bytes{0};
   std::atomic<bool> answered{false};  // the server, at all
+  Outage outage;
 };
 
 class RangeReads {
@@ -57,7 +58,7 @@ class RangeReads {
     ObjectInfo info;    // as its head says
   };
   struct Reading {
-    explicit Reading(const RetrySettings& settings) : retries(settings) {}
+    Reading(const RetrySettings& settings, Outage& outage) : retries(settings, outage) {}
     RangeRead read;
     std::uint64_t order = 0;  // of Add()
     std::uint64_t given = 0;  // bytes

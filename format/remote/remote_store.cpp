@@ -80,13 +80,15 @@ void RemoteStore::StopCalls() {
 
 RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
                                     std::initializer_list<long> also_good) {
-  Retries retries(settings_.retries);
+  Retries retries(settings_.retries, measures_.outage);
   std::string redirected;
   Sent sent;
   for (;;) {
     const Credentials credentials = credentials_ ? credentials_->Get() : Credentials{};
     HttpRequest request = endpoint_->Form(call, credentials);
     request.fresh_connection = call.only_once;
+    if (measures_.outage.Lasts())
+      request.connect_timeout = request.stall_timeout = settings_.retries.first_contact;
     if (loop_->CallsStopped()) {
       request.tidies_up = call.method == "DELETE";
       request.connect_timeout = request.stall_timeout = kTidyingTime;
@@ -104,14 +106,19 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
                   "has more than " + std::to_string(limit) + " bytes");
     }
     if (reply.whole() &&
-        std::find(also_good.begin(), also_good.end(), reply.status) != also_good.end())
+        std::find(also_good.begin(), also_good.end(), reply.status) != also_good.end()) {
+      measures_.outage.End();
       return sent;
+    }
     if (!reply.whole() && loop_->CallsStopped()) {
       if (call.method == "DELETE" && !request.tidies_up) continue;  // it is sent once more
       throw GivenUpError(endpoint_->Shown(call.object));
     }
     const Verdict verdict = endpoint_->Judge(call, credentials, reply);
-    if (verdict.kind == Verdict::Kind::kGood) return sent;
+    if (verdict.kind == Verdict::Kind::kGood) {
+      measures_.outage.End();
+      return sent;
+    }
     if (verdict.kind == Verdict::Kind::kExpired && credentials_) credentials_->Expired(credentials);
     if (verdict.kind == Verdict::Kind::kElsewhere) redirected = verdict.target;
     const auto wait = retries.Wait(verdict, measures_.answered);

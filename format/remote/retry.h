@@ -1,11 +1,16 @@
 // When a request that failed is sent again: exponential backoff with full jitter, until nothing has
 // come for too long.
 //
+// A server that fails does so for all requests, and a dataset has thousands. So the time is spent
+// once: when one request has used it up, the others fail at their first failure, and are given
+// little time for that, until one of them is answered in full.
+//
 // "Exponential Backoff And Jitter", AWS Architecture Blog: a random wait between 0 and the
 // exponential bound spreads the repeats of many clients best.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <random>
@@ -19,15 +24,34 @@ struct RetrySettings {
   std::chrono::milliseconds longest_wait{10'000};
   // Without a byte of progress, repeats included.
   std::chrono::milliseconds timeout{120'000};
-  // The same as long as the server has never answered: a wrong name or address is told soon.
+  // The same as long as the server has never answered: a wrong name or address is told soon. In an
+  // outage, how long no byte may come.
   std::chrono::milliseconds first_contact{4'000};
+};
+
+// A stretch of failure of one store: from when a request has used up its time until a request is
+// answered in full, or until for that time again nobody could say so. Thread-safe.
+class Outage {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void Begin(std::chrono::milliseconds timeout) noexcept {
+    if (!Lasts()) end_ = (Clock::now() + timeout).time_since_epoch().count();
+  }
+  void End() noexcept { end_ = 0; }
+  bool Lasts() const noexcept { return Clock::now().time_since_epoch().count() < end_; }
+
+ private:
+  std::atomic<Clock::rep> end_{0};  // at the latest
 };
 
 class Retries {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit Retries(const RetrySettings& settings) : settings_(settings), progress_(Clock::now()) {}
+  // `outage`: of the store; must outlive this.
+  Retries(const RetrySettings& settings, Outage& outage)
+      : settings_(settings), outage_(&outage), progress_(Clock::now()) {}
 
   // Bytes came: the wait begins at its shortest again.
   void Progress() {
@@ -37,6 +61,8 @@ class Retries {
     hops_ = 0;
   }
   bool TimeIsUp() const { return Clock::now() - progress_ >= settings_.timeout; }
+  // The request is given up because of that.
+  void GiveUp() { outage_->Begin(settings_.timeout); }
 
   // How long to wait before asking again; nothing if that is no use. `answered`: the server has
   // answered before.
@@ -53,6 +79,7 @@ class Retries {
       renewed_ = true;
       return std::chrono::milliseconds(0);
     }
+    if (outage_->Lasts()) return std::nullopt;
     const auto bound =
         std::min(settings_.longest_wait, settings_.first_wait * (1 << std::min(failures_, 16)));
     ++failures_;
@@ -60,8 +87,9 @@ class Retries {
     const auto most = verdict.no_contact && !answered
                           ? std::min(settings_.first_contact, settings_.timeout)
                           : settings_.timeout;
-    if (Clock::now() + wait - progress_ >= most) return std::nullopt;
-    return wait;
+    if (Clock::now() + wait - progress_ < most) return wait;
+    GiveUp();
+    return std::nullopt;
   }
 
  private:
@@ -71,6 +99,7 @@ class Retries {
   }
 
   RetrySettings settings_;
+  Outage* outage_;
   Clock::time_point progress_;
   int failures_ = 0;
   int hops_ = 0;

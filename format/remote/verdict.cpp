@@ -70,6 +70,16 @@ Verdict JudgeFailure(const HttpReply& reply, const std::string& server) {
       return MakeVerdict(
           Kind::kAgain, ECONNRESET,
           "the server " + server + " ended the connection in the middle (" + reply.why + ")");
+    case HttpFailure::kBadUrl: {
+      Verdict verdict =
+          MakeVerdict(Kind::kFinal, EINVAL, "is no URL that can be asked for; check it");
+      verdict.code = ErrorCode::kInvalidArgument;
+      return verdict;
+    }
+    case HttpFailure::kNotHttp:
+      return MakeVerdict(Kind::kFinal, EPROTO,
+                         "the server " + server + " does not answer as HTTP/1.1 wants it (" +
+                             reply.why + "); check the address and the port");
     case HttpFailure::kStopped:
       return MakeVerdict(Kind::kFinal, ECANCELED, "the store was closed meanwhile");
     default:

@@ -135,6 +135,59 @@ TEST_CASE("A read without progress ends after the timeout with what went wrong l
   }
 }
 
+TEST_CASE("What one request has waited for in vain, no other waits for until one is answered") {
+  RetrySettings settings;
+  settings.timeout = std::chrono::hours(1);
+  Outage outage;
+  Verdict fails;
+  fails.kind = Verdict::Kind::kAgain;
+  Retries first(settings, outage);
+  Retries second(settings, outage);
+  CHECK(first.Wait(fails, true).has_value());
+  CHECK(second.Wait(fails, true).has_value());
+  first.GiveUp();
+  CHECK_FALSE(second.Wait(fails, true).has_value());
+  CHECK_FALSE(Retries(settings, outage).Wait(fails, true).has_value());
+  Verdict elsewhere;
+  elsewhere.kind = Verdict::Kind::kElsewhere;
+  CHECK(second.Wait(elsewhere, true).has_value());
+  outage.End();
+  CHECK(Retries(settings, outage).Wait(fails, true).has_value());
+}
+
+TEST_CASE("A server that fails all reads is waited for once, and then as usual when it is back") {
+  std::atomic<bool> fails = true;
+  BucketServer* all = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    if (!fails) return std::nullopt;
+    WebAnswer answer = all->Serve(request);
+    if (!answer.body.empty()) answer.body.pop_back();  // always a byte short
+    return answer;
+  });
+  all = &server;
+  server.Set("o", Pattern(1000));
+  // A time in which this machine, busy as it may be, makes ten requests.
+  for (std::chrono::milliseconds timeout(500);; timeout *= 4) {
+    REQUIRE(timeout < std::chrono::minutes(5));
+    StoreSettings settings = TestSettings(server.Variables());
+    settings.retries.timeout = timeout;
+    const auto store = OpenStoreWith("s3://bkt", settings);
+    fails = true;
+    CHECK_THROWS_AS(ReadRange(*store, "o", 0, 100), Error);
+    const std::uint64_t before = store->counts().repeated;
+    CHECK(before > 0);
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::uint64_t i = 1; i < 6; ++i)
+      CHECK_THROWS_AS(ReadRange(*store, "o", i * 100, 100), Error);
+    const std::uint64_t after = store->counts().repeated;
+    if (std::chrono::steady_clock::now() - begin >= timeout) continue;
+    CHECK(after == before);  // each was asked for once
+    fails = false;
+    CHECK(ReadRange(*store, "o", 0, 1000) == Pattern(1000));
+    return;
+  }
+}
+
 TEST_CASE("A read that hangs for longer than the timeout ends") {
   BucketServer server([](const WebRequest&) -> std::optional<WebAnswer> {
     WebAnswer answer;

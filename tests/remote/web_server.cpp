@@ -258,7 +258,7 @@ bool WebServer::State::Answer(Wire& wire, const WebRequest& request) {
     head += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
   }
   head += "\r\n";
-  if (answer.hang_after == 0 || answer.cut_after == 0) head.clear();
+  if (answer.hang_after == 0 || answer.cut_after == 0 || answer.bare) head.clear();
   if (!wire.Write(head.data(), head.size())) return false;
   const std::size_t size = request.method == "HEAD" ? 0 : answer.body.size();
   const std::size_t until = std::min({size, answer.cut_after, answer.hang_after});
@@ -273,7 +273,7 @@ bool WebServer::State::Answer(Wire& wire, const WebRequest& request) {
     }
     return false;
   }
-  return answer.cut_after == WebAnswer::kWhole;
+  return answer.cut_after == WebAnswer::kWhole && !answer.bare;
 }
 
 }  // namespace sluice::test

@@ -34,6 +34,7 @@ struct WebAnswer {
   std::size_t hang_after = kWhole;           // ... after which nothing more comes
   std::size_t chunk = kWhole;                // bytes sent at a time,
   std::chrono::milliseconds chunk_delay{0};  // with this before each
+  bool bare = false;                         // the body alone, as HTTP/0.9 has it
 };
 
 // Files of a certificate and its key, and of the authority that signed it.
