@@ -1,4 +1,6 @@
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
+#include <sluice/shown_text.h>
 
 #include "format/disk/system_error.h"
 
@@ -46,11 +48,14 @@ const char* ErrorCodeName(ErrorCode code) noexcept {
 }
 
 // The text of the base class stays empty: copies of that would share it unseen by a thread checker.
+// A URL may be given where a file is meant, and its password must come into no log.
 Error::Error(ErrorCode code, std::string file, std::string place, const std::string& sentence)
     : std::runtime_error(""), code_(code) {
-  std::string whole = Compose(file, place, sentence);
+  file = IsStoreUrl(file) ? ShownUrl(file) : ShownText(file);
+  std::string shown = ShownText(sentence);
+  std::string whole = ShownText(Compose(file, place, shown));
   text_ = std::make_shared<const Text>(
-      Text{std::move(whole), std::move(file), std::move(place), sentence});
+      Text{std::move(whole), std::move(file), std::move(place), std::move(shown)});
 }
 
 Error::Error(ErrorCode code, std::string file, const std::string& sentence)

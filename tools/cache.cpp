@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sluice/block_cache.h>
+#include <sluice/shown_path.h>
 
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
@@ -41,7 +42,7 @@ int RunCache(const CacheArguments& arguments) {
                       {"of_bytes", dataset.of_bytes},
                       {"in_use", dataset.in_use}});
     }
-    nlohmann::ordered_json json = {{"folder", arguments.folder}, {"datasets", list}};
+    nlohmann::ordered_json json = {{"folder", ShownPath(arguments.folder)}, {"datasets", list}};
     if (arguments.clear) json["freed_bytes"] = freed;
     cli::PrintJson(json);
     return cli::kDone;

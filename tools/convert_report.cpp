@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/shown_path.h>
+
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
@@ -215,7 +217,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
       files.push_back({{"path", file.path}, {"class", file.class_name}});
     duplicates.push_back(files);
   }
-  nlohmann::ordered_json json = {{"dataset", account.dataset},
+  nlohmann::ordered_json json = {{"dataset", ShownPath(account.dataset)},
                                  {"dry_run", account.options.dry_run},
                                  {"samples", summary.samples},
                                  {"fields", summary.fields},

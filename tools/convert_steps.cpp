@@ -71,7 +71,7 @@ int RunFinish(const StepArguments& arguments) {
 }
 
 nlohmann::ordered_json StatusJson(const std::string& dataset, const ConversionStatus& status) {
-  nlohmann::ordered_json json = {{"dataset", dataset},
+  nlohmann::ordered_json json = {{"dataset", ShownPath(dataset)},
                                  {"finished", status.finished},
                                  {"samples", status.samples},
                                  {"samples_done", status.done_samples},
@@ -191,7 +191,7 @@ int RunPart(const PartArguments& arguments) {
       });
   if (!done) return cli::kInterrupted;
   if (arguments.json) {
-    cli::PrintJson({{"dataset", arguments.dataset},
+    cli::PrintJson({{"dataset", ShownPath(arguments.dataset)},
                     {"part", arguments.part.number},
                     {"of", arguments.part.of},
                     {"dataset_finished", summary.dataset_finished},

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "tools/cli/interrupt.h"
 #include "tools/cli/output.h"
@@ -69,7 +70,7 @@ std::string MadeLine(const std::string& dataset, const EditSummary& summary) {
 }
 
 nlohmann::ordered_json MadeJson(const std::string& dataset, const EditSummary& summary) {
-  return {{"dataset", dataset},
+  return {{"dataset", ShownPath(dataset)},
           {"samples", summary.samples},
           {"classes", summary.classes},
           {"shards", summary.shards},

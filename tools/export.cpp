@@ -339,7 +339,7 @@ int RunExport(ExportArguments& arguments) {
                             });
   if (!done) return cli::kInterrupted;
   if (arguments.output.json) {
-    cli::PrintJson({{"folder", arguments.folder},
+    cli::PrintJson({{"folder", ShownPath(arguments.folder)},
                     {"samples", totals.samples},
                     {"bytes", totals.bytes},
                     {"left_out", readable->left_out()},

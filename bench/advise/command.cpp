@@ -141,7 +141,7 @@ void Complete(AdviseArguments& arguments, const std::vector<std::string>& gpus) 
 
 Advice Advise(AdviseArguments& arguments, const TrialHooks& hooks) {
   Advice advice;
-  advice.source = arguments.source;
+  advice.source = ShownPath(arguments.source);
   advice.gpus = GpuNames();
   Complete(arguments, advice.gpus);
   advice.need = arguments.need;

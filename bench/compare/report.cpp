@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/shown_path.h>
+
 #include "bench/compare/measure.h"
 #include "bench/report/statistics.h"
 #include "tools/cli/output.h"
@@ -132,7 +134,7 @@ nlohmann::ordered_json LoadersJson(const Comparison& comparison) {
 }
 
 nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareOptions& options) {
-  return {{"source", options.source.string()},
+  return {{"source", ShownPath(options.source.string())},
           {"samples", comparison.pictures},
           {"threads", comparison.threads},
           {"batch_size", options.batch_size},

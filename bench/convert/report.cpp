@@ -1,5 +1,7 @@
 #include <nlohmann/json.hpp>
 
+#include <sluice/shown_path.h>
+
 #include "bench/convert/measure.h"
 #include "bench/report/measurement.h"
 #include "bench/report/statistics.h"
@@ -101,7 +103,7 @@ nlohmann::ordered_json JsonOf(const ConvertMeasured& measured, const ConvertBenc
       measured.ratio > 0 ? nlohmann::ordered_json(measured.ratio) : nlohmann::ordered_json();
   result["stages"] = stages;
   result["stage_images"] = measured.stages.images;
-  result["source"] = options.source.string();
+  result["source"] = ShownPath(options.source.string());
   result["images"] = measured.images;
   result["left_out"] = measured.left_out;
   result["threads"] = measured.threads;

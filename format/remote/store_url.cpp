@@ -122,6 +122,11 @@ HttpOrigin ParseHttpOrigin(std::string_view url, std::string_view what) {
   }
   // The port: behind the last colon, but not inside the brackets of an IPv6 address.
   const std::size_t bracket = host.rfind(']');
+  if (host.find_first_of("[]") != std::string::npos) {
+    const bool encloses = host.front() == '[' && host.find_first_of("[]", 1) == bracket &&
+                          bracket > 1 && (bracket + 1 == host.size() || host[bracket + 1] == ':');
+    if (!encloses) refuse("its host has a bracket that encloses no address");
+  }
   const std::size_t colon = host.find(':', bracket == std::string::npos ? 0 : bracket);
   if (colon != std::string::npos) {
     const std::string port = host.substr(colon + 1);

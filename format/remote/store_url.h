@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "format/remote/shown_url.h"
+#include <sluice/shown_text.h>
 
 namespace sluice {
 

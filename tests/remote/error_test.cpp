@@ -95,6 +95,53 @@ TEST_CASE("What a server says of the secret is not repeated") {
   CHECK_THAT(message, ContainsSubstring("your *** and ***") && !ContainsSubstring("\x1b"));
 }
 
+TEST_CASE("Of a request that a server repeats no key and no signature is shown, whole or cut") {
+  for (const std::size_t most : {std::size_t{70}, std::size_t{250}, std::size_t{10'000}}) {
+    std::string authorization;
+    BucketServer server([&](const WebRequest& request) {
+      authorization = request.headers.at("authorization");
+      WebAnswer answer = S3ErrorAnswer(400, "Odd", "");
+      std::string said = "authorization: " + authorization;
+      said.resize(std::min(said.size(), most));
+      answer.body = "<Error><Code>Odd</Code><Message>" + said + "</Message></Error>";
+      return std::optional(answer);
+    });
+    auto variables = server.Variables();
+    const auto store = OpenStoreWith("s3://bkt", TestSettings(variables));
+    const auto error = ErrorOf([&] { store->Get("a", 100); });
+    REQUIRE(error);
+    CHECK_THAT(error->what(), ContainsSubstring("Credential=***") &&
+                                  !ContainsSubstring(variables.at("AWS_ACCESS_KEY_ID")));
+    const std::string name = "Signature=";
+    const std::string signature = authorization.substr(authorization.find(name) + name.size());
+    CHECK(signature.size() == 64);
+    CHECK_THAT(error->what(), !ContainsSubstring(signature.substr(0, 8)));
+  }
+}
+
+TEST_CASE("What cannot pass is not asked for again") {
+  WebAnswer bare;
+  bare.bare = true;
+  bare.body = "manifest";
+  WebAnswer long_head;
+  for (int i = 0; i < 8; ++i)
+    long_head.headers["X-" + std::to_string(i)] = std::string(60'000, 'x');
+  WebAnswer long_header;
+  long_header.headers["X"] = std::string(200'000, 'x');
+  for (const WebAnswer& answer : {bare, long_head, long_header}) {
+    BucketServer server([&](const WebRequest&) { return std::optional(answer); });
+    StoreSettings settings = TestSettings(server.Variables());
+    settings.retries.timeout = settings.retries.first_contact = std::chrono::hours(1);
+    for (const std::string& url : {std::string("s3://bkt"), server.plain_url()}) {
+      const auto store = OpenStoreWith(url, settings);
+      const Error error = ErrorWithoutLoss([&] { store->Get("a", 100); });
+      CHECK_THAT(error.what(), ContainsSubstring("does not answer as HTTP/1.1 wants it"));
+      CHECK(CodeOf([&] { ReadRange(*store, "a", 0, 1); }) == ErrorCode::kIo);
+    }
+    CHECK(server.web().requests().size() == 4);
+  }
+}
+
 TEST_CASE("A plain server's refusals say what to do, and never the URL's secrets") {
   for (const int status : {401, 403, 404, 400, 302}) {
     INFO(status);

@@ -38,7 +38,8 @@ TEST_CASE("What cannot be a store's URL is refused without saying a secret") {
   for (const char* url :
        {"s3://", "s3:///key", "s3://ab", "s3://KEY:secret@bucket/x", "s3://a b c/x", "https://",
         "https:///path", "https://me:secret@/x", "http://host:99999/", "http://host:x/",
-        "http://ho st/", "https://u%zz:secret@h/", "ftp://me:secret@host/x"}) {
+        "http://ho st/", "http://[", "http://[::1/", "http://h]/", "http://[::1]x/",
+        "https://me:sec/ret@host/x", "https://u%zz:secret@h/", "ftp://me:secret@host/x"}) {
     INFO(url);
     const auto error = test::ErrorOf([&] { ParseStoreUrl(url); });
     REQUIRE(error);

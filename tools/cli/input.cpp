@@ -14,6 +14,8 @@
 
 #include <sluice/error.h>
 
+#include "tools/cli/output.h"
+
 namespace sluice::cli {
 
 namespace {
@@ -50,7 +52,7 @@ bool CanAsk() {
 }
 
 bool Ask(const std::string& question, const std::stop_token& stop) {
-  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+  std::fprintf(stderr, "%s [y/N] ", Printable(question).c_str());
   std::fflush(stderr);
   std::array<char, 256> line{};  // a terminal hands over whole lines
   const std::size_t got = ReadPiece(stop, line);

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include <sluice/shown_text.h>
+
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
@@ -93,7 +95,7 @@ std::string Shown(std::string_view text, bool one_line) {
 }  // namespace
 
 std::string Printable(std::string_view text) {
-  return Shown(text, true);
+  return Shown(ShownText(text), true);
 }
 
 std::string PrintableLines(std::string_view text) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <sluice/error.h>
+#include <sluice/shown_text.h>
 
 #include "tools/cli/completion.h"
 #include "tools/cli/exit_code.h"
@@ -77,7 +78,8 @@ void PrintErrorJson(const Command* command, const nlohmann::ordered_json& error)
   }
 }
 
-int WrongUsage(const CLI::App& program, const Command* command, const std::string& sentence) {
+int WrongUsage(const CLI::App& program, const Command* command, const std::string& said) {
+  const std::string sentence = ShownText(said);  // CLI11 repeats what was given
   Complain(program, sentence);
   std::fprintf(stderr, "Try: %s%s%s --help\n", program.get_name().c_str(),
                command == nullptr ? "" : " ",
@@ -170,7 +172,7 @@ int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char*
     }
     return Failed(program, command, ErrorCodeName(error.code()), error.what(), error.file());
   } catch (const std::filesystem::filesystem_error& error) {
-    const std::string file = error.path1().string();
+    const std::string file = ShownText(error.path1().string());
     return Failed(program, command, "input/output", file + ": " + error.code().message(), file);
   } catch (const std::system_error& error) {
     return Failed(program, command, "input/output",

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::cli {
@@ -85,7 +86,7 @@ ProgressStyle ProgressStyleFor(bool silent) {
 Progress::Progress(ProgressStyle style, std::string activity, const std::string& title)
     : style_(style) {
   figures_.activity = std::move(activity);
-  if (style_ == ProgressStyle::kLog) std::fprintf(stderr, "%s\n", title.c_str());
+  if (style_ == ProgressStyle::kLog) std::fprintf(stderr, "%s\n", Printable(title).c_str());
 }
 
 void Progress::SetActivity(const std::string& activity) {

@@ -19,8 +19,9 @@ struct Credentials {
   friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
-// `text` without the secret and the token, and without characters that would disturb a terminal; at
-// most 300 bytes. For what a server says.
+// `text` without key, secret, token and signatures, which some servers repeat, without the secrets
+// of URLs and without characters that would disturb a terminal; at most 300 bytes. For what a
+// server says.
 std::string WithoutSecrets(std::string text, const Credentials& credentials);
 
 }  // namespace sluice

@@ -31,6 +31,7 @@
 #include <sluice/sample_list.h>
 #include <sluice/schema.h>
 #include <sluice/shown_path.h>
+#include <sluice/shown_text.h>
 #include <sluice/transform.h>
 #include <sluice/user_function.h>
 #include <sluice/verify.h>

@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include <sluice/shown_path.h>
+#include <sluice/shown_text.h>
+
+namespace sluice {
+
+namespace {
+
+// Where a URL in a text ends: none of these stands in one.
+constexpr std::string_view kAfterUrl = " \t\r\n\"'`<>";
+
+bool IsOfScheme(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
+         c == '-' || c == '.';
+}
+
+// The scheme that ends where the text does.
+std::string_view SchemeAtEnd(std::string_view text) {
+  std::size_t begin = text.size();
+  while (begin > 0 && IsOfScheme(text[begin - 1]))
+    --begin;
+  return text.substr(begin);
+}
+
+// Of a bucket's key, a question mark is a letter like others; elsewhere a query begins.
+bool HasKeys(std::string_view scheme) {
+  return scheme == "s3" || scheme == "gs";
+}
+
+bool IsPort(std::string_view text) {
+  return text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// What may be shown of a URL's part after its slashes.
+std::string_view WithoutSecrets(std::string_view scheme, std::string_view rest) {
+  const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
+  std::size_t at = rest.substr(0, end).rfind('@');
+  if (at == std::string_view::npos && !rest.starts_with('[')) {
+    // A slash or a question mark in a password, which should be written %2F or %3F.
+    const std::size_t colon = rest.substr(0, end).find(':');
+    if (colon != std::string_view::npos && !IsPort(rest.substr(colon + 1, end - colon - 1)))
+      at = rest.rfind('@');
+  }
+  if (at != std::string_view::npos) rest.remove_prefix(at + 1);
+  return HasKeys(scheme) ? rest : rest.substr(0, rest.find_first_of("?#"));
+}
+
+}  // namespace
+
+bool IsStoreUrl(std::string_view path) noexcept {
+  return path.starts_with("s3://") || path.starts_with("gs://") || path.starts_with("http://") ||
+         path.starts_with("https://");
+}
+
+std::string ShownUrl(std::string_view url) {
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return std::string(url.substr(0, url.find_first_of("?#")));
+  std::string_view rest = WithoutSecrets(url.substr(0, scheme), url.substr(scheme + 3));
+  while (rest.ends_with('/'))
+    rest.remove_suffix(1);
+  return std::string(url.substr(0, scheme + 3)) + std::string(rest);
+}
+
+std::string ShownPath(std::string_view path) {
+  return IsStoreUrl(path) ? ShownUrl(path) : std::string(path);
+}
+
+std::string ShownText(std::string_view text) {
+  std::string shown;
+  for (std::size_t colon = text.find(":/"); colon != std::string_view::npos;
+       colon = text.find(":/")) {
+    const std::string_view scheme = SchemeAtEnd(text.substr(0, colon));
+    std::size_t begin = colon + 1;
+    while (begin < text.size() && text[begin] == '/')
+      ++begin;
+    // Paths that were put into their usual form have one slash.
+    const bool is_url =
+        !scheme.empty() && (begin > colon + 2 || IsStoreUrl(std::string(scheme) + "://"));
+    shown += text.substr(0, begin);
+    text.remove_prefix(begin);
+    if (!is_url) continue;
+    std::size_t end = std::min(text.find_first_of(kAfterUrl), text.size());
+    // "http://host/data?x: cannot be opened"
+    while (end > 0 && std::string_view(":,;.)").find(text[end - 1]) != std::string_view::npos)
+      --end;
+    shown += WithoutSecrets(scheme, text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return shown += text;
+}
+
+}  // namespace sluice
