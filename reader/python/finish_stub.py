@@ -10,6 +10,9 @@ text = stub.read_text()
 text = text.replace("os.PathLike[str]", "os.PathLike").replace("os.PathLike", "os.PathLike[str]")
 # What comes as an object is an array, or what a function of the user's made.
 text = text.replace(") -> object:", ") -> Any:")
+# Lists and dicts that attributes give are read-only: sluice/_arguments.py.
+for kind, read_only in ("list", "Sequence"), ("dict", "Mapping"):
+    text = re.sub(rf"(@property\n    def \w+\(self\) -> ){kind}\[", rf"\1collections.abc.{read_only}[", text)
 # Only the garbage collector calls it.
 text = re.sub(r"    def __del__\(.*\n\n", "", text)
 # Where an enumeration is wanted, its words do.

@@ -24,7 +24,7 @@ def test_fields_are_those_that_were_written(raw):
             assert (batch["pose"].numpy()[row] == number / 4).all()
             assert (batch["boxes"][row] == boxes(number)).all()
             assert batch["boxes"][row].shape == (number % 3, 4)
-            assert batch["caption"][row] == (caption(number) or "")
+            assert batch["caption"][row] == caption(number)
             assert batch.has("caption", row) == (caption(number) is not None)
         numbers += batch.samples.tolist()
     assert numbers == list(range(50))

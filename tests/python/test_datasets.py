@@ -3,6 +3,9 @@
 import concurrent.futures
 import io
 import os
+import shutil
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -176,3 +179,38 @@ def test_numbers_are_not_taken_for_names():
         order.shuffle = False
     order.shuffle = sluice.Shuffle.RANDOM
     assert order.shuffle == sluice.Shuffle.RANDOM
+
+
+CUT = """
+import os, sys, glob, sluice
+dataset = sluice.Dataset(sys.argv[1])
+read = {
+    "label": lambda: dataset[30]["label"],
+    "pose": lambda: dataset[30]["pose"],
+    "boxes": lambda: dataset[31]["boxes"],
+    "caption": lambda: dataset[31]["caption"],
+    "image": lambda: dataset[30].array("image"),
+    "payload": lambda: dataset[30].payload(),
+    "column": lambda: dataset.column("label"),
+    "key": lambda: dataset[30].key,
+    "find": lambda: dataset.find("folder/30.png"),
+}
+for one in read.values():
+    one()
+for shard in glob.glob(os.path.join(sys.argv[1], "*.sluice")):
+    os.truncate(shard, 0)
+for name, one in read.items():
+    try:
+        one()
+        print(name, "was read" if name not in ("key", "find") else "was cut short")  # those it has kept
+    except sluice.Error as error:
+        print(name, "was cut short" if "was cut short" in str(error) else error)
+"""
+
+
+def test_reading_of_a_shard_that_was_cut_short_is_an_error(raw, tmp_path):
+    shutil.copytree(raw, tmp_path / "cut")
+    read = subprocess.run([sys.executable, "-c", CUT, tmp_path / "cut"], stdout=subprocess.PIPE, text=True, timeout=300)
+    assert read.returncode == 0
+    lines = read.stdout.splitlines()
+    assert len(lines) == 9 and all(line.endswith("was cut short") for line in lines), lines

@@ -143,3 +143,107 @@ def test_ctrl_c_in_a_function_of_the_calling_thread_passes_through(raw):
                 print(len(calls))
     """
     assert finish(run(code, raw)) == "1\n1\n1\n"
+
+
+PLAYING = {
+    "a loader for each epoch": """
+        def play():
+            while True:
+                for batch in sluice.Loader(DATASET, 4, threads=2):
+                    batch.numpy()
+    """,
+    "one loader": """
+        def play():
+            loader = sluice.Loader(DATASET, 4, threads=2)
+            while True:
+                for batch in loader:
+                    batch.numpy()
+    """,
+    "a loader of the main thread": """
+        loader = sluice.Loader(DATASET, 4, threads=2)
+        def play():
+            while True:
+                for batch in loader:
+                    batch.numpy()
+    """,
+    "a loader with a function": """
+        def change(sample):
+            sum(range(2000))
+            sample.image()[...] = 0
+        def play():
+            while True:
+                for batch in sluice.Loader(DATASET, 4, threads=2, sample_function=change):
+                    batch.numpy()
+    """,
+    "datasets that are opened": """
+        def play():
+            while True:
+                sum(sample["label"] for sample in sluice.Dataset(DATASET))
+    """,
+    "an iterator whose other thread waits": """
+        import time
+        loader = sluice.Loader(DATASET, 1, threads=1, sample_function=lambda sample: time.sleep(0.01))
+        epoch = iter(loader)
+        def play():
+            try:
+                for batch in epoch:
+                    pass
+            except sluice.Error:
+                pass
+        threading.Thread(target=play, daemon=True).start()
+    """,
+}
+
+
+@pytest.mark.parametrize("playing", PLAYING)
+def test_a_daemon_thread_that_plays_when_the_interpreter_ends_does_no_harm(raw, playing):
+    code = ("import threading, time\n" + textwrap.dedent(PLAYING[playing]) +
+            "threading.Thread(target=play, daemon=True).start()\n"
+            "time.sleep(0.2 + int(sys.argv[1]) / 1000)\n")
+    for time in range(12):
+        process = subprocess.run(
+            [sys.executable, "-c", f"import sys, sluice\nDATASET = {str(raw)!r}\n{code}", str(time)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        assert (process.returncode, process.stdout) == (0, "")
+
+
+def test_a_thread_that_plays_when_the_interpreter_ends_can_clean_up_and_be_joined(raw):
+    code = """
+        import threading
+        playing = threading.Event()
+        def play():
+            try:
+                while True:
+                    for batch in loader:
+                        playing.set()
+            finally:
+                print("cleaned up")
+        thread = threading.Thread(target=play, daemon=True)
+        loader = sluice.Loader(DATASET, 4, threads=2)
+        thread.start()
+        playing.wait()
+    """
+    # Functions that were registered before the module was imported are called after its own.
+    program = (f"import atexit\natexit.register(lambda: thread.join())\nimport os, sys, sluice\n"
+               f"DATASET = {str(raw)!r}\n" + textwrap.dedent(code))
+    process = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True, timeout=300)
+    assert (process.returncode, process.stdout) == (0, "cleaned up\n")
+
+
+def test_a_sub_interpreter_is_told_that_it_cannot_have_the_module(raw):
+    interpreters = pytest.importorskip("_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters")
+    del interpreters
+    code = """
+        if sys.version_info < (3, 13):
+            import _xxsubinterpreters as interpreters
+        else:
+            import _interpreters as interpreters
+        other = interpreters.create()
+        program = "\\n".join(["try:", "  import sluice", "except ImportError as error:",
+                             "  print('main interpreter only' in str(error), flush=True)"])
+        (interpreters.run_string if hasattr(interpreters, "run_string") else interpreters.exec)(other, program)
+        interpreters.destroy(other)
+        print(sum(len(batch) for batch in sluice.Loader(DATASET, 4)))
+    """
+    assert finish(run(code, raw)) == "True\n50\n"

@@ -1,6 +1,7 @@
 """The loader: epochs, options, resuming, measures."""
 
 import inspect
+import threading
 
 import numpy
 import pytest
@@ -175,3 +176,115 @@ def test_a_batch_lists_its_fields_when_one_is_missing(raw):
 def test_a_schedule_of_another_form_is_refused(raw, schedule):
     with pytest.raises(TypeError, match=r"schedule is a list of \(epoch, steps\)"):
         sluice.Loader(raw, 8, schedule=schedule)
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_threads_on_one_iterator_get_each_sample_once_or_an_error(raw, threads):
+    for _ in range(100):
+        loader = sluice.Loader(raw, 1, threads=2, timeout=60, ring=sluice.RingOptions(hold=2 * threads))
+        epoch, seen, refused, go = iter(loader), [], [], threading.Barrier(threads)
+
+        def play():
+            go.wait()
+            try:
+                for batch in epoch:
+                    seen.extend(batch.samples.tolist())
+            except sluice.Error as error:
+                refused.append(str(error))
+
+        playing = [threading.Thread(target=play) for _ in range(threads)]
+        for one in playing:
+            one.start()
+        for one in playing:
+            one.join()
+        assert len(refused) < threads and all("another thread" in text for text in refused)
+        assert sorted(seen) == list(range(50))
+
+
+def test_of_two_epochs_that_are_begun_at_once_one_is_whole_and_the_other_an_error(raw):
+    for _ in range(100):
+        loader = sluice.Loader(raw, 5, threads=2, ring=sluice.RingOptions(hold=4))
+        ends, go = [], threading.Barrier(2)
+
+        def play(number):
+            go.wait()
+            try:
+                ends.append(sum(len(batch) for batch in loader.epoch(number)))
+            except sluice.Error as error:
+                ends.append(str(error))
+
+        playing = [threading.Thread(target=play, args=(number,)) for number in range(2)]
+        for one in playing:
+            one.start()
+        for one in playing:
+            one.join()
+        errors = [end for end in ends if isinstance(end, str)]
+        assert all("another epoch" in error for error in errors)
+        assert [end for end in ends if isinstance(end, int)] == [50] * (2 - len(errors)) and len(errors) < 2
+
+
+NUMBERS = [
+    [4, 1, 7], (4, 1, 7), iter([4, 1, 7]), numpy.array([4, 1, 7]), numpy.array([4, 1, 7], "uint8"),
+    numpy.array([[4, 1, 7]])[0, :], [numpy.int64(4), numpy.int32(1), 7],
+]
+
+
+@pytest.mark.parametrize("numbers", NUMBERS, ids=lambda given: type(given).__name__)
+def test_a_list_of_samples_is_made_of_any_numbers(raw, numbers):
+    order = sluice.OrderOptions(samples=sluice.SampleList.of(numbers))
+    assert sorted(samples_of(sluice.Loader(raw, 10, order=order))) == [1, 4, 7]
+
+
+def test_a_list_of_samples_is_made_of_ranges_slices_and_tensors(raw):
+    torch = pytest.importorskip("torch")
+    for given, wanted in [(range(3, 9, 2), [3, 5, 7]), (slice(2, 5), [2, 3, 4]), (slice(4), [0, 1, 2, 3]),
+                          (torch.tensor([5, 6]), [5, 6]), ([torch.tensor(5)], [5])]:
+        order = sluice.OrderOptions(samples=sluice.SampleList.of(given))
+        assert sorted(samples_of(sluice.Loader(raw, 10, order=order))) == wanted
+
+
+def masks():
+    yield [True, False, True]
+    yield numpy.array([True, False])
+    yield list(numpy.array([True, False]))
+    yield numpy.array([True])[0]
+    yield True
+    try:
+        import torch
+
+        yield torch.tensor([True, False])
+        yield list(torch.tensor([True, False]))
+    except ImportError:
+        pass
+
+
+@pytest.mark.parametrize("mask", list(masks()), ids=lambda given: type(given).__name__)
+def test_a_mask_does_not_pass_for_the_samples_0_and_1(raw, mask):
+    with pytest.raises(TypeError, match=r"SampleList.of\(\) .* truth values; .* numpy.flatnonzero\(mask\)"):
+        sluice.SampleList.of(mask)
+    with pytest.raises(TypeError, match=r"numpy.flatnonzero\(mask\)"):
+        sluice.Dataset(raw)[mask]
+    order = sluice.OrderOptions(batches=lambda seed, epoch: [mask])
+    with pytest.raises(sluice.Error, match=r"truth values; .* numpy.flatnonzero\(mask\)"):
+        list(sluice.Loader(raw, 10, order=order))
+
+
+@pytest.mark.parametrize("given, words", [
+    (-1, "not -1"), ([3, -1], "not -1"), (numpy.array([3, -1]), "not -1"),
+    ([1.5], r"not 1\.5"), (numpy.array([1.5]), "an array of float64"), ("12", "not '12'"),
+    (numpy.zeros((2, 2), int), "2 dimensions"), (slice(3, None), "a slice with an end"), ([2**80], "not 12"),
+    (None, "not None"), (slice(-3, 2), "not -3"),
+])
+def test_what_is_no_list_of_numbers_is_told_so(given, words):
+    with pytest.raises(TypeError, match=words):
+        sluice.SampleList.of(given)
+
+
+def test_a_dataset_is_asked_for_a_number_or_a_slice(raw):
+    dataset = sluice.Dataset(raw)
+    assert [one.index for one in dataset[3:9:2]] == [3, 5, 7] and [one.index for one in dataset[-2:]] == [48, 49]
+    assert dataset[numpy.int64(7)].index == 7 and dataset[60:] == []
+    for given, words in [("label", r"dataset.column\('label'\)"), ([1, 2], r"\[dataset\[i\] for i in numbers\]"),
+                         (numpy.array([1]), r"\[dataset\[i\] for i in numbers\]"), (1.5, "not by 1.5")]:
+        with pytest.raises(TypeError, match=words):
+            dataset[given]

@@ -60,4 +60,22 @@ def test_the_verdict_names_options_as_python_has_them(raw):
     loader = sluice.Loader(raw, 5, ring=sluice.RingOptions(prefetch=1), threads=2)
     for _ in loader:
         pass
-    assert "::" not in loader.stats().verdict and repr(loader.stats()) == loader.stats().verdict
+    stats = loader.stats()
+    assert "::" not in stats.verdict and repr(stats) == stats.verdict
+
+
+@pytest.mark.parametrize("call", [
+    lambda raw: sluice.Loader(raw, 8, transform="\ud800"),
+    lambda raw: sluice.Loader(raw, 8, device="\ud800"),
+    lambda raw: sluice.Loader(raw, 8, schedule="\ud800"),
+    lambda raw: sluice.Loader(raw, 8, transform=["\ud800"]),
+    lambda raw: sluice.Loader(raw, 8, schedule=["\ud800"]),
+    lambda raw: sluice.Loader(raw, 8, sample_function="\ud800"),
+    lambda raw: sluice.OutputOptions(layout="\ud800"),
+    lambda raw: sluice.Mixture([3]),
+    lambda raw: sluice.Mixture([(raw, "\ud800")]),
+])
+def test_what_is_no_text_or_number_is_shown_in_a_sentence(raw, call):
+    with pytest.raises((sluice.Error, TypeError)) as raised:
+        call(raw)
+    assert "bad_cast" not in str(raised.value) and ("ud800" in str(raised.value) or "not 3" in str(raised.value))

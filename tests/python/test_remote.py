@@ -1,7 +1,9 @@
 """A dataset behind a web server."""
 
 import http.server
+import os
 import re
+import signal
 import threading
 import time
 
@@ -14,13 +16,14 @@ class Ranges(http.server.SimpleHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     stalled = threading.Event()  # while set, shards are not answered
+    silent = threading.Event()  # while set, nothing is
 
     def do_GET(self):
         try:
             content = (self.server.folder / self.path.lstrip("/")).read_bytes()
         except OSError:
             return self.send_error(404)
-        while self.stalled.is_set() and self.path.endswith(".sluice"):
+        while self.silent.is_set() or self.stalled.is_set() and self.path.endswith(".sluice"):
             time.sleep(0.01)
         asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         first, last = 0, len(content) - 1
@@ -52,6 +55,7 @@ def url(raw):
         raise
     yield made
     Ranges.stalled.clear()
+    Ranges.silent.clear()
     server.shutdown()
     server.server_close()
 
@@ -97,3 +101,37 @@ def test_a_timeout_is_a_number_of_seconds(raw):
         with pytest.raises(sluice.Error, match="seconds"):
             sluice.Loader(raw, 8, timeout=wrong)
     assert sum(len(batch) for batch in sluice.Loader(raw, 8, timeout=60)) == 50
+
+
+HANGING = {
+    "Dataset": lambda url, dataset, loader: sluice.Dataset(url),
+    "Loader": lambda url, dataset, loader: sluice.Loader(url, 8),
+    "Mixture": lambda url, dataset, loader: sluice.Mixture([url]),
+    "array": lambda url, dataset, loader: dataset[0].array("image"),
+    "key": lambda url, dataset, loader: dataset[0].key,
+    "value": lambda url, dataset, loader: dataset[0]["caption"],
+    "number": lambda url, dataset, loader: dataset[0]["label"],
+    "payload": lambda url, dataset, loader: dataset[0].payload(),
+    "find": lambda url, dataset, loader: dataset.find("folder/3.png"),
+    "column": lambda url, dataset, loader: dataset.column("label"),
+    "class_balanced": lambda url, dataset, loader: sluice.SampleList.class_balanced(dataset, 3),
+    "row": lambda url, dataset, loader: loader.row(5, 0),
+    "iteration": lambda url, dataset, loader: next(iter(loader)),
+}
+
+
+@pytest.mark.parametrize("call", HANGING)
+def test_ctrl_c_ends_each_wait_for_a_server_that_does_not_answer(url, call):
+    dataset, loader = sluice.Dataset(url), sluice.Loader(url, 8)
+    for asked in Ranges.stalled, Ranges.silent:
+        asked.set()
+    interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        HANGING[call](url, dataset, loader)
+    interrupt.join()
+    for asked in Ranges.stalled, Ranges.silent:
+        asked.clear()
+    # What was interrupted can be used again.
+    assert dataset[4]["label"] == 1 and dataset.find("folder/3.png") == 3
+    assert sum(len(batch) for batch in loader) == 50

@@ -76,6 +76,48 @@ def test_an_array_that_is_kept_is_an_error(raw):
         samples[0].index
 
 
+def test_an_array_that_is_kept_is_of_no_later_sample_and_outlives_the_loader(raw):
+    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)  # but this is no fault of a sample
+    expected = [batch["image"].numpy().copy() for batch in sluice.Loader(raw, 10, order=SEQUENTIAL)]
+    for function, place in ("sample_function", 13), ("batch_function", 1):
+        kept = []
+
+        def keep(rows):
+            if rows.epoch == 0 and rows.index == place:
+                kept.append(rows.image())
+
+        loader = sluice.Loader(raw, 10, order=SEQUENTIAL, integrity=skip, ring=sluice.RingOptions(prefetch=1, hold=1),
+                               **{function: keep})
+        with pytest.raises(sluice.Error, match="kept its argument or an array of it"):
+            list(loader)
+        for epoch in 1, 2:
+            for batch, images in zip(loader.epoch(epoch), expected):
+                kept[0][...] = 0x55
+                assert (batch["image"].numpy() == images).all()
+                del batch
+        loader.close()
+        del loader
+        kept[0][...] = 0x56
+        assert (kept[0] == 0x56).all()
+
+
+def test_what_an_exception_holds_of_a_sample_is_let_go_of(raw):
+    def inner(image):
+        raise KeyError("inner")
+
+    def fail(sample):
+        if sample.index == 13:
+            try:
+                inner(sample.image())
+            except KeyError:
+                raise ValueError("outer")
+
+    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)
+    loader = sluice.Loader(raw, 10, sample_function=fail, integrity=skip)
+    assert sum(len(batch) for batch in loader) == 49
+    assert "ValueError: outer" in loader.faults()[0].reason
+
+
 def test_the_border_of_a_picture(raw):
     def paint(sample):
         sample.image()[sample.border() == 1] = 200

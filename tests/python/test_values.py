@@ -2,6 +2,7 @@
 
 import enum
 import inspect
+import itertools
 import pickle
 import pydoc
 
@@ -151,3 +152,164 @@ def test_signatures_are_shown():
     for name, one in vars(sluice).items():
         if hasattr(one.__init__ if inspect.isclass(one) else one, "__nb_signature__") or inspect.isfunction(one):
             inspect.signature(one)
+
+
+class Given:
+    """An object of each class of the module that has attributes, by the class's name."""
+
+    def __init__(self, raw, folder):
+        self.loader = sluice.Loader(raw, 10, sample_function=self.note, integrity=sluice.IntegrityOptions(on_fault="skip"),
+                                    diagnostics=sluice.DiagnosticsOptions(trace=sluice.LoaderTrace()))
+        dataset = sluice.Dataset(raw)
+        epoch = iter(self.loader)
+        batch = next(epoch)
+        source = sluice.ConvertSource.table(folder / "labels.csv")
+        source.columns = [sluice.Column("score"), sluice.Column("text", "text")]
+        source.classes = ["a"]
+        self.objects = {
+            "Sample": dataset[3], "Dataset": dataset, "Batch": batch, "Array": batch["image"], "Ragged": batch["boxes"],
+            "Loader": self.loader, "Epoch": epoch, "Field": dataset.fields[1], "LoaderStats": self.loader.stats(),
+            "LoaderTrace": self.loader_trace(), "TraceEvent": self.event(), "SampleFault": self.loader.faults()[0],
+            "ConvertSource": source, "Mixture": sluice.Mixture([raw, raw]), "NativeFunction": sluice.NativeFunction(8),
+            "SampleList": sluice.SampleList.of([1, 2]), "Stage": sluice.Stage("/nvme", 100), "Error": sluice.Error("x"),
+            "DecodedPictures": sluice.DecodedPictures(100), "OutputSize": sluice.OutputSize(1, 2, 3),
+            "Column": sluice.Column("a"), "Resize": sluice.Resize(8), "ResizeShortSide": sluice.ResizeShortSide(8),
+            "View": sluice.View("v", [sluice.Resize(8)], sizes=[sluice.OutputSize(1, 8, 8)], schedule=[(1, [sluice.Resize(4)])]),
+            "OutputOptions": sluice.OutputOptions(fields=["image"], mask_fill={"mask": 3}, made_fields=[sluice.Field.array("w", "uint8")]),
+            "RandomCrop": sluice.RandomCrop(8, fill=[1, 2, 3]), "RandAugment": sluice.RandAugment(fill=[1, 2, 3]),
+        }
+        # Of a conversion. Then those whose objects are gone when a call returns, and one that Python makes.
+        (folder / "in/a").mkdir(parents=True)
+        (folder / "in/a/broken.jpg").write_bytes(b"\xff\xd8\xff\xe0")
+        from PIL import Image
+        for number in range(2):
+            Image.new("RGB", (9, 9)).save(folder / f"in/a/{number}.png")
+        summary = sluice.convert(folder / "in", folder / "out", find_duplicates=True, progress=False)
+        self.objects.update(ConvertSummary=summary, LeftOut=summary.skipped[0], Duplicate=summary.duplicates[0][0])
+        self.gone = {"MutableSample", "MutableBatch", "Writer"}
+
+    def note(self, sample):
+        if sample.index == 3:
+            raise ValueError("no")
+
+    def loader_trace(self):
+        return sluice.LoaderTrace()
+
+    def event(self):
+        trace = sluice.LoaderTrace()
+        list(sluice.Loader(self.objects_path(), 10, diagnostics=sluice.DiagnosticsOptions(trace=trace)))
+        return trace.take()[0]
+
+
+def another(value):
+    """A value of the same type that differs."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, enum.Enum):
+        return next((one for one in type(value) if one is not value), value)
+    if isinstance(value, (int, float)):
+        return value + 1
+    return value
+
+
+def changes(value):
+    """Ways to change a value in place."""
+    if isinstance(value, list):
+        yield lambda: value.append(value[0] if value else "x")
+        yield lambda: value.insert(0, "x")
+        yield lambda: value.__iadd__(["x"])
+        yield lambda: value.clear()
+        yield lambda: value.__setitem__(slice(0, 0), ["x"])
+        for each in value:
+            yield from changes(each)
+    elif isinstance(value, dict):
+        yield lambda: value.__setitem__("x", 1)
+        yield lambda: value.update(x=1)
+        yield lambda: value.clear()
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from changes(each)
+    elif type(value).__module__ == "sluice" and not isinstance(value, enum.Enum):
+        for name, one in inspect.getmembers(type(value), lambda member: isinstance(member, property)):
+            now = getattr(value, name) if one.fset else None
+            if one.fset and another(now) != now:
+                yield lambda name=name, now=now: setattr(value, name, another(now))
+
+
+def test_no_change_of_an_attribute_is_lost_in_silence(raw, tmp_path):
+    """Each attribute of each class: what it gives is changed in place, and then either an exception says that this
+    cannot be, or the attribute shows the change."""
+    Given.objects_path = lambda self: raw
+    given = Given(raw, tmp_path)
+    looked_at, held = 0, 0
+    for name, kind in inspect.getmembers(sluice, inspect.isclass):
+        attributes = [key for key, one in inspect.getmembers(kind, lambda member: isinstance(member, property))]
+        if issubclass(kind, enum.Enum) or not attributes or name in given.gone:
+            continue
+        one = given.objects[name] if name in given.objects else kind()
+        for attribute in attributes:
+            if attribute.startswith("__"):
+                continue  # arrays of numpy and CUDA, which are asked for once
+            looked_at += 1
+            for number in range(200):
+                value = getattr(one, attribute)
+                change = next(itertools.islice(changes(value), number, None), None)
+                if change is None:
+                    break
+                before = repr(getattr(one, attribute))
+                try:
+                    change()
+                except TypeError as error:
+                    assert "copy" in str(error) or "takes" in str(error), (name, attribute, error)
+                    held += 1
+                    continue
+                assert repr(getattr(one, attribute)) != before, (name, attribute)
+    assert looked_at > 200 and held > 50
+
+
+def test_members_that_are_groups_can_be_set_in_place(raw):
+    output = sluice.OutputOptions()
+    output.boxes.min_visible = 0.5
+    assert output.boxes.min_visible == 0.5 and "min_visible=0.5" in repr(output)
+    boxes = output.boxes
+    del output
+    assert boxes.min_visible == 0.5
+    source = sluice.ConvertSource(raw)
+    source.parts.masks = False
+    assert not source.parts.masks
+
+
+def test_what_is_read_only_can_be_compared_copied_and_pickled():
+    source = sluice.ConvertSource("a")
+    source.columns = [sluice.Column("score")]
+    columns = source.columns
+    with pytest.raises(TypeError, match="set the attribute to a new list"):
+        columns.append(sluice.Column("more"))
+    with pytest.raises(TypeError, match="copy"):
+        columns[0].field = "x"
+    assert isinstance(columns[0], sluice.Column) and repr(columns) == "[sluice.Column('score')]"
+    source.columns = [*columns, sluice.Column("more")]
+    assert len(source.columns) == 2 and source.columns != columns
+    again = pickle.loads(pickle.dumps(columns))
+    again[0].field = "x"
+    again.append(sluice.Column("y"))
+    output = sluice.OutputOptions(mask_fill={"mask": 3}, fields=["image"])
+    assert output.mask_fill == {"mask": 3} and output.fields == ["image"]
+    with pytest.raises(TypeError, match="copy"):
+        output.mask_fill["mask"] = 255
+    output.mask_fill = output.mask_fill | {"other": 1}
+    assert output.mask_fill == {"mask": 3, "other": 1}
+
+
+@pytest.mark.parametrize("call", [
+    lambda: sluice.Loader("x", True), lambda: sluice.Loader("x", threads=True), lambda: sluice.Loader("x", seed=True),
+    lambda: sluice.Loader("x", timeout=True), lambda: sluice.RingOptions(prefetch=True), lambda: sluice.Resize(True),
+    lambda: sluice.RankOptions(True, 2), lambda: sluice.OutputSize(True, 2, 3), lambda: sluice.HorizontalFlip(True),
+    lambda: sluice.OutputOptions(mask_fill={"mask": True}), lambda: sluice.RandomCrop(fill=[True]),
+    lambda: setattr(sluice.RingOptions(), "hold", True), lambda: sluice.convert("a", "b", quality=True),
+    lambda: sluice.Dataset("x", max_pixels=True), lambda: sluice.SampleList.weighted([True], 1, False),
+    lambda: sluice.Mixture([("x", True)]),
+])
+def test_a_truth_value_is_no_number(call):
+    with pytest.raises(TypeError, match="True"):
+        call()

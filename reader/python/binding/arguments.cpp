@@ -39,7 +39,7 @@ namespace {
     given.append(one);
   const nb::object text = nb::module_::import_("sluice._arguments")
                               .attr("refusal")(name, signature, nb::tuple(given), named);
-  throw nb::type_error(nb::cast<std::string>(text).c_str());
+  throw nb::type_error(Utf8Of(text).c_str());
 }
 
 nb::object SignatureOf(nb::handle function) {
@@ -83,6 +83,10 @@ void AddRefusals(nb::module_& module) {
     }
   }
   AddToFunction(module.attr("ConvertSource"), "annotated");
+  AddToFunction(module.attr("SampleList"), "weighted");
+  nb::cpp_function_def([](nb::handle, OnSecondTry index) { RefuseIndex(index.value); },
+                       nb::scope(module.attr("Dataset")), nb::name("__getitem__"), nb::is_method(),
+                       "index"_a);
   for (const char* const method : {"epoch", "set_epoch", "row"})
     AddToMethod(module.attr("Loader"), method, std::string("Loader.") + method);
 }

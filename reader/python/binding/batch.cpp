@@ -178,6 +178,10 @@ nb::list Texts(const Batch& batch, const std::string& field, bool text) {
   nb::list list;
   const VariableValues<std::byte> values = batch.Bytes(field);
   for (std::size_t row = 0; row < batch.size(); ++row) {
+    if (!batch.Has(field, row)) {
+      list.append(nb::none());
+      continue;
+    }
     const auto* const first = reinterpret_cast<const char*>(values[row].data());
     const auto bytes = static_cast<Py_ssize_t>(values[row].size());
     list.append(text ? nb::steal(PyUnicode_DecodeUTF8(first, bytes, "replace"))
@@ -374,10 +378,11 @@ void BindBatch(nb::module_& module) {
       "holds the batch any more; RingOptions(hold=...) says how many may be held.");
   RefusePickling(bound, kNoPickling);
   bound.def("__len__", [](const PyBatch& batch) { return In(batch).size(); })
-      .def("__getitem__", &FieldOf, "field"_a,
-           nb::sig("def __getitem__(self, field: str) -> typing.Any"),
-           "An Array; a Ragged field; for bytes fields a list of bytes, of str if they are text; "
-           "for images with ImageSizes.OWN a list of Arrays")
+      .def(
+          "__getitem__", &FieldOf, "field"_a,
+          nb::sig("def __getitem__(self, field: str) -> typing.Any"),
+          "An Array; a Ragged field; for bytes fields a list of bytes, of str if they are text, "
+          "with None for a sample without a value; for images with ImageSizes.OWN a list of Arrays")
       .def("__contains__",
            [](const PyBatch& batch, const std::string& field) {
              const std::vector<std::string> fields = In(batch).fields();
@@ -403,6 +408,17 @@ void BindBatch(nb::module_& module) {
             return In(batch).Has(field, row);
           },
           "field"_a, "row"_a, "Whether that sample has a value in the field")
+      .def(
+          "has",
+          [](const PyBatch& batch, const std::string& field) {
+            const std::size_t rows = In(batch).size();
+            nb::object has = nb::module_::import_("numpy").attr("empty")(rows, "bool");
+            auto view = nb::cast<nb::ndarray<bool, nb::c_contig>>(has);
+            for (std::size_t row = 0; row < rows; ++row)
+              view.data()[row] = In(batch).Has(field, row);
+            return has;
+          },
+          "field"_a, "By row, whether the sample has a value in the field (bool)")
       .def(
           "sizes",
           [](const PyBatch& batch, const std::string& field) {
@@ -450,7 +466,7 @@ void BindBatch(nb::module_& module) {
           "__cuda_array_interface__ for the default stream")
       .def(
           "synchronize", [](const PyBatch& batch) { In(batch).Synchronize(); },
-          nb::call_guard<nb::gil_scoped_release>(),
+          nb::call_guard<Released>(),
           "Waits until the batch is on the device. It does not tell the loader who reads the "
           "batch: "
           "work queued on a stream that wait_on() was not given may read it after it was dropped "

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <nanobind/nanobind.h>
@@ -25,6 +26,48 @@
 
 #include <sluice/convert_source.h>
 #include <sluice/sluice.h>
+
+#include "reader/python/binding/gil.h"
+
+namespace nanobind::detail {
+
+// In Python True is a number, too. Where this module takes a number, it takes no truth value: a
+// mask would pass for the numbers 0 and 1.
+template <class T>
+struct TrueNumber {
+  using Wide =
+      std::conditional_t<std::is_floating_point_v<T>, long double,
+                         std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>;
+
+  bool from_python(handle given, std::uint32_t flags, cleanup_list* cleanup) noexcept {
+    if (PyBool_Check(given.ptr())) return false;
+    make_caster<Wide> wide;
+    if (!wide.from_python(given, flags, cleanup)) return false;
+    value = static_cast<T>(wide.value);
+    return std::is_floating_point_v<T> || static_cast<Wide>(value) == wide.value;
+  }
+  static handle from_cpp(T number, rv_policy policy, cleanup_list* cleanup) noexcept {
+    return make_caster<Wide>::from_cpp(static_cast<Wide>(number), policy, cleanup);
+  }
+  NB_TYPE_CASTER(T, const_name<std::is_integral_v<T>>("int", "float"))
+};
+
+template <>
+struct type_caster<std::uint8_t> : TrueNumber<std::uint8_t> {};
+template <>
+struct type_caster<std::uint32_t> : TrueNumber<std::uint32_t> {};
+template <>
+struct type_caster<std::uint64_t> : TrueNumber<std::uint64_t> {};
+template <>
+struct type_caster<std::int32_t> : TrueNumber<std::int32_t> {};
+template <>
+struct type_caster<std::int64_t> : TrueNumber<std::int64_t> {};
+template <>
+struct type_caster<float> : TrueNumber<float> {};
+template <>
+struct type_caster<double> : TrueNumber<double> {};
+
+}  // namespace nanobind::detail
 
 namespace sluice::python {
 
@@ -99,11 +142,12 @@ inline nb::str TextOf(std::string_view text) {
       PyUnicode_DecodeFSDefaultAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
-// Whatever may read a file or wait for a server lets Python's other threads run.
-template <class F>
-auto WithoutGil(F&& work) {
-  const nb::gil_scoped_release released;
-  return work();
+// Text that Python has, for a message or a parser: a lone surrogate, which UTF-8 lacks, is escaped.
+inline std::string Utf8Of(nb::handle text) {
+  const auto bytes =
+      nb::steal<nb::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return {bytes.c_str(), bytes.size()};
 }
 
 // A numpy array over memory that `owner` keeps.
@@ -125,6 +169,12 @@ decltype(auto) WithType(DType type, F&& f) {
   }
   return f(double{});
 }
+
+// The numbers of samples that a list, a range, an array or a tensor holds, or a slice with an end.
+// `what` takes them, for messages. Raises TypeError.
+std::vector<std::uint64_t> SampleNumbersOf(nb::handle given, const std::string& what);
+// Says why a dataset has no samples[given].
+[[noreturn]] void RefuseIndex(nb::handle given);
 
 // A batch as Python holds it.
 struct PyBatch {

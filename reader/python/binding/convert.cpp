@@ -134,7 +134,7 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
   ConvertHooks hooks;
   hooks.stop = stop.get_token();
   hooks.on_progress = [&](const ConvertProgress& progress) {
-    const nb::gil_scoped_acquire acquired;
+    const Acquired acquired;
     if (raised) return;
     try {
       on_progress(progress.samples_done, progress.samples_total);
@@ -145,7 +145,7 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
     }
   };
   try {
-    const nb::gil_scoped_release released;
+    const Released released;
     ConvertSummary summary = Convert(source, dataset, options, hooks);
     if (!raised) return summary;
   } catch (const Error&) {

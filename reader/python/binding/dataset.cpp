@@ -1,4 +1,6 @@
 // Datasets for looking at, and lists of samples for a loader.
+#include <algorithm>
+
 #include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
@@ -19,50 +21,64 @@ const Field& FieldNamed(const Schema& schema, const std::string& name) {
   throw nb::key_error(("no field \"" + name + "\"; there are " + names).c_str());
 }
 
-// A numpy array of its own over decoded pixels: height x width x channels, or height x width.
-nb::object PixelsOf(Image image) {
-  auto* const kept = new std::vector<std::uint8_t>(std::move(image.pixels));
+// A numpy array that owns its values.
+template <class T>
+nb::object OwnArray(std::vector<T> values, DType type, std::vector<std::size_t> shape) {
+  auto* const kept = new std::vector<T>(std::move(values));
   const nb::capsule owner(
-      kept, [](void* memory) noexcept { delete static_cast<std::vector<std::uint8_t>*>(memory); });
+      kept, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
+  return ArrayOver(kept->data(), type, std::move(shape), owner, true);
+}
+
+// Decoded pixels: height x width x channels, or height x width.
+nb::object PixelsOf(Image image) {
   std::vector<std::size_t> shape = {image.height, image.width, image.channels};
   if (image.channels == 1) shape.pop_back();
-  return ArrayOver(kept->data(),
-                   image.pixel_type == PixelType::kUint8 ? DType::kUint8 : DType::kUint16,
-                   std::move(shape), owner, true);
+  return OwnArray(std::move(image.pixels),
+                  image.pixel_type == PixelType::kUint8 ? DType::kUint8 : DType::kUint16,
+                  std::move(shape));
 }
 
 // A sample and the schema of its dataset.
 struct PySample {
-  Sample sample;  // copied for each use: a Sample is for one thread, and the GIL is released
+  Sample sample;
   Dataset dataset;
 
+  // Calls `read` with a copy of the sample, which is for one thread; the GIL is released.
+  template <class Read>
+  auto Reading(Read read) const {
+    return Interruptibly(IsRemote(dataset.path()),
+                         [own = sample, read = std::move(read)] { return read(own); });
+  }
+
   nb::object Array(const std::string& name) const {
-    const Sample own = sample;
     const Field& field = FieldNamed(dataset.schema(), name);
     if (field.kind == FieldKind::kImage) {
-      return PixelsOf(WithoutGil([&] { return own.Decode(name); }));
+      return PixelsOf(Reading([name](const Sample& own) { return own.Decode(name); }));
     }
-    return WithType(field.dtype, [&](auto value) {
-      const auto span = WithoutGil([&] { return own.Array<decltype(value)>(name); });
-      std::vector<std::size_t> shape(field.shape.begin(), field.shape.end());
-      if (field.kind == FieldKind::kVariable) {
-        shape.insert(shape.begin(), span.size() / static_cast<std::size_t>(field.elements()));
-      }
-      return nb::object(
-          ArrayOver(span.data(), field.dtype, std::move(shape), nb::none(), false).attr("copy")());
-    });
+    if (field.kind == FieldKind::kBytes) {
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          "field \"" + name + "\" is not an array but bytes; take sample[\"" + name + "\"]");
+    }
+    std::vector<std::byte> values = Reading([name](const Sample& own) { return own.Copy(name); });
+    std::vector<std::size_t> shape(field.shape.begin(), field.shape.end());
+    if (field.kind == FieldKind::kVariable) {
+      const std::size_t entry = static_cast<std::size_t>(field.elements()) * SizeOf(field.dtype);
+      shape.insert(shape.begin(), values.size() / entry);
+    }
+    return OwnArray(std::move(values), field.dtype, std::move(shape));
   }
 
   // What a person wants to see: a PIL image, a number, a numpy array, str or bytes; None if absent.
   nb::object Value(const std::string& name) const {
     const Field& field = FieldNamed(dataset.schema(), name);
-    const Sample own = sample;
-    if (!WithoutGil([&] { return own.Has(name); })) return nb::none();
+    if (!Reading([name](const Sample& own) { return own.Has(name); })) return nb::none();
     if (field.kind == FieldKind::kImage) {
       return Pictures().attr("picture_of")(Array(name));
     }
     if (field.kind == FieldKind::kBytes) {
-      const auto bytes = WithoutGil([&] { return own.Bytes(name); });
+      const auto bytes = Reading([name](const Sample& own) { return own.Copy(name); });
       const auto* const first = reinterpret_cast<const char*>(bytes.data());
       const auto count = static_cast<Py_ssize_t>(bytes.size());
       const bool text = field.role == Role::kText || field.role == Role::kJson;
@@ -75,50 +91,152 @@ struct PySample {
   }
 
   nb::bytes Payload(const std::string& name) const {
-    const Sample own = sample;
-    const ImagePayload payload = WithoutGil([&] { return own.Payload(name); });
-    const bool jpeg = payload.codec == Codec::kPacked;
-    const std::vector<std::byte> file =
-        jpeg ? WithoutGil([&] { return JpegFileOf(payload); }) : std::vector<std::byte>();
-    const std::span<const std::byte> bytes =
-        jpeg ? std::span<const std::byte>(file) : payload.bytes;
-    return nb::bytes(bytes.data(), bytes.size());
+    const std::vector<std::byte> file = Reading([name](const Sample& own) {
+      ImagePayload payload = own.Shape(name);
+      std::vector<std::byte> bytes = own.Copy(name);
+      if (payload.codec != Codec::kPacked) return bytes;
+      payload.bytes = bytes;
+      return JpegFileOf(payload);
+    });
+    return nb::bytes(file.data(), file.size());
   }
 };
 
 // The values of a scalar field over all samples.
 nb::object Column(const Dataset& dataset, const std::string& name) {
-  const Field& field = FieldNamed(dataset.schema(), name);
-  if (field.kind != FieldKind::kArray || !field.shape.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "field \"" + name + "\" is not one number for each sample");
-  }
-  return WithType(field.dtype, [&](auto element) {
-    using T = decltype(element);
-    auto* const values = new std::vector<T>(dataset.size());
-    const nb::capsule owner(
-        values, [](void* memory) noexcept { delete static_cast<std::vector<T>*>(memory); });
-    {
-      const nb::gil_scoped_release released;
-      for (std::uint64_t i = 0; i < values->size(); ++i)
-        (*values)[i] = dataset[i].template Array<T>(name)[0];
-    }
-    return ArrayOver(values->data(), field.dtype, {values->size()}, owner, true);
-  });
+  const DType type = FieldNamed(dataset.schema(), name).dtype;
+  return OwnArray(
+      Interruptibly(IsRemote(dataset.path()), [dataset, name] { return dataset.Column(name); }),
+      type, {dataset.size()});
 }
+
+[[noreturn]] void RefuseNumbers(const std::string& text) {
+  throw nb::type_error(text.c_str());
+}
+
+std::string ShownAs(PyObject* (*how)(PyObject*), const nb::object& object) {
+  const nb::object text = nb::steal(how(object.ptr()));
+  if (!text.is_valid()) throw nb::python_error();
+  return Utf8Of(text);
+}
+
+// Of an array or a scalar of numpy, or a tensor.
+bool HoldsTruthValues(nb::handle given) {
+  if (PyBool_Check(given.ptr())) return true;
+  if (!nb::hasattr(given, "dtype")) return false;
+  const std::string type = ShownAs(&PyObject_Str, given.attr("dtype"));
+  return type == "bool" || type.ends_with(".bool");
+}
+
+std::uint64_t SampleNumberOf(nb::handle given, const std::string& what) {
+  if (HoldsTruthValues(given)) {
+    RefuseNumbers(what +
+                  " takes the numbers of samples, and these are truth values; for a mask, "
+                  "give numpy.flatnonzero(mask)");
+  }
+  std::uint64_t number = 0;
+  const nb::object index =
+      PyIndex_Check(given.ptr()) != 0 ? nb::steal(PyNumber_Index(given.ptr())) : nb::object();
+  if (index.is_valid() && nb::try_cast(index, number)) return number;
+  PyErr_Clear();
+  RefuseNumbers(what + " takes the numbers of samples, from 0 on, not " +
+                ShownAs(&PyObject_Repr, nb::borrow(given)));
+}
+
+std::vector<std::uint64_t> NumbersInArray(nb::handle given, const std::string& what) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::object array = numpy.attr("asarray")(given);
+  const nb::object type = array.attr("dtype");
+  const std::string kind = ShownAs(&PyObject_Str, type.attr("kind"));
+  if (kind != "i" && kind != "u") {
+    RefuseNumbers(what + " takes the numbers of samples, and this is an array of " +
+                  ShownAs(&PyObject_Str, type));
+  }
+  const auto numbers = nb::cast<nb::ndarray<const std::int64_t, nb::c_contig>>(
+      numpy.attr("ascontiguousarray")(array, "int64"));
+  if (numbers.ndim() != 1) {
+    RefuseNumbers(what + " takes the numbers of samples in one row, and this array has " +
+                  std::to_string(numbers.ndim()) + " dimensions");
+  }
+  const std::int64_t* const first = numbers.data();
+  const std::int64_t* const end = first + numbers.size();
+  const std::int64_t* const below =
+      std::find_if(first, end, [](auto number) { return number < 0; });
+  if (below != end) SampleNumberOf(nb::int_(*below), what);
+  return {first, end};
+}
+
+nb::object RangeOf(nb::handle slice, const std::string& what) {
+  const nb::object start = slice.attr("start"), stop = slice.attr("stop"),
+                   step = slice.attr("step");
+  if (stop.is_none()) RefuseNumbers(what + " needs a slice with an end, or range(len(dataset))");
+  return nb::module_::import_("builtins")
+      .attr("range")(start.is_none() ? nb::object(nb::int_(0)) : start, stop,
+                     step.is_none() ? nb::object(nb::int_(1)) : step);
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> SampleNumbersOf(nb::handle given, const std::string& what) {
+  const bool array = nb::hasattr(given, "dtype") && nb::hasattr(given, "shape");
+  if (array && !HoldsTruthValues(given)) return NumbersInArray(given, what);
+  nb::object numbers = nb::borrow(given);
+  if (PySlice_Check(given.ptr())) numbers = RangeOf(given, what);
+  if (array || nb::isinstance<nb::str>(given) || !nb::hasattr(numbers, "__iter__"))
+    RefuseNumbers(what + " takes several numbers of samples, such as [" +
+                  std::to_string(SampleNumberOf(given, what)) + "]");
+  std::vector<std::uint64_t> made;
+  for (const nb::handle number : nb::iter(numbers))
+    made.push_back(SampleNumberOf(number, what));
+  return made;
+}
+
+void RefuseIndex(nb::handle given) {
+  const std::string name = ShownAs(&PyObject_Repr, nb::borrow(given));
+  if (nb::isinstance<nb::str>(given)) {
+    RefuseNumbers("a dataset is asked for a sample by its number; dataset[0][" + name +
+                  "] is a field of the first, and dataset.column(" + name +
+                  ") a field of one number of all samples");
+  }
+  if (HoldsTruthValues(given) || nb::isinstance<nb::sequence>(given) ||
+      nb::hasattr(given, "shape")) {
+    RefuseNumbers(
+        "a dataset is asked for one sample by its number, or for several by a slice; for "
+        "others, [dataset[i] for i in numbers], and for a mask, the numbers are "
+        "numpy.flatnonzero(mask)");
+  }
+  RefuseNumbers(
+      "a dataset is asked for a sample by its number, or for several by a slice, not by " + name);
+}
+
+namespace {
 
 void BindSampleList(nb::module_& module) {
   nb::class_<SampleList>(
       module, "SampleList",
       "The samples of an epoch, if it is not each once: OrderOptions(samples=...)")
       .def(nb::init<>())
-      .def_static("of", &SampleList::Of, "samples"_a,
-                  "These samples, by number; a number given n times comes n times an epoch")
+      .def_static(
+          "of",
+          [](nb::handle samples) {
+            return SampleList::Of(SampleNumbersOf(samples, "SampleList.of()"));
+          },
+          "samples"_a.none(),
+          nb::sig("def of(samples: collections.abc.Iterable[typing.SupportsIndex] | slice) -> "
+                  "SampleList"),
+          "These samples, by number: a list, a range, a slice with an end, an array or a tensor. A "
+          "number given n times comes n times an epoch")
       .def_static("weighted", &SampleList::Weighted, "weights"_a, "count"_a, "replacement"_a,
                   "count samples drawn in proportion to weights, anew each epoch")
-      .def_static("class_balanced", &SampleList::ClassBalanced, "dataset"_a, "per_class"_a,
-                  "field"_a = "", nb::call_guard<nb::gil_scoped_release>(),
-                  "per_class samples of each class, drawn anew each epoch")
+      .def_static(
+          "class_balanced",
+          [](const Dataset& dataset, std::uint64_t per_class, const std::string& field) {
+            return Interruptibly(IsRemote(dataset.path()), [=] {
+              return SampleList::ClassBalanced(dataset, per_class, field);
+            });
+          },
+          "dataset"_a, "per_class"_a, "field"_a = "",
+          "per_class samples of each class, drawn anew each epoch")
       .def("__len__", &SampleList::size)
       .def("__repr__",
            [](const SampleList& list) {
@@ -164,7 +282,7 @@ void BindDataset(nb::module_& module) {
       .def_prop_ro(
           "key",
           [](const PySample& self) {
-            return TextOf(WithoutGil([own = self.sample] { return own.key(); }));
+            return TextOf(self.Reading([](const Sample& own) { return own.key(); }));
           },
           "The source's path below its folder, or what the writer gave")
       .def_prop_ro("place", [](const PySample& self) { return self.sample.place(); })
@@ -181,8 +299,9 @@ void BindDataset(nb::module_& module) {
           "__init__",
           [](Dataset* self, const std::filesystem::path& path, std::uint64_t max_pixels,
              std::uint64_t max_value_bytes) {
-            const nb::gil_scoped_release released;
-            new (self) Dataset(Dataset::Open(path, {max_pixels, max_value_bytes}));
+            const ReadLimits limits{max_pixels, max_value_bytes};
+            new (self)
+                Dataset(Interruptibly(IsRemote(path), [=] { return Dataset::Open(path, limits); }));
           },
           "path"_a, nb::kw_only(), "max_pixels"_a = ReadLimits().max_pixels,
           "max_value_bytes"_a = 0)
@@ -195,8 +314,19 @@ void BindDataset(nb::module_& module) {
                    ("the dataset has " + std::to_string(size) + " samples").c_str());
              }
              const auto at = static_cast<std::uint64_t>(index < 0 ? index + size : index);
-             return PySample{WithoutGil([&] { return dataset[at]; }), dataset};
+             return PySample{Interruptibly(IsRemote(dataset.path()), [=] { return dataset[at]; }),
+                             dataset};
            })
+      .def(
+          "__getitem__",
+          [](nb::handle self, const nb::slice& slice) {
+            nb::list samples;
+            const auto range = slice.attr("indices")(nb::len(self));
+            for (const nb::handle at : nb::module_::import_("builtins").attr("range")(*range))
+              samples.append(self[at]);
+            return nb::typed<nb::list, PySample>(samples);
+          },
+          "The samples of a slice, as a list")
       .def(
           "__iter__", [](nb::handle self) { return nb::steal(PySeqIter_New(self.ptr())); },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[Sample]"))
@@ -204,9 +334,10 @@ void BindDataset(nb::module_& module) {
           "find",
           [](const Dataset& dataset, const nb::object& key) {
             const nb::object bytes = nb::module_::import_("os").attr("fsencode")(key);
-            const auto text = nb::cast<nb::bytes>(bytes);
-            const nb::gil_scoped_release released;
-            return dataset.Find({text.c_str(), text.size()});
+            const auto held = nb::cast<nb::bytes>(bytes);
+            const std::string text(held.c_str(), held.size());
+            return Interruptibly(IsRemote(dataset.path()),
+                                 [dataset, text] { return dataset.Find(text); });
           },
           "key"_a, "The number of the sample with that key, or None")
       .def("column", &Column, "field"_a, nb::sig("def column(self, field: str) -> typing.Any"),

@@ -63,7 +63,7 @@ DeviceStream StreamOf(const Batch& batch, const nb::object& stream) {
   if (stream.is_none()) return {};
   const auto number = nb::cast<std::intptr_t>(stream);
   if (number == -1) {
-    const nb::gil_scoped_release released;
+    const Released released;
     batch.Synchronize();
     return {};
   }

@@ -41,6 +41,9 @@ void BindErrors(nb::module_& module) {
       PyExc_RuntimeError, nullptr));
   module.attr("Error") = ErrorType();
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    // Not an exception: Python code that a function of this module called lost the GIL, and the
+    // interpreter ends the thread.
+    if (thrown == nullptr) SleepForever();
     try {
       std::rethrow_exception(thrown);
     } catch (const Error& error) {

@@ -9,8 +9,8 @@ std::string Written(nb::handle self, const nb::dict& values, const nb::dict& usu
   bool by_place = true;  // a keyword is needed behind one that is left out
   for (const auto [key, value] : values) {
     const auto name = nb::cast<std::string>(key);
-    const std::string shown = nb::cast<std::string>(nb::repr(value));
-    if (at++ >= required && shown == nb::cast<std::string>(nb::repr(usual[key]))) {
+    const std::string shown = Utf8Of(nb::repr(value));
+    if (at++ >= required && shown == Utf8Of(nb::repr(usual[key]))) {
       by_place = false;
       continue;
     }

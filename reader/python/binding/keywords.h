@@ -48,10 +48,19 @@ struct Keyword {
   static constexpr bool kRequired = kRequiredHere;
 };
 
+// A keyword that is a member as it stands.
+template <class T, class V, bool kRequiredHere = false>
+struct MemberKeyword {
+  const char* name;
+  V T::*member;
+  static constexpr bool kRequired = kRequiredHere;
+  V get(const T& self) const { return self.*member; }
+  void set(T& self, V value) const { self.*member = std::move(value); }
+};
+
 template <class T, class V>
-auto Member(const char* name, V T::*member) {
-  return Keyword{name, [member](const T& self) { return self.*member; },
-                 [member](T& self, V value) { self.*member = std::move(value); }};
+MemberKeyword<T, V> Member(const char* name, V T::*member) {
+  return {name, member};
 }
 
 // Two members, as a pair.
@@ -89,8 +98,13 @@ Keyword<Get, Set, true> Required(Keyword<Get, Set> keyword) {
   return {keyword.name, keyword.get, keyword.set};
 }
 
+template <class T, class V>
+MemberKeyword<T, V, true> Required(MemberKeyword<T, V> keyword) {
+  return {keyword.name, keyword.member};
+}
+
 template <class T, class K>
-using ValueOf = std::decay_t<std::invoke_result_t<decltype(K::get), const T&>>;
+using ValueOf = std::decay_t<decltype(std::declval<const K&>().get(std::declval<const T&>()))>;
 
 template <class V>
 inline constexpr bool kMayBeNone = std::is_same_v<V, nb::object>;
@@ -124,12 +138,26 @@ void RefusePickling(nb::class_<T>& bound, const char* why) {
       nb::sig("def __reduce__(self) -> typing.NoReturn"));
 }
 
+// A member that is a class of this module is given by reference, so that its own attributes can be
+// set; lists and maps are copies, which sluice/_arguments.py makes read-only.
+template <class T, class K>
+void AddAttribute(nb::class_<T>& bound, const K& keyword) {
+  using Value = ValueOf<T, K>;
+  const auto set = [keyword](T& self, Value value) { keyword.set(self, std::move(value)); };
+  if constexpr (requires { keyword.member; } &&
+                nb::detail::is_base_caster_v<nb::detail::make_caster<Value>>) {
+    bound.def_prop_rw(
+        keyword.name, [member = keyword.member](T& self) -> Value& { return self.*member; }, set,
+        nb::for_getter(nb::rv_policy::reference_internal));
+  } else {
+    bound.def_prop_rw(
+        keyword.name, [keyword](const T& self) { return keyword.get(self); }, set);
+  }
+}
+
 template <class T, class... K>
 nb::class_<T>& AddAttributes(nb::class_<T>& bound, const T& defaults, const K&... keywords) {
-  (bound.def_prop_rw(
-       keywords.name, [get = keywords.get](const T& self) { return get(self); },
-       [set = keywords.set](T& self, ValueOf<T, K> value) { set(self, std::move(value)); }),
-   ...);
+  (AddAttribute(bound, keywords), ...);
   const auto values_of = [keywords...](const T& self) {
     nb::dict values;
     ((values[keywords.name] = nb::cast(keywords.get(self))), ...);

@@ -1,5 +1,6 @@
 // The loader and its epochs. Waiting releases the GIL and looks at signals, so that Ctrl-C works.
 #include <algorithm>
+#include <mutex>
 #include <set>
 
 #include <sluice/mixture.h>
@@ -15,6 +16,19 @@ using std::chrono_literals::operator""ms;
 
 constexpr auto kLook = 100ms;
 
+// Rank and size of torch.distributed's process group, if it has been initialised. Launchers such as
+// torch.multiprocessing tell the rank to nothing else.
+std::optional<Rank> GroupOfTorch() {
+  const nb::object modules = nb::module_::import_("sys").attr("modules");
+  const nb::object torch = modules.attr("get")("torch.distributed");
+  if (torch.is_none() || !nb::hasattr(torch, "is_initialized")) return {};
+  if (!nb::cast<bool>(torch.attr("is_initialized")())) return {};
+  Rank rank;
+  rank.rank = nb::cast<unsigned>(torch.attr("get_rank")());
+  rank.world_size = nb::cast<unsigned>(torch.attr("get_world_size")());
+  return rank;
+}
+
 struct PyLoader {
   // Empty once closed. A thread that plays without the GIL has a copy meanwhile.
   std::shared_ptr<Owned<Loader>> loader;
@@ -22,8 +36,11 @@ struct PyLoader {
   std::shared_ptr<const FieldTypes> types;
   std::chrono::milliseconds timeout;  // 0: none
   std::chrono::milliseconds look;     // after which a wait looks at signals
+  bool remote = false;
+  bool may_be_a_rank = false;  // nobody has said so far which rank it is
   std::uint64_t next_epoch = 0;
-  std::uint64_t walks = 0;  // begun so far; the last of them goes on
+  std::mutex beginning;                 // of a walk, without the GIL
+  std::atomic<std::uint64_t> walks{0};  // begun so far; the last of them goes on
 
   PyLoader(Loader made, std::shared_ptr<UserCalls> functions,
            std::shared_ptr<const FieldTypes> fields, std::chrono::milliseconds most)
@@ -47,24 +64,42 @@ struct PyLoader {
   PyLoader& operator=(const PyLoader&) = delete;
 
   Loader& operator*() {
-    if (loader == nullptr) throw Error(ErrorCode::kState, "the Loader is closed");
-    return **loader;
+    if (loader != nullptr) return **loader;
+    LeaveIfEnded();
+    throw Error(ErrorCode::kState, "the Loader is closed");
   }
   Loader* operator->() { return &**this; }
-  // What may wait, or call the user's functions. The loader stays while another thread closes it.
-  template <class F>
-  auto Play(F&& work) {
-    **this;  // refuses a loader that is closed or of another process
-    std::shared_ptr<Owned<Loader>> playing = loader;
-    return std::shared_ptr(calls)->Play([&] {
-      auto result = work(**playing);
-      playing.reset();  // here: the last owner waits for threads, which may want the GIL
-      return result;
-    });
+  // Refuses to play all samples in each process of a group that was made after this loader.
+  void RequireRank() {
+    if (!may_be_a_rank) return;
+    const std::optional<Rank> group = GroupOfTorch();
+    if (!group || group->world_size == 1) return;
+    throw Error(
+        ErrorCode::kState,
+        "the Loader was made before torch.distributed was initialised, so it does not know "
+        "its rank, and each of the " +
+            std::to_string(group->world_size) +
+            " processes would play all samples; make it after init_process_group(), or give "
+            "it LoaderOptions::ranks (world_size 1 to play all samples here)");
   }
-  // Waits for the threads, which may want the GIL to finish a user's function.
+  // What may wait, or call the user's functions. The loader stays while another thread closes it.
+  // `may_wait`: it may wait for a server, and owns what it uses.
+  template <class F>
+  auto Play(F work, bool may_wait = false) {
+    **this;  // refuses a loader that is closed or of another process
+    return std::shared_ptr(calls)->Play(
+        [playing = loader, work = std::move(work)]() mutable {
+          auto result = work(**playing);
+          playing.reset();  // here: the last owner waits for threads, which may want the GIL
+          return result;
+        },
+        may_wait && remote);
+  }
+  // Waits for the threads, which may want the GIL to finish a user's function. Another thread may
+  // drop this object meanwhile.
   void Close() {
-    calls->RequireOutside();
+    const std::shared_ptr<UserCalls> functions = calls;
+    functions->RequireOutside();
     std::shared_ptr<Owned<Loader>> closing = std::move(loader);
     std::vector<std::shared_ptr<Owned<Loader>>> left = std::move(Left());
     Left().clear();
@@ -72,7 +107,7 @@ struct PyLoader {
       closing.reset();
       left.clear();
     });
-    calls->Clear();
+    functions->Clear();
   }
   int Traverse(visitproc visit, void* arg) const { return calls->Traverse(visit, arg); }
   void Clear() {
@@ -98,16 +133,21 @@ struct Walk {
   std::uint64_t number = 0;   // of the loader's walks
   std::uint64_t batches = 0;  // of the epoch
   bool has_last = false, is_over = false;
+  bool stepping = false;  // a thread is in Next()
 
   nb::object Next() {
     if (is_over) throw nb::stop_iteration();
+    const Step step(*this);
     auto& loader = nb::cast<PyLoader&>(owner);
     if (!range) {
+      loader.RequireRank();
       range = loader.Play([&](Loader& playing) {
         batches = playing.batches_per_epoch(epoch);
+        // The walk with the highest number is the one that the Loader goes on with.
+        const std::scoped_lock lock(loader.beginning);
+        number = ++loader.walks;  // before the walk that it ends can find out that it has ended
         return playing.Epoch(epoch);
       });
-      number = ++loader.walks;
     }
     *loader;  // refuses a loader that is closed or of another process
     std::optional<Batch> batch = {};
@@ -141,6 +181,25 @@ struct Walk {
   }
 
  private:
+  // Only one thread at a time takes a step. It gives up the GIL while it waits.
+  class Step {
+   public:
+    explicit Step(Walk& walk) : walk_(walk) {
+      if (walk.stepping) {
+        throw Error(ErrorCode::kState,
+                    "another thread is waiting for a batch of this iterator, and only one thread "
+                    "at a time may; give each thread its own Loader, or let one thread iterate and "
+                    "pass its batches to the others by a queue");
+      }
+      walk.stepping = true;
+    }
+    ~Step() { walk_.stepping = false; }
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
+
+   private:
+    Walk& walk_;
+  };
   // False if there is no batch yet, nor an end, after that time.
   bool NextWithin(std::chrono::milliseconds most, std::optional<Batch>& batch) const {
     if (!range->WaitFor(most)) return false;
@@ -181,7 +240,8 @@ using PlayedSource = std::variant<Dataset, Mixture, std::filesystem::path>;
 Mixture MixtureOf(PlayedSource source) {
   if (auto* const mixture = std::get_if<Mixture>(&source)) return std::move(*mixture);
   if (auto* const dataset = std::get_if<Dataset>(&source)) return {{std::move(*dataset)}};
-  return {{WithoutGil([&] { return Dataset::Open(std::get<std::filesystem::path>(source)); })}};
+  const auto& path = std::get<std::filesystem::path>(source);
+  return {{Interruptibly(IsRemote(path), [path] { return Dataset::Open(path); })}};
 }
 
 void MakeLoader(PyLoader* self, PlayedSource source, std::size_t batch_size,
@@ -193,6 +253,10 @@ void MakeLoader(PyLoader* self, PlayedSource source, std::size_t batch_size,
                 std::optional<DecodedPictures> keep, std::optional<Stage> stage, RingOptions ring,
                 double timeout, OutputOptions output, IntegrityOptions integrity,
                 OnDevice on_device, DiagnosticsOptions diagnostics) {
+  LeaveIfEnded();
+  if (HasEnded()) {
+    throw Error(ErrorCode::kState, "the interpreter is ending, so no Loader can be made any more");
+  }
   LoaderOptions options;
   options.batch_size = batch_size;
   options.threads = threads;
@@ -204,6 +268,11 @@ void MakeLoader(PyLoader* self, PlayedSource source, std::size_t batch_size,
   if (resume_from) options.resume_from = ResumePoint::Parse(*resume_from);
   options.device = DeviceOf(device);
   options.order = order;
+  const std::optional<Rank> group = ranks.world_size == 0 ? GroupOfTorch() : std::nullopt;
+  if (group) {
+    ranks.rank = group->rank;
+    ranks.world_size = group->world_size;
+  }
   options.ranks = ranks;
   options.storage = storage;
   options.keep = std::move(keep);
@@ -222,11 +291,19 @@ void MakeLoader(PyLoader* self, PlayedSource source, std::size_t batch_size,
   options.batch_function = BatchFunctionOf(std::move(batch_function), calls, types);
   options.thread_setup = ThreadSetupOf(std::move(thread_setup), calls);
   options.order.batches = BatchSamplerOf(order.batches_function, calls);
-  Loader loader = calls->Play([&] {
-    return mixed ? Loader(played, std::move(options))
-                 : Loader(played.parts[0].dataset, std::move(options));
-  });
+  const bool remote =
+      std::any_of(played.parts.begin(), played.parts.end(),
+                  [](const Mixture::Part& part) { return IsRemote(part.dataset.path()); });
+  Loader loader = calls->Play(
+      [played, mixed, options]() mutable {
+        return mixed ? Loader(played, std::move(options))
+                     : Loader(played.parts[0].dataset, std::move(options));
+      },
+      remote);
   new (self) PyLoader(std::move(loader), calls, types, Milliseconds(timeout));
+  self->remote = remote;
+  self->may_be_a_rank = ranks.world_size == 0 && Rank::FromEnvironment().variables.empty();
+  if (HasEnded()) self->Close();  // it was being made when all others were closed
 }
 
 }  // namespace
@@ -286,7 +363,8 @@ void BindLoader(nb::module_& module) {
       .def(
           "row",
           [](PyLoader& loader, std::uint64_t sample, std::uint64_t epoch) {
-            Batch row = loader.Play([&](Loader& playing) { return playing.Row(sample, epoch); });
+            Batch row = loader.Play(
+                [sample, epoch](Loader& playing) { return playing.Row(sample, epoch); }, true);
             return PyBatch{Owned<Batch>(std::move(row)), loader.types};
           },
           "sample"_a, "epoch"_a,
@@ -347,7 +425,11 @@ void BindLoader(nb::module_& module) {
         return loader.loader ? loader->Describe() : std::string("Loader (closed)");
       });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
-    // Closing lets other threads run, which may make and drop loaders.
+    NoteEnd();
+    // What daemon threads hold is never let go of, and no leak of this module.
+    if (nb::cast<int>(nb::module_::import_("threading").attr("active_count")()) > 1)
+      nb::set_leak_warnings(false);
+    // Closing lets other threads run, which may drop loaders.
     const auto is_open = [](const PyLoader* one) { return one->loader != nullptr; };
     auto& live = PyLoader::Live();
     for (auto open = live.begin(); open != live.end();) {

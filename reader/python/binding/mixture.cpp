@@ -20,8 +20,13 @@ class Parts : public nb::object {
 
 Dataset DatasetOf(nb::handle source) {
   if (nb::isinstance<Dataset>(source)) return nb::cast<Dataset>(source);
-  const auto path = nb::cast<std::filesystem::path>(source);
-  return WithoutGil([&] { return Dataset::Open(path); });
+  std::filesystem::path path;
+  if (!nb::try_cast(source, path)) {
+    throw nb::type_error(("Mixture: a part is a Dataset or its path, alone or with a weight, not " +
+                          Utf8Of(nb::repr(source)))
+                             .c_str());
+  }
+  return Interruptibly(IsRemote(path), [path] { return Dataset::Open(path); });
 }
 
 // Number `number` of the parts: a dataset or its path, or a pair of that and a weight.
@@ -32,7 +37,13 @@ Mixture::Part PartOf(nb::handle part, std::size_t number) {
     throw Error(ErrorCode::kInvalidArgument,
                 "Mixture: a part is a dataset, or a pair of a dataset and its weight");
   }
-  Mixture::Part made{DatasetOf(pair[0]), nb::cast<double>(pair[1])};
+  double weight = 0;
+  if (!nb::try_cast(pair[1], weight)) {
+    throw nb::type_error(("Mixture: the weight of dataset " + std::to_string(number) +
+                          " is a number, not " + Utf8Of(nb::repr(pair[1])))
+                             .c_str());
+  }
+  Mixture::Part made{DatasetOf(pair[0]), weight};
   if (made.weight == 0) {  // to the library, that is none
     throw Error(ErrorCode::kInvalidArgument,
                 "Mixture: the weight of dataset " + std::to_string(number) + " (" +

@@ -16,7 +16,8 @@ unsigned ForkGeneration() noexcept {
 
 }  // namespace sluice::python
 
-NB_MODULE(_sluice, module) {
+// Python's way in is PyInit__sluice(), below; nanobind defines another, named after this.
+NB_MODULE(_sluice_of_nanobind, module) {
   using namespace sluice::python;
   pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
   module.attr("__version__") = sluice::kLibraryVersion;
@@ -34,4 +35,13 @@ NB_MODULE(_sluice, module) {
   BindSource(module);
   BindConvert(module);
   AddRefusals(module);
+}
+
+// nanobind's types, and the threads that ask for the GIL, belong to the main interpreter alone.
+extern "C" NB_EXPORT PyObject* PyInit__sluice() {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return PyInit__sluice_of_nanobind();
+  PyErr_SetString(PyExc_ImportError,
+                  "sluice works in the main interpreter only, and this is a sub-interpreter; use "
+                  "threads, or processes started by multiprocessing's \"spawn\"");
+  return nullptr;
 }

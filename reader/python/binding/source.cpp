@@ -102,14 +102,14 @@ void BindSource(nb::module_& module) {
       [](const SourceOrFolder& source, unsigned threads) {
         return FindClasses(SourceOf(source), threads);
       },
-      "source"_a, "threads"_a = 0, nb::call_guard<nb::gil_scoped_release>(),
+      "source"_a, "threads"_a = 0, nb::call_guard<Released>(),
       "The classes that the source's samples have, in the order of their numbers");
   module.def(
       "find_split_folders",
       [](const std::filesystem::path& root, bool of_any_name) {
         return FindSplitFolders(root, of_any_name);
       },
-      "root"_a, "of_any_name"_a = false, nb::call_guard<nb::gil_scoped_release>(),
+      "root"_a, "of_any_name"_a = false, nb::call_guard<Released>(),
       "The folders directly below root that hold images, if they look like the parts of a split "
       "(train, val) and not like classes; each is then a source of its own");
 }

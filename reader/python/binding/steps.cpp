@@ -193,14 +193,14 @@ void BindLast(nb::module_& module) {
 
 Pipeline PipelineOf(nb::handle steps) {
   if (steps.is_none()) return {};
-  if (nb::isinstance<nb::str>(steps)) return ParsePipeline(nb::cast<std::string>(steps));
+  if (nb::isinstance<nb::str>(steps)) return ParsePipeline(Utf8Of(steps));
   Pipeline pipeline;
   for (const nb::handle step : nb::iter(steps)) {
     if (!nb::try_cast(step, pipeline.emplace_back())) {
       throw Error(ErrorCode::kInvalidArgument,
                   "a transform is a list of steps such as sluice.RandomResizedCrop(224), or their "
                   "text form; this is no step: " +
-                      nb::cast<std::string>(nb::repr(step)));
+                      Utf8Of(nb::repr(step)));
     }
   }
   return pipeline;
@@ -208,12 +208,12 @@ Pipeline PipelineOf(nb::handle steps) {
 
 std::vector<ScheduledTransform> ScheduleOf(nb::handle schedule) {
   if (schedule.is_none()) return {};
-  if (nb::isinstance<nb::str>(schedule)) return ParseSchedule(nb::cast<std::string>(schedule));
+  if (nb::isinstance<nb::str>(schedule)) return ParseSchedule(Utf8Of(schedule));
   std::vector<ScheduledTransform> later;
   const auto refuse = [](nb::handle given) {
     throw nb::type_error(("schedule is a list of (epoch, steps), such as "
                           "[(1, \"rrc:32\")], and this is no such pair: " +
-                          nb::cast<std::string>(nb::repr(given)))
+                          Utf8Of(nb::repr(given)))
                              .c_str());
   };
   if (PyDict_Check(schedule.ptr()) || PySequence_Check(schedule.ptr()) == 0) refuse(schedule);

@@ -22,15 +22,25 @@ std::string LineOf(const nb::python_error& error) {
     const nb::module_ traceback = nb::module_::import_("traceback");
     const nb::object lines = traceback.attr("format_exception_only")(error.type(), error.value());
     const nb::object stripped = lines[nb::int_(-1)].attr("strip")();
-    const auto line = nb::cast<std::string>(stripped);
+    const auto line = Utf8Of(stripped);
     const nb::object frames = traceback.attr("extract_tb")(error.traceback());
     if (nb::len(frames) == 0) return line;
     const nb::object last = frames[nb::int_(-1)];
     const nb::object file = last.attr("filename"), number = last.attr("lineno");
-    return line + " (" + nb::cast<std::string>(file) + ", line " +
-           std::to_string(nb::cast<int>(number)) + ")";
+    return line + " (" + Utf8Of(file) + ", line " + std::to_string(nb::cast<int>(number)) + ")";
   } catch (const std::exception&) {
     return error.what();
+  }
+}
+
+// Drops what the frames of an exception hold, and of those that it came from: arrays over memory
+// that is used again.
+void ClearFrames(nb::object exception) {
+  const nb::object clear = nb::module_::import_("traceback").attr("clear_frames");
+  for (int depth = 0; depth < 100 && !exception.is_none(); ++depth) {
+    const nb::object frames = exception.attr("__traceback__");
+    if (!frames.is_none()) clear(frames);
+    exception = exception.attr("__context__");
   }
 }
 
@@ -38,7 +48,7 @@ std::string LineOf(const nb::python_error& error) {
 
 UserCalls::~UserCalls() {
   if (nb::is_alive()) {
-    const nb::gil_scoped_acquire acquired;
+    const Acquired acquired;
     Clear();
     return;
   }
@@ -59,7 +69,7 @@ UserCalls::Kept UserCalls::KeepIn(std::list<nb::object>& objects, nb::object obj
   const auto at = objects.insert(objects.end(), std::move(object));
   return {&*at, [self = shared_from_this(), &objects, at](const nb::object*) mutable {
             if (!nb::is_alive()) return;  // the interpreter is gone, and the object with it
-            const nb::gil_scoped_acquire acquired;
+            const Acquired acquired;
             const nb::object dropped = std::move(*at);
             objects.erase(at);
             self.reset();
@@ -109,11 +119,8 @@ void UserCalls::RequireOutside() const {
 
 std::string UserCalls::Note(nb::python_error& error) {
   std::string line = LineOf(error);
-  // Its frames hold arrays over memory that is used again, and which a debugger would show.
-  if (error.traceback().is_valid()) {
-    nb::module_::import_("traceback").attr("clear_frames")(error.traceback());
-  }
   nb::object value = nb::borrow(error.value());
+  ClearFrames(value);
   if (error.matches(PyExc_Exception)) {
     causes_.emplace_back(line, std::move(value));
     if (causes_.size() > kMostCauses) causes_.pop_front();
@@ -124,6 +131,7 @@ std::string UserCalls::Note(nb::python_error& error) {
 }
 
 void UserCalls::RaiseInterrupt() {
+  LeaveIfEnded();
   if (!raised_.is_valid()) return;
   const nb::object raised = std::move(raised_);
   PyErr_SetObject(raised.type().ptr(), raised.ptr());

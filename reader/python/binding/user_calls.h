@@ -54,19 +54,21 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
     if (!called.is_valid()) throw std::runtime_error("the Loader is closed");
     const Running running(*this);
     try {
-      return called(std::forward<Arguments>(arguments)...);
+      return RunPython([&] { return called(std::forward<Arguments>(arguments)...); });
     } catch (nb::python_error& error) {
       throw std::runtime_error(Note(error));
     }
   }
   // Does what may call the functions, without the GIL. Raises what was no Exception
-  // (KeyboardInterrupt, SystemExit) as it is, and an Error with the exception that it came from.
+  // (KeyboardInterrupt, SystemExit) as it is, and an Error with the exception that it came from. If
+  // the interpreter has ended the loaders meanwhile, raises SystemExit.
+  // `remote`: as for Interruptibly().
   template <class F>
-  auto Play(F&& work) {
+  auto Play(F work, bool remote = false) {
     RequireOutside();
     waits_ = std::this_thread::get_id();
     try {
-      auto result = WithoutGil(work);
+      auto result = Interruptibly(remote, std::move(work));
       RaiseInterrupt();
       return result;
     } catch (const Error& error) {

@@ -9,17 +9,17 @@ namespace {
 
 void RequireCallable(const char* option, const nb::object& function) {
   if (PyCallable_Check(function.ptr()) != 0) return;
-  throw nb::type_error((std::string(option) + " is a function or None, not " +
-                        nb::cast<std::string>(nb::repr(function)))
-                           .c_str());
+  throw nb::type_error(
+      (std::string(option) + " is a function or None, not " + Utf8Of(nb::repr(function))).c_str());
 }
 
 // The rows that a Python function sees, while it runs. Arrays over them keep this object alive, so
-// the caller can tell whether the function kept one.
+// the caller can tell whether the function kept one, which then keeps the memory, too.
 template <class Rows>
 struct Seen {
   Rows* rows;
   std::shared_ptr<const FieldTypes> types;
+  std::shared_ptr<const void> memory = {};
 
   Rows& operator*() const {
     if (rows == nullptr) {
@@ -102,7 +102,11 @@ void SetVariable(const SeenSample& seen, const std::string& name, nb::object val
   const Field& type = seen.TypeOf(name);
   if (type.kind == FieldKind::kBytes) {
     if (nb::isinstance<nb::str>(value)) value = value.attr("encode")("utf-8");
-    const auto bytes = nb::cast<nb::bytes>(value);
+    nb::bytes bytes;
+    if (!nb::try_cast(value, bytes)) {
+      throw nb::type_error(
+          ("field \"" + name + "\" takes bytes or str, not " + Utf8Of(nb::repr(value))).c_str());
+    }
     const auto* const first = static_cast<const std::byte*>(bytes.data());
     seen->SetVariable<std::byte>(name, std::span(first, bytes.size()));
     return;
@@ -159,16 +163,23 @@ nb::class_<Seen<Rows>> BindRows(nb::module_& module, const char* name, const cha
 template <class Rows>
 void Call(UserCalls& calls, const UserCalls::Kept& function, Rows& rows,
           const std::shared_ptr<const FieldTypes>& types) {
-  const nb::gil_scoped_acquire acquired;
+  const Acquired acquired;
   const nb::object seen = nb::cast(Seen<Rows>{&rows, types});
+  // Returns whether the function has kept its argument or an array of it.
+  const auto end = [&] {
+    auto& ended = nb::cast<Seen<Rows>&>(seen);
+    ended.rows = nullptr;
+    if (Py_REFCNT(seen.ptr()) > 1) ended.memory = rows.Keep();
+    return ended.memory != nullptr;
+  };
   nb::object result;
   try {
     result = calls.Call(function, seen);
   } catch (...) {
-    nb::cast<Seen<Rows>&>(seen).rows = nullptr;
+    end();
     throw;
   }
-  nb::cast<Seen<Rows>&>(seen).rows = nullptr;
+  const bool kept = end();
   if (!result.is_none()) {
     throw std::runtime_error("the function returned a value (" +
                              nb::cast<std::string>(nb::inst_name(result)) +
@@ -176,7 +187,7 @@ void Call(UserCalls& calls, const UserCalls::Kept& function, Rows& rows,
                              "sample.image()[...] = ..., "
                              "and returns None");
   }
-  if (Py_REFCNT(seen.ptr()) > 1) {
+  if (kept) {
     throw std::runtime_error(
         "the function kept its argument or an array of it, which is valid until the function "
         "returns; keep a copy()");
@@ -236,20 +247,15 @@ BatchSampler BatchSamplerOf(nb::object function, const std::shared_ptr<UserCalls
   if (function.is_none()) return {};
   RequireCallable("OrderOptions(batches=)", function);
   return [calls, kept = calls->Keep(std::move(function))](std::uint64_t seed, std::uint64_t epoch) {
-    const nb::gil_scoped_acquire acquired;
+    const Acquired acquired;
     const nb::object given = calls->Call(kept, seed, epoch);
     try {
       BatchSampler::Lists lists;
-      for (const nb::handle list : nb::iter(given)) {
-        std::vector<std::uint64_t>& samples = lists.emplace_back();
-        for (const nb::handle sample : nb::iter(list))
-          samples.push_back(nb::cast<std::uint64_t>(nb::int_(sample)));
-      }
+      for (const nb::handle list : nb::iter(given))
+        lists.push_back(SampleNumbersOf(list, "a batch of OrderOptions(batches=)"));
       return lists;
     } catch (const nb::python_error& error) {
       throw std::runtime_error(error.what());
-    } catch (const nb::cast_error&) {
-      throw std::runtime_error("it must return lists of sample numbers, from 0");
     }
   };
 }
@@ -258,7 +264,7 @@ ThreadSetup ThreadSetupOf(nb::object function, const std::shared_ptr<UserCalls>&
   if (function.is_none()) return {};
   RequireCallable("thread_setup", function);
   return [calls, kept = calls->Keep(std::move(function))](unsigned thread) {
-    const nb::gil_scoped_acquire acquired;
+    const Acquired acquired;
     return std::any(calls->Keep(calls->Call(kept, thread)));
   };
 }

@@ -46,7 +46,7 @@ void BindBuilder(nb::module_& module) {
       .def(
           "set_jpeg",
           [](SampleBuilder& builder, const std::string& field, const nb::bytes& file, bool packed) {
-            const nb::gil_scoped_release released;
+            const Released released;
             if (packed) {
               builder.SetPacked(field, BytesOf(file));
             } else {
@@ -57,7 +57,7 @@ void BindBuilder(nb::module_& module) {
            [](SampleBuilder& builder, const std::string& field, const Pixels& pixels,
               bool compress) {
              const PixelShape shape = ShapeOf(pixels);
-             const nb::gil_scoped_release released;
+             const Released released;
              builder.SetPixels(field, shape.width, shape.height, shape.channels, shape.type,
                                shape.bytes, compress);
            })
@@ -69,7 +69,7 @@ void BindBuilder(nb::module_& module) {
                throw Error(ErrorCode::kInvalidArgument,
                            "field \"" + field + "\": a JPEG holds uint8; store uint16 as 'raw'");
              }
-             const nb::gil_scoped_release released;
+             const Released released;
              builder.SetEncoded(field, shape.width, shape.height, shape.channels, shape.bytes,
                                 quality, packed);
            })
@@ -95,8 +95,8 @@ void BindBuilder(nb::module_& module) {
            [](const DatasetWriter& writer, const nb::bytes& key) {
              return writer.NewSample({key.c_str(), key.size()});
            })
-      .def("add", &DatasetWriter::Add, nb::call_guard<nb::gil_scoped_release>())
-      .def("finish", &DatasetWriter::Finish, nb::call_guard<nb::gil_scoped_release>())
+      .def("add", &DatasetWriter::Add, nb::call_guard<Released>())
+      .def("finish", &DatasetWriter::Finish, nb::call_guard<Released>())
       .def("__len__", &DatasetWriter::samples);
 }
 

@@ -11,7 +11,7 @@ import inspect
 import os
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import sluice
 
@@ -54,6 +54,8 @@ def _fits(value: Any, kind: str) -> bool:
         return value is not None
     if name == "bool":
         return isinstance(value, bool)
+    if name in ("int", "float") and isinstance(value, bool):
+        return False
     if name == "int":
         return hasattr(value, "__index__") and int(value) >= 0
     if name == "float":
@@ -139,8 +141,70 @@ def _signature(text: str, defaults: tuple[Any, ...] | None) -> inspect.Signature
     return inspect.Signature(shown)
 
 
+def _refuse(self: Any, *given: Any, **named: Any) -> NoReturn:
+    raise TypeError("this is a copy of an attribute, and changing it would change nothing; set the attribute to a new "
+                    "list, dict or object")
+
+
+# What attributes give that are copies: it can be read, compared and copied, but not changed in place.
+class _ReadOnlyList(list[Any]):
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse  # type: ignore[assignment]
+    __delitem__ = __iadd__ = __imul__ = __setitem__ = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return list, (list(self),)
+
+
+class _ReadOnlyDict(dict[Any, Any]):
+    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __delitem__ = __ior__ = __setitem__ = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+
+@functools.cache
+def _read_only_type(kind: type) -> type:
+    """The same class, whose objects' attributes cannot be set."""
+
+    def reduce(self: Any) -> Any:
+        made, given = kind.__reduce__(self)
+        return functools.partial(kind, *made.args, **made.keywords), given  # type: ignore[union-attr]
+
+    return type(kind.__name__, (kind,), {"__slots__": (), "__setattr__": _refuse, "__reduce__": reduce,
+                                         "__module__": "sluice"})
+
+
+def _read_only(value: Any) -> Any:
+    """The value of an attribute that is a copy."""
+    if isinstance(value, list):
+        return _ReadOnlyList(map(_read_only, value))
+    if isinstance(value, dict):
+        return _ReadOnlyDict((key, _read_only(one)) for key, one in value.items())
+    if isinstance(value, tuple):
+        return tuple(map(_read_only, value))
+    if any(isinstance(one, property) and one.fset for one in vars(type(value)).values()):
+        made, _ = value.__reduce__()
+        return _read_only_type(type(value))(*made.args, **made.keywords)
+    return value
+
+
+def _given_as_copy(getter: Any) -> bool:
+    """Whether what an attribute gives is a list, a dict, or something that may be one."""
+    annotation = getter.__nb_signature__[0][0].rpartition(" -> ")[2]
+    return annotation.partition("[")[0] in ("list", "dict", "object", "collections.abc.Iterable")
+
+
 def _explained(owner: str, name: str, given: property) -> property:
-    """An attribute that says what it takes when it is set to something else."""
+    """An attribute that says what it takes when it is set to something else, and gives nothing whose change would
+    be lost."""
+
+    def get_copy(self: Any) -> Any:
+        return _read_only(given.fget(self))  # type: ignore[misc]
+
+    get_value = get_copy if _given_as_copy(given.fget) else given.fget
+    if given.fset is None:
+        return property(get_value, None, None, given.__doc__)
 
     def set_value(self: Any, value: Any) -> None:
         try:
@@ -149,7 +213,7 @@ def _explained(owner: str, name: str, given: property) -> property:
             kind = _parameters(given.fset.__nb_signature__[0][0])[0].partition(": ")[2]  # type: ignore[union-attr]
             raise TypeError(f"{owner}.{name} takes {_words(kind)}, not {value!r}") from None
 
-    return property(given.fget, set_value, None, given.__doc__)
+    return property(get_value, set_value, None, given.__doc__)
 
 
 def _shown(function: Any) -> Any:
@@ -179,6 +243,6 @@ def finish(module: dict[str, Any]) -> None:
         if stated:
             value.__signature__ = _signature(stated[0][0], stated[0][2])  # type: ignore[attr-defined]
         for attribute, given in list(vars(value).items()):
-            if isinstance(given, property) and hasattr(given.fset, "__nb_signature__"):
+            if isinstance(given, property) and attribute[0] != "_" and hasattr(given.fget, "__nb_signature__"):
                 setattr(value, attribute, _explained(value.__name__, attribute, given))
         value.__module__ = "sluice"

@@ -1,0 +1,86 @@
+#include "reader/python/binding/gil.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+#include <thread>
+
+#include <unistd.h>
+
+namespace sluice::python {
+
+namespace {
+
+// The thread that ends the interpreter; guarded by the GIL.
+std::optional<std::thread::id>& EndedBy() {
+  static std::optional<std::thread::id> thread;
+  return thread;
+}
+
+std::terminate_handler terminate_before = nullptr;
+
+// Python code that nanobind called inside a noexcept function has lost the GIL: see gil.h. Another
+// reason to terminate comes with an exception, or is the ending thread's.
+[[noreturn]] void SleepOrTerminate() {
+  if (std::current_exception() == nullptr && EndedBy() != std::this_thread::get_id())
+    SleepForever();
+  terminate_before();
+  std::abort();
+}
+
+}  // namespace
+
+void SleepForever() noexcept {
+  for (;;)
+    pause();
+}
+
+Released::~Released() {
+  try {
+    PyEval_RestoreThread(state_);
+  } catch (const abi::__forced_unwind&) {
+    SleepForever();
+  }
+}
+
+Acquired::Acquired() {
+  try {
+    state_ = PyGILState_Ensure();
+  } catch (const abi::__forced_unwind&) {
+    SleepForever();
+  }
+}
+
+void Handed::Run(const std::shared_ptr<Handed>& handed) {
+  constexpr std::chrono::milliseconds kLook(50);
+  std::thread([handed] {
+    handed->Work();
+    const std::scoped_lock lock(handed->mutex_);
+    handed->done_ = true;
+    handed->changed_.notify_all();
+  }).detach();
+  const auto is_done = [&] {
+    std::unique_lock lock(handed->mutex_);
+    return handed->changed_.wait_for(lock, kLook, [&] { return handed->done_; });
+  };
+  while (!WithoutGil(is_done))
+    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+}
+
+void NoteEnd() {
+  EndedBy() = std::this_thread::get_id();
+  terminate_before = std::set_terminate(&SleepOrTerminate);
+}
+
+bool HasEnded() {
+  return EndedBy().has_value();
+}
+
+void LeaveIfEnded() {
+  if (!HasEnded() || EndedBy() == std::this_thread::get_id()) return;
+  PyErr_SetNone(PyExc_SystemExit);
+  throw nanobind::python_error();
+}
+
+}  // namespace sluice::python
