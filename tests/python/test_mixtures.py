@@ -4,7 +4,7 @@ import numpy
 import pytest
 import sluice
 
-from conftest import FIELDS, sample
+from conftest import FIELDS, caption, picture, sample
 
 SEQUENTIAL = sluice.OrderOptions(shuffle=sluice.Shuffle.SEQUENTIAL)
 
@@ -56,3 +56,62 @@ def test_what_cannot_be_mixed_is_refused(raw, other):
         sluice.Loader(sluice.Mixture([(raw, 1), other]), 8)
     with pytest.raises(sluice.Error, match="no samples|has no datasets"):
         sluice.Loader(sluice.Mixture([]), 8)
+
+
+@pytest.fixture(scope="module")
+def unlabelled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unlabelled") / "dataset"
+    with sluice.Writer(folder, [sluice.Field.image()], image="raw") as writer:
+        for number in range(20):
+            writer.add(str(number), image=picture(number))
+    return folder
+
+
+def test_a_sample_without_a_label_is_no_class(raw, unlabelled):
+    mixture = sluice.Mixture([raw, unlabelled])
+    with pytest.raises(sluice.Error, match=r'has no label "label".*output=sluice.OutputOptions\(absent='):
+        sluice.Loader(mixture, 10)
+    for batch in sluice.Loader(mixture, 10, output=sluice.OutputOptions(absent=-100)):
+        labels, has = batch["label"].numpy(), batch.has("label")
+        assert has.tolist() == [number < 50 for number in batch.samples]
+        assert labels.tolist() == [number % 3 if number < 50 else -100 for number in batch.samples]
+    seen = sum(len(batch) for batch in sluice.Loader(mixture, 10, output=sluice.OutputOptions(fields=["image"])))
+    assert seen == 70
+
+
+def test_a_dict_of_tensors_tells_what_is_absent(raw, unlabelled):
+    torch = pytest.importorskip("torch")
+    import sluice.torch
+
+    extras = ["has", "samples", "valid", "flags"]
+    output = sluice.OutputOptions(absent=-100)
+    ranks = sluice.RankOptions(0, 1, last_batch=sluice.LastBatch.PAD)
+    dataset = sluice.torch.IterableDataset(sluice.Mixture([raw, unlabelled]), 16, extras=extras, output=output, ranks=ranks)
+    valid = 0
+    for batch in dataset:
+        assert batch["samples"].dtype == torch.int64 and batch["flags"].dtype == torch.uint8
+        assert batch["has"]["label"].tolist() == [number < 50 for number in batch["samples"].tolist()]
+        assert set(batch["has"]) == set(batch) - set(extras)
+        assert batch["valid"] == (batch["flags"] != int(sluice.SampleFlag.FILLS_UP)).sum()
+        assert (batch["label"][~batch["has"]["label"]] == -100).all()
+        valid += batch["valid"]
+    assert valid == 70
+    with pytest.raises(ValueError, match="extras are 'has', 'samples', 'valid', 'flags', not 'key'"):
+        sluice.torch.IterableDataset(raw, 16, extras=["key"])
+
+
+def test_a_sample_without_a_mask_has_the_value_that_is_ignored(tmp_path):
+    fields = [sluice.Field.image(), sluice.Field.mask("mask", "image")]
+    with sluice.Writer(tmp_path / "masks", fields, image="raw") as writer:
+        for number in range(8):
+            mask = numpy.full((32, 32), 1, numpy.uint8)
+            writer.add(str(number), {"image": picture(number), **({"mask": mask} if number % 2 else {})})
+    for fill in {}, {"mask": 255}:
+        for batch in sluice.Loader(tmp_path / "masks", 3, output=sluice.OutputOptions(mask_fill=fill)):
+            for sample, mask, has in zip(batch.samples, batch["mask"].numpy(), batch.has("mask")):
+                assert (mask == (1 if sample % 2 else fill.get("mask", 0))).all() and has == sample % 2
+
+
+def test_an_absent_text_is_none(raw):
+    for batch in sluice.Loader(raw, 10):
+        assert batch["caption"] == [caption(number) for number in batch.samples]

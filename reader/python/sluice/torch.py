@@ -8,7 +8,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -24,23 +26,57 @@ def _group() -> tuple[int, int]:
     return 0, 0
 
 
+# What a dict of a batch may carry besides the fields.
+_EXTRAS: dict[str, Callable[[sluice.Batch], Any]] = {
+    "has": lambda batch: {field: torch.from_numpy(batch.has(field)) for field in batch},
+    "samples": lambda batch: torch.from_numpy(batch.samples),
+    "valid": lambda batch: batch.valid,
+    "flags": lambda batch: torch.from_numpy(batch.flags),
+}
+
+# Modules whose classes take an iterable dataset's batches and deal them out to the processes.
+_DEALERS = ("accelerate.data_loader", "transformers.trainer_pt_utils")
+
+
+def _dealer() -> str | None:
+    """The class that is asking for a batch to deal it out, if one is: it is among the callers."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__") in _DEALERS:
+            name = type(frame.f_locals.get("self")).__name__
+            if name in ("DataLoaderDispatcher", "IterableDatasetShard"):
+                return name
+        frame = frame.f_back
+    return None
+
+
 class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
     """Batches of a Sluice loader as dicts of tensors, labels as int64.
 
     Takes the arguments of sluice.Loader. Each iteration plays the next epoch; set_epoch() chooses it.
     Use it alone, or in DataLoader(dataset, batch_size=None, num_workers=0): the loader's threads decode,
     and worker processes would each do all of the work. The rank is that of torch.distributed when an epoch
-    begins, unless `ranks` names a world_size. state_dict() and load_state_dict() are those of torchdata's
+    begins, unless `ranks` names a world_size. Each process plays its own share, so nothing may deal out its
+    batches once more: accelerate gets it unprepared. state_dict() and load_state_dict() are those of torchdata's
     Stateful protocol: a state taken after a batch goes on with the next one.
+
+    extras: what the dicts carry besides the fields, of "has" (by field, which rows have a value), "samples" (the
+    numbers of the rows' samples), "valid" (how many rows do not only fill up the batch) and "flags" (SampleFlag).
     """
 
     def __init__(
         self,
         dataset: sluice.Dataset | sluice.Mixture | str | os.PathLike[str],
         batch_size: int = 256,
+        *,
+        extras: Iterable[str] = (),
         **options: Any,
     ) -> None:
         super().__init__()
+        self._extras = (extras,) if isinstance(extras, str) else tuple(extras)
+        for name in self._extras:
+            if name not in _EXTRAS:
+                raise ValueError(f"extras are {', '.join(map(repr, _EXTRAS))}, not {name!r}")
         self._arguments = (dataset, batch_size)
         self._options = options
         # An epoch whose batches have all been given, its end not yet; and one whose end alone is to come,
@@ -49,6 +85,9 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
         self._only_ends: int | None = None
         self._open(before_launch="WORLD_SIZE" in os.environ and "RANK" not in os.environ)
         self._epoch = self._loader.state_epoch
+
+    def __repr__(self) -> str:
+        return f"sluice.torch.IterableDataset of\n{self._loader!r}"
 
     @property
     def loader(self) -> sluice.Loader:
@@ -81,6 +120,19 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
                 "sluice.torch.IterableDataset decodes on threads of its own; use "
                 "DataLoader(dataset, batch_size=None, num_workers=0)"
             )
+        rank, world_size = self.loader.rank
+        dealer = _dealer() if world_size > 1 else None
+        if dealer:
+            raise RuntimeError(
+                f"accelerate's {dealer} deals batches out to the processes, but this dataset already plays the share "
+                f"of rank {rank} of {world_size}, so most samples would never be seen. Use it without "
+                "accelerator.prepare(), and move its tensors to accelerator.device (in transformers' Trainer: return "
+                "it from get_train_dataloader() as it is); or let one process read for all, by "
+                "ranks=sluice.RankOptions(world_size=1)"
+            )
+        return self._play()
+
+    def _play(self) -> Iterator[dict[str, Any]]:
         loader = self.loader
         epoch, self._epoch = self._epoch, self._epoch + 1
         only_ends, self._only_ends = self._only_ends, None
@@ -89,7 +141,12 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
         for batch in loader.epoch(epoch):
             # torchdata may keep a state between the last batch and the end of the iteration.
             self._ended = epoch if batch.index + 1 == len(loader) else None
-            yield batch.torch()
+            tensors = batch.torch()
+            for name in self._extras:
+                if name in tensors:
+                    raise ValueError(f"the dataset has a field {name!r}, so extras cannot have that name, too")
+                tensors[name] = _EXTRAS[name](batch)
+            yield tensors
         self._ended = None
 
     def __len__(self) -> int:
