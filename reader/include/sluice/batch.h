@@ -200,8 +200,9 @@ class Batch {
   // thread.)
   void WaitOn(DeviceStream stream) const;
   // Blocks the calling thread until the batch is on the device. It names no stream: whoever queues
-  // work that reads the batch calls WaitOn() for that stream too, or keeps the batch until that work
-  // has finished. Otherwise the slot of a dropped batch is written again under a running kernel.
+  // work that reads the batch calls WaitOn() for that stream too, or keeps the batch until that
+  // work has finished. Otherwise the slot of a dropped batch is written again under a running
+  // kernel.
   void Synchronize() const;
   // A fixed-shape array field on the device: of any type, or, like Field(), of type T.
   ArrayBatch DeviceArray(std::string_view name) const;
