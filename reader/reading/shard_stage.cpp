@@ -13,6 +13,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/absolute_path.h"
+#include "format/disk/temporary_name.h"
 
 namespace sluice {
 
@@ -36,11 +37,13 @@ constexpr std::chrono::milliseconds kOthersLock{100};
 
 bool IsCopy(const std::string& file) {
   const fs::path name = file;
-  return (name.extension() == kTemporarySuffix ? name.stem() : name).extension() == ".sluice";
+  const fs::path whole = NameOfTemporary(name.native());
+  return (whole.empty() ? name : whole).extension() == ".sluice";
 }
 
+// A shard's name has no dot in front, so no shard can have this name.
 std::string TemporaryOf(const std::string& copy) {
-  return copy + std::string(kTemporarySuffix);
+  return TemporaryName(copy).string();
 }
 
 // Whether `inner` is the folder `outer` or lies in it.

@@ -7,7 +7,7 @@
 //   STAGE/lock                    held briefly by a process that changes the folder
 //   STAGE/ID/lock                 held, shared, for as long as a process reads from there
 //   STAGE/ID/shard-00000.sluice   a finished copy
-//   STAGE/ID/shard-00000.sluice.tmp   an unfinished copy, locked by the process that makes it
+//   STAGE/ID/.shard-00000.sluice.tmp  an unfinished copy, locked by the process that makes it
 //
 // Locks are flock's: the kernel releases them when a process dies, so that others can take over or
 // remove what it left. No thread waits for a lock: until it is free, shards are read where they

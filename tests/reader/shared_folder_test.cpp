@@ -128,7 +128,7 @@ TEST_CASE("A link in a stage or a cache is refused, and what it leads to stays a
   fs::path to = victim;
   bool hard = false;
   SECTION("a copy's temporary name") {
-    at = own / (dataset.shards()[0].file + ".tmp");
+    at = own / ("." + dataset.shards()[0].file + ".tmp");
   }
   SECTION("a copy's lock") {
     at = own / "lock";
@@ -137,7 +137,7 @@ TEST_CASE("A link in a stage or a cache is refused, and what it leads to stays a
     at = root / "lock";
   }
   SECTION("a second name of a file for a copy's temporary name") {
-    at = own / (dataset.shards()[0].file + ".tmp");
+    at = own / ("." + dataset.shards()[0].file + ".tmp");
     hard = true;
   }
   SECTION("the dataset's folder in a stage") {

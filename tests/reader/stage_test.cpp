@@ -120,14 +120,14 @@ TEST_CASE("A copy that is damaged or was never finished is made anew") {
   const std::filesystem::path copies = folder / "stage/" / dataset.id();
   std::filesystem::create_directories(copies);
   std::ofstream(copies / dataset.shards()[0].file) << "something else";
-  std::ofstream(copies / (dataset.shards()[1].file + ".tmp")) << std::string(5'000'000, 'x');
+  std::ofstream(copies / ("." + dataset.shards()[1].file + ".tmp")) << std::string(5'000'000, 'x');
   std::filesystem::copy(dataset.path() / dataset.shards()[2].file, copies);
   REQUIRE(truncate((copies / dataset.shards()[2].file).c_str(), 8192) == 0);
   Loader loader(dataset, Staging(folder / "stage", 100'000'000));
   REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
   for (const ShardSummary& shard : dataset.shards())
     CHECK(std::filesystem::file_size(copies / shard.file) == shard.bytes);
-  CHECK_FALSE(std::filesystem::exists(copies / (dataset.shards()[1].file + ".tmp")));
+  CHECK_FALSE(std::filesystem::exists(copies / ("." + dataset.shards()[1].file + ".tmp")));
 }
 
 TEST_CASE("A sample that its copy has damaged comes from the original, and the copy is made anew") {
