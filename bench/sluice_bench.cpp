@@ -7,6 +7,7 @@
 #include "tools/cli/exit_code.h"
 
 int main(int argc, char** argv) {
+  sluice::cli::EndWithoutMemory();
   CLI::App program("Measures what an epoch of a sluice dataset costs on this machine.",
                    "sluice-bench");
   program.set_version_flag("--version", std::string("sluice-bench ") + sluice::kLibraryVersion,

@@ -409,7 +409,7 @@ int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
                 interrupt.token());
   const bool several = !parts[0].name.empty();
   if (several && !arguments.options.dry_run) CreatePartsFolder(arguments.source.places.back());
-  nlohmann::ordered_json json;
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   int exit_code = cli::kDone;
   for (const ConvertPart& part : parts) {
     const std::optional<ConvertAccount> account = ConvertOne(arguments, part, interrupt);

@@ -139,7 +139,7 @@ class Export {
       }
       made.row += ',' + TableCell(key) + cells;
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::kIo) throw;
+      if (error.code() == ErrorCode::kIo || error.code() == ErrorCode::kMemory) throw;
       made.trouble = error.what();
     }
     return made;
@@ -312,8 +312,13 @@ ExportTotals ExportAll(ReadableSamples& samples, const Export& out,
     const unsigned wanted = arguments.threads != 0 ? arguments.threads : AvailableCpus();
     const std::uint64_t threads = std::min<std::uint64_t>(wanted, samples.size());
     std::vector<std::jthread> workers;
-    for (std::uint64_t t = 1; t < threads; ++t)
-      workers.emplace_back(work);
+    workers.reserve(threads);
+    try {
+      for (std::uint64_t t = 1; t < threads; ++t)
+        workers.emplace_back(work);
+    } catch (const std::system_error&) {
+      // The system has no more threads; fewer are enough.
+    }
     work();
   }
   if (error) std::rethrow_exception(error);

@@ -7,6 +7,7 @@
 #include "tools/commands.h"
 
 int main(int argc, char** argv) {
+  sluice::cli::EndWithoutMemory();
   CLI::App program("Compiles folders of images into sharded datasets, and looks after them.",
                    "sluice");
   program.set_version_flag("--version",

@@ -117,8 +117,13 @@ class Counting {
     };
     {
       std::vector<std::jthread> workers;
-      for (unsigned t = 1; t < threads_; ++t)
-        workers.emplace_back([&work] { work(false); });
+      workers.reserve(threads_);
+      try {
+        for (unsigned t = 1; t < threads_; ++t)
+          workers.emplace_back([&work] { work(false); });
+      } catch (const std::system_error&) {
+        // The system has no more threads; fewer are enough.
+      }
       work(true);
     }
     if (error) std::rethrow_exception(error);

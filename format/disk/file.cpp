@@ -20,7 +20,9 @@ namespace sluice {
 namespace {
 
 [[noreturn]] void ThrowIo(const std::filesystem::path& path, const char* what, int error_number) {
-  const ErrorCode code = error_number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+  const ErrorCode code = error_number == ENOENT   ? ErrorCode::kNotFound
+                         : error_number == ENOMEM ? ErrorCode::kMemory
+                                                  : ErrorCode::kIo;
   throw SystemError(code, path.string(), std::string(what) + ": " + SystemErrorText(error_number),
                     error_number);
 }

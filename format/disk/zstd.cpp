@@ -1,6 +1,9 @@
 #include "format/disk/zstd.h"
 
+#include <new>
+
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <sluice/error.h>
 
@@ -12,12 +15,18 @@ bool IsFrame(Bytes frame) noexcept {
   return frame.size() >= sizeof(std::uint32_t) &&
          LoadAt<std::uint32_t>(frame, 0) == ZSTD_MAGICNUMBER;
 }
+
+// Passes on what a function of the library returned, unless that is that it had no memory.
+std::size_t Checked(std::size_t result) {
+  if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+  return result;
+}
 }  // namespace
 
 std::vector<std::byte> ZstdCompress(Bytes content, int level) {
   std::vector<std::byte> frame(ZSTD_compressBound(content.size()));
   const std::size_t size =
-      ZSTD_compress(frame.data(), frame.size(), content.data(), content.size(), level);
+      Checked(ZSTD_compress(frame.data(), frame.size(), content.data(), content.size(), level));
   if (ZSTD_isError(size) != 0) {
     throw Error(ErrorCode::kIo, std::string("zstd could not compress: ") + ZSTD_getErrorName(size));
   }
@@ -32,10 +41,10 @@ std::optional<std::uint64_t> ZstdContentBytes(Bytes frame) noexcept {
   return size;
 }
 
-bool ZstdDecompress(Bytes frame, std::span<std::byte> content) noexcept {
+bool ZstdDecompress(Bytes frame, std::span<std::byte> content) {
   if (!IsFrame(frame)) return false;
   if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) return false;
-  return ZSTD_decompress(content.data(), content.size(), frame.data(), frame.size()) ==
+  return Checked(ZSTD_decompress(content.data(), content.size(), frame.data(), frame.size())) ==
          content.size();
 }
 

@@ -15,8 +15,9 @@ std::vector<std::byte> ZstdCompress(Bytes content, int level = 3);
 // malformed.
 std::optional<std::uint64_t> ZstdContentBytes(Bytes frame) noexcept;
 
-// False unless `frame` is exactly one whole frame whose content fills `content` exactly.
-bool ZstdDecompress(Bytes frame, std::span<std::byte> content) noexcept;
+// False unless `frame` is exactly one whole frame whose content fills `content` exactly. Throws
+// std::bad_alloc.
+bool ZstdDecompress(Bytes frame, std::span<std::byte> content);
 
 // The library's version, such as "1.5.4".
 const char* ZstdVersion() noexcept;

@@ -103,7 +103,7 @@ JpegDecoder& JpegDecoder::operator=(JpegDecoder&&) noexcept = default;
 Defect JpegDecoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height,
                            const JpegWindow& window, JpegPart& part) {
   State& state = *state_;
-  if (setjmp(state.jpeg.trap.jump) != 0) return state.jpeg.trap.text;
+  if (setjmp(state.jpeg.trap.jump) != 0) return state.jpeg.trap.Sentence();
   state.Prepare(file, window);
   if (state.jpeg.object.image_width != width || state.jpeg.object.image_height != height) {
     return "the JPEG is of another size than the table says";
@@ -115,7 +115,7 @@ Defect JpegDecoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height
 bool ReadJpegInfo(Bytes file, JpegInfo& info, std::string& why) {
   const auto jpeg = std::make_unique<libjpeg::Decompressor>();
   if (setjmp(jpeg->trap.jump) != 0) {
-    why = jpeg->trap.text;
+    why = jpeg->trap.Sentence();
     return false;
   }
   libjpeg::ReadHeader(jpeg->object, file);

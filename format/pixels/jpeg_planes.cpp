@@ -102,7 +102,7 @@ JpegPlanes::Outcome JpegPlanes::Decode(Bytes file, std::uint32_t width, std::uin
   State& state = *state_;
   jpeg_decompress_struct& object = state.jpeg.object;
   if (setjmp(state.jpeg.trap.jump) != 0) {
-    state.defect = state.jpeg.trap.text;
+    state.defect = state.jpeg.trap.Sentence();
     return Outcome::kBroken;
   }
   state.jpeg.Renew();

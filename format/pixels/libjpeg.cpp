@@ -1,5 +1,7 @@
 #include "format/pixels/libjpeg.h"
 
+#include <new>
+
 namespace sluice::libjpeg {
 
 namespace {
@@ -36,6 +38,7 @@ void OnProgress(j_common_ptr common) {
   auto* decompress = reinterpret_cast<j_decompress_ptr>(common);
   if (decompress->input_scan_number > kMaxScans) {
     auto* trap = reinterpret_cast<ErrorTrap*>(common->err);
+    trap->base.msg_code = 0;  // not one of libjpeg's messages
     std::snprintf(trap->text, sizeof(trap->text), "has more than %d scans", kMaxScans);
     std::longjmp(trap->jump, 1);
   }
@@ -43,11 +46,22 @@ void OnProgress(j_common_ptr common) {
 
 }  // namespace
 
-Decompressor::Decompressor() {
-  object.err = jpeg_std_error(&trap.base);
+const char* ErrorTrap::Sentence() const {
+  if (base.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
+  return text;
+}
+
+jpeg_error_mgr* Set(ErrorTrap& trap) {
+  jpeg_std_error(&trap.base);
   trap.base.error_exit = OnError;
   trap.base.emit_message = OnMessage;
+  return &trap.base;
+}
+
+Decompressor::Decompressor() {
+  object.err = Set(trap);
   progress.progress_monitor = OnProgress;
+  if (setjmp(trap.jump) != 0) throw std::bad_alloc();  // nothing else can go wrong here
   jpeg_create_decompress(&object);
   object.progress = &progress;
 }

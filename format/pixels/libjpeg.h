@@ -18,10 +18,15 @@
 namespace sluice::libjpeg {
 
 struct ErrorTrap {
+  // After a jump: what is wrong with the file. Throws std::bad_alloc if libjpeg had no memory.
+  const char* Sentence() const;
+
   jpeg_error_mgr base;  // first, so that libjpeg's pointer to it is a pointer to the whole
   std::jmp_buf jump;
   char text[JMSG_LENGTH_MAX];
 };
+// Sets the trap, and returns what an object's `err` is to be.
+jpeg_error_mgr* Set(ErrorTrap& trap);
 
 // Must not move: libjpeg keeps pointers into it.
 struct Decompressor {
@@ -32,7 +37,7 @@ struct Decompressor {
 
   // Makes the object new. An object that has decoded a picture keeps that picture's tables, which
   // would decode the next file if it had none of its own, and (in libjpeg-turbo 2.1) pointers to
-  // freed modules.
+  // freed modules. Jumps out if there is no memory.
   void Renew();
 
   jpeg_decompress_struct object{};

@@ -37,6 +37,8 @@ struct HttpLoop::State {
   }
 
   void Run();
+  template <class Task>
+  static void Try(const Task& task);
   void RunPosted();
   void RunTimers();
   void Link();
@@ -230,7 +232,7 @@ void HttpLoop::State::BeginCall(HttpLoop& loop, const HttpRequest& request, std:
   } catch (const std::bad_alloc&) {
     HttpReply reply;
     reply.failure = HttpFailure::kOther;
-    reply.why = "no memory is left";
+    reply.why = "no memory";  // short enough to take none
     Answer(waiting, std::move(reply));
   }
 }
@@ -278,6 +280,17 @@ void HttpLoop::After(std::chrono::milliseconds time, std::function<void()> task)
   state_->timers.emplace(Clock::now() + time, std::move(task));
 }
 
+// What a task was to do for its transfer is not done if there is no memory for it: whoever waits
+// for that gives up in time. Everybody else's transfers go on.
+template <class Task>
+void HttpLoop::State::Try(const Task& task) {
+  try {
+    task();
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
 void HttpLoop::State::RunPosted() {
   std::deque<std::function<void()>> tasks;
   {
@@ -285,7 +298,7 @@ void HttpLoop::State::RunPosted() {
     tasks.swap(posted);
   }
   for (auto& task : tasks)
-    task();
+    Try(task);
 }
 
 void HttpLoop::State::RunTimers() {
@@ -293,7 +306,7 @@ void HttpLoop::State::RunTimers() {
   while (!timers.empty() && timers.begin()->first <= now) {
     const auto task = std::move(timers.begin()->second);
     timers.erase(timers.begin());
-    task();
+    Try(task);
   }
 }
 
@@ -302,7 +315,7 @@ void HttpLoop::State::Link() {
   for (; !aborted.empty(); aborted.pop_front()) {
     HttpTransfer& transfer = *aborted.front();
     if (transfer.linked()) curl_multi_remove_handle(multi.get(), transfer.handle());
-    spare.push_back(transfer.TakeHandle());
+    Try([&] { spare.push_back(transfer.TakeHandle()); });
   }
   for (; !to_link.empty(); to_link.pop_front()) {
     const auto found = transfers.find(to_link.front());
@@ -326,8 +339,8 @@ void HttpLoop::State::Collect() {
     const std::unique_ptr<HttpTransfer> transfer = std::move(found->second);
     transfers.erase(found);
     curl_multi_remove_handle(multi.get(), easy);
-    transfer->Finish(result);
-    spare.push_back(transfer->TakeHandle());
+    Try([&] { transfer->Finish(result); });
+    Try([&] { spare.push_back(transfer->TakeHandle()); });
   }
 }
 

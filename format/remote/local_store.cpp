@@ -139,8 +139,8 @@ void LocalStore::Run() {
 
 void LocalStore::Serve(Asked& asked) {
   const RangeRead& read = asked.read;
-  const fs::path path = PathOf(read.object);
   try {
+    const fs::path path = PathOf(read.object);
     const FileHandle file = OpenForReading(path);
     const ObjectInfo info = InfoOf(file, path.string());
     if (!read.etag.empty() && read.etag != info.etag) {
@@ -164,8 +164,7 @@ void LocalStore::Serve(Asked& asked) {
   } catch (const Error& error) {
     if (!Cancelled(asked.ticket)) read.done(&error);
   } catch (const std::bad_alloc&) {
-    const Error error(ErrorCode::kState, path.string(), "there is not enough memory to read it");
-    if (!Cancelled(asked.ticket)) read.done(&error);
+    if (!Cancelled(asked.ticket)) read.done(&OutOfMemory());
   }
 }
 

@@ -43,8 +43,7 @@ void RangeReads::Add(Ticket ticket, RangeRead read) {
     reading.read = std::move(read);
   } catch (const std::bad_alloc&) {
     readings_.erase(ticket);
-    const Error error(ErrorCode::kLimit, endpoint_.url(), "no memory is left to read with");
-    return read.done(&error);
+    return read.done(&OutOfMemory());
   }
   Begin();
 }
@@ -101,9 +100,7 @@ void RangeReads::Begin() {
       End(ticket, &about);
     } catch (const std::exception&) {
       waiting_.erase({reading.read.urgency, reading.order, ticket});
-      const Error about(ErrorCode::kLimit, endpoint_.Shown(reading.read.object),
-                        "no memory is left to read it");
-      End(ticket, &about);
+      End(ticket, &OutOfMemory());
     }
   }
 }

@@ -56,8 +56,7 @@ void RemoteShards::Flush() {
     } catch (const Error& error) {  // else whoever waits for its pieces would wait for ever
       Finish(*fetch, &error);
     } catch (const std::bad_alloc&) {
-      const Error error(ErrorCode::kLimit, UrlOf(fetch->shard), "there is not enough memory");
-      Finish(*fetch, &error);
+      Finish(*fetch, &OutOfMemory());
     }
   }
 }

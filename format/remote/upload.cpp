@@ -152,8 +152,9 @@ void RemoteStore::PutLarge(std::string_view object, std::uint64_t bytes, const F
       queue.Fail(std::current_exception());
     }
   };
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   const std::uint64_t more = std::min<std::uint64_t>(settings_.parts_at_once, parts) - 1;
+  threads.reserve(more);
   try {
     for (std::uint64_t i = 0; i < more; ++i)
       threads.emplace_back(work);
@@ -161,8 +162,7 @@ void RemoteStore::PutLarge(std::string_view object, std::uint64_t bytes, const F
     // With fewer threads it takes longer.
   }
   work();
-  for (std::thread& thread : threads)
-    thread.join();
+  threads.clear();  // joins them
   try {
     if (const std::exception_ptr failure = queue.failure()) std::rethrow_exception(failure);
     FinishUpload(target, upload, etags, bytes);

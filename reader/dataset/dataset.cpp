@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include <sluice/dataset.h>
 #include <sluice/error.h>
@@ -342,7 +343,7 @@ std::vector<std::byte> Dataset::Column(std::string_view name) const {
   return values;
 }
 
-Image Sample::Decode(std::string_view field) const {
+Image Sample::Decode(std::string_view field) const try {
   const ShardFile& shard = FileWithBlock();
   const ReadGuard guard = shard.Guard();
   const ImagePayload payload = Payload(field);
@@ -357,7 +358,10 @@ Image Sample::Decode(std::string_view field) const {
   image.pixel_type = payload.pixel_type;
   image.pixels.resize(std::size_t{payload.width} * payload.height * payload.channels *
                       SizeOf(payload.pixel_type));
-  PayloadDecoder decoder;
+  // One for each thread: the memory of one that is made for each picture lies between what is kept
+  // of shards, and tears the heap. Only a large picture's is given back.
+  constexpr std::uint64_t kKeptPixels = 4 << 20;
+  thread_local PayloadDecoder decoder;
   const Defect defect =
       decoder.Decode(payload, Region::Whole(payload.width, payload.height),
                      {image.pixels.data(), payload.channels, PixelOrder::kInterleaved});
@@ -365,7 +369,10 @@ Image Sample::Decode(std::string_view field) const {
   if (defect != nullptr) {
     Corrupt(*dataset_, shard_, block_, row_, std::string("the image cannot be decoded: ") + defect);
   }
+  if (std::uint64_t{image.width} * image.height > kKeptPixels) decoder = PayloadDecoder();
   return image;
+} catch (const std::bad_alloc&) {
+  throw Error(ErrorCode::kMemory, place(), "there is not enough memory to decode its image");
 }
 
 }  // namespace sluice

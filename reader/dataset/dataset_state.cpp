@@ -340,14 +340,9 @@ std::shared_ptr<const Error> DatasetState::KnownFault(std::uint32_t shard) {
 }
 
 std::shared_ptr<const Error> DatasetState::Remember(std::uint32_t shard, const Error& error) {
-  auto fault =
-      std::make_shared<const Error>(error.code(), error.file(), error.place(), error.sentence());
+  auto fault = std::make_shared<const Error>(error);
   // If this process lacks memory or mappings, the shard itself may be sound.
-  const auto* const of_system = dynamic_cast<const SystemError*>(&error);
-  if (of_system != nullptr) {
-    for (const int shortage : {EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR})
-      if (of_system->number() == shortage) return fault;
-  }
+  if (IsShortage(error)) return fault;
   const MutexLock lock(fault_mutex_);
   faults_.insert_or_assign(shard, fault);
   any_fault_.store(true, std::memory_order_release);

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <atomic>
 #include <mutex>
+#include <new>
 #include <optional>
-#include <thread>
 
 #include <sluice/cpu.h>
 #include <sluice/error.h>
@@ -10,7 +9,9 @@
 
 #include "format/disk/class_number.h"
 #include "format/disk/keys.h"
+#include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
+#include "format/parallel.h"
 #include "format/pixels/decode.h"
 #include "reader/dataset/dataset_state.h"
 
@@ -109,6 +110,7 @@ void ShardCheck::CheckSections(const ShardFile& file, std::uint32_t shard,
         file.Key(sample, keys_);
     } catch (const Error& error) {
       if (options_.stop.stop_requested()) return;
+      if (IsShortage(error)) throw;
       faults.push_back(
           {dataset_.shards[shard].file, -1, {}, error.place() + ": " + error.sentence()});
     }
@@ -128,6 +130,7 @@ void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint3
     view = blocks.Block(block);
   } catch (const Error& error) {
     if (options_.stop.stop_requested()) return;  // perhaps given up because of that
+    if (IsShortage(error)) throw;
     // Nothing in the block can be trusted: every sample of it is a fault.
     for (std::uint32_t row = 0; row < file.block_entry(block).count; ++row) {
       faults.push_back(
@@ -184,9 +187,12 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
     if (file.Lost(file.bytes())) faults.push_back({name, -1, {}, file.Unreadable({}).sentence()});
   } catch (const Error& error) {
     if (options_.stop.stop_requested()) return faults;  // perhaps given up because of that
+    if (IsShortage(error)) throw;
     faults.push_back(
         {name, -1, {}, (error.place().empty() ? "" : error.place() + ": ") + error.sentence()});
     on_samples(dataset_.shards[shard].samples);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::kMemory, name, "there is not enough memory to check it");
   }
   return faults;
 }
@@ -222,28 +228,19 @@ VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOption
   DatasetState& dataset = *opened;
   const std::size_t shards = dataset.shards.size();
   std::vector<std::vector<Fault>> faults(shards);
-  std::atomic<std::uint32_t> next{0};
   std::mutex mutex;  // guards report.samples and the progress call
   const auto count = [&](std::uint64_t samples) {
     const std::lock_guard lock(mutex);
     report.samples += samples;
     if (options.on_progress) options.on_progress(report.samples, dataset.manifest.samples);
   };
-  const auto work = [&] {
-    ShardCheck check(dataset, options);
-    while (!options.stop.stop_requested()) {
-      const std::uint32_t shard = next.fetch_add(1, std::memory_order_relaxed);
-      if (shard >= shards) return;
-      faults[shard] = check.Check(shard, count);
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const unsigned wanted = options.threads != 0 ? options.threads : AvailableCpus();
-    for (unsigned t = 1; t < wanted && t < shards; ++t)
-      threads.emplace_back(work);
-    work();
-  }
+  const unsigned threads = options.threads != 0 ? options.threads : AvailableCpus();
+  std::vector<std::optional<ShardCheck>> checks(std::min<std::size_t>(threads, shards));
+  ParallelFor(threads, shards, options.stop, [&](unsigned worker, std::size_t shard) {
+    std::optional<ShardCheck>& check = checks[worker];
+    if (!check) check.emplace(dataset, options);
+    faults[shard] = check->Check(static_cast<std::uint32_t>(shard), count);
+  });
   for (std::size_t s = 0; s < shards; ++s) {
     report.bytes += dataset.shards[s].bytes;
     std::move(faults[s].begin(), faults[s].end(), std::back_inserter(report.faults));

@@ -158,7 +158,7 @@ std::optional<Error> RowWorker::CloseHere(Slot& slot) {
     sluice::Close(slot);
     if (program_.mixes()) program_.Mix(slot, mix_scratch_);
   } catch (const std::bad_alloc&) {
-    return Error(ErrorCode::kState, "", place, "there is not enough memory for its fields");
+    return Error(ErrorCode::kMemory, "", place, "there is not enough memory for its fields");
   }
   if (!options_.batch_function || slot.size == 0) return std::nullopt;
   RandomStream stream(slot.draw_seed, Purpose::kBatchFunction, slot.positions[0]);
@@ -172,6 +172,11 @@ std::optional<Error> RowWorker::CloseHere(Slot& slot) {
 bool RowWorker::TreatFault(Slot& slot, std::size_t row, Outcome& outcome) {
   const SampleRef& ref = slot.refs[row];
   const bool of_shard = decoder_.lacks_shard();
+  if (decoder_.lacks_memory()) {  // which samples are played must not depend on that
+    outcome.failed_row = row;
+    outcome.error = decoder_.TakeError();
+    return false;
+  }
   if (of_shard && options_.integrity.on_fault == OnFault::kSkip &&
       faults_.MetAgain(ref.shard, slot.epoch)) {
     slot.flags[row] = kLeftOut;

@@ -90,7 +90,7 @@ bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
   } catch (const Error& error) {
     error_ = error;
   } catch (const std::bad_alloc&) {
-    error_ = Error(ErrorCode::kState, "", PlaceOf(ref), "there is not enough memory to read it");
+    error_ = Error(ErrorCode::kMemory, "", PlaceOf(ref), "there is not enough memory to read it");
   }
   return false;
 }
@@ -115,7 +115,7 @@ bool SampleDecoder::DecodeFrom(const ShardUse& shard, const HeldBlock* held, Slo
   } catch (const Error& error) {
     error_ = error;
   } catch (const std::bad_alloc&) {
-    error_ = Describe(ref, ErrorCode::kState, "there is not enough memory to decode it");
+    error_ = Describe(ref, ErrorCode::kMemory, "there is not enough memory to decode it");
   }
   return false;
 }

@@ -42,16 +42,17 @@ class SampleDecoder {
   // beforehand.
   void Prefetch(const Slot& slot, std::size_t row) const noexcept;
 
-  // Moved out, not copied: copies of an exception share their text, and this one goes to another
-  // thread.
-  Error TakeError() {
+  Error TakeError() noexcept {
     const auto fault = std::exchange(shard_fault_, nullptr);
-    return fault == nullptr
-               ? std::move(*error_)
-               : Error(fault->code(), fault->file(), fault->place(), fault->sentence());
+    return fault == nullptr ? *error_ : *fault;
   }
   // Whether the reason is that the sample's shard cannot be opened.
   bool lacks_shard() const noexcept { return shard_fault_ != nullptr; }
+  // Whether the sample may be whole, and this process has no memory left to read it with.
+  bool lacks_memory() const noexcept {
+    const Error* const error = lacks_shard() ? shard_fault_.get() : error_ ? &*error_ : nullptr;
+    return error != nullptr && error->code() == ErrorCode::kMemory;
+  }
   // Sets a reason other than reading why the sample fails.
   void Blame(const SampleRef& ref, ErrorCode code, const std::string& what) {
     error_ = Describe(ref, code, what);

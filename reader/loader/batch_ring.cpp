@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "format/disk/system_error.h"
+
 namespace sluice {
 
 // Releases a slot when its last Batch is gone, and keeps its memory alive until then.
@@ -42,10 +44,15 @@ BatchRing::BatchRing(const LoaderSetup& setup, std::shared_ptr<DeviceDriver> dri
       uploader_(uploader),
       cursor_(setup.deal, CursorOptionsOf(setup)),
       measures_(setup.tuning, setup.recipe.options.on_device.decode) {
-  for (std::size_t i = 0; i < FirstSlots(setup); ++i) {
-    slots_.push_back(NewSlot(i));
-    free_.push_back(slots_.back().get());
-  }
+  const MutexLock lock(mutex_);
+  for (std::size_t i = 0; i < FirstSlots(setup); ++i)
+    AddSlot(NewSlot(i));
+}
+
+void BatchRing::AddSlot(std::unique_ptr<Slot> slot) {
+  free_.reserve(slots_.size() + 1);
+  slots_.push_back(std::move(slot));
+  free_.push_back(slots_.back().get());
 }
 
 BatchRing::~BatchRing() {
@@ -88,6 +95,12 @@ bool BatchRing::Stop() {
   for (Condition* const condition : {&to_plan_, &to_work_, &to_upload_, &to_rest_, &ready_})
     condition->NotifyAll();
   return true;
+}
+
+void BatchRing::GiveUp() noexcept {
+  const MutexLock lock(mutex_);
+  out_of_memory_ = true;
+  ready_.NotifyAll();
 }
 
 ResumePoint BatchRing::Resume() {
@@ -169,6 +182,7 @@ std::shared_ptr<const Slot> BatchRing::NextOfRange(const std::shared_ptr<Handle>
   const std::uint64_t range = cursor_.range();
   WaitForFront();
   if (range != cursor_.range()) return nullptr;  // another epoch has begun meanwhile
+  if (out_of_memory_) throw OutOfMemory();
   if (stopping_) {
     throw Error(ErrorCode::kState, "the Loader this epoch belongs to is gone; keep it alive");
   }
@@ -187,8 +201,8 @@ bool BatchRing::WaitsForItself() const {
 }
 
 bool BatchRing::FrontIsToCome(std::uint64_t range) const {
-  return !stopping_ && range == cursor_.range() && !FrontIsDone() && held_ < slots_.size() &&
-         !WaitsForItself();
+  return !stopping_ && !out_of_memory_ && range == cursor_.range() && !FrontIsDone() &&
+         held_ < slots_.size() && !WaitsForItself();
 }
 
 bool BatchRing::WaitFor(std::uint64_t range, std::chrono::milliseconds most) {
@@ -240,7 +254,7 @@ void BatchRing::WaitForFront() {
       }
     }
     if (FrontIsToCome(range)) continue;  // the consumer has rows to decode
-    if (stopping_ || range != cursor_.range() || !WaitsForItself()) return;
+    if (stopping_ || out_of_memory_ || range != cursor_.range() || !WaitsForItself()) return;
     const DeviceSlot::Named stream = *captured_;
     captured_.reset();  // the planner sets it again while the capture lasts
     const MutexUnlock unlocked(mutex_);

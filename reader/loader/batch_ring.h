@@ -46,6 +46,9 @@ class BatchRing {
   // Wakes every thread and makes further waits return at once: TakeRows() gives no rows, NextTurn()
   // says kStop, and Next() throws. Any thread. False: the ring was stopped already.
   bool Stop();
+  // For a thread of the loader that must end, because it had no memory for something that cannot be
+  // left undone: from now on Next() throws OutOfMemory(). Any thread.
+  void GiveUp() noexcept;
   // Set when nobody wants the planned batches any more, nor the one being planned. Read without the
   // mutex.
   const std::atomic<bool>& give_up() const noexcept { return give_up_; }
@@ -149,6 +152,7 @@ class BatchRing {
   bool FrontIsDone() const REQUIRES(mutex_) {
     return !planned_.empty() && planned_.front()->done == planned_.front()->rows;
   }
+  void AddSlot(std::unique_ptr<Slot> slot) REQUIRES(mutex_);
   // The front will never be done: its slot waits until the calling thread ends its own capture.
   bool WaitsForItself() const REQUIRES(mutex_);
   // Whether the front of that range, or a reason why there will be none, is still to come.
@@ -187,12 +191,13 @@ class BatchRing {
   Condition to_rest_;    // wakes resting decoder threads: more threads shall work
   Condition ready_;      // wakes the consumer, and all who are in WaitFor(): the front is done
   bool stopping_ GUARDED_BY(mutex_) = false;
+  bool out_of_memory_ GUARDED_BY(mutex_) = false;  // a thread is gone
   StreamCursor cursor_ GUARDED_BY(mutex_);
   LoaderMeasures measures_ GUARDED_BY(mutex_);
   OneConsumer consumer_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Slot>> slots_ GUARDED_BY(mutex_);
-  std::vector<Slot*> free_ GUARDED_BY(mutex_);
-  std::deque<Slot*> planned_ GUARDED_BY(mutex_);    // published, in order of delivery
+  std::vector<Slot*> free_ GUARDED_BY(mutex_);    // has room for all slots: Release() may not throw
+  std::deque<Slot*> planned_ GUARDED_BY(mutex_);  // published, in order of delivery
   std::size_t handing_out_ GUARDED_BY(mutex_) = 0;  // first of planned_ with rows to take
   double row_seconds_ GUARDED_BY(mutex_) = 0;       // that a row lately took a thread
   bool uploading_ GUARDED_BY(mutex_) = false;       // a thread is in UploadInOrder()

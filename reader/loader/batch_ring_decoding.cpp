@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "format/disk/system_error.h"
 #include "reader/loader/batch_ring.h"
 
 namespace sluice {
@@ -184,7 +185,7 @@ void BatchRing::EndUpload(Slot& slot, RowWorker& worker) {
       if (!error) error = worker.Settle(slot, refused);
       if (!error) error = uploader_->FinishUpload(slot, refused);
     } catch (const std::bad_alloc&) {
-      error = Error(ErrorCode::kState, "there is not enough memory to decode a batch");
+      error = OutOfMemory();
     }
     if (error) slot.error = std::move(error);
   }

@@ -80,8 +80,11 @@ void BatchRing::Lengthen() {
   const MutexLock lock(mutex_);
   may_grow_ = slot != nullptr;
   if (slot == nullptr) return;  // no more memory: the ring keeps its length
-  free_.push_back(slot.get());
-  slots_.push_back(std::move(slot));
+  try {
+    AddSlot(std::move(slot));
+  } catch (const std::bad_alloc&) {
+    may_grow_ = false;
+  }
 }
 
 bool BatchRing::Reclaim(Slot& slot) {

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "format/disk/system_error.h"
 #include "reader/loader/slot_event.h"
 
 namespace sluice {
@@ -14,8 +15,14 @@ void DecoderThread::Run() {
 void DecoderThread::Decode(const BatchRing::Rows& rows) {
   LoaderStats spent;
   RowWorker::Outcome outcome = Work(rows, spent);
-  if (ring_.FinishRows(rows, std::move(outcome), spent, worker_))
-    ring_.Closed(rows, worker_.Close(*rows.slot), worker_);
+  if (!ring_.FinishRows(rows, std::move(outcome), spent, worker_)) return;
+  std::optional<Error> error;
+  try {
+    error = worker_.Close(*rows.slot);
+  } catch (const std::bad_alloc&) {
+    error = OutOfMemory();
+  }
+  ring_.Closed(rows, std::move(error), worker_);
 }
 
 RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, LoaderStats& spent) {
@@ -24,9 +31,9 @@ RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, LoaderStats&
   RowWorker::Outcome outcome;
   try {
     outcome = worker_.Work(*rows.slot, rows.begin, rows.end);
-  } catch (const std::bad_alloc&) {  // while a row's fault was noted
+  } catch (const std::bad_alloc&) {  // also while a row's fault was noted
     outcome.failed_row = rows.begin;
-    outcome.error = Error(ErrorCode::kState, "there is not enough memory to decode a batch");
+    outcome.error = OutOfMemory();
   }
   const Clock::time_point end = Clock::now();
   usage_.Sample(end);

@@ -99,11 +99,24 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   }
 }
 
+// What a thread does about a lack of memory itself is better, as it knows what fails for it; this
+// is for the rest.
+void LoaderState::StartThread(std::function<void()> run) {
+  threads_.emplace_back([this, run = std::move(run)] {
+    try {
+      run();
+    } catch (const std::bad_alloc&) {
+      ring_->GiveUp();
+    }
+  });
+}
+
 // Makes each thread's objects before the thread starts, so that the constructor reports a lack of
 // memory.
 void LoaderState::StartThreads() {
-  auto planner = std::make_unique<PlannerThread>(setup_, *source_, stage_.get(), *ring_);
-  threads_.emplace_back([planner = std::move(planner)] { planner->Run(); });
+  threads_.reserve(2 + threads());
+  auto planner = std::make_shared<PlannerThread>(setup_, *source_, stage_.get(), *ring_);
+  StartThread([planner] { planner->Run(); });
   if (filler_ != nullptr) filler_->Start();
   const ReadingAids aids = Aids();
   rows_ = std::make_unique<RowMaker>(setup_, aids);
@@ -113,15 +126,14 @@ void LoaderState::StartThreads() {
     return;
   }
   if (setup_.uploads_in_thread()) {
-    auto worker = std::make_unique<RowWorker>(setup_.recipe, aids, faults_);
+    auto worker = std::make_shared<RowWorker>(setup_.recipe, aids, faults_);
     ring_->UploadElsewhere();
-    threads_.emplace_back(
-        [this, worker = std::move(worker)] { ring_->UploadUntilStopped(*worker); });
+    StartThread([this, worker] { ring_->UploadUntilStopped(*worker); });
   }
   ThreadSetups setups(threads());
   for (unsigned t = 0; t < threads(); ++t) {
-    auto decoder = std::make_unique<DecoderThread>(t, setup_, aids, faults_, *ring_);
-    threads_.emplace_back([this, t, decoder = std::move(decoder), gate = setups.gate()] {
+    auto decoder = std::make_shared<DecoderThread>(t, setup_, aids, faults_, *ring_);
+    StartThread([this, t, decoder, gate = setups.gate()] {
       setup_.nodes.KeepThreadOn(setup_.nodes.NodeOf(t));
       if (gate->Run([&decoder] { decoder->SetUp(); })) decoder->Run();
     });

@@ -58,6 +58,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
  private:
   void StartThreads();
   ReadingAids Aids();
+  void StartThread(std::function<void()> run);
 
   const LoaderSetup setup_;
   FaultLog faults_;

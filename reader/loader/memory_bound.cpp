@@ -4,6 +4,7 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/system_error.h"
 #include "format/disk/value_totals.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/dataset/ring_slots.h"
@@ -183,8 +184,8 @@ std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
       BlockHold blocks(*shard);
       for (std::uint32_t block = 0; block < shard->blocks(); ++block)
         AddValues(blocks.Block(block), dataset.LayoutOf(s), schema, values);
-    } catch (const Error&) {
-      continue;
+    } catch (const Error& error) {
+      if (IsShortage(error)) throw;
     }
   }
   return values;

@@ -1,5 +1,6 @@
 #include "reader/loader/planner_thread.h"
 
+#include "format/disk/system_error.h"
 #include "reader/loader/slot_event.h"
 
 namespace sluice {
@@ -47,7 +48,7 @@ void PlannerThread::Plan(const BatchRing::Turn& turn) {
     if (turn.ends_epoch) ring_.NoteBatches(epoch + 1, BatchesOf(epoch + 1));
     batch.blocks = planner_.Plan(epoch, number, slot);
   } catch (const std::exception&) {  // bad_alloc, or a vector's length_error
-    slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
+    slot.error = OutOfMemory();
   }
 }
 
@@ -70,7 +71,7 @@ void PlannerThread::AwaitFirst() {
   } catch (const Error& error) {       // from the device
     slot.error = error;
   } catch (const std::bad_alloc&) {
-    slot.error = Error(ErrorCode::kState, "there is not enough memory to read a batch");
+    slot.error = OutOfMemory();
   }
   ring_.CountReadAhead(source_.bytes_read());
   std::optional<TraceEvent> event;

@@ -107,7 +107,7 @@ std::shared_ptr<const Slot> RowMaker::Make(std::uint64_t sample, std::uint64_t e
   slot.blocks.resize(aids_.holds_blocks ? 1 : 0);
   RowWorker::Outcome outcome = worker_->rows.Work(slot, 0, 1);
   if (!outcome.error) outcome.error = worker_->rows.Close(slot);
-  if (outcome.error) throw Error(std::move(*outcome.error));
+  if (outcome.error) throw *outcome.error;
   slot.files.clear();
   return {kept, &slot};
 }

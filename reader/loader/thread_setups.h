@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <new>
 #include <optional>
 
 #include <sluice/error.h>
 
+#include "format/disk/system_error.h"
 #include "format/mutex.h"
 
 namespace sluice {
@@ -24,6 +26,8 @@ class ThreadSetups {
         set_up();
       } catch (const Error& thrown) {
         error = thrown;
+      } catch (const std::bad_alloc&) {
+        error = OutOfMemory();
       }
       const bool done = !error;
       const MutexLock lock(mutex_);
@@ -47,7 +51,7 @@ class ThreadSetups {
     const MutexLock lock(gate_->mutex_);
     while (gate_->left_ > 0)
       gate_->through_.Wait(gate_->mutex_);
-    if (gate_->error_) throw Error(std::move(*gate_->error_));
+    if (gate_->error_) throw *gate_->error_;
   }
 
  private:

@@ -41,22 +41,28 @@ NextUsesAhead::~NextUsesAhead() {
 void NextUsesAhead::Begin(std::uint64_t epoch) {
   const MutexLock lock(mutex_);
   wanted_ = epoch;
-  std::erase_if(known_, [&](const auto& one) { return one.first - epoch > 1; });
+  std::erase_if(known_, [&](const auto& one) { return one.epoch - epoch > 1; });
   if (computing_ && *computing_ - epoch > 1) give_up_ = true;
   changed_.NotifyAll();
   if (thread_.joinable()) return;
   try {
     thread_ = std::thread([this] { Run(); });
   } catch (const std::system_error&) {  // no more threads: played without knowing
-    known_[epoch] = std::make_shared<const std::vector<std::uint64_t>>();
+    known_.push_back({epoch, unknown_});
   }
 }
 
 std::optional<std::uint64_t> NextUsesAhead::Missing() const {
   if (!wanted_) return std::nullopt;
   for (const std::uint64_t epoch : {*wanted_, *wanted_ + 1})
-    if (known_.count(epoch) == 0) return epoch;
+    if (KnownOf(epoch) == nullptr) return epoch;
   return std::nullopt;
+}
+
+NextUsesAhead::Uses NextUsesAhead::KnownOf(std::uint64_t epoch) const {
+  const auto found = std::find_if(known_.begin(), known_.end(),
+                                  [epoch](const Known& one) { return one.epoch == epoch; });
+  return found == known_.end() ? nullptr : found->uses;
 }
 
 void NextUsesAhead::Run() {
@@ -77,24 +83,23 @@ void NextUsesAhead::Run() {
             NextUses(shape_, options_, epoch, &give_up_));
       } catch (const OrderGivenUp&) {
       } catch (const std::exception&) {  // no memory: played without knowing
-        uses = std::make_shared<const std::vector<std::uint64_t>>();
+        uses = unknown_;
       }
     }
-    if (uses != nullptr && epoch - *wanted_ <= 1) known_[epoch] = std::move(uses);
+    if (uses != nullptr && epoch - *wanted_ <= 1) known_.push_back({epoch, std::move(uses)});
     changed_.NotifyAll();
   }
 }
 
 NextUsesAhead::Uses NextUsesAhead::Find() const {
   const MutexLock lock(mutex_);
-  const auto found = known_.find(*wanted_);
-  return found == known_.end() ? nullptr : found->second;
+  return KnownOf(*wanted_);
 }
 
 void NextUsesAhead::Await(GiveUp give_up) const {
   constexpr std::chrono::milliseconds kLook{20};
   const MutexLock lock(mutex_);
-  while (known_.count(*wanted_) == 0 && !give_up->load(std::memory_order_relaxed))
+  while (KnownOf(*wanted_) == nullptr && !give_up->load(std::memory_order_relaxed))
     changed_.WaitFor(mutex_, kLook);
 }
 

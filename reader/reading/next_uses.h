@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -31,7 +30,9 @@ class NextUsesAhead {
 
   // Both must outlive it.
   NextUsesAhead(const DatasetShape& shape, const LoaderOptions& options)
-      : shape_(shape), options_(options) {}
+      : shape_(shape), options_(options) {
+    known_.reserve(3);  // so that the thread takes no memory to note what it has found
+  }
   ~NextUsesAhead();
   NextUsesAhead(const NextUsesAhead&) = delete;
   NextUsesAhead& operator=(const NextUsesAhead&) = delete;
@@ -51,6 +52,7 @@ class NextUsesAhead {
  private:
   void Run();
   std::optional<std::uint64_t> Missing() const REQUIRES(mutex_);
+  Uses KnownOf(std::uint64_t epoch) const REQUIRES(mutex_);
 
   const DatasetShape& shape_;
   const LoaderOptions& options_;
@@ -58,7 +60,12 @@ class NextUsesAhead {
   mutable Condition changed_;
   std::optional<std::uint64_t> wanted_ GUARDED_BY(mutex_);
   std::optional<std::uint64_t> computing_ GUARDED_BY(mutex_);
-  std::map<std::uint64_t, Uses> known_ GUARDED_BY(mutex_);  // by epoch: the wanted one, the next
+  const Uses unknown_ = std::make_shared<const std::vector<std::uint64_t>>();
+  struct Known {
+    std::uint64_t epoch = 0;
+    Uses uses;
+  };
+  std::vector<Known> known_ GUARDED_BY(mutex_);  // of the wanted epoch and the next
   bool stopped_ GUARDED_BY(mutex_) = false;
   std::atomic<bool> give_up_{false};  // nobody wants what is being computed
   std::thread thread_;

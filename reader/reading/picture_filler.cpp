@@ -69,7 +69,7 @@ void PictureFiller::Run() {
   }
   try {
     stored_.Finish();
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return;
   }
 }

@@ -292,6 +292,14 @@ bool ShardStage::EnterSoon() {
 
 void ShardStage::Run() {
   const MutexLock lock(mutex_);
+  try {
+    CopyUntilStopped();
+  } catch (const std::bad_alloc&) {
+    return;  // what is not copied is read where it is
+  }
+}
+
+void ShardStage::CopyUntilStopped() {
   if (!EnterSoon()) return;
   while (!stopping_) {
     if (queue_.empty()) {

@@ -56,6 +56,7 @@ class ShardStage {
     bool copy = true;
   };
   void Run();
+  void CopyUntilStopped() REQUIRES(mutex_);
   bool Enter();
   bool EnterSoon() REQUIRES(mutex_);
   bool Adopt(std::uint32_t shard);

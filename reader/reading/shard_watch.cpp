@@ -55,7 +55,11 @@ void ShardWatch::Run() {
     const std::uint32_t shard = queue_.back();
     queue_.pop_back();
     const MutexUnlock unlocked(mutex_);
-    Look(shard);
+    try {
+      Look(shard);
+    } catch (const std::bad_alloc&) {
+      continue;  // it is looked at again, some batches later
+    }
   }
 }
 

@@ -18,12 +18,26 @@ namespace {
 
 // A single request for more than this fails.
 std::atomic<std::size_t> most_memory{std::numeric_limits<std::size_t>::max()};
+// The request after so many others fails, of whatever size, and then each after so many more.
+// Negative: none does.
+std::atomic<long> until_refused{-1};
+std::atomic<long> then_each{0};
+
+bool Refuses() noexcept {
+  long left = until_refused.load(std::memory_order_relaxed);
+  while (left >= 0) {
+    const long next = left > 0 ? left - 1 : then_each.load(std::memory_order_relaxed) - 1;
+    if (until_refused.compare_exchange_weak(left, next)) return left == 0;
+  }
+  return false;
+}
 
 }  // namespace
 
 // Not inline: otherwise a compiler would see memory of one kind freed as another.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-  void* const memory = bytes <= most_memory.load() ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
+  const bool gives = bytes <= most_memory.load() && !Refuses();
+  void* const memory = gives ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -64,6 +78,39 @@ TEST_CASE("Where there is no memory to find a substitute with, the batch is an E
   // The sample can be read once there is memory again.
   REQUIRE_FALSE(PlayBatches(loader, 0, 60).empty());
   CHECK(loader.Faults().size() == 1);
+}
+
+static_assert(std::is_nothrow_copy_constructible_v<Error>);
+static_assert(std::is_nothrow_copy_assignable_v<Error>);
+
+TEST_CASE("Whichever allocation fails, an epoch is right or ends in an error") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteJpegDataset(folder, 40);
+  LoaderOptions options = OptionsFor(8, GENERATE(0U, 2U));
+  options.transform = {RandomResizedCrop(16), HorizontalFlip()};
+  options.integrity.on_fault = GENERATE(OnFault::kError, OnFault::kSkip);
+  const Dataset dataset = Dataset::Open(path);
+  Loader whole(dataset, options);
+  const std::vector<PlayedBatch> expected = PlayBatches(whole, 0);
+  for (const long each : {0L, 40L, 7L, 1L}) {
+    for (long first = 0; first < 2000; first = first * 5 / 4 + 7) {
+      INFO("request " << first << ", and then each " << each << "th");
+      until_refused = first;
+      then_each = each;
+      try {
+        Loader loader(dataset, options);
+        const std::vector<PlayedBatch> played = PlayBatches(loader, 0);
+        until_refused = -1;
+        CHECK(played == expected);
+        CHECK(loader.Faults().empty());
+      } catch (const Error& error) {
+        until_refused = -1;
+        CHECK(error.code() != ErrorCode::kCorrupt);
+      } catch (const std::bad_alloc&) {
+        until_refused = -1;
+      }
+    }
+  }
 }
 
 #endif

@@ -13,6 +13,8 @@
 
 namespace sluice::test {
 
+using Catch::Matchers::ContainsSubstring;
+
 namespace {
 
 using Catch::Matchers::ContainsSubstring;

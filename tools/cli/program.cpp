@@ -2,8 +2,10 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <system_error>
 
@@ -151,6 +153,27 @@ bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, ch
 
 }  // namespace
 
+void EndWithoutMemory() noexcept {
+  static std::terminate_handler before = nullptr;
+  before = std::set_terminate([] {
+    // The standard library itself ends the process so, where a folder cannot be listed.
+    bool no_memory = errno == ENOMEM;
+    try {
+      if (const std::exception_ptr thrown = std::current_exception())
+        std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+      no_memory = true;
+    } catch (...) {
+      no_memory = false;
+    }
+    if (!no_memory) before();
+    constexpr std::string_view kSentence = ": out of memory; free some, or raise `ulimit -v`\n";
+    for (const std::string_view text : {std::string_view(program_invocation_short_name), kSentence})
+      if (write(STDERR_FILENO, text.data(), text.size()) < 0) break;  // there is nobody to tell
+    _exit(kFailed);
+  });
+}
+
 int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char** argv) {
   commands.push_back(AddCompletionCommand(program));
   commands.push_back(AddCompleteCommand(program));
@@ -175,10 +198,13 @@ int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char*
     const std::string file = ShownText(error.path1().string());
     return Failed(program, command, "input/output", file + ": " + error.code().message(), file);
   } catch (const std::system_error& error) {
+    const bool thread = error.code() == std::errc::resource_unavailable_try_again;
     return Failed(program, command, "input/output",
-                  "the operating system refused a request: " + error.code().message());
+                  thread ? "a thread cannot be started; raise `ulimit -v` or `ulimit -u`"
+                         : "the operating system refused a request: " + error.code().message());
   } catch (const std::bad_alloc&) {
-    return Failed(program, command, "memory", "out of memory");
+    return Failed(program, command, ErrorCodeName(ErrorCode::kMemory),
+                  "out of memory; free some, or raise `ulimit -v`");
   } catch (const std::exception&) {
     // The exception's message is for programmers and names neither file nor sample.
     return Failed(program, command, "fault", std::string(kOwnFault));

@@ -21,4 +21,9 @@ struct Command {
 // complete. Returns the exit code.
 int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char** argv);
 
+// Call it first. From then on a lack of memory that nobody handles ends the process with a sentence
+// and kFailed, not by a signal: one in a thread, or in a function that may not throw, as are
+// destructors of the libraries that read options and JSON.
+void EndWithoutMemory() noexcept;
+
 }  // namespace sluice::cli

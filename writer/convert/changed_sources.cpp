@@ -11,9 +11,9 @@
 
 #include <sluice/error.h>
 
+#include "format/parallel.h"
 #include "writer/convert/sample_encoder.h"
 #include "writer/edit/stored_dataset.h"
-#include "writer/parallel.h"
 
 namespace sluice {
 
@@ -104,9 +104,8 @@ class MadeSamples {
  public:
   MadeSamples(const MadeOf& of, const std::filesystem::path& folder, const MadeShard& made)
       : made_(made) {
-    const auto schema = std::make_shared<const ShardSchema>(of.schema);
     for (const FinishedShard& part : made.parts) {
-      parts_.push_back(std::make_unique<const ShardFile>(folder / part.shard.file, schema,
+      parts_.push_back(std::make_unique<const ShardFile>(folder / part.shard.file, of.schema,
                                                          ShardExpectation::Of(part.shard)));
     }
   }

@@ -7,7 +7,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/system_error.h"
-#include "writer/parallel.h"
+#include "format/parallel.h"
 #include "writer/source/store_files.h"
 #include "writer/text.h"
 

@@ -71,7 +71,7 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
   };
   const char* const fits[] = {"crop", "stretch", "pad"};
   const char* const images[] = {"jpeg", "raw", "packed"};
-  json out;
+  json out = json::object();  // not by its first member: that one could fail half-way
   out["max_side"] = number(options.max_side);
   out["short_side"] = number(options.short_side);
   out["size"] = options.size ? json{options.size->width, options.size->height} : json();

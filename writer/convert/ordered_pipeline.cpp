@@ -34,7 +34,7 @@ class Pipeline {
         workers_.emplace_back([this, worker] { Work(worker); });
       }
     } catch (...) {
-      End(std::current_exception());  // no more threads available; those that have begun are joined
+      if (!workers_.empty()) return;  // fewer threads are enough
       throw;
     }
   }

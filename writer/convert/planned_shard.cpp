@@ -6,6 +6,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
+#include "format/disk/system_error.h"
 #include "writer/convert/receipt.h"
 
 namespace sluice {
@@ -94,7 +95,7 @@ std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
       return made;
     } catch (const Error& error) {
       // It is missing, or not what this plan writes under that name: it is made (again).
-      if (error.code() == ErrorCode::kIo) throw;
+      if (error.code() == ErrorCode::kIo || IsShortage(error)) throw;
       return std::nullopt;
     }
   }

@@ -11,6 +11,7 @@
 #include "format/disk/checksum.h"
 #include "format/disk/file.h"
 #include "format/disk/schema_json.h"
+#include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
 #include "format/remote/object_store.h"
 #include "writer/source/shapes.h"
@@ -118,7 +119,7 @@ class Tap {
     try {
       ReadExactly(file_, path_, offset_, to);
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::kIo) throw;
+      if (error.code() == ErrorCode::kIo || IsShortage(error)) throw;
       Refuse();
     }
     offset_ += to.size();

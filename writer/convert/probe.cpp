@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "writer/parallel.h"
+#include "format/parallel.h"
 #include "writer/source/store_files.h"
 
 namespace sluice {

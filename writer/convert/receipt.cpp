@@ -17,7 +17,7 @@ std::string ReceiptName(std::uint32_t shard) {
 }
 
 std::string ReceiptText(const Plan& plan, const Schema& schema, const MadeShard& made) {
-  nlohmann::ordered_json receipt;
+  nlohmann::ordered_json receipt = nlohmann::ordered_json::object();
   receipt["plan"] = ToHex(plan.digest);
   receipt["origin"] = OriginToJson(made.origin);
   receipt["parts"] = nlohmann::json::array();

@@ -6,10 +6,10 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/system_error.h"
+#include "format/parallel.h"
 #include "format/remote/local_store.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/edit/stored_dataset.h"
-#include "writer/parallel.h"
 
 namespace sluice {
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <new>
 
 #include <sluice/cpu.h>
 #include <sluice/dataset_edit.h>
@@ -181,6 +182,11 @@ class Transcoding {
     try {
       ChangeImages(shard.schema(), outcome.sample, transcoders_[worker]);
       CheckLimits(outcome.sample, shard.schema(), shard.layout(), header_bytes_);
+    } catch (const std::bad_alloc&) {
+      throw Error(ErrorCode::kMemory, shard.name(),
+                  shard.Place(index) + " (" + outcome.sample.key + ")",
+                  "there is not enough memory to transcode it; take fewer --threads, or raise "
+                  "`ulimit -v`");
     } catch (const Error& error) {
       const char* const advice = error.code() == ErrorCode::kCorrupt
                                      ? "; `sluice verify --decode` lists such samples, and `sluice "

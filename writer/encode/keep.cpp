@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 
 #include <turbojpeg.h>
 
 #include <sluice/error.h>
 
+#include "format/disk/system_error.h"
 #include "format/pixels/baseline/file_writer.h"
 #include "writer/encode/jpeg_writing.h"
 
@@ -159,6 +161,7 @@ int TransformOf(Orientation orientation) noexcept {
 
 // The file turned without decoding, or nullopt if blocks at the edge are not whole.
 std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) {
+  const AllocationWatch memory;
   const std::unique_ptr<void, int (*)(void*)> handle(tjInitTransform(), &tjDestroy);
   if (!handle) throw std::bad_alloc();
   tjtransform transform{};
@@ -169,6 +172,7 @@ std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) 
   const int result = tjTransform(handle.get(), reinterpret_cast<const unsigned char*>(file.data()),
                                  file.size(), 1, &turned, &bytes, &transform, TJFLAG_LIMITSCANS);
   const std::unique_ptr<unsigned char, void (*)(unsigned char*)> owner(turned, &tjFree);
+  if (result != 0 && memory.failed()) throw std::bad_alloc();
   if (result != 0) return std::nullopt;
   const auto* begin = reinterpret_cast<const std::byte*>(turned);
   return std::vector<std::byte>(begin, begin + bytes);

@@ -8,7 +8,7 @@
 #include <sluice/convert.h>
 #include <sluice/error.h>
 
-#include "writer/parallel.h"
+#include "format/parallel.h"
 #include "writer/source/look.h"
 #include "writer/source/root_path.h"
 #include "writer/source/same_name.h"

@@ -12,7 +12,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
-#include "writer/parallel.h"
+#include "format/parallel.h"
 #include "writer/source/class_names.h"
 #include "writer/source/look.h"
 #include "writer/source/tar.h"

@@ -6,6 +6,7 @@
 #include <lcms2.h>
 
 #include "format/disk/checksum.h"
+#include "format/disk/system_error.h"
 #include "format/pixels/grey.h"
 #include "writer/source/color_profile.h"
 
@@ -155,7 +156,11 @@ ColorProfiles::Meaning ColorProfiles::Find(Bytes profile, ProfileColors colors) 
   const std::pair key(ToHex(Hash128(profile)), colors);
   if (const auto met = met_.find(key); met != met_.end()) return met->second;
   if (met_.size() >= kMaxTransforms) met_.clear();
-  return met_[key] = Understand(profile, colors);
+  // What lcms2 has no memory for it leaves out, or does in another way.
+  const AllocationWatch memory;
+  Meaning meaning = Understand(profile, colors);
+  if (memory.failed()) throw std::bad_alloc();
+  return met_[key] = std::move(meaning);
 }
 
 }  // namespace sluice

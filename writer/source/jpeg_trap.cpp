@@ -1,5 +1,6 @@
 #include "writer/source/jpeg_trap.h"
 
+#include <new>
 #include <string>
 
 #include <sluice/error.h>
@@ -73,6 +74,7 @@ JpegTrap::JpegTrap() {
 }
 
 void JpegTrap::Throw() const {
+  if (base.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
   if (IsUnsupported(base.msg_code)) {
     throw Error(ErrorCode::kUnsupported, std::string("unsupported JPEG: ") + text);
   }

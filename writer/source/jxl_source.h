@@ -23,6 +23,7 @@ class JxlSource : public PixelSource {
 
   std::unique_ptr<JxlDecoderStruct, void (*)(JxlDecoderStruct*)> decoder_;
   std::vector<std::byte> profile_;
+  std::uint32_t extra_channels_ = 0;  // opacity and others
   bool opaque_ = true;
 };
 

@@ -4,7 +4,7 @@
 
 #include <sluice/error.h>
 
-#include "writer/parallel.h"
+#include "format/parallel.h"
 #include "writer/source/look.h"
 
 namespace sluice {

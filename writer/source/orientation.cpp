@@ -1,8 +1,11 @@
 #include "writer/source/orientation.h"
 
 #include <memory>
+#include <new>
 
 #include <libexif/exif-data.h>
+
+#include "format/disk/system_error.h"
 
 namespace sluice {
 
@@ -20,10 +23,12 @@ unsigned ExifOrientation(Bytes exif) {
     exif = prefixed;
   }
   if (exif.size() > UINT32_MAX) return 0;
+  const AllocationWatch memory;
   const std::unique_ptr<ExifData, void (*)(ExifData*)> data(
       exif_data_new_from_data(reinterpret_cast<const unsigned char*>(exif.data()),
                               static_cast<unsigned>(exif.size())),
       &exif_data_unref);
+  if (memory.failed()) throw std::bad_alloc();  // libexif leaves out what it has no memory for
   if (!data) return 0;
   const ExifEntry* const entry =
       exif_content_get_entry(data->ifd[EXIF_IFD_0], EXIF_TAG_ORIENTATION);

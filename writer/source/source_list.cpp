@@ -19,8 +19,6 @@ namespace sluice {
 
 namespace {
 
-constexpr std::uint64_t kMaxSourceBytes = 1'073'741'824;
-
 // A file below the list's root, or below another folder.
 void ReadFileOf(const SourceList& list, const std::filesystem::path& folder, const std::string& key,
                 std::uint64_t expected, std::vector<std::byte>& content) {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "format/disk/system_error.h"
-#include "writer/parallel.h"
+#include "format/parallel.h"
 #include "writer/source/source_list.h"
 
 namespace sluice {
@@ -14,17 +14,6 @@ namespace {
 constexpr std::uint64_t kMostAhead = std::uint64_t{64} << 20;
 constexpr std::size_t kMostFetches = 256;
 constexpr unsigned kListing = 16;  // folders at a time
-
-// What is thrown later, by another thread, for an error that goes away with this call.
-std::function<void()> Thrower(const Error& error) {
-  if (error.code() == ErrorCode::kNotFound) {
-    return [] { throw Error(ErrorCode::kNotFound, "is gone since the conversion began"); };
-  }
-  if (SaysDataIsLost(error)) {
-    return [error] { throw Error(ErrorCode::kIo, error.sentence()); };
-  }
-  return [error] { throw StoreFault(error); };
-}
 
 }  // namespace
 
@@ -145,10 +134,10 @@ std::shared_ptr<StoreFiles::Fetch> StoreFiles::Begin(const std::string& key, std
     fetch->content.insert(fetch->content.end(), more.begin(), more.end());
   };
   read.done = [fetch, shared = shared_](const Error* error) {
-    std::function<void()> fail = error != nullptr ? Thrower(*error) : nullptr;
     {
       const std::unique_lock lock(shared->mutex);
-      fetch->fail = std::move(fail);
+      if (error != nullptr) fetch->error = *error;
+      fetch->lost = error != nullptr && SaysDataIsLost(*error);
       fetch->done = true;
     }
     shared->changed.notify_all();
@@ -162,7 +151,7 @@ void StoreFiles::BeginExpected() {
     Wanted wanted = wanted_(next_);
     if (!ahead_.empty() && ahead_bytes_ + wanted.bytes > kMostAhead) return;
     ++next_;
-    if (wanted.bytes == 0) continue;
+    if (wanted.bytes == 0 || wanted.bytes > kMaxSourceBytes) continue;
     std::shared_ptr<Fetch> fetch = Begin(wanted.key, wanted.bytes);
     ahead_bytes_ += wanted.bytes;
     ahead_.emplace(std::move(wanted.key), std::move(fetch));
@@ -177,7 +166,12 @@ void StoreFiles::Await(const Fetch& fetch) const {
   std::unique_lock lock(shared_->mutex);
   shared_->changed.wait(lock, [&] { return fetch.done || stop_.stop_requested(); });
   if (!fetch.done) throw StoreFault(StoppedError());
-  if (fetch.fail) fetch.fail();
+  if (!fetch.error) return;
+  if (fetch.error->code() == ErrorCode::kNotFound) {
+    throw Error(ErrorCode::kNotFound, "is gone since the conversion began");
+  }
+  if (fetch.lost) throw Error(ErrorCode::kIo, fetch.error->sentence());
+  throw StoreFault(*fetch.error);
 }
 
 }  // namespace sluice

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -24,9 +25,11 @@ namespace sluice {
 
 class StoreFault : public Error {
  public:
-  explicit StoreFault(const Error& error)
-      : Error(error.code(), error.file(), error.place(), error.sentence()) {}
+  explicit StoreFault(const Error& error) noexcept : Error(error) {}
 };
+
+// Of a source file. Larger ones are left out, and nothing is taken for them.
+inline constexpr std::uint64_t kMaxSourceBytes = 1'073'741'824;
 
 // Thread-safe. Waiting ends with ThrowStopped() soon after a stop request.
 class StoreFiles {
@@ -75,7 +78,8 @@ class StoreFiles {
     std::shared_ptr<ObjectInfo> info = std::make_shared<ObjectInfo>();
     std::vector<std::byte> content;
     bool done = false;
-    std::function<void()> fail;  // throws what went wrong; empty: nothing
+    std::optional<Error> error;
+    bool lost = false;  // it says that the object is gone or damaged
   };
 
   std::shared_ptr<Fetch> Begin(const std::string& key, std::uint64_t bytes);

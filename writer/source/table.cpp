@@ -7,7 +7,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
-#include "writer/parallel.h"
+#include "format/parallel.h"
 #include "writer/source/look.h"
 #include "writer/source/root_path.h"
 #include "writer/source/row_fields.h"

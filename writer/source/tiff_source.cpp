@@ -29,11 +29,6 @@ void Divide(std::uint8_t* rgba) noexcept {
   }
 }
 
-std::string Formatted(const char* format, va_list values) {
-  std::array<char, 200> text{};
-  return std::vsnprintf(text.data(), text.size(), format, values) > 0 ? text.data() : "";
-}
-
 // A warning after which pixels are made up: from libtiff's fax codecs, or from libjpeg in a TIFF.
 bool TellsOfDamage(std::string_view warning) noexcept {
   for (const char* const part :
@@ -94,18 +89,18 @@ void TiffSource::Open() {
   TIFFOpenOptionsSetErrorHandlerExtR(
       options.get(),
       [](TIFF*, void* self, const char*, const char* format, va_list values) {
-        std::string& trouble = static_cast<Stream*>(self)->trouble;
-        if (trouble.empty()) trouble = Formatted(format, values);
+        auto& trouble = static_cast<Stream*>(self)->trouble;
+        if (trouble[0] == 0) std::vsnprintf(trouble.data(), trouble.size(), format, values);
         return 1;  // nothing is printed
       },
       &stream_);
   TIFFOpenOptionsSetWarningHandlerExtR(
       options.get(),
       [](TIFF*, void* self, const char*, const char* format, va_list values) {
-        std::string& trouble = static_cast<Stream*>(self)->trouble;
-        if (!trouble.empty()) return 1;
-        const std::string warning = Formatted(format, values);
-        if (TellsOfDamage(warning)) trouble = warning;
+        auto& trouble = static_cast<Stream*>(self)->trouble;
+        if (trouble[0] != 0) return 1;
+        std::vsnprintf(trouble.data(), trouble.size(), format, values);
+        if (!TellsOfDamage(trouble.data())) trouble[0] = 0;
         return 1;
       },
       &stream_);
@@ -142,7 +137,8 @@ void TiffSource::Open() {
 
 void TiffSource::ThrowBroken() const {
   throw Error(ErrorCode::kCorrupt,
-              "broken TIFF: " + (stream_.trouble.empty() ? "it cannot be read" : stream_.trouble));
+              std::string("broken TIFF: ") +
+                  (stream_.trouble[0] == 0 ? "it cannot be read" : stream_.trouble.data()));
 }
 
 Bytes TiffSource::Profile() {
@@ -220,11 +216,11 @@ Picture TiffSource::Decode(const ColorRules& rules) {
   CheckPieces();
   const char* const cut_short = HowCutShort();
   if (cut_short != nullptr) EndsEarly("broken TIFF", cut_short);
-  stream_.trouble.clear();
+  stream_.trouble[0] = 0;
   if (!IsForSamples(tiff_.get())) return DecodeRgba(rules, cut_short != nullptr);
   TiffSamples samples = ReadTiffSamples(tiff_.get());
   deep_ = samples.deep;
-  if (cut_short == nullptr && (!samples.whole || !stream_.trouble.empty())) ThrowBroken();
+  if (cut_short == nullptr && (!samples.whole || stream_.trouble[0] != 0)) ThrowBroken();
   Picture picture = MakePicture(PictureChannels(grey_, samples.opaque, rules));
   std::vector<std::uint8_t> inks(colors() == ProfileColors::kCmyk ? std::size_t{width_} * 4 : 0);
   for (std::size_t y = 0; y < height_; ++y) {
@@ -301,7 +297,7 @@ Picture TiffSource::DecodeRgba(const ColorRules& rules, bool cut_short) {
   std::vector<std::uint32_t> raster(std::size_t{width_} * height_);
   const bool whole = TIFFRGBAImageGet(&rgba.image, raster.data(), width_, height_) != 0;
   // Some codecs report damage and then continue as if there were none.
-  if (!cut_short && (!whole || !stream_.trouble.empty())) ThrowBroken();
+  if (!cut_short && (!whole || stream_.trouble[0] != 0)) ThrowBroken();
   const bool opaque = IsOpaque(rgba);
   Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));
   std::vector<std::uint8_t> row(std::size_t{width_} * 4);

@@ -3,6 +3,7 @@
 // exactly: grey, RGB and CMYK of 16 bits and more, floating-point numbers, and CMYK with a profile.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -24,7 +25,9 @@ class TiffSource : public PixelSource {
   struct Stream {
     Bytes file;
     std::uint64_t at = 0;
-    std::string trouble;  // libtiff's first complaint; cleared when the pixels begin
+    // libtiff's first complaint; cleared when the pixels begin. It is written inside of libtiff,
+    // and nothing may be thrown through that.
+    std::array<char, 200> trouble{};
   };
 
   struct RgbaImage;

@@ -1,10 +1,10 @@
 #include "format/pixels/baseline/standard_tables.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
+#include <new>
 
-#include <jpeglib.h>
+#include "format/pixels/libjpeg.h"
 
 namespace sluice::baseline {
 
@@ -28,8 +28,12 @@ struct Standard {
 
   Standard() {
     jpeg_compress_struct object{};
-    jpeg_error_mgr errors{};
-    object.err = jpeg_std_error(&errors);
+    libjpeg::ErrorTrap trap{};
+    object.err = libjpeg::Set(trap);
+    if (setjmp(trap.jump) != 0) {  // the tables need memory, and nothing else that may be missing
+      jpeg_destroy_compress(&object);
+      throw std::bad_alloc();
+    }
     jpeg_create_compress(&object);
     object.input_components = 3;
     object.in_color_space = JCS_YCbCr;

@@ -219,7 +219,7 @@ Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& 
   libjpeg::Decompressor reading;
   jpeg_decompress_struct& object = reading.object;
   if (setjmp(reading.trap.jump) != 0) {
-    why = reading.trap.text;
+    why = reading.trap.Sentence();
     return Taken::kBroken;
   }
   libjpeg::ReadHeader(object, jpeg);

@@ -1,5 +1,7 @@
 #include "format/remote/credentials/renewed_credentials.h"
 
+#include "format/disk/system_error.h"
+
 namespace sluice {
 
 namespace {
@@ -55,7 +57,7 @@ void RenewedCredentials::Renew() {
     } catch (const Error& error) {
       failure = error;
     } catch (const std::bad_alloc&) {
-      failure.emplace(ErrorCode::kLimit, "no memory is left to look for credentials");
+      failure = OutOfMemory();
     } catch (const std::exception&) {
       failure.emplace(ErrorCode::kIo, "looking for credentials failed");
     }

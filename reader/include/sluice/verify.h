@@ -35,7 +35,8 @@ struct VerifyReport {
   bool stopped = false;       // VerifyOptions::stop ended it early
 };
 
-// Throws Error only if the manifest itself cannot be read; anything else wrong is a fault.
+// Throws Error only if the manifest itself cannot be read, or if this process lacks memory or file
+// descriptors for the check; anything else wrong is a fault.
 VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOptions& options = {});
 
 }  // namespace sluice

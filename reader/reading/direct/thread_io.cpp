@@ -27,6 +27,7 @@ namespace {
 class ThreadIo : public BlockIo {
  public:
   explicit ThreadIo(unsigned threads) {
+    threads_.reserve(threads);
     try {
       for (unsigned t = 0; t < threads; ++t)
         threads_.emplace_back([this] { Run(); });

@@ -1,9 +1,10 @@
-#include "writer/parallel.h"
+#include "format/parallel.h"
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -30,9 +31,13 @@ void ParallelFor(unsigned threads, std::size_t count, const std::stop_token& sto
   };
   {
     std::vector<std::jthread> workers;
-    const auto others = std::min<std::size_t>(threads, count);
-    for (std::size_t worker = 1; worker < others; ++worker) {
-      workers.emplace_back([&work, worker] { work(static_cast<unsigned>(worker)); });
+    const auto all = std::min<std::size_t>(threads, count);
+    workers.reserve(all);
+    try {
+      for (std::size_t worker = 1; worker < all; ++worker)
+        workers.emplace_back([&work, worker] { work(static_cast<unsigned>(worker)); });
+    } catch (const std::system_error&) {
+      // This thread does what those would have done.
     }
     work(0);
   }

@@ -1,0 +1,126 @@
+// Commands whose memory runs out: single allocations that fail, of whatever size, and from one on
+// all of them, or every few. Each command then ends with a sentence and 1, or does its work; it
+// never ends by a signal, and calls nothing broken.
+#include "tests/catch.h"
+#include "tests/interruption/conversion.h"
+#include "tests/temporary_folder.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+class Commands {
+ public:
+  Commands() {
+    for (const char* const name : {"first", "second"}) {
+      for (int i = 0; i < 4; ++i) {
+        const Picture picture = Paint(40, 24, [&](std::uint32_t x, std::uint32_t y) {
+          return Colour{static_cast<std::uint8_t>(x * 5 + i), static_cast<std::uint8_t>(y * 9),
+                        static_cast<std::uint8_t>(name[0])};
+        });
+        const auto folder =
+            folder_ / (std::string(name) + ".source") / (i % 2 == 0 ? "cat" : "dog");
+        WriteJpeg(folder / (name + std::to_string(i) + ".jpg"), picture, {.progressive = i == 1});
+        WriteBytes(folder / (name + std::to_string(i) + ".ppm"), PpmOf(picture));
+      }
+      REQUIRE(Sluice({"convert", At(name) + ".source", At(name)}).exit_code == 0);
+    }
+  }
+
+  std::string At(const std::string& name) const { return (folder_ / name).string(); }
+
+  // What is run, and the program that runs it.
+  std::pair<std::string, Words> Command(const std::string& name) const {
+    if (name == "convert")
+      return {SLUICE_COMMAND, {"convert", At("first.source"), At("out"), "--threads", "2"}};
+    if (name == "verify")
+      return {SLUICE_COMMAND, {"verify", At("first"), "--decode", "--threads", "2"}};
+    if (name == "transcode") {
+      return {SLUICE_COMMAND,
+              {"transcode", At("first"), At("out"), "--image", "packed", "--threads", "2"}};
+    }
+    if (name == "merge") return {SLUICE_COMMAND, {"merge", At("first"), At("second"), At("out")}};
+    if (name == "export")
+      return {SLUICE_COMMAND, {"export", At("first"), At("out"), "--threads", "2"}};
+    if (name == "nothing") return {SLUICE_COMMAND, {"--version"}};
+    if (name == "stats") return {SLUICE_COMMAND, {"stats", At("first"), "--threads", "2"}};
+    return {SLUICE_BENCH_COMMAND,
+            {"epoch", At("first"), "--transform", "rrc:16,flip", "--threads", "2", "--batch-size",
+             "3", "--epochs", "2"}};
+  }
+
+  // How many allocations it makes, more or less.
+  unsigned long Allocations(const std::string& name) const {
+    unsigned long some = 0;
+    for (unsigned long all = 1UL << 17; all - some > 20;) {
+      const unsigned long middle = (some + all) / 2;
+      (RunRefused(name, middle, 1).exit_code == 0 ? all : some) = middle;
+    }
+    return some;
+  }
+
+  // Runs it with allocations `first`, `first` + `step`, ... refused.
+  Outcome RunRefused(const std::string& name, unsigned long first, unsigned long step) const {
+    std::filesystem::remove_all(At("out"));
+    const auto [program, words] = Command(name);
+    return Run(program, words,
+               {.environment = {
+                    std::string("LD_PRELOAD=") + SLUICE_MEMORY_SEAM,
+                    "SLUICE_MEMORY_FAIL=" + std::to_string(first) + ":" + std::to_string(step)}});
+  }
+
+  // What it makes; nothing if it makes nothing.
+  Contents Made() const { return ContentsIfAny(At("out")); }
+
+ private:
+  static std::string PpmOf(const Picture& picture) {
+    return "P6 " + std::to_string(picture.width) + " " + std::to_string(picture.height) + " 255\n" +
+           std::string(picture.pixels.begin(), picture.pixels.end());
+  }
+
+  TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("Whichever allocation fails, a command ends with a sentence, and never by a signal") {
+  constexpr unsigned long kNever = 1UL << 40;
+  const Commands commands;
+  const std::string name = GENERATE(as<std::string>(), "convert", "verify", "transcode", "merge",
+                                    "export", "stats", "epoch");
+  const Outcome whole = commands.RunRefused(name, kNever, 0);
+  REQUIRE(whole.exit_code == 0);
+  const Contents made = commands.Made();
+  const unsigned long begin = commands.Allocations("nothing");
+  const unsigned long end = commands.Allocations(name);
+  REQUIRE(end > begin);
+  std::vector<std::pair<unsigned long, unsigned long>> refused;
+  for (const unsigned long every : {1, 2, 3, 7, 19, 61, 211, 997, 2503})
+    refused.emplace_back(every, every);
+  constexpr unsigned long kPlaces = 25;
+  for (unsigned long i = 0; i < kPlaces; ++i) {
+    refused.emplace_back(begin + i * (end - begin) / kPlaces, 0);
+    refused.emplace_back(begin + i * (end - begin) / kPlaces, 1);
+  }
+  for (const auto& [first, step] : refused) {
+    const Outcome outcome = commands.RunRefused(name, first, step);
+    INFO(name << ", allocation " << first << " and each " << step << "th: exit code "
+              << outcome.exit_code << ", signal " << outcome.signal << "\n"
+              << outcome.out << "\n"
+              << outcome.err);
+    if (outcome.exit_code == 0) {
+      if (name != "epoch") CHECK(commands.Made() == made);
+      continue;
+    }
+    CHECK(outcome.exit_code == 1);
+    CHECK_THAT(outcome.err, ContainsSubstring("memory"));
+    CHECK_THAT(outcome.err, !ContainsSubstring("broken"));
+  }
+}
+
+}  // namespace sluice::test
