@@ -253,6 +253,54 @@ TEST_CASE("a JPEG 2000 of luma and fewer chroma values gives RGB") {
   CHECK(std::abs(rgb.pixels[11] - 32.7) <= 1);
 }
 
+// ISO/IEC 15444-1, I.5.3: a file whose codestream holds places in a palette.
+TEST_CASE("a JPEG 2000 with a palette has the palette's colours") {
+  const auto number = [](std::uint64_t value, int bytes) {
+    std::string text;
+    for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
+      text += static_cast<char>(value >> shift);
+    return text;
+  };
+  const auto box = [&](const std::string& type, const std::string& content) {
+    return number(content.size() + 8, 4) + type + content;
+  };
+  constexpr int kColours = 5;
+  constexpr std::uint8_t kPalette[kColours][3] = {
+      {255, 0, 0}, {0, 120, 255}, {4, 124, 221}, {0, 0, 0}, {10, 250, 10}};
+  Picture places{20, 15, 1, {}};
+  Picture expected{20, 15, 3, {}};
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    const std::uint32_t place = (i * i + i / 20) % kColours;
+    places.pixels.push_back(static_cast<std::uint8_t>(place));
+    expected.pixels.insert(expected.pixels.end(), kPalette[place], kPalette[place] + 3);
+  }
+  std::string palette = number(kColours, 2) + number(3, 1) + std::string(3, 7);  // of 8 bits
+  for (const auto& colour : kPalette)
+    palette.append(reinterpret_cast<const char*>(colour), 3);
+  std::string channels;
+  for (int c = 0; c < 3; ++c)
+    channels += number(0, 2) + number(1, 1) + number(static_cast<std::uint64_t>(c), 1);
+  const FileBytes codestream = Jp2With(places, 8, true, 1);
+  const std::string file = box("jP  ", "\r\n\x87\n") + box("ftyp", "jp2 " + number(0, 4) + "jp2 ") +
+                           box("jp2h", box("ihdr", number(15, 4) + number(20, 4) + number(1, 2) +
+                                                       "\7\7" + number(0, 2)) +
+                                           box("colr", "\1" + number(0, 2) + number(16, 4)) +
+                                           box("pclr", palette) + box("cmap", channels)) +
+                           box("jp2c", std::string(AsText(codestream)));
+  const Bytes bytes = AsBytes(file);
+  CHECK(Difference(ConvertOne({bytes.begin(), bytes.end()}).picture, expected) == 0);
+}
+
+TEST_CASE("a JPEG 2000 that openjpeg warns of, and decodes, is whole") {
+  const Picture picture = MakePicture(31, 17);
+  FileBytes file = Jp2With(picture, 8, true, 1);
+  // Its coding style says that packets begin with a marker (SOP), which they do not.
+  const std::size_t style = AsText(file).find(std::string_view("\xFF\x52", 2)) + 4;
+  REQUIRE(file[style] == std::byte{0});
+  file[style] = std::byte{2};
+  CHECK(Difference(ConvertOne(file).picture, picture) == 0);
+}
+
 TEST_CASE("a JPEG 2000 that ends early, is damaged or is huge is left out with a reason") {
   const Picture picture = MakePicture(120, 100);
   const FileBytes file = Jp2(picture);

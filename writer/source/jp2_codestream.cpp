@@ -170,6 +170,18 @@ class Codestream {
 
 }  // namespace
 
+std::uint32_t PaletteColours(Bytes file) noexcept {
+  while (std::optional<FileBox> box = TakeFileBox(file)) {
+    if (box->type != "jp2h") continue;
+    for (Bytes header = box->body; (box = TakeFileBox(header));) {
+      if (box->type == "pclr" && box->body.size() >= 3)
+        return static_cast<std::uint32_t>(BigEndian(box->body, 2, 1));
+    }
+    return 0;
+  }
+  return 0;
+}
+
 Tiles LookAtCodestream(Bytes file) {
   const bool bare = file.size() >= 2 && BigEndian(file, 0, 2) == kSoc;
   return Codestream(bare ? file : CodestreamOf(file)).Look();

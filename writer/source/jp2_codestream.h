@@ -17,6 +17,9 @@ struct Tiles {
   std::uint32_t present = 0;   // with a header in the file
 };
 
+// The colours that a JP2 file's palette (its box "pclr") makes of each value; 0: it has none.
+std::uint32_t PaletteColours(Bytes file) noexcept;
+
 // Of a JP2 file or a bare codestream (ISO/IEC 15444-1, annexes A and I). A file that ends in its
 // headers is left to openjpeg: both are 0, as if no tile were missing. Throws Error(kUnsupported)
 // if a header asks for more tiles, components, layers, precincts or code blocks than pictures of

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include <openjpeg.h>
 
@@ -60,12 +61,12 @@ Jp2Source::Jp2Source(Bytes file)
     return OPJ_TRUE;
   });
   const auto remember = [](const char* text, void* self) {
-    std::string& trouble = static_cast<Stream*>(self)->trouble;
-    if (trouble.empty())
-      trouble = std::string(text, std::string_view(text).find_last_not_of("\n") + 1);
+    auto& trouble = static_cast<Stream*>(self)->trouble;
+    if (trouble[0] != 0) return;
+    const std::string_view line = std::string_view(text).substr(0, std::strcspn(text, "\n"));
+    trouble[line.copy(trouble.data(), trouble.size() - 1)] = 0;
   };
   opj_set_error_handler(codec_.get(), remember, &stream_);
-  opj_set_warning_handler(codec_.get(), remember, &stream_);
   opj_dparameters_t parameters;
   opj_set_default_decoder_parameters(&parameters);
   opj_image_t* image = nullptr;
@@ -80,14 +81,15 @@ Jp2Source::Jp2Source(Bytes file)
   CheckComponents();
   width_ = image->comps[0].w;
   height_ = image->comps[0].h;
-  grey_ = image->numcomps <= 2 && image->color_space != OPJ_CLRSPC_SRGB;
+  const std::uint32_t palette = jp2::PaletteColours(stream_.file);
+  grey_ = (palette > 0 ? palette : image->numcomps) <= 2;
   has_profile_ = image->icc_profile_len > 0;
 }
 
 void Jp2Source::ThrowBroken() const {
   throw Error(ErrorCode::kCorrupt,
               std::string(kBrokenJp2) + ": " +
-                  (stream_.trouble.empty() ? "openjpeg cannot decode it" : stream_.trouble));
+                  (stream_.trouble[0] == 0 ? "openjpeg cannot decode it" : stream_.trouble.data()));
 }
 
 void Jp2Source::CheckComponents() const {
@@ -147,7 +149,7 @@ void Jp2Source::ReadRow(std::uint32_t y, std::uint16_t* rgba) const noexcept {
 }
 
 Picture Jp2Source::Decode(const ColorRules& rules) {
-  stream_.trouble.clear();
+  stream_.trouble[0] = 0;
   const bool decoded = opj_decode(codec_.get(), opened_.get(), image_.get()) != OPJ_FALSE;
   if (stream_.ends_early) EndsEarly(kBrokenJp2, "its pixels end early");
   if (tiles_.present < tiles_.promised && cut_short().empty()) {
@@ -156,7 +158,8 @@ Picture Jp2Source::Decode(const ColorRules& rules) {
   }
   CheckComponents();  // a palette's colours are there now
   const opj_image_t& image = *image_;
-  const bool whole = decoded && stream_.trouble.empty();
+  grey_ = image.numcomps <= 2;
+  const bool whole = decoded && stream_.trouble[0] == 0;
   if (!whole && cut_short().empty()) ThrowBroken();
   for (std::uint32_t c = 0; c < image.numcomps; ++c) {
     if (image.comps[c].data == nullptr) return MakePicture(PictureChannels(grey_, true, rules));

@@ -1,8 +1,8 @@
 // A JPEG 2000 picture, as a JP2 file or a bare codestream, as a source of pixels.
 #pragma once
 
+#include <array>
 #include <memory>
-#include <string>
 
 #include "writer/source/jp2_codestream.h"
 #include "writer/source/pixel_source.h"
@@ -22,7 +22,9 @@ class Jp2Source : public PixelSource {
   struct Stream {
     Bytes file;
     std::size_t at = 0;
-    std::string trouble;      // openjpeg's first complaint
+    // openjpeg's first error. Its warnings do not count: files that it decodes well have some. It
+    // is written inside of openjpeg, and nothing may be thrown through that.
+    std::array<char, 200> trouble{};
     bool ends_early = false;  // it asked for more than there is
   };
 
