@@ -2,6 +2,8 @@
 // expected values exact: those of libjpeg's own decoding, or those that went into the PNG.
 #include <cmath>
 
+#include <zlib.h>
+
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 #include "tests/writer/converted.h"
@@ -257,6 +259,52 @@ TEST_CASE("an XMP packet's orientation turns a file whose Exif data have none") 
         20);
   for (const char* none : {"tiff:Orientation", "tiff:Orientation=\"66\"", "tiff:Orientation='9'"})
     CHECK(ConvertOne(WithXmp(jpeg, none)).picture.width == 20);
+}
+
+TEST_CASE("a PNG's texts do not count, whatever they hold, and its XMP does") {
+  const std::vector<std::uint8_t> rows = {1, 2, 3, 4, 5, 6};
+  const FileBytes plain = MakePng(2, 1, rows);
+  const auto chunk = [](const std::string& name, const std::string& content, bool damaged = false) {
+    std::string text = name + content;
+    uLong sum =
+        crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
+    if (damaged) ++sum;
+    std::string whole;
+    for (int shift = 24; shift >= 0; shift -= 8)
+      whole += static_cast<char>(content.size() >> shift);
+    whole += text;
+    for (int shift = 24; shift >= 0; shift -= 8)
+      whole += static_cast<char>(sum >> shift);
+    return whole;
+  };
+  const auto with = [&](const std::string& texts, std::size_t at) {
+    FileBytes file = plain;
+    const Bytes bytes = AsBytes(texts);
+    file.insert(file.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin(), bytes.end());
+    return ConvertOne(file).picture.pixels;
+  };
+  std::string deflated(20'000, 0);
+  const std::string long_text(9 << 20, 'x');
+  uLongf size = deflated.size();
+  REQUIRE(compress(reinterpret_cast<Bytef*>(deflated.data()), &size,
+                   reinterpret_cast<const Bytef*>(long_text.data()), long_text.size()) == Z_OK);
+  deflated.resize(size);
+  std::string many;
+  for (int i = 0; i < 3000; ++i)
+    many += chunk("tEXt", "key" + std::to_string(i) + '\0' + "value");
+  const std::size_t before = 33;                 // behind the header
+  const std::size_t behind = plain.size() - 12;  // before the end
+  for (const std::size_t at : {before, behind}) {
+    CHECK(with(chunk("zTXt", std::string("key\0\0", 5) + deflated), at) == rows);
+    CHECK(with(chunk("iTXt", std::string("key\0\1\0\0\0", 8) + deflated), at) == rows);
+    CHECK(with(many, at) == rows);
+    for (const char* const name : {"tEXt", "zTXt", "iTXt"})
+      CHECK(with(chunk(name, "damaged", true), at) == rows);
+    const std::string xmp =
+        std::string("XML:com.adobe.xmp\0\0\0\0\0", 22) + "<tiff:Orientation>3</tiff:Orientation>";
+    CHECK(with(many + chunk("iTXt", xmp), at) == std::vector<std::uint8_t>{4, 5, 6, 1, 2, 3});
+    CHECK(with(chunk("iTXt", xmp, true), at) == rows);
+  }
 }
 
 TEST_CASE("files that end early are left out as broken") {

@@ -60,7 +60,7 @@ Picture PngSource::Decode(const ColorRules& rules) {
                       color_type_ != SPNG_COLOR_TYPE_TRUECOLOR_ALPHA &&
                       spng_get_trns(png_.get(), &transparency) == SPNG_ECHUNKAVAIL;
   Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));
-  FindOrientation();  // one before the pixels; below, one after them
+  FindOrientation();  // of Exif before the pixels; below, after them
   if (interlaced_) {
     DecodeInterlaced(FormatFor(opaque), rules, picture);
   } else {
@@ -117,16 +117,8 @@ void PngSource::DecodeInterlaced(RowFormat format, const ColorRules& rules, Pict
 void PngSource::FindOrientation() {
   spng_exif exif{};
   if (spng_get_exif(png_.get(), &exif) != SPNG_OK) exif = {};
-  std::uint32_t count = 0;
-  std::vector<spng_text> texts;
-  if (spng_get_text(png_.get(), nullptr, &count) == SPNG_OK) texts.resize(count);
-  if (count > 0 && spng_get_text(png_.get(), texts.data(), &count) != SPNG_OK) texts.clear();
-  const auto xmp = std::find_if(texts.begin(), texts.end(), [](const spng_text& text) {
-    return std::string_view(text.keyword) == "XML:com.adobe.xmp";
-  });
-  orientation_ = ReadOrientation(
-      std::as_bytes(std::span(exif.data, exif.length)),
-      xmp == texts.end() ? Bytes() : std::as_bytes(std::span(xmp->text, xmp->length)));
+  if (!xmp_) xmp_ = png_.Xmp();
+  orientation_ = ReadOrientation(std::as_bytes(std::span(exif.data, exif.length)), AsBytes(*xmp_));
 }
 
 }  // namespace sluice

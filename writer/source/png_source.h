@@ -4,6 +4,9 @@
 // an animation, the default image is taken.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "writer/source/pixel_source.h"
 #include "writer/source/png_file.h"
 
@@ -31,6 +34,7 @@ class PngSource : public PixelSource {
   void FindOrientation();
 
   PngFile png_;
+  std::optional<std::string> xmp_;
   std::uint8_t bit_depth_ = 0;
   std::uint8_t color_type_ = 0;
   bool interlaced_ = false;
