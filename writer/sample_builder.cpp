@@ -8,7 +8,9 @@
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
 #include "writer/encode/jpeg.h"
+#include "writer/encode/keep.h"
 #include "writer/encode/pack.h"
+#include "writer/fit/jpeg_fitter.h"
 #include "writer/source/jpeg_source.h"
 
 namespace sluice {
@@ -36,21 +38,49 @@ void SetContent(std::string_view field, Bytes content, bool compress, FieldValue
   }
 }
 
-// Whether a JPEG file has all of its picture. Only one that does not end with its end marker is
-// read for it.
-bool IsWhole(Bytes file, std::string& why) {
-  constexpr std::byte kEnd[] = {std::byte{0xFF}, std::byte{0xD9}};
-  if (file.size() >= 2 && std::ranges::equal(file.last(2), kEnd)) return true;
-  std::vector<std::byte> content(file.begin(), file.end());
-  const JpegFile jpeg = TakeJpeg(content);
-  if (jpeg.ended) return true;
-  try {
-    JpegSource(jpeg).ReadCoefficients();
-    return true;
-  } catch (const Error& error) {
-    why = error.sentence();
-    return false;
+// Whether the file's picture is all there. Most files end with their end marker and are baseline,
+// and that is enough. Of one without, all data are read; one that only libjpeg reads is decoded, as
+// readers will decode it.
+void RequireWhole(const JpegFile& file, const JpegInfo& info) {
+  if (!file.ended) JpegSource(file).ReadCoefficients();
+  baseline::BlockReader reader(kernels::Chosen());
+  if (reader.Begin(file.bytes)) return;
+  const ImagePayload payload{.codec = Codec::kJpeg,
+                             .channels = info.channels,
+                             .width = info.width,
+                             .height = info.height,
+                             .bytes = file.bytes};
+  std::vector<std::uint8_t> pixels(std::size_t{info.width} * info.height * info.channels);
+  PayloadDecoder decoder;
+  const Defect defect = decoder.Decode(payload, Region::Whole(info.width, info.height),
+                                       {pixels.data(), info.channels});
+  if (defect != nullptr) throw Error(ErrorCode::kCorrupt, defect);
+}
+
+// The picture turned as its orientation says: without decoding if whole blocks allow it, as
+// `sluice convert --quality keep` does.
+void StoreUpright(const JpegFile& file, JpegSource& source, std::uint8_t channels,
+                  FieldValue& value) {
+  ConvertOptions options;
+  options.max_side = std::nullopt;
+  options.keep = true;
+  options.channels = channels;
+  baseline::BlockReader reader(kernels::Chosen());
+  if (std::optional<KeptJpeg> kept = KeepJpeg(file, source, options, reader)) {
+    value.bytes = std::move(kept->file);
+    value.codec = Codec::kJpeg;
+    value.width = kept->width;
+    value.height = kept->height;
+    value.channels = kept->channels;
+    return;
   }
+  const bool turned = source.orientation().transposed;
+  const FittedGeometry geometry = FitGeometry(turned ? source.height() : source.width(),
+                                              turned ? source.width() : source.height(), options);
+  JpegFitter fitter;
+  EncodeInto(
+      fitter.Fit(source, file.bytes, {channels, options.background, nullptr}, geometry, true),
+      options, value);
 }
 
 bool Pack(FieldValue& value) {
@@ -143,18 +173,34 @@ void SampleBuilder::SetElements(std::string_view name, DType type,
 }
 
 void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> file) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::kInvalidArgument,
+                Quoted(name) + " was set with bytes that are not a usable JPEG file: " + why);
+  };
   JpegInfo info;
   std::string why;
-  if (!ReadJpegInfo(file, info, why) || !IsWhole(file, why)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                Quoted(name) + " was set with bytes that are not a " + "usable JPEG file: " + why);
-  }
+  if (!ReadJpegInfo(file, info, why)) refuse(why);
+  std::vector<std::byte> content(file.begin(), file.end());
+  const JpegFile jpeg = TakeJpeg(content);
   FieldValue value;
-  SetContent(name, file, false, value);
-  value.codec = Codec::kJpeg;
-  value.width = info.width;
-  value.height = info.height;
-  value.channels = info.channels;
+  try {
+    RequireWhole(jpeg, info);
+    JpegSource source(jpeg);
+    if (source.orientation().identity()) {
+      const bool marked = file.size() >= jpeg.bytes.size() &&
+                          std::ranges::equal(file.first(jpeg.bytes.size()), jpeg.bytes);
+      SetContent(name, marked ? file : jpeg.bytes, false, value);
+      value.codec = Codec::kJpeg;
+      value.width = info.width;
+      value.height = info.height;
+      value.channels = info.channels;
+    } else {
+      StoreUpright(jpeg, source, info.channels, value);
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnsupported) throw;
+    refuse(error.sentence());
+  }
   state_->Value(name, FieldKind::kImage) = std::move(value);
 }
 

@@ -13,6 +13,17 @@ from sluice._sluice import Field, ImageCodec, _DatasetWriter, _SampleBuilder  # 
 
 Path = str | os.PathLike[str]
 
+_ORIENTATION = 0x0112  # Exif's tag
+
+
+def _upright(image: Any) -> Any:
+    """An image of Pillow turned as its Exif orientation says."""
+    if image.getexif().get(_ORIENTATION, 1) == 1:
+        return image
+    from PIL import ImageOps
+
+    return ImageOps.exif_transpose(image)
+
 
 def _without_loss(field: Field, image: Any) -> Any:
     """An image of Pillow as one of grey or RGB, unless that would lose something."""
@@ -38,7 +49,8 @@ class Writer:
             writer.add("cats/1", image=pixels, label=0)
 
     An image is given as pixels (a numpy array of uint8 or uint16, height x width [x channels]), as an
-    image of Pillow, or as the bytes of a JPEG file, which are stored as they are. `image` says how pixels
+    image of Pillow, or as the bytes of a JPEG file, which are stored as they are. An image of Pillow and
+    a JPEG file that Exif turns are stored upright, as sluice.convert stores them. `image` says how pixels
     are stored: "jpeg" (with `quality`), "packed" or "raw". Masks, and pixels of uint16, are stored raw
     and compressed. Other fields are given as numbers, arrays, str or bytes; None is an absent value.
 
@@ -142,9 +154,11 @@ class Writer:
             return
         import numpy
 
-        if hasattr(value, "getbands") and value.mode not in ("RGB", "L", "I;16"):
+        if hasattr(value, "getbands"):  # of Pillow
+            value = _upright(value)
             # Palettes of masks are class numbers; other pictures become what a JPEG holds.
-            if not (field.role == "mask" and value.mode in ("P", "1")):
+            classes = field.role == "mask" and value.mode in ("P", "1")
+            if not classes and value.mode not in ("RGB", "L", "I;16"):
                 value = _without_loss(field, value)
         pixels = numpy.ascontiguousarray(value)
         if pixels.dtype == bool:

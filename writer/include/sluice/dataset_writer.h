@@ -8,9 +8,10 @@
 //   writer.Add(sample);
 //   writer.Finish();
 //
-// Samples are stored in the order they are added. There is no plan and no resuming: a writer that
-// is destroyed without Finish() leaves a folder without a manifest, which readers refuse. One
-// thread at a time may use a writer; SampleBuilders are independent of each other.
+// Samples are stored in the order they are added. A key may come twice, as in a table that lists an
+// image twice; Dataset::Find() then gives one of the samples. There is no plan and no resuming: a
+// writer that is destroyed without Finish() leaves a folder without a manifest, which readers
+// refuse. One thread at a time may use a writer; SampleBuilders are independent of each other.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +51,10 @@ class SampleBuilder {
   void SetArray(std::string_view field, std::span<const T> values) {
     SetElements(field, DTypeOf<T>(), std::as_bytes(values));
   }
-  // A complete JPEG file: its header is read for size and channels. Its pixels are read only if it
-  // does not end with its end marker: a file that is cut short is kInvalidArgument.
+  // A complete JPEG file, stored as it is. One whose Exif orientation turns it is stored upright,
+  // as `sluice convert` stores it: its coefficients turned if whole blocks allow it, else encoded
+  // anew (4:2:0, quality 90). A missing end marker is added; a file that is cut short, or that
+  // readers could not decode, is kInvalidArgument. A plain baseline file is not decoded for that.
   void SetJpeg(std::string_view field, std::span<const std::byte> file);
   // The same JPEG as a packed image: the same pixels, faster to decode, larger (FORMAT.md,
   // "Packed"). False if it has no packed form (other colours than grey and Y Cb Cr, unusual
