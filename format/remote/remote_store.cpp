@@ -261,7 +261,13 @@ void RemoteStore::ListPages(std::string_view prefix, const Each& each,
   if (const std::string whole = own + std::string(prefix); !whole.empty())
     call.query["prefix"] = whole;
   if (folders != nullptr) call.query["delimiter"] = "/";
-  for (;;) {
+  const auto endless = [&](const char* how) {
+    throw SystemError(ErrorCode::kIo, url(),
+                      std::string("the server's list of objects does not end: ") + how, EPROTO);
+  };
+  if (own.size() + prefix.size() > kMostObjectName) endless("folders lie in folders without end");
+  unsigned empty = 0;  // pages in a row
+  for (std::uint64_t pages = 1;; ++pages) {
     const HttpReply reply = Send(call, kMostListingBytes).reply;
     const std::optional<ListingPage> page = ParseListing(reply.body);
     if (!page) {
@@ -280,9 +286,10 @@ void RemoteStore::ListPages(std::string_view prefix, const Each& each,
       }
     }
     if (page->next.empty()) return;
-    if (page->next == call.query["continuation-token"]) {
-      throw SystemError(ErrorCode::kIo, url(), "the server's list of objects does not end", EPROTO);
-    }
+    if (page->next == call.query["continuation-token"]) endless("a page names itself as the next");
+    empty = page->objects.empty() && page->folders.empty() ? empty + 1 : 0;
+    if (empty > kMostEmptyPages) endless("its pages are empty");
+    if (pages == kMostPages) endless("it has more pages than a bucket of 100 million objects");
     call.query["continuation-token"] = page->next;
   }
 }

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <vector>
@@ -73,6 +74,18 @@ TEST_CASE("A list without end, and an answer that is no list, are errors") {
   });
   CHECK(CodeOf([&] { Names(*OpenStoreWith("s3://bkt", TestSettings(endless.Variables())), ""); }) ==
         ErrorCode::kIo);
+  // Pages without objects, each of which names another as the next.
+  std::atomic<int> pages{0};
+  BucketServer empty([&pages](const WebRequest&) -> std::optional<WebAnswer> {
+    WebAnswer answer;
+    answer.body = "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>" +
+                  std::to_string(++pages) + "</NextContinuationToken></ListBucketResult>";
+    return answer;
+  });
+  const auto no_end =
+      ErrorOf([&] { Names(*OpenStoreWith("s3://bkt", TestSettings(empty.Variables())), ""); });
+  REQUIRE(no_end);
+  CHECK_THAT(no_end->what(), Catch::Matchers::ContainsSubstring("does not end"));
   BucketServer page([](const WebRequest&) -> std::optional<WebAnswer> {
     WebAnswer answer;
     answer.body = "<html><body>Welcome</body></html>";

@@ -20,13 +20,16 @@ namespace sluice {
 
 namespace {
 
+constexpr std::size_t kMostChunkBytes = 64 << 20;  // of chunks of keys, besides the one in use
 constexpr std::size_t kMostMapped = 4096;  // shards at a time; a process may have 65,530 mappings
 
 // Reads samples by their number; opens shards when they are needed.
 class SampleReader {
  public:
   explicit SampleReader(const StoredDataset& dataset)
-      : dataset_(dataset), shards_(dataset.manifest.shards.size()) {
+      : dataset_(dataset),
+        keys_(dataset.manifest.shards.size()),
+        shards_(dataset.manifest.shards.size()) {
     std::uint64_t end = 0;
     for (const ManifestShard& shard : dataset.manifest.shards)
       ends_.push_back(end += shard.samples);
@@ -36,7 +39,11 @@ class SampleReader {
     const auto shard = static_cast<std::size_t>(
         std::upper_bound(ends_.begin(), ends_.end(), sample) - ends_.begin());
     const std::uint64_t first = shard == 0 ? 0 : ends_[shard - 1];
-    return CopySample(Open(shard), sample - first);
+    KeyChunk& keys = keys_[shard];
+    const std::size_t before = keys.content.size();
+    EncodedSample copy = CopySample(Open(shard), sample - first, keys);
+    Keep(shard, before);
+    return copy;
   }
 
   const ShardFile& Open(std::size_t shard) {
@@ -54,8 +61,26 @@ class SampleReader {
   }
 
  private:
+  // Keys are inflated by the chunk, which is far more than a sample, so some chunks are kept.
+  void Keep(std::size_t shard, std::size_t bytes_before) {
+    keys_bytes_ += keys_[shard].content.size() - bytes_before;
+    if (bytes_before == 0) kept_.push_back(shard);
+    while (keys_bytes_ > kMostChunkBytes && kept_.size() > 1) {
+      if (kept_.front() == shard) {
+        kept_.push_back(shard);
+      } else {
+        keys_bytes_ -= keys_[kept_.front()].content.size();
+        keys_[kept_.front()] = KeyChunk();
+      }
+      kept_.pop_front();
+    }
+  }
+
   const StoredDataset& dataset_;
   std::vector<std::uint64_t> ends_;
+  std::vector<KeyChunk> keys_;    // of a shard, a chunk or nothing
+  std::deque<std::size_t> kept_;  // shards that have one
+  std::size_t keys_bytes_ = 0;
   std::vector<std::optional<ShardFile>> shards_;
   std::deque<std::size_t> open_;
 };

@@ -19,6 +19,9 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 35;
+// One more than any value may have: a longer one is cut to that, and refused when it is stored.
+constexpr std::size_t kMostCellBytes = kMaxPayloadBytes + 1;
+constexpr std::size_t kMostLineBytes = 3 * kMaxPayloadBytes;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // Of a file with that ending: what separates cells, or 0 for JSON lines. Nothing: it is no table.
@@ -154,11 +157,10 @@ std::string TableReader::QuotedCell() {
   std::string cell;
   for (std::size_t at = 1; at < rest_.size(); ++at) {
     if (rest_[at] == '\n') ++line_;
-    if (rest_[at] != '"') {
-      cell += rest_[at];
-    } else if (at + 1 < rest_.size() && rest_[at + 1] == '"') {
-      cell += '"';
-      ++at;
+    const bool doubled = rest_[at] == '"' && at + 1 < rest_.size() && rest_[at + 1] == '"';
+    if (rest_[at] != '"' || doubled) {
+      if (cell.size() < kMostCellBytes) cell += rest_[at];
+      at += doubled ? 1 : 0;
     } else {
       rest_.remove_prefix(at + 1);
       return cell;
@@ -191,7 +193,7 @@ bool TableReader::NextCells(std::vector<std::string>& cells) {
       rest_.remove_prefix(size);
       const bool last = rest_.empty() || rest_[0] == '\n';
       if (last && cell.ends_with('\r')) cell.remove_suffix(1);
-      cells.emplace_back(cell);
+      cells.emplace_back(cell.substr(0, kMostCellBytes));
     }
     if (rest_.empty()) return true;
     const bool more = rest_[0] == separator_;
@@ -217,6 +219,10 @@ bool TableReader::NextObject() {
     rest_.remove_prefix(std::min(size + 1, rest_.size()));
     ++line_;
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (text.size() > kMostLineBytes) {
+      FailRow("has " + std::to_string(text.size()) + " bytes; a line of JSON may have at most " +
+              std::to_string(kMostLineBytes));
+    }
     if (NestsDeeperThan(text, kMaxJsonDepth)) FailRow("nests too deeply");
     object_ = nlohmann::json::parse(text, nullptr, false);
     if (!object_.is_object()) FailRow("is not a JSON object");
