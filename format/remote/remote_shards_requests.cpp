@@ -152,7 +152,7 @@ void RemoteShards::ReadPastDisk(std::uint64_t piece, Live& live) {
     return;
   }
   Fail(piece,
-       Error(ErrorCode::kLimit, UrlOf(live.shard), "there is not enough memory for a block"));
+       Error(ErrorCode::kMemory, UrlOf(live.shard), "there is not enough memory for a block"));
 }
 
 void RemoteShards::Fail(std::uint64_t piece, const Error& error) {
@@ -215,7 +215,8 @@ void RemoteShards::Replace(std::uint64_t piece, Live& live, std::uint64_t offset
   const bool in_cache = room_ && !live.overlay;
   if (!in_cache || !data_->writable()) {
     if (!data_->OverlayCopy(live.offset, live.bytes, offset, bytes))
-      throw SystemError(ErrorCode::kLimit, UrlOf(live.shard), "there is not enough memory", ENOMEM);
+      throw SystemError(ErrorCode::kMemory, UrlOf(live.shard), "there is not enough memory",
+                        ENOMEM);
     if (!in_cache) return;
     live.overlay = true;
     data_->Lock(piece, SparseData::Hold::kNone);

@@ -102,9 +102,11 @@ Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t
     if (!size) return Say(field.field, "no usable zstd frame");
     if (const OverLimit over = limits_->CheckBytes(field.field, *size))
       return Say(field.field, over);
-    if (*size > kLargeValue && 2 * *size > AvailableMemory())
+    if (*size > kLargeValue && 2 * *size > AvailableMemory()) {
+      code_ = ErrorCode::kMemory;
       return Say(field.field, "there is not enough memory for its " + std::to_string(*size) +
                                   " bytes; leave the field out of LoaderOptions::output.fields");
+    }
     value.resize(*size);
     if (!ZstdDecompress(payload.bytes, value)) {
       return Say(field.field, "the zstd frame cannot be decompressed");
