@@ -140,10 +140,10 @@ class MadeSamples {
   std::vector<std::unique_ptr<const ShardFile>> parts_;
 };
 
-class Search {
+class Comparison {
  public:
-  Search(const MadeOf& of, const std::filesystem::path& folder,
-         const std::vector<std::optional<MadeShard>>& made, const ConvertHooks& hooks)
+  Comparison(const MadeOf& of, const std::filesystem::path& folder,
+             const std::vector<std::optional<MadeShard>>& made, const ConvertHooks& hooks)
       : of_(of), folder_(folder), made_(made), hooks_(hooks) {}
 
   ChangedSources Run(unsigned threads) {
@@ -267,7 +267,7 @@ ChangedSources FindChangedSources(const MadeOf& of, const std::filesystem::path&
                                   const std::vector<std::optional<MadeShard>>& made,
                                   unsigned threads, const ConvertHooks& hooks) {
   if (of.options.check == SourceCheck::kSizes) return {};
-  return Search(of, folder, made, hooks).Run(threads);
+  return Comparison(of, folder, made, hooks).Run(threads);
 }
 
 }  // namespace sluice
