@@ -80,9 +80,10 @@ WorkFolder::WorkFolder(const fs::path& path) : path_(AbsolutePath(path)) {
     }
     if (!IsLinked(mark)) continue;  // it was removed meanwhile, by the process that held the lock
     if (!found_) {
-      if (write(mark.get(), kMarkText.data(), kMarkText.size()) !=
-          static_cast<ssize_t>(kMarkText.size())) {
-        const int error_number = errno;
+      // A write that stores less than it was given leaves errno as it was: the disk is full.
+      const ssize_t written = write(mark.get(), kMarkText.data(), kMarkText.size());
+      if (written != static_cast<ssize_t>(kMarkText.size())) {
+        const int error_number = written < 0 ? errno : ENOSPC;
         unlink(mark_path.c_str());
         rmdir(path_.c_str());
         Fail(mark_path, "cannot be written", error_number);

@@ -1,6 +1,7 @@
 // Additions to a dataset that are killed, or lose power, at any moment. The dataset is always
 // whole, with the old samples or with all, and the same command run again gives the result of an
 // uninterrupted run.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <set>
@@ -226,9 +227,12 @@ TEST_CASE("an addition killed when all is done, before its exit, is done when it
   const auto record = addition.folder() / "record";
   REQUIRE(addition.Run(addition.Fresh(), "", record).exit_code == 0);
   const std::vector<RecordedCall> calls = ReadRecord(record);
-  REQUIRE(calls.back().call == FileCall::kUnlink);  // the folder beside the dataset
+  const auto last = std::find_if(calls.rbegin(), calls.rend(), [](const RecordedCall& call) {
+    return call.call == FileCall::kUnlink;
+  });
+  REQUIRE(last != calls.rend());  // of the mark in the folder beside the dataset
   const auto data = addition.Fresh();
-  CHECK(addition.Run(data, "kill:" + std::to_string(calls.size() - 1)).signal == SIGKILL);
+  CHECK(addition.Run(data, "kill:" + std::to_string(calls.rend() - last - 1)).signal == SIGKILL);
   addition.CheckGoesOn(data);
   // Now no file says whether the addition was finished.
   const Outcome again = addition.Run(data);

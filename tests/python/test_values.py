@@ -158,7 +158,8 @@ class Given:
     """An object of each class of the module that has attributes, by the class's name."""
 
     def __init__(self, raw, folder):
-        self.loader = sluice.Loader(raw, 10, sample_function=self.note, integrity=sluice.IntegrityOptions(on_fault="skip"),
+        self.loader = sluice.Loader(raw, 10, sample_function=self.note, order=sluice.OrderOptions(shuffle="sequential"),
+                                    integrity=sluice.IntegrityOptions(on_fault="skip"),
                                     diagnostics=sluice.DiagnosticsOptions(trace=sluice.LoaderTrace()))
         dataset = sluice.Dataset(raw)
         epoch = iter(self.loader)
@@ -185,7 +186,8 @@ class Given:
         for number in range(2):
             Image.new("RGB", (9, 9)).save(folder / f"in/a/{number}.png")
         summary = sluice.convert(folder / "in", folder / "out", find_duplicates=True, progress=False)
-        self.objects.update(ConvertSummary=summary, LeftOut=summary.skipped[0], Duplicate=summary.duplicates[0][0])
+        self.objects.update(ConvertSummary=summary, LeftOut=summary.skipped[0], Duplicate=summary.duplicates[0][0],
+                            SomeImages=summary.turned)
         self.gone = {"MutableSample", "MutableBatch", "Writer"}
 
     def note(self, sample):

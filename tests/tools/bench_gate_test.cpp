@@ -99,7 +99,7 @@ TEST_CASE("sluice-bench gate refuses real results whose options differ, and name
                                {"--lanes", "8"},
                                {"--image-sizes", "padded"},
                                {"--pretend-decode", "1"},
-                               {"--warm-up", "1"},
+                               {"--prefetch", "7"},
                                {"--with", dataset},
                                {"--with", dataset, "--weights", "1,2"}}) {
     CAPTURE(options);

@@ -71,7 +71,8 @@ TEST_CASE("neither copy nor merge passes on a damaged payload, and copy mends a 
   const std::string bad = folders.At("bad");
   std::filesystem::copy(good, bad);
   FlipPayload(bad, 2);
-  const std::string key = Dataset::Open(good)[2].key();
+  const Dataset opened = Dataset::Open(good);
+  const std::string key(opened[2].key());
   REQUIRE(Sluice({"verify", bad}).exit_code == 1);
   for (const Words& words :
        {Words{"copy", bad, folders.At("out")}, Words{"merge", bad, folders.At("out")},
@@ -123,7 +124,7 @@ TEST_CASE("cache says that a folder is missing or empty") {
   const Datasets folders;
   const Outcome missing = Sluice({"cache", folders.At("none")});
   CHECK(missing.exit_code == 1);
-  CHECK_THAT(missing.err, ContainsSubstring("cannot be listed"));
+  CHECK_THAT(missing.err, ContainsSubstring("cannot be opened: No such file"));
   std::filesystem::create_directory(folders.At("empty"));
   CHECK_THAT(Sluice({"cache", folders.At("empty")}).out, ContainsSubstring("no datasets"));
   CHECK(JsonOf(Sluice({"cache", folders.At("empty"), "--clear", "--json"}))["freed_bytes"] == 0);

@@ -103,6 +103,7 @@ TEST_CASE("an interrupt ends each command at once that waits for a server that h
          {Words{"verify"}, Words{"subset", "OUT", "--count", "1"}, Words{"merge", "OUT"},
           Words{"transcode", "OUT", "--image", "packed"}, Words{"copy", "OUT"},
           Words{"export", "OUT"}, Words{"stats"}, Words{"preview", "OUT.html"}, Words{"inspect"}}) {
+      if (words[0] == "inspect" && hangs != "manifest.json") continue;  // reads nothing else
       words.insert(words.begin() + 1, url);
       for (std::string& word : words) {
         if (word.starts_with("OUT"))

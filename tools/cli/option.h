@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include <sluice/error.h>
+#include <sluice/shown_text.h>
 
 #include "tools/cli/quantity.h"
 
@@ -22,13 +23,20 @@ template <class Take>
 CLI::Option* AddOption(CLI::App& app, const std::string& name, const std::string& value,
                        const std::string& description, Take take) {
   const auto parse = [name, take = std::move(take)](const std::string& text) {
+    // A sentence may quote a part of the value, in which a URL's secret is no longer seen to be
+    // one.
+    const auto refuse = [&](const std::string& sentence) {
+      const std::string shown = ShownText(text);
+      throw UsageError(name + ": " +
+                       (shown == text ? sentence : shown + " is not a value of this option"));
+    };
     try {
       take(text);
     } catch (const UsageError& error) {
-      throw UsageError(name + ": " + error.what());
+      refuse(error.what());
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kInvalidArgument) throw;
-      throw UsageError(name + ": " + error.sentence());
+      refuse(error.sentence());
     }
   };
   return app.add_option_function<std::string>(name, parse, description)->type_name(value);
