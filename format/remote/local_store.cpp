@@ -233,8 +233,12 @@ ObjectStore::Counts LocalStore::counts() const noexcept {
 }
 
 std::shared_ptr<ObjectStore> StoreIfUnmappable(const fs::path& dataset) {
-  const FileHandle manifest(open((dataset / kManifestName).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!manifest || CanBeMapped(manifest)) return nullptr;
+  // O_NONBLOCK: opening a named pipe would wait.
+  const FileHandle manifest(
+      open((dataset / kManifestName).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info {};
+  const bool is_file = manifest && fstat(manifest.get(), &info) == 0 && S_ISREG(info.st_mode);
+  if (!is_file || CanBeMapped(manifest)) return nullptr;
   return std::make_shared<LocalStore>(dataset);
 }
 
