@@ -280,6 +280,11 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
                                         "they were drawn on the image as its file stores it,\n"
                                         "without its orientation")
                                      ->excludes(upright);
+  CLI::Option* const follow_links =
+      app.add_flag("--follow-links", arguments.follow_links,
+                   "also take what symbolic links lead to outside of\n"
+                   "SOURCE (default: only what lies inside; a line says\n"
+                   "how many links were not followed)");
   CLI::Option* const no_labels =
       app.add_flag("--no-labels", arguments.no_labels,
                    "store no labels: images may lie anywhere below SOURCE;\n"
@@ -298,7 +303,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
       ->group(group);
   AddAnnotationOptions(app, arguments, group);
   for (CLI::Option* const option : {table, paths, path_column, field, classes, classes_of, numbers,
-                                    no_labels, labels, masks, upright, as_stored}) {
+                                    no_labels, labels, masks, upright, as_stored, follow_links}) {
     option->group(group);
   }
 }
@@ -371,6 +376,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   }
   source.mask_folder = arguments.mask_folder;
   source.upright = arguments.upright;
+  source.follow_links = arguments.follow_links;
   source.labels = !arguments.no_labels;
   source.classes_of = arguments.classes_of;
   source.numbers = arguments.numbers;

@@ -29,6 +29,7 @@ struct SourceArguments {
   std::optional<bool> upright;
   bool no_labels = false;
   bool numbers = false;
+  bool follow_links = false;
   FolderLabels folder_labels = FolderLabels::kAuto;
   bool split_folders = false;  // only of commands that make several datasets
 };

@@ -307,14 +307,42 @@ TEST_CASE("images of unsupported kinds and links to nothing are listed as broken
   CHECK(summary.skipped[1].reason.find("Photoshop") != std::string::npos);
 }
 
-TEST_CASE("symbolic links are followed") {
+TEST_CASE("symbolic links are followed inside of the source, and out of it if that is asked for") {
   const ClassFolders folders;
   folders.Add("a/1.jpg");
   WriteSource(folders.path() / "elsewhere" / "2.jpg", MakeJpeg(MakePicture(16, 16, 3, 2)));
   std::filesystem::create_symlink(folders.path() / "elsewhere", folders.source / "b");
+  std::filesystem::create_symlink(folders.path() / "elsewhere" / "2.jpg",
+                                  folders.source / "a" / "out.jpg");
   std::filesystem::create_symlink("1.jpg", folders.source / "a" / "again.jpg");
-  folders.Run();
-  CHECK(ReadDataset(folders.data).Keys() == Strings{"a/1.jpg", "a/again.jpg", "b/2.jpg"});
+  std::filesystem::create_symlink("a", folders.source / "c");
+  const ConvertSummary inside = folders.Run();
+  CHECK(ReadDataset(folders.data).Keys() ==
+        Strings{"a/1.jpg", "a/again.jpg", "c/1.jpg", "c/again.jpg"});
+  CHECK(Mentions(inside.warnings, "3 links lead out of the source"));
+  ConvertSource all(folders.source);
+  all.follow_links = true;
+  ConvertOptions options;
+  options.keep_order = true;
+  const ConvertSummary everything = Convert(all, folders.path() / "all", options);
+  CHECK(ReadDataset(folders.path() / "all").Keys() == Strings{"a/1.jpg", "a/again.jpg", "a/out.jpg",
+                                                              "b/2.jpg", "c/1.jpg", "c/again.jpg",
+                                                              "c/out.jpg"});
+  CHECK_FALSE(Mentions(everything.warnings, "out of the source"));
+}
+
+TEST_CASE("each link to a folder is followed once, however many ways lead to it") {
+  const ClassFolders folders;
+  // Two links in each folder to the next: more ways than could ever be walked.
+  constexpr int kFolders = 40;
+  for (int i = 0; i + 1 < kFolders; ++i) {
+    const std::filesystem::path folder = folders.source / ("f" + std::to_string(i));
+    std::filesystem::create_directories(folder);
+    for (const char* const link : {"x", "y"})
+      std::filesystem::create_symlink("../f" + std::to_string(i + 1), folder / link);
+  }
+  folders.Add("f" + std::to_string(kFolders - 1) + "/1.jpg");
+  CHECK(folders.Run().samples <= 1 + 2 * kFolders);
 }
 
 TEST_CASE("a link to a folder that it lies in is not followed, with a warning") {

@@ -69,7 +69,7 @@ class AnnotatedList {
     for (const LeftOut& one : list_.broken)
       described_.insert(one.path);
     std::vector<std::string> others;
-    for (WalkedFile& file : WalkFolder(list_.root, hooks.stop).files) {
+    for (WalkedFile& file : WalkFolder(list_.root, source_.follow_links, hooks.stop).files) {
       const std::string xml = std::filesystem::path(file.key).replace_extension(".xml").native();
       if (described_.contains(file.key) || (voc && described_.contains(xml))) continue;
       others.push_back(std::move(file.key));

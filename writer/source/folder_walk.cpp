@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <compare>
 
 #include <sys/stat.h>
 
@@ -18,13 +19,13 @@ namespace {
 struct FolderId {
   dev_t device;
   ino_t inode;
-  friend bool operator==(const FolderId&, const FolderId&) = default;
+  friend auto operator<=>(const FolderId&, const FolderId&) = default;
 };
 
 class FolderWalk {
  public:
-  FolderWalk(const std::filesystem::path& root, const std::stop_token& stop)
-      : root_(root), stop_(stop) {}
+  FolderWalk(const std::filesystem::path& root, bool follow_links, const std::stop_token& stop)
+      : root_(root), follow_links_(follow_links), stop_(stop) {}
 
   FolderTree Run() {
     struct stat info {};
@@ -36,9 +37,19 @@ class FolderWalk {
       throw Error(ErrorCode::kInvalidArgument, root_.string(),
                   "is not a folder; give the folder that holds the images");
     }
+    std::error_code error;
+    inside_ = std::filesystem::canonical(root_, error);
+    if (error)
+      throw Error(ErrorCode::kIo, root_.string(), "cannot be examined: " + error.message());
     ancestors_.push_back({info.st_dev, info.st_ino});
     for (const std::string& name : Names(root_))
       LookAt(name);
+    if (links_out_ > 0) {
+      tree_.warnings.push_back(
+          std::to_string(links_out_) + (links_out_ == 1 ? " link leads" : " links lead") +
+          " out of the source and " + (links_out_ == 1 ? "was" : "were") +
+          " not followed, such as " + ToUtf8(link_out_) + "; --follow-links takes what lies there");
+    }
     return std::move(tree_);
   }
 
@@ -62,9 +73,18 @@ class FolderWalk {
   void LookAt(const std::string& key) {
     if (stop_.stop_requested()) ThrowStopped();
     if (ignored_.Take(key, tree_.passed_over)) return;
+    struct stat link {};
     struct stat info {};
-    if (stat((root_ / key).c_str(), &info) != 0) {
+    const std::filesystem::path path = root_ / key;
+    const bool is_link = lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
+    if (is_link && !follow_links_ && LeadsOut(path)) {
+      if (links_out_++ == 0) link_out_ = key;
+      tree_.passed_over.push_back({key, "a link out of the source, which --follow-links takes"});
+    } else if (stat(path.c_str(), &info) != 0) {
       tree_.broken.push_back({key, "cannot be examined: " + SystemErrorText(errno)});
+    } else if (S_ISDIR(info.st_mode) && is_link &&
+               !followed_.insert({link.st_dev, link.st_ino}).second) {
+      tree_.passed_over.push_back({key, "a link that was followed from another folder"});
     } else if (S_ISDIR(info.st_mode)) {
       if (ignored_.Take(key + "/", tree_.passed_over)) return;
       Enter(key, {info.st_dev, info.st_ino});
@@ -92,11 +112,27 @@ class FolderWalk {
     ancestors_.pop_back();
   }
 
+  // False also of a link to nothing, which is told of as such.
+  bool LeadsOut(const std::filesystem::path& link) const {
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::canonical(link, error);
+    if (error) return false;
+    return std::mismatch(inside_.begin(), inside_.end(), target.begin(), target.end()).first !=
+           inside_.end();
+  }
+
   const std::filesystem::path& root_;
+  const bool follow_links_;
   const std::stop_token& stop_;
+  std::filesystem::path inside_;  // the root without links
   FolderTree tree_;
   IgnoredFiles ignored_;
   std::vector<FolderId> ancestors_;  // the current folder and those above it
+  // Each link to a folder, so that links to folders of links take no more time than there are
+  // links.
+  std::set<FolderId> followed_;
+  std::uint64_t links_out_ = 0;
+  std::string link_out_;  // the first
 };
 
 }  // namespace
@@ -137,8 +173,9 @@ bool IgnoredFiles::Take(std::string_view key, std::vector<LeftOut>& passed_over,
   return true;
 }
 
-FolderTree WalkFolder(const std::filesystem::path& root, const std::stop_token& stop) {
-  return FolderWalk(root, stop).Run();
+FolderTree WalkFolder(const std::filesystem::path& root, bool follow_links,
+                      const std::stop_token& stop) {
+  return FolderWalk(root, follow_links, stop).Run();
 }
 
 void AddFoldersOf(const std::string& key, std::set<std::string>& folders) {

@@ -49,12 +49,14 @@ class IgnoredFiles {
   std::set<std::string, std::less<>> seen_;
 };
 
-// Symbolic links are followed, except links to a folder that contains them. Ignored parts are
+// Symbolic links to what lies below the root are followed, each link to a folder once, except links
+// to a folder that contains them; links out of the root only with `follow_links`. Ignored parts are
 // passed over.
 //
 // Errors: kNotFound (no such folder), kInvalidArgument (not a folder), kIo (a folder that cannot be
 // read), kState (stopped).
-FolderTree WalkFolder(const std::filesystem::path& root, const std::stop_token& stop);
+FolderTree WalkFolder(const std::filesystem::path& root, bool follow_links,
+                      const std::stop_token& stop);
 
 // The folders that a key names, from the top: "a/b/c.jpg" has "a" and "a/b".
 void AddFoldersOf(const std::string& key, std::set<std::string>& folders);

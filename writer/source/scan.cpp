@@ -244,8 +244,9 @@ SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree,
 SourceList ScanFolder(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
   SourceList list;
   list.SetRoot(source.root, hooks.stop);
-  FolderTree tree =
-      list.store != nullptr ? list.store->List() : WalkFolder(source.root, hooks.stop);
+  FolderTree tree = list.store != nullptr
+                        ? list.store->List()
+                        : WalkFolder(source.root, source.follow_links, hooks.stop);
   list = ListOf(source, std::move(list), std::move(tree), threads, hooks);
   SortBy(list.sources, &Source::key);
   return list;

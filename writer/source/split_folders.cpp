@@ -60,7 +60,7 @@ namespace {
 bool HoldsImages(const std::filesystem::path& folder, TopFolder& found,
                  const std::stop_token& stop) {
   bool any = false;
-  const FolderTree tree = WalkFolder(folder, stop);
+  const FolderTree tree = WalkFolder(folder, false, stop);
   for (const WalkedFile& file : tree.files) {
     const bool nested = file.key.find('/') != std::string::npos;
     if (any && !nested) continue;

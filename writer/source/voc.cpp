@@ -89,7 +89,8 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
   RequireFolder(source, ".xml");
   std::error_code ignored_error;
   const bool one_tree = std::filesystem::equivalent(source.annotations, source.root, ignored_error);
-  const FolderTree tree = WalkFolder(source.annotations, stop);
+  const FolderTree tree = WalkFolder(source.annotations, source.follow_links, stop);
+  read.warnings.insert(read.warnings.end(), tree.warnings.begin(), tree.warnings.end());
   std::vector<std::byte> content;
   for (const WalkedFile& file : tree.files) {
     if (stop.stop_requested()) ThrowStopped();

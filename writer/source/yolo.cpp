@@ -107,10 +107,11 @@ std::string LabelsOf(const std::filesystem::path& folder, const std::string& key
 }
 
 // The label files that are no image's. Other texts lie there, too: names, lists, licences.
-void AddUnused(const std::filesystem::path& folder, const std::set<std::string>& used,
+void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
                const YoloNames& settings, const std::stop_token& stop, Annotations& read) {
+  const std::filesystem::path& folder = source.annotations;
   std::vector<std::byte> content;
-  for (const WalkedFile& file : WalkFolder(folder, stop).files) {
+  for (const WalkedFile& file : WalkFolder(folder, source.follow_links, stop).files) {
     if (!file.key.ends_with(".txt") || used.contains(file.key)) continue;
     if (stop.stop_requested()) ThrowStopped();
     try {
@@ -140,7 +141,8 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
                             std::to_string(settings.counted) + " (nc)");
   }
   read.points = settings.points;
-  const FolderTree tree = WalkFolder(source.root, stop);
+  const FolderTree tree = WalkFolder(source.root, source.follow_links, stop);
+  read.warnings.insert(read.warnings.end(), tree.warnings.begin(), tree.warnings.end());
   std::vector<std::byte> content;
   std::set<std::string> used;
   std::int32_t most = -1;
@@ -182,7 +184,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
                             (without == 1 ? " image has" : " images have") +
                             " no label file, and no box");
   }
-  AddUnused(source.annotations, used, settings, stop, read);
+  AddUnused(source, used, settings, stop, read);
   for (std::int32_t number = 0; settings.classes.empty() && number <= most; ++number)
     settings.numbers.push_back(std::to_string(number));
   const std::vector<std::string>& classes =

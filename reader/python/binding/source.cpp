@@ -96,7 +96,8 @@ void BindSource(nb::module_& module) {
       .def_rw("classes_of", &ConvertSource::classes_of)
       .def_rw("labels", &ConvertSource::labels)
       .def_rw("folder_labels", &ConvertSource::folder_labels)
-      .def_rw("numbers", &ConvertSource::numbers);
+      .def_rw("numbers", &ConvertSource::numbers)
+      .def_rw("follow_links", &ConvertSource::follow_links);
   module.def(
       "find_classes",
       [](const SourceOrFolder& source, unsigned threads) {

@@ -52,6 +52,7 @@ Rules MakeRules() {
   add(R"(--classes-of\b)", "ConvertSource.classes_of");
   add(R"(--(classes|numbers)\b)", "ConvertSource.$1");
   add(R"(--upright\b)", "ConvertSource.upright = True");
+  add(R"(--follow-links\b)", "ConvertSource.follow_links = True");
   add(R"(--as-stored\b)", "ConvertSource.upright = False");
   return rules;
 }

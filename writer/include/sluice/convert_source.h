@@ -163,6 +163,10 @@ struct ConvertSource {
   // The folders' names are whole numbers, which are the classes' numbers, as a table's are; another
   // name is an error. False: folders are numbered in the order of their names' bytes (0, 1, 10, 2).
   bool numbers = false;
+
+  // Takes what symbolic links lead to outside of a folder that is walked: of `root`, or of one with
+  // label files. Links to what lies inside are followed in any case, each of them once.
+  bool follow_links = false;
 };
 
 }  // namespace sluice
