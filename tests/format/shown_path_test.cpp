@@ -20,7 +20,7 @@ TEST_CASE("a text is shown without the secrets of the URLs in it") {
         "copy http://host/a to 's3://bucket/b?c', please");
   CHECK(ShownText("http://host/a?sig=secret: cannot be opened") ==
         "http://host/a: cannot be opened");
-  CHECK(ShownText("/work/http:/me:secret@host/a?sig=secret") == "/work/http:/host/a");
+  CHECK(ShownText("/data/http:/me:secret@host/a?sig=secret") == "/data/http:/host/a");
   CHECK(ShownText("HTTP://me:secret@host ftp://me:secret@host") == "HTTP://host ftp://host");
   CHECK(ShownText("--option=https://me:secret@host/x") == "--option=https://host/x");
   for (const char* const other :
