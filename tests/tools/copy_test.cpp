@@ -16,7 +16,8 @@ namespace {
 
 // Changes a bit in the middle of a sample's image, as it lies in the first shard.
 void FlipPayload(const std::string& dataset, std::uint64_t sample) {
-  const auto bytes = Dataset::Open(dataset)[sample].Payload().bytes;
+  const Dataset opened = Dataset::Open(dataset);
+  const auto bytes = opened[sample].Payload().bytes;
   const std::string payload(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::filesystem::path file = dataset + "/shard-00000.sluice";
   std::string shard = ContentOf(file);
