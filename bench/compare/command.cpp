@@ -7,6 +7,7 @@
 
 #include "bench/commands.h"
 #include "bench/compare/side_by_side.h"
+#include "bench/machine/work_folder.h"
 #include "bench/report/measuring_command.h"
 #include "format/remote/object_store.h"
 #include "tools/cli/exit_code.h"
@@ -77,7 +78,8 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   app.add_option("--work", arguments.work,
                  "a folder of its own for the formats (default\n"
                  "sluice-compare); its content is overwritten")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check(CheckWorkFolder);
   AddOption(
       app, "--threads", "N[,N...]",
       "threads or processes of each (default: all CPUs);\nseveral counts: one after the other",

@@ -6,6 +6,7 @@
 
 #include "bench/commands.h"
 #include "bench/convert/measure.h"
+#include "bench/machine/work_folder.h"
 #include "bench/report/measuring_command.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
@@ -63,7 +64,8 @@ void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
   app.add_option("--work", arguments.work,
                  "folder that both write to; removed at the end (default\n"
                  "sluice-convert)")
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->check(CheckWorkFolder);
   AddNumber(app, "--threads", "N", "threads, or workers (default: one for each CPU)",
             options.convert.threads, 1, 1024);
   AddNumber(app, "--rounds", "N", "rounds, a turn of each in each (default 5)", options.rounds, 1,

@@ -1,6 +1,8 @@
 #include "bench/machine/work_folder.h"
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
+#include <sluice/shown_text.h>
 
 #include "bench/report/measurement.h"
 
@@ -19,6 +21,10 @@ void ClaimWorkFolder(const std::filesystem::path& folder) {
   fs::create_directories(folder, error);
   if (error) throw Error(ErrorCode::kIo, folder.string(), "cannot be created: " + error.message());
   WriteTextFile(mark, "Made by sluice-bench, which writes over what is in this folder.\n");
+}
+
+std::string CheckWorkFolder(const std::string& folder) {
+  return IsStoreUrl(folder) ? ShownText(folder) + " is a URL; give a folder of this machine" : "";
 }
 
 }  // namespace sluice::bench

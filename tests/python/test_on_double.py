@@ -19,6 +19,7 @@ def test_a_consumer_of_cuda_array_interface_keeps_its_batch_until_its_queued_wor
                            ring=sluice.RingOptions(prefetch=1, hold=1))
     batches = iter(loader)
     batch = next(batches)
+    batch.synchronize()  # this thread reads it below
     interface = batch["image"].__cuda_array_interface__
     assert interface["stream"] == 1  # the legacy default stream
     default_stream.HoldDefaultStream()  # as a kernel that reads the batch and has not run yet

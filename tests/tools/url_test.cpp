@@ -87,22 +87,23 @@ TEST_CASE("an interrupt ends each command at once that waits for a server that h
   const Datasets folders;
   folders.Make("data", {"cat", "dog"}, 3, 100);
   for (const std::string hangs : {"manifest.json", "shard-00000.sluice"}) {
-    std::atomic<int> hanging = 0;
-    BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
-      if (!request.path.ends_with(hangs)) return std::nullopt;
-      ++hanging;
-      WebAnswer answer;
-      answer.hang_after = 0;
-      return answer;
-    });
-    for (const char* const name : {"manifest.json", "shard-00000.sluice"})
-      server.Set(std::string("data/") + name, ContentOf(folders.At("data") + "/" + name));
-    const std::string url = server.plain_url() + "/data";
     int number = 0;
     for (Words words :
          {Words{"verify"}, Words{"subset", "OUT", "--count", "1"}, Words{"merge", "OUT"},
           Words{"transcode", "OUT", "--image", "packed"}, Words{"copy", "OUT"},
           Words{"export", "OUT"}, Words{"stats"}, Words{"preview", "OUT.html"}, Words{"inspect"}}) {
+      // A server for each command: a request of the one before may still be on its way.
+      std::atomic<int> hanging = 0;
+      BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+        if (!request.path.ends_with(hangs)) return std::nullopt;
+        ++hanging;
+        WebAnswer answer;
+        answer.hang_after = 0;
+        return answer;
+      });
+      for (const char* const name : {"manifest.json", "shard-00000.sluice"})
+        server.Set(std::string("data/") + name, ContentOf(folders.At("data") + "/" + name));
+      const std::string url = server.plain_url() + "/data";
       if (words[0] == "inspect" && hangs != "manifest.json") continue;  // reads nothing else
       words.insert(words.begin() + 1, url);
       for (std::string& word : words) {
@@ -111,7 +112,6 @@ TEST_CASE("an interrupt ends each command at once that waits for a server that h
       }
       if (words[0] == "merge") words.insert(words.begin() + 1, folders.At("data"));
       CAPTURE(hangs, words);
-      hanging = 0;
       bool sent = false;
       Running running(SLUICE_COMMAND, words);
       const Outcome outcome = running.Wait([&](const Outcome&) {
