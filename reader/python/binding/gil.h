@@ -28,6 +28,8 @@
 #include <cxxabi.h>
 #include <nanobind/nanobind.h>
 
+#include <sluice/shown_path.h>
+
 namespace sluice::python {
 
 // Gives up the GIL while it lives.
@@ -110,7 +112,7 @@ auto Interruptibly(bool remote, F work) {
   return remote ? HandedCall<F>::Result(std::move(work)) : WithoutGil(work);
 }
 inline bool IsRemote(const std::filesystem::path& dataset) {
-  return dataset.string().find(":/") != std::string::npos;
+  return IsStoreUrl(dataset.string());
 }
 
 [[noreturn]] void SleepForever() noexcept;
