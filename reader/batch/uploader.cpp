@@ -200,7 +200,7 @@ void Uploader::Start(Slot& slot, DeviceSlot& place) {
   std::size_t end = room ? room.broken_at : shipped_.bytes;
   if (place.decodes) {
     PlanDecoding(slot, place);
-    end = room.rows_at + rows_.size() * sizeof(JpegRow);
+    end = room.rows_at + row_count_ * sizeof(JpegRow);
     const std::size_t words = slot.jpegs.words.load(std::memory_order_relaxed);
     Copy(place.At(room.words_at), slot, room.words_at, words * sizeof(std::uint32_t));
   }

@@ -79,7 +79,7 @@ class Uploader {
                 std::size_t end) REQUIRES(mutex_);
   std::byte* ImagesOf(const DeviceSlot& place, const Picture& picture) const noexcept;
   void PlanDecoding(const Slot& slot, const DeviceSlot& place) REQUIRES(mutex_);
-  void SortRows(const Slot& slot, JpegWave& wave) REQUIRES(mutex_);
+  void SortRows(const Slot& slot, const JpegWave& wave) REQUIRES(mutex_);
   void StartDecoding(const Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
   JpegJob JobOf(const DeviceSlot& place) const;  // on its first wave
   void Decode(DeviceDriver::Stream stream, const Slot& slot, const DeviceSlot& place,
@@ -111,7 +111,10 @@ class Uploader {
   mutable Mutex mutex_;  // guards the order of work on the streams
   std::uint64_t uploaded_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint64_t decoded_pictures_ GUARDED_BY(mutex_) = 0;
-  std::size_t waves_ GUARDED_BY(mutex_) = 0;  // of the upload that is being started
+  // Of the upload that is being started: its waves, its rows in their order, and the rows as they
+  // were put into the slot.
+  std::size_t waves_ GUARDED_BY(mutex_) = 0;
+  std::size_t row_count_ GUARDED_BY(mutex_) = 0;
   std::vector<JpegRow> rows_ GUARDED_BY(mutex_);
 };
 

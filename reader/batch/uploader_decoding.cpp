@@ -1,5 +1,8 @@
 // The part of Uploader for pictures that the device decodes.
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
 #include <utility>
 
 #include "reader/batch/slot.h"
@@ -7,11 +10,11 @@
 
 namespace sluice {
 
-// Finds places in scratch memory, and with them the waves.
+// Finds places in scratch memory, and with them the waves. Then puts the rows into the order in
+// which the device takes them.
 void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
   const JpegRoom& room = shipped_.jpeg;
   waves_ = 0;
-  rows_.clear();
   for (std::size_t view = 0; view < room.views; ++view) {
     const ImageBatch& image = place.images[view];
     const Picture& made = pictures_[view];
@@ -25,41 +28,67 @@ void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
         JpegWave& wave = JpegWavesOf(slot)[waves_++];
         wave = {};
         wave.first_picture = number;
-        wave.first_row = static_cast<std::uint32_t>(rows_.size());
         wave.width = static_cast<std::uint32_t>(image.width);
         wave.height = static_cast<std::uint32_t>(image.height);
         wave.planar = !made.converts && image.layout == Layout::kNCHW;
         wave.to = reinterpret_cast<std::uint8_t*>(ImagesOf(place, made)) +
                   row * image.height * image.width * image.channels;
       }
-      const JpegRow* const rows = JpegRowsOf(slot) + picture.first_row;
-      rows_.insert(rows_.end(), rows, rows + picture.rows);
       scratch += std::exchange(picture.scratch, static_cast<std::uint32_t>(scratch));
       JpegWave& wave = JpegWavesOf(slot)[waves_ - 1];
       wave.picture_count = number - wave.first_picture + 1;
-      wave.row_count += picture.rows;
+      (picture.packed ? wave.packed_count : wave.row_count) += picture.rows;
     }
   }
-  for (std::size_t w = 0; w < waves_; ++w)
-    SortRows(slot, JpegWavesOf(slot)[w]);
-  std::copy(rows_.begin(), rows_.end(), JpegRowsOf(slot));
+  // Rows are written over as they were put there.
+  const JpegRow* const first = JpegRowsOf(slot);
+  rows_.assign(first, first + slot.jpegs.rows.load(std::memory_order_relaxed));
+  row_count_ = 0;
+  for (std::size_t w = 0; w < waves_; ++w) {
+    JpegWave& wave = JpegWavesOf(slot)[w];
+    wave.first_row = static_cast<std::uint32_t>(row_count_);
+    SortRows(slot, wave);
+    row_count_ += std::size_t{wave.row_count} + wave.packed_count;
+  }
   for (std::size_t w = waves_; w < room.views; ++w)  // the graph plays so many
     JpegWavesOf(slot)[w] = {};
 }
 
-// Those of packed pictures last, and long ones first, so that threads side by side have about as
-// much to do.
-void Uploader::SortRows(const Slot& slot, JpegWave& wave) {
-  const JpegPicture* const pictures = &JpegOf(slot, 0, 0);
-  const auto longer = [](const JpegRow& a, const JpegRow& b) { return a.bytes > b.bytes; };
-  const auto first = rows_.begin() + wave.first_row;
-  const auto last = first + wave.row_count;
-  const auto packed = std::partition(
-      first, last, [&](const JpegRow& row) { return !pictures[row.picture].packed; });
-  std::sort(first, packed, longer);
-  std::sort(packed, last, longer);
-  wave.packed_count = static_cast<std::uint32_t>(last - packed);
-  wave.row_count -= wave.packed_count;
+// The wave's rows, from rows_ to their place in the slot. Of JPEGs, about the longest first, so
+// that threads side by side have about as much to do: sorted by counting, by the upper bits of
+// their lengths. Behind them those of packed pictures, as they come: a warp each, so order saves
+// nothing.
+void Uploader::SortRows(const Slot& slot, const JpegWave& wave) {
+  constexpr unsigned kClassBits = 8;
+  const JpegPicture* const pictures = &JpegOf(slot, 0, 0) + wave.first_picture;
+  const std::span<const JpegRow> put = rows_;
+  const auto rows_of = [put](const JpegPicture& picture) {
+    return put.subspan(picture.first_row, picture.rows);
+  };
+  const auto for_jpegs = [&](const auto& take) {
+    for (std::uint32_t p = 0; p < wave.picture_count; ++p) {
+      if (pictures[p].components == 0 || pictures[p].packed) continue;
+      for (const JpegRow& row : rows_of(pictures[p]))
+        take(row);
+    }
+  };
+  std::uint32_t bits = 0;
+  for_jpegs([&](const JpegRow& row) { bits |= row.bytes; });
+  const unsigned shift = std::max<unsigned>(std::bit_width(bits), kClassBits) - kClassBits;
+  std::array<std::uint32_t, 1 << kClassBits>
+      next{};  // first how many, then where the next one goes
+  for_jpegs([&](const JpegRow& row) { ++next[row.bytes >> shift]; });
+  std::uint32_t begin = wave.first_row;
+  for (auto of_class = next.rbegin(); of_class != next.rend(); ++of_class)
+    begin += std::exchange(*of_class, begin);
+  JpegRow* const to = JpegRowsOf(slot);
+  for_jpegs([&](const JpegRow& row) { to[next[row.bytes >> shift]++] = row; });
+  JpegRow* packed = to + begin;
+  for (std::uint32_t p = 0; p < wave.picture_count; ++p) {
+    if (pictures[p].components == 0 || !pictures[p].packed) continue;
+    const std::span<const JpegRow> rows = rows_of(pictures[p]);
+    packed = std::copy(rows.begin(), rows.end(), packed);
+  }
 }
 
 JpegJob Uploader::JobOf(const DeviceSlot& place) const {
