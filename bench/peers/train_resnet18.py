@@ -14,6 +14,9 @@ transforms make them, and are brought into the training's form there; Sluice's c
 channels last. An epoch has --draws pictures (whole batches only), however many DATA has: DataLoader draws with
 replacement, and Sluice plays each picture equally often, in a random order.
 
+The wait for batches is the time from the end of one step to the begin of the next. On a GPU, where the host runs ahead,
+the GPU's own clock measures it: idle time, copies, and bringing batches into the training's form.
+
 Each loader first feeds some steps that are not timed. The GPU is idle when a timed epoch begins and when it ends. With
 nvidia-smi on the PATH, the GPU's utilisation and power during the timed epochs are reported. The last line is JSON.
 """
@@ -181,6 +184,34 @@ def busy_core_seconds():
     return (user + nice + system + irq + soft_irq) / os.sysconf("SC_CLK_TCK")
 
 
+class Waits:
+    """The seconds between steps, by the device's clock."""
+
+    def __init__(self, device):
+        self.on_gpu = device.type == "cuda"
+        self.ends, self.begins = [self.now()], []
+
+    def now(self):
+        if not self.on_gpu:
+            return time.monotonic()
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def step_begins(self):
+        self.begins.append(self.now())
+
+    def step_ends(self):
+        self.ends.append(self.now())
+
+    def seconds(self):
+        """Call it when the device has done all steps."""
+        pairs = zip(self.ends, self.begins)
+        if self.on_gpu:
+            return sum(end.elapsed_time(begin) for end, begin in pairs) / 1e3
+        return sum(begin - end for end, begin in pairs)
+
+
 class Training:
     def __init__(self, device):
         torch.manual_seed(0)
@@ -202,15 +233,17 @@ class Training:
             torch.cuda.synchronize()
 
     def play(self, batches, deadline):
-        """Steps taken (fewer than there are batches if the time is up), and the last one's loss."""
-        steps, loss = 0, None
+        """Steps taken (fewer than there are batches if the time is up), the last one's loss, and seconds waited."""
+        waits, steps, loss = Waits(self.device), 0, None
         for images, labels in batches:
+            waits.step_begins()
             loss = self.step(images, labels)
+            waits.step_ends()
             steps += 1
             if time.monotonic() > deadline:
                 break
         self.wait()
-        return steps, float("nan") if loss is None else loss.item()
+        return steps, float("nan") if loss is None else loss.item(), waits.seconds()
 
 
 def measure(arguments, device):
@@ -218,26 +251,28 @@ def measure(arguments, device):
     batches, figures = LOADERS[arguments.loader](arguments, device)
     steps = arguments.draws // arguments.batch_size
     training = Training(device)
-    rates, seconds, images, spans, busy = [], [], [], [], 0.0
+    rates, seconds, waited, images, spans, busy = [], [], [], [], [], 0.0
     with GpuWatch(device) as watch:
         training.play(batches(min(WARM_UP_STEPS, steps)), deadline)
         for epoch in range(arguments.epochs):
             if time.monotonic() > deadline:
                 break
             busy_before, begin = busy_core_seconds(), time.monotonic()
-            played, loss = training.play(batches(steps), deadline)
+            played, loss, waits = training.play(batches(steps), deadline)
             end = time.monotonic()
             busy += busy_core_seconds() - busy_before
             spans.append((begin, end))
             seconds.append(end - begin)
+            waited.append(waits)
             images.append(played * arguments.batch_size)
             rates.append(images[-1] / seconds[-1])
-            print(f"epoch {epoch}  {rates[-1]:.0f} images/s  {seconds[-1]:.2f} s  loss {loss:.3f}"
+            print(f"epoch {epoch}  {rates[-1]:.0f} images/s  {seconds[-1]:.2f} s  waited {waits:.2f} s  loss {loss:.3f}"
                   f"{'' if played == steps else f'  (stopped after {played} of {steps} steps)'}", flush=True)
         if not rates:
             sys.exit(f"no epoch was timed within {arguments.limit_seconds:g} s; raise --limit-seconds")
         found = {"loader": arguments.loader, "images_per_second": round(statistics.median(rates), 1),
-                 "seconds": round(statistics.median(seconds), 3), **watch.means(spans)}
+                 "seconds": round(statistics.median(seconds), 3),
+                 "waited_seconds": round(statistics.median(waited), 3), **watch.means(spans)}
     found |= {"busy_cores": round(busy / sum(seconds), 2), "images": sum(images), "epochs": len(rates),
               "rates": [round(rate, 1) for rate in rates], "batch_size": arguments.batch_size,
               "workers": arguments.workers if arguments.loader == "dataloader" else None,
