@@ -1,6 +1,10 @@
 """Batches on a simulated GPU, whose device memory is the host's (tests/device/cuda_double)."""
 
+import contextlib
 import ctypes
+import sys
+import threading
+import types
 
 import numpy
 import pytest
@@ -13,22 +17,115 @@ def content(interface):
     return ctypes.string_at(interface["data"][0], count)
 
 
+def loader_of_one_slot(raw):
+    return sluice.Loader(raw, 4, device="cuda:0", threads=1, timeout=2, ring=sluice.RingOptions(prefetch=1, hold=1))
+
+
+@contextlib.contextmanager
+def default_stream_busy():
+    """As by a kernel that reads a batch and has not run yet."""
+    module = ctypes.CDLL(sluice._sluice.__file__)
+    module.HoldDefaultStream()
+    try:
+        yield
+    finally:
+        module.ReleaseDefaultStream()  # a loader waits for the stream when it stops
+
+
+class DlpackTensor:
+    """Takes a capsule over as a framework does: delete() may be called by any thread, without the GIL."""
+
+    def __init__(self, capsule):
+        api = ctypes.pythonapi
+        api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+        api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
+        self.tensor = api.PyCapsule_GetPointer(capsule, b"dltensor")
+        self.data = ctypes.c_void_p.from_address(self.tensor).value
+        self.taken = b"used_dltensor"  # a capsule does not copy its name
+        api.PyCapsule_SetName(capsule, self.taken)
+        self.capsule = capsule
+
+    def delete(self):
+        deleter = ctypes.c_void_p.from_address(self.tensor + 56).value  # behind DLTensor and its context
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)(self.tensor)
+
+
+def batches_come(batches):
+    try:
+        return sum(1 for _ in batches)
+    except sluice.Error as error:
+        assert "no batch came" in str(error)
+        return None
+
+
 def test_a_consumer_of_cuda_array_interface_keeps_its_batch_until_its_queued_work_is_done(raw):
-    default_stream = ctypes.CDLL(sluice._sluice.__file__)
-    loader = sluice.Loader(raw, 4, device="cuda:0", threads=1, timeout=2,
-                           ring=sluice.RingOptions(prefetch=1, hold=1))
-    batches = iter(loader)
+    batches = iter(loader_of_one_slot(raw))
     batch = next(batches)
     batch.synchronize()  # this thread reads it below
     interface = batch["image"].__cuda_array_interface__
     assert interface["stream"] == 1  # the legacy default stream
-    default_stream.HoldDefaultStream()  # as a kernel that reads the batch and has not run yet
-    before = content(interface)
-    del batch
-    try:
+    with default_stream_busy():
+        before = content(interface)
+        del batch
         with pytest.raises(sluice.Error, match="no batch came"):
             for _ in batches:  # the slot that is still read does not come back
                 assert content(interface) == before
         assert content(interface) == before
-    finally:
-        default_stream.ReleaseDefaultStream()  # the loader waits for it when it stops
+
+
+@pytest.mark.parametrize("stream", [None, 1])
+def test_a_tensor_by_dlpack_keeps_its_batch_until_the_work_on_its_stream_is_done(raw, stream):
+    loader = loader_of_one_slot(raw)
+    batches = iter(loader)
+    batch = next(batches)
+    image = batch["image"]
+    assert (image.device, image.__dlpack_device__()) == ("cuda:0", (2, 0))
+    tensor = DlpackTensor(image.__dlpack__(stream=stream))
+    del batch, image  # __cuda_array_interface__ is not asked for: it would name the default stream
+    with default_stream_busy():
+        tensor.delete()
+        assert batches_come(batches) is None
+
+
+def test_the_loader_knows_nothing_of_a_consumer_that_only_synchronizes(raw):
+    loader = loader_of_one_slot(raw)
+    batches = iter(loader)
+    batch = next(batches)
+    batch.synchronize()
+    with default_stream_busy():
+        del batch
+        assert batches_come(batches) == len(loader) - 1
+
+
+def test_a_tensor_may_be_released_by_another_thread(raw):
+    loader = loader_of_one_slot(raw)
+    batches = iter(loader)
+    batch = next(batches)
+    tensor = DlpackTensor(batch["image"].__dlpack__(stream=1))
+    del batch
+    thread = threading.Thread(target=tensor.delete)
+    thread.start()
+    thread.join()
+    assert batches_come(batches) == len(loader) - 1
+
+
+def test_torch_takes_each_field_of_a_batch_on_its_device(raw, monkeypatch):
+    """By its from_dlpack(), which asks for the device and then names its stream there."""
+    given = []
+
+    def from_dlpack(array):
+        given.append((array.__dlpack_device__(), array.shape))
+        return DlpackTensor(array.__dlpack__(stream=1))
+
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(from_dlpack=from_dlpack))
+    loader = loader_of_one_slot(raw)
+    batches = iter(loader)
+    batch = next(batches)
+    tensors = batch.torch()
+    assert ((2, 0), (4, 32, 32, 3)) in given and ((2, 0), (4, 2, 2)) in given and ((2, 0), (4,)) in given
+    for name in ("image", "label", "pose"):
+        assert tensors[name].data == batch[name].__cuda_array_interface__["data"][0]
+        tensors[name].delete()
+    del batch, tensors
+    assert batches_come(batches) == len(loader) - 1
