@@ -58,11 +58,11 @@ class DeviceSlot {
   // For the uploader. Makes the stream wait for the trainer's streams that used the memory before.
   void WaitForTrainer(DeviceDriver::Stream stream);
   OwnTimedEvent copy_begins, copied, decoding_begins, decoded, converted;
-  OwnGraph decoding;          // of a batch in as many waves as there are views
-  bool decodes = false;       // the device decodes pictures of the batch,
-  double decode_seconds = 0;  // which took so long, once that is known
-  std::size_t staging = 0;    // which of the uploader's two the batch goes through
-  bool under_way = false;     // a copy has been enqueued since the last Reclaim()
+  std::vector<OwnGraph> decoding;  // by lane: of a batch in as many waves as there are views
+  bool decodes = false;            // the device decodes pictures of the batch,
+  double decode_seconds = 0;       // which took so long, once that is known
+  std::size_t lane = 0;            // which of the uploader's lanes the batch goes through
+  bool under_way = false;          // a copy has been enqueued since the last Reclaim()
 
  private:
   DeviceDriver::Event ready() const noexcept { return converts_ ? converted.get() : copied.get(); }

@@ -37,8 +37,7 @@ std::size_t NumberOf(const Slot& slot, std::size_t view, std::size_t row) {
 
 JpegRoom JpegRoom::For(const ImageSummary& stored, bool raw, std::size_t images,
                        std::span<const std::size_t> view_sides, std::size_t& slot_bytes) {
-  constexpr std::uint64_t kMostWords = std::uint64_t{1} << 28;      // 1 GiB
-  constexpr std::uint64_t kMostScratch = std::uint64_t{256} << 16;  // 256 MiB
+  constexpr std::uint64_t kMostWords = std::uint64_t{1} << 28;  // 1 GiB
   constexpr std::uint64_t kRowsEach = 64;  // of a picture: 1024 lines if chroma is halved
   JpegRoom room;
   room.images = images;
@@ -61,9 +60,9 @@ JpegRoom JpegRoom::For(const ImageSummary& stored, bool raw, std::size_t images,
   std::uint64_t sides = std::uint64_t{stored.max_width} + stored.max_height;
   for (const std::size_t of_view : view_sides)
     sides = std::max<std::uint64_t>(sides, of_view);
-  const std::uint64_t largest = planes + 2 * sides;
+  room.largest = planes + 2 * sides;
   // Half of that for each picture: chroma is mostly halved, and a crop smaller.
-  room.scratch = std::min(std::max(largest, pictures * largest / 2), kMostScratch);
+  room.scratch = std::max(room.largest, pictures * room.largest / 2);
   const auto place = [&slot_bytes](std::size_t of) {
     const std::size_t at = slot_bytes;
     slot_bytes += AlignUp(of, kPayloadAlignment);
@@ -75,6 +74,19 @@ JpegRoom JpegRoom::For(const ImageSummary& stored, bool raw, std::size_t images,
   room.rows_at = place(room.rows * sizeof(JpegRow));
   room.words_at = place(room.words * sizeof(std::uint32_t));
   return room;
+}
+
+// While the device decodes the batches of half the ring's slots, the trainer has one, and the host
+// fills the others.
+void JpegRoom::DivideScratch(std::size_t slots, std::uint64_t free_device_bytes) noexcept {
+  constexpr std::size_t kMostLanes = 8;
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  const std::uint64_t all =
+      std::max(free_device_bytes / 32, std::min(256 * kMiB, free_device_bytes / 4)) / 16;
+  lanes = std::clamp<std::size_t>(slots / 2, 2, kMostLanes);
+  while (lanes > 1 && all / lanes < largest)
+    --lanes;
+  scratch = std::min({scratch, all / lanes, 1024 * kMiB / 16});
 }
 
 JpegPicture& JpegOf(const Slot& slot, std::size_t view, std::size_t row) {

@@ -7,6 +7,8 @@
 
 #include "format/disk/bytes.h"
 #include "reader/batch/made_fields.h"
+#include "reader/dataset/ring_slots.h"
+#include "reader/device/device_driver.h"
 #include "reader/transform/geometric_steps.h"
 #include "reader/transform/step_kind.h"
 
@@ -488,6 +490,8 @@ void LayOutJpegs(const DatasetState& dataset, const LoaderOptions& options, std:
   if (raw && options.on_device.images == ImagesIn::kStorage) return;
   layout.jpeg = JpegRoom::For(dataset.ImagesOf(layout.image_field), raw, layout.batch_size, sides,
                               layout.bytes);
+  layout.jpeg.DivideScratch(SlotsOf(options),
+                            DeviceAccess::Open(options.device)->FreeDeviceBytes());
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
       driver_(std::move(driver)),
       shipped_(shipped),
       rest_(ImageBytes(shipped.image, shipped.row_bytes)),
+      lanes_(shipped.jpeg ? shipped.jpeg.lanes : 2),
       copy_stream_(*driver_) {
   AddPicture(shipped.image, shipped.row_bytes, 0, shipped.ops, programs[0], layout);
   for (const SlotLayout::ImageField& field : shipped.further_images) {
@@ -53,14 +54,16 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
   if (!works()) return;
   CopyTables(programs);
   if (spare_bytes_ > 0) spare_ = DeviceBuffer(*driver_, spare_bytes_);
-  if (staging_bytes_ > 0) {
-    for (Staging& staging : staging_)
-      staging = {DeviceBuffer(*driver_, staging_bytes_), OwnEvent(*driver_)};
-  }
-  if (const JpegRoom& room = shipped_.jpeg) {
-    scratch_ = DeviceBuffer(*driver_, 16 * room.scratch);
-    rows_.reserve(room.rows);
-    decode_stream_ = OwnPriorityStream(*driver_);
+  const JpegRoom& room = shipped_.jpeg;
+  rows_.reserve(room.rows);
+  for (Lane& lane : lanes_) {
+    if (staging_bytes_ > 0) {
+      lane.staging = DeviceBuffer(*driver_, staging_bytes_);
+      lane.read = OwnEvent(*driver_);
+    }
+    if (!room) continue;
+    lane.scratch = DeviceBuffer(*driver_, 16 * room.scratch);
+    lane.decoding = OwnPriorityStream(*driver_);
   }
   convert_stream_ = OwnPriorityStream(*driver_);
 }
@@ -111,9 +114,11 @@ std::unique_ptr<DeviceSlot> Uploader::NewSlot(const Slot& of) {
     ImageBatch& image = slot->images.emplace_back(picture.delivered);
     image.data = reinterpret_cast<const std::uint8_t*>(slot->memory.data() + picture.to);
   }
-  if (const JpegRoom& room = shipped_.jpeg) {
-    slot->decoding = OwnGraph(
-        *driver_, [&](DeviceDriver::Stream stream) { Decode(stream, of, *slot, room.views); });
+  if (!shipped_.jpeg) return slot;
+  for (const Lane& lane : lanes_) {
+    slot->decoding.emplace_back(*driver_, [&](DeviceDriver::Stream stream) {
+      Decode(stream, of, *slot, lane, shipped_.jpeg.views);
+    });
   }
   return slot;
 }
@@ -123,7 +128,8 @@ std::unique_ptr<DeviceSlot> Uploader::NewSlot(const Slot& of) {
 Error Uploader::Failed(const Slot& slot, const Error& error) {
   driver_->Drain(copy_stream_.get());
   if (works()) driver_->Drain(convert_stream_.get());
-  if (shipped_.jpeg) driver_->Drain(decode_stream_.get());
+  for (const Lane& lane : lanes_)
+    if (lane.decoding.get() != nullptr) driver_->Drain(lane.decoding.get());
   return Error(error.code(), "",
                "epoch " + std::to_string(slot.epoch) + ", batch " + std::to_string(slot.index),
                error.sentence());
@@ -133,7 +139,8 @@ std::optional<Error> Uploader::Upload(Slot& slot) {
   const DriverRange range(driver_.get(), "Sluice: start an upload");
   try {
     const MutexLock lock(mutex_);
-    slot.device->staging = turn_++ % 2;
+    slot.device->lane = turn_;
+    turn_ = (turn_ + 1) % lanes_.size();
     Start(slot, *slot.device);
     return std::nullopt;
   } catch (const Error& error) {
@@ -148,7 +155,7 @@ void Uploader::Copy(std::byte* to, const Slot& slot, std::size_t from, std::size
 }
 
 std::byte* Uploader::ImagesOf(const DeviceSlot& place, const Picture& picture) const noexcept {
-  return picture.converts ? staging_[place.staging].memory.data() + picture.staged
+  return picture.converts ? lanes_[place.lane].staging.data() + picture.staged
                           : place.memory.data() + picture.to;
 }
 
@@ -191,7 +198,7 @@ void Uploader::Start(Slot& slot, DeviceSlot& place) {
     place.images[i].width = image.width;
   }
   place.WaitForTrainer(stream);
-  if (staging_bytes_ > 0) driver_->Wait(stream, staging_[place.staging].read.get());
+  if (staging_bytes_ > 0) driver_->Wait(stream, lanes_[place.lane].read.get());
   // Operations and JPEGs are read from there.
   if (works()) driver_->Wait(stream, place.converted.get());
   driver_->Record(place.copy_begins.get(), stream);
@@ -222,7 +229,7 @@ void Uploader::StartConversions(DeviceSlot& place) {
     if (!pictures_[i].converts || place.images[i].samples == 0) continue;
     driver_->Convert(stream, ConversionOf(pictures_[i], place.images[i], place));
   }
-  if (staging_bytes_ > 0) driver_->Record(staging_[place.staging].read.get(), stream);
+  if (staging_bytes_ > 0) driver_->Record(lanes_[place.lane].read.get(), stream);
   driver_->Record(place.converted.get(), stream);
 }
 
@@ -250,14 +257,17 @@ Conversion Uploader::ConversionOf(const Picture& picture, const ImageBatch& imag
 }
 
 void Uploader::Finish() noexcept {
-  decode_stream_ = OwnPriorityStream();
+  for (Lane& lane : lanes_)
+    lane.decoding = OwnPriorityStream();
   convert_stream_ = OwnPriorityStream();
   copy_stream_ = OwnStream();
 }
 
 std::size_t Uploader::device_bytes() const noexcept {
-  return table_.size() + spare_.size() + scratch_.size() + staging_[0].memory.size() +
-         staging_[1].memory.size();
+  std::size_t bytes = table_.size() + spare_.size();
+  for (const Lane& lane : lanes_)
+    bytes += lane.staging.size() + lane.scratch.size();
+  return bytes;
 }
 
 std::uint64_t Uploader::uploaded_bytes() const {

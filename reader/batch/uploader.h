@@ -1,6 +1,20 @@
-// Uploads finished batches to a device. It copies on one stream, on another the device decodes, and
-// on a third it converts, so that each overlaps with the others' work for other batches. It
+// Uploads finished batches to a device. It copies on one stream, the device decodes on others, and
+// on one more it converts, so that each overlaps with the others' work for other batches. It
 // allocates all its memory in its constructor, and a slot's in NewSlot().
+//
+// A batch goes through a lane, and batches take the lanes in turn. What a batch needs of the device
+// while it is decoded and converted, its lane has: a stream to decode on, scratch memory for that,
+// and memory for pixels that are still to be converted. A batch of JPEGs has too few rows to keep a
+// device busy, and takes as long as its longest row, so several are decoded at once:
+//
+//     copies       | 0 | 1 | 2 | 3 |            | 4 |     | 5 | ...
+//     lane 0           |    decode 0    |           |    decode 4    |
+//     lane 1               |    decode 1    |             |    decode 5    |
+//     lane 2                   |    decode 2    |
+//     lane 3                       |    decode 3    |
+//     conversions                       |0| |1| |2| |3| ...
+//
+// A slot may come to any lane. Because a graph names the scratch memory, a slot has one for each.
 #pragma once
 
 #include <memory>
@@ -29,9 +43,13 @@ class Uploader {
   // For that slot, whose own memory it has.
   std::unique_ptr<DeviceSlot> NewSlot(const Slot& slot);
 
-  // Starts the upload of the slot's batch, and does not wait for it. Any thread. Returns why the
-  // batch fails, if it does. If it `decodes` then (DeviceSlot), the upload has to be finished, and
-  // at most one other may be started before.
+  // Batches that may be on their way at once.
+  std::size_t lanes() const noexcept { return lanes_.size(); }
+
+  // Starts the upload of the slot's batch, and does not wait for it. Returns why the batch fails,
+  // if it does. If it `decodes` then (DeviceSlot), the upload has to be finished: in the order in
+  // which uploads were started, and before lanes() more are. One thread may start uploads while
+  // another one finishes them.
   std::optional<Error> Upload(Slot& slot);
   // Waits until the device has decoded the slot's pictures. Adds the rows in which it found
   // something broken.
@@ -60,10 +78,11 @@ class Uploader {
     std::size_t table = 0;   // in table_
     SlotLayout::DeviceOps ops;
   };
-  // Holds pixels between their copy and their conversion. Two take turns.
-  struct Staging {
-    DeviceBuffer memory;
-    OwnEvent read;  // the conversion has read it
+  struct Lane {
+    DeviceBuffer staging;        // pixels between their copy or decoding and their conversion
+    OwnEvent read;               // the conversion has read them
+    DeviceBuffer scratch;        // for one wave at a time: the stream runs them one by one
+    OwnPriorityStream decoding;  // otherwise it queues behind the trainer's kernels
   };
   // `row_bytes`: of the slot on the host.
   void AddPicture(const ImageBatch& shipped, std::size_t row_bytes, std::size_t from,
@@ -81,9 +100,9 @@ class Uploader {
   void PlanDecoding(const Slot& slot, const DeviceSlot& place) REQUIRES(mutex_);
   void SortRows(const Slot& slot, const JpegWave& wave) REQUIRES(mutex_);
   void StartDecoding(const Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
-  JpegJob JobOf(const DeviceSlot& place) const;  // on its first wave
+  JpegJob JobOf(const DeviceSlot& place, const Lane& lane) const;  // on its first wave
   void Decode(DeviceDriver::Stream stream, const Slot& slot, const DeviceSlot& place,
-              std::size_t waves) const;
+              const Lane& lane, std::size_t waves) const;
   void StartConversions(DeviceSlot& place) REQUIRES(mutex_);
   Conversion ConversionOf(const Picture& picture, const ImageBatch& image,
                           const DeviceSlot& place) const;
@@ -94,21 +113,19 @@ class Uploader {
   std::vector<Picture> pictures_;  // as DeviceSlot::images
   std::size_t rest_ = 0;           // where the data after images begins in a slot's host memory
   std::size_t rest_there_ = 0;     // and in its DeviceSlot
-  std::size_t staging_bytes_ = 0;  // 0: nothing is converted
+  std::size_t staging_bytes_ = 0;  // of a lane; 0: nothing is converted
   std::size_t table_bytes_ = 0;
   std::size_t jpeg_table_ = 0;  // in table_
   std::size_t spare_bytes_ = 0;
   HostBuffer host_table_;
   DeviceBuffer table_;
-  DeviceBuffer spare_;    // for one conversion at a time: their stream runs them one by one
-  DeviceBuffer scratch_;  // for one wave at a time, likewise
-  Staging staging_[2];
-  std::size_t turn_ = 0;
+  DeviceBuffer spare_;  // for one conversion at a time: their stream runs them one by one
+  std::vector<Lane> lanes_;
   OwnStream copy_stream_;
-  OwnPriorityStream convert_stream_;  // otherwise conversions queue behind the trainer's kernels
-  OwnPriorityStream decode_stream_;   // and behind the decoding of the next batch
+  OwnPriorityStream convert_stream_;
 
-  mutable Mutex mutex_;  // guards the order of work on the streams
+  mutable Mutex mutex_;                      // guards the order of work on the streams
+  std::size_t turn_ GUARDED_BY(mutex_) = 0;  // the lane of the next upload
   std::uint64_t uploaded_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint64_t decoded_pictures_ GUARDED_BY(mutex_) = 0;
   // Of the upload that is being started: its waves, its rows in their order, and the rows as they

@@ -91,7 +91,7 @@ void Uploader::SortRows(const Slot& slot, const JpegWave& wave) {
   }
 }
 
-JpegJob Uploader::JobOf(const DeviceSlot& place) const {
+JpegJob Uploader::JobOf(const DeviceSlot& place, const Lane& lane) const {
   const JpegRoom& room = shipped_.jpeg;
   JpegJob job;
   job.wave = reinterpret_cast<const JpegWave*>(place.At(room.waves_at));
@@ -99,7 +99,7 @@ JpegJob Uploader::JobOf(const DeviceSlot& place) const {
   job.rows = reinterpret_cast<const JpegRow*>(place.At(room.rows_at));
   job.words = reinterpret_cast<const std::uint32_t*>(place.At(room.words_at));
   job.tables = reinterpret_cast<const JpegTables*>(table_.data() + jpeg_table_);
-  job.scratch = scratch_.data();
+  job.scratch = lane.scratch.data();
   job.broken = reinterpret_cast<std::uint32_t*>(place.At(room.broken_at));
   job.channels = static_cast<std::uint32_t>(shipped_.image.channels);
   job.most_pictures = static_cast<std::uint32_t>(room.images);
@@ -112,9 +112,9 @@ JpegJob Uploader::JobOf(const DeviceSlot& place) const {
 }
 
 void Uploader::Decode(DeviceDriver::Stream stream, const Slot& slot, const DeviceSlot& place,
-                      std::size_t waves) const {
+                      const Lane& lane, std::size_t waves) const {
   const JpegRoom& room = shipped_.jpeg;
-  JpegJob job = JobOf(place);
+  JpegJob job = JobOf(place, lane);
   for (std::size_t w = 0; w < waves; ++w, ++job.wave)
     driver_->Decode(stream, job);
   driver_->CopyBack(stream, slot.memory.data() + room.broken_at, place.At(room.broken_at),
@@ -122,13 +122,14 @@ void Uploader::Decode(DeviceDriver::Stream stream, const Slot& slot, const Devic
 }
 
 void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
-  DeviceDriver::Stream const stream = decode_stream_.get();
+  const Lane& lane = lanes_[place.lane];
+  DeviceDriver::Stream const stream = lane.decoding.get();
   driver_->Wait(stream, place.copied.get());
   driver_->Record(place.decoding_begins.get(), stream);
   if (waves_ <= shipped_.jpeg.views) {
-    driver_->Launch(stream, place.decoding.get());
+    driver_->Launch(stream, place.decoding[place.lane].get());
   } else {
-    Decode(stream, slot, place, waves_);
+    Decode(stream, slot, place, lane, waves_);
   }
   driver_->Record(place.decoded.get(), stream);
 }

@@ -45,6 +45,7 @@ BatchRing::BatchRing(const LoaderSetup& setup, std::shared_ptr<DeviceDriver> dri
       cursor_(setup.deal, CursorOptionsOf(setup)),
       measures_(setup.tuning, setup.recipe.options.on_device.decode) {
   const MutexLock lock(mutex_);
+  if (uploader_ != nullptr) uploads_.reserve(uploader_->lanes());
   for (std::size_t i = 0; i < FirstSlots(setup); ++i)
     AddSlot(NewSlot(i));
 }
@@ -92,7 +93,8 @@ bool BatchRing::Stop() {
       slot->abandoned.store(true, std::memory_order_relaxed);
     repeated.swap(repeated_);
   }
-  for (Condition* const condition : {&to_plan_, &to_work_, &to_upload_, &to_rest_, &ready_})
+  for (Condition* const condition :
+       {&to_plan_, &to_work_, &to_upload_, &to_end_, &to_rest_, &ready_})
     condition->NotifyAll();
   return true;
 }

@@ -127,13 +127,16 @@ class BatchRing {
                   RowWorker& worker);
   void Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker);
 
-  // --- The uploading thread's side. Without one, decoder threads upload.
+  // --- The side of the two uploading threads. Without them, decoder threads upload.
 
-  // Before the first range: there is such a thread. A device that decodes keeps who uploads
+  // Before the first range: there are such threads. A device that decodes keeps who uploads
   // waiting, and no decoder thread shall.
   void UploadElsewhere() noexcept { uploads_elsewhere_ = true; }
-  // Uploads batches until the ring is stopped. `worker`: the thread's own.
-  void UploadUntilStopped(RowWorker& worker);
+  // Begins uploads until the ring is stopped. It does not wait for the device, so that a batch is
+  // on its way there as soon as its rows are done.
+  void BeginUploadsUntilStopped();
+  // Waits for the device to decode those batches, and hands them over. `worker`: the thread's own.
+  void EndUploadsUntilStopped(RowWorker& worker);
 
  private:
   class Handle;
@@ -168,11 +171,12 @@ class BatchRing {
   void CountDone(Slot& slot, std::size_t rows) REQUIRES(mutex_);
   // Uploads batches whose rows are done, in the order of delivery, so that no batch waits on the
   // copy stream behind a later one whose device memory is still in use. One thread at a time does
-  // it for all. If the device decodes a batch, that thread waits for it, but starts the upload of
-  // the next one first if that is ready.
+  // it for all. If the device decodes a batch, that thread waits for it, but begins the uploads of
+  // those after it first that are ready.
   void UploadInOrder(RowWorker& worker) REQUIRES(mutex_);
-  void StartUpload(Slot& slot) REQUIRES(mutex_);
-  void EndUpload(Slot& slot, RowWorker& worker) REQUIRES(mutex_);
+  void BeginUpload(Slot& slot) REQUIRES(mutex_);
+  void EndUpload(RowWorker& worker) REQUIRES(mutex_);  // of the first in uploads_
+  // Null: none is ready, or as many are on their way as may be.
   Slot* NextToUpload() const REQUIRES(mutex_);
   void NotifyTuned();
 
@@ -187,7 +191,8 @@ class BatchRing {
   Mutex mutex_;
   Condition to_plan_;    // wakes the planner: a slot is free, or the stream has changed
   Condition to_work_;    // wakes decoder threads: rows are waiting
-  Condition to_upload_;  // wakes the uploading thread: a batch's rows are done
+  Condition to_upload_;  // wakes the thread that begins uploads: a batch's rows are done
+  Condition to_end_;     // wakes the thread that ends uploads: one has begun
   Condition to_rest_;    // wakes resting decoder threads: more threads shall work
   Condition ready_;      // wakes the consumer, and all who are in WaitFor(): the front is done
   bool stopping_ GUARDED_BY(mutex_) = false;
@@ -201,6 +206,7 @@ class BatchRing {
   std::size_t handing_out_ GUARDED_BY(mutex_) = 0;  // first of planned_ with rows to take
   double row_seconds_ GUARDED_BY(mutex_) = 0;       // that a row lately took a thread
   bool uploading_ GUARDED_BY(mutex_) = false;       // a thread is in UploadInOrder()
+  std::vector<Slot*> uploads_ GUARDED_BY(mutex_);   // begun and not ended, in order of delivery
   std::size_t held_ GUARDED_BY(mutex_) = 0;         // slots that the consumer has
   bool may_grow_ GUARDED_BY(mutex_) = true;         // there was memory for the last slot added
   // The stream whose capture the planner is waiting for.

@@ -121,6 +121,7 @@ void BatchRing::CountDone(Slot& slot, std::size_t rows) {
 }
 
 Slot* BatchRing::NextToUpload() const {
+  if (uploads_.size() == uploader_->lanes()) return nullptr;
   for (Slot* const slot : planned_) {
     if (slot->done == slot->rows || slot->uploading > 0) continue;  // on the device, or on its way
     return slot->to_upload > 0 ? slot : nullptr;
@@ -131,45 +132,57 @@ Slot* BatchRing::NextToUpload() const {
 void BatchRing::UploadInOrder(RowWorker& worker) {
   if (uploading_) return;  // the thread that uploads will find the slot
   uploading_ = true;
-  Slot* first = nullptr;   // its upload has been started,
-  Slot* second = nullptr;  // and that of the one after it
   for (;;) {
-    Slot* const next = second == nullptr ? NextToUpload() : nullptr;
-    if (next != nullptr) {
-      StartUpload(*next);
-      (first == nullptr ? first : second) = next;
+    if (Slot* const next = NextToUpload()) {
+      BeginUpload(*next);
+      if (uploads_.front()->device->decodes) continue;
     }
-    if (first == nullptr) break;
-    // While the device decodes a batch, the next one is copied.
-    if (next != nullptr && second == nullptr && first->device->decodes) continue;
-    EndUpload(*first, worker);
-    first = std::exchange(second, nullptr);
+    if (uploads_.empty()) break;
+    EndUpload(worker);
   }
   uploading_ = false;
 }
 
-void BatchRing::UploadUntilStopped(RowWorker& worker) {
+void BatchRing::BeginUploadsUntilStopped() {
   const MutexLock lock(mutex_);
   while (!stopping_) {
-    UploadInOrder(worker);
-    while (!stopping_ && NextToUpload() == nullptr)
+    if (Slot* const next = NextToUpload()) {
+      BeginUpload(*next);
+      to_end_.NotifyOne();
+    } else {
       to_upload_.Wait(mutex_);
+    }
   }
 }
 
-void BatchRing::StartUpload(Slot& slot) {
+void BatchRing::EndUploadsUntilStopped(RowWorker& worker) {
+  const MutexLock lock(mutex_);
+  while (!stopping_) {
+    if (uploads_.empty()) {
+      to_end_.Wait(mutex_);
+    } else {
+      EndUpload(worker);
+      to_upload_.NotifyOne();  // there is room for another
+    }
+  }
+}
+
+void BatchRing::BeginUpload(Slot& slot) {
   slot.uploading = std::exchange(slot.to_upload, 0);
   slot.device->decodes = false;
-  if (slot.error || stopping_) return;
-  std::optional<Error> error;
-  {
-    const MutexUnlock unlocked(mutex_);
-    error = uploader_->Upload(slot);
+  if (!slot.error && !stopping_) {
+    std::optional<Error> error;
+    {
+      const MutexUnlock unlocked(mutex_);
+      error = uploader_->Upload(slot);
+    }
+    if (error) slot.error = std::move(error);
   }
-  if (error) slot.error = std::move(error);
+  uploads_.push_back(&slot);
 }
 
-void BatchRing::EndUpload(Slot& slot, RowWorker& worker) {
+void BatchRing::EndUpload(RowWorker& worker) {
+  Slot& slot = *uploads_.front();
   if (slot.device->decodes && !slot.error && !stopping_) {
     std::optional<Error> error;
     try {
@@ -180,7 +193,9 @@ void BatchRing::EndUpload(Slot& slot, RowWorker& worker) {
         const MutexUnlock unlocked(mutex_);
         error = uploader_->AwaitDecoding(slot, refused);
       }
-      if (!error) measures_.counters.device_decode_seconds += slot.device->decode_seconds;
+      // While so many are decoded at once, the device gives each a part of its time.
+      const double at_once = uploads_elsewhere_ ? double(uploader_->lanes()) : 1;
+      if (!error) measures_.counters.device_decode_seconds += slot.device->decode_seconds / at_once;
       const MutexUnlock unlocked(mutex_);
       if (!error) error = worker.Settle(slot, refused);
       if (!error) error = uploader_->FinishUpload(slot, refused);
@@ -189,6 +204,7 @@ void BatchRing::EndUpload(Slot& slot, RowWorker& worker) {
     }
     if (error) slot.error = std::move(error);
   }
+  uploads_.erase(uploads_.begin());
   CountDone(slot, std::exchange(slot.uploading, 0));
 }
 

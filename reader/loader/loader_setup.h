@@ -34,7 +34,7 @@ class LoaderSetup {
   // Without the memory on a device.
   LoaderMemory Memory() const;
   // A device decodes, and a thread waits for it: BatchRing::UploadElsewhere().
-  bool uploads_in_thread() const noexcept { return recipe.layout.jpeg && !decodes_in_consumer; }
+  bool uploads_in_threads() const noexcept { return recipe.layout.jpeg && !decodes_in_consumer; }
 
   const Dataset dataset;  // with shards of its own if this loader stages or reads them directly
   const bool decodes_in_consumer;         // LoaderOptions::threads = 0

@@ -114,7 +114,7 @@ void LoaderState::StartThread(std::function<void()> run) {
 // Makes each thread's objects before the thread starts, so that the constructor reports a lack of
 // memory.
 void LoaderState::StartThreads() {
-  threads_.reserve(2 + threads());
+  threads_.reserve(3 + threads());
   auto planner = std::make_shared<PlannerThread>(setup_, *source_, stage_.get(), *ring_);
   StartThread([planner] { planner->Run(); });
   if (filler_ != nullptr) filler_->Start();
@@ -125,10 +125,11 @@ void LoaderState::StartThreads() {
     ring_->DecodeInConsumer([here](const BatchRing::Rows& rows) { here->Decode(rows); });
     return;
   }
-  if (setup_.uploads_in_thread()) {
+  if (setup_.uploads_in_threads()) {
     auto worker = std::make_shared<RowWorker>(setup_.recipe, aids, faults_);
     ring_->UploadElsewhere();
-    StartThread([this, worker] { ring_->UploadUntilStopped(*worker); });
+    StartThread([this] { ring_->BeginUploadsUntilStopped(); });
+    StartThread([this, worker] { ring_->EndUploadsUntilStopped(*worker); });
   }
   ThreadSetups setups(threads());
   for (unsigned t = 0; t < threads(); ++t) {

@@ -15,6 +15,8 @@ constexpr std::size_t kUsualPrefetch = 2;
 // If the loader chooses and batches are page-locked. Fixed: allocating such memory during training
 // would make the GPU wait.
 constexpr std::size_t kPinnedPrefetch = 4;
+// If a device decodes: it has half of the ring (JpegRoom::DivideScratch), so four batches at once.
+constexpr std::size_t kDecodingPrefetch = 6;
 constexpr std::uint64_t kUsualDepth = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostDepth = std::uint64_t{64} << 20;
 
@@ -178,7 +180,10 @@ SelfTuning TuningFor(const LoaderOptions& options) {
   Tuning start;
   // 0: the caller's thread decodes.
   start.threads = options.threads ? std::max(*options.threads, 1U) : AvailableCpus();
-  start.prefetch = options.ring.prefetch.value_or(pinned ? kPinnedPrefetch : kUsualPrefetch);
+  const bool decodes = options.on_device.decode != DecodeOn::kHost;
+  start.prefetch = options.ring.prefetch.value_or(decodes  ? kDecodingPrefetch
+                                                  : pinned ? kPinnedPrefetch
+                                                           : kUsualPrefetch);
   start.read_ahead_bytes = ahead.value_or(kUsualDepth);
   Tuning least = start;
   Tuning most = start;

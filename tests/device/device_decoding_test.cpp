@@ -1,9 +1,12 @@
 // Loaders whose device decodes JPEGs (OnDevice::decode): their batches are those of the host.
 #include "tests/device/device_decoding.h"
 
+#include <chrono>
 #include <fstream>
 #include <set>
+#include <thread>
 
+#include "reader/batch/jpeg_room.h"
 #include "tests/file_content.h"
 
 using namespace sluice;
@@ -120,7 +123,12 @@ TEST_CASE("Slow copies and decodings change nothing in what a trainer reads") {
     std::this_thread::sleep_for(std::chrono::microseconds(work++ % 7 * 300));
   });
   LoaderOptions options = DecodingOptions(trainer, 4, 3);
-  options.transform = {RandomResizedCrop(24), Normalize{kMeans, kDeviations}};
+  options.transform = {RandomResizedCrop(24)};
+  if (GENERATE(false, true)) options.transform.push_back(Normalize{kMeans, kDeviations});
+  // Two, two, four and eight batches are decoded at once.
+  options.ring.prefetch = GENERATE(1U, 3U, 6U, 14U);
+  options.ring.hold = *options.ring.prefetch == 1 ? 0 : 1;
+  CAPTURE(options.transform.size(), *options.ring.prefetch);
   Loader host(dataset, [&] {
     LoaderOptions of_host = options;
     of_host.device = Device();
@@ -320,6 +328,100 @@ TEST_CASE("What passes a slot's budget for compressed rows is decoded by the hos
   const std::uint64_t decoded = CheckSame(dataset, options);
   CHECK(decoded < 80);
   CHECK(decoded >= 64);
+}
+
+TEST_CASE("As many batches are decoded at once as half the ring has slots, and come in order") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60, StoredForm()));
+  Gate gate;
+  std::atomic<std::size_t> decoding = 0;
+  Trainer trainer([&](SimulatedDevice::Work work) {
+    if (work != SimulatedDevice::Work::kDecode) return;
+    ++decoding;
+    gate.Pass();
+  });
+  const GateOpener opener{gate};
+  LoaderOptions options = DecodingOptions(trainer, 6, 2);
+  options.transform = {RandomResizedCrop(24), Normalize{kMeans, kDeviations}};
+  const auto [prefetch, expected] =
+      GENERATE(std::pair<std::optional<std::size_t>, std::size_t>{std::nullopt, 4},
+               std::pair<std::optional<std::size_t>, std::size_t>{2, 2},
+               std::pair<std::optional<std::size_t>, std::size_t>{4, 3});
+  options.ring.prefetch = prefetch;
+  Loader host(dataset, [&] {
+    LoaderOptions of_host = options;
+    of_host.device = Device();
+    of_host.on_device.decode = DecodeOn::kHost;
+    return of_host;
+  }());
+  Loader loader(dataset, options);
+  auto epoch = loader.Epoch(0);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (decoding < expected && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(decoding == expected);
+  CHECK(loader.Stats().device_pictures == 0);  // none is done
+  gate.Open();
+  REQUIRE(Play(loader, 0, {"image"}) == Play(host, 0, {"image"}));
+  CHECK(loader.Stats().device_decode_seconds <= loader.Stats().seconds);
+}
+
+TEST_CASE("A loader ends while its batches are being decoded, and a new epoch begins meanwhile") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60, StoredForm()));
+  Trainer trainer([](SimulatedDevice::Work work) {
+    if (work == SimulatedDevice::Work::kDecode)
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  });
+  LoaderOptions options = DecodingOptions(trainer, 4, 2);
+  options.transform = {RandomResizedCrop(24), Normalize{kMeans, kDeviations}};
+  const std::size_t before = trainer.device->Alive();
+  for (std::size_t batches = 1; batches < 6; ++batches) {
+    Loader loader(dataset, options);
+    Play(loader, 0, {"image"}, batches);
+    Play(loader, 7, {"image"}, batches);
+  }
+  CHECK(trainer.device->Alive() == before);
+}
+
+TEST_CASE("Decoding takes a part of a device's memory, in lanes that hold the largest picture") {
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20, kGiB = 1024 * kMiB;
+  const auto lanes_of = [](std::uint64_t batch, std::uint64_t picture, std::size_t slots,
+                           std::uint64_t free) {
+    JpegRoom room;
+    room.scratch = batch / 16;
+    room.largest = picture / 16;
+    room.DivideScratch(slots, free);
+    return std::pair(room.lanes, 16 * room.scratch);
+  };
+  using Lanes = std::pair<std::size_t, std::uint64_t>;
+  CHECK(lanes_of(300 * kMiB, 2 * kMiB, 8, 80 * kGiB) == Lanes(4, 300 * kMiB));
+  CHECK(lanes_of(300 * kMiB, 2 * kMiB, 32, 80 * kGiB) == Lanes(8, 300 * kMiB));
+  CHECK(lanes_of(300 * kMiB, 2 * kMiB, 2, 80 * kGiB) == Lanes(2, 300 * kMiB));
+  CHECK(lanes_of(900 * kMiB, 2 * kMiB, 8, 80 * kGiB) == Lanes(4, 640 * kMiB));
+  CHECK(lanes_of(9 * kGiB, 2 * kMiB, 8, 640 * kGiB) == Lanes(4, kGiB));
+  CHECK(lanes_of(300 * kMiB, 2 * kMiB, 8, 4 * kGiB) == Lanes(4, 64 * kMiB));  // of 256 MiB
+  CHECK(lanes_of(300 * kMiB, 100 * kMiB, 8, 4 * kGiB) == Lanes(2, 128 * kMiB));
+  CHECK(lanes_of(300 * kMiB, 100 * kMiB, 8, 256 * kMiB) == Lanes(1, 64 * kMiB));
+}
+
+TEST_CASE("On a device with little memory batches come in more waves, and are the host's") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 30, StoredForm()));
+  std::atomic<std::size_t> decodings = 0;
+  Trainer trainer([&decodings](SimulatedDevice::Work work) {
+    if (work == SimulatedDevice::Work::kDecode) ++decodings;
+  });
+  LoaderOptions options = DecodingOptions(trainer, 10);
+  options.transform = {Resize(50, 40)};
+  const std::size_t before = trainer.device->DeviceBytes();
+  trainer.device->SetMemory(before + (std::uint64_t{2} << 20));  // a quarter for scratch memory
+  const std::uint64_t decoded = CheckSame(dataset, options);
+  CHECK(decoded >= 60);
+  CHECK(decodings * 8 > decoded);
+  Loader loader(dataset, options);
+  CHECK(loader.Memory().device == trainer.device->DeviceBytes() - before);
 }
 
 TEST_CASE("A device that decodes uses the memory that is stated, and says what it decodes") {

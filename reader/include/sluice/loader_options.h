@@ -149,7 +149,9 @@ struct RingOptions {
   // samples. Empty: 2, which the loader raises if the ring is too short for that, as far as memory
   // is left. Up to 8; up to 32 if the batches then take at most 128 MiB and nothing besides (no
   // fields of any length, neither Direct nor a remote dataset). 8 from the start for batches of up
-  // to 4 MiB that are copies of raw images; 4 in page-locked memory, which is allocated once.
+  // to 4 MiB that are copies of raw images; 4 in page-locked memory, which is allocated once; 6 if
+  // a device decodes (OnDevice::decode): it decodes half of all (1 + prefetch + hold) batches at
+  // once, 2 to 8.
   std::optional<std::size_t> prefetch = {};
   // Further batches the consumer may hold at the same time, at most 1024. Asking for one more is
   // Error(kState).

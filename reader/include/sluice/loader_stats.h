@@ -54,7 +54,9 @@ struct LoaderStats {
   // used again.
   std::uint64_t upload_bytes = 0;
   std::uint64_t device_pictures = 0;  // OnDevice::decode: pictures that the device decoded
-  double device_decode_seconds = 0;   // decoding them, by the device's clock
+  // Decoding them, by the device's clock: a batch's time, divided by the number of batches that are
+  // decoded at once.
+  double device_decode_seconds = 0;
   // OnDevice::images: pictures that lie where the device reads, and their bytes there.
   std::uint64_t stored_pictures = 0;
   std::uint64_t stored_bytes = 0;
