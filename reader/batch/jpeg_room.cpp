@@ -102,10 +102,13 @@ JpegWave* JpegWavesOf(const Slot& slot) {
   return At<JpegWave>(slot, slot.layout->jpeg.waves_at);
 }
 
+// The batch's part of what all batches up to it offer together, so that fractions add up.
 bool IsOffered(const Slot& slot, std::size_t row) {
-  const std::uint64_t number = slot.index * slot.layout->batch_size + row;
-  const std::uint64_t parts = slot.device_parts;
-  return (number + 1) * parts / kShareParts != number * parts / kShareParts;
+  const std::uint64_t size = slot.layout->batch_size;
+  const auto offered_before = [&](std::uint64_t batch) {
+    return batch * size * slot.device_parts / kShareParts;
+  };
+  return row >= size - (offered_before(slot.index + 1) - offered_before(slot.index));
 }
 
 bool HasJpeg(const Slot& slot, std::size_t row) {

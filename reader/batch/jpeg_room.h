@@ -54,8 +54,9 @@ std::uint32_t& BrokenOf(const Slot& slot, std::size_t view, std::size_t row);
 JpegRow* JpegRowsOf(const Slot& slot);
 JpegWave* JpegWavesOf(const Slot& slot);
 
-// DecodeOn::kAuto: of the rows of a batch the device is offered a share, in this many parts, evenly
-// spread. Whether the row belongs to it.
+// DecodeOn::kAuto: of the rows of a batch the device is offered a share, in this many parts: the
+// last rows, so that those before them, which the host decodes, cross in one copy, and that threads
+// begin with what takes longest. Whether the row belongs to it.
 inline constexpr unsigned kShareParts = 64;
 bool IsOffered(const Slot& slot, std::size_t row);
 

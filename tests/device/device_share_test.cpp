@@ -3,6 +3,9 @@
 //
 // Nothing here depends on how fast the machine is: the device is slow by construction, and a change
 // that must come is waited for.
+#include <atomic>
+
+#include "reader/batch/slot.h"
 #include "tests/device/device_decoding.h"
 
 using namespace sluice;
@@ -31,6 +34,42 @@ TEST_CASE("A loader that shares decoding begins with a half, and its batches are
   Loader loader(dataset, SharingOptions(trainer, 2));
   CHECK(loader.Stats().device_share == 0.5);
   CHECK_THAT(loader.Describe(), Catch::Matchers::ContainsSubstring("shares them out"));
+}
+
+TEST_CASE("The share of a batch is its last rows, and over batches each share is met") {
+  SlotLayout layout;
+  Slot slot;
+  slot.layout = &layout;
+  for (const std::size_t size : {1U, 7U, 8U, 256U}) {
+    layout.batch_size = size;
+    for (const unsigned parts : {0U, 1U, 13U, 32U, 63U, kShareParts}) {
+      slot.device_parts = parts;
+      std::size_t offered = 0;
+      for (slot.index = 0; slot.index < kShareParts; ++slot.index) {
+        for (std::size_t row = 0; row < size; ++row) {
+          if (IsOffered(slot, row)) ++offered;
+          if (row > 0 && IsOffered(slot, row - 1)) REQUIRE(IsOffered(slot, row));
+        }
+        CAPTURE(size, parts, slot.index);
+        REQUIRE(offered == (slot.index + 1) * size * parts / kShareParts);
+      }
+    }
+  }
+}
+
+TEST_CASE("What the host decodes of a batch that it shares with a device is copied at once") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 64, StoredForm()));
+  std::atomic<std::size_t> copies = 0;
+  Trainer trainer([&copies](SimulatedDevice::Work work) {
+    if (work == SimulatedDevice::Work::kCopy) ++copies;
+  });
+  LoaderOptions options = SharingOptions(trainer, 0);
+  options.batch_size = 16;
+  Loader loader(dataset, options);
+  Play(loader, 0, {"image"});  // four batches: pixels, compressed rows, and the rest of each
+  CHECK(copies >= 4 * 3);
+  CHECK(copies <= 4 * 5);  // some pictures may not fit into a slot, and be decoded by the host
 }
 
 TEST_CASE("A device that is slow is offered less, and batches stay the host's") {

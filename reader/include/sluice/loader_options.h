@@ -241,9 +241,9 @@ enum class DecodeOn {
   // that an image needs, and decodes all other pictures as ever, in the same batch. The bytes are
   // the same.
   kDevice,
-  // As kDevice, but the device is offered only a share of the pictures, evenly spread, and the host
-  // decodes the others. The loader moves the share, from a half on, to where neither waits for the
-  // other, by what it measures (LoaderStats::device_share).
+  // As kDevice, but the device is offered only a share of the pictures, the last of each batch, and
+  // the host decodes the others. The loader moves the share, from a half on, to where neither waits
+  // for the other, by what it measures (LoaderStats::device_share).
   kAuto,
 };
 
