@@ -9,6 +9,7 @@
 
 #include <sluice/cuda.h>
 
+#include "tests/device/on_card.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -33,22 +34,6 @@ constexpr int kReused = 1000;
 constexpr std::size_t kLargeBatch = 256;
 constexpr std::uint32_t kLargeWidth = 224;
 #endif
-
-bool NoCard() {
-  if (Device::CudaCount() > 0) return false;
-  std::puts("skipped: there is no CUDA device here");
-  return true;
-}
-
-void Check(cudaError_t result) {
-  if (result != cudaSuccess) FAIL(cudaGetErrorString(result));
-}
-
-struct Stream {
-  Stream() { Check(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking)); }
-  ~Stream() { cudaStreamDestroy(handle); }
-  cudaStream_t handle = nullptr;
-};
 
 // Page-locked: a copy to other memory blocks the host until the stream is done.
 struct PinnedMemory {
@@ -82,31 +67,6 @@ struct LateTrainer {
   std::deque<PinnedMemory> copies;
   const Stream stream;
 };
-
-PlayedBatch WithoutPixels(const Batch& batch) {
-  PlayedBatch kept{batch.epoch(), batch.index(), batch.valid(), {}, {}};
-  kept.samples.assign(batch.samples().begin(), batch.samples().end());
-  return kept;
-}
-
-// Plays an epoch on the GPU. The trainer's stream copies each batch back, and the batch is dropped
-// at once.
-std::vector<PlayedBatch> PlayOnCard(const Dataset& dataset, LoaderOptions options,
-                                    std::uint64_t epoch) {
-  options.device = Device::Cuda(0);
-  const Stream stream;
-  std::vector<PlayedBatch> played;
-  Loader loader(dataset, options);
-  for (const Batch& batch : loader.Epoch(epoch)) {
-    batch.WaitOn(OnStream(stream.handle));
-    PlayedBatch& kept = played.emplace_back(WithoutPixels(batch));
-    kept.pixels.resize(batch.image().samples * batch.image().sample_bytes());
-    Check(cudaMemcpyAsync(kept.pixels.data(), batch.image().data, kept.pixels.size(),
-                          cudaMemcpyDeviceToHost, stream.handle));
-  }
-  Check(cudaStreamSynchronize(stream.handle));
-  return played;
-}
 
 // Likewise with a late trainer and the shortest ring.
 std::vector<PlayedBatch> PlayLate(const Dataset& dataset, LoaderOptions options,

@@ -1,6 +1,7 @@
 // Regions of JPEGs and of packed pictures, decoded on a device, and the host's pixels of the same.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -164,10 +165,10 @@ class JpegCase {
 
   template <class Value>
   DeviceBuffer Sent(const std::vector<Value>& values) {
-    const std::size_t bytes = values.size() * sizeof(Value);
+    const std::size_t bytes = std::max<std::size_t>(values.size() * sizeof(Value), 1);
     DeviceBuffer there(*driver_, bytes);
     std::byte* const pinned = driver_->AllocatePinned(bytes);
-    if (bytes > 0) std::memcpy(pinned, values.data(), bytes);
+    if (!values.empty()) std::memcpy(pinned, values.data(), bytes);
     driver_->Copy(stream_.get(), there.data(), pinned, bytes);
     driver_->Drain(stream_.get());
     driver_->FreePinned(pinned);

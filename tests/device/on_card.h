@@ -1,0 +1,69 @@
+// Loaders on a GPU, and what came of them. Without a GPU, tests end early and say so.
+#pragma once
+
+#include <cstdio>
+#include <span>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include <sluice/cuda.h>
+
+#include "tests/reader/playing.h"
+
+namespace sluice::test {
+
+inline bool NoCard() {
+  if (Device::CudaCount() > 0) return false;
+  std::puts("skipped: there is no CUDA device here");
+  return true;
+}
+
+inline void Check(cudaError_t result) {
+  if (result != cudaSuccess) FAIL(cudaGetErrorString(result));
+}
+
+struct Stream {
+  Stream() { Check(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(handle); }
+  cudaStream_t handle = nullptr;
+};
+
+inline PlayedBatch WithoutPixels(const Batch& batch) {
+  PlayedBatch kept{batch.epoch(), batch.index(), batch.valid(), {}, {}};
+  kept.samples.assign(batch.samples().begin(), batch.samples().end());
+  return kept;
+}
+
+// Plays epochs on the GPU. The trainer's stream copies each batch back, and the batch is dropped at
+// once.
+inline std::vector<std::vector<PlayedBatch>> PlayOnCard(const Dataset& dataset,
+                                                        LoaderOptions options,
+                                                        std::span<const std::uint64_t> epochs,
+                                                        LoaderStats& stats) {
+  options.device = Device::Cuda(0);
+  const Stream stream;
+  std::vector<std::vector<PlayedBatch>> played;
+  Loader loader(dataset, options);
+  for (const std::uint64_t epoch : epochs) {
+    played.emplace_back();
+    for (const Batch& batch : loader.Epoch(epoch)) {
+      batch.WaitOn(OnStream(stream.handle));
+      PlayedBatch& kept = played.back().emplace_back(WithoutPixels(batch));
+      kept.pixels.resize(batch.image().samples * batch.image().sample_bytes());
+      Check(cudaMemcpyAsync(kept.pixels.data(), batch.image().data, kept.pixels.size(),
+                            cudaMemcpyDeviceToHost, stream.handle));
+    }
+    Check(cudaStreamSynchronize(stream.handle));
+  }
+  stats = loader.Stats();
+  return played;
+}
+
+inline std::vector<PlayedBatch> PlayOnCard(const Dataset& dataset, const LoaderOptions& options,
+                                           std::uint64_t epoch) {
+  LoaderStats stats;
+  return PlayOnCard(dataset, options, {&epoch, 1}, stats).front();
+}
+
+}  // namespace sluice::test
