@@ -73,6 +73,11 @@ SLUICE_ON_DEVICE inline std::uint8_t SampleOf(Value value) {
 
 }  // namespace on_device
 
+// Coefficients that are loaded at once.
+struct alignas(16) EightCoefficients {
+  std::int16_t at[8];
+};
+
 template <int kSide>
 struct alignas(kSide) JpegLine {
   std::uint8_t at[kSide];
@@ -83,8 +88,12 @@ SLUICE_ON_DEVICE inline void ToEight(const std::int16_t* in, const std::int16_t*
                                      std::uint8_t* to, std::uint64_t stride) {
   std::int32_t v[64];
   SLUICE_UNROLL
-  for (int i = 0; i < 64; ++i)
-    v[i] = on_device::Wrapped16(in[i] * quant[i]);
+  for (int y = 0; y < 8; ++y) {
+    const EightCoefficients line = reinterpret_cast<const EightCoefficients*>(in)[y];
+    SLUICE_UNROLL
+    for (int x = 0; x < 8; ++x)
+      v[8 * y + x] = on_device::Wrapped16(line.at[x] * quant[8 * y + x]);
+  }
   SLUICE_UNROLL
   for (std::size_t x = 0; x < 8; ++x)
     on_device::TransformEight<kernels::kConstBits - 2>(v + x, 8);
@@ -163,11 +172,13 @@ SLUICE_ON_DEVICE inline void TransformJpegBlock(const JpegJob& job, const JpegPi
 SLUICE_ON_DEVICE inline void TransformJpegShare(const JpegJob& job, const JpegPicture& picture,
                                                 std::uint32_t thread, std::uint32_t threads) {
   if (picture.raw.width > 0) return;
+  std::uint32_t first = thread;  // block of the component; they go on through all components
   for (std::uint32_t c = 0; c < picture.components; ++c) {
     const JpegComponent& component = picture.component[c];
     const std::uint32_t blocks = BlocksAcross(picture, component) * BlocksDown(picture, component);
-    for (std::uint32_t number = thread; number < blocks; number += threads)
+    for (std::uint32_t number = first; number < blocks; number += threads)
       TransformJpegBlock(job, picture, component, number);
+    first = (first + threads - blocks % threads) % threads;
   }
 }
 

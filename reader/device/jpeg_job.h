@@ -78,20 +78,30 @@ struct JpegPicture {
   RawPicture raw;
 };
 
-// The Huffman codes of one table. An entry of `look` is for the next kLookBits bits: the length of
-// the code in the upper byte, its symbol in the lower; 0: the code is longer.
-struct JpegCodes {
-  static constexpr int kLookBits = 10;
-  std::uint16_t look[1 << kLookBits];
-  std::uint8_t symbols[256];
-  // By length: the end of its codes, left-aligned in 16 bits; and what leads from a code to its
-  // symbol.
-  std::uint32_t limit[17];
-  std::int32_t offset[17];
-};
+// The standard's Huffman codes (T.81, K.3), and what becomes of their symbols. A thread looks a
+// symbol up by the next 16 bits, whatever its length: codes of up to 9 bits by their first 9, and
+// all longer ones, which begin with that many ones that few numbers are left, by all 16.
 struct JpegTables {
-  JpegCodes dc[2], ac[2];    // the standard's (T.81, K.3)
-  std::uint8_t natural[64];  // by position in the order of coding
+  static constexpr std::uint32_t kShortBits = 9;
+  static constexpr std::uint32_t kFirstLong = 0xFD80;  // of the next 16 bits: a longer code follows
+  static constexpr std::uint32_t kShort = kFirstLong >> (16 - kShortBits);
+  static constexpr std::uint32_t kEntries = kShort + (0x10000 - kFirstLong);
+  // An entry: the length of the code; the bits of the value behind it; and how many coefficients
+  // the symbol goes on by, with that of the value. The end of a block goes on by kEnd, and what is
+  // no code by kNoCode: both are more than a block has.
+  static constexpr std::uint32_t kEnd = 128, kNoCode = 64;
+  static constexpr std::uint32_t Entry(std::uint32_t length, std::uint32_t bits,
+                                       std::uint32_t forward) {
+    return forward << 16 | bits << 8 | length;
+  }
+  static constexpr SLUICE_ON_DEVICE std::uint32_t IndexOf(std::uint32_t next) {
+    return next < kFirstLong ? next >> (16 - kShortBits) : next - (kFirstLong - kShort);
+  }
+  std::uint32_t dc[2][kEntries], ac[2][kEntries];
+  // By the size of a block and the position in the order of coding: where the coefficient is kept
+  // in it. Row kNone keeps nothing.
+  static constexpr std::uint32_t kNone = 4, kNowhere = 255;
+  std::uint8_t place[kNone + 1][64];
 };
 
 // Some pictures of a batch, all to become images of one size: what differs from batch to batch.

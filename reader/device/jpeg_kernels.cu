@@ -24,6 +24,7 @@ constexpr unsigned kMostWarps = 4096;  // that unpack: about as many as a large 
 __global__ void __launch_bounds__(kThreads) MakeWeights(JpegJob job) {
   if (blockIdx.x >= job.wave->picture_count) return;
   const JpegPicture& picture = job.pictures[job.wave->first_picture + blockIdx.x];
+  ClearCoefficientsShare(job, picture, threadIdx.x, blockDim.x);
   MakeWeightsShare(job, picture, threadIdx.x, blockDim.x);
 }
 
@@ -31,6 +32,7 @@ __global__ void __launch_bounds__(kRowThreads) DecodeRows(JpegJob job) {
   const unsigned row_count = job.wave->row_count;
   if (blockIdx.x * blockDim.x >= row_count) return;
   __shared__ JpegTables tables;
+  __shared__ JpegMcu<kRowThreads> mcu;
   static_assert(sizeof(JpegTables) % sizeof(std::uint32_t) == 0, "copied by words");
   for (unsigned i = threadIdx.x; i < sizeof(JpegTables) / sizeof(std::uint32_t); i += blockDim.x)
     reinterpret_cast<std::uint32_t*>(&tables)[i] =
@@ -39,7 +41,7 @@ __global__ void __launch_bounds__(kRowThreads) DecodeRows(JpegJob job) {
   const unsigned number = blockIdx.x * blockDim.x + threadIdx.x;
   if (number >= row_count) return;
   const JpegRow row = job.rows[job.wave->first_row + number];
-  if (!DecodeJpegRow(job, tables, row)) AddAtomically(job.broken[row.picture], 1);
+  if (!DecodeJpegRow(job, tables, row, mcu, threadIdx.x)) AddAtomically(job.broken[row.picture], 1);
 }
 
 __global__ void __launch_bounds__(kThreads) TransformBlocks(JpegJob job) {

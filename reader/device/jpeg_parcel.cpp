@@ -10,20 +10,17 @@ namespace sluice {
 
 namespace {
 
-JpegCodes CodesOf(const baseline::HuffmanTable& table) {
-  JpegCodes codes = {};
-  for (std::size_t i = 0; i < std::size(codes.look); ++i) {
-    const baseline::HuffmanTable::Code code =
-        table.codes[i << (baseline::kSkipBits - JpegCodes::kLookBits)];
-    if (code.length > 0 && code.length <= JpegCodes::kLookBits)
-      codes.look[i] = static_cast<std::uint16_t>(code.length << 8 | code.symbol);
+void ListCodes(const baseline::HuffmanTable& table, bool dc,
+               std::uint32_t (&entries)[JpegTables::kEntries]) {
+  for (std::uint32_t next = 0; next < 0x10000; ++next) {
+    const baseline::HuffmanTable::Code code = table.CodeAt(std::uint64_t{next} << 48);
+    const std::uint32_t run = code.symbol >> 4, bits = code.symbol & 15;
+    entries[JpegTables::IndexOf(next)] =
+        code.length == 0   ? JpegTables::Entry(16, 0, JpegTables::kNoCode)
+        : dc               ? JpegTables::Entry(code.length, code.symbol, 1)
+        : code.symbol == 0 ? JpegTables::Entry(code.length, 0, JpegTables::kEnd)
+                           : JpegTables::Entry(code.length, bits, run + 1);
   }
-  std::copy(std::begin(table.symbols), std::end(table.symbols), codes.symbols);
-  for (std::size_t length = 1; length <= 16; ++length) {
-    codes.limit[length] = table.limit[length];
-    codes.offset[length] = table.offset[length];
-  }
-  return codes;
 }
 
 // In 16 bytes, as scratch memory is counted.
@@ -44,11 +41,17 @@ JpegTables StandardJpegTables() {
   for (std::size_t i = 0; i < baseline::kStandardTables; ++i) {
     const baseline::StrandTable& standard =
         baseline::StandardStrandTables(i).wanted->of[baseline::kFirst];
-    tables.dc[i] = CodesOf(*standard.dc);
-    tables.ac[i] = CodesOf(*standard.ac);
+    ListCodes(*standard.dc, true, tables.dc[i]);
+    ListCodes(*standard.ac, false, tables.ac[i]);
   }
-  std::copy(std::begin(kernels::kZigzag.natural), std::end(kernels::kZigzag.natural),
-            tables.natural);
+  for (std::uint32_t size = 0; size <= JpegTables::kNone; ++size) {
+    for (std::uint32_t k = 0; k < 64; ++k) {
+      const std::uint32_t u = kernels::kZigzag.natural[k] % 8, v = kernels::kZigzag.natural[k] / 8;
+      const bool kept = size < JpegTables::kNone && (u | v) >> size == 0;
+      tables.place[size][k] =
+          static_cast<std::uint8_t>(kept ? (v << size) + u : JpegTables::kNowhere);
+    }
+  }
   return tables;
 }
 

@@ -7,91 +7,55 @@
 
 namespace sluice {
 
-// The next bits of a row, left-aligned; zeros follow its end.
+// The next bits of a row, left-aligned; zeros follow its end. A word is loaded long before its bits
+// are needed.
 struct JpegBits {
-  const std::uint32_t* words = nullptr;
-  std::uint32_t count = 0;  // of words
-  std::uint32_t next = 0;   // word; may lie beyond the end
-  std::uint32_t known = 0;  // bits of those below
-  std::uint64_t bits = 0;
+  SLUICE_ON_DEVICE JpegBits(const std::uint32_t* of_row, std::uint32_t words_of_row)
+      : words(of_row), count(words_of_row), ahead(words_of_row > 0 ? of_row[0] : 0) {}
 
   // At least 32 bits are known then: a code of 16 and a value of 11 fit.
   SLUICE_ON_DEVICE void Refill() {
     if (known > 32) return;
-    const std::uint32_t word = next < count ? words[next] : 0;
-    const std::uint32_t in_order = word >> 24 | (word >> 8 & 0xFF00U) | (word << 8 & 0xFF0000U) |
-                                   word << 24;  // coded bytes come first to last
+    const std::uint32_t in_order = ahead >> 24 | (ahead >> 8 & 0xFF00U) | (ahead << 8 & 0xFF0000U) |
+                                   ahead << 24;  // coded bytes come first to last
     bits |= std::uint64_t{in_order} << (32 - known);
     known += 32;
-    ++next;
+    ++taken;
+    ahead = taken < count ? words[taken] : 0;
   }
-  SLUICE_ON_DEVICE void Consume(std::uint32_t of) {
-    bits <<= of;
-    known -= of;
+  // The number of the next `size` bits, 0 to 11, read as T.81 says in F.2.2.1, behind a code of
+  // that length.
+  SLUICE_ON_DEVICE std::int32_t TakeValue(std::uint32_t length, std::uint32_t size) {
+    bits <<= length;
+    const auto next = static_cast<std::uint32_t>(bits >> 32);
+    bits <<= size;
+    known -= length + size;
+    const auto number = static_cast<std::int32_t>(next >> 1 >> (31 - size));
+    return next >> 31 != 0 ? number : number - (1 << size) + 1;
   }
-  // The number of the next `size` bits, 1 to 16, read as T.81 says in F.2.2.1.
-  SLUICE_ON_DEVICE std::int32_t TakeValue(std::uint32_t size) {
-    const auto number = static_cast<std::int32_t>(bits >> (64 - size));
-    const bool positive = (bits >> 63) != 0;
-    Consume(size);
-    return positive ? number : number - (1 << size) + 1;
-  }
-  SLUICE_ON_DEVICE std::uint64_t Position() const { return std::uint64_t{32} * next - known; }
+  SLUICE_ON_DEVICE std::uint64_t Position() const { return std::uint64_t{32} * taken - known; }
+
+  const std::uint32_t* words;
+  std::uint32_t count;      // of words
+  std::uint32_t taken = 0;  // of those; may be more than there are
+  std::uint32_t known = 0;  // bits of `bits`
+  std::uint64_t bits = 0;
+  std::uint32_t ahead;  // the word after those taken
 };
 
-// Takes the next code's symbol; false if there is no such code.
-SLUICE_ON_DEVICE inline bool TakeSymbol(JpegBits& in, const JpegCodes& codes,
-                                        std::uint32_t& symbol) {
-  in.Refill();
-  const std::uint32_t known = codes.look[in.bits >> (64 - JpegCodes::kLookBits)];
-  if (known != 0) {
-    in.Consume(known >> 8);
-    symbol = known & 255;
-    return true;
-  }
-  const auto top = static_cast<std::uint32_t>(in.bits >> 48);
-  std::uint32_t length = JpegCodes::kLookBits + 1;
-  while (length <= 16 && top >= codes.limit[length])
-    ++length;
-  if (length > 16) return false;
-  const std::int32_t index = static_cast<std::int32_t>(top >> (16 - length)) + codes.offset[length];
-  symbol = codes.symbols[index & 255];
-  in.Consume(length);
-  return true;
-}
-
-struct alignas(8) FourCoefficients {
-  std::int16_t at[4];
+// The blocks of an MCU in the order of coding, each with what its thread needs when it comes to it;
+// for as many threads as share the memory.
+template <std::uint32_t kThreads>
+struct JpegMcu {
+  static constexpr std::uint32_t kMostBlocks = 6;  // a luma component of 2 by 2, and chroma
+  struct Block {
+    std::uint32_t first;  // coefficient, in the picture's scratch memory, of the first MCU kept
+    std::uint16_t step;   // from one MCU to the next, in coefficients
+    std::uint8_t component, size_log2;
+  };
+  Block block[kMostBlocks][kThreads];
+  std::int32_t dc[3][kThreads];  // of the block before, by component
 };
-
-// Decodes a block. Stores the coefficients of its lowest frequencies, 1 << size_log2 on each axis,
-// unless `block` is null. False if it breaks a rule.
-SLUICE_ON_DEVICE inline bool DecodeJpegBlock(JpegBits& in, const JpegTables& tables,
-                                             std::uint32_t table, std::uint32_t size_log2,
-                                             std::uint32_t& dc, std::int16_t* block) {
-  std::uint32_t symbol = 0;
-  if (!TakeSymbol(in, tables.dc[table], symbol)) return false;
-  if (symbol > 0) dc += static_cast<std::uint32_t>(in.TakeValue(symbol));
-  if (block != nullptr) {
-    for (std::uint32_t i = 0; i < (1U << 2 * size_log2) / 4; ++i)
-      reinterpret_cast<FourCoefficients*>(block)[i] = {};
-    block[0] = static_cast<std::int16_t>(dc);
-  }
-  for (std::uint32_t k = 0; k < 63;) {
-    if (!TakeSymbol(in, tables.ac[table], symbol)) return false;
-    if (symbol == 0) return true;  // end of block
-    k += (symbol >> 4) + 1;
-    if (k > 63) return false;
-    const std::uint32_t size = symbol & 15;
-    if (size == 0) continue;  // sixteen zeros
-    const std::int32_t value = in.TakeValue(size);
-    const std::uint32_t natural = tables.natural[k];
-    const std::uint32_t u = natural & 7, v = natural >> 3;
-    if (block != nullptr && (u | v) >> size_log2 == 0)
-      block[(v << size_log2) + u] = static_cast<std::int16_t>(value);
-  }
-  return true;
-}
 
 // What the places of a picture's rows count in.
 SLUICE_ON_DEVICE inline const std::uint32_t* RowWordsOf(const JpegJob& job,
@@ -100,41 +64,117 @@ SLUICE_ON_DEVICE inline const std::uint32_t* RowWordsOf(const JpegJob& job,
                                    : reinterpret_cast<const std::uint32_t*>(picture.stored);
 }
 
-// False if the row breaks a rule: the picture is to be decoded by the host, which may know better.
-SLUICE_ON_DEVICE inline bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables,
-                                           const JpegRow& row) {
-  const JpegPicture& picture = job.pictures[row.picture];
-  JpegBits in;
-  in.words = RowWordsOf(job, picture) + row.at;
-  in.count = (row.bytes + 3) / 4;
-  const std::uint64_t end = std::uint64_t{8} * row.bytes;
-  std::uint32_t dc[3] = {0, 0, 0};
-  for (std::uint32_t mcu = 0; mcu < picture.right; ++mcu) {
-    SLUICE_UNROLL
-    for (std::uint32_t c = 0; c < 3; ++c) {
-      if (c >= picture.components) break;
-      const JpegComponent& component = picture.component[c];
-      std::int16_t* block = nullptr;
-      const std::uint32_t blocks_across = BlocksAcross(picture, component);
-      for (std::uint32_t v = 0; v < component.down; ++v) {
-        if (mcu >= picture.left) {
-          const std::uint64_t line = std::uint64_t{row.row - picture.top} * component.down + v;
-          const std::uint64_t number =
-              line * blocks_across + std::uint64_t{mcu - picture.left} * component.across;
-          block = CoefficientsOf(job, picture, component) + (number << 2 * component.size_log2);
-        }
-        for (std::uint32_t h = 0; h < component.across; ++h) {
-          if (!DecodeJpegBlock(in, tables, component.table, component.size_log2, dc[c], block))
-            return false;
-          if (block != nullptr) block += 1U << 2 * component.size_log2;
-        }
+// Lists the blocks of an MCU; returns how many there are.
+template <std::uint32_t kThreads>
+SLUICE_ON_DEVICE std::uint32_t ListBlocks(const JpegPicture& picture, std::uint32_t row,
+                                          JpegMcu<kThreads>& mcu, std::uint32_t thread) {
+  std::uint32_t blocks = 0;
+  SLUICE_UNROLL
+  for (std::uint32_t c = 0; c < 3; ++c) {
+    if (c >= picture.components) break;
+    const JpegComponent& component = picture.component[c];
+    const std::uint32_t values_log2 = 2 * component.size_log2;
+    mcu.dc[c][thread] = 0;
+    for (std::uint32_t v = 0; v < component.down; ++v) {
+      const std::uint32_t line = (row - picture.top) * component.down + v;
+      for (std::uint32_t h = 0; h < component.across; ++h, ++blocks) {
+        if (blocks >= JpegMcu<kThreads>::kMostBlocks) return blocks;
+        mcu.block[blocks][thread] = {
+            8 * component.coefficients +
+                ((line * BlocksAcross(picture, component) + h) << values_log2),
+            static_cast<std::uint16_t>(component.across << values_log2),
+            static_cast<std::uint8_t>(c), static_cast<std::uint8_t>(component.size_log2)};
       }
     }
-    if (in.Position() > end) return false;
+  }
+  return blocks;
+}
+
+// Decodes a row into coefficients that ClearCoefficientsShare() has cleared. False if the row
+// breaks a rule: the picture is to be decoded by the host, which may know better.
+//
+// All symbols of a row, of whichever kind, are taken by one loop: threads side by side wait for the
+// longest row among them, and not at the end of each block for the longest block.
+template <std::uint32_t kThreads>
+SLUICE_ON_DEVICE bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables,
+                                    const JpegRow& row, JpegMcu<kThreads>& mcu,
+                                    std::uint32_t thread) {
+  constexpr std::uint32_t kBefore = ~0U;  // the first coefficient: nothing is decoded yet
+  const JpegPicture& picture = job.pictures[row.picture];
+  auto* const values =
+      reinterpret_cast<std::int16_t*>(job.scratch + 16 * std::uint64_t{picture.scratch});
+  const std::uint32_t blocks = ListBlocks(picture, row.row, mcu, thread);
+  const std::uint32_t left = picture.left, right = picture.right;
+  if (blocks == 0 || right == 0) return true;
+  const std::uint32_t table_of[3] = {picture.component[0].table, picture.component[1].table,
+                                     picture.component[2].table};
+  JpegBits in(RowWordsOf(job, picture) + row.at, (row.bytes + 3) / 4);
+  const std::uint32_t* const entries = tables.dc[0];
+  constexpr std::uint32_t kAc = 2 * JpegTables::kEntries;  // from a DC table to the AC table
+  std::uint32_t number = 0, block = 0;                     // MCU, and block in it
+  std::uint32_t component = 0, codes = 0, dc_codes = 0, to = 0, k = kBefore;
+  std::int32_t before = 0;
+  const std::uint8_t* places = nullptr;
+  const auto begin = [&] {
+    const typename JpegMcu<kThreads>::Block next = mcu.block[block][thread];
+    component = next.component;
+    before = mcu.dc[component][thread];
+    to = next.first + (number - left) * next.step;
+    places = tables.place[number >= left ? next.size_log2 : JpegTables::kNone];
+    const std::uint32_t table = component == 0   ? table_of[0]
+                                : component == 1 ? table_of[1]
+                                                 : table_of[2];
+    codes = dc_codes = table * JpegTables::kEntries;
+    k = kBefore;
+  };
+  begin();
+  for (;;) {
+    in.Refill();
+    const std::uint32_t entry =
+        entries[codes + JpegTables::IndexOf(static_cast<std::uint32_t>(in.bits >> 48))];
+    const std::uint32_t size = entry >> 8 & 15;
+    std::int32_t value = in.TakeValue(entry & 31, size);
+    k += entry >> 16;
+    codes = dc_codes + kAc;
+    if (k == 0) {
+      // Wraps around, as on the host.
+      value = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) +
+                                        static_cast<std::uint32_t>(before));
+      mcu.dc[component][thread] = value;
+    }
+    const std::uint32_t place = places[k & 63];
+    if ((size > 0 || k == 0) && place != JpegTables::kNowhere)
+      values[to + place] = static_cast<std::int16_t>(value);
+    if (k < 63) continue;
+    if (k > 63 && k < JpegTables::kEnd) return false;
+    if (++block == blocks) {
+      block = 0;
+      if (++number == right) break;
+    }
+    begin();
   }
   // The rest of the last byte is filled with ones. If a whole byte or more is left, codes were
   // misread.
-  return picture.right < picture.mcus_across || end - in.Position() < 8;
+  const std::uint64_t end = std::uint64_t{8} * row.bytes;
+  return in.Position() <= end && (right < picture.mcus_across || end - in.Position() < 8);
+}
+
+// A thread's share of a picture's coefficients: number `thread` of `threads`.
+SLUICE_ON_DEVICE inline void ClearCoefficientsShare(const JpegJob& job, const JpegPicture& picture,
+                                                    std::uint32_t thread, std::uint32_t threads) {
+  struct alignas(16) Eight {
+    std::int16_t at[8];
+  };
+  if (picture.packed || picture.raw.width > 0) return;  // where all are written
+  for (std::uint32_t c = 0; c < picture.components; ++c) {
+    const JpegComponent& component = picture.component[c];
+    const std::uint64_t blocks =
+        std::uint64_t{BlocksAcross(picture, component)} * BlocksDown(picture, component);
+    const std::uint64_t eights = ((blocks << 2 * component.size_log2) + 7) / 8;
+    auto* const to = reinterpret_cast<Eight*>(CoefficientsOf(job, picture, component));
+    for (std::uint64_t i = thread; i < eights; i += threads)
+      to[i] = {};
+  }
 }
 
 }  // namespace sluice

@@ -12,6 +12,11 @@
 
 namespace sluice {
 
+// Coefficients that are stored at once.
+struct alignas(8) FourCoefficients {
+  std::int16_t at[4];
+};
+
 // Threads that work together. A single one stands for all where no GPU is.
 struct OneThread {
   static constexpr std::uint32_t kThreads = 1;

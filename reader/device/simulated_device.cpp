@@ -57,12 +57,15 @@ void PlayKernels(const JpegJob& job) {
   const JpegWave& wave = *job.wave;
   const std::uint32_t end = wave.first_picture + wave.picture_count;
   for (std::uint32_t p = wave.first_picture; p < end; ++p) {
-    for (std::uint32_t thread = 0; thread < kThreads; ++thread)
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+      ClearCoefficientsShare(job, job.pictures[p], thread, kThreads);
       MakeWeightsShare(job, job.pictures[p], thread, kThreads);
+    }
   }
   const JpegRow* row = job.rows + wave.first_row;
   for (std::uint32_t i = 0; i < wave.row_count; ++i, ++row) {
-    if (!DecodeJpegRow(job, *job.tables, *row)) ++job.broken[row->picture];
+    JpegMcu<1> mcu;
+    if (!DecodeJpegRow(job, *job.tables, *row, mcu, 0)) ++job.broken[row->picture];
   }
   for (std::uint32_t i = 0; i < wave.packed_count; ++i, ++row) {
     if (!UnpackPackedRow(OneThread(), job, *row)) ++job.broken[row->picture];

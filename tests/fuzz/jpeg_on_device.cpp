@@ -54,10 +54,12 @@ std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& paylo
   job.words = words.get();
   job.scratch = scratch.get()->at;
   job.broken = &broken;
+  ClearCoefficientsShare(job, picture, 0, 1);
   MakeWeightsShare(job, picture, 0, 1);
+  JpegMcu<1> mcu;
   for (const JpegRow& row : rows) {
-    const bool whole =
-        picture.packed ? UnpackPackedRow(OneThread(), job, row) : DecodeJpegRow(job, tables, row);
+    const bool whole = picture.packed ? UnpackPackedRow(OneThread(), job, row)
+                                      : DecodeJpegRow(job, tables, row, mcu, 0);
     broken += whole ? 0 : 1;
   }
   TransformJpegShare(job, picture, 0, 1);
