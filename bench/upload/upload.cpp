@@ -50,6 +50,7 @@ SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program)
   layout.image.samples = shape.batch_size;
   layout.image.height = layout.image.width = shape.side;
   layout.image.channels = 3;
+  layout.row_bytes = layout.image.sample_bytes();
   layout.bytes = AlignUp(layout.image.sample_bytes() * shape.batch_size, kPageBytes);
   layout.arrays.push_back({1, "label", DType::kInt32, 4, layout.bytes, {}});
   layout.bytes = AlignUp(layout.bytes + 4 * shape.batch_size, kPayloadAlignment);
