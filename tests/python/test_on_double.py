@@ -32,6 +32,22 @@ def default_stream_busy():
         module.ReleaseDefaultStream()  # a loader waits for the stream when it stops
 
 
+@contextlib.contextmanager
+def own_stream():
+    """The handle of a stream of the consumer's own, and a function that queues a kernel on it which does not end before
+    the block does."""
+    module = ctypes.CDLL(sluice._sluice.__file__)
+    stream, ended = ctypes.c_void_p(), threading.Event()
+    kernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: ended.wait())
+    non_blocking = 1
+    assert module.cudaStreamCreateWithFlags(ctypes.byref(stream), non_blocking) == 0
+    try:
+        yield stream.value, lambda: module.cudaLaunchHostFunc(stream, kernel, None)
+    finally:
+        ended.set()
+        module.cudaStreamSynchronize(stream)
+
+
 class DlpackTensor:
     """Takes a capsule over as a framework does: delete() may be called by any thread, without the GIL."""
 
@@ -86,6 +102,23 @@ def test_a_tensor_by_dlpack_keeps_its_batch_until_the_work_on_its_stream_is_done
     with default_stream_busy():
         tensor.delete()
         assert batches_come(batches) is None
+
+
+@pytest.mark.parametrize("names", ["wait_on", "dlpack", "neither"])
+def test_a_stream_of_the_consumers_own_keeps_a_batch_if_the_loader_is_given_it(raw, names):
+    loader = loader_of_one_slot(raw)
+    batches = iter(loader)
+    batch = next(batches)
+    batch.synchronize()
+    with own_stream() as (stream, queue_kernel):
+        if names == "wait_on":
+            batch.wait_on(stream)
+        elif names == "dlpack":
+            tensor = DlpackTensor(batch["image"].__dlpack__(stream=stream))
+            tensor.delete()
+        queue_kernel()
+        del batch
+        assert batches_come(batches) == (len(loader) - 1 if names == "neither" else None)
 
 
 def test_the_loader_knows_nothing_of_a_consumer_that_only_synchronizes(raw):
