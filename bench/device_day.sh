@@ -1,42 +1,52 @@
 #!/bin/sh
 # Everything that wants an NVIDIA card, on a machine that has one and perhaps no network:
 #
-#   bench/device_day.sh pack BUILD FOLDER [PICTURES]   # where Sluice was built (x86-64, with CUDA and tests)
+#   bench/device_day.sh pack BUILD FOLDER [--cifar DIR] [--photos DIR] [--wheel FILE]   # where Sluice was built
 #   FOLDER/device_day.sh run OUT [STAGE...]            # where the card is
 #   FOLDER/device_day.sh table OUT... [--price N] [--plot FILE.svg]   # anywhere: what was found, as Markdown
 #
-# `pack` fills FOLDER with the programs of BUILD (a build folder, Release), the shared libraries they need
-# but for the C and C++ ones, what train_cifar is compiled and linked with, and its source; compressed, and
-# less than 64 MiB in all. PICTURES is for train_cifar: CIFAR-10 as train/CLASS/*.jpg and test/CLASS/*.jpg.
+# `pack` fills FOLDER with the programs of BUILD (a build folder: x86-64, Release, with CUDA and tests), the
+# shared libraries they need but for the C and C++ ones, what train_cifar is compiled and linked with, and its
+# source; compressed, and less than 60 MiB in all. --cifar: pictures for train_cifar, CIFAR-10 as
+# train/CLASS/*.jpg and test/CLASS/*.jpg. --photos: a folder of pictures, of which 400 are packed as `sluice
+# convert` stores them by default; else the day makes pictures up. --wheel: of the Python package, for python3
+# there. A small pack is one whose BUILD has -DSLUICE_CUDA_TARGETS=sm_90 and neither AVIF, HEIF, JXL, JP2 nor
+# REMOTE.
 #
 # `run` needs NVIDIA's driver; compute-sanitizer and ncu (on the PATH or in the toolkit's folder) to look
 # into kernels, and for the training a python3 with torch (and torchvision, to compare with) and g++: what is
-# missing of these is skipped. Stages, each of which ends within ten minutes:
+# missing of these is skipped. Stages:
 #
 #   check                                       is it right: the tests
-#   decode                                      whole epochs that the card decodes; nvJPEG
+#   decode                                      whole epochs that the card decodes
+#   nvjpeg                                      torchvision's decoding on the card
+#   stored                                      the dataset lies in page-locked memory
 #   epoch                                       whole epochs to the card that the host decodes
 #   cores_decode, cores                         on 1, 2, 4, ... cores, decoded by the card and by the host
-#   upload                                      copies and conversions alone
+#   upload                                      copies and conversions alone, beside a bare copy and torch's
+#   conversions                                 more of those
 #   profiles_decode, profiles                   how many pretend accelerators this machine feeds, likewise
 #   train, peers                                ResNet-9 on CIFAR-10; the same from other loaders
+#   resnet18                                    ResNet-18 at 224: DataLoader, Sluice, one batch again and again
 #   memcheck, racecheck, initcheck, synccheck   compute-sanitizer, one stage for each of its tools
-#   kernels                                     what holds them back, by ncu
+#   decode_kernels                              how long the card's kernels take, and what holds them back, by ncu
+#   kernels                                     the same of conversions
 #
-# All of them in this order unless some are named. Each part has a limit of its own, and all together end
-# within DEVICE_DAY_SECONDS (560, unless the environment says otherwise); parts that no time is left for are
-# skipped: name one or two stages at a time. OUT gets summary.tsv (part, exit code, seconds) and, as they are
-# written, parts/PART.log (what it said) and parts/PART.json (what it measured). Cut off at any point, it
-# keeps those, and `run` with the same OUT goes on with parts that have not succeeded yet. Ends with 1 where a
-# part failed or was left out for time.
+# Three sets of stages take less than ten minutes each: first (check decode nvjpeg upload decode_kernels), second
+# (train peers), third (resnet18). All three in this order unless stages or sets are named. Each part has a limit
+# of its own, and all together end within DEVICE_DAY_SECONDS (560, unless the environment says otherwise); parts
+# that no time is left for are skipped. OUT gets summary.tsv (part, exit code, seconds) and, as they are written,
+# parts/PART.log (what it said) and parts/PART.json (what it measured); after each part all of that lies in
+# OUT.tar.gz, too. Cut off at any point, it keeps those, and `run` with the same OUT goes on with parts that have
+# not succeeded yet. The table comes last. Ends with 1 where a part failed or was left out for time.
 #
-# `table` reads as many OUTs as there are, the last that succeeded of a part counts. --price: of an hour of
-# the machine, for what trainings cost; --plot FILE.svg draws them.
+# `table` reads as many OUTs or OUT.tar.gz as there are, the last that succeeded of a part counts. --price: of an
+# hour of the machine, for what trainings cost; --plot FILE.svg draws them.
 #
 # The environment may set DEVICE_DAY_PHOTOS, made-up pictures in each of ten classes (400).
 #
-# No card has run it yet. Without one, a test runs it on CUDA's double (tests/device/cuda_double), and train_cifar
-# compiled against torch and trained on the processor.
+# Without a card, a test runs it on CUDA's double (tests/device/cuda_double), and train_cifar compiled against
+# torch and trained on the processor.
 set -eu
 usage() { sed -n '4,6s/^# *//p' "$0" >&2; exit 2; }
 
@@ -45,16 +55,29 @@ system_libraries='/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so'
 
 pack() {
   mkdir -p "$2"
-  build=$(cd "$1" && pwd) folder=$(cd "$2" && pwd) pictures=${3-}
+  build=$(cd "$1" && pwd) folder=$(cd "$2" && pwd)
+  from=$1
+  shift 2
+  pictures='' photos='' wheel=''
+  while [ $# -ge 2 ]; do
+    case $1 in
+      --cifar) pictures=$2 ;;
+      --photos) photos=$2 ;;
+      --wheel) wheel=$2 ;;
+      *) usage ;;
+    esac
+    shift 2
+  done
+  [ $# = 0 ] || usage
   [ -x "$build/tests/device/sluice_cuda_tests" ] || {
-    printf '%s\n' "device_day: $1 holds no tests for a card; configure it with --preset cuda -DSLUICE_BUILD_TESTS=ON" >&2
+    printf '%s\n' "device_day: $from holds no tests for a card; configure it with --preset cuda -DSLUICE_BUILD_TESTS=ON" >&2
     exit 1
   }
   here=$(cd "$(dirname "$0")/.." && pwd)
   stage=$(mktemp -d)
   trap 'rm -rf "$stage"' EXIT
   mkdir -p "$stage/bin" "$stage/lib" "$stage/include" "$stage/samples" "$stage/peers"
-  for program in tests/device/sluice_cuda_tests tests/device/sluice_device_tests bench/sluice-bench \
+  for program in tests/device/sluice_cuda_tests bench/sluice-bench \
     tools/sluice samples/make_photos samples/stream_cuda; do
     strip -o "$stage/bin/${program##*/}" "$build/$program"
     ldd "$build/$program"
@@ -64,16 +87,19 @@ pack() {
   strip -g "$stage"/lib/*.a
   cudart=$(sed -n 's/^CUDA_cudart_static_LIBRARY:[A-Z]*=//p' "$build/CMakeCache.txt")
   cp "$cudart" "$stage/lib/"
-  # The headers that the runtime's own takes.
+  # The headers that the runtime's own takes: torch brings some of them, and not all.
   headers=$(cd "$(dirname "$cudart")/../include" && pwd)
   mkdir -p "$stage/include/cuda"
-  echo '#include <cuda_runtime_api.h>' | c++ -x c++ -M -I"$headers" - | tr ' ' '\n' |
+  echo '#include <cuda_runtime.h>' | c++ -x c++ -M -I"$headers" - | tr ' ' '\n' |
     sed -n "s|^$headers/||p" | (cd "$headers" && xargs cp --parents -t "$stage/include/cuda")
   cp -R "$here/format/include/sluice" "$here/reader/include/sluice" "$stage/include/"
   cp "$(pkg-config --variable=includedir libturbojpeg)/turbojpeg.h" "$stage/include/"
   cp "$here"/samples/train_cifar.cpp "$here"/samples/train_cifar_batches.h \
     "$here"/samples/plain_loader.h "$stage/samples/"
-  cp "$here"/bench/peers/train_cifar.py "$here"/bench/peers/decode_nvjpeg.py "$stage/peers/"
+  cp "$here"/bench/peers/train_cifar.py "$here"/bench/peers/decode_nvjpeg.py \
+    "$here"/bench/peers/train_resnet18.py "$stage/peers/"
+  [ -z "$wheel" ] || { mkdir "$stage/wheel" && cp "$wheel" "$stage/wheel/"; }
+  [ -z "$photos" ] || pack_photos
   # Programs that share much code, and small files much alike: far less than half of what they take.
   tar -C "$stage" -cf - . | zstd -q -12 --long=27 -T0 -f -o "$folder/programs.tar.zst"
   [ -z "$pictures" ] ||
@@ -84,10 +110,22 @@ pack() {
   cp "$0" "$here/bench/device_day_table.py" "$folder/"
   bytes=$(du -sb "$folder" | cut -f 1)
   printf '%s: %s bytes\n' "$folder" "$bytes"
-  [ "$bytes" -lt 67108864 ] || {
-    printf '%s\n' "device_day: that is more than 64 MiB, the most that may travel" >&2
+  [ "$bytes" -lt 62914560 ] || {
+    printf '%s\n' "device_day: that is more than 60 MiB, the most that may travel" >&2
     exit 1
   }
+}
+
+# Photos as `sluice convert` stores them, as files of ten classes: nvJPEG and DataLoader read the same.
+pack_photos() {
+  find "$photos" -type f | sort | head -n 400 >"$stage/list"
+  mkdir "$stage/chosen"
+  xargs -I{} cp {} "$stage/chosen/" <"$stage/list"
+  "$build/tools/sluice" convert --quiet "$stage/chosen" "$stage/converted"
+  "$build/tools/sluice" export "$stage/converted" "$stage/exported"
+  find "$stage/exported/images" -type f | sort | awk -v to="$stage/photos" '
+    { class = sprintf("%s/class%d", to, NR % 10); printf "mkdir -p %s && cp \"%s\" %s/\n", class, $0, class }' | sh
+  rm -r "$stage/list" "$stage/chosen" "$stage/converted" "$stage/exported"
 }
 
 # Copies the libraries in the output of ldd, but for those of every machine.
@@ -123,6 +161,11 @@ part() {
   printf '%s\t%s\t%s\n' "$name" $code $(($(date +%s) - begin)) | tee -a "$out/summary.tsv"
   tail -n 4 "$log" | cut -c 1-100 | sed 's/^/    /'
   [ $code = 0 ] || failed=1
+  keep
+}
+# What a machine that is given back must not take along: one file holds everything so far.
+keep() {
+  tar -C "$out" -czf "$out.tar.gz.new" . && mv "$out.tar.gz.new" "$out.tar.gz"
 }
 # Like part, of a sluice-bench that writes its result as JSON.
 bench() {
@@ -148,20 +191,18 @@ tool() {
 
 check() {
   part card 20 nvidia-smi -q
-  part cuda_tests 240 sluice_cuda_tests --durations yes
+  part cuda_tests 100 sluice_cuda_tests --durations yes
   if grep -q 'skipped: there is no CUDA device' "$out/parts/cuda_tests.log"; then
     forget cuda_tests
     printf '%s\n' "device_day: no card can be used here" >&2
     exit 1
   fi
-  part cuda_jpegs 120 sluice_cuda_tests "*JPEGs are decoded*" --durations yes
-  part device_tests 200 sluice_device_tests
 }
 
 sanitize() {
   if sanitizer=$(tool compute-sanitizer); then
-    part "$1" 540 env "LD_LIBRARY_PATH=$libraries" "$sanitizer" --tool "$1" --print-limit 20 \
-      --error-exitcode 9 "$folder/bin/sluice_cuda_tests" "*host's*"
+    part "$1" 120 env "LD_LIBRARY_PATH=$libraries" "$sanitizer" --tool "$1" --print-limit 20 \
+      --error-exitcode 9 "$folder/bin/sluice_cuda_tests" "Kernels*,A warp unpacks*"
   else
     skip "$1" "compute-sanitizer is not installed"
   fi
@@ -177,6 +218,14 @@ whole=randaug:2/9,blur:23/0.1/2,equalize:0.5,sharpness:2  # steps that look at w
 upload() {
   bench upload 60 upload
   bench upload_bf16 60 upload --normalize bf16 --layout nchw
+  if python3 -c 'import torch' 2>/dev/null; then
+    part torch_copy 60 python3 "$folder/peers/decode_nvjpeg.py" --copy
+  else
+    skip torch_copy "python3 has no torch"
+  fi
+}
+
+conversions() {
   bench upload_f32 60 upload --normalize f32 --layout nchw
   bench upload_steps 60 upload --transform $steps --normalize bf16 --layout nchw
   bench upload_whole 60 upload --transform $whole --normalize bf16 --layout nchw
@@ -195,19 +244,37 @@ kernels() {
       --section MemoryWorkloadAnalysis --kernel-name regex:Convert --launch-skip 4 --launch-count 3 \
       "$folder/bin/sluice-bench" upload --batches 8 --rounds 1 ${job#* } --normalize bf16 --layout nchw
   done
+}
+
+# shellcheck disable=SC2086  # words
+decode_kernels() {
+  if ! profiler=$(tool ncu); then
+    skip decode_kernels "ncu is not installed"
+    return
+  fi
   photos
   for form in jpeg packed; do
-    part "ncu_decode_$form" 130 env "LD_LIBRARY_PATH=$libraries" "$profiler" --clock-control none \
+    epochs="$folder/bin/sluice-bench epoch $work/data/$form --repeat 8 --transform rrc:224,flip,normalize:bf16 \
+      --layout nchw --epochs 1 --warm-up 0 $on_card"
+    for batch in 256 768; do
+      part "ncu_times_${form}_$batch" 60 env "LD_LIBRARY_PATH=$libraries" "$profiler" --clock-control none \
+        --metrics gpu__time_duration.sum --launch-skip 8 --launch-count 40 --csv $epochs --batch-size $batch
+    done
+    part "ncu_decode_$form" 90 env "LD_LIBRARY_PATH=$libraries" "$profiler" --clock-control none \
       --section SpeedOfLight --section LaunchStats --section Occupancy --section WarpStateStats \
-      --section MemoryWorkloadAnalysis --launch-skip 8 --launch-count 8 "$folder/bin/sluice-bench" epoch \
-      "$work/data/$form" --device cuda:0 --device-decode device --transform rrc:224,flip --epochs 1 --warm-up 0
+      --section MemoryWorkloadAnalysis --launch-skip 8 --launch-count 5 $epochs
   done
 }
 
 photos() {
-  part make_photos 60 make_photos "$work/photos" 10 "${DEVICE_DAY_PHOTOS:-400}" 500
-  part convert_jpeg 60 sluice convert "$work/photos" "$work/data/jpeg"
-  part convert_packed 60 sluice convert --image packed "$work/photos" "$work/data/packed"
+  if [ -d "$folder/photos" ]; then
+    [ -d "$work/photos" ] || cp -R "$folder/photos" "$work/photos"
+  else
+    part make_photos 60 make_photos "$work/photos" 10 "${DEVICE_DAY_PHOTOS:-400}" 500
+  fi
+  # The files packed are of the default form already: their coefficients stay as they are.
+  part convert_jpeg 60 sluice convert --quality keep "$work/photos" "$work/data/jpeg"
+  part convert_packed 60 sluice convert --image packed --quality keep "$work/photos" "$work/data/packed"
   part convert_raw 60 sluice convert --image raw --size 256 "$work/photos" "$work/data/raw"
 }
 # What a run makes lies in its own folder: an earlier run's is gone.
@@ -238,27 +305,39 @@ on_card='--device cuda:0 --device-decode device'
 # shellcheck disable=SC2086  # words
 decode() {
   photos
+  augment='--transform rrc:224,flip,normalize:bf16 --layout nchw'
   for form in jpeg packed raw; do
-    for threads in 1 2 "$(nproc)"; do
-      bench decode_${form}_$threads 60 epoch "$work/data/$form" --repeat 40 --transform rrc:224,flip,normalize:bf16 \
-        --layout nchw --threads $threads $on_card
+    part same_bytes_$form 60 env "SLUICE_CARD_DATASET=$work/data/$form" "LD_LIBRARY_PATH=$libraries" \
+      "$folder/bin/sluice_cuda_tests" "A dataset that the environment names*"
+    for threads in 2 "$(nproc)"; do
+      for batch in 256 768; do
+        bench decode_${form}_${threads}_$batch 60 epoch "$work/data/$form" --repeat 60 $augment --threads $threads \
+          --batch-size $batch $on_card
+      done
     done
-  done
-  # The dataset lies on the card, or in page-locked memory: two threads send what was drawn.
-  for form in jpeg packed raw; do
-    for where in device page_locked; do
-      bench stored_${where}_${form}_2 60 epoch "$work/data/$form" --repeat 40 \
-        --transform rrc:224,flip,normalize:bf16 --layout nchw --threads 2 $on_card --device-images $where
-    done
+    # The dataset lies on the card: two threads send what was drawn.
+    bench stored_device_${form}_2_256 60 epoch "$work/data/$form" --repeat 60 $augment --threads 2 $on_card \
+      --device-images device
   done
   # What a trainer waits for batches, if it is slower than the loader.
   bench decode_step 60 epoch "$work/data/jpeg" --repeat 10 --transform rrc:224,flip,normalize:bf16 $on_card --step-ms 25
-  if python3 -c 'import torchvision' 2>/dev/null; then
-    part nvjpeg 60 python3 "$folder/peers/decode_nvjpeg.py" "$work/photos"
-    part nvjpeg_crops 60 python3 "$folder/peers/decode_nvjpeg.py" --crop 224 "$work/photos"
-  else
+}
+# shellcheck disable=SC2086  # words
+stored() {
+  photos
+  for form in jpeg packed raw; do
+    bench stored_page_locked_${form}_2_256 60 epoch "$work/data/$form" --repeat 60 \
+      --transform rrc:224,flip,normalize:bf16 --layout nchw --threads 2 $on_card --device-images page_locked
+  done
+}
+nvjpeg() {
+  if ! python3 -c 'import torchvision' 2>/dev/null; then
     skip nvjpeg "python3 has no torchvision"
+    return
   fi
+  photos
+  part nvjpeg 60 python3 "$folder/peers/decode_nvjpeg.py" "$work/photos"
+  part nvjpeg_crops 60 python3 "$folder/peers/decode_nvjpeg.py" --crop 224 --rounds 2 "$work/photos"
 }
 
 # 1,2,4,... as far as there are cores.
@@ -303,7 +382,8 @@ profiles() { feeds feeds; }
 # shellcheck disable=SC2086  # words
 profiles_decode() { feeds feeds_decode $on_card; }
 
-# Against the torch of python3, with the libraries packed.
+# Against the torch of python3, with the libraries packed. The old kind of run path is one that libraries inherit:
+# those packed need others that are packed.
 build_train_cifar() {
   torch=$(python3 -c 'import os, torch; print(os.path.dirname(torch.__file__))')
   remote=$folder/lib/libsluice_remote.a
@@ -314,7 +394,8 @@ build_train_cifar() {
     -isystem "$folder/include/cuda" -idirafter "$torch/../nvidia/cu13/include" \
     "$folder/lib/libsluice_reader.a" $remote "$folder/lib/libsluice_format.a" -Wl,--as-needed "$folder"/lib/*.so* \
     "$folder/lib/libcudart_static.a" -L"$torch/lib" -Wl,--no-as-needed -ltorch -ltorch_cuda -ltorch_cpu -lc10 \
-    -lc10_cuda -Wl,--allow-shlib-undefined -Wl,-rpath,"$torch/lib:$folder/lib" -ldl -lrt -lpthread
+    -lc10_cuda -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags \
+    -Wl,-rpath,"$torch/lib:$folder/lib" -ldl -lrt -lpthread
 }
 
 # Pictures and programs of the training; fails where something is missing.
@@ -357,6 +438,29 @@ peers() {
   part train_torch_on_card 150 python3 "$folder/peers/train_cifar.py" --on-card "$work/train" "$work/test"
 }
 
+# ResNet-18 in bfloat16, 60,000 draws an epoch, by the Python package that was packed.
+resnet18() {
+  if ! python3 -c 'import torchvision' 2>/dev/null; then
+    skip resnet18 "python3 has no torchvision"
+    return
+  fi
+  if [ ! -d "$folder/wheel" ]; then
+    skip resnet18 "no wheel packed"
+    return
+  fi
+  photos
+  site=$work/site
+  part install_wheel 60 python3 -m pip install -q --no-index --no-deps --target "$site" "$folder"/wheel/*.whl
+  paths="PYTHONPATH=$site LD_LIBRARY_PATH=$libraries"
+  # shellcheck disable=SC2086  # words
+  for loader in repeat sluice-card sluice-host dataloader; do
+    data=$work/data/jpeg
+    [ $loader != dataloader ] || data=$work/photos
+    part resnet18_$loader $((${DEVICE_DAY_RESNET_SECONDS:-100} + 40)) env $paths python3 "$folder/peers/train_resnet18.py" \
+      --loader $loader --epochs 3 --draws 60000 --limit-seconds "${DEVICE_DAY_RESNET_SECONDS:-100}" "$data"
+  done
+}
+
 # Of zstd's tar archives, with the zstd packed.
 unpack() {
   LD_LIBRARY_PATH=$packed/zstd "$packed/zstd/zstd" -dcq --long=27 "$1" >"$work/unpacked.tar"
@@ -367,12 +471,17 @@ unpack() {
 run() {
   out=$1
   shift
-  stages='check decode epoch cores_decode cores upload profiles_decode profiles train peers memcheck racecheck
-    initcheck synccheck kernels'
-  # shellcheck disable=SC2086  # words
-  [ $# -gt 0 ] || set -- $stages
+  stages=' check decode nvjpeg stored epoch cores_decode cores upload conversions profiles_decode profiles train '
+  stages="$stages peers resnet18 memcheck racecheck initcheck synccheck decode_kernels kernels "
+  [ $# -gt 0 ] || set -- first second third
+  chosen=
   for stage; do
-    case " $stages " in *" $stage "*) ;; *) usage ;; esac
+    case $stage in
+      first) chosen="$chosen check decode nvjpeg upload decode_kernels" ;;
+      second) chosen="$chosen train peers" ;;
+      third) chosen="$chosen resnet18" ;;
+      *) case $stages in *" $stage "*) chosen="$chosen $stage" ;; *) usage ;; esac ;;
+    esac
   done
   packed=$(cd "$(dirname "$0")" && pwd)
   mkdir -p "$out/parts"
@@ -380,22 +489,23 @@ run() {
   touch "$out/summary.tsv"
   deadline=$(($(date +%s) + ${DEVICE_DAY_SECONDS:-560}))
   work=$(mktemp -d)
-  trap 'rm -rf "$work"' EXIT
+  trap 'keep; rm -rf "$work"' EXIT
   trap 'exit 143' INT TERM HUP
   folder=$work/programs
   mkdir "$work/data" "$folder"
   unpack "$packed/programs.tar.zst" "$folder"
   libraries=$folder/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-  forget 'make_photos\|convert_.*\|cifar_.*\|build_train_cifar'
+  forget 'make_photos\|convert_.*\|cifar_.*\|build_train_cifar\|install_wheel'
   failed=0
-  for stage; do
+  for stage in $chosen; do
     $stage
   done
+  ! python3 -c '' 2>/dev/null || python3 "$packed/device_day_table.py" "$out"
   exit $failed
 }
 
 case ${1-},$# in
-  pack,3 | pack,4) pack "$2" "$3" "${4-}" ;;
+  pack,[3579]) shift; pack "$@" ;;
   run,1) usage ;;
   run,*) shift; run "$@" ;;
   table,1) usage ;;

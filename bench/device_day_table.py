@@ -2,17 +2,20 @@
 
     python3 device_day_table.py OUT... [--price PER_HOUR] [--plot FILE.svg]
 
-OUT are folders that `device_day.sh run` filled, however far it came; of a part that several have, the last
+OUT are folders that `device_day.sh run` filled, or their OUT.tar.gz, however far it came; of a part that several have, the last
 that succeeded counts. --price: of an hour of the machine, in any currency; adds what trainings cost. --plot draws
 seconds an epoch, and with a price their cost.
 """
 
 import argparse
+import csv
 import json
 import pathlib
 import re
 import statistics
 import sys
+import tarfile
+import tempfile
 
 
 class Found:
@@ -21,7 +24,12 @@ class Found:
     def __init__(self, folders):
         self.code, self.json, self.log = {}, {}, {}
         for folder in folders:
-            self.read(folder)
+            if folder.is_dir():
+                self.read(folder)
+                continue
+            with tempfile.TemporaryDirectory() as unpacked, tarfile.open(folder) as archive:
+                archive.extractall(unpacked, filter="data")
+                self.read(pathlib.Path(unpacked))
 
     def read(self, folder):
         codes = {}
@@ -87,7 +95,7 @@ def state(found):
     names = {"0": "passed", "124": "took too long", "137": "was killed"}
     table("Is it right", ["part", "result"],
           [[name, names.get(found.code[name], found.code[name])] for name in
-           ("cuda_tests", "cuda_jpegs", "device_tests", "memcheck", "racecheck", "initcheck", "synccheck") if name in found.code])
+           ("cuda_tests", "same_bytes_jpeg", "same_bytes_packed", "same_bytes_raw", "memcheck", "racecheck", "initcheck", "synccheck") if name in found.code])
     wrong = [f"{name} ({code})" for name, code in found.code.items() if code != "0"]
     if wrong:
         print("\nNot done: " + "; ".join(wrong) + ".")
@@ -116,6 +124,9 @@ def uploads(found):
     table("Copies to the card, 256 x 224 x 224 x 3",
           ["steps", "bare pinned copy, GB/s", "a loader's batches, GB/s", "of the bare copy (goal 95%)", "ms a batch",
            "conversion, us"], rows)
+    torch = re.search(r"median ([0-9.]+) GB/s", found.log.get("torch_copy", ""))
+    if torch:
+        print(f"\ntorch copies 1 GB of page-locked memory at {torch.group(1)} GB/s.")
 
 
 def epochs(found):
@@ -146,7 +157,7 @@ def nvjpeg_rate(found, part):
 def decoding(found):
     rows = []
     for name, result in found.json.items():
-        form = re.fullmatch(r"(decode|stored_device|stored_page_locked)_(jpeg|packed|raw)_(\d+)", name)
+        form = re.fullmatch(r"(decode|stored_device|stored_page_locked)_(jpeg|packed|raw)_(\d+)_(\d+)", name)
         use = result.get("device_use")
         if not form or not use:
             continue
@@ -154,7 +165,7 @@ def decoding(found):
         rate = copying and use["uploaded_bytes"] / copying
         threads = "1 thread" if form.group(3) == "1" else form.group(3) + " threads"
         where = {"decode": "", "stored_device": " on the card", "stored_page_locked": " in page-locked memory"}
-        rows.append([f"{form.group(2)}{where[form.group(1)]}, {threads}", number(found.median(name, "images_per_second")),
+        rows.append([f"{form.group(2)}{where[form.group(1)]}, {threads}, batches of {form.group(4)}", number(found.median(name, "images_per_second")),
                      number(images and min(100, 100 * use["decoded_images"] / images), "{:.0f}%"),
                      number(1e6 * use["decode_seconds"] / use["decoded_images"] if use["decoded_images"] else None,
                             "{:.2f}"),
@@ -170,6 +181,49 @@ def decoding(found):
           ["from", "images/s", "by the card", "us of its time an image (goal 2)", "CPU s per 1000", "kB an image",
            "GB/s while copying", "of bare copies (goal 95%)", "GPU busy (NVML)"], rows)
     wait(found, "decode_step", "decoded by the card")
+
+
+# Of ncu's table with a line for each launch.
+def kernel_times(log):
+    lines = [line for line in log.splitlines() if line.startswith('"')]
+    times = {}
+    for line in csv.DictReader(lines):
+        if line.get("Metric Name") == "gpu__time_duration.sum":
+            scale = {"ns": 1e-3, "us": 1, "usecond": 1, "nsecond": 1e-3, "ms": 1e3, "msecond": 1e3}[line["Metric Unit"]]
+            kernel = re.sub(r"^.*::|\(.*", "", line["Kernel Name"])
+            times.setdefault(kernel, []).append(scale * float(line["Metric Value"].replace(",", "")))
+    return {kernel: statistics.median(taken) for kernel, taken in times.items()}
+
+
+def kernels(found):
+    rows, names = [], []
+    for form in ("jpeg", "packed"):
+        for batch in (256, 768):
+            times = kernel_times(found.log.get(f"ncu_times_{form}_{batch}", ""))
+            names += [name for name in times if name not in names]
+            rows.append((f"{form}, {batch}", times))
+    table("Kernels, us a launch (by ncu, one after the other)", ["batch of", *names],
+          [[title, *(number(times.get(name)) for name in names)] for title, times in rows])
+
+
+RESNETS = (("repeat", "one batch again and again"), ("sluice-card", "Sluice, decoded by the card"),
+           ("sluice-host", "Sluice, decoded by the host"), ("dataloader", "torch, DataLoader"))
+
+
+def resnets(found):
+    rows = []
+    results = {}
+    for loader, _ in RESNETS:
+        lines = [line for line in found.log.get(f"resnet18_{loader}", "").splitlines() if line.startswith("{")]
+        results[loader] = json.loads(lines[-1]) if lines else {}
+    most = results["repeat"].get("images_per_second")
+    for loader, title in RESNETS:
+        result = results[loader]
+        rate = result.get("images_per_second")
+        rows.append([title, number(rate), number(rate and most and 100 * rate / most, "{:.1f}%"),
+                     number(result.get("gpu_utilisation"), "{:.0f}%"), number(result.get("watts"), "{:.0f}")])
+    table("ResNet-18, 224, bfloat16, batches of 256", ["loader", "images/s", "of one batch again (goal 97%)",
+                                                       "GPU utilisation", "watts"], rows)
 
 
 def cores(found):
@@ -271,17 +325,19 @@ def main():
     parser.add_argument("--plot", type=pathlib.Path)
     arguments = parser.parse_args()
     for folder in arguments.out:
-        if not folder.is_dir():
-            sys.exit(f"device_day: there is no folder {folder}")
+        if not folder.is_dir() and not (folder.is_file() and tarfile.is_tarfile(folder)):
+            sys.exit(f"device_day: {folder} is neither a folder nor an archive of results")
     found = Found(arguments.out)
     print(f"## On a card\n\n{card_of(found)}; `bench/device_day.sh run`.")
     state(found)
     decoding(found)
+    kernels(found)
     epochs(found)
     cores(found)
     uploads(found)
     feeds(found)
     trainings(found, arguments.price, arguments.plot)
+    resnets(found)
 
 
 if __name__ == "__main__":

@@ -26,12 +26,12 @@ for word; do
   shift
   case $skip$word in
     yes*) skip= ;;
-    --repeat | --epochs) skip=yes ;;
+    --repeat | --epochs | --batch-size) skip=yes ;;
     *) set -- "$@" "$word" ;;
   esac
 done
 case $1 in
-  epoch) short="--batches 1 --epochs 1 --warm-up 0" ;;
+  epoch) short="--batches 1 --epochs 1 --warm-up 0 --batch-size 12" ;;
   upload) short="--batches 2 --rounds 1 --batch-size 4 --side 32" ;;
 esac
 exec "%s" "$@" $short
@@ -59,11 +59,12 @@ class DeviceDay(unittest.TestCase):
         script(stage / "bin/sluice-bench", SHORT % DOUBLE)
         shutil.copy(SLUICE, stage / "bin/sluice")
         shutil.copy(MAKE_PHOTOS, stage / "bin/make_photos")
-        for name in ("sluice_cuda_tests", "sluice_device_tests", "stream_cuda"):
+        for name in ("sluice_cuda_tests", "stream_cuda"):
             script(stage / "bin" / name, "#!/bin/sh\necho 'All tests passed'\n")
         script(self.path / "nvidia-smi", "#!/bin/sh\necho '    Product Name  : A double'\n")
         script(self.path / "nproc", "#!/bin/sh\necho 2\n")
-        script(self.path / "python3", "#!/bin/sh\nexit 1\n")  # has neither torch nor torchvision
+        # Has neither torch nor torchvision.
+        script(self.path / "python3", '#!/bin/sh\n[ "$1" != -c ] || [ -z "$2" ] || exit 1\nexec "%s" "$@"\n' % sys.executable)
         tar = subprocess.run(["tar", "-C", stage, "-cf", "-", "."], check=True, capture_output=True).stdout
         subprocess.run(["zstd", "-q", "-o", self.folder / "programs.tar.zst"], check=True, input=tar)
         shutil.copy(shutil.which("zstd"), self.folder / "zstd/zstd")
@@ -76,49 +77,52 @@ class DeviceDay(unittest.TestCase):
             [self.script, "run", self.out, *stages], stdout=subprocess.DEVNULL, start_new_session=True,
             env={**os.environ, "PATH": f"{self.path}:{os.environ['PATH']}", "DEVICE_DAY_PHOTOS": "1", **environment})
 
-    def table(self, *options):
-        return subprocess.run([sys.executable, self.folder / "device_day_table.py", self.out, *options], check=True,
+    def table(self, *options, out=None):
+        return subprocess.run([sys.executable, self.folder / "device_day_table.py", out or self.out, *options], check=True,
                               capture_output=True, text=True).stdout
 
     def test_stages_measure_what_the_table_shows(self):
-        self.assertEqual(self.start("check", "decode", "cores_decode", "upload").wait(), 0)
+        self.assertEqual(self.start("check", "decode", "nvjpeg", "cores_decode", "upload").wait(), 0)
         found = summary(self.out)
         self.assertEqual(found.pop("nvjpeg"), "skipped: python3 has no torchvision")
+        self.assertEqual(found.pop("torch_copy"), "skipped: python3 has no torch")
         self.assertEqual(set(found.values()), {"0"})
-        for part in ("cuda_jpegs", "decode_jpeg_1", "decode_packed_2", "decode_raw_2", "decode_step",
-                     "stored_device_jpeg_2", "stored_page_locked_raw_2",
+        for part in ("cuda_tests", "same_bytes_packed", "decode_jpeg_2_256", "decode_packed_2_768", "decode_raw_2_256",
+                     "decode_step", "stored_device_jpeg_2_256",
                      "cores_decode_jpeg", "cores_decode_packed", "upload_bf16"):
             self.assertIn(part, found)
-        result = json.loads((self.out / "parts/decode_jpeg_1.json").read_text())
+        result = json.loads((self.out / "parts/decode_jpeg_2_256.json").read_text())
         self.assertGreaterEqual(result["device_use"]["decoded_images"], 10)
         table = self.table()
-        for words in ("A double", "| cuda_jpegs | passed |", "### Decoded by the card", "| jpeg, 1 thread |",
+        archive = pathlib.Path(f"{self.out}.tar.gz")  # the one file that has to come back
+        self.assertEqual(self.table(out=archive), table)
+        for words in ("A double", "| cuda_tests | passed |", "### Decoded by the card", "| jpeg, 2 threads, batches of 256 |",
                       "| jpeg, decoded by the card |", "### Copies to the card", "A pretend step of 25 ms"):
             self.assertIn(words, table)
-        row = next(line for line in table.splitlines() if line.startswith("| jpeg, 1 thread |")).split("|")
+        row = next(line for line in table.splitlines() if line.startswith("| jpeg, 2 threads, batches of 256 |")).split("|")
         self.assertEqual(row[3].strip(), "100%")
         self.assertGreater(float(row[4]), 0)
 
     def test_what_was_found_is_kept_when_it_is_cut_off_and_goes_on_from_there(self):
         running = self.start("check", "decode")
-        log = self.out / "parts/decode_jpeg_2.log"
+        log = self.out / "parts/decode_jpeg_2_768.log"
         while not log.exists():
             self.assertIsNone(running.poll())
             time.sleep(0.01)
         os.killpg(running.pid, signal.SIGKILL)
         running.wait()
         found = summary(self.out)
-        self.assertEqual(found["decode_jpeg_1"], "0")
-        self.assertNotIn("decode_jpeg_2", found)
-        self.assertIn("decode_jpeg_2 (cut off)", self.table())
-        begun = (self.out / "parts/decode_jpeg_1.log").stat().st_mtime_ns
+        self.assertEqual(found["decode_jpeg_2_256"], "0")
+        self.assertNotIn("decode_jpeg_2_768", found)
+        self.assertIn("decode_jpeg_2_768 (cut off)", self.table())
+        begun = (self.out / "parts/decode_jpeg_2_256.log").stat().st_mtime_ns
         self.assertEqual(self.start("decode").wait(), 0)
-        self.assertEqual(summary(self.out)["decode_jpeg_2"], "0")
-        self.assertEqual((self.out / "parts/decode_jpeg_1.log").stat().st_mtime_ns, begun)
+        self.assertEqual(summary(self.out)["decode_jpeg_2_768"], "0")
+        self.assertEqual((self.out / "parts/decode_jpeg_2_256.log").stat().st_mtime_ns, begun)
 
     def test_parts_that_no_time_is_left_for_are_named(self):
         self.assertEqual(self.start("upload", DEVICE_DAY_SECONDS="3").wait(), 1)
-        self.assertEqual(summary(self.out)["upload_blur"], "skipped: no time left")
+        self.assertEqual(summary(self.out)["upload_bf16"], "skipped: no time left")
 
     def test_what_is_saved_is_shown_in_seconds_and_money(self):
         parts = self.out / "parts"
