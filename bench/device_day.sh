@@ -118,14 +118,21 @@ pack() {
 
 # Photos as `sluice convert` stores them, as files of ten classes: nvJPEG and DataLoader read the same.
 pack_photos() {
-  find "$photos" -type f | sort | head -n 400 >"$stage/list"
   mkdir "$stage/chosen"
-  xargs -I{} cp {} "$stage/chosen/" <"$stage/list"
+  number=0
+  find "$photos" -type f | sort | head -n 400 | while IFS= read -r file; do
+    number=$((number + 1))
+    cp "$file" "$stage/chosen/$number-${file##*/}"
+  done
   "$build/tools/sluice" convert --quiet "$stage/chosen" "$stage/converted"
   "$build/tools/sluice" export "$stage/converted" "$stage/exported"
-  find "$stage/exported/images" -type f | sort | awk -v to="$stage/photos" '
-    { class = sprintf("%s/class%d", to, NR % 10); printf "mkdir -p %s && cp \"%s\" %s/\n", class, $0, class }' | sh
-  rm -r "$stage/list" "$stage/chosen" "$stage/converted" "$stage/exported"
+  number=0
+  find "$stage/exported/images" -type f | sort | while IFS= read -r file; do
+    number=$((number + 1)) class=$stage/photos/class$((number % 10))
+    mkdir -p "$class"
+    cp "$file" "$class/"
+  done
+  rm -r "$stage/chosen" "$stage/converted" "$stage/exported"
 }
 
 # Copies the libraries in the output of ldd, but for those of every machine.

@@ -110,6 +110,8 @@ class UploadRun {
     }
   }
 
+  // What the uploader says that it has copied; batch_bytes() is what it should.
+  std::uint64_t uploaded_bytes() const { return uploader_.uploaded_bytes(); }
   std::uint64_t batch_bytes() const noexcept {
     const std::size_t image_bytes = layout_.image.sample_bytes() * layout_.batch_size;
     return image_bytes + layout_.bytes - AlignUp(image_bytes, kPageBytes);
@@ -206,10 +208,10 @@ UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> dr
   UploadRun run(device, std::move(driver), shape);
   UploadRates rates;
   double cpu = 0, seconds = 0;
-  rates.batch_bytes = run.batch_bytes();
   // Not measured: the first uses of streams, memory and the kernel.
   run.CopiesAlone(kUploadPlaces);
   run.Uploads(kUploadPlaces);
+  rates.batch_bytes = run.uploaded_bytes() / kUploadPlaces;
   gpu.Take();  // what was before is not counted
   for (std::uint64_t round = 0; round < rounds; ++round) {
     ThrowIfStopped(stop);

@@ -73,11 +73,6 @@ SLUICE_ON_DEVICE inline std::uint8_t SampleOf(Value value) {
 
 }  // namespace on_device
 
-// Coefficients that are loaded at once.
-struct alignas(16) EightCoefficients {
-  std::int16_t at[8];
-};
-
 template <int kSide>
 struct alignas(kSide) JpegLine {
   std::uint8_t at[kSide];
@@ -172,7 +167,7 @@ SLUICE_ON_DEVICE inline void TransformJpegBlock(const JpegJob& job, const JpegPi
 SLUICE_ON_DEVICE inline void TransformJpegShare(const JpegJob& job, const JpegPicture& picture,
                                                 std::uint32_t thread, std::uint32_t threads) {
   if (picture.raw.width > 0) return;
-  std::uint32_t first = thread;  // block of the component; they go on through all components
+  std::uint32_t first = thread;  // block of the component; blocks are counted through all of them
   for (std::uint32_t c = 0; c < picture.components; ++c) {
     const JpegComponent& component = picture.component[c];
     const std::uint32_t blocks = BlocksAcross(picture, component) * BlocksDown(picture, component);

@@ -86,13 +86,13 @@ struct JpegTables {
   static constexpr std::uint32_t kFirstLong = 0xFD80;  // of the next 16 bits: a longer code follows
   static constexpr std::uint32_t kShort = kFirstLong >> (16 - kShortBits);
   static constexpr std::uint32_t kEntries = kShort + (0x10000 - kFirstLong);
-  // An entry: the length of the code; the bits of the value behind it; and how many coefficients
-  // the symbol goes on by, with that of the value. The end of a block goes on by kEnd, and what is
-  // no code by kNoCode: both are more than a block has.
+  // An entry: the length of the code; the number of bits of the value behind it; and the number of
+  // coefficients that the symbol skips, that of the value included. The end of a block skips kEnd
+  // of them, and bits that are no code kNoCode: both are more than a block has.
   static constexpr std::uint32_t kEnd = 128, kNoCode = 64;
   static constexpr std::uint32_t Entry(std::uint32_t length, std::uint32_t bits,
-                                       std::uint32_t forward) {
-    return forward << 16 | bits << 8 | length;
+                                       std::uint32_t skipped) {
+    return skipped << 16 | bits << 8 | length;
   }
   static constexpr SLUICE_ON_DEVICE std::uint32_t IndexOf(std::uint32_t next) {
     return next < kFirstLong ? next >> (16 - kShortBits) : next - (kFirstLong - kShort);
@@ -128,6 +128,11 @@ struct JpegJob {
   // The most that a wave can have. So many threads start; those without work end at once.
   std::uint32_t most_pictures = 0, most_rows = 0, most_packed = 0;
   std::uint64_t most_pixels = 0;  // of an image
+};
+
+// Coefficients that are read or written at once.
+struct alignas(16) EightCoefficients {
+  std::int16_t at[8];
 };
 
 // Of a component's needed part: blocks side by side and below one another.

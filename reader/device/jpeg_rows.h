@@ -162,16 +162,13 @@ SLUICE_ON_DEVICE bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables
 // A thread's share of a picture's coefficients: number `thread` of `threads`.
 SLUICE_ON_DEVICE inline void ClearCoefficientsShare(const JpegJob& job, const JpegPicture& picture,
                                                     std::uint32_t thread, std::uint32_t threads) {
-  struct alignas(16) Eight {
-    std::int16_t at[8];
-  };
   if (picture.packed || picture.raw.width > 0) return;  // where all are written
   for (std::uint32_t c = 0; c < picture.components; ++c) {
     const JpegComponent& component = picture.component[c];
     const std::uint64_t blocks =
         std::uint64_t{BlocksAcross(picture, component)} * BlocksDown(picture, component);
     const std::uint64_t eights = ((blocks << 2 * component.size_log2) + 7) / 8;
-    auto* const to = reinterpret_cast<Eight*>(CoefficientsOf(job, picture, component));
+    auto* const to = reinterpret_cast<EightCoefficients*>(CoefficientsOf(job, picture, component));
     for (std::uint64_t i = thread; i < eights; i += threads)
       to[i] = {};
   }

@@ -56,6 +56,12 @@ inline LoaderOptions DecodingOptions(const Trainer& trainer, std::size_t batch_s
   return options;
 }
 
+inline LoaderOptions OptionsOnHost(LoaderOptions options) {
+  options.device = Device();
+  options.on_device = {};
+  return options;
+}
+
 // Returns how many pictures the device decoded, of batches ahead of the last one, too: those of the
 // ring, at most.
 inline std::uint64_t CheckSame(const Dataset& dataset, const LoaderOptions& options,

@@ -129,12 +129,7 @@ TEST_CASE("Slow copies and decodings change nothing in what a trainer reads") {
   options.ring.prefetch = GENERATE(1U, 3U, 6U, 14U);
   options.ring.hold = *options.ring.prefetch == 1 ? 0 : 1;
   CAPTURE(options.transform.size(), *options.ring.prefetch);
-  Loader host(dataset, [&] {
-    LoaderOptions of_host = options;
-    of_host.device = Device();
-    of_host.on_device.decode = DecodeOn::kHost;
-    return of_host;
-  }());
+  Loader host(dataset, OptionsOnHost(options));
   Loader loader(dataset, options);
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
     const std::vector<Seen> expected = Play(host, epoch, {"image"});
@@ -348,12 +343,7 @@ TEST_CASE("As many batches are decoded at once as half the ring has slots, and c
                std::pair<std::optional<std::size_t>, std::size_t>{2, 2},
                std::pair<std::optional<std::size_t>, std::size_t>{4, 3});
   options.ring.prefetch = prefetch;
-  Loader host(dataset, [&] {
-    LoaderOptions of_host = options;
-    of_host.device = Device();
-    of_host.on_device.decode = DecodeOn::kHost;
-    return of_host;
-  }());
+  Loader host(dataset, OptionsOnHost(options));
   Loader loader(dataset, options);
   auto epoch = loader.Epoch(0);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -18,12 +18,6 @@ LoaderOptions StoredOptions(const Trainer& trainer, ImagesIn images, std::size_t
   return options;
 }
 
-LoaderOptions OnHost(LoaderOptions options) {
-  options.device = Device();
-  options.on_device = {};
-  return options;
-}
-
 // Waits until that many pictures lie where the device reads.
 void AwaitStored(const Loader& loader, std::uint64_t pictures) {
   while (loader.Stats().stored_pictures < pictures)
@@ -33,7 +27,7 @@ void AwaitStored(const Loader& loader, std::uint64_t pictures) {
 // Compares epochs, of which the first is played while pictures arrive.
 void CheckStored(const Dataset& dataset, const LoaderOptions& options, std::uint64_t pictures,
                  const std::vector<std::string>& names = {"image"}) {
-  Loader expected(dataset, OnHost(options)), loader(dataset, options);
+  Loader expected(dataset, OptionsOnHost(options)), loader(dataset, options);
   REQUIRE(Play(loader, 0, names) == Play(expected, 0, names));
   AwaitStored(loader, pictures);
   REQUIRE(loader.Stats().stored_pictures == pictures);
@@ -152,7 +146,7 @@ TEST_CASE("Once pictures lie there, no byte of them is read from storage or sent
     Trainer trainer;
     LoaderOptions options = StoredOptions(trainer, images, 6, 0);
     options.transform = {Resize(24, 24)};
-    Loader expected(dataset, OnHost(options));
+    Loader expected(dataset, OptionsOnHost(options));
     const std::vector<Seen> second = Play(expected, 1, {"image"});
     Loader loader(dataset, options);
     AwaitStored(loader, 46);

@@ -69,7 +69,7 @@ TEST_CASE("epoch says whether the card took no picture, or was not asked to") {
 }
 
 TEST_CASE("upload says what the bus gives, what the CPUs did, and what NVML tells") {
-  const Words words = {"upload", "--batch-size", "4", "--side",      "16",  "--batches",
+  const Words words = {"upload", "--batch-size", "4", "--side",      "64",  "--batches",
                        "4",      "--rounds",     "2", "--normalize", "bf16"};
   const Outcome shown = BenchOnCard(words);
   REQUIRE(shown.exit_code == 0);
@@ -82,6 +82,10 @@ TEST_CASE("upload says what the bus gives, what the CPUs did, and what NVML tell
   CHECK(answer["measurements"].size() == 2);
   CHECK(answer["cpus_busy"].get<double>() >= 0);
   CHECK(answer["conversion_seconds"].get<double>() > 0);
+  // Each image crosses once; with them, labels and what rounds them up to pages.
+  const double images = 4 * 64 * 64 * 3;
+  CHECK(answer["batch_bytes"].get<double>() >= images);
+  CHECK(answer["batch_bytes"].get<double>() < images + 8192);
 }
 
 TEST_CASE("compare plays to a card with the pixels of the host, and every picture") {
