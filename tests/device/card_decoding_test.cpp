@@ -216,10 +216,10 @@ TEST_CASE("A card decodes photos to the host's bytes, of every form, wherever th
 }
 
 // bench/device_day.sh asks for it before it times anything.
-TEST_CASE("A dataset that the environment names is decoded to the host's bytes", "[.]") {
+TEST_CASE("A dataset that the environment names is decoded to the host's bytes") {
   if (NoCard()) return;
   const char* const path = std::getenv("SLUICE_CARD_DATASET");
-  REQUIRE(path != nullptr);
+  if (path == nullptr) return;
   const Dataset dataset = Dataset::Open(path);
   LoaderOptions options = OptionsFor(256, std::nullopt);
   options.output.channels = 3;

@@ -1,6 +1,7 @@
 // JPEGs, and packed pictures of the same coefficients, decoded by a device's functions
 // (reader/device/jpeg_*.h, packed_rows.h), on the processor, beside the host's decoder, which
 // tests/pixels compares with libjpeg.
+#include <algorithm>
 #include <cmath>
 
 #include "format/pixels/baseline/decoder.h"
@@ -179,6 +180,21 @@ TEST_CASE("What is not of the default form, or has a border, is left to the host
   CHECK_FALSE(parcel.Make(other_codec, bordered, 3));
   other_codec.width = 51;
   CHECK_FALSE(parcel.Make(other_codec, Region::Whole(51, 40), 3));
+}
+
+TEST_CASE("Bits that are no code break a row, also where a block begins") {
+  std::vector<std::byte> file = Stored(MakePicture(8, 8, 1));
+  // One block, and nothing but ones where its first code should be: behind 16 of them nothing is
+  // left.
+  const std::byte start_of_scan[] = {std::byte{0xFF}, std::byte{0xDA}};
+  const auto scan = std::search(file.begin(), file.end(), start_of_scan, start_of_scan + 2) + 10;
+  file.erase(scan, file.end());
+  for (const int byte : {0xFF, 0x00, 0xFF, 0x00, 0xFF, 0xD9})
+    file.push_back(static_cast<std::byte>(byte));
+  JpegCase images(OneSimulatedDevice(), 1, PixelOrder::kInterleaved);
+  REQUIRE(images.Add(JpegPayloadOf(file, 8, 8, 1), Region::Whole(8, 8)));
+  images.Run();
+  CHECK(images.broken(0));
 }
 
 TEST_CASE("A device finds the same rows broken as the host, and reads nothing outside them") {
