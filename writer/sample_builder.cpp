@@ -11,7 +11,7 @@
 #include "writer/encode/keep.h"
 #include "writer/encode/pack.h"
 #include "writer/fit/jpeg_fitter.h"
-#include "writer/source/jpeg_source.h"
+#include "writer/source/images/jpeg.h"
 
 namespace sluice {
 

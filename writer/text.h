@@ -1,4 +1,5 @@
-// File names are bytes; JSON and tables are text.
+// Texts of people's files: names are bytes, JSON and tables are UTF-8, label files have older
+// encodings.
 #pragma once
 
 #include <string>
@@ -20,5 +21,10 @@ std::string UnescapeBytes(std::string_view text);
 // "\t",
 // "\n", "\r" and "\\"; every other byte stays.
 std::string ToTsvCell(std::string_view bytes);
+
+// `text` in UTF-8. Throws Error(kUnsupported) if the encoding is not one of those that label files
+// have (ISO-8859, Windows', GB, Big5, Shift_JIS, EUC, KOI8, UTF-16) or the system cannot convert
+// it; Error(kCorrupt) if the text is not in it.
+std::string FromEncoding(std::string_view text, std::string encoding);
 
 }  // namespace sluice

@@ -12,10 +12,10 @@
 #include "format/disk/file.h"
 #include "format/pixels/decode.h"
 #include "format/remote/object_store.h"
-#include "writer/source/folder_walk.h"
-#include "writer/source/image_kinds.h"
-#include "writer/source/sniff.h"
-#include "writer/source/source_list.h"
+#include "writer/source/images/image_kinds.h"
+#include "writer/source/images/sniff.h"
+#include "writer/source/list/folder_walk.h"
+#include "writer/source/list/source_list.h"
 
 namespace sluice::bench {
 namespace {

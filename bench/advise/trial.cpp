@@ -15,7 +15,7 @@
 #include "bench/report/statistics.h"
 #include "format/disk/bytes.h"
 #include "reader/transform/geometry.h"
-#include "writer/source/source_list.h"
+#include "writer/source/list/source_list.h"
 
 namespace sluice::bench {
 namespace {

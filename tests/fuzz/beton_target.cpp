@@ -4,7 +4,7 @@
 #include "tests/file_content.h"
 #include "tests/fuzz/scratch_file.h"
 #include "tests/fuzz/targets.h"
-#include "writer/source/beton.h"
+#include "writer/source/records/records.h"
 
 namespace sluice::fuzz {
 

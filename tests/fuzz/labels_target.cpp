@@ -8,7 +8,7 @@
 #include "tests/temporary_folder.h"
 #include "writer/convert/sample_encoder.h"
 #include "writer/shard_writer.h"
-#include "writer/source/annotations.h"
+#include "writer/source/labels/annotations.h"
 
 namespace sluice::fuzz {
 

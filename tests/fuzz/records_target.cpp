@@ -4,8 +4,8 @@
 #include "tests/fuzz/scratch_file.h"
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
-#include "writer/source/crc32c.h"
-#include "writer/source/record_files.h"
+#include "writer/source/list/packed_page.h"
+#include "writer/source/records/records.h"
 
 namespace sluice::fuzz {
 

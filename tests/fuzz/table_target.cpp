@@ -8,7 +8,7 @@
 #include "tests/pictures.h"
 #include "tests/temporary_folder.h"
 #include "writer/convert/sample_encoder.h"
-#include "writer/source/table.h"
+#include "writer/source/records/records.h"
 
 namespace sluice::fuzz {
 

@@ -6,8 +6,8 @@
 #include "tests/fuzz/scratch_file.h"
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
-#include "writer/source/archives.h"
-#include "writer/source/tar.h"
+#include "writer/source/records/records.h"
+#include "writer/source/records/tar.h"
 
 namespace sluice::fuzz {
 

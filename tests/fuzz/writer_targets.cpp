@@ -10,7 +10,7 @@
 #include "writer/convert/origin.h"
 #include "writer/convert/plan.h"
 #include "writer/convert/sample_encoder.h"
-#include "writer/source/color_profile.h"
+#include "writer/source/images/icc.h"
 
 namespace sluice::fuzz {
 

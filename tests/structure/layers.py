@@ -33,6 +33,8 @@ REMOTE = "format/remote/"
 PYTHON = "reader/python"
 # Inside reader/, lowest first: each may include itself and those before it.
 READER = ["order", "transform", "device", "dataset", "reading", "batch", "decoding", "loader"]
+# The same inside these folders. "" is the folder itself.
+ROOMS = {"writer/source": ["images", "list", "records", "labels", ""]}
 # Public headers that only these of reader's layers may include: what stands on all of them.
 LOADER_ONLY = {"loader.h", "sluice.h"}
 # <sluice/sluice.h> includes all public headers of the reader and of what that stands on, but these.
@@ -62,6 +64,16 @@ def layer(path):
     return READER.index(parts[1]) if len(parts) > 2 and parts[1] in READER else None
 
 
+def room(path):
+    """The folder of ROOMS that a file lies in, and the number of its room there, or None for an unknown one."""
+    for folder, rooms in ROOMS.items():
+        if path.startswith(folder + "/"):
+            inside = path.removeprefix(folder + "/")
+            name = inside.split("/")[0] if "/" in inside else ""
+            return folder, rooms.index(name) if name in rooms else None
+    return None
+
+
 def complaint(path, quoted, public, owner):
     """What is wrong with that file's include, or None."""
     top = top_of(path)
@@ -81,6 +93,10 @@ def complaint(path, quoted, public, owner):
         return f"{top}/ may not look inside {other}/"
     if top == "format" and quoted.startswith(REMOTE) and not path.startswith(REMOTE):
         return f"{REMOTE} stands on the rest of format/"
+    mine, its = room(path), room(quoted)
+    if mine and its and mine[0] == its[0] and mine[1] is not None and its[1] is not None and its[1] > mine[1]:
+        rooms = ROOMS[mine[0]]
+        return f"{mine[0]}/{rooms[mine[1]]} lies below {its[0]}/{rooms[its[1]]}"
     if top == "reader" and other == "reader":
         if layer(quoted) is None:
             return f"{quoted} lies in no layer of reader/"
@@ -102,6 +118,8 @@ def check(root):
                 continue  # a part of it with an entry of its own
             if top == "reader" and layer(path) is None and "/include/" not in path:
                 found.append(f"{path}: lies in no layer of reader/")
+            if (known := room(path)) and known[1] is None:
+                found.append(f"{path}: lies in no room of {known[0]}/")
             for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
                 if match := INCLUDE.match(line):
                     looked_at += 1

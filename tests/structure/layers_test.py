@@ -12,6 +12,7 @@ GOOD = {
     "reader/order/order.h": '#include "format/disk/shard.h"\n',
     "reader/loader/loader.cpp": '#include <sluice/loader.h>\n#include "reader/order/order.h"\n',
     "reader/python/binding/a.cpp": '#include <sluice/loader.h>\n#include "reader/python/binding/b.h"\n',
+    "writer/source/labels/a.cpp": '#include "writer/source/list/look.h"\n',
     "tools/convert.cpp": '#include <sluice/loader.h>\n#include "tools/cli/program.h"\n#include <CLI/CLI.hpp>\n',
 }
 BAD = {
@@ -23,6 +24,8 @@ BAD = {
     "reader/batch/f.cpp": "#  include <sluice/loader.h>\n",
     "reader/g.cpp": "",
     "bench/h.cpp": '#include "tests/catch.h"\n',
+    "writer/source/images/n.cpp": '#include "writer/source/list/look.h"\n',
+    "writer/source/files/o.cpp": "",
     "format/i.cpp": '#include "writer/a.h"\n',
     "format/disk/k.cpp": '#include "format/remote/object_store.h"\n',
     "reader/python/binding/l.cpp": '#include "reader/order/order.h"\n',

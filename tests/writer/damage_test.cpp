@@ -7,7 +7,7 @@
 #include "tests/temporary_folder.h"
 #include "tests/writer/converted.h"
 #include "tests/writer/stored.h"
-#include "writer/source/image_kinds.h"
+#include "writer/source/images/image_kinds.h"
 #ifdef SLUICE_HAS_WEBP
 #include <webp/encode.h>
 #endif

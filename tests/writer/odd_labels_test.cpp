@@ -3,7 +3,7 @@
 
 #include "tests/format/error_of.h"
 #include "tests/writer/labelled_images.h"
-#include "writer/source/yolo_names.h"
+#include "writer/source/labels/annotations.h"
 
 namespace sluice::test {
 

@@ -1,6 +1,4 @@
 // Conversions of Parquet files that pyarrow wrote (goldens/write_parquet.py), and of damaged ones.
-#include "writer/source/parquet.h"
-
 #include <fstream>
 
 #include <sluice/convert.h>
@@ -13,7 +11,8 @@
 #include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
-#include "writer/source/snappy.h"
+#include "writer/source/list/packed_page.h"
+#include "writer/source/records/records.h"
 
 namespace sluice::test {
 

@@ -1,4 +1,6 @@
 // Conversions of TFRecord and RecordIO files, made here after their formats' descriptions.
+#include "writer/source/records/records.h"
+
 #include <sluice/convert.h>
 #include <sluice/error.h>
 
@@ -8,8 +10,7 @@
 #include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
-#include "writer/source/crc32c.h"
-#include "writer/source/record_files.h"
+#include "writer/source/list/packed_page.h"
 
 namespace sluice::test {
 

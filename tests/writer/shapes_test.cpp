@@ -1,10 +1,9 @@
 // Outlines and runs as masks, against what pycocotools 2.0 paints.
-#include "writer/source/shapes.h"
-
 #include <sluice/error.h>
 
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
+#include "writer/source/labels/masks.h"
 
 namespace sluice::test {
 

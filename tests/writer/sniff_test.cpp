@@ -1,8 +1,8 @@
 // First bytes, each from the format's own specification.
-#include "writer/source/sniff.h"
+#include "writer/source/images/sniff.h"
 
 #include "tests/catch.h"
-#include "writer/source/image_kinds.h"
+#include "writer/source/images/image_kinds.h"
 
 namespace sluice::test {
 

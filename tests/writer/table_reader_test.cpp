@@ -1,11 +1,10 @@
 // Tables as text: RFC 4180's rules, and a JSON object a line.
-#include "writer/source/table_reader.h"
-
 #include <sluice/convert_source.h>
 #include <sluice/error.h>
 
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
+#include "writer/source/records/table.h"
 
 namespace sluice::test {
 

@@ -13,7 +13,7 @@
 #include "writer/convert/suspicions.h"
 #include "writer/dataset_name.h"
 #include "writer/manifest_totals.h"
-#include "writer/source/store_files.h"
+#include "writer/source/list/store_files.h"
 #include "writer/text.h"
 
 namespace sluice {

@@ -8,7 +8,7 @@
 #include "format/disk/checksum.h"
 #include "format/disk/system_error.h"
 #include "format/parallel.h"
-#include "writer/source/store_files.h"
+#include "writer/source/list/store_files.h"
 #include "writer/text.h"
 
 namespace sluice {

@@ -7,7 +7,7 @@
 
 #include <sluice/convert.h>
 
-#include "writer/source/source_list.h"
+#include "writer/source/list/source_list.h"
 
 namespace sluice {
 

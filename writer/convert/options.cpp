@@ -10,7 +10,7 @@
 #include "format/disk/json_depth.h"
 #include "format/disk/limits.h"
 #include "writer/encode/jpeg.h"
-#include "writer/source/color_profile.h"
+#include "writer/source/images/icc.h"
 
 namespace sluice {
 

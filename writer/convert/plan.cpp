@@ -17,8 +17,8 @@
 #include "format/random.h"
 #include "writer/block_size.h"
 #include "writer/convert/options.h"
-#include "writer/source/color_profile.h"
-#include "writer/source/image_kinds.h"
+#include "writer/source/images/icc.h"
+#include "writer/source/images/image_kinds.h"
 #include "writer/text.h"
 
 #define SLUICE_TEXT_OF(token) SLUICE_TEXT(token)

@@ -14,7 +14,7 @@
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
 #include "format/remote/object_store.h"
-#include "writer/source/shapes.h"
+#include "writer/source/labels/masks.h"
 
 namespace sluice {
 

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "format/parallel.h"
-#include "writer/source/store_files.h"
+#include "writer/source/list/store_files.h"
 
 namespace sluice {
 

@@ -18,12 +18,12 @@
 #include "writer/fit/fit_picture.h"
 #include "writer/fit/fit_points.h"
 #include "writer/shard_writer.h"
-#include "writer/source/cut_short.h"
-#include "writer/source/image_kinds.h"
-#include "writer/source/jpeg_source.h"
-#include "writer/source/shapes.h"
-#include "writer/source/sniff.h"
-#include "writer/source/store_files.h"
+#include "writer/source/images/image_kinds.h"
+#include "writer/source/images/jpeg.h"
+#include "writer/source/images/pixel_source.h"
+#include "writer/source/images/sniff.h"
+#include "writer/source/labels/masks.h"
+#include "writer/source/list/store_files.h"
 #include "writer/text.h"
 
 namespace sluice {

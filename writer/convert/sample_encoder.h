@@ -13,10 +13,10 @@
 #include "writer/fit/fit_picture.h"
 #include "writer/fit/jpeg_fitter.h"
 #include "writer/fit/placement.h"
-#include "writer/source/color_profile.h"
-#include "writer/source/color_rows.h"
-#include "writer/source/mask_source.h"
-#include "writer/source/source_list.h"
+#include "writer/source/images/color_rows.h"
+#include "writer/source/images/icc.h"
+#include "writer/source/images/png.h"
+#include "writer/source/list/source_list.h"
 
 namespace sluice {
 

@@ -21,7 +21,7 @@
 #include "writer/edit/new_manifest.h"
 #include "writer/edit/shared_samples.h"
 #include "writer/local_folder.h"
-#include "writer/source/source_list.h"
+#include "writer/source/list/source_list.h"
 
 namespace sluice {
 

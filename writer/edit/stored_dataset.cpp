@@ -8,7 +8,7 @@
 #include "format/disk/shard_look.h"
 #include "format/remote/local_store.h"
 #include "format/remote/remote_manifest.h"
-#include "writer/source/source_list.h"
+#include "writer/source/list/source_list.h"
 #include "writer/text.h"
 
 namespace sluice {

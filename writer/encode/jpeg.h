@@ -7,7 +7,7 @@
 
 #include "format/disk/block.h"
 #include "format/pixels/baseline/header.h"
-#include "writer/source/picture.h"
+#include "writer/source/images/pixel_source.h"
 
 namespace sluice {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "format/disk/bytes.h"
-#include "writer/source/jpeg_trap.h"
+#include "writer/source/images/jpeg.h"
 
 namespace sluice {
 

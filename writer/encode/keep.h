@@ -6,8 +6,7 @@
 #include <sluice/convert.h>
 
 #include "format/pixels/baseline/block_reader.h"
-#include "writer/source/jpeg_file.h"
-#include "writer/source/jpeg_source.h"
+#include "writer/source/images/jpeg.h"
 
 namespace sluice {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "writer/fit/placement.h"
-#include "writer/source/mask_source.h"
+#include "writer/source/images/png.h"
 
 namespace sluice {
 

@@ -3,8 +3,8 @@
 
 #include "format/pixels/resample.h"
 #include "writer/fit/geometry.h"
-#include "writer/source/orientation.h"
-#include "writer/source/picture.h"
+#include "writer/source/images/orientation.h"
+#include "writer/source/images/pixel_source.h"
 
 namespace sluice {
 

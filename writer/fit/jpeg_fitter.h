@@ -9,7 +9,7 @@
 #include "format/pixels/decode.h"
 #include "format/pixels/resample.h"
 #include "writer/fit/geometry.h"
-#include "writer/source/jpeg_source.h"
+#include "writer/source/images/jpeg.h"
 
 namespace sluice {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "writer/fit/geometry.h"
-#include "writer/source/orientation.h"
+#include "writer/source/images/orientation.h"
 
 namespace sluice {
 

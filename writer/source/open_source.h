@@ -3,15 +3,15 @@
 
 #include <stop_token>
 
-#include "writer/source/source_list.h"
+#include "writer/source/list/source_list.h"
 
 namespace sluice {
 
 // Throws Error(kInvalidArgument) if members do not fit together.
 void CheckSource(const ConvertSource& source);
 
-// Reads the folder, table, list or archives, on `threads` threads. Errors: those of scan.h, table.h
-// and archives.h.
+// Reads the folder, table, list or archives, on `threads` threads. Errors: those of folder.h and
+// records/records.h.
 SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks);
 
 }  // namespace sluice

@@ -1,0 +1,126 @@
+#include "writer/source/images/image_kinds.h"
+
+#include <array>
+#include <cstring>
+
+#include <sluice/error.h>
+
+#include "writer/source/images/pixel_source.h"
+
+namespace sluice {
+
+namespace {
+
+struct FileKind {
+  ImageKind kind;
+  const char* name;
+  const char* package;  // the package that a build needs to read it; nullptr: this build reads it
+  std::unique_ptr<PixelSource> (*open)(Bytes file, bool with_profile) = nullptr;
+  const char* library = nullptr;  // the one that decodes it, unless every build has that
+  std::string (*version)() = nullptr;
+};
+
+// In the order of ImageKind.
+constexpr std::array kKinds = {
+    FileKind{ImageKind::kJpeg, "JPEG", nullptr},  // opened by jpeg.h
+    FileKind{ImageKind::kPng, "PNG", nullptr, OpenPng},
+#ifdef SLUICE_HAS_WEBP
+    FileKind{ImageKind::kWebp, "WebP", nullptr, OpenWebp, "libwebp", WebpVersion},
+#else
+    FileKind{ImageKind::kWebp, "WebP", "libwebp-dev"},
+#endif
+#ifdef SLUICE_HAS_GIF
+    FileKind{ImageKind::kGif, "GIF", nullptr, OpenGif, "giflib", GifVersion},
+#else
+    FileKind{ImageKind::kGif, "GIF", "libgif-dev"},
+#endif
+    FileKind{ImageKind::kBmp, "BMP", nullptr, OpenBmp},
+#ifdef SLUICE_HAS_TIFF
+    FileKind{ImageKind::kTiff, "TIFF", nullptr, OpenTiff, "libtiff", TiffVersion},
+#else
+    FileKind{ImageKind::kTiff, "TIFF", "libtiff-dev"},
+#endif
+    FileKind{ImageKind::kPnm, "PPM", nullptr, OpenPnm},
+    FileKind{ImageKind::kTga, "TGA", nullptr, OpenTga},
+#ifdef SLUICE_HAS_AVIF
+    FileKind{ImageKind::kAvif, "AVIF", nullptr, OpenAvif, "libavif", AvifVersion},
+#else
+    FileKind{ImageKind::kAvif, "AVIF", "libavif-dev"},
+#endif
+#ifdef SLUICE_HAS_HEIF
+    FileKind{ImageKind::kHeif, "HEIF", nullptr, OpenHeif, "libheif", HeifVersion},
+#else
+    FileKind{ImageKind::kHeif, "HEIF", "libheif-dev"},
+#endif
+#ifdef SLUICE_HAS_JXL
+    FileKind{ImageKind::kJxl, "JPEG XL", nullptr, OpenJxl, "libjxl", JxlVersion},
+#else
+    FileKind{ImageKind::kJxl, "JPEG XL", "libjxl-dev"},
+#endif
+#ifdef SLUICE_HAS_JP2
+    FileKind{ImageKind::kJp2, "JPEG 2000", nullptr, OpenJp2, "openjpeg", Jp2Version},
+#else
+    FileKind{ImageKind::kJp2, "JPEG 2000", "libopenjp2-7-dev"},
+#endif
+};
+
+// Whether each ImageKind that some build converts has its line.
+constexpr bool HasEveryKind() {
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (static_cast<std::size_t>(kKinds[i].kind) != i + 1) return false;
+  }
+  return kKinds.size() + 1 == static_cast<std::size_t>(ImageKind::kUnsupported);
+}
+static_assert(HasEveryKind());
+
+// As they are spoken: an AVIF, an ICO, an SGI, a Sun raster.
+std::string WithArticle(const std::string& name) {
+  const bool vowel = std::string_view("AEIO").find(name[0]) != std::string_view::npos;
+  const bool spelled = name[0] == 'S' && name[1] >= 'A' && name[1] <= 'Z';
+  return (vowel || spelled ? "an " : "a ") + name;
+}
+}  // namespace
+
+std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file, bool with_profile) {
+  for (const FileKind& known : kKinds) {
+    if (known.kind == kind && known.open != nullptr) return known.open(file, with_profile);
+  }
+  throw Error(ErrorCode::kUnsupported, "was an image when the source was read, but is not one now");
+}
+
+std::string WhyNotConverted(const Sniffed& sniffed) {
+  if (sniffed.kind == ImageKind::kUnsupported) {
+    return "unsupported: " + WithArticle(sniffed.name) + " image; " + ConvertedKinds() +
+           " are converted";
+  }
+  for (const FileKind& kind : kKinds) {
+    if (kind.kind != sniffed.kind || kind.package == nullptr) continue;
+    return WithArticle(kind.name) +
+           " image, which this build of Sluice does not read: " + "install " + kind.package +
+           " and build it again";
+  }
+  return {};
+}
+
+std::string ConvertedKinds() {
+  std::string names;
+  std::string last;
+  for (const FileKind& kind : kKinds) {
+    if (kind.package != nullptr) continue;
+    if (!last.empty()) names += (names.empty() ? "" : ", ") + last;
+    last = kind.name;
+  }
+  return names + " and " + last;
+}
+
+std::map<std::string, std::string> DecoderVersions(const std::set<ImageKind>& kinds) {
+  std::map<std::string, std::string> versions;
+  for (const FileKind& known : kKinds) {
+    if (known.library != nullptr && kinds.contains(known.kind)) {
+      versions[known.library] = known.version();
+    }
+  }
+  return versions;
+}
+
+}  // namespace sluice

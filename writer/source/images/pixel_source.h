@@ -1,0 +1,143 @@
+// An image file that is decoded as a whole, what becomes of it, and the error of one that is cut
+// short.
+//
+// Every kind but JPEG is a PixelSource in a source file of its own; JPEG can be decoded at a
+// reduced size and has a class of its own (jpeg.h). Outside of this folder, image_kinds.h opens
+// them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sluice/error.h>
+
+#include "format/disk/bytes.h"
+#include "writer/source/images/color_rows.h"
+#include "writer/source/images/icc.h"
+#include "writer/source/images/orientation.h"
+
+namespace sluice {
+
+// A decoded source: 8-bit values, rows without padding.
+struct Picture {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint32_t channels = 0;  // 1: grey, 3: RGB, interleaved
+  std::vector<std::uint8_t> pixels;
+  bool ycc420 = false;  // `pixels` has three planes instead: see Ycc420Values()
+};
+
+// The error of a file whose data ends before its picture does, as after a broken download. It is a
+// class of its own because the part of the picture that is there can be taken
+// (ConvertOptions::truncated). Every form of storing uses the same readers, so that all of them
+// judge a file alike.
+class CutShort : public Error {
+ public:
+  // `what` is, for example, "broken PNG".
+  CutShort(const std::string& what, const std::string& how)
+      : Error(ErrorCode::kCorrupt, what + ": it is cut short: " + how) {}
+};
+
+// The file without the zeros at its end, which a broken download leaves. For kinds of files that
+// never end in a zero byte.
+inline Bytes WithoutZeros(Bytes file) noexcept {
+  std::size_t size = file.size();
+  while (size > 0 && file[size - 1] == std::byte{0})
+    --size;
+  return file.first(size);
+}
+
+// The file without the zeros at its end if they are as many as only a broken download leaves. For
+// kinds of files that may end with a few.
+inline Bytes WithoutManyZeros(Bytes file) noexcept {
+  constexpr std::size_t kMany = 512;
+  const Bytes data = WithoutZeros(file);
+  return file.size() - data.size() < kMany ? file : data;
+}
+
+// The constructor reads the file's header and allocates no memory for pixels. One picture, one
+// thread; the file must outlive it. Every function throws an Error whose sentence() says what is
+// wrong with the file, without its name.
+class PixelSource {
+ public:
+  virtual ~PixelSource() = default;
+  PixelSource(const PixelSource&) = delete;
+  PixelSource& operator=(const PixelSource&) = delete;
+
+  std::uint32_t width() const noexcept { return width_; }
+  std::uint32_t height() const noexcept { return height_; }
+  // Whether the file has only grey values.
+  bool grey() const noexcept { return grey_; }
+  // The values that an embedded profile describes.
+  virtual ProfileColors colors() const noexcept {
+    return grey_ ? ProfileColors::kGrey : ProfileColors::kRgb;
+  }
+
+  // Whether the file embeds an ICC profile that gives its values their meaning.
+  bool has_profile() const noexcept { return has_profile_; }
+  // That profile; empty if it is broken, or was not asked for at construction.
+  virtual Bytes Profile() { return {}; }
+  // Call it before Decode(): a picture that ends early is then taken as far as it goes, and is no
+  // longer a CutShort error. Missing pixels are black, or transparent if the kind allows it.
+  void TakeCutShort() noexcept { takes_cut_short_ = true; }
+  // Valid after Decode(): what is missing; empty if nothing is.
+  const std::string& cut_short() const noexcept { return cut_short_; }
+
+  // The pixels as they are stored, with PictureChannels() channels. Call it once.
+  virtual Picture Decode(const ColorRules& rules) = 0;
+  // Valid after Decode().
+  Orientation orientation() const noexcept { return orientation_; }
+  // Valid after Decode(): whether the file's values have more than 8 bits.
+  bool deep() const noexcept { return deep_; }
+
+ protected:
+  PixelSource() = default;
+
+  // Throws CutShort, unless pictures that end early are taken.
+  void EndsEarly(const char* what, const std::string& how) {
+    if (!takes_cut_short_) throw CutShort(what, how);
+    cut_short_ = how;
+  }
+  // A picture with that many channels, all zero.
+  Picture MakePicture(std::uint32_t channels) const {
+    Picture picture{width_, height_, channels, {}};
+    picture.pixels.resize(std::size_t{width_} * height_ * channels);
+    return picture;
+  }
+
+  std::uint32_t width_ = 0;
+  std::uint32_t height_ = 0;
+  bool grey_ = false;
+  bool deep_ = false;
+  bool has_profile_ = false;
+  Orientation orientation_;
+
+ private:
+  bool takes_cut_short_ = false;
+  std::string cut_short_;
+};
+
+// What opens each kind, and the version of the library that decodes it. image_kinds.cpp lists them;
+// a build may lack those with a version.
+std::unique_ptr<PixelSource> OpenAvif(Bytes file, bool with_profile);
+std::unique_ptr<PixelSource> OpenBmp(Bytes file, bool with_profile);
+std::unique_ptr<PixelSource> OpenGif(Bytes file, bool with_profile);
+std::unique_ptr<PixelSource> OpenHeif(Bytes file, bool with_profile);
+std::unique_ptr<PixelSource> OpenJp2(Bytes file, bool with_profile);
+std::unique_ptr<PixelSource> OpenJxl(Bytes file, bool with_profile);
+std::unique_ptr<PixelSource> OpenPng(Bytes file, bool with_profile);
+std::unique_ptr<PixelSource> OpenPnm(Bytes file, bool with_profile);
+std::unique_ptr<PixelSource> OpenTga(Bytes file, bool with_profile);
+std::unique_ptr<PixelSource> OpenTiff(Bytes file, bool with_profile);
+std::unique_ptr<PixelSource> OpenWebp(Bytes file, bool with_profile);
+std::string AvifVersion();
+std::string GifVersion();
+std::string HeifVersion();
+std::string Jp2Version();
+std::string JxlVersion();
+std::string TiffVersion();
+std::string WebpVersion();
+
+}  // namespace sluice

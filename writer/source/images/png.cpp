@@ -1,0 +1,378 @@
+// PNG, by spng: every colour type and bit depth, interlaced or not, as a picture or as a mask.
+//
+// Pictures: 16-bit values are rounded to 8 bits. Without a profile, gamma and chromaticities are
+// ignored. Of an animation, the default image is taken. Masks: the values that the file stores,
+// palette indices among them.
+//
+// PngFile is what both stand on. spng inflates texts to reach the pixels, refuses a picture for a
+// damaged text, and inflates a profile that nobody asked for. So it is given the file without them,
+// as a list of runs.
+#include "writer/source/images/png.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spng.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/bytes.h"
+#include "format/disk/system_error.h"
+#include "writer/source/images/pixel_source.h"
+
+namespace sluice {
+
+namespace {
+
+class PngFile {
+ public:
+  // `file` must outlive this; `what` begins the sentence of every Error(kCorrupt), such as "broken
+  // PNG". Texts are hidden from spng, and a colour profile unless it is wanted: spng would inflate
+  // them to reach the pixels, and refuse a picture for its texts.
+  PngFile(Bytes file, const char* what, bool with_profile = false);
+
+  spng_ctx* get() const noexcept { return context_.get(); }
+  spng_ihdr Header() const;
+  // Whether there is a colour profile before the pixels.
+  bool has_profile() const noexcept { return has_profile_; }
+  // The text that holds XMP, inflated; empty if there is none that can be read.
+  std::string Xmp() const;
+  // Throws Error(kCorrupt) for a result other than SPNG_OK; CutShort if the file ends early.
+  void Check(int result) const;
+
+ private:
+  // The file without what is hidden, and how far it has been read.
+  struct Pieces {
+    std::vector<Bytes> runs;
+    std::size_t at = 0;
+    static int Read(spng_ctx* context, void* self, void* to, std::size_t bytes);
+  };
+
+  std::unique_ptr<Pieces> pieces_;  // null: spng reads the file itself
+  std::unique_ptr<spng_ctx, void (*)(spng_ctx*)> context_;
+  std::vector<Bytes> Cut(Bytes file, bool with_profile);
+
+  const char* what_;
+  Bytes xmp_;  // a chunk
+  bool has_profile_ = false;
+};
+
+// For profiles: a hostile one may inflate to gigabytes.
+constexpr std::size_t kMaxChunkBytes = 8 << 20;
+constexpr std::size_t kMaxChunksBytes = 32 << 20;
+
+constexpr std::size_t kSignatureBytes = 8;
+constexpr std::size_t kChunkBytes = 12;  // besides its content: size, name, checksum
+constexpr std::string_view kXmpKeyword("XML:com.adobe.xmp\0", 18);
+
+struct PngChunk {
+  std::string_view name;
+  Bytes whole;
+  Bytes content;
+};
+
+// The chunk that begins there, or nullopt if it is damaged or cut short.
+std::optional<PngChunk> PngChunkAt(Bytes file, std::size_t at) {
+  if (at > file.size() || file.size() - at < kChunkBytes) return std::nullopt;
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    size = size << 8 | std::to_integer<std::size_t>(file[at + i]);
+  if (size > file.size() - at - kChunkBytes) return std::nullopt;
+  return PngChunk{AsText(file.subspan(at + 4, 4)), file.subspan(at, size + kChunkBytes),
+                  file.subspan(at + 8, size)};
+}
+
+bool IsText(std::string_view name) noexcept {
+  return name == "tEXt" || name == "zTXt" || name == "iTXt";
+}
+
+// The file cut into runs that leave out its texts, and its profile if that is not wanted. From
+// where it is damaged, or not a PNG, the rest is one run.
+std::vector<Bytes> PngFile::Cut(Bytes file, bool with_profile) {
+  std::vector<Bytes> runs;
+  std::size_t begin = 0;
+  bool pixels = false;
+  for (std::size_t at = kSignatureBytes; const auto chunk = PngChunkAt(file, at);) {
+    const std::size_t end = at + chunk->whole.size();
+    pixels = pixels || chunk->name == "IDAT";
+    const bool profile = chunk->name == "iCCP" && !pixels;
+    has_profile_ = has_profile_ || profile;
+    if (IsText(chunk->name) || (profile && !with_profile)) {
+      runs.push_back(file.subspan(begin, at - begin));
+      begin = end;
+      const bool xmp = chunk->name == "iTXt" && AsText(chunk->content).starts_with(kXmpKeyword);
+      if (xmp && xmp_.empty()) xmp_ = chunk->whole;
+    }
+    at = end;
+    if (chunk->name == "IEND") break;
+  }
+  runs.push_back(file.subspan(begin));
+  return runs;
+}
+
+int PngFile::Pieces::Read(spng_ctx*, void* self, void* to, std::size_t bytes) {
+  auto& [runs, at] = *static_cast<Pieces*>(self);
+  auto* out = static_cast<std::byte*>(to);
+  while (bytes > 0) {
+    if (at == runs.size()) return SPNG_IO_EOF;
+    const std::size_t part = std::min(bytes, runs[at].size());
+    out = std::copy_n(runs[at].begin(), part, out);
+    bytes -= part;
+    runs[at] = runs[at].subspan(part);
+    if (runs[at].empty()) ++at;
+  }
+  return 0;
+}
+
+PngFile::PngFile(Bytes file, const char* what, bool with_profile)
+    : context_(spng_ctx_new(0), &spng_ctx_free), what_(what) {
+  if (!context_) throw std::bad_alloc();
+  Check(spng_set_crc_action(get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR));
+  Check(spng_set_chunk_limits(get(), kMaxChunkBytes, kMaxChunksBytes));
+  file = WithoutZeros(file);
+  std::vector<Bytes> runs = Cut(file, with_profile);
+  if (runs.size() == 1) {
+    Check(spng_set_png_buffer(get(), file.data(), file.size()));
+  } else {
+    pieces_ = std::make_unique<Pieces>(Pieces{std::move(runs)});
+    Check(spng_set_png_stream(get(), &Pieces::Read, pieces_.get()));
+  }
+}
+
+std::string PngFile::Xmp() const {
+  constexpr std::string_view kBefore(
+      "\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\0\0\0\0\x3A\x7E\x9B\x55",
+      33);  // a grey pixel
+  constexpr std::string_view kBehind("\0\0\0\0IDAT\x35\xAF\x06\x1E", kChunkBytes);
+  if (xmp_.empty()) return {};
+  // A file of its own, so that a text which is damaged or inflates without end harms nothing else.
+  std::string file(kBefore);
+  file += AsText(xmp_);
+  file += kBehind;
+  const AllocationWatch memory;
+  const std::unique_ptr<spng_ctx, void (*)(spng_ctx*)> context(spng_ctx_new(0), &spng_ctx_free);
+  if (!context) throw std::bad_alloc();
+  spng_set_crc_action(context.get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR);
+  spng_set_chunk_limits(context.get(), kMaxChunkBytes, kMaxChunksBytes);
+  spng_set_png_buffer(context.get(), file.data(), file.size());
+  spng_text text{};
+  std::uint32_t count = 1;
+  const bool read = spng_get_text(context.get(), &text, &count) == SPNG_OK;
+  if (memory.failed()) throw std::bad_alloc();
+  return read ? std::string(text.text, text.length) : std::string();
+}
+
+spng_ihdr PngFile::Header() const {
+  spng_ihdr header{};
+  Check(spng_get_ihdr(get(), &header));
+  return header;
+}
+
+void PngFile::Check(int result) const {
+  if (result == SPNG_OK) return;
+  if (result == SPNG_IO_EOF) throw CutShort(what_, spng_strerror(result));
+  throw Error(ErrorCode::kCorrupt, std::string(what_) + ": " + spng_strerror(result));
+}
+
+class PngSource : public PixelSource {
+ public:
+  PngSource(Bytes file, bool with_profile);
+
+  Bytes Profile() override;
+  Picture Decode(const ColorRules& rules) override;
+
+ private:
+  // The format in which spng is asked for a row.
+  struct RowFormat {
+    int format = 0;
+    std::uint32_t pixel_bytes = 0;
+  };
+  RowFormat FormatFor(bool opaque) const;
+  // True at the end of a file that ends early and is taken all the same. Throws for every other
+  // result than SPNG_OK.
+  bool Ended(int result);
+  void DecodeRows(RowFormat format, const ColorRules& rules, Picture& picture);
+  void DecodeInterlaced(RowFormat format, const ColorRules& rules, Picture& picture);
+  void FindOrientation();
+
+  PngFile png_;
+  std::optional<std::string> xmp_;
+  std::uint8_t bit_depth_ = 0;
+  std::uint8_t color_type_ = 0;
+  bool interlaced_ = false;
+};
+
+// Converts one decoded row, in the format that spng gave, to the picture's channels.
+void StoreRow(const void* in, int format, const ColorRules& rules, const Picture& picture,
+              std::uint8_t* out) {
+  const auto* values = static_cast<const std::uint8_t*>(in);
+  switch (format) {
+    case SPNG_FMT_RGBA16:
+      return StoreRgbaRow(static_cast<const std::uint16_t*>(in), picture.width, picture.channels,
+                          rules, out);
+    case SPNG_FMT_RGBA8: return StoreRgbaRow(values, picture.width, picture.channels, rules, out);
+    case SPNG_FMT_RGB8: return StoreRgbRow(values, picture.width, picture.channels, rules, out);
+    default: return StoreGreyRow(values, picture.width, rules, out);
+  }
+}
+
+// Whether decoded rows have the picture's own form, so that spng can decode straight into it.
+bool FitsInPlace(int format, std::uint32_t channels) noexcept {
+  return format == SPNG_FMT_G8 || (format == SPNG_FMT_RGB8 && channels == 3);
+}
+
+PngSource::PngSource(Bytes file, bool with_profile) : png_(file, "broken PNG", with_profile) {
+  has_profile_ = png_.has_profile();
+  const spng_ihdr header = png_.Header();
+  width_ = header.width;
+  height_ = header.height;
+  bit_depth_ = header.bit_depth;
+  deep_ = bit_depth_ > 8;
+  color_type_ = header.color_type;
+  interlaced_ = header.interlace_method != SPNG_INTERLACE_NONE;
+  grey_ =
+      color_type_ == SPNG_COLOR_TYPE_GRAYSCALE || color_type_ == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
+}
+
+Bytes PngSource::Profile() {
+  spng_iccp profile{};
+  if (spng_get_iccp(png_.get(), &profile) != SPNG_OK) return {};
+  return {reinterpret_cast<const std::byte*>(profile.profile), profile.profile_len};
+}
+
+PngSource::RowFormat PngSource::FormatFor(bool opaque) const {
+  if (bit_depth_ == 16) return {SPNG_FMT_RGBA16, 8};
+  if (!opaque) return {SPNG_FMT_RGBA8, 4};
+  return grey_ ? RowFormat{SPNG_FMT_G8, 1} : RowFormat{SPNG_FMT_RGB8, 3};
+}
+
+Picture PngSource::Decode(const ColorRules& rules) {
+  spng_trns transparency{};
+  const bool opaque = color_type_ != SPNG_COLOR_TYPE_GRAYSCALE_ALPHA &&
+                      color_type_ != SPNG_COLOR_TYPE_TRUECOLOR_ALPHA &&
+                      spng_get_trns(png_.get(), &transparency) == SPNG_ECHUNKAVAIL;
+  Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));
+  FindOrientation();  // of Exif before the pixels; below, after them
+  if (interlaced_) {
+    DecodeInterlaced(FormatFor(opaque), rules, picture);
+  } else {
+    DecodeRows(FormatFor(opaque), rules, picture);
+  }
+  // Reads the chunks after the image data: checksums, and perhaps the orientation.
+  if (cut_short().empty() && !Ended(spng_decode_chunks(png_.get()))) FindOrientation();
+  return picture;
+}
+
+bool PngSource::Ended(int result) {
+  if (result != SPNG_IO_EOF) {
+    png_.Check(result);
+    return false;
+  }
+  EndsEarly("broken PNG", spng_strerror(result));
+  return true;
+}
+
+void PngSource::DecodeRows(RowFormat format, const ColorRules& rules, Picture& picture) {
+  bool ended = Ended(spng_decode_image(png_.get(), nullptr, 0, format.format,
+                                       SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE));
+  const std::size_t row_bytes = std::size_t{width_} * format.pixel_bytes;
+  const std::size_t stride = std::size_t{width_} * picture.channels;
+  const bool in_place = FitsInPlace(format.format, picture.channels);
+  std::vector<std::byte> row(in_place ? 0 : row_bytes);
+  for (std::uint32_t y = 0; y < height_; ++y) {
+    std::uint8_t* const out = picture.pixels.data() + y * stride;
+    void* const target = in_place ? static_cast<void*>(out) : row.data();
+    if (!ended) {
+      const int result = spng_decode_row(png_.get(), target, row_bytes);
+      ended = (result != SPNG_EOI || y + 1 != height_) && Ended(result);
+      if (ended) std::fill(row.begin(), row.end(), std::byte{0});
+    }
+    StoreRow(target, format.format, rules, picture, out);
+  }
+}
+
+// An interlaced image's passes come in an order that needs the whole image at once.
+void PngSource::DecodeInterlaced(RowFormat format, const ColorRules& rules, Picture& picture) {
+  const std::size_t row_bytes = std::size_t{width_} * format.pixel_bytes;
+  const std::size_t stride = std::size_t{width_} * picture.channels;
+  const bool in_place = FitsInPlace(format.format, picture.channels);
+  std::vector<std::byte> all(in_place ? 0 : row_bytes * height_);
+  void* const target = in_place ? static_cast<void*>(picture.pixels.data()) : all.data();
+  Ended(
+      spng_decode_image(png_.get(), target, row_bytes * height_, format.format, SPNG_DECODE_TRNS));
+  for (std::uint32_t y = 0; y < height_; ++y) {
+    StoreRow(static_cast<const std::byte*>(target) + y * row_bytes, format.format, rules, picture,
+             picture.pixels.data() + y * stride);
+  }
+}
+
+void PngSource::FindOrientation() {
+  spng_exif exif{};
+  if (spng_get_exif(png_.get(), &exif) != SPNG_OK) exif = {};
+  if (!xmp_) xmp_ = png_.Xmp();
+  orientation_ = ReadOrientation(std::as_bytes(std::span(exif.data, exif.length)), AsBytes(*xmp_));
+}
+
+std::uint32_t ChannelsOf(std::uint8_t color_type) noexcept {
+  switch (color_type) {
+    case SPNG_COLOR_TYPE_GRAYSCALE_ALPHA: return 2;
+    case SPNG_COLOR_TYPE_TRUECOLOR: return 3;
+    case SPNG_COLOR_TYPE_TRUECOLOR_ALPHA: return 4;
+    default: return 1;
+  }
+}
+
+// Unpacks values of fewer than eight bits, the first in the highest bits, to one a byte: in place,
+// from the end of the row.
+void Unpack(std::uint8_t* row, std::uint32_t width, unsigned bits) noexcept {
+  for (std::uint32_t x = width; x-- > 0;) {
+    const std::uint64_t bit = std::uint64_t{x} * bits;
+    const unsigned shift = 8 - bits - static_cast<unsigned>(bit % 8);
+    row[x] = static_cast<std::uint8_t>((row[bit / 8] >> shift) & ((1U << bits) - 1));
+  }
+}
+
+}  // namespace
+
+MaskPicture DecodeMask(Bytes file, std::uint64_t max_pixels) {
+  const PngFile png(file, "its mask is a broken PNG");
+  const spng_ihdr header = png.Header();
+  if (std::uint64_t{header.width} * header.height > max_pixels) {
+    throw Error(ErrorCode::kLimit, "its mask has " + std::to_string(header.width) + "x" +
+                                       std::to_string(header.height) + " pixels, more than the " +
+                                       std::to_string(max_pixels) + " of max_pixels");
+  }
+  MaskPicture mask;
+  mask.width = header.width;
+  mask.height = header.height;
+  mask.channels = ChannelsOf(header.color_type);
+  mask.value_bytes = header.bit_depth == 16 ? 2 : 1;
+  std::size_t size = 0;
+  png.Check(spng_decoded_image_size(png.get(), SPNG_FMT_PNG, &size));
+  const std::size_t packed = size / mask.height;  // of a row
+  std::vector<std::uint8_t> image(size);
+  png.Check(spng_decode_image(png.get(), image.data(), image.size(), SPNG_FMT_PNG, 0));
+  png.Check(spng_decode_chunks(png.get()));
+  if (header.bit_depth >= 8) {
+    mask.pixels = std::move(image);
+    return mask;
+  }
+  mask.pixels.resize(std::size_t{mask.width} * mask.height * mask.channels * mask.value_bytes);
+  for (std::uint32_t y = 0; y < mask.height; ++y) {
+    std::uint8_t* const row = mask.pixels.data() + std::size_t{y} * mask.width;
+    std::copy_n(image.data() + y * packed, packed, row);
+    Unpack(row, mask.width, header.bit_depth);
+  }
+  return mask;
+}
+
+std::unique_ptr<PixelSource> OpenPng(Bytes file, bool with_profile) {
+  return std::make_unique<PngSource>(file, with_profile);
+}
+
+}  // namespace sluice

@@ -1,0 +1,588 @@
+// The first picture of a TIFF file, by libtiff.
+//
+// libtiff turns every kind of file into 8-bit colours (TIFFRGBAImage): palettes, YCbCr, Lab and
+// more. It refuses, truncates or converts without the profile some others: grey and RGB of more
+// than 8 bits a value, whole or floating-point, and CMYK. Their values are read here, piece by
+// piece (ReadTiffSamples). TiffSource chooses between the two.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tiffio.h>
+
+#include <sluice/error.h>
+
+#include "writer/source/images/pixel_source.h"
+
+namespace sluice {
+
+namespace {
+
+struct TiffSamples {
+  // Four a pixel: grey three times or RGB, then opacity; or four inks. From 0 to 65535.
+  std::vector<std::uint16_t> values;
+  bool opaque = true;
+  bool deep = false;  // the file's values have more than 8 bits
+  bool premultiplied = false;
+  bool whole = false;  // every piece was read; the others are zero
+};
+
+bool IsForSamples(tiff* file) noexcept;
+// Whether the values are cyan, magenta, yellow and black.
+bool HasInks(tiff* file) noexcept;
+
+// Reads a file that IsForSamples(). Its size and pieces must have been checked. Floating-point
+// values go from 0 to 1. Throws Error(kUnsupported): signed values; floating-point ones beyond
+// that.
+TiffSamples ReadTiffSamples(tiff* file);
+
+// What a resampling filter's ringing may add to values from 0 to 1.
+constexpr double kOvershoot = 0.25;
+
+std::uint16_t TagOf(TIFF* file, std::uint32_t tag) noexcept {
+  std::uint16_t value = 0;
+  TIFFGetFieldDefaulted(file, tag, &value);
+  return value;
+}
+
+[[noreturn]] void ThrowUnsupportedTiff(const std::string& what) {
+  throw Error(ErrorCode::kUnsupported, "unsupported TIFF: " + what);
+}
+
+template <class T>
+T Loaded(const std::uint8_t* at) noexcept {
+  T value{};
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+// IEEE 754's binary16.
+double HalfOf(std::uint16_t bits) noexcept {
+  const int exponent = bits >> 10 & 31;
+  const int fraction = bits & 1023;
+  double value = exponent == 0    ? std::ldexp(fraction, -24)
+                 : exponent == 31 ? (fraction == 0 ? std::numeric_limits<double>::infinity()
+                                                   : std::numeric_limits<double>::quiet_NaN())
+                                  : std::ldexp(1024 + fraction, exponent - 25);
+  return (bits >> 15) != 0 ? -value : value;
+}
+
+class TiffSampleReader {
+ public:
+  explicit TiffSampleReader(TIFF* file) : file_(file) {
+    TIFFGetField(file, TIFFTAG_IMAGEWIDTH, &width_);
+    TIFFGetField(file, TIFFTAG_IMAGELENGTH, &height_);
+    bits_ = TagOf(file, TIFFTAG_BITSPERSAMPLE);
+    samples_ = TagOf(file, TIFFTAG_SAMPLESPERPIXEL);
+    planes_ = TagOf(file, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_SEPARATE;
+    format_ = TagOf(file, TIFFTAG_SAMPLEFORMAT);
+    inks_ = HasInks(file);
+    const std::uint16_t photometric = TagOf(file, TIFFTAG_PHOTOMETRIC);
+    inverted_ = photometric == PHOTOMETRIC_MINISWHITE;
+    colours_ = inks_ ? 4 : photometric == PHOTOMETRIC_RGB ? 3 : 1;
+    if (samples_ < colours_) ThrowUnsupportedTiff("its pixels have too few values");
+    if (format_ == SAMPLEFORMAT_INT) ThrowUnsupportedTiff("its values have signs");
+    FindOpacity();
+  }
+
+  TiffSamples Read() {
+    TiffSamples read;
+    read.opaque = opacity_ == 0;
+    read.premultiplied = premultiplied_;
+    read.deep = bits_ > 8;
+    read.values.assign(std::size_t{width_} * height_ * 4, read.opaque && !inks_ ? 65'535 : 0);
+    const bool tiled = TIFFIsTiled(file_) != 0;
+    TIFFGetFieldDefaulted(file_, TIFFTAG_ROWSPERSTRIP, &piece_height_);
+    piece_width_ = width_;
+    if (tiled) {
+      TIFFGetField(file_, TIFFTAG_TILEWIDTH, &piece_width_);
+      TIFFGetField(file_, TIFFTAG_TILELENGTH, &piece_height_);
+    }
+    if (piece_width_ == 0 || piece_height_ == 0) ThrowUnsupportedTiff("its pieces have no pixels");
+    piece_height_ = std::min(piece_height_, tiled ? piece_height_ : height_);
+    piece_.resize(static_cast<std::size_t>(tiled ? TIFFTileSize(file_) : TIFFStripSize(file_)));
+    const std::uint64_t across = (std::uint64_t{width_} + piece_width_ - 1) / piece_width_;
+    const std::uint64_t down = (std::uint64_t{height_} + piece_height_ - 1) / piece_height_;
+    const std::uint64_t planes = planes_ ? samples_ : 1;
+    read.whole = true;
+    for (std::uint64_t i = 0; i < across * down * planes && read.whole; ++i) {
+      const auto plane = static_cast<std::uint32_t>(i / (across * down));
+      if (planes_ && plane >= colours_ && plane != opacity_) continue;
+      const auto number = static_cast<std::uint32_t>(i);
+      std::fill(piece_.begin(), piece_.end(), 0);
+      const tmsize_t wanted = static_cast<tmsize_t>(piece_.size());
+      const tmsize_t got = tiled ? TIFFReadEncodedTile(file_, number, piece_.data(), wanted)
+                                 : TIFFReadEncodedStrip(file_, number, piece_.data(), wanted);
+      read.whole = got >= 0;
+      if (!read.whole) break;
+      Spread(plane, static_cast<std::uint32_t>(i % across) * piece_width_,
+             static_cast<std::uint32_t>(i / across % down) * piece_height_, read.values);
+    }
+    CheckRange();
+    return read;
+  }
+
+ private:
+  void FindOpacity() {
+    std::uint16_t count = 0;
+    const std::uint16_t* kinds = nullptr;
+    if (TIFFGetField(file_, TIFFTAG_EXTRASAMPLES, &count, &kinds) != 1 || inks_) return;
+    for (std::uint16_t i = 0; i < count && opacity_ == 0; ++i) {
+      if (kinds[i] == EXTRASAMPLE_UNSPECIFIED || colours_ + i >= samples_) continue;
+      opacity_ = colours_ + i;
+      premultiplied_ = kinds[i] == EXTRASAMPLE_ASSOCALPHA;
+    }
+  }
+
+  double Float(const std::uint8_t* at) noexcept {
+    return bits_ == 16   ? HalfOf(Loaded<std::uint16_t>(at))
+           : bits_ == 32 ? static_cast<double>(Loaded<float>(at))
+                         : Loaded<double>(at);
+  }
+
+  std::uint16_t ValueAt(const std::uint8_t* at) noexcept {
+    if (format_ == SAMPLEFORMAT_IEEEFP) {
+      const double value = Float(at);
+      if (std::isnan(value)) {
+        numbers_ = false;
+        return 0;
+      }
+      least_ = std::min(least_, value);
+      most_ = std::max(most_, value);
+      return static_cast<std::uint16_t>(std::lround(std::clamp(value, 0.0, 1.0) * 65'535));
+    }
+    switch (bits_) {
+      case 8: return static_cast<std::uint16_t>(*at * 257);
+      case 16: return Loaded<std::uint16_t>(at);
+      default: {
+        const std::uint64_t value = Loaded<std::uint32_t>(at);
+        return static_cast<std::uint16_t>((value * 65'535 + UINT32_MAX / 2) / UINT32_MAX);
+      }
+    }
+  }
+
+  // Puts the piece at that place of the picture.
+  void Spread(std::uint32_t plane, std::uint32_t left, std::uint32_t top,
+              std::vector<std::uint16_t>& values) {
+    const std::size_t bytes = bits_ / 8;
+    const std::size_t step = bytes * (planes_ ? 1 : samples_);
+    const std::uint32_t columns = std::min(piece_width_, width_ - left);
+    const std::uint32_t rows = std::min(piece_height_, height_ - top);
+    for (std::uint32_t y = 0; y < rows; ++y) {
+      for (std::uint32_t x = 0; x < columns; ++x) {
+        const std::size_t at = (std::size_t{y} * piece_width_ + x) * step;
+        if (at + step > piece_.size()) return;
+        std::uint16_t* const pixel = &values[((std::size_t{top} + y) * width_ + left + x) * 4];
+        for (std::uint32_t c = planes_ ? plane : 0; c < (planes_ ? plane + 1 : colours_); ++c)
+          Put(c, ValueAt(&piece_[at + (planes_ ? 0 : c * bytes)]), pixel);
+        if (!planes_ && opacity_ != 0)
+          Put(opacity_, ValueAt(&piece_[at + opacity_ * bytes]), pixel);
+      }
+    }
+  }
+
+  void Put(std::uint32_t sample, std::uint16_t value, std::uint16_t* pixel) const noexcept {
+    if (opacity_ != 0 && sample == opacity_) {
+      pixel[3] = value;
+    } else if (colours_ == 1) {
+      std::fill_n(pixel, 3, inverted_ ? static_cast<std::uint16_t>(65'535 - value) : value);
+    } else {
+      pixel[sample] = value;
+    }
+  }
+
+  // Numbers of another range are no brightness that is known here.
+  void CheckRange() const {
+    if (!numbers_) ThrowUnsupportedTiff("some of its values are no numbers (NaN)");
+    if (least_ >= -kOvershoot && most_ <= 1 + kOvershoot) return;
+    std::array<char, 100> text{};
+    std::snprintf(text.data(), text.size(), "its values go from %.4g to %.4g, and not from 0 to 1",
+                  least_, most_);
+    ThrowUnsupportedTiff(text.data());
+  }
+
+  TIFF* file_;
+  std::uint32_t width_ = 0, height_ = 0;
+  std::uint32_t bits_ = 0, samples_ = 0, colours_ = 0, format_ = 0;
+  std::uint32_t opacity_ = 0;  // the sample; 0: there is none
+  bool premultiplied_ = false;
+  bool planes_ = false;
+  bool inks_ = false;
+  bool inverted_ = false;
+  std::uint32_t piece_width_ = 0, piece_height_ = 0;
+  std::vector<std::uint8_t> piece_;
+  double least_ = 0, most_ = 0;  // of floating-point values
+  bool numbers_ = true;
+};
+
+bool HasInks(tiff* file) noexcept {
+  return TagOf(file, TIFFTAG_PHOTOMETRIC) == PHOTOMETRIC_SEPARATED &&
+         TagOf(file, TIFFTAG_INKSET) == INKSET_CMYK && TagOf(file, TIFFTAG_SAMPLESPERPIXEL) >= 4;
+}
+
+bool IsForSamples(tiff* file) noexcept {
+  const std::uint16_t bits = TagOf(file, TIFFTAG_BITSPERSAMPLE);
+  const bool floats = TagOf(file, TIFFTAG_SAMPLEFORMAT) == SAMPLEFORMAT_IEEEFP;
+  if (HasInks(file) && bits == 8) return true;
+  // libtiff gives grey without its opacity multiplied in, and colours with it.
+  const std::uint16_t photometric = TagOf(file, TIFFTAG_PHOTOMETRIC);
+  const bool grey = photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE;
+  if (grey && bits == 8 && TagOf(file, TIFFTAG_SAMPLESPERPIXEL) == 2) return true;
+  if (bits != 16 && bits != 32 && !(floats && bits == 64)) return false;
+  return grey || photometric == PHOTOMETRIC_RGB || HasInks(file);
+}
+
+TiffSamples ReadTiffSamples(tiff* file) {
+  return TiffSampleReader(file).Read();
+}
+
+class TiffSource : public PixelSource {
+ public:
+  explicit TiffSource(Bytes file);
+
+  Bytes Profile() override;
+  ProfileColors colors() const noexcept override;
+  Picture Decode(const ColorRules& rules) override;
+
+ private:
+  struct Stream {
+    Bytes file;
+    std::uint64_t at = 0;
+    // libtiff's first complaint; cleared when the pixels begin. It is written inside of libtiff,
+    // and nothing may be thrown through that.
+    std::array<char, 200> trouble{};
+  };
+
+  struct RgbaImage;
+
+  void Open();
+  const char* HowCutShort() const;
+  Picture DecodeRgba(const ColorRules& rules, bool cut_short);
+  bool IsOpaque(const RgbaImage& rgba) const;
+  void CheckPieces() const;
+  [[noreturn]] void ThrowBroken() const;
+
+  Stream stream_;
+  std::unique_ptr<tiff, void (*)(tiff*)> tiff_;
+};
+
+// The most memory that decoding may take for one of a file's pieces, besides 16 bytes for each
+// pixel: four values of 16 bits, in tiles that may reach over the edges.
+constexpr std::uint64_t kMaxPieceBytes = 64 << 20;
+constexpr std::uint64_t kMaxPiecePixelBytes = 16;
+
+// Divides values by their opacity: libtiff gives them multiplied by it.
+void Divide(std::uint8_t* rgba) noexcept {
+  const unsigned opacity = rgba[3];
+  if (opacity == 0 || opacity == 255) return;
+  for (int c = 0; c < 3; ++c) {
+    rgba[c] = static_cast<std::uint8_t>(std::min(255U, (rgba[c] * 255U + opacity / 2) / opacity));
+  }
+}
+
+// A warning after which pixels are made up: from libtiff's fax codecs, or from libjpeg in a TIFF.
+bool TellsOfDamage(std::string_view warning) noexcept {
+  for (const char* const part :
+       {"Premature EO", "Line length mismatch", "remature end of", "bad Huffman code"}) {
+    if (warning.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+struct TiffSource::RgbaImage {
+  TIFFRGBAImage image{};
+  bool begun = false;
+  ~RgbaImage() {
+    if (begun) TIFFRGBAImageEnd(&image);
+  }
+};
+
+TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFClose) {
+  Open();
+  TIFFGetField(tiff_.get(), TIFFTAG_IMAGEWIDTH, &width_);
+  TIFFGetField(tiff_.get(), TIFFTAG_IMAGELENGTH, &height_);
+  // Cameras' raw files begin with a thumbnail, which is not the picture meant.
+  std::uint32_t kind = 0;
+  TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_SUBFILETYPE, &kind);
+  if ((kind & FILETYPE_REDUCEDIMAGE) != 0) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        "unsupported TIFF: its first picture is the reduced form of another, as in cameras' "
+        "raw files");
+  }
+  std::uint16_t photometric = 0;
+  grey_ = TIFFGetField(tiff_.get(), TIFFTAG_PHOTOMETRIC, &photometric) == 1 &&
+          (photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE);
+  std::uint16_t channels = 1;
+  TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_SAMPLESPERPIXEL, &channels);
+  if (grey_ && channels > 2) {  // as in satellites' pictures
+    throw Error(ErrorCode::kUnsupported, "unsupported TIFF: it says that it is grey and has " +
+                                             std::to_string(channels) +
+                                             " channels; make it grey, RGB or a field of its own");
+  }
+  std::uint16_t orientation = 0;
+  std::uint32_t xmp_bytes = 0;
+  const void* xmp = nullptr;
+  if (TIFFGetField(tiff_.get(), TIFFTAG_ORIENTATION, &orientation) == 1) {
+    orientation_ = OrientationOf(orientation);
+  } else if (TIFFGetField(tiff_.get(), TIFFTAG_XMLPACKET, &xmp_bytes, &xmp) == 1) {
+    orientation_ = ReadOrientation({}, {static_cast<const std::byte*>(xmp), xmp_bytes});
+  }
+  has_profile_ = !TiffSource::Profile().empty();
+}
+
+void TiffSource::Open() {
+  const std::unique_ptr<TIFFOpenOptions, void (*)(TIFFOpenOptions*)> options(TIFFOpenOptionsAlloc(),
+                                                                             &TIFFOpenOptionsFree);
+  if (!options) throw std::bad_alloc();
+  TIFFOpenOptionsSetErrorHandlerExtR(
+      options.get(),
+      [](TIFF*, void* self, const char*, const char* format, va_list values) {
+        auto& trouble = static_cast<Stream*>(self)->trouble;
+        if (trouble[0] == 0) std::vsnprintf(trouble.data(), trouble.size(), format, values);
+        return 1;  // nothing is printed
+      },
+      &stream_);
+  TIFFOpenOptionsSetWarningHandlerExtR(
+      options.get(),
+      [](TIFF*, void* self, const char*, const char* format, va_list values) {
+        auto& trouble = static_cast<Stream*>(self)->trouble;
+        if (trouble[0] != 0) return 1;
+        std::vsnprintf(trouble.data(), trouble.size(), format, values);
+        if (!TellsOfDamage(trouble.data())) trouble[0] = 0;
+        return 1;
+      },
+      &stream_);
+  tiff_.reset(TIFFClientOpenExt(
+      "the file", "r", &stream_,
+      [](thandle_t self, void* to, tmsize_t count) {
+        auto& stream = *static_cast<Stream*>(self);
+        const std::uint64_t at = std::min<std::uint64_t>(stream.at, stream.file.size());
+        const Bytes got = stream.file.subspan(
+            at,
+            std::min<std::uint64_t>(static_cast<std::uint64_t>(count), stream.file.size() - at));
+        std::copy(got.begin(), got.end(), static_cast<std::byte*>(to));
+        stream.at = at + got.size();
+        return static_cast<tmsize_t>(got.size());
+      },
+      [](thandle_t, void*, tmsize_t) { return tmsize_t{-1}; },
+      [](thandle_t self, toff_t offset, int from) {
+        auto& stream = *static_cast<Stream*>(self);
+        if (from == SEEK_CUR) offset += stream.at;
+        if (from == SEEK_END) offset += stream.file.size();
+        return toff_t{stream.at = offset};
+      },
+      [](thandle_t) { return 0; },
+      [](thandle_t self) { return toff_t{static_cast<Stream*>(self)->file.size()}; },
+      [](thandle_t self, void** begin, toff_t* size) {
+        const Bytes file = static_cast<Stream*>(self)->file;
+        *begin = const_cast<std::byte*>(file.data());  // libtiff only reads: the mode is "r"
+        *size = file.size();
+        return 1;
+      },
+      [](thandle_t, void*, toff_t) {}, options.get()));
+  if (!tiff_) ThrowBroken();
+}
+
+void TiffSource::ThrowBroken() const {
+  throw Error(ErrorCode::kCorrupt,
+              std::string("broken TIFF: ") +
+                  (stream_.trouble[0] == 0 ? "it cannot be read" : stream_.trouble.data()));
+}
+
+Bytes TiffSource::Profile() {
+  std::uint32_t count = 0;
+  void* data = nullptr;
+  if (TIFFGetField(tiff_.get(), TIFFTAG_ICCPROFILE, &count, &data) != 1) return {};
+  return {static_cast<const std::byte*>(data), count};
+}
+
+ProfileColors TiffSource::colors() const noexcept {
+  return HasInks(tiff_.get()) ? ProfileColors::kCmyk : PixelSource::colors();
+}
+
+// Codecs whose data never end in a row of zeros. Data that are not compressed may, and so may those
+// of PackBits.
+bool EndsInNoZeros(TIFF* tiff) noexcept {
+  std::uint16_t codec = COMPRESSION_NONE;
+  TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &codec);
+  switch (codec) {
+    case COMPRESSION_CCITTRLE:
+    case COMPRESSION_CCITTRLEW:
+    case COMPRESSION_CCITTFAX3:
+    case COMPRESSION_CCITTFAX4:
+    case COMPRESSION_LZW:
+    case COMPRESSION_JPEG:
+    case COMPRESSION_ADOBE_DEFLATE:
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_LZMA:
+    case COMPRESSION_ZSTD:
+    case COMPRESSION_WEBP: return true;
+    default: return false;
+  }
+}
+
+// A small picture may lie in a tile or strip as large as its header claims.
+void TiffSource::CheckPieces() const {
+  const std::uint64_t piece =
+      TIFFIsTiled(tiff_.get()) != 0 ? TIFFTileSize64(tiff_.get()) : TIFFStripSize64(tiff_.get());
+  const std::uint64_t most = kMaxPieceBytes + std::uint64_t{width_} * height_ * kMaxPiecePixelBytes;
+  if (piece > 0 && piece <= most) return;
+  throw Error(ErrorCode::kUnsupported, "unsupported TIFF: its tiles or strips take " +
+                                           std::to_string(piece) + " bytes each");
+}
+
+// How a strip or tile ends early, or null: beyond the file's end, or in zeros, as after a download
+// that broke off. Most codecs take zeros for pixels or for the end of a page, and report nothing.
+const char* TiffSource::HowCutShort() const {
+  constexpr std::uint64_t kZeros = 16;  // bytes: more than pads a piece
+  TIFF* const tiff = tiff_.get();
+  const bool zeros_tell = EndsInNoZeros(tiff);
+  const std::uint32_t pieces =
+      TIFFIsTiled(tiff) != 0 ? TIFFNumberOfTiles(tiff) : TIFFNumberOfStrips(tiff);
+  for (std::uint32_t i = 0; i < pieces; ++i) {
+    const std::uint64_t bytes = TIFFGetStrileByteCount(tiff, i);
+    const std::uint64_t offset = TIFFGetStrileOffset(tiff, i);
+    if (!Inside(offset, bytes, stream_.file.size())) return "its pixels end early";
+    const std::uint64_t end = std::min(bytes, kZeros);
+    if (zeros_tell && end > 0 && AllZero(stream_.file.subspan(offset + bytes - end, end)))
+      return "its pixels end in zeros";
+  }
+  return nullptr;
+}
+
+// Extra samples without a stated meaning are not opacity (TIFF 6.0, ExtraSamples 0), though libtiff
+// takes the first of them for it.
+bool TiffSource::IsOpaque(const RgbaImage& rgba) const {
+  if (rgba.image.alpha == 0) return true;
+  std::uint16_t count = 0;
+  std::uint16_t* kinds = nullptr;
+  return TIFFGetField(tiff_.get(), TIFFTAG_EXTRASAMPLES, &count, &kinds) == 1 && count > 0 &&
+         kinds[0] == EXTRASAMPLE_UNSPECIFIED;
+}
+
+Picture TiffSource::Decode(const ColorRules& rules) {
+  CheckPieces();
+  const char* const cut_short = HowCutShort();
+  if (cut_short != nullptr) EndsEarly("broken TIFF", cut_short);
+  stream_.trouble[0] = 0;
+  if (!IsForSamples(tiff_.get())) return DecodeRgba(rules, cut_short != nullptr);
+  TiffSamples samples = ReadTiffSamples(tiff_.get());
+  deep_ = samples.deep;
+  if (cut_short == nullptr && (!samples.whole || stream_.trouble[0] != 0)) ThrowBroken();
+  Picture picture = MakePicture(PictureChannels(grey_, samples.opaque, rules));
+  std::vector<std::uint8_t> inks(colors() == ProfileColors::kCmyk ? std::size_t{width_} * 4 : 0);
+  for (std::size_t y = 0; y < height_; ++y) {
+    const std::span row =
+        std::span(samples.values).subspan(y * width_ * 4, std::size_t{width_} * 4);
+    std::uint8_t* const out = &picture.pixels[y * width_ * picture.channels];
+    if (inks.empty()) {
+      if (samples.premultiplied) DivideByOpacity(row);
+      StoreRgbaRow(row.data(), width_, picture.channels, rules, out);
+      continue;
+    }
+    std::transform(row.begin(), row.end(), inks.begin(), [](std::uint32_t value) {
+      return static_cast<std::uint8_t>((value * 255 + 32'767) / 65'535);
+    });
+    StoreCmykRow(inks.data(), width_, false, picture.channels, rules, out);
+  }
+  return picture;
+}
+
+// L*a*b* beside its white, as ICC's profiles have it (D50), in sRGB's linear light, by Bradford's
+// adaptation. Matrix: brucelindbloom.com, "RGB/XYZ Matrices".
+std::uint32_t SrgbOfLab(std::uint8_t lightness, std::int8_t a, std::int8_t b) {
+  const double fy = (lightness / 2.55 + 16) / 116;
+  const auto cubed = [](double f) {
+    constexpr double kLinear = 6.0 / 29;
+    return f > kLinear ? f * f * f : 3 * kLinear * kLinear * (f - 4.0 / 29);
+  };
+  const double x = 0.96422 * cubed(fy + a / 500.0);
+  const double y = cubed(fy);
+  const double z = 0.82521 * cubed(fy - b / 200.0);
+  const auto stored = [](double linear) {
+    linear = std::clamp(linear, 0.0, 1.0);
+    const double value =
+        linear > 0.0031308 ? 1.055 * std::pow(linear, 1 / 2.4) - 0.055 : 12.92 * linear;
+    return static_cast<std::uint32_t>(255 * value + 0.5);
+  };
+  return stored(3.1338561 * x - 1.6168667 * y - 0.4906146 * z) |
+         stored(-0.9787684 * x + 1.9161415 * y + 0.0334540 * z) << 8U |
+         stored(0.0719453 * x - 0.2289914 * y + 1.4052427 * z) << 16U | 0xFF000000U;
+}
+
+// In place of libtiff's own, which does not adapt the white (greys come out yellowish) and takes a
+// bare power for sRGB's curve.
+void PutLab(TIFFRGBAImage* /*image*/, std::uint32_t* to, std::uint32_t /*x*/, std::uint32_t /*y*/,
+            std::uint32_t width, std::uint32_t height, std::int32_t skip, std::int32_t skip_to,
+            unsigned char* from) {
+  for (; height > 0; --height, to += skip_to, from += std::ptrdiff_t{3} * skip) {
+    for (std::uint32_t x = 0; x < width; ++x, from += 3) {
+      *to++ =
+          SrgbOfLab(from[0], static_cast<std::int8_t>(from[1]), static_cast<std::int8_t>(from[2]));
+    }
+  }
+}
+
+Picture TiffSource::DecodeRgba(const ColorRules& rules, bool cut_short) {
+  RgbaImage rgba;
+  std::array<char, 1024> sentence{};
+  // libtiff stops at the first piece that it cannot decode; the raster stays zero from there on.
+  rgba.begun = TIFFRGBAImageBegin(&rgba.image, tiff_.get(), 1, sentence.data()) != 0;
+  if (!rgba.begun) {
+    throw Error(ErrorCode::kUnsupported, std::string("unsupported TIFF: ") + sentence.data());
+  }
+  std::uint16_t photometric = 0;
+  TIFFGetField(tiff_.get(), TIFFTAG_PHOTOMETRIC, &photometric);
+  if (photometric == PHOTOMETRIC_CIELAB && rgba.image.bitspersample == 8 &&
+      rgba.image.samplesperpixel == 3 && rgba.image.isContig != 0) {
+    rgba.image.put.contig = PutLab;
+  }
+  rgba.image.req_orientation = rgba.image.orientation;  // rows in stored order
+  std::vector<std::uint32_t> raster(std::size_t{width_} * height_);
+  const bool whole = TIFFRGBAImageGet(&rgba.image, raster.data(), width_, height_) != 0;
+  // Some codecs report damage and then continue as if there were none.
+  if (!cut_short && (!whole || stream_.trouble[0] != 0)) ThrowBroken();
+  const bool opaque = IsOpaque(rgba);
+  Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));
+  std::vector<std::uint8_t> row(std::size_t{width_} * 4);
+  for (std::size_t y = 0; y < height_; ++y) {
+    const std::uint32_t* const in = &raster[y * width_];
+    std::uint8_t* const out = &picture.pixels[y * width_ * picture.channels];
+    for (std::size_t x = 0; x < width_; ++x) {
+      std::uint8_t* const pixel = &row[grey_ && opaque ? x : x * 4];
+      *pixel = static_cast<std::uint8_t>(TIFFGetR(in[x]));
+      if (grey_ && opaque) continue;
+      pixel[1] = static_cast<std::uint8_t>(TIFFGetG(in[x]));
+      pixel[2] = static_cast<std::uint8_t>(TIFFGetB(in[x]));
+      pixel[3] = opaque ? 255 : static_cast<std::uint8_t>(TIFFGetA(in[x]));
+      Divide(pixel);
+    }
+    if (grey_ && opaque) {
+      StoreGreyRow(row.data(), width_, rules, out);
+    } else {
+      StoreRgbaRow(row.data(), width_, picture.channels, rules, out);
+    }
+  }
+  return picture;
+}
+
+}  // namespace
+
+std::unique_ptr<PixelSource> OpenTiff(Bytes file, bool) {
+  return std::make_unique<TiffSource>(file);
+}
+
+std::string TiffVersion() {
+  const char* const text = TIFFGetVersion();  // "LIBTIFF, Version 4.5.0", then a copyright
+  return std::string(text, std::strcspn(text, "\n"));
+}
+
+}  // namespace sluice

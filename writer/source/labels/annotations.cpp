@@ -1,0 +1,307 @@
+#include "writer/source/labels/annotations.h"
+
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "format/parallel.h"
+#include "writer/source/labels/splits.h"
+#include "writer/source/list/look.h"
+#include "writer/source/list/paths.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::size_t kMostNarrowClasses = 255;  // and the background, in 8 bits
+
+class AnnotatedList {
+ public:
+  AnnotatedList(const ConvertSource& source, Annotations annotations, const std::stop_token& stop)
+      : source_(source), read_(std::move(annotations)) {
+    list_.SetRoot(source.root, stop);
+    list_.broken = std::move(read_.broken);
+    list_.passed_over = std::move(read_.passed_over);
+    list_.warnings = std::move(read_.warnings);
+    read_.names.Settle({source_.annotations, "the list of objects",
+                        "these objects, or name the classes in their order (--classes)"},
+                       list_.warnings);
+    AddFields();
+  }
+
+  SourceList Run(unsigned threads, const ConvertHooks& hooks) {
+    const RootPath root(list_.root);
+    std::vector<Look> looks(read_.images.size());
+    LookIntoAll(list_, threads, looks.size(), hooks, [&](std::size_t i) {
+      AnnotatedImage& image = read_.images[i];
+      const std::optional<std::string> key = root.KeyOf(image.path);
+      if (key) image.path = *key;
+      if (key)
+        looks[i] = LookInto(list_, *key);
+      else
+        looks[i].trouble = "the path does not lie below " + list_.root.string();
+    });
+    SameNames names(list_.root);
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+      if (list_.store == nullptr) names.Resolve(read_.images[i].path, looks[i]);
+      described_.insert(read_.images[i].path);
+      Take(read_.images[i], looks[i]);
+      read_.images[i] = {};
+    }
+    if (!names.Report().empty()) list_.warnings.push_back(names.Report());
+    AddUndescribed(threads, hooks);
+    RequireImages(list_.root, list_);
+    WarnOfRepeats(list_);
+    return std::move(list_);
+  }
+
+ private:
+  // The images of the folder that no label file is for. YOLO's are samples all the same.
+  void AddUndescribed(unsigned threads, const ConvertHooks& hooks) {
+    if (list_.store != nullptr || source_.annotation_format == AnnotationFormat::kYolo) return;
+    const bool voc = source_.annotation_format == AnnotationFormat::kVoc;
+    for (const LeftOut& one : list_.broken)
+      described_.insert(one.path);
+    std::vector<std::string> others;
+    for (WalkedFile& file : WalkFolder(list_.root, source_.follow_links, hooks.stop).files) {
+      const std::string xml = std::filesystem::path(file.key).replace_extension(".xml").native();
+      if (described_.contains(file.key) || (voc && described_.contains(xml))) continue;
+      others.push_back(std::move(file.key));
+    }
+    std::vector<Look> looks(others.size());
+    LookIntoAll(list_, threads, looks.size(), hooks,
+                [&](std::size_t i) { looks[i] = LookInto(list_, others[i]); });
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+      if (looks[i].sniffed.kind == ImageKind::kNone) continue;
+      list_.passed_over.push_back(
+          {others[i], voc ? "an image without an .xml" : "an image that the JSON does not list"});
+    }
+  }
+
+  template <class Has>
+  bool Any(Has has) const {
+    return std::any_of(read_.images.begin(), read_.images.end(), [&](const AnnotatedImage& image) {
+      return std::any_of(image.objects.begin(), image.objects.end(), has);
+    });
+  }
+
+  static std::string Asked(const AnnotationParts& parts) {
+    std::string text;
+    for (const auto& [asked, name] : {std::pair{parts.boxes, "boxes"},
+                                      {parts.masks, "masks"},
+                                      {parts.keypoints, "key points"},
+                                      {parts.captions, "captions"}}) {
+      if (asked) text += (text.empty() ? "" : " or ") + std::string(name);
+    }
+    return text;
+  }
+
+  void AddField(Field field, Feed feed) {
+    if (feed == Feed::kBoxes || feed == Feed::kBoxClasses || feed == Feed::kPoints) {
+      field.follows = "image";
+    }
+    list_.fields.push_back({std::move(field), feed});
+    list_.fields.back().relative = read_.relative;
+  }
+
+  void AddFields() {
+    const AnnotationParts& parts = source_.parts;
+    const std::vector<std::string> classes = read_.names.Names();
+    AddField(Field::Image(), Feed::kImage);
+    if (parts.boxes && read_.objects) {
+      Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+      boxes.role = Role::kBoxes;
+      boxes.coordinates = "xyxy-pixels";
+      AddField(std::move(boxes), Feed::kBoxes);
+      Field labels = Field::Variable("classes", DType::kInt32, {});
+      labels.role = Role::kLabel;
+      labels.classes = classes;
+      AddField(std::move(labels), Feed::kBoxClasses);
+      flags_ = Any([](const AnnotatedObject& object) { return object.flagged; });
+      if (flags_) AddField(Field::Variable(read_.flag, DType::kInt32, {}), Feed::kBoxClasses);
+    }
+    masks_ =
+        parts.masks && Any([](const AnnotatedObject& object) { return !object.shapes.empty(); });
+    if (masks_) {
+      if (classes.size() >= UINT16_MAX) {
+        throw Error(ErrorCode::kLimit, source_.annotations.string(),
+                    "has more classes than a mask has values; convert without masks");
+      }
+      Field mask = Field::Mask("mask", "image");
+      mask.classes = {"background"};
+      mask.classes.insert(mask.classes.end(), classes.begin(), classes.end());
+      AddField(std::move(mask), Feed::kShapes);
+      list_.fields.back().wide = classes.size() > kMostNarrowClasses;
+    }
+    points_ = parts.keypoints && read_.points > 0;
+    if (points_) {
+      Field points = Field::Variable("keypoints", DType::kFloat32,
+                                     {static_cast<std::uint32_t>(read_.points), 3});
+      points.role = Role::kKeypoints;
+      points.coordinates = "xyv-pixels";
+      if (!read_.flip_pairs.empty()) points.attributes["flip_pairs"] = read_.flip_pairs;
+      AddField(std::move(points), Feed::kPoints);
+    }
+    captions_ = parts.captions &&
+                std::any_of(read_.images.begin(), read_.images.end(),
+                            [](const AnnotatedImage& image) { return !image.captions.empty(); });
+    if (captions_) AddField(Field::Bytes("captions", Role::kJson), Feed::kText);
+    if (list_.fields.size() == 1) {
+      throw Error(ErrorCode::kNotFound, source_.annotations.string(),
+                  "has no " + Asked(parts) +
+                      " for these images; without label files the images alone are converted");
+    }
+    list_.MakeSchema().Validate();
+  }
+
+  void Take(AnnotatedImage& image, const Look& look) {
+    if (look.trouble.empty() && look.sniffed.kind == ImageKind::kNone) {
+      list_.broken.push_back({image.path, image.place + ": is not an image"});
+      return;
+    }
+    if (!TakeOrLeave(look, image.path, list_)) {
+      list_.broken.back().reason = image.place + ": " + list_.broken.back().reason;
+      return;
+    }
+    Source taken;
+    taken.key = std::move(image.path);
+    taken.bytes = look.bytes;
+    taken.changed = look.changed;
+    if (image.width <= UINT16_MAX && image.height <= UINT16_MAX) {
+      taken.described_width = static_cast<std::uint16_t>(image.width);
+      taken.described_height = static_cast<std::uint16_t>(image.height);
+    }
+    for (AnnotatedObject& object : image.objects)
+      object.label = read_.names.NumberOf(object.label);
+    for (const SourceField& field : list_.fields)
+      list_.values.Add(ValueOf(field, image, value_));
+    list_.sources.push_back(std::move(taken));
+  }
+
+  std::optional<Bytes> ValueOf(const SourceField& field, AnnotatedImage& image,
+                               std::vector<std::byte>& value) const {
+    value.clear();
+    const auto add = [&value](const auto& range) {
+      const Bytes bytes = std::as_bytes(std::span(range));
+      value.insert(value.end(), bytes.begin(), bytes.end());
+    };
+    switch (field.feed) {
+      case Feed::kBoxes:
+        for (const AnnotatedObject& object : image.objects)
+          add(object.box);
+        break;
+      case Feed::kBoxClasses:
+        for (const AnnotatedObject& object : image.objects) {
+          const bool label = field.field.role == Role::kLabel;
+          const std::int32_t number = label ? object.label : object.flagged ? 1 : 0;
+          add(std::span(&number, 1));
+        }
+        break;
+      case Feed::kShapes: AddShapes(image, value); break;
+      case Feed::kPoints:
+        for (AnnotatedObject& object : image.objects) {
+          object.points.resize(read_.points * 3);
+          add(object.points);
+        }
+        break;
+      case Feed::kText: {
+        const std::string text =
+            nlohmann::json(image.captions)
+                .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        add(AsBytes(text));
+        break;
+      }
+      default: return std::nullopt;
+    }
+    return value;
+  }
+
+  // Large objects first, so that what lies on them is seen.
+  static void AddShapes(AnnotatedImage& image, std::vector<std::byte>& value) {
+    std::vector<const AnnotatedObject*> objects;
+    for (const AnnotatedObject& object : image.objects)
+      objects.push_back(&object);
+    std::stable_sort(objects.begin(), objects.end(),
+                     [](const auto* a, const auto* b) { return a->area > b->area; });
+    for (const AnnotatedObject* const object : objects) {
+      for (const Shape& shape : object->shapes)
+        AddShape(shape, static_cast<std::uint16_t>(object->label + 1), value);
+    }
+  }
+
+  const ConvertSource& source_;
+  Annotations read_;
+  SourceList list_;
+  bool flags_ = false, masks_ = false, points_ = false, captions_ = false;
+  std::vector<std::byte> value_;
+  std::set<std::string> described_;  // keys of images
+};
+
+}  // namespace
+
+void RequireFolder(const ConvertSource& source, const char* of_what) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(source.annotations, ignored)) return;
+  const bool there = std::filesystem::exists(source.annotations, ignored);
+  throw Error(there ? ErrorCode::kInvalidArgument : ErrorCode::kNotFound,
+              source.annotations.string(),
+              std::string(there ? "is no folder" : "is not there") + "; give the folder of the " +
+                  of_what + " files");
+}
+
+void Misread(const std::string& sentence) {
+  throw Error(ErrorCode::kCorrupt, sentence);
+}
+
+namespace {
+
+// Refuses a tree like images/train, images/val, labels/train, labels/val.
+void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
+  if (!source.labels || source.folder_labels != FolderLabels::kAuto ||
+      source.annotation_format == AnnotationFormat::kCoco) {
+    return;
+  }
+  const auto is_there = [](const std::filesystem::path& folder) {
+    std::error_code ignored;
+    return std::filesystem::is_directory(folder, ignored);
+  };
+  std::filesystem::path images = source.root;
+  std::filesystem::path labels = source.annotations;
+  const bool yolo = source.annotation_format == AnnotationFormat::kYolo;
+  const char* const of_images = yolo ? "images" : "JPEGImages";
+  const char* const of_labels = yolo ? "labels" : "Annotations";
+  if (is_there(images / of_images) && is_there(labels / of_labels)) {
+    images /= of_images;
+    labels /= of_labels;
+  }
+  std::vector<std::string> names = FindSplitFolders(images, false, stop);
+  // Label files that do not lie so are for all of the images.
+  std::erase_if(names, [&](const std::string& name) { return !is_there(labels / name); });
+  if (names.size() < 2) return;
+  throw Error(ErrorCode::kInvalidArgument, source.root.string(),
+              "has images and label files of several splits, " + FolderNames(names) +
+                  "; give the folders of one, or make a dataset of each (--split-folders); `sluice "
+                  "merge` makes one of several datasets");
+}
+
+}  // namespace
+
+SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
+                           const ConvertHooks& hooks) {
+  RequireOneSplit(source, hooks.stop);
+  Annotations read;
+  const std::stop_token& stop = hooks.stop;
+  switch (source.annotation_format) {
+    case AnnotationFormat::kCoco: read = ReadCoco(source, stop); break;
+    case AnnotationFormat::kVoc: read = ReadVoc(source, stop); break;
+    case AnnotationFormat::kYolo: read = ReadYolo(source, stop); break;
+  }
+  return AnnotatedList(source, std::move(read), stop).Run(threads, hooks);
+}
+
+}  // namespace sluice

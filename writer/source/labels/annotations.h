@@ -1,0 +1,79 @@
+// Images with the objects on them, as label files describe them, and the samples they make.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "writer/source/labels/masks.h"
+#include "writer/source/list/class_names.h"
+#include "writer/source/list/source_list.h"
+
+namespace sluice {
+
+// Some editors begin texts with it.
+inline constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
+inline constexpr std::uint64_t kMaxLabelFileBytes = 16'777'216;  // of a file for one image
+
+// What is wrong with a label file, for one image.
+[[noreturn]] void Misread(const std::string& sentence);
+
+struct AnnotatedObject {
+  std::int32_t label = 0;       // as ClassNames::Add() numbers it
+  std::array<double, 4> box{};  // left, top, right, bottom
+  double area = 0;              // larger ones are painted first
+  bool flagged = false;         // see Annotations::flag
+  std::vector<Shape> shapes;
+  std::vector<float> points;  // Annotations::points times x, y, visibility
+};
+
+struct AnnotatedImage {
+  std::string path;                     // relative to the images' folder; its ending may be missing
+  std::string place;                    // for messages: where it is described
+  std::uint32_t width = 0, height = 0;  // that it is described with; 0: not said
+  std::vector<AnnotatedObject> objects;
+  std::vector<std::string> captions;
+};
+
+struct Annotations {
+  std::vector<AnnotatedImage> images;
+  ClassNames names{{}};
+  bool relative = false;        // numbers are fractions of the image's sides
+  std::string flag;             // name of the field for AnnotatedObject::flagged
+  std::size_t points = 0;       // of each object
+  std::string flip_pairs;       // of the points, as the attribute of that name
+  bool objects = false;         // described at all, and not only captions
+  std::vector<LeftOut> broken;  // descriptions that cannot be used
+  std::vector<LeftOut> passed_over;
+  std::vector<std::string> warnings;
+};
+
+// Throws Error(kInvalidArgument) unless ConvertSource::annotations is a folder; `of_what` files it
+// should be.
+void RequireFolder(const ConvertSource& source, const char* of_what);
+
+// Reads the label files of `source`, without looking at an image.
+Annotations ReadCoco(const ConvertSource& source, const std::stop_token& stop);
+Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop);
+Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop);
+
+// What stands next to YOLO's labels: the classes' names, and how many key points an object has.
+struct YoloNames {
+  std::vector<std::string> classes;  // empty: not said
+  std::vector<std::string> numbers;  // names for classes without any
+  std::size_t counted = 0;           // "nc" of a .yaml; 0: not said
+  std::size_t points = 0;
+  std::size_t point_numbers = 3;  // of each: x, y, visibility
+};
+// The members `names` (a list or a map by number, in a line or in several), `nc` and `kpt_shape` of
+// a YAML text; all others are passed over. Throws Error(kCorrupt). Declared here for tests.
+YoloNames ParseYoloYaml(std::string_view text);
+
+// Reads them and looks at the images, on `threads` threads. Fields are those of
+// AnnotationParts that something is there for. Errors: those of the files; kNotFound (no image).
+SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
+                           const ConvertHooks& hooks);
+
+}  // namespace sluice

@@ -1,0 +1,515 @@
+// COCO's JSON: one file for all images, with lists of images, annotations and categories.
+//
+// The file can be larger than memory. So its lists are read element by element (ForEachElement):
+// categories and images as they come, annotations as soon as their image is known.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+#include "format/disk/limits.h"
+#include "writer/source/labels/annotations.h"
+#include "writer/source/list/source_list.h"
+#include "writer/source/records/table_values.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+using nlohmann::json;
+
+// Builds one element at a time.
+class ElementEvents : public nlohmann::json_sax<json> {
+ public:
+  using Visit = std::function<void(const std::string&, const json&)>;
+  ElementEvents(std::string file, const std::stop_token& stop, const Visit& visit)
+      : file_(std::move(file)), stop_(stop), visit_(visit) {}
+
+  bool null() override { return Value(nullptr); }
+  bool boolean(bool value) override { return Value(value); }
+  bool number_integer(number_integer_t value) override { return Value(value); }
+  bool number_unsigned(number_unsigned_t value) override { return Value(value); }
+  bool number_float(number_float_t value, const string_t&) override { return Value(value); }
+  bool string(string_t& value) override { return Value(std::move(value)); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return Begin(json::object()); }
+  bool start_array(std::size_t) override { return Begin(json::array()); }
+  bool end_object() override { return End(); }
+  bool end_array() override { return End(); }
+
+  bool key(string_t& name) override {
+    if (depth_ == 1)
+      list_ = std::move(name);
+    else if (!open_.empty())
+      member_ = &(*open_.back())[name];
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::detail::exception&) override {
+    throw Error(ErrorCode::kCorrupt, file_, "byte " + std::to_string(position),
+                token.empty() || token == "<end of file>"
+                    ? "the file ends early"
+                    : "is not JSON: " + ToUtf8(token.substr(0, 40)));
+  }
+
+ private:
+  // Elements stand at depth 2: in a list in the object at the top.
+  static constexpr unsigned kElementDepth = 2;
+
+  bool Begin(json empty) {
+    if (depth_ == 0 && !empty.is_object()) {
+      throw Error(ErrorCode::kCorrupt, file_,
+                  "is a list, and not an object with images and annotations as COCO's files are");
+    }
+    if (depth_ == 1) in_list_ = empty.is_array();
+    if (++depth_ > kMaxJsonDepth) {
+      throw Error(ErrorCode::kCorrupt, file_, "nests too deeply");
+    }
+    if (depth_ <= kElementDepth || !in_list_) return true;
+    if (open_.empty()) {
+      element_ = std::move(empty);
+      open_.push_back(&element_);
+    } else {
+      open_.push_back(Place(std::move(empty)));
+    }
+    return true;
+  }
+
+  bool End() {
+    --depth_;
+    if (open_.empty()) return true;
+    open_.pop_back();
+    if (open_.empty()) Finish();
+    return true;
+  }
+
+  template <class T>
+  bool Value(T&& value) {
+    if (depth_ == 0) throw Error(ErrorCode::kCorrupt, file_, "is no JSON object");
+    if (!open_.empty()) {
+      Place(json(std::forward<T>(value)));
+    } else if (depth_ == kElementDepth && in_list_) {
+      element_ = json(std::forward<T>(value));
+      Finish();
+    }
+    return true;
+  }
+
+  json* Place(json value) {
+    json& parent = *open_.back();
+    if (parent.is_array()) {
+      parent.push_back(std::move(value));
+      return &parent.back();
+    }
+    *member_ = std::move(value);
+    return member_;
+  }
+
+  void Finish() {
+    if (stop_.stop_requested()) ThrowStopped();
+    visit_(list_, element_);
+  }
+
+  std::string file_;
+  const std::stop_token& stop_;
+  const Visit& visit_;
+  unsigned depth_ = 0;
+  bool in_list_ = false;
+  std::string list_;
+  json element_;
+  std::vector<json*> open_;  // from the element to the innermost value that is still open
+  json* member_ = nullptr;   // of the innermost object
+};
+
+// For a file {"a": [x, y, ...], "b": [...], ...}: calls visit("a", x), visit("a", y), ... in the
+// file's order. Other members at the top are passed over. Throws Error: kNotFound, kIo, kCorrupt
+// (not a JSON object, or nested too deeply), kState (stopped).
+void ForEachElement(const std::filesystem::path& file, const std::stop_token& stop,
+                    const std::function<void(const std::string&, const json&)>& visit) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    throw Error(ErrorCode::kInvalidArgument, file.string(), "is a folder; give the .json file");
+  }
+  FileHandle handle = OpenForReading(file);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(fdopen(handle.get(), "rb"),
+                                                               std::fclose);
+  if (!stream) throw Error(ErrorCode::kIo, file.string(), "cannot be read");
+  handle.Release();
+  ElementEvents events(file.string(), stop, visit);
+  json::sax_parse(stream.get(), &events);
+  if (std::ferror(stream.get()) != 0) throw Error(ErrorCode::kIo, file.string(), "cannot be read");
+}
+
+using nlohmann::json;
+
+const json& Member(const json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  if (!object.is_object() || found == object.end()) Misread(std::string("has no ") + name);
+  return *found;
+}
+
+std::uint32_t SizeOr0(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_number_unsigned()) return 0;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(found->get<std::uint64_t>(), UINT32_MAX));
+}
+
+// 7 and "7" are different ids, and sort as numbers and texts.
+using Id = std::pair<std::int64_t, std::string>;
+Id IdOf(const json& object, const char* name) {
+  const json& id = Member(object, name);
+  if (id.is_number_integer()) return {id.get<std::int64_t>(), ""};
+  if (id.is_string()) return {INT64_MAX, id.get<std::string>()};
+  constexpr double kMost = 1LL << 53;  // 17.0, as tables write numbers in a column with gaps
+  const double number = id.is_number_float() ? id.get<double>() : 0.5;
+  if (std::floor(number) == number && std::abs(number) <= kMost) {
+    return {static_cast<std::int64_t>(number), ""};
+  }
+  Misread(std::string("its ") + name + " is no number and no text");
+}
+
+struct Category {
+  std::string name;
+  std::vector<std::string> points;
+};
+
+// An annotation that waits for the lists of images and categories.
+struct Waiting {
+  Id image, category;
+  bool caption = false;
+  std::string text;  // of the caption, or why the annotation cannot be used
+  bool faulty = false;
+  AnnotatedObject object;
+};
+
+Shape RunsOf(const json& segmentation) {
+  Shape shape;
+  const json& size = Member(segmentation, "size");
+  const std::vector<double> sides = NumbersOf(size);
+  if (sides.size() != 2 || !(sides[0] >= 1 && sides[0] <= 65535) ||
+      !(sides[1] >= 1 && sides[1] <= 65535)) {
+    Misread("its segmentation has no usable size");
+  }
+  shape.height = static_cast<std::uint32_t>(sides[0]);
+  shape.width = static_cast<std::uint32_t>(sides[1]);
+  const json& counts = Member(segmentation, "counts");
+  if (counts.is_string()) {
+    shape.runs = DecodeRuns(counts.get_ref<const std::string&>());
+  } else {
+    for (const double count : NumbersOf(counts)) {
+      if (!(count >= 0 && count <= UINT32_MAX)) Misread("its segmentation has an unusable run");
+      shape.runs.push_back(static_cast<std::uint32_t>(count));
+    }
+  }
+  return shape;
+}
+
+void AddShapes(const json& segmentation, AnnotatedObject& object) {
+  constexpr std::size_t kTriangle = 6;
+  if (segmentation.is_object()) {
+    object.shapes.push_back(RunsOf(segmentation));
+    return;
+  }
+  if (!segmentation.is_array()) Misread("its segmentation is no list of outlines and no RLE");
+  const auto add = [&object](const json& corners) {
+    Shape shape;
+    shape.outline = NumbersOf(corners);
+    if (shape.outline.size() % 2 != 0) Misread("an outline has half a corner");
+    for (const double at : shape.outline) {
+      if (!std::isfinite(at)) Misread("an outline has a number that is not finite");
+    }
+    if (shape.outline.size() >= kTriangle) object.shapes.push_back(std::move(shape));
+  };
+  // A list for each outline, or the corners of one alone.
+  if (!segmentation.empty() && segmentation[0].is_number()) return add(segmentation);
+  for (const json& outline : segmentation)
+    add(outline);
+}
+
+// Around all outlines and runs of an object.
+std::array<double, 4> BoxAround(const std::vector<Shape>& shapes) {
+  constexpr double kFar = std::numeric_limits<double>::max();
+  std::array<double, 4> box = {kFar, kFar, -kFar, -kFar};
+  const auto add = [&box](double left, double top, double right, double bottom) {
+    box = {std::min(box[0], left), std::min(box[1], top), std::max(box[2], right),
+           std::max(box[3], bottom)};
+  };
+  for (const Shape& shape : shapes) {
+    for (std::size_t i = 0; i + 1 < shape.outline.size(); i += 2)
+      add(shape.outline[i], shape.outline[i + 1], shape.outline[i], shape.outline[i + 1]);
+    std::uint64_t at = 0;
+    for (std::size_t i = 0; i < shape.runs.size(); at += shape.runs[i++]) {
+      if (i % 2 == 0 || shape.runs[i] == 0) continue;
+      const std::uint64_t last = at + shape.runs[i] - 1;
+      const std::uint64_t left = at / shape.height, right = last / shape.height;
+      const bool whole = left < right;  // of a column
+      add(static_cast<double>(left), whole ? 0 : static_cast<double>(at % shape.height),
+          static_cast<double>(right) + 1,
+          static_cast<double>(whole ? shape.height : last % shape.height + 1));
+    }
+  }
+  if (box[0] > box[2]) Misread("has no bbox, and its segmentation is empty");
+  return box;
+}
+
+// A box that is missing is drawn around the segmentation.
+void AddBox(const json& annotation, AnnotatedObject& object) {
+  const auto given = annotation.find("bbox");
+  const auto segmentation = annotation.find("segmentation");
+  const bool missing = given == annotation.end() || given->is_null() || given->empty();
+  if (missing && segmentation != annotation.end() && !segmentation->is_null()) {
+    AnnotatedObject drawn;
+    AddShapes(*segmentation, drawn);
+    object.box = BoxAround(drawn.shapes);
+  } else {
+    const std::vector<double> box = CornersOf(Member(annotation, "bbox"), BoxFormat::kCornerSize);
+    if (box.size() != 4) Misread("its bbox has no four numbers");
+    std::copy_n(box.begin(), 4, object.box.begin());
+  }
+  object.area = (object.box[2] - object.box[0]) * (object.box[3] - object.box[1]);
+}
+
+// "annotation 17"
+std::string NameOf(const json& annotation) {
+  const auto id = annotation.find("id");
+  return id == annotation.end() || id->is_structured() ? "an annotation"
+                                                       : "annotation " + ToUtf8(TextOf(*id));
+}
+
+Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
+  Waiting waiting;
+  waiting.image = IdOf(annotation, "image_id");
+  try {
+    if (annotation.contains("caption")) {
+      waiting.caption = true;
+      waiting.text = ToUtf8(TextOf(annotation["caption"]));
+      return waiting;
+    }
+    if (annotation.contains("segments_info"))
+      Misread("is of COCO's panoptic form, which is not read");
+    AnnotatedObject& object = waiting.object;
+    waiting.category = IdOf(annotation, "category_id");
+    AddBox(annotation, object);
+    const auto area = annotation.find("area");
+    if (area != annotation.end() && area->is_number()) object.area = area->get<double>();
+    const auto crowd = annotation.find("iscrowd");
+    object.flagged = crowd != annotation.end() && *crowd != 0 && *crowd != false;
+    const auto segmentation = annotation.find("segmentation");
+    if (parts.masks && segmentation != annotation.end() && !segmentation->is_null()) {
+      AddShapes(*segmentation, object);
+    }
+    const auto points = annotation.find("keypoints");
+    if (parts.keypoints && points != annotation.end() && !points->is_null()) {
+      for (const double number : NumbersOf(*points))
+        object.points.push_back(NarrowNumber(number));
+      if (object.points.size() % 3 != 0) Misread("its keypoints are not x, y, v each");
+    }
+  } catch (const Error& error) {
+    waiting.faulty = true;
+    waiting.text = NameOf(annotation) + ": " + error.sentence();
+  }
+  return waiting;
+}
+
+// The points that a flip exchanges, by their names.
+std::string FlipPairs(const std::vector<std::string>& points) {
+  std::string pairs;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::size_t at = points[i].find("left");
+    if (at == std::string::npos) continue;
+    std::string other = points[i];
+    other.replace(at, 4, "right");
+    const auto found = std::find(points.begin(), points.end(), other);
+    if (found == points.end()) continue;
+    pairs += (pairs.empty() ? "" : ",") + std::to_string(i) + "-" +
+             std::to_string(found - points.begin());
+  }
+  return pairs;
+}
+
+class CocoFile {
+ public:
+  CocoFile(const ConvertSource& source, const std::stop_token& stop) : source_(source) {
+    std::uint64_t number = 0;
+    ForEachElement(source.annotations, stop, [&](const std::string& list, const json& element) {
+      ++number;
+      try {
+        if (list == "images") AddImage(element);
+        if (list == "categories") AddCategory(element);
+        if (list == "annotations") waiting_.push_back(AnnotationOf(element, source_.parts));
+      } catch (const Error& error) {
+        throw Error(ErrorCode::kCorrupt, source_.annotations.string(),
+                    "an element of " + list + " " + error.sentence());
+      }
+    });
+    if (read_.images.empty()) {
+      throw Error(ErrorCode::kCorrupt, source.annotations.string(),
+                  "has no list of images, as COCO's files have");
+    }
+  }
+
+  Annotations Finish() {
+    NumberCategories();
+    SettlePoints();
+    std::uint64_t lost = 0;
+    for (Waiting& one : waiting_) {
+      const auto image = images_.find(one.image);
+      if (image == images_.end()) {
+        ++lost;
+        continue;
+      }
+      Give(one, image->second);
+      one.object = {};
+    }
+    if (lost > 0 && lost == waiting_.size()) {
+      throw Error(ErrorCode::kCorrupt, source_.annotations.string(),
+                  "none of its " + std::to_string(lost) +
+                      " annotations has an image_id that is the id of one of its images");
+    }
+    if (lost > 0) {
+      read_.warnings.push_back((lost == 1 ? "1 annotation is of an image"
+                                          : std::to_string(lost) + " annotations are of images") +
+                               std::string(" that the file does not list"));
+    }
+    read_.flag = "crowd";
+    DropFaulty();
+    return std::move(read_);
+  }
+
+ private:
+  void AddImage(const json& element) {
+    AnnotatedImage image;
+    image.path = PathOf(element);
+    image.place = source_.annotations.filename().string();
+    image.width = SizeOr0(element, "width");
+    image.height = SizeOr0(element, "height");
+    const auto [known, added] = images_.emplace(IdOf(element, "id"), read_.images.size());
+    if (added) {
+      read_.images.push_back(std::move(image));
+      return;
+    }
+    // Files that were put together may list an image twice.
+    const std::string& other = read_.images[known->second].path;
+    if (image.path == other) return;
+    Misread("has the id of another one: " + element["id"].dump() + " is " + ToUtf8(other) +
+            " and " + ToUtf8(image.path) + "; give each image an id of its own");
+  }
+
+  // LVIS has no file_name; its URLs end in the folder and the name, "train2017/000000391895.jpg".
+  std::string PathOf(const json& element) const {
+    const auto url = element.find("coco_url");
+    if (element.contains("file_name") || url == element.end()) {
+      return TextOf(Member(element, "file_name"));
+    }
+    const std::filesystem::path path(TextOf(*url));
+    return path.parent_path().filename() / path.filename();
+  }
+
+  void AddCategory(const json& element) {
+    Category category{ToUtf8(TextOf(Member(element, "name"))), {}};
+    const auto points = element.find("keypoints");
+    if (points != element.end() && points->is_array()) category.points = NamesOf(*points, false);
+    const auto [known, added] = categories_.emplace(IdOf(element, "id"), category);
+    if (added || known->second.name == category.name) return;
+    Misread("has the id of another one: " + element["id"].dump() + " is " + known->second.name +
+            " and " + category.name + "; give each category an id of its own");
+  }
+
+  // Without names from elsewhere, classes have the order of the categories' ids.
+  void NumberCategories() {
+    std::vector<std::string> names = source_.classes;
+    std::set<std::string> seen;
+    for (const auto& [id, category] : categories_) {
+      if (source_.classes.empty() && seen.insert(category.name).second) {
+        names.push_back(category.name);
+      }
+    }
+    read_.names = ClassNames(std::move(names));
+  }
+
+  void SettlePoints() {
+    for (const Waiting& one : waiting_) {
+      const std::size_t points = one.object.points.size() / 3;
+      if (points == 0) continue;
+      if (read_.points == 0) read_.points = points;
+      if (read_.points == points) continue;
+      read_.warnings.push_back("key points are not taken: objects have different numbers of them");
+      read_.points = 0;
+      return;
+    }
+    for (const auto& [id, category] : categories_) {
+      if (category.points.size() == read_.points) read_.flip_pairs = FlipPairs(category.points);
+    }
+  }
+
+  void Give(Waiting& one, std::size_t image) {
+    read_.objects = read_.objects || !one.caption;
+    if (one.faulty) {
+      faulty_.emplace(image, one.text);
+      return;
+    }
+    if (one.caption) {
+      read_.images[image].captions.push_back(std::move(one.text));
+      return;
+    }
+    const auto category = categories_.find(one.category);
+    const std::optional<std::int32_t> number =
+        category == categories_.end() ? std::nullopt : read_.names.Add(category->second.name);
+    if (!number) {
+      faulty_.emplace(
+          image,
+          one.category.second.empty()
+              ? "its category " + std::to_string(one.category.first) + " is not one of the classes"
+              : "its category " + ToUtf8(one.category.second) + " is not one of the classes");
+      return;
+    }
+    one.object.label = *number;
+    read_.images[image].objects.push_back(std::move(one.object));
+  }
+
+  void DropFaulty() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < read_.images.size(); ++i) {
+      const auto fault = faulty_.find(i);
+      if (fault != faulty_.end()) {
+        read_.broken.push_back(
+            {read_.images[i].path, read_.images[i].place + ": " + fault->second});
+        continue;
+      }
+      if (kept != i) read_.images[kept] = std::move(read_.images[i]);
+      ++kept;
+    }
+    read_.images.resize(kept);
+  }
+
+  const ConvertSource& source_;
+  Annotations read_;
+  std::map<Id, std::size_t> images_;
+  std::map<Id, Category> categories_;
+  std::vector<Waiting> waiting_;
+  std::map<std::size_t, std::string> faulty_;  // images, and the first reason
+};
+
+}  // namespace
+
+Annotations ReadCoco(const ConvertSource& source, const std::stop_token& stop) {
+  return CocoFile(source, stop).Finish();
+}
+
+}  // namespace sluice

@@ -1,0 +1,283 @@
+// A mask is a picture of class numbers. It is painted from shapes when its image is encoded, so
+// that a list of a million samples holds outlines and runs, not pictures.
+//
+// A value of Feed::kShapes is one head and its numbers after another, the largest object first.
+// Outlines are filled as pycocotools fills them, so that a mask is the same as in the published
+// figures of COCO: OutlineWalk walks the outline on a grid five times as fine and notes where it
+// passes the middle of a column of pixels. Run lengths are painted as they are.
+#include "writer/source/labels/masks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <sluice/error.h>
+
+#include "format/parallel.h"
+#include "writer/source/list/look.h"
+
+namespace sluice {
+
+namespace {
+
+enum class ShapeKind : std::uint32_t { kOutline, kRuns };
+
+// Precedes a shape's numbers in a value.
+struct ShapeHead {
+  ShapeKind kind;
+  std::uint32_t number;
+  std::uint32_t width, height;  // kRuns
+  std::uint64_t count;          // of the numbers: float64, or uint32
+};
+
+template <class T>
+void Append(std::span<const T> values, std::vector<std::byte>& out) {
+  const Bytes bytes = std::as_bytes(values);
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+// Positions, down the columns from the left, at which an outline changes between outside and
+// inside. As pycocotools: the outline is walked on a grid five times as fine, and counts where it
+// passes the middle of a column of pixels.
+class OutlineWalk {
+ public:
+  OutlineWalk(std::uint32_t width, std::uint32_t height) : width_(width), height_(height) {}
+
+  std::vector<std::uint64_t> Changes(std::span<const double> corners) {
+    const std::size_t count = corners.size() / 2;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t next = (i + 1) % count;
+      Edge(Fine(corners[2 * i]), Fine(corners[2 * i + 1]), Fine(corners[2 * next]),
+           Fine(corners[2 * next + 1]));
+    }
+    changes_.push_back(std::uint64_t{width_} * height_);
+    std::sort(changes_.begin(), changes_.end());
+    return std::move(changes_);
+  }
+
+ private:
+  static constexpr double kScale = 5;
+
+  std::int64_t Fine(double at) const {
+    // What lies far outside is drawn nearer: it covers the same pixels, or nearly.
+    const double most = 4.0 * std::max(width_, height_) + 64;
+    return static_cast<std::int64_t>(kScale * std::clamp(at, -most, most) + .5);
+  }
+
+  void Edge(std::int64_t x0, std::int64_t y0, std::int64_t x1, std::int64_t y1) {
+    const std::int64_t dx = std::abs(x1 - x0);
+    const std::int64_t dy = std::abs(y1 - y0);
+    const std::int64_t steps = std::max(dx, dy);
+    steps_ += static_cast<std::uint64_t>(steps) + 1;
+    if (steps_ > 64 * (std::uint64_t{width_} * height_ + 4096)) {
+      throw Error(ErrorCode::kCorrupt, "an outline of its mask is too long for its size");
+    }
+    const bool flat = dx >= dy;
+    // Drawn towards larger numbers, whichever way it is walked.
+    const bool back = flat ? x0 > x1 : y0 > y1;
+    if (back) {
+      std::swap(x0, x1);
+      std::swap(y0, y1);
+    }
+    const double slope =
+        steps == 0 ? 0 : static_cast<double>(flat ? y1 - y0 : x1 - x0) / static_cast<double>(steps);
+    for (std::int64_t i = 0; i <= steps; ++i) {
+      const std::int64_t t = back ? steps - i : i;
+      const auto other = static_cast<std::int64_t>(static_cast<double>(flat ? y0 : x0) +
+                                                   slope * static_cast<double>(t) + .5);
+      Visit(flat ? x0 + t : other, flat ? other : y0 + t);
+    }
+  }
+
+  void Visit(std::int64_t x, std::int64_t y) {
+    if (walked_ && x != x_) {
+      const double column =
+          (static_cast<double>(std::min(x, x < x_ ? x : x - 1)) + .5) / kScale - .5;
+      if (std::floor(column) == column && column >= 0 && column <= width_ - 1.0) {
+        double row = (static_cast<double>(std::min(y, y_)) + .5) / kScale - .5;
+        row = std::ceil(std::clamp(row, 0.0, static_cast<double>(height_)));
+        changes_.push_back(static_cast<std::uint64_t>(column) * height_ +
+                           static_cast<std::uint64_t>(row));
+      }
+    }
+    walked_ = true;
+    x_ = x;
+    y_ = y;
+  }
+
+  std::uint32_t width_, height_;
+  std::uint64_t steps_ = 0;
+  bool walked_ = false;
+  std::int64_t x_ = 0, y_ = 0;
+  std::vector<std::uint64_t> changes_;
+};
+
+class Painter {
+ public:
+  explicit Painter(MaskPicture& mask) : mask_(mask) {}
+
+  // From one position to before another, down the columns.
+  void Fill(std::uint64_t begin, std::uint64_t end, std::uint32_t number) {
+    std::uint64_t x = begin / mask_.height;
+    std::uint64_t y = begin % mask_.height;
+    for (; begin < end; ++begin) {
+      const std::uint64_t at = y * mask_.width + x;
+      if (mask_.value_bytes == 1) {
+        mask_.pixels[at] = static_cast<std::uint8_t>(number);
+      } else {
+        const auto wide = static_cast<std::uint16_t>(number);
+        std::memcpy(mask_.pixels.data() + 2 * at, &wide, sizeof wide);
+      }
+      if (++y == mask_.height) {
+        y = 0;
+        ++x;
+      }
+    }
+  }
+
+ private:
+  MaskPicture& mask_;
+};
+
+void PaintRuns(const ShapeHead& head, Bytes numbers, MaskPicture& mask) {
+  if (head.width != mask.width || head.height != mask.height) {
+    throw Error(ErrorCode::kCorrupt,
+                "the runs of its mask are for " + std::to_string(head.width) + "x" +
+                    std::to_string(head.height) + " pixels, and the image has " +
+                    std::to_string(mask.width) + "x" + std::to_string(mask.height));
+  }
+  Painter painter(mask);
+  const std::uint64_t pixels = std::uint64_t{mask.width} * mask.height;
+  std::uint64_t at = 0;
+  for (std::uint64_t i = 0; i < head.count; ++i) {
+    const std::uint64_t run = LoadAt<std::uint32_t>(numbers, 4 * i);
+    if (run > pixels - at) {
+      throw Error(ErrorCode::kCorrupt, "the runs of its mask are longer than the image");
+    }
+    if (i % 2 == 1) painter.Fill(at, at + run, head.number);
+    at += run;
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> DecodeRuns(std::string_view text) {
+  std::vector<std::uint32_t> runs;
+  for (std::size_t at = 0; at < text.size();) {
+    std::int64_t number = 0;
+    bool more = true;
+    for (unsigned shift = 0; more; shift += 5) {
+      const int digit = at < text.size() ? text[at++] - '0' : -1;
+      if (digit < 0 || digit > 63 || shift > 30) {
+        throw Error(ErrorCode::kCorrupt, "the runs of its mask are damaged");
+      }
+      number |= std::int64_t{digit & 31} << shift;
+      more = (digit & 32) != 0;
+      if (!more && (digit & 16) != 0) number -= std::int64_t{1} << (shift + 5);
+    }
+    if (runs.size() > 2) number += runs[runs.size() - 2];
+    if (number < 0 || number > UINT32_MAX) {
+      throw Error(ErrorCode::kCorrupt, "the runs of its mask are damaged");
+    }
+    runs.push_back(static_cast<std::uint32_t>(number));
+  }
+  return runs;
+}
+
+void AddShape(const Shape& shape, std::uint16_t number, std::vector<std::byte>& value) {
+  const bool runs = !shape.runs.empty();
+  const ShapeHead head{runs ? ShapeKind::kRuns : ShapeKind::kOutline, number, shape.width,
+                       shape.height, runs ? shape.runs.size() : shape.outline.size()};
+  Append(std::span(&head, 1), value);
+  if (runs) return Append(std::span(shape.runs), value);
+  Append(std::span(shape.outline), value);
+}
+
+bool AreShapes(Bytes value) noexcept {
+  for (std::size_t at = 0; at < value.size();) {
+    if (value.size() - at < sizeof(ShapeHead)) return false;
+    const auto head = LoadAt<ShapeHead>(value, at);
+    at += sizeof head;
+    if (head.kind > ShapeKind::kRuns) return false;
+    const std::size_t size = head.kind == ShapeKind::kRuns ? 4 : 8;
+    if (head.count > (value.size() - at) / size) return false;
+    for (std::uint64_t i = 0; head.kind == ShapeKind::kOutline && i < head.count; ++i) {
+      if (!std::isfinite(LoadAt<double>(value, at + 8 * i))) return false;
+    }
+    if (head.kind == ShapeKind::kOutline && head.count % 2 != 0) return false;
+    at += head.count * size;
+  }
+  return true;
+}
+
+MaskPicture PaintMask(Bytes value, std::uint32_t width, std::uint32_t height, bool wide,
+                      bool relative) {
+  MaskPicture mask{width, height, 1, wide ? 2U : 1U, {}};
+  mask.pixels.resize(std::size_t{width} * height * mask.value_bytes);
+  std::vector<double> corners;
+  for (std::size_t at = 0; at < value.size();) {
+    const auto head = LoadAt<ShapeHead>(value, at);
+    at += sizeof head;
+    const std::size_t bytes = head.count * (head.kind == ShapeKind::kRuns ? 4 : 8);
+    const Bytes numbers = value.subspan(at, bytes);
+    at += bytes;
+    if (head.kind == ShapeKind::kRuns) {
+      PaintRuns(head, numbers, mask);
+      continue;
+    }
+    corners.resize(head.count);
+    std::memcpy(corners.data(), numbers.data(), numbers.size());
+    for (std::size_t i = 0; relative && i < corners.size(); ++i)
+      corners[i] *= i % 2 == 0 ? width : height;
+    const std::vector<std::uint64_t> changes = OutlineWalk(width, height).Changes(corners);
+    Painter painter(mask);
+    for (std::size_t i = 0; i + 1 < changes.size(); i += 2)
+      painter.Fill(changes[i], changes[i + 1], head.number);
+  }
+  return mask;
+}
+
+namespace {
+
+std::string MaskPathOf(const std::string& key) {
+  return std::filesystem::path(key).replace_extension(".png").native();
+}
+
+}  // namespace
+
+void AddMaskFolder(const std::filesystem::path& folder, unsigned threads,
+                   const std::stop_token& stop, SourceList& list) {
+  if (!std::filesystem::is_directory(folder)) {
+    throw Error(ErrorCode::kNotFound, folder.string(), "the folder of masks does not exist");
+  }
+  std::vector<Look> looks(list.sources.size());
+  ParallelFor(threads, looks.size(), stop, [&](unsigned, std::size_t i) {
+    looks[i] = LookInto(folder / MaskPathOf(list.sources[i].key));
+  });
+  if (stop.stop_requested()) ThrowStopped();
+  std::vector<Source> sources;
+  SourceValues values;
+  for (std::size_t i = 0; i < list.sources.size(); ++i) {
+    const std::string path = MaskPathOf(list.sources[i].key);
+    std::string trouble = looks[i].trouble;
+    if (trouble.empty() && looks[i].sniffed.kind != ImageKind::kPng) trouble = "is no PNG";
+    if (!trouble.empty()) {
+      list.broken.push_back({list.sources[i].key, "its mask " + path + " " + trouble});
+      continue;
+    }
+    for (std::size_t f = 0; f < list.fields.size(); ++f)
+      values.Add(list.Value(i, f));
+    values.Add(MaskValue(looks[i].bytes, path));
+    sources.push_back(std::move(list.sources[i]));
+  }
+  list.sources = std::move(sources);
+  list.values = std::move(values);
+  SourceField field{Field::Mask("mask", "image"), Feed::kMask};
+  field.folder = folder;
+  list.fields.push_back(std::move(field));
+  std::sort(list.broken.begin(), list.broken.end(),
+            [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
+  RequireImages(folder, list);
+}
+
+}  // namespace sluice

@@ -1,0 +1,47 @@
+// Masks: painted from the outlines and run lengths of annotations, or found in a folder of their
+// own.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "format/disk/bytes.h"
+#include "writer/source/images/png.h"
+#include "writer/source/list/source_list.h"
+
+namespace sluice {
+
+struct Shape {
+  // Corners x, y, x, y, ... of a closed outline.
+  std::vector<double> outline;
+  // Or runs of pixels outside and inside by turns, down the columns from the left (COCO's RLE), of
+  // a picture of this size.
+  std::vector<std::uint32_t> runs;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+};
+
+// The runs of COCO's compressed RLE. Throws Error(kCorrupt).
+std::vector<std::uint32_t> DecodeRuns(std::string_view text);
+
+// Appends the shape to a value for PaintMask(): what it covers gets `number`.
+void AddShape(const Shape& shape, std::uint16_t number, std::vector<std::byte>& value);
+
+// Whether the value is whole shapes and nothing else.
+bool AreShapes(Bytes value) noexcept;
+
+// Paints the shapes in order, each over those before it; what none covers is 0. Pixels are of 8
+// bits unless `wide`. Outlines are filled as pycocotools does, in `relative` ones corners are
+// fractions. Throws Error(kCorrupt) if runs are for another size or an outline is too long to be
+// one.
+MaskPicture PaintMask(Bytes value, std::uint32_t width, std::uint32_t height, bool wide,
+                      bool relative);
+
+// Adds a field "mask" to a list of files: the mask of a/b.jpg is a/b.png below `folder`. Sources
+// without a mask go to the list's broken ones.
+void AddMaskFolder(const std::filesystem::path& folder, unsigned threads,
+                   const std::stop_token& stop, SourceList& list);
+
+}  // namespace sluice

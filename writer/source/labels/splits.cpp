@@ -1,0 +1,188 @@
+// Two things that people call a split.
+//
+// Folders: train/, val/ and test/ at the top of a source are parts of a split and not classes.
+// Taking them for classes would make a dataset that nobody wants without an error, so they are
+// recognised by their names and by what they hold.
+//
+// Parts: "the last 10% for validation" is chosen class by class, by a number that depends on the
+// seed and the sample's key alone. So a sample stays in its part when others come or go.
+#include "writer/source/labels/splits.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "format/random.h"
+#include "writer/source/list/folder_walk.h"
+#include "writer/source/list/look.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+// "train" of "Train-01"; empty if it is no name that splits have.
+std::string SplitWord(std::string_view name) {
+  std::string word(name.substr(0, name.find_last_not_of("0123456789-_") + 1));
+  std::transform(word.begin(), word.end(), word.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  constexpr std::array<std::string_view, 9> kNames = {
+      "train", "training", "val", "valid", "validation", "dev", "eval", "test", "testing"};
+  return std::find(kNames.begin(), kNames.end(), word) != kNames.end() ? word : "";
+}
+
+}  // namespace
+
+bool IsSplitName(std::string_view name) {
+  return !SplitWord(name).empty();
+}
+
+bool LookLikeSplit(const std::vector<TopFolder>& folders) {
+  std::size_t named = 0;
+  bool nested = false;
+  for (const TopFolder& folder : folders) {
+    if (!IsSplitName(folder.name)) continue;
+    ++named;
+    nested = nested || folder.nested;
+  }
+  if (named == folders.size()) return named > 1 || nested;
+  return named > 1 && nested;
+}
+
+std::string FolderNames(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostNamed = 3;
+  std::string text;
+  const std::size_t named = names.size() > kMostNamed ? kMostNamed - 1 : names.size();
+  for (std::size_t i = 0; i < named; ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " and " : ", ";
+    text += ToUtf8(names[i]) + "/";
+  }
+  if (named < names.size()) text += " and " + std::to_string(names.size() - named) + " more";
+  return text;
+}
+
+namespace {
+
+// Looks at no more files than it takes to find one image, and one in a folder below.
+bool FolderHoldsImages(const std::filesystem::path& folder, TopFolder& found,
+                       const std::stop_token& stop) {
+  bool any = false;
+  const FolderTree tree = WalkFolder(folder, false, stop);
+  for (const WalkedFile& file : tree.files) {
+    const bool nested = file.key.find('/') != std::string::npos;
+    if (any && !nested) continue;
+    if (stop.stop_requested()) ThrowStopped();
+    if (LookInto(folder / file.key).sniffed.kind == ImageKind::kNone) continue;
+    any = true;
+    found.nested = nested;
+    if (nested) break;
+  }
+  return any;
+}
+
+}  // namespace
+
+std::string SplitOfFile(const std::filesystem::path& file) {
+  constexpr std::string_view kBetween = "-_. 0123456789";
+  const std::string name = file.filename().string();
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find_first_of(kBetween, begin), name.size());
+    std::string split = SplitWord(std::string_view(name).substr(begin, end - begin));
+    if (!split.empty()) return split;
+    begin = end + 1;
+  }
+  return SplitWord(file.parent_path().filename().string());
+}
+
+std::vector<std::string> FindSplitFolders(const std::filesystem::path& root, bool of_any_name,
+                                          const std::stop_token& stop) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(root, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().native();
+    std::error_code ignored;
+    if (!FindIgnoredPart(name + "/") && entry->is_directory(ignored)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  // Most sources have class folders: they are not walked twice.
+  if (!of_any_name && std::none_of(names.begin(), names.end(), IsSplitName)) return {};
+  std::vector<TopFolder> folders;
+  for (const std::string& name : names) {
+    TopFolder folder{name};
+    if (FolderHoldsImages(root / name, folder, stop)) folders.push_back(std::move(folder));
+  }
+  if (!of_any_name && !LookLikeSplit(folders)) return {};
+  names.clear();
+  for (TopFolder& folder : folders)
+    names.push_back(std::move(folder.name));
+  return names;
+}
+
+namespace {
+
+// A number that depends only on the seed and the key, so that a source stays in its part when
+// others come or go (except at a part's border).
+std::uint64_t PlaceOf(std::uint64_t seed, const std::string& key) {
+  return RandomStream(seed, Purpose::kSplit, Hash64(AsBytes(key))).Word64();
+}
+
+// How many of a class's `count` sources come before the fraction. `turn` (0 to 1) is what is added
+// before rounding down: different ones by class, so that what is lost in one is gained in another,
+// and the parts of many small classes come out as large as was asked for.
+std::size_t Border(double fraction, std::size_t count, double turn) {
+  return static_cast<std::size_t>(std::floor(fraction * static_cast<double>(count) + turn));
+}
+
+// 0.5, then steps of the golden section, which spread any number of classes evenly.
+double NextTurn(double turn) {
+  const double next = turn + 0.618033988749895;
+  return next - std::floor(next);
+}
+
+}  // namespace
+
+void TakeSplit(const ConvertSource& source, SourceList& list) {
+  std::map<std::int32_t, std::vector<std::size_t>> of_class;
+  std::vector<std::uint64_t> places(list.sources.size());
+  for (std::size_t i = 0; i < list.sources.size(); ++i) {
+    places[i] = PlaceOf(source.split_seed, list.sources[i].key);
+    of_class[list.sources[i].label].push_back(i);
+  }
+  std::vector<std::size_t> taken;
+  double turn = 0.5;
+  for (auto& [label, members] : of_class) {
+    std::stable_sort(members.begin(), members.end(),
+                     [&places](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+    const auto begin =
+        static_cast<std::ptrdiff_t>(Border(source.split_begin, members.size(), turn));
+    const auto end = static_cast<std::ptrdiff_t>(Border(source.split_end, members.size(), turn));
+    turn = NextTurn(turn);
+    taken.insert(taken.end(), members.begin() + begin, members.begin() + end);
+  }
+  std::sort(taken.begin(), taken.end());
+  if (taken.empty()) {
+    throw Error(ErrorCode::kNotFound, list.root.string(),
+                "has too few images: a part of this split would get none");
+  }
+  std::vector<Source> sources;
+  SourceValues values;
+  for (const std::size_t i : taken) {
+    for (std::size_t f = 0; f < list.fields.size() && !list.values.empty(); ++f)
+      values.Add(list.Value(i, f));
+    sources.push_back(std::move(list.sources[i]));
+  }
+  list.sources = std::move(sources);
+  list.values = std::move(values);
+  if (source.split_begin == 0) return;
+  list.broken.clear();
+  list.passed_over.clear();
+}
+
+}  // namespace sluice

@@ -1,0 +1,34 @@
+// Splits: folders such as train/ and val/ that are not classes, and parts such as the 10% for
+// validation.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "writer/source/list/source_list.h"
+
+namespace sluice {
+
+// A folder directly below the source, which holds images.
+struct TopFolder {
+  std::string name;
+  bool nested = false;  // some of them lie in folders of its own
+};
+
+// "train", "Validation", "test2017"
+bool IsSplitName(std::string_view name);
+
+// Whether these folders look like the parts of a split. They do if all have such names and are
+// several or hold folders themselves; or if two have such names and hold folders, whatever lies
+// beside them.
+bool LookLikeSplit(const std::vector<TopFolder>& folders);
+
+// "train/, val/ and 3 more"
+std::string FolderNames(const std::vector<std::string>& names);
+
+// Keeps only the sources that ConvertSource's split_begin, split_end and split_seed select, in
+// their order. Throws Error(kNotFound) if none is left.
+void TakeSplit(const ConvertSource& source, SourceList& list);
+
+}  // namespace sluice

@@ -1,0 +1,144 @@
+// Pascal VOC's XML: a file for each image.
+#include <algorithm>
+#include <cmath>
+
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+#include "writer/source/labels/annotations.h"
+#include "writer/source/labels/xml.h"
+#include "writer/source/list/folder_walk.h"
+#include "writer/source/list/look.h"
+#include "writer/source/records/table_values.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+const XmlElement& ChildOf(const XmlElement& element, const char* name) {
+  const XmlElement* const found = element.Find(name);
+  if (found == nullptr) Misread("has " + ToUtf8(element.name) + " without " + name);
+  return *found;
+}
+
+double NumberIn(const XmlElement& element, const char* name) {
+  const std::vector<double> numbers = NumbersOf(ChildOf(element, name).text);
+  if (numbers.size() != 1 || !std::isfinite(numbers[0])) {
+    Misread(std::string("has a ") + name + " that is not a number");
+  }
+  return numbers[0];
+}
+
+std::uint32_t SizeIn(const XmlElement& size, const char* name) {
+  const double number = NumberIn(size, name);
+  return number >= 0 && number <= 65535 ? static_cast<std::uint32_t>(number) : 0;
+}
+
+AnnotatedObject ObjectOf(const XmlElement& object, ClassNames& names) {
+  AnnotatedObject made;
+  const std::string& name = ChildOf(object, "name").text;
+  const std::optional<std::int32_t> number = names.Add(name);
+  if (!number) Misread("has the class \"" + ToUtf8(name) + "\", which is not one of those given");
+  made.label = *number;
+  const XmlElement& box = ChildOf(object, "bndbox");
+  // The first pixel is 1, and the last one belongs to the box.
+  made.box = {NumberIn(box, "xmin") - 1, NumberIn(box, "ymin") - 1, NumberIn(box, "xmax"),
+              NumberIn(box, "ymax")};
+  if (made.box[2] < made.box[0] || made.box[3] < made.box[1]) {
+    Misread("has a bndbox that ends before it begins");
+  }
+  const XmlElement* const difficult = object.Find("difficult");
+  made.flagged = difficult != nullptr && difficult->text == "1";
+  return made;
+}
+
+}  // namespace
+
+namespace {
+
+// The image of a label file, without its ending: at the file's own path; in a tree that has both,
+// as VOC's own, in the folder of images beside that of labels.
+std::string ImagePathOf(const std::filesystem::path& root, const std::string& stem) {
+  const std::filesystem::path path = stem;
+  for (const auto& [labels, images] : {std::pair("Annotations", "JPEGImages"),
+                                       {"Annotations", "images"},
+                                       {"annotations", "images"},
+                                       {"labels", "images"}}) {
+    std::filesystem::path other;
+    bool found = false;
+    for (const std::filesystem::path& part : path) {
+      std::error_code ignored;
+      const bool this_one =
+          !found && part == labels && std::filesystem::is_directory(root / other / images, ignored);
+      other /= this_one ? std::filesystem::path(images) : part;
+      found = found || this_one;
+    }
+    if (found) return other.native();
+  }
+  return stem;
+}
+
+}  // namespace
+
+Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
+  Annotations read;
+  read.names = ClassNames(source.classes);
+  read.flag = "difficult";
+  read.objects = true;
+  RequireFolder(source, ".xml");
+  std::error_code ignored_error;
+  const bool one_tree = std::filesystem::equivalent(source.annotations, source.root, ignored_error);
+  const FolderTree tree = WalkFolder(source.annotations, source.follow_links, stop);
+  read.warnings.insert(read.warnings.end(), tree.warnings.begin(), tree.warnings.end());
+  std::vector<std::byte> content;
+  for (const WalkedFile& file : tree.files) {
+    if (stop.stop_requested()) ThrowStopped();
+    if (!file.key.ends_with(".xml")) {
+      if (one_tree || IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
+        continue;  // images beside their labels, lists of what is for training
+      read.broken.push_back({file.key, "is among the label files, but is no .xml"});
+      continue;
+    }
+    const std::string stem = file.key.substr(0, file.key.size() - 4);
+    AnnotatedImage image;
+    image.path = ImagePathOf(source.root, stem);
+    image.place = file.key;
+    try {
+      ReadFile(source.annotations / file.key, kMaxLabelFileBytes, content);
+      const XmlElement root = ParseXml(AsText(content));
+      if (root.name != "annotation") Misread("is no annotation, as Pascal VOC's files are");
+      // Tools that rename files leave the old name inside.
+      const XmlElement* const name = root.Find("filename");
+      std::error_code ignored;
+      if (name != nullptr && !name->text.empty()) {
+        const std::filesystem::path own = image.path;
+        const std::filesystem::path beside = own.parent_path() / name->text;
+        const std::filesystem::path renamed = own.native() + beside.extension().native();
+        const bool there = std::filesystem::exists(source.root / beside, ignored);
+        if (there && renamed != beside && std::filesystem::exists(source.root / renamed, ignored)) {
+          Misread("is for the image " + ToUtf8(beside.native()) +
+                  " by its filename inside, and for " + ToUtf8(renamed.native()) +
+                  " by its own name; correct one of them");
+        }
+        if (there) image.path = beside.native();
+      }
+      if (const XmlElement* const size = root.Find("size")) {
+        image.width = SizeIn(*size, "width");
+        image.height = SizeIn(*size, "height");
+      }
+      for (const XmlElement& object : root.inside) {
+        if (object.name == "object") image.objects.push_back(ObjectOf(object, read.names));
+      }
+      read.images.push_back(std::move(image));
+    } catch (const Error& error) {
+      read.broken.push_back({file.key, error.sentence()});
+    }
+  }
+  if (tree.files.empty()) {
+    throw Error(ErrorCode::kNotFound, source.annotations.string(), "holds no .xml file");
+  }
+  return read;
+}
+
+}  // namespace sluice

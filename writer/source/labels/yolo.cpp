@@ -1,0 +1,422 @@
+// YOLO's labels: a text file for each image, a line for each object, and the classes' names beside
+// them.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <sluice/error.h>
+
+#include "format/disk/bytes.h"
+#include "format/disk/file.h"
+#include "writer/source/labels/annotations.h"
+#include "writer/source/list/folder_walk.h"
+#include "writer/source/list/look.h"
+#include "writer/source/records/table_values.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::size_t kMaxYoloClasses = 65'536;
+
+std::string_view Stripped(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
+}
+
+// A scalar without its quotes or the comment behind it.
+std::string Scalar(std::string_view text) {
+  text = Stripped(text);
+  if (!text.empty() && (text[0] == '"' || text[0] == '\'')) {
+    const std::size_t end = text.find(text[0], 1);
+    return std::string(text.substr(1, end == std::string_view::npos ? end : end - 1));
+  }
+  return std::string(Stripped(text.substr(0, text.find(" #"))));
+}
+
+std::vector<std::string_view> LinesOf(std::string_view text) {
+  if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+// The pieces of "[a, 'b, c']" or "{0: a}" between its commas.
+std::vector<std::string_view> Pieces(std::string_view text) {
+  std::vector<std::string_view> pieces;
+  char quote = 0;
+  bool fresh = true;  // a quote would begin a text here, and is no apostrophe
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : ',';
+    if (i < text.size() && quote != 0) {
+      if (c == '\\' && quote == '"') ++i;
+      if (c == quote) quote = 0;
+      continue;
+    }
+    if (fresh && (c == '"' || c == '\'')) quote = c;
+    fresh = c == ',' || c == ':' || (fresh && (c == ' ' || c == '\t'));
+    if (c == ',') {
+      if (!Stripped(text.substr(begin, i - begin)).empty()) {
+        pieces.push_back(text.substr(begin, i - begin));
+      }
+      begin = i + 1;
+    }
+  }
+  return pieces;
+}
+
+std::optional<std::size_t> NumberOf(std::string_view text) {
+  text = Stripped(text);
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+class YamlNames {
+ public:
+  void Add(std::string_view name) { Put(next_++, NameIn(name)); }
+  void AddNumbered(std::string_view entry) {
+    const std::size_t colon = std::min(entry.find(':'), entry.size());
+    const std::optional<std::size_t> number = NumberOf(Scalar(entry.substr(0, colon)));
+    if (!number || colon == entry.size())
+      Fail("\"" + ToUtf8(Stripped(entry)) + "\" is no NUMBER: NAME");
+    Put(*number, NameIn(entry.substr(colon + 1)));
+  }
+  [[noreturn]] static void Refuse(std::string_view value) {
+    Fail("\"" + ToUtf8(value) + "\" is no list of names");
+  }
+  std::vector<std::string> Finish() {
+    std::vector<std::string> names;
+    for (auto& [number, name] : names_) {
+      if (number != names.size()) Fail("class " + std::to_string(names.size()) + " has no name");
+      names.push_back(std::move(name));
+    }
+    return names;
+  }
+
+ private:
+  [[noreturn]] static void Fail(const std::string& sentence) {
+    throw Error(ErrorCode::kCorrupt, "the names of classes are not understood: " + sentence +
+                                         "; give them with --classes, one a line");
+  }
+  // What of YAML is not read is no name, and no part of one.
+  static std::string NameIn(std::string_view text) {
+    text = Stripped(text);
+    const std::string shown = "\"" + ToUtf8(text) + "\"";
+    if (text.empty() || std::string_view("\"'").find(text[0]) == std::string_view::npos) {
+      const bool special =
+          !text.empty() && std::string_view("&*!|>%@`").find(text[0]) != std::string_view::npos;
+      if (special) Fail(shown + " is no plain name");
+      return Scalar(text);
+    }
+    std::string name;
+    for (std::size_t i = 1; i < text.size(); ++i) {
+      const char next = i + 1 < text.size() ? text[i + 1] : '\0';
+      if (text[0] == '\'' && text[i] == '\'' && next == '\'') {
+        ++i;
+      } else if (text[0] == '"' && text[i] == '\\') {
+        if (next != '"' && next != '\\') Fail(shown + " has an escape");
+        ++i;
+      } else if (text[i] == text[0]) {
+        const std::string_view rest = Stripped(text.substr(i + 1));
+        if (!rest.empty() && rest[0] != '#') Fail(shown + " goes on after its end");
+        return name;
+      }
+      name += text[i];
+    }
+    Fail(shown + " has no end");
+  }
+  void Put(std::size_t number, std::string name) {
+    if (number >= kMaxYoloClasses) Fail("there are more than 65536");
+    names_[number] = ToUtf8(name);
+  }
+  std::map<std::size_t, std::string> names_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+YoloNames ParseYoloYaml(std::string_view text) {
+  YoloNames found;
+  YamlNames names;
+  bool inside = false;  // of the block after "names:"
+  std::string flow;     // "[a," of a list in a line, which may go on in the next
+  for (std::string_view line : LinesOf(text)) {
+    const std::string_view trimmed = Stripped(line);
+    if (trimmed.empty() || trimmed[0] == '#') continue;
+    if (flow.empty() && line[0] != ' ' && line[0] != '\t' && line[0] != '-') {
+      inside = line.starts_with("names:");
+      if (line.starts_with("nc:")) found.counted = NumberOf(Scalar(line.substr(3))).value_or(0);
+      if (line.starts_with("kpt_shape:")) {
+        const std::string value = Scalar(line.substr(10));
+        const std::size_t begin = std::min(value.find('['), value.size());
+        const std::size_t end = std::min(value.find(']', begin), value.size());
+        const std::vector<std::string_view> sides =
+            Pieces(std::string_view(value).substr(0, end).substr(std::min(begin + 1, end)));
+        if (sides.size() == 2) {
+          found.points = std::min<std::size_t>(NumberOf(sides[0]).value_or(0), 4096);
+          found.point_numbers = NumberOf(sides[1]) == 2 ? 2 : 3;
+        }
+      }
+      if (!inside) continue;
+      const std::string_view value = Stripped(line.substr(6));
+      if (!value.empty() && (value[0] == '[' || value[0] == '{'))
+        flow = value;
+      else if (!value.empty() && value[0] != '#')
+        names.Refuse(value);
+    } else if (!flow.empty()) {
+      flow.append(" ").append(trimmed);
+    } else if (inside) {
+      if (trimmed[0] == '-')
+        names.Add(trimmed.substr(1));
+      else
+        names.AddNumbered(trimmed);
+    }
+    const std::size_t end =
+        flow.empty() ? std::string::npos : flow.find(flow[0] == '[' ? ']' : '}');
+    if (end == std::string::npos) continue;
+    for (const std::string_view piece : Pieces(std::string_view(flow).substr(1, end - 1))) {
+      if (flow[0] == '[')
+        names.Add(piece);
+      else
+        names.AddNumbered(piece);
+    }
+    flow.clear();
+    inside = false;
+  }
+  found.classes = names.Finish();
+  return found;
+}
+
+YoloNames FindYoloNames(const std::filesystem::path& labels) {
+  std::filesystem::path folder = std::filesystem::absolute(labels).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  std::vector<std::byte> content;
+  for (int up = 0; up < 3; ++up, folder = folder.parent_path()) {
+    std::vector<std::filesystem::path> files;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const std::string ending = entry->path().extension();
+      const std::string name = entry->path().filename();
+      if (name == "classes.txt" || name == "obj.names" || ending == ".yaml" || ending == ".yml") {
+        files.push_back(entry->path());
+      }
+    }
+    std::sort(files.begin(), files.end());
+    for (const std::filesystem::path& file : files) {
+      ReadFile(file, kMaxLabelFileBytes, content);
+      YoloNames found;
+      if (file.extension() == ".yaml" || file.extension() == ".yml") {
+        found = ParseYoloYaml(AsText(content));
+      } else {
+        for (const std::string_view line : LinesOf(AsText(content))) {
+          if (!Stripped(line).empty()) found.classes.push_back(ToUtf8(Stripped(line)));
+        }
+      }
+      if (!found.classes.empty()) return found;
+    }
+  }
+  return {};
+}
+
+namespace {
+
+std::array<double, 4> ExtentOf(const std::vector<double>& outline) {
+  std::array<double, 4> box = {outline[0], outline[1], outline[0], outline[1]};
+  for (std::size_t i = 0; i + 1 < outline.size(); i += 2) {
+    box = {std::min(box[0], outline[i]), std::min(box[1], outline[i + 1]),
+           std::max(box[2], outline[i]), std::max(box[3], outline[i + 1])};
+  }
+  return box;
+}
+
+void RequireFraction(double number) {
+  constexpr double kRounded = 0.01;  // as much as Ultralytics lets pass
+  if (number >= -kRounded && number <= 1 + kRounded) return;
+  Misread("has the number " + Cell(number).dump() +
+          ", but YOLO's are fractions of the image's sides, from 0 to 1");
+}
+
+// "class x y width height", the same with key points, or "class x y x y x y ...": an outline.
+AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
+  std::vector<double> numbers = NumbersOf(std::string(line));
+  for (const double number : numbers) {
+    if (!std::isfinite(number)) Misread("a number is not finite");
+  }
+  if (numbers.size() < 5) Misread("a line has no class and four numbers");
+  if (numbers[0] < 0 || numbers[0] >= static_cast<double>(kMaxYoloClasses) ||
+      std::floor(numbers[0]) != numbers[0]) {
+    Misread("a class is no whole number from 0 to 65535");
+  }
+  AnnotatedObject object;
+  object.label = static_cast<std::int32_t>(numbers[0]);
+  numbers.erase(numbers.begin());
+  const std::size_t of_points = settings.points * settings.point_numbers;
+  if (numbers.size() == 4 || (of_points > 0 && numbers.size() == 4 + of_points)) {
+    std::for_each_n(numbers.begin(), 4, RequireFraction);
+    const auto [x, y, width, height] = std::array{numbers[0], numbers[1], numbers[2], numbers[3]};
+    if (width < 0 || height < 0) Misread("a box has a negative width or height");
+    object.box = {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
+    for (std::size_t i = 4; i < numbers.size(); i += settings.point_numbers) {
+      std::for_each_n(&numbers[i], 2, RequireFraction);
+      const float seen = settings.point_numbers == 3 ? NarrowNumber(numbers[i + 2]) : 2.0F;
+      object.points.push_back(seen == 0 ? 0 : NarrowNumber(numbers[i]));  // as COCO has such points
+      object.points.push_back(seen == 0 ? 0 : NarrowNumber(numbers[i + 1]));
+      object.points.push_back(seen);
+    }
+  } else if (numbers.size() >= 6 && numbers.size() % 2 == 0) {
+    std::for_each(numbers.begin(), numbers.end(), RequireFraction);
+    Shape shape;
+    shape.outline = numbers;
+    object.box = ExtentOf(numbers);
+    object.shapes.push_back(std::move(shape));
+  } else {
+    Misread("a line has " + std::to_string(numbers.size() + 1) +
+            " numbers, which make neither a box nor an outline; key points need kpt_shape in the "
+            ".yaml with the names");
+  }
+  object.area = (object.box[2] - object.box[0]) * (object.box[3] - object.box[1]);
+  return object;
+}
+
+void ReadObjects(std::string_view text, const YoloNames& settings, AnnotatedImage& image) {
+  if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    image.objects.push_back(ObjectOf(line, settings));
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// Where the labels of an image are: at its path or, as YOLO's own tools look for them, in the
+// folder labels/ beside images/.
+std::string LabelsOf(const std::filesystem::path& folder, const std::string& key) {
+  const std::string place = std::filesystem::path(key).replace_extension(".txt").native();
+  constexpr std::string_view kImages = "images/";
+  std::size_t at = place.rfind(kImages);
+  while (at != std::string::npos && at > 0 && place[at - 1] != '/')
+    at = place.rfind(kImages, at - 1);
+  if (at == std::string::npos) return place;
+  std::string beside = place;
+  beside.replace(at, kImages.size(), "labels/");
+  std::error_code ignored;
+  return std::filesystem::exists(folder / beside, ignored) ? beside : place;
+}
+
+// The label files that are no image's. Other texts lie there, too: names, lists, licences.
+void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
+               const YoloNames& settings, const std::stop_token& stop, Annotations& read) {
+  const std::filesystem::path& folder = source.annotations;
+  std::vector<std::byte> content;
+  for (const WalkedFile& file : WalkFolder(folder, source.follow_links, stop).files) {
+    if (!file.key.ends_with(".txt") || used.contains(file.key)) continue;
+    if (stop.stop_requested()) ThrowStopped();
+    try {
+      AnnotatedImage image;
+      ReadFile(folder / file.key, kMaxLabelFileBytes, content);
+      ReadObjects(AsText(content), settings, image);
+      read.passed_over.push_back({file.key, "a label file without an image"});
+    } catch (const Error&) {
+      continue;
+    }
+  }
+}
+
+}  // namespace
+
+Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
+  RequireFolder(source, ".txt");
+  Annotations read;
+  read.relative = true;
+  read.objects = true;
+  YoloNames settings = FindYoloNames(source.annotations);
+  if (!source.classes.empty()) {
+    settings.classes = source.classes;
+  } else if (settings.counted > 0 && settings.counted != settings.classes.size()) {
+    read.warnings.push_back("the .yaml names " + std::to_string(settings.classes.size()) +
+                            " classes, but says that there are " +
+                            std::to_string(settings.counted) + " (nc)");
+  }
+  read.points = settings.points;
+  const FolderTree tree = WalkFolder(source.root, source.follow_links, stop);
+  read.warnings.insert(read.warnings.end(), tree.warnings.begin(), tree.warnings.end());
+  std::vector<std::byte> content;
+  std::set<std::string> used;
+  std::int32_t most = -1;
+  std::uint64_t without = 0;
+  for (const WalkedFile& file : tree.files) {
+    if (stop.stop_requested()) ThrowStopped();
+    AnnotatedImage image;
+    image.path = file.key;
+    image.place = LabelsOf(source.annotations, file.key);
+    if (file.key.ends_with(".txt")) continue;  // the labels lie beside the images
+    used.insert(image.place);
+    try {
+      ReadFile(source.annotations / image.place, kMaxLabelFileBytes, content);
+      ReadObjects(AsText(content), settings, image);
+    } catch (const Error& error) {
+      // Files that are no images need no labels.
+      if (LookInto(source.root / file.key).sniffed.kind == ImageKind::kNone) {
+        if (IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
+          read.broken.push_back({file.key, "is not an image"});
+        continue;
+      }
+      if (error.code() != ErrorCode::kNotFound) {
+        read.broken.push_back({file.key, image.place + ": " + error.sentence()});
+        continue;
+      }
+      ++without;
+    }
+    for (const AnnotatedObject& object : image.objects)
+      most = std::max(most, object.label);
+    read.images.push_back(std::move(image));
+  }
+  if (without > 0 && without == read.images.size() && read.broken.empty()) {
+    throw Error(ErrorCode::kNotFound, source.annotations.string(),
+                "has no label file for any image, such as " + ToUtf8(read.images[0].place) +
+                    " for " + ToUtf8(read.images[0].path) + " of " + source.root.string());
+  }
+  if (without > 0) {
+    read.warnings.push_back(std::to_string(without) +
+                            (without == 1 ? " image has" : " images have") +
+                            " no label file, and no box");
+  }
+  AddUnused(source, used, settings, stop, read);
+  for (std::int32_t number = 0; settings.classes.empty() && number <= most; ++number)
+    settings.numbers.push_back(std::to_string(number));
+  const std::vector<std::string>& classes =
+      settings.classes.empty() ? settings.numbers : settings.classes;
+  const auto unknown = [&](const AnnotatedImage& image) {
+    return std::any_of(image.objects.begin(), image.objects.end(), [&](const AnnotatedObject& one) {
+      return static_cast<std::size_t>(one.label) >= classes.size();
+    });
+  };
+  for (const AnnotatedImage& image : read.images) {
+    if (!unknown(image)) continue;
+    read.broken.push_back({image.path, image.place + ": has a class beyond the " +
+                                           std::to_string(classes.size()) + " named ones"});
+  }
+  std::erase_if(read.images, unknown);
+  read.names = ClassNames(classes);
+  return read;
+}
+
+}  // namespace sluice

@@ -1,0 +1,188 @@
+#include "writer/source/list/folder_walk.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <compare>
+
+#include <sys/stat.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+#include "writer/source/list/source_list.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+struct FolderId {
+  dev_t device;
+  ino_t inode;
+  friend auto operator<=>(const FolderId&, const FolderId&) = default;
+};
+
+class FolderWalk {
+ public:
+  FolderWalk(const std::filesystem::path& root, bool follow_links, const std::stop_token& stop)
+      : root_(root), follow_links_(follow_links), stop_(stop) {}
+
+  FolderTree Run() {
+    struct stat info {};
+    if (stat(root_.c_str(), &info) != 0) {
+      throw Error(ErrorCode::kNotFound, root_.string(),
+                  "the source folder cannot be opened: " + SystemErrorText(errno));
+    }
+    if (!S_ISDIR(info.st_mode)) {
+      throw Error(ErrorCode::kInvalidArgument, root_.string(),
+                  "is not a folder; give the folder that holds the images");
+    }
+    std::error_code error;
+    inside_ = std::filesystem::canonical(root_, error);
+    if (error)
+      throw Error(ErrorCode::kIo, root_.string(), "cannot be examined: " + error.message());
+    ancestors_.push_back({info.st_dev, info.st_ino});
+    for (const std::string& name : Names(root_))
+      LookAt(name);
+    if (links_out_ > 0) {
+      tree_.warnings.push_back(
+          std::to_string(links_out_) + (links_out_ == 1 ? " link leads" : " links lead") +
+          " out of the source and " + (links_out_ == 1 ? "was" : "were") +
+          " not followed, such as " + ToUtf8(link_out_) + "; --follow-links takes what lies there");
+    }
+    return std::move(tree_);
+  }
+
+ private:
+  // The folder's entries, sorted by bytes.
+  std::vector<std::string> Names(const std::filesystem::path& folder) const {
+    std::vector<std::string> names;
+    std::error_code error;
+    std::filesystem::directory_iterator entry(folder, error);
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+      if (stop_.stop_requested()) ThrowStopped();
+      names.push_back(entry->path().filename().native());
+    }
+    if (error) {
+      throw Error(ErrorCode::kIo, folder.string(), "the folder cannot be read: " + error.message());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  void LookAt(const std::string& key) {
+    if (stop_.stop_requested()) ThrowStopped();
+    if (ignored_.Take(key, tree_.passed_over)) return;
+    struct stat link {};
+    struct stat info {};
+    const std::filesystem::path path = root_ / key;
+    const bool is_link = lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
+    if (is_link && !follow_links_ && LeadsOut(path)) {
+      if (links_out_++ == 0) link_out_ = key;
+      tree_.passed_over.push_back({key, "a link out of the source, which --follow-links takes"});
+    } else if (stat(path.c_str(), &info) != 0) {
+      tree_.broken.push_back({key, "cannot be examined: " + SystemErrorText(errno)});
+    } else if (S_ISDIR(info.st_mode) && is_link &&
+               !followed_.insert({link.st_dev, link.st_ino}).second) {
+      tree_.passed_over.push_back({key, "a link that was followed from another folder"});
+    } else if (S_ISDIR(info.st_mode)) {
+      if (ignored_.Take(key + "/", tree_.passed_over)) return;
+      Enter(key, {info.st_dev, info.st_ino});
+    } else if (S_ISREG(info.st_mode)) {
+      tree_.files.push_back({key, static_cast<std::uint64_t>(info.st_size)});
+    } else {
+      tree_.passed_over.push_back({key, "not a regular file"});
+    }
+  }
+
+  void Enter(const std::string& key, FolderId id) {
+    if (std::find(ancestors_.begin(), ancestors_.end(), id) != ancestors_.end()) {
+      tree_.passed_over.push_back({key, "a link to a folder that contains it"});
+      tree_.warnings.push_back(ToUtf8(key) +
+                               ": links to a folder that contains it, and was not followed");
+      return;
+    }
+    tree_.folders.insert(key);
+    ancestors_.push_back(id);
+    for (const std::string& name : Names(root_ / key)) {
+      std::string inner = key;
+      inner.append("/").append(name);
+      LookAt(inner);
+    }
+    ancestors_.pop_back();
+  }
+
+  // False also of a link to nothing, which is told of as such.
+  bool LeadsOut(const std::filesystem::path& link) const {
+    std::error_code error;
+    const std::filesystem::path target = std::filesystem::canonical(link, error);
+    if (error) return false;
+    return std::mismatch(inside_.begin(), inside_.end(), target.begin(), target.end()).first !=
+           inside_.end();
+  }
+
+  const std::filesystem::path& root_;
+  const bool follow_links_;
+  const std::stop_token& stop_;
+  std::filesystem::path inside_;  // the root without links
+  FolderTree tree_;
+  IgnoredFiles ignored_;
+  std::vector<FolderId> ancestors_;  // the current folder and those above it
+  // Each link to a folder, so that links to folders of links take no more time than there are
+  // links.
+  std::set<FolderId> followed_;
+  std::uint64_t links_out_ = 0;
+  std::string link_out_;  // the first
+};
+
+}  // namespace
+
+std::optional<IgnoredPart> FindIgnoredPart(std::string_view key) {
+  constexpr std::string_view kSystemFolders[] = {"__MACOSX",
+                                                 "@eaDir",
+                                                 "#recycle",
+                                                 "@Recycle",
+                                                 "$RECYCLE.BIN",
+                                                 "lost+found",
+                                                 "System Volume Information",
+                                                 "__pycache__"};
+  for (std::size_t begin = 0; begin < key.size();) {
+    const std::size_t end = std::min(key.find('/', begin), key.size());
+    const std::string_view name = key.substr(begin, end - begin);
+    if (name.starts_with('.') && name != "." && name != "..")
+      return IgnoredPart{key.substr(0, end), "hidden"};
+    const bool folder = end < key.size();
+    if (folder && std::find(std::begin(kSystemFolders), std::end(kSystemFolders), name) !=
+                      std::end(kSystemFolders)) {
+      return IgnoredPart{key.substr(0, end), "a folder of the system's own"};
+    }
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+bool IgnoredFiles::Take(std::string_view key, std::vector<LeftOut>& passed_over,
+                        std::string_view place) {
+  const std::optional<IgnoredPart> part = FindIgnoredPart(key);
+  if (!part) return false;
+  std::string path(place);
+  path += part->path;
+  if (seen_.contains(path)) return true;
+  passed_over.push_back({path, part->reason});
+  seen_.insert(std::move(path));
+  return true;
+}
+
+FolderTree WalkFolder(const std::filesystem::path& root, bool follow_links,
+                      const std::stop_token& stop) {
+  return FolderWalk(root, follow_links, stop).Run();
+}
+
+void AddFoldersOf(const std::string& key, std::set<std::string>& folders) {
+  for (std::size_t slash = key.find('/'); slash != std::string::npos;
+       slash = key.find('/', slash + 1)) {
+    folders.insert(key.substr(0, slash));
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,168 @@
+#include "writer/source/list/look.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <mutex>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/file.h"
+#include "format/disk/system_error.h"
+#include "format/parallel.h"
+#include "writer/source/images/image_kinds.h"
+#include "writer/source/list/store_files.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+Look LookInto(const std::filesystem::path& path) {
+  Look look;
+  try {
+    const FileHandle file = OpenForReading(path);
+    struct stat info {};
+    if (fstat(file.get(), &info) != 0) {
+      look.trouble = "cannot be examined: " + SystemErrorText(errno);
+      return look;
+    }
+    if (!S_ISREG(info.st_mode)) {
+      look.trouble = "is not a regular file";
+      return look;
+    }
+    look.bytes = static_cast<std::uint64_t>(info.st_size);
+    std::array<std::byte, kSniffBytes> start{};
+    std::size_t size = 0;
+    while (size < start.size()) {
+      const ssize_t got = read(file.get(), start.data() + size, start.size() - size);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) look.trouble = "cannot be read: " + SystemErrorText(errno);
+      if (got <= 0) break;
+      size += static_cast<std::size_t>(got);
+    }
+    look.sniffed = Sniff(Bytes(start).first(size));
+  } catch (const Error& error) {
+    if (IsShortage(error)) throw;
+    look.trouble = error.sentence();
+  }
+  return look;
+}
+
+Look LookInto(const SourceList& list, const std::string& key, std::uint64_t bytes) {
+  return list.store != nullptr ? list.store->LookInto(key, bytes) : LookInto(list.root / key);
+}
+
+void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
+                 const ConvertHooks& hooks, const std::function<void(std::size_t)>& look) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kReportEvery(200);
+  if (list.store != nullptr) threads = std::max(threads, StoreFiles::kLooking);
+  std::atomic<std::uint64_t> looked{0};
+  std::mutex mutex;
+  Clock::time_point last = Clock::now();
+  ParallelFor(threads, count, hooks.stop, [&](unsigned, std::size_t i) {
+    look(i);
+    const std::uint64_t now = ++looked;
+    if (!hooks.on_look || now % 64 != 0) return;
+    const std::lock_guard lock(mutex);
+    if (Clock::now() - last < kReportEvery) return;
+    last = Clock::now();
+    hooks.on_look(looked, count);
+  });
+  if (hooks.stop.stop_requested()) ThrowStopped();
+}
+
+bool IsImageEnding(std::string_view ending) {
+  std::string lower(ending);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  constexpr std::string_view kEndings[] = {
+      "jpg",  "jpeg", "jpe",  "jfif", "png", "webp", "gif", "bmp", "tif", "tiff",
+      "avif", "heic", "heif", "hif",  "jxl", "jp2",  "jpx", "j2k", "j2c", "ppm",
+      "pgm",  "pbm",  "pnm",  "pam",  "tga", "ico",  "dds", "pcx", "sgi"};
+  return std::find(std::begin(kEndings), std::end(kEndings), lower) != std::end(kEndings);
+}
+
+bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {
+  if (!look.trouble.empty()) {
+    list.broken.push_back({name, look.trouble});
+  } else if (look.sniffed.kind == ImageKind::kNone) {
+    const bool named_so = IsImageEnding(std::string_view(name).substr(name.rfind('.') + 1));
+    if (named_so) {
+      list.broken.push_back({name, look.bytes == 0 ? "is empty" : "is not an image"});
+    } else {
+      list.passed_over.push_back({name, look.bytes == 0 ? "empty" : "no image"});
+    }
+  } else if (std::string reason = WhyNotConverted(look.sniffed); !reason.empty()) {
+    list.broken.push_back({name, std::move(reason)});
+  } else {
+    list.kinds.insert(look.sniffed.kind);
+    return true;
+  }
+  return false;
+}
+
+namespace {
+
+// By its name: the folder that it lies in is no source of what it holds.
+bool HoldsImages(const LeftOut& file) {
+  constexpr std::string_view kEndings[] = {".parquet", ".tfrecord", ".rec", ".beton", ".tar"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view ending) {
+    return std::string_view(file.path).ends_with(ending);
+  });
+}
+
+}  // namespace
+
+void RequireImages(const std::filesystem::path& place, const SourceList& list) {
+  if (!list.sources.empty()) return;
+  const auto counted = [](std::size_t count, const char* one, const char* several) {
+    return count == 1 ? "1 " + std::string(one) : std::to_string(count) + ' ' + several;
+  };
+  std::string sentence = "has no image that can be converted (" + ConvertedKinds() + ")";
+  if (!list.broken.empty()) {
+    sentence =
+        "gives no sample: " +
+        counted(list.broken.size(), "source was left out: ", "sources were left out, such as ") +
+        ToUtf8(list.broken[0].path) + " (" + list.broken[0].reason + ")";
+  } else if (!list.passed_over.empty()) {
+    const auto holder = std::find_if(list.passed_over.begin(), list.passed_over.end(), HoldsImages);
+    const LeftOut& one = holder == list.passed_over.end() ? list.passed_over[0] : *holder;
+    sentence += "; " +
+                counted(list.passed_over.size(),
+                        "file was passed over: ", "files were passed over, such as ") +
+                ToUtf8(one.path) + " (" + one.reason + ")";
+    if (HoldsImages(one))
+      sentence += "; give such files themselves as the sources, not their folder";
+  }
+  throw Error(ErrorCode::kNotFound, place.string(), sentence);
+}
+
+void WarnOfRepeats(SourceList& list, const std::string& advice) {
+  std::vector<std::uint64_t> hashes;  // the keys themselves would take much more memory to sort
+  hashes.reserve(list.sources.size());
+  for (const Source& source : list.sources)
+    hashes.push_back(Hash64(AsBytes(source.key)));
+  std::sort(hashes.begin(), hashes.end());
+  std::uint64_t images = 0;
+  std::uint64_t repeated = 0;
+  for (auto begin = hashes.begin(); begin != hashes.end();) {
+    const auto end = std::upper_bound(begin, hashes.end(), *begin);
+    if (end - begin > 1 && images++ == 0) repeated = *begin;
+    begin = end;
+  }
+  if (images == 0) return;
+  const auto first = std::find_if(
+      list.sources.begin(), list.sources.end(),
+      [repeated](const Source& source) { return Hash64(AsBytes(source.key)) == repeated; });
+  list.warnings.push_back((images == 1 ? "an image is" : std::to_string(images) + " images are") +
+                          std::string(" listed more than once, such as ") + ToUtf8(first->key) +
+                          "; each occurrence becomes a sample" + advice);
+}
+
+}  // namespace sluice

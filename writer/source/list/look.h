@@ -1,0 +1,47 @@
+// A first look at files: their size and kind.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "writer/source/images/sniff.h"
+#include "writer/source/list/folder_walk.h"
+#include "writer/source/list/source_list.h"
+
+namespace sluice {
+
+struct Look {
+  Sniffed sniffed;
+  std::uint64_t bytes = 0;
+  std::int64_t changed = 0;  // of an object in a store: when, in seconds since 1970; 0: unknown
+  std::string trouble;       // why it cannot be read
+};
+
+// Reads the beginning of the file. Throws Error(kIo) if the process has no room for another open
+// file.
+Look LookInto(const std::filesystem::path& path);
+// The same for a file below the list's root, which may be in a store: then kIo is also a store
+// that does not answer. `bytes`: its size if it is known, for a store.
+Look LookInto(const SourceList& list, const std::string& key, std::uint64_t bytes = kUnknownBytes);
+// Calls look(i) for each i below `count`, to look into the list's files, on `threads` threads or,
+// since most of them wait, on more for a store. Throws what it throws, and if it is stopped.
+void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
+                 const ConvertHooks& hooks, const std::function<void(std::size_t)>& look);
+
+// Whether files of images have this ending, such as "jpg" or "JPG".
+bool IsImageEnding(std::string_view ending);
+
+// Whether a file with this look can be converted. If not, adds it with the reason to one of the
+// list's two lists of files that are left out: a file with an image's ending is never passed over.
+bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list);
+
+// Throws Error(kNotFound) if there is nothing to convert; `place` is where images were looked for.
+void RequireImages(const std::filesystem::path& place, const SourceList& list);
+
+// Adds a warning if a list or a table names an image more than once.
+void WarnOfRepeats(SourceList& list, const std::string& advice = {});
+
+}  // namespace sluice

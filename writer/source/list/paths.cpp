@@ -1,0 +1,119 @@
+#include "writer/source/list/paths.h"
+
+#include <algorithm>
+
+#include "format/remote/object_store.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+RootPath::RootPath(const std::filesystem::path& root) {
+  if (IsStoreUrl(root.native())) {
+    url_ = root.native();
+    if (!url_.ends_with('/')) url_ += '/';
+    root_ = "/";
+    return;
+  }
+  root_ = std::filesystem::absolute(root.empty() ? "." : root).lexically_normal();
+  if (!root_.has_filename()) root_ = root_.parent_path();  // "data/" is "data"
+}
+
+std::optional<std::string> RootPath::KeyOf(std::string_view path) const {
+  if (!url_.empty()) {
+    if (path.starts_with(url_)) path.remove_prefix(url_.size());
+    if (path.starts_with('/') || IsStoreUrl(path)) return std::nullopt;
+  }
+  if (path.empty()) return std::nullopt;
+  const std::filesystem::path full = (root_ / path).lexically_normal();
+  const std::filesystem::path key = full.lexically_relative(root_);
+  if (key.empty() || key == "." || *key.begin() == ".." || !key.has_filename()) return std::nullopt;
+  return key.native();
+}
+
+SameNames::SameNames(std::filesystem::path root) : root_(std::move(root)), below_(root_) {
+  constexpr int kMostAbove = 3;
+  std::filesystem::path folder =
+      std::filesystem::absolute(root_.empty() ? "." : root_).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
+  for (int up = 0; up < kMostAbove; ++up) {
+    folder = folder.parent_path();
+    above_.push_back(folder);
+  }
+}
+
+void SameNames::Resolve(std::string& key, Look& look) {
+  std::error_code ignored;
+  if (look.trouble.empty() || std::filesystem::exists(root_ / key, ignored)) return;
+  std::vector<std::string> forms = {key};
+  if (key.find('\\') != std::string::npos) {
+    std::string slashed = key;
+    std::replace(slashed.begin(), slashed.end(), '\\', '/');
+    if (const std::optional<std::string> below = below_.KeyOf(slashed)) {
+      if (TakeIfImage(*below, key, look)) return;
+      forms.push_back(*below);
+    }
+  }
+  for (const std::string& form : forms) {
+    if (TakeWithEnding(form, key, look)) return;
+    for (const std::filesystem::path& folder : above_) {
+      const std::optional<std::string> below = below_.KeyOf((folder / form).native());
+      if (!below) continue;
+      if (TakeIfImage(*below, key, look) || TakeWithEnding(*below, key, look)) return;
+    }
+  }
+}
+
+bool SameNames::TakeIfImage(std::string other, std::string& key, Look& look) {
+  Look its = LookInto(root_ / other);
+  if (!its.trouble.empty() || its.sniffed.kind == ImageKind::kNone) return false;
+  Take(std::move(other), std::move(its), key, look);
+  return true;
+}
+
+void SameNames::Take(std::string other, Look its, std::string& key, Look& look) {
+  if (resolved_++ == 0) example_ = ToUtf8(key) + ", which is " + ToUtf8(other);
+  key = std::move(other);
+  look = std::move(its);
+}
+
+// Whether there is such a file: it is taken, or `look` says why it is not.
+bool SameNames::TakeWithEnding(const std::string& wanted, std::string& key, Look& look) {
+  const std::filesystem::path path(wanted);
+  const Names& names = NamesIn(path.parent_path().native());
+  std::vector<std::pair<std::string, Look>> found;
+  const auto [begin, end] = names.equal_range(path.filename().native());
+  for (auto name = begin; name != end; ++name) {
+    std::string other = (path.parent_path() / name->second).native();
+    Look its = LookInto(root_ / other);
+    if (its.trouble.empty() && its.sniffed.kind != ImageKind::kNone)
+      found.emplace_back(std::move(other), std::move(its));
+  }
+  if (found.size() > 1) {
+    look.trouble = "is not there; give the ending: " + ToUtf8(found[0].first) + " or " +
+                   ToUtf8(found[1].first);
+  } else if (!found.empty()) {
+    Take(std::move(found[0].first), std::move(found[0].second), key, look);
+  }
+  return !found.empty();
+}
+
+std::string SameNames::Report() const {
+  if (resolved_ == 0) return {};
+  if (resolved_ == 1) return "a path is not there as it stands: " + example_;
+  return std::to_string(resolved_) + " paths are not there as they stand, such as " + example_;
+}
+
+const SameNames::Names& SameNames::NamesIn(const std::string& folder) {
+  const auto [known, added] = folders_.try_emplace(folder);
+  if (!added) return known->second;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(root_ / folder, error), end;
+       !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().native();
+    const std::size_t dot = name.rfind('.');
+    if (dot != std::string::npos && dot > 0) known->second.emplace(name.substr(0, dot), name);
+  }
+  return known->second;
+}
+
+}  // namespace sluice

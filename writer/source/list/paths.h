@@ -1,0 +1,60 @@
+// The paths that lists, tables and label files name, and the files that they mean.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "writer/source/list/look.h"
+
+namespace sluice {
+
+// Paths below the root of a source, as keys.
+class RootPath {
+ public:
+  // An empty root means the working folder. It may be a URL: paths may then begin with it.
+  explicit RootPath(const std::filesystem::path& root);
+
+  // "./a//b.jpg" and "/root/a/b.jpg" give "a/b.jpg"; nullopt if the path is not below the root, or
+  // is the root itself. Symbolic links are not resolved.
+  std::optional<std::string> KeyOf(std::string_view path) const;
+
+ private:
+  std::filesystem::path root_;  // absolute, without "." and ".."
+  std::string url_;             // with a slash at its end; empty: a folder
+};
+
+class SameNames {
+ public:
+  explicit SameNames(std::filesystem::path root);
+
+  // If there is no file `key` below the root, sets `key` and `look` to the image that is meant:
+  // - the only one beside it with that name and an ending; if there are several, `look.trouble`
+  //   names them;
+  // - "images/a.jpg" as seen from a folder above, if the root is such a folder "images";
+  // - either with "\" between the folders, as on Windows.
+  void Resolve(std::string& key, Look& look);
+
+  // "3 paths are not there as they stand, such as abc, which is abc.jpg"; empty if there were none.
+  std::string Report() const;
+
+ private:
+  // The names in a folder by what comes before their last dot.
+  using Names = std::multimap<std::string, std::string>;
+  const Names& NamesIn(const std::string& folder);
+  bool TakeWithEnding(const std::string& wanted, std::string& key, Look& look);
+  bool TakeIfImage(std::string other, std::string& key, Look& look);
+  void Take(std::string other, Look its, std::string& key, Look& look);
+
+  std::filesystem::path root_;
+  std::vector<std::filesystem::path> above_;  // the folders above the root, the nearest first
+  RootPath below_;
+  std::map<std::string, Names> folders_;
+  std::size_t resolved_ = 0;
+  std::string example_;
+};
+
+}  // namespace sluice

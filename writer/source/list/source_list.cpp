@@ -1,0 +1,286 @@
+#include "writer/source/list/source_list.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+#include "format/disk/system_error.h"
+#include "format/remote/object_store.h"
+#include "writer/source/list/store_files.h"
+
+namespace sluice {
+
+namespace {
+
+// A file below the list's root, or below another folder.
+void ReadFileOf(const SourceList& list, const std::filesystem::path& folder, const std::string& key,
+                std::uint64_t expected, std::vector<std::byte>& content) {
+  if (list.store != nullptr && folder == list.root) {
+    if (expected > kMaxSourceBytes) {
+      throw Error(ErrorCode::kLimit, "has " + std::to_string(expected) + " bytes, more than the " +
+                                         std::to_string(kMaxSourceBytes) + " that are read");
+    }
+    return list.store->Read(key, expected, content);
+  }
+  ReadFile(folder / key, kMaxSourceBytes, content);
+  if (content.size() != expected) {
+    throw Error(ErrorCode::kIo, "changed its size from " + std::to_string(expected) + " to " +
+                                    std::to_string(content.size()) +
+                                    " bytes since the conversion was planned");
+  }
+}
+
+void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::byte>& content) {
+  if (extent.bytes > kMaxSourceBytes) {
+    throw Error(ErrorCode::kLimit, "has " + std::to_string(extent.bytes) +
+                                       " bytes, more than the " + std::to_string(kMaxSourceBytes) +
+                                       " that are read");
+  }
+  if ((extent.archive & kInPage) != 0) {
+    const PackedPage& page = list.pages.at(extent.archive & ~kInPage);
+    const std::filesystem::path& path = list.archives.at(page.archive);
+    std::vector<std::byte> stored(page.stored);
+    std::vector<std::byte> plain(page.plain);
+    ReadExactly(OpenForReading(path), path, page.offset, stored);
+    if (!UnpackPage(page, stored, plain) || extent.offset > plain.size() ||
+        extent.bytes > plain.size() - extent.offset) {
+      throw Error(ErrorCode::kCorrupt, page.codec == PageCodec::kChecked
+                                           ? "the archive is damaged: a checksum is wrong"
+                                           : "the archive changed since the conversion began");
+    }
+    const Bytes taken = Bytes(plain).subspan(extent.offset, extent.bytes);
+    content.assign(taken.begin(), taken.end());
+    return;
+  }
+  const std::filesystem::path& path = list.archives.at(extent.archive);
+  const FileHandle file = OpenForReading(path);
+  content.resize(extent.bytes);
+  std::uint64_t done = 0;
+  while (done < extent.bytes) {
+    const ssize_t got = pread(file.get(), content.data() + done, extent.bytes - done,
+                              static_cast<off_t>(extent.offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      throw Error(ErrorCode::kIo, path.string(), "cannot be read: " + SystemErrorText(errno));
+    }
+    if (got == 0)
+      throw Error(ErrorCode::kIo, "the archive became shorter since the conversion began");
+    done += static_cast<std::uint64_t>(got);
+  }
+}
+
+// Why no byte of the file can be read; empty if one can, or the file is empty.
+std::string WhyUnreadable(const std::filesystem::path& path) {
+  try {
+    const FileHandle file = OpenForReading(path);
+    std::byte first{};
+    if (read(file.get(), &first, 1) < 0 && errno != EINTR) {
+      return "cannot be read: " + SystemErrorText(errno);
+    }
+    return {};
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::kNotFound ? "is gone since the conversion began"
+                                                : error.sentence();
+  }
+}
+
+}  // namespace
+
+void SourceValues::Add(std::optional<Bytes> value) {
+  if (value) bytes_.insert(bytes_.end(), value->begin(), value->end());
+  ends_.push_back(bytes_.size() | (value ? 0 : kAbsent));
+}
+
+std::optional<Bytes> SourceValues::Get(std::size_t source, std::size_t field,
+                                       std::size_t fields) const {
+  const std::size_t index = source * fields + field;
+  const std::uint64_t end = ends_[index];
+  if ((end & kAbsent) != 0) return std::nullopt;
+  const std::uint64_t begin = index == 0 ? 0 : ends_[index - 1] & ~kAbsent;
+  return Bytes(bytes_).subspan(begin, end - begin);
+}
+
+std::span<std::byte> SourceValues::Mutable(std::size_t source, std::size_t field,
+                                           std::size_t fields) {
+  const std::optional<Bytes> value = Get(source, field, fields);
+  if (!value || value->empty()) return {};
+  return std::span(bytes_).subspan(static_cast<std::size_t>(value->data() - bytes_.data()),
+                                   value->size());
+}
+
+std::pair<Bytes, Bytes> SourceValues::Memory() const {
+  return {std::as_bytes(std::span(ends_)), Bytes(bytes_)};
+}
+
+void SourceList::SetArchives(std::vector<std::filesystem::path> files) {
+  archives = std::move(files);
+  archive_names.clear();
+  std::vector<std::filesystem::path> above;  // what the names do not have
+  for (const std::filesystem::path& file : archives) {
+    archive_names.push_back(file.filename().string());
+    above.push_back(file.lexically_normal().parent_path());
+  }
+  for (bool longer = true; longer;) {
+    longer = false;
+    std::map<std::string, std::size_t> counts;
+    for (const std::string& name : archive_names)
+      ++counts[name];
+    for (std::size_t a = 0; a < archives.size(); ++a) {
+      const std::filesystem::path folder = above[a].filename();
+      if (counts[archive_names[a]] == 1 || folder.empty() || folder == "..") continue;
+      archive_names[a] = (folder / archive_names[a]).string();
+      above[a] = above[a].parent_path();
+      longer = true;
+    }
+  }
+}
+
+void SourceList::RequirePlaces() const {
+  constexpr std::size_t kLookedFor = 16;  // files, spread over the list
+  const auto require = [](const std::string& trouble, const std::filesystem::path& place) {
+    if (!trouble.empty()) throw Error(ErrorCode::kIo, place.string(), trouble);
+  };
+  for (const std::filesystem::path& archive : archives)
+    require(WhyUnreadable(archive), archive);
+  if (!archives.empty() || store != nullptr) return;  // a store's faults are told apart
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    std::size_t readable = 0;
+    std::string trouble;  // of the last file tried
+    for (std::size_t i = 0; i < std::min(kLookedFor, sources.size()); ++i) {
+      const std::size_t source = i * sources.size() / std::min(kLookedFor, sources.size());
+      std::filesystem::path file;
+      if (fields[f].feed == Feed::kImage) file = root / sources[source].key;
+      if (fields[f].feed == Feed::kMask) {
+        const std::optional<Bytes> mask = Value(source, f);
+        if (mask) file = fields[f].folder / MaskFileOf(*mask).path;
+      }
+      if (file.empty()) continue;
+      const std::string why = WhyUnreadable(file);
+      if (why.empty()) {
+        ++readable;
+        break;
+      }
+      trouble = why;
+    }
+    if (readable == 0) require(trouble, fields[f].feed == Feed::kImage ? root : fields[f].folder);
+  }
+}
+
+void SourceList::SetRoot(const std::filesystem::path& place, const std::stop_token& stop) {
+  root = place;
+  if (!IsStoreUrl(place.native())) return;
+  store = std::make_shared<StoreFiles>(OpenStore(place.native()), stop);
+  root = store->url();  // without what is secret
+  std::string given = place.native();
+  while (given.ends_with('/'))
+    given.pop_back();
+  secret_root = given != store->url();
+}
+
+Schema SourceList::MakeSchema() const {
+  Schema schema;
+  for (const SourceField& field : fields) {
+    schema.fields.push_back(field.field);
+    if (field.feed == Feed::kLabel) schema.fields.back().classes = classes;
+  }
+  return schema;
+}
+
+namespace {
+bool IsDrawn(Feed feed) noexcept {
+  return feed == Feed::kBoxes || feed == Feed::kMask || feed == Feed::kShapes ||
+         feed == Feed::kPoints;
+}
+}  // namespace
+
+bool SourceList::HasDrawn() const noexcept {
+  return std::any_of(fields.begin(), fields.end(),
+                     [](const SourceField& field) { return IsDrawn(field.feed); });
+}
+
+bool SourceList::HasDrawn(std::size_t source) const {
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (!IsDrawn(fields[f].feed)) continue;
+    const std::optional<Bytes> value = Value(source, f);
+    if (value && !value->empty()) return true;
+  }
+  return false;
+}
+
+Extent SourceList::ExtentOf(std::size_t source, std::size_t field) const {
+  const std::optional<Bytes> value = Value(source, field);
+  return value ? LoadAt<Extent>(*value, 0) : Extent{};
+}
+
+std::size_t SourceList::ArchiveOf(std::size_t source) const {
+  const std::uint64_t archive = ExtentOf(source, 0).archive;
+  return (archive & kInPage) != 0 ? pages.at(archive & ~kInPage).archive : archive;
+}
+
+std::string SourceList::NameOf(std::size_t source) const {
+  if (archives.empty()) return (root / sources[source].key).string();
+  return archives.at(ArchiveOf(source)).string() + ": " + sources[source].key;
+}
+
+std::string SourceList::KeyForPeople(std::size_t source) const {
+  if (archives.empty()) return sources[source].key;
+  return archive_names.at(ArchiveOf(source)) + ": " + sources[source].key;
+}
+
+std::vector<std::byte> MaskValue(std::uint64_t bytes, std::string_view path) {
+  std::vector<std::byte> value(sizeof bytes + path.size());
+  std::memcpy(value.data(), &bytes, sizeof bytes);
+  std::memcpy(value.data() + sizeof bytes, path.data(), path.size());
+  return value;
+}
+
+MaskFile MaskFileOf(Bytes value) {
+  return {LoadAt<std::uint64_t>(value, 0), std::string(AsText(value.subspan(8)))};
+}
+
+void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content) {
+  if (!list.archives.empty()) return ReadExtent(list, list.ExtentOf(source, 0), content);
+  ReadFileOf(list, list.root, list.sources[source].key, list.sources[source].bytes, content);
+}
+
+bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
+                  std::vector<std::byte>& content) {
+  const std::optional<Bytes> value = list.Value(source, field);
+  if (!value) return false;
+  if (list.fields[field].located) {
+    ReadExtent(list, list.ExtentOf(source, field), content);
+    return true;
+  }
+  const MaskFile mask = MaskFileOf(*value);
+  ReadFileOf(list, list.fields[field].folder, mask.path, mask.bytes, content);
+  return true;
+}
+
+bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
+                std::vector<std::byte>& content) {
+  const std::optional<Bytes> value = list.Value(source, field);
+  if (!value) return false;
+  if (!list.fields[field].located) {
+    content.assign(value->begin(), value->end());
+  } else {
+    ReadExtent(list, list.ExtentOf(source, field), content);
+  }
+  return true;
+}
+
+Error StoppedError() {
+  return {ErrorCode::kState, "the conversion was stopped; run the same command again to go on"};
+}
+
+void ThrowStopped() {
+  throw StoppedError();
+}
+
+}  // namespace sluice

@@ -1,0 +1,161 @@
+// The list of samples to convert: their parts, and where those are.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sluice/convert.h>
+#include <sluice/error.h>
+#include <sluice/schema.h>
+
+#include "format/disk/bytes.h"
+#include "writer/source/images/sniff.h"
+#include "writer/source/list/packed_page.h"
+
+namespace sluice {
+
+// The bytes of a field's value.
+template <class T>
+std::vector<std::byte> ElementBytes(std::span<const T> values) {
+  const Bytes bytes = std::as_bytes(values);
+  return {bytes.begin(), bytes.end()};
+}
+
+struct Source {
+  std::string key;          // path relative to the root, with '/', or an archive's key; raw bytes
+  std::uint64_t bytes = 0;  // of the image at the first look
+  std::int32_t label = 0;   // the class's number; 0 if there are none
+  // The size that its label file gives it; 0: none. It must be the image's.
+  std::uint16_t described_width = 0, described_height = 0;
+  std::string sample_key = {};  // the sample's key, if a table gives another one
+  std::int64_t changed = 0;     // as Look::changed, of the image and its masks, the latest
+
+  const std::string& KeyOfSample() const noexcept { return sample_key.empty() ? key : sample_key; }
+};
+
+// Where a field's values come from.
+enum class Feed : std::uint8_t {
+  kImage,       // the image
+  kLabel,       // Source::label
+  kElements,    // SourceValues holds the elements
+  kText,        // SourceValues holds the content
+  kBoxes,       // SourceValues holds four float64 a box: corners in pixels, or fractions
+  kBoxClasses,  // SourceValues holds an int32 a box, of the list's only field of boxes
+  kMask,        // SourceValues holds a MaskFile
+  kShapes,      // SourceValues holds a value of shapes.h: a mask to be painted
+  kPoints,      // SourceValues holds float32 x, y, visibility for each point of each box
+};
+
+struct SourceField {
+  Field field;
+  Feed feed = Feed::kImage;
+  bool relative = false;              // kBoxes, kShapes, kPoints: fractions
+  std::filesystem::path folder = {};  // kMask: the path is relative to this
+  bool wide = false;                  // kShapes: the mask has 16 bits
+  bool located = false;               // kElements, kText, kMask: SourceValues holds an Extent
+};
+
+// A run of bytes of an archive.
+struct Extent {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t archive = 0;  // of SourceList::archives; with kInPage, of SourceList::pages
+};
+inline constexpr std::uint64_t kInPage = std::uint64_t{1} << 63;  // a bit of Extent::archive
+
+// The values of all sources for all fields, in one piece of memory. Add the sources in order.
+class SourceValues {
+ public:
+  // The value of the next field, or of the next source's first one; nullopt: absent.
+  void Add(std::optional<Bytes> value);
+  std::optional<Bytes> Get(std::size_t source, std::size_t field, std::size_t fields) const;
+  // As above, to be changed in place.
+  std::span<std::byte> Mutable(std::size_t source, std::size_t field, std::size_t fields);
+  bool empty() const noexcept { return ends_.empty(); }
+  // The whole content, for a digest.
+  std::pair<Bytes, Bytes> Memory() const;
+
+ private:
+  static constexpr std::uint64_t kAbsent = std::uint64_t{1} << 63;  // a bit of an end
+  std::vector<std::uint64_t> ends_;
+  std::vector<std::byte> bytes_;
+};
+
+class StoreFiles;
+
+struct SourceList {
+  std::filesystem::path root;                   // of the files: a folder, or a URL
+  std::shared_ptr<StoreFiles> store;            // the files, if that is a URL
+  bool secret_root = false;                     // that URL had more than `root` has
+  std::vector<std::filesystem::path> archives;  // hold everything, if there are any
+  std::vector<std::string> archive_names;       // for messages and keys, no two alike
+  std::vector<PackedPage> pages;                // of archives
+  std::vector<SourceField> fields;              // of the schema; the image is the first
+  bool labelled = false;                        // there is a field of Feed::kLabel
+  std::vector<std::string> classes;             // its classes, invalid UTF-8 escaped
+  std::vector<Source> sources;                  // in the order that keep_order keeps
+  std::set<ImageKind> kinds;                    // of their images
+  SourceValues values;                          // empty if no field needs it
+  std::optional<bool> upright;                  // of ConvertSource
+  std::vector<LeftOut> broken;       // images of unsupported kinds, files that cannot be opened
+  std::vector<LeftOut> passed_over;  // not an image, or hidden
+  std::vector<std::string> warnings;
+
+  // Sets the root, and opens the store if it is a URL. Reads end soon after a stop request. Throws
+  // Error.
+  void SetRoot(const std::filesystem::path& place, const std::stop_token& stop);
+  // Sets the archives and their names: "0.tar", or with as many of its folders as tell it from
+  // others, "train/0.tar".
+  void SetArchives(std::vector<std::filesystem::path> files);
+  Schema MakeSchema() const;
+  std::optional<Bytes> Value(std::size_t source, std::size_t field) const {
+    if (values.empty()) return std::nullopt;
+    return values.Get(source, field, fields.size());
+  }
+  // Whether boxes, masks and key points were drawn on the upright images.
+  bool DrawnUpright() const noexcept { return upright.value_or(true); }
+  // Whether there are fields of boxes, masks or key points.
+  bool HasDrawn() const noexcept;
+  // Whether the source has a value for one of them.
+  bool HasDrawn(std::size_t source) const;
+  Extent ExtentOf(std::size_t source, std::size_t field) const;
+  // Call it if a source cannot be read. Throws Error(kIo) if the place that holds the source is
+  // gone or unreadable (an archive, or every one of a sample of files), so that a source is not
+  // left out for a fault that is not its own.
+  void RequirePlaces() const;
+  // For messages: the file's path, or the archive and the key.
+  std::string NameOf(std::size_t source) const;
+  // For the list of sources left out: the key, with the archive's name if there are several.
+  std::string KeyForPeople(std::size_t source) const;
+  // The archive that the source's image lies in.
+  std::size_t ArchiveOf(std::size_t source) const;
+};
+
+// The value for a mask in a file of its own: its size at the first look, then its path.
+std::vector<std::byte> MaskValue(std::uint64_t bytes, std::string_view path);
+struct MaskFile {
+  std::uint64_t bytes = 0;
+  std::string path;
+};
+MaskFile MaskFileOf(Bytes value);
+
+// Reads a source's image. Throws an Error whose sentence() says what is wrong, without a name.
+void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content);
+// False if the source has none.
+bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
+                  std::vector<std::byte>& content);
+// Of kElements and kText, as above.
+bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
+                std::vector<std::byte>& content);
+
+// The error for a requested stop.
+Error StoppedError();
+[[noreturn]] void ThrowStopped();
+
+}  // namespace sluice

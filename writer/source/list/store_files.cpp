@@ -1,0 +1,177 @@
+#include "writer/source/list/store_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "format/disk/system_error.h"
+#include "format/parallel.h"
+#include "writer/source/list/source_list.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::uint64_t kMostAhead = std::uint64_t{64} << 20;
+constexpr std::size_t kMostFetches = 256;
+constexpr unsigned kListing = 16;  // folders at a time
+
+}  // namespace
+
+StoreFiles::StoreFiles(std::shared_ptr<ObjectStore> store, std::stop_token stop)
+    : stop_(std::move(stop)),
+      store_(std::move(store)),
+      on_stop_(stop_, [this] { store_->StopCalls(); }) {}
+
+FolderTree StoreFiles::List() const {
+  std::vector<std::string> folders = {""};
+  std::vector<std::vector<WalkedFile>> listed(1);
+  const auto into = [this](std::vector<WalkedFile>& files) {
+    return [this, &files](std::string_view object, const ObjectInfo& info) {
+      if (stop_.stop_requested()) ThrowStopped();
+      files.push_back({std::string(object), info.bytes});
+    };
+  };
+  // A server lists one page of a folder after the other; so as many folders at a time.
+  while (folders.size() == 1 && (folders[0].empty() || listed[0].empty()))
+    folders = store_->ListFolder(std::string(folders[0]), into(listed[0]));
+  listed.resize(1 + folders.size());
+  ParallelFor(kListing, folders.size(), stop_,
+              [&](unsigned, std::size_t i) { store_->List(folders[i], into(listed[1 + i])); });
+  if (stop_.stop_requested()) ThrowStopped();
+  FolderTree tree;
+  IgnoredFiles ignored;
+  for (std::vector<WalkedFile>& files : listed) {
+    for (WalkedFile& file : files) {
+      if (ignored.Take(file.key, tree.passed_over)) continue;
+      AddFoldersOf(file.key, tree.folders);
+      if (file.key.ends_with('/')) continue;  // what some tools put where a folder begins
+      tree.files.push_back(std::move(file));
+    }
+    files = {};
+  }
+  std::sort(tree.files.begin(), tree.files.end(),
+            [](const WalkedFile& a, const WalkedFile& b) { return a.key < b.key; });
+  if (tree.files.empty() && tree.passed_over.empty()) {
+    throw Error(ErrorCode::kNotFound, store_->url(),
+                "no object's name begins with this; look at the bucket's and the folder's name");
+  }
+  return tree;
+}
+
+Look StoreFiles::LookInto(const std::string& key, std::uint64_t bytes) {
+  if (stop_.stop_requested()) ThrowStopped();
+  Look look;
+  try {
+    look.bytes = bytes == kUnknownBytes ? store_->Head(key).bytes : bytes;
+    const std::uint64_t start = std::min<std::uint64_t>(look.bytes, kSniffBytes);
+    if (start == 0) return look;
+    const std::shared_ptr<Fetch> fetch = Begin(key, start);
+    Await(*fetch);
+    look.sniffed = Sniff(fetch->content);
+    look.changed = fetch->info->changed;
+  } catch (const StoreFault&) {
+    throw;
+  } catch (const Error& error) {
+    if (!SaysDataIsLost(error)) throw;
+    look.trouble = error.sentence();
+  }
+  return look;
+}
+
+StoreFiles::Ahead::Ahead(StoreFiles& files, std::uint64_t count,
+                         std::function<Wanted(std::uint64_t)> wanted)
+    : files_(files) {
+  const std::unique_lock lock(files_.shared_->mutex);
+  files_.wanted_ = std::move(wanted);
+  files_.next_ = 0;
+  files_.count_ = count;
+  files_.BeginExpected();
+}
+
+StoreFiles::Ahead::~Ahead() {
+  const std::unique_lock lock(files_.shared_->mutex);
+  files_.wanted_ = nullptr;
+  files_.next_ = files_.count_ = 0;
+  files_.ahead_.clear();  // what is under way ends by itself
+  files_.ahead_bytes_ = 0;
+}
+
+void StoreFiles::Read(const std::string& key, std::uint64_t bytes,
+                      std::vector<std::byte>& content) {
+  content.clear();
+  if (bytes == 0) return;
+  std::shared_ptr<Fetch> fetch;
+  {
+    const std::unique_lock lock(shared_->mutex);
+    const auto found = ahead_.find(key);
+    if (found != ahead_.end() && found->second->bytes == bytes) {
+      fetch = std::move(found->second);
+      ahead_.erase(found);
+      ahead_bytes_ -= bytes;
+    } else {
+      fetch = Begin(key, bytes);
+    }
+    BeginExpected();
+  }
+  Await(*fetch);
+  if (fetch->info->bytes != bytes) {
+    throw Error(ErrorCode::kIo, "changed its size from " + std::to_string(bytes) + " to " +
+                                    std::to_string(fetch->info->bytes) +
+                                    " bytes since the conversion was planned");
+  }
+  content = std::move(fetch->content);
+}
+
+std::shared_ptr<StoreFiles::Fetch> StoreFiles::Begin(const std::string& key, std::uint64_t bytes) {
+  auto fetch = std::make_shared<Fetch>();
+  fetch->bytes = bytes;
+  fetch->content.reserve(bytes);
+  RangeRead read;
+  read.object = key;
+  read.bytes = bytes;
+  read.info = fetch->info;
+  read.take = [fetch](Bytes more) {
+    fetch->content.insert(fetch->content.end(), more.begin(), more.end());
+  };
+  read.done = [fetch, shared = shared_](const Error* error) {
+    {
+      const std::unique_lock lock(shared->mutex);
+      if (error != nullptr) fetch->error = *error;
+      fetch->lost = error != nullptr && SaysDataIsLost(*error);
+      fetch->done = true;
+    }
+    shared->changed.notify_all();
+  };
+  store_->Read(std::move(read));
+  return fetch;
+}
+
+void StoreFiles::BeginExpected() {
+  while (next_ < count_ && ahead_.size() < kMostFetches) {
+    Wanted wanted = wanted_(next_);
+    if (!ahead_.empty() && ahead_bytes_ + wanted.bytes > kMostAhead) return;
+    ++next_;
+    if (wanted.bytes == 0 || wanted.bytes > kMaxSourceBytes) continue;
+    std::shared_ptr<Fetch> fetch = Begin(wanted.key, wanted.bytes);
+    ahead_bytes_ += wanted.bytes;
+    ahead_.emplace(std::move(wanted.key), std::move(fetch));
+  }
+}
+
+void StoreFiles::Await(const Fetch& fetch) const {
+  const std::stop_callback on_stop(stop_, [this] {
+    { const std::unique_lock lock(shared_->mutex); }  // whoever is about to wait does
+    shared_->changed.notify_all();
+  });
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait(lock, [&] { return fetch.done || stop_.stop_requested(); });
+  if (!fetch.done) throw StoreFault(StoppedError());
+  if (!fetch.error) return;
+  if (fetch.error->code() == ErrorCode::kNotFound) {
+    throw Error(ErrorCode::kNotFound, "is gone since the conversion began");
+  }
+  if (fetch.lost) throw Error(ErrorCode::kIo, fetch.error->sentence());
+  throw StoreFault(*fetch.error);
+}
+
+}  // namespace sluice

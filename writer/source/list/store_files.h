@@ -1,0 +1,102 @@
+// The files of a source in an object store: listed, looked into, and fetched ahead of those who
+// read them.
+//
+// What the store itself is to blame for (it cannot be reached, it refuses the credentials) is a
+// StoreFault, which ends the conversion: only an object that is gone or has changed is left out.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <sluice/error.h>
+
+#include "format/remote/object_store.h"
+#include "writer/source/list/folder_walk.h"
+#include "writer/source/list/look.h"
+
+namespace sluice {
+
+class StoreFault : public Error {
+ public:
+  explicit StoreFault(const Error& error) noexcept : Error(error) {}
+};
+
+// Of a source file. Larger ones are left out, and nothing is taken for them.
+inline constexpr std::uint64_t kMaxSourceBytes = 1'073'741'824;
+
+// Thread-safe. Waiting ends with ThrowStopped() soon after a stop request.
+class StoreFiles {
+ public:
+  StoreFiles(std::shared_ptr<ObjectStore> store, std::stop_token stop);
+  StoreFiles(const StoreFiles&) = delete;
+  StoreFiles& operator=(const StoreFiles&) = delete;
+
+  const std::string& url() const noexcept { return store_->url(); }
+
+  // The objects below the URL, as a folder's files. Throws Error(kNotFound) if there are none,
+  // Error(kUnsupported) if the server does not list.
+  FolderTree List() const;
+  // As LookInto(path). `bytes`: the object's size, or kUnknownBytes.
+  Look LookInto(const std::string& key, std::uint64_t bytes);
+  // Threads that LookInto() keeps busy, most of which wait.
+  static constexpr unsigned kLooking = 64;
+
+  struct Wanted {
+    std::string key;
+    std::uint64_t bytes = 0;
+  };
+  // While it lives, wanted(0), wanted(1), ... are read in about this order, `count` of them. Up to
+  // 64 MiB of them, or one, are fetched before Read() asks. One at a time.
+  class Ahead {
+   public:
+    Ahead(StoreFiles& files, std::uint64_t count, std::function<Wanted(std::uint64_t)> wanted);
+    ~Ahead();
+    Ahead(const Ahead&) = delete;
+    Ahead& operator=(const Ahead&) = delete;
+
+   private:
+    StoreFiles& files_;
+  };
+  // Throws Error(kNotFound), kIo (it has not `bytes` bytes any more), StoreFault.
+  void Read(const std::string& key, std::uint64_t bytes, std::vector<std::byte>& content);
+
+ private:
+  // What the store's thread shares with those who wait: it may outlive them.
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+  };
+  struct Fetch {
+    std::uint64_t bytes = 0;
+    std::shared_ptr<ObjectInfo> info = std::make_shared<ObjectInfo>();
+    std::vector<std::byte> content;
+    bool done = false;
+    std::optional<Error> error;
+    bool lost = false;  // it says that the object is gone or damaged
+  };
+
+  std::shared_ptr<Fetch> Begin(const std::string& key, std::uint64_t bytes);
+  void BeginExpected();
+  void Await(const Fetch& fetch) const;
+
+  const std::stop_token stop_;
+  const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  // With the mutex:
+  std::function<Wanted(std::uint64_t)> wanted_;
+  std::uint64_t next_ = 0;  // of them to begin
+  std::uint64_t count_ = 0;
+  std::multimap<std::string, std::shared_ptr<Fetch>> ahead_;  // begun, and not asked for
+  std::uint64_t ahead_bytes_ = 0;
+
+  const std::shared_ptr<ObjectStore> store_;
+  const std::stop_callback<std::function<void()>> on_stop_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,479 @@
+// FFCV's .beton files, version 2 (FFCV 1.0).
+//
+// A file is a header, the fields' descriptions, a table of samples, pages of payloads, and a table
+// of where each payload lies and how long it is. JPEGs are taken as they are, raw pixels as a PPM
+// whose header is made here. Arrays, bytes and JSON are only located.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+#include <sluice/error.h>
+#include <sluice/schema.h>
+
+#include "format/disk/bytes.h"
+#include "format/disk/file.h"
+#include "format/disk/json_depth.h"
+#include "format/disk/limits.h"
+#include "writer/source/list/packed_page.h"
+#include "writer/source/records/image_rows.h"
+#include "writer/source/records/records.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+// A field of a .beton file: its description, and where its values lie in a row.
+struct BetonField {
+  enum class Kind : std::uint8_t { kFloat, kInteger, kImage, kBytes, kArray, kJson };
+
+  std::string name;
+  Kind kind = Kind::kInteger;
+  std::optional<DType> dtype;        // of kFloat and kArray; nullopt: one that datasets do not have
+  std::vector<std::uint64_t> shape;  // of kArray
+  std::uint64_t bytes = 0;           // of kArray: of its payload
+  std::size_t at = 0;                // in a row
+};
+
+// Throws Error (a sentence without a file): kUnsupported (a type of one's own), kCorrupt.
+// Sets where the fields lie in a row, as numpy aligns them; returns the bytes of a row.
+// Sets where the fields lie in a row, as numpy aligns them; returns the bytes of a row.
+std::size_t PlaceBetonFields(std::vector<BetonField>& fields);
+
+// An array's elements.
+nlohmann::json BetonNumbers(const BetonField& field, Bytes content);
+
+using nlohmann::json;
+
+// FieldDescType of ffcv/types.py: the type, the name, the type's own arguments.
+constexpr std::size_t kBetonNameAt = 1;
+constexpr std::size_t kBetonNameBytes = 16;
+constexpr std::size_t kBetonArgumentsAt = kBetonNameAt + kBetonNameBytes;
+// NDArrayArgsType: 32 extents, the length of the type's text, which follows.
+constexpr std::size_t kBetonExtents = 32;
+constexpr std::size_t kBetonTypeAt = kBetonArgumentsAt + kBetonExtents * 8 + 8;
+
+// The type in numpy's text: [["", "<f4"]].
+std::string NumpyType(Bytes description) {
+  const auto length = LoadAt<std::uint64_t>(description, kBetonTypeAt - 8);
+  if (length > description.size() - kBetonTypeAt) return {};
+  const std::string_view text = AsText(description.subspan(kBetonTypeAt, length));
+  if (NestsDeeperThan(text, 4)) return {};
+  const json type = json::parse(text, nullptr, false);
+  if (!type.is_array() || type.size() != 1 || !type[0].is_array() || type[0].size() != 2 ||
+      !type[0][1].is_string()) {
+    return {};
+  }
+  return type[0][1].get<std::string>();
+}
+
+struct NumpyKind {
+  const char* text;  // without the byte order
+  std::size_t bytes;
+  std::optional<DType> dtype;
+};
+constexpr NumpyKind kNumpyKinds[] = {
+    {"b1", 1, DType::kUint8},
+    {"i1", 1, DType::kInt8},
+    {"i2", 2, DType::kInt16},
+    {"i4", 4, DType::kInt32},
+    {"i8", 8, DType::kInt64},
+    {"u1", 1, DType::kUint8},
+    {"u2", 2, DType::kUint16},
+    {"u4", 4, {}},
+    {"u8", 8, {}},
+    {"f2", 2, {}},
+    {"f4", 4, DType::kFloat32},
+    {"f8", 8, DType::kFloat64},
+};
+
+void ParseArray(Bytes description, BetonField& field) {
+  const std::string type = NumpyType(description);
+  std::size_t bytes = 0;
+  for (const NumpyKind& kind : kNumpyKinds) {
+    if (type.size() != 3 || type.substr(1) != kind.text) continue;
+    bytes = kind.bytes;
+    const bool in_order = type[0] != '>' || bytes == 1;
+    if (in_order) field.dtype = kind.dtype;
+  }
+  if (bytes == 0) {
+    throw Error(ErrorCode::kUnsupported,
+                "its field \"" + ToUtf8(field.name) +
+                    "\" has elements of a type that is not read: " + ToUtf8(type));
+  }
+  field.bytes = bytes;
+  for (std::size_t i = 0; i < kBetonExtents; ++i) {
+    const auto extent = LoadAt<std::uint64_t>(description, kBetonArgumentsAt + i * 8);
+    if (extent == 0) break;
+    if (extent > kMaxPayloadBytes || field.bytes > kMaxPayloadBytes / extent) {
+      throw Error(ErrorCode::kLimit,
+                  "its field \"" + ToUtf8(field.name) + "\" has more bytes than a sample can have");
+    }
+    field.bytes *= extent;
+    field.shape.push_back(extent);
+  }
+}
+
+template <class T>
+json ElementsAs(Bytes content) {
+  json elements = json::array();
+  for (std::size_t at = 0; at + sizeof(T) <= content.size(); at += sizeof(T))
+    elements.push_back(LoadAt<T>(content, at));
+  return elements;
+}
+
+BetonField ParseBetonField(Bytes description) {
+  BetonField field;
+  const std::string_view name = AsText(description.subspan(kBetonNameAt, kBetonNameBytes));
+  field.name = name.substr(0, std::min(name.find('\0'), name.size()));
+  using Kind = BetonField::Kind;
+  switch (std::to_integer<unsigned>(description[0])) {
+    case 0:
+      field.kind = Kind::kFloat;
+      field.dtype = DType::kFloat64;
+      break;
+    case 1: field.kind = Kind::kInteger; break;
+    case 2: field.kind = Kind::kImage; break;
+    case 3: field.kind = Kind::kBytes; break;
+    case 4:  // of numpy
+    case 6:  // of torch
+      field.kind = Kind::kArray;
+      ParseArray(description, field);
+      break;
+    case 5: field.kind = Kind::kJson; break;
+    default:
+      throw Error(ErrorCode::kUnsupported,
+                  "its field \"" + ToUtf8(field.name) +
+                      "\" is of a type of one's own, whose size in a row only its writer knows; "
+                      "read it in Python and use sluice.Writer");
+  }
+  return field;
+}
+
+std::size_t PlaceBetonFields(std::vector<BetonField>& fields) {
+  std::size_t end = 0;
+  std::size_t most = 1;
+  for (BetonField& field : fields) {
+    using Kind = BetonField::Kind;
+    const bool image = field.kind == Kind::kImage;
+    const bool located = field.kind == Kind::kBytes || field.kind == Kind::kJson;
+    // Numbers are aligned; structs, which numpy packs on their own, are not.
+    const std::size_t align = image || located ? 1 : 8;
+    field.at = (end + align - 1) / align * align;
+    end = field.at + (image ? 13 : located ? 16 : 8);
+    most = std::max(most, align);
+  }
+  return (end + most - 1) / most * most;
+}
+
+// An array's elements.
+json BetonNumbers(const BetonField& field, Bytes content) {
+  switch (field.dtype.value_or(DType::kUint8)) {
+    case DType::kInt8: return ElementsAs<std::int8_t>(content);
+    case DType::kInt16: return ElementsAs<std::int16_t>(content);
+    case DType::kInt32: return ElementsAs<std::int32_t>(content);
+    case DType::kInt64: return ElementsAs<std::int64_t>(content);
+    case DType::kUint8: return ElementsAs<std::uint8_t>(content);
+    case DType::kUint16: return ElementsAs<std::uint16_t>(content);
+    case DType::kFloat32: return ElementsAs<float>(content);
+    case DType::kFloat64: return ElementsAs<double>(content);
+  }
+  return {};
+}
+
+using nlohmann::json;
+
+// HeaderType of ffcv/types.py, as numpy aligns it.
+constexpr std::size_t kBetonHeaderBytes = 24;
+constexpr std::uint16_t kBetonVersion = 2;
+constexpr std::uint64_t kLeastPageBytes = 1 << 21;
+constexpr std::size_t kBetonFieldBytes = 1041;
+constexpr std::uint64_t kMostBetonFields = 1024;
+constexpr std::uint64_t kAllocationBytes = 24;  // sample, offset, bytes
+constexpr std::uint64_t kReadBytes = 1 << 20;   // of a table, at once
+
+// The table of the payloads, by offset.
+class BetonPayloads {
+ public:
+  void Read(const FileHandle& file, const std::filesystem::path& path, std::uint64_t begin,
+            std::uint64_t end) {
+    payloads_.reserve((end - begin) / kAllocationBytes);
+    std::vector<std::byte> piece;
+    for (std::uint64_t at = begin; at < end; at += piece.size()) {
+      piece.resize(std::min(end - at, kReadBytes / kAllocationBytes * kAllocationBytes));
+      ReadExactly(file, path, at, piece);
+      for (std::size_t i = 0; i < piece.size(); i += kAllocationBytes)
+        payloads_.push_back(
+            {LoadAt<std::uint64_t>(piece, i + 8), LoadAt<std::uint64_t>(piece, i + 16)});
+    }
+    std::sort(payloads_.begin(), payloads_.end());
+  }
+
+  // The bytes of the payload that begins there; nullopt if none does.
+  std::optional<std::uint64_t> BytesAt(std::uint64_t offset) const {
+    // Of payloads without bytes at the same offset the last is the one meant.
+    const auto next =
+        std::upper_bound(payloads_.begin(), payloads_.end(), std::pair(offset, UINT64_MAX));
+    if (next == payloads_.begin() || std::prev(next)->first != offset) return std::nullopt;
+    return std::prev(next)->second;
+  }
+
+ private:
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> payloads_;
+};
+
+class BetonRows final : public ImageRows {
+ public:
+  BetonRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
+      : path_(source.archives[archive]),
+        archive_(archive),
+        list_(list),
+        file_(OpenForReading(path_)),
+        stem_(WithoutEnding(list.archive_names[archive])) {
+    ReadHeader();
+    FindImage(source.path_column);
+  }
+
+  const std::vector<std::string>& headings() const override { return headings_; }
+
+  std::vector<Column> UsualColumns(const ConvertSource& source) const override {
+    std::vector<Column> columns;
+    for (const BetonField& field : fields_) {
+      if (field.name == image_->name) continue;
+      using Kind = BetonField::Kind;
+      const bool label = field.name == "label" || field.name == "class";
+      if (field.kind == Kind::kInteger && label) {
+        if (source.labels) columns.push_back({field.name, ColumnType::kClass});
+      } else if (field.kind == Kind::kInteger) {
+        columns.push_back({field.name, ColumnType::kInteger});
+      } else if (field.kind == Kind::kFloat || (field.kind == Kind::kArray && field.dtype)) {
+        columns.push_back({field.name, ColumnType::kNumbers});
+      } else if (field.kind == Kind::kJson) {
+        columns.push_back({field.name, ColumnType::kJson});
+      } else if (field.kind == Kind::kBytes) {
+        columns.push_back({field.name, ColumnType::kBytes});
+      }
+    }
+    return columns;
+  }
+
+  std::vector<std::string> ClassesOf(const std::string&) const override { return {}; }
+  void Use(const std::vector<std::string>&) override {}
+
+  StoredForm FormOf(const std::string& heading) const override {
+    for (const BetonField& field : fields_) {
+      if (field.name != heading) continue;
+      using Kind = BetonField::Kind;
+      const bool located =
+          field.kind == Kind::kArray || field.kind == Kind::kBytes || field.kind == Kind::kJson;
+      StoredForm form{located, field.dtype};
+      for (const std::uint64_t extent : field.shape)
+        form.shape.push_back(static_cast<std::uint32_t>(extent));
+      return form;
+    }
+    return {};
+  }
+
+  bool Next() override {
+    if (row_ == rows_) return false;
+    if (row_ % table_rows_ == 0) {
+      table_.resize(std::min(table_rows_, rows_ - row_) * row_bytes_);
+      ReadExactly(file_, path_, table_at_ + row_ * row_bytes_, table_);
+    }
+    current_ = Bytes(table_).subspan((row_ % table_rows_) * row_bytes_, row_bytes_);
+    ++row_;
+    TakeImage();
+    return true;
+  }
+
+  json Get(const std::string& heading) const override {
+    for (const BetonField& field : fields_) {
+      if (field.name != heading) continue;
+      switch (field.kind) {
+        case BetonField::Kind::kInteger: return LoadAt<std::int64_t>(current_, field.at);
+        case BetonField::Kind::kFloat: return LoadAt<double>(current_, field.at);
+        default: return PayloadOf(field);
+      }
+    }
+    return {};
+  }
+
+  std::optional<Extent> image() const override { return extent_; }
+  std::string why_no_image() const override { return trouble_; }
+  Sniffed sniffed() const override { return sniffed_; }
+  std::string key() const override {
+    std::string number = std::to_string(row_ - 1);
+    number.insert(0, number.size() < 7 ? 7 - number.size() : 0, '0');
+    return stem_ + "/" + number;
+  }
+
+ private:
+  [[noreturn]] void Fail(ErrorCode code, const std::string& sentence) const {
+    throw Error(code, path_.string(), sentence);
+  }
+
+  void ReadHeader() {
+    struct stat info {};
+    if (fstat(file_.get(), &info) != 0) Fail(ErrorCode::kIo, "cannot be examined");
+    const auto bytes = static_cast<std::uint64_t>(info.st_size);
+    std::array<std::byte, kBetonHeaderBytes> header{};
+    ReadExactly(file_, path_, 0, header);
+    const auto version = LoadAt<std::uint16_t>(header, 0);
+    if (version != kBetonVersion) {
+      Fail(ErrorCode::kUnsupported, "is a .beton of version " + std::to_string(version) +
+                                        "; that of FFCV 1.0, version 2, is read");
+    }
+    const std::uint64_t count = LoadAt<std::uint16_t>(header, 2);
+    rows_ = LoadAt<std::uint64_t>(header, 8);
+    data_end_ = LoadAt<std::uint64_t>(header, 16);
+    table_at_ = kBetonHeaderBytes + count * kBetonFieldBytes;
+    if (count == 0 || count > kMostBetonFields || table_at_ > bytes) {
+      Fail(ErrorCode::kCorrupt, "is damaged: it cannot have " + std::to_string(count) + " fields");
+    }
+    if (data_end_ == 0) {
+      Fail(ErrorCode::kCorrupt, "was never finished: it has no table of payloads");
+    }
+    std::vector<std::byte> described(count * kBetonFieldBytes);
+    ReadExactly(file_, path_, kBetonHeaderBytes, described);
+    for (std::uint64_t f = 0; f < count; ++f) {
+      try {
+        fields_.push_back(
+            ParseBetonField(Bytes(described).subspan(f * kBetonFieldBytes, kBetonFieldBytes)));
+      } catch (const Error& error) {
+        Fail(error.code(), error.sentence());
+      }
+    }
+    row_bytes_ = PlaceBetonFields(fields_);
+    if (data_end_ > bytes || data_end_ < table_at_ ||
+        rows_ > (data_end_ - table_at_) / row_bytes_) {
+      Fail(ErrorCode::kCorrupt, "is damaged: its tables do not lie in it");
+    }
+    data_begin_ = table_at_ + rows_ * row_bytes_;
+    if ((bytes - data_end_) % kAllocationBytes != 0) {
+      Fail(ErrorCode::kCorrupt, "is cut short in its table of payloads");
+    }
+    payloads_.Read(file_, path_, data_end_, bytes);
+    table_rows_ = std::max<std::uint64_t>(1, kReadBytes / row_bytes_);
+  }
+
+  void FindImage(const std::string& wanted) {
+    for (const BetonField& field : fields_) {
+      const bool meant = wanted.empty() || wanted == field.name;
+      if (image_ == nullptr && meant && field.kind == BetonField::Kind::kImage) image_ = &field;
+    }
+    for (const BetonField& field : fields_) {
+      if (&field != image_) headings_.push_back(field.name);
+    }
+    if (image_ != nullptr) return;
+    Fail(ErrorCode::kInvalidArgument,
+         (wanted.empty() ? "has no field of images"
+                         : "has no field \"" + ToUtf8(wanted) + "\" of images") +
+             "; it has: " + ListedHeadings(headings_));
+  }
+
+  // Where a payload lies. Throws Error(kCorrupt) if it does not lie among the payloads.
+  Extent ExtentAt(std::uint64_t offset, std::uint64_t bytes) const {
+    if (offset < data_begin_ || !Inside(offset, bytes, data_end_)) {
+      throw Error(ErrorCode::kCorrupt, "its payload does not lie in the file");
+    }
+    return {offset, bytes, archive_};
+  }
+
+  // Colours of 8 bits have no file of their own around them: they are read as a PPM.
+  void TakeImage() {
+    const std::size_t at = image_->at;
+    const std::uint64_t width = LoadAt<std::uint16_t>(current_, at + 1);
+    const std::uint64_t height = LoadAt<std::uint16_t>(current_, at + 3);
+    const auto offset = LoadAt<std::uint64_t>(current_, at + 5);
+    const auto mode = std::to_integer<unsigned>(current_[at]);
+    extent_.reset();
+    sniffed_ = {};
+    const std::optional<std::uint64_t> bytes = payloads_.BytesAt(offset);
+    trouble_ = "its image is none of the file's payloads";
+    if (!bytes) return;
+    try {
+      if (mode == 0) {
+        extent_ = ExtentAt(offset, *bytes);
+        sniffed_ = {ImageKind::kJpeg, "JPEG"};
+        return;
+      }
+      trouble_ = "its image is stored in a way that is not known";
+      if (mode != 1) return;
+      trouble_ = "its pixels are not as many as its size says";
+      if (width == 0 || height == 0 || *bytes != width * height * 3) return;
+      const Extent pixels = ExtentAt(offset, *bytes);
+      const std::uint64_t plain =
+          PpmHeader(*bytes, static_cast<std::uint32_t>(width)).size() + *bytes;
+      list_.pages.push_back({archive_, pixels.offset, *bytes, plain, PageCodec::kPixels,
+                             static_cast<std::uint32_t>(width)});
+      extent_ = Extent{0, plain, kInPage | (list_.pages.size() - 1)};
+      sniffed_ = {ImageKind::kPnm, "PPM"};
+    } catch (const Error& error) {
+      extent_.reset();
+      trouble_ = error.sentence();
+    }
+  }
+
+  // The extent of an array, bytes or JSON; for columns that need its numbers, those.
+  json PayloadOf(const BetonField& field) const {
+    const auto offset = LoadAt<std::uint64_t>(current_, field.at);
+    const bool array = field.kind == BetonField::Kind::kArray;
+    std::uint64_t bytes = array ? field.bytes : LoadAt<std::uint64_t>(current_, field.at + 8);
+    // A text of JSON ends with a zero byte.
+    if (field.kind == BetonField::Kind::kJson && bytes > 0) --bytes;
+    const Extent extent = ExtentAt(offset, bytes);
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(&extent);
+    if (!numbers_wanted_.contains(field.name)) {
+      return json::binary(std::vector<std::uint8_t>(begin, begin + sizeof extent));
+    }
+    std::vector<std::byte> content(bytes);
+    ReadExactly(file_, path_, offset, content);
+    return BetonNumbers(field, content);
+  }
+
+  void ReadNumbersOf(const std::string& heading) override { numbers_wanted_.insert(heading); }
+
+  std::filesystem::path path_;
+  std::uint64_t archive_;
+  SourceList& list_;
+  FileHandle file_;
+  std::string stem_;
+  std::vector<BetonField> fields_;
+  const BetonField* image_ = nullptr;
+  std::vector<std::string> headings_;
+  std::set<std::string> numbers_wanted_;
+  BetonPayloads payloads_;
+
+  std::uint64_t rows_ = 0, row_bytes_ = 0;
+  std::uint64_t table_at_ = 0;                   // of the samples
+  std::uint64_t data_begin_ = 0, data_end_ = 0;  // of the payloads
+  std::uint64_t table_rows_ = 1;                 // read at once
+  std::uint64_t row_ = 0;
+  std::vector<std::byte> table_;
+  Bytes current_;
+  std::optional<Extent> extent_;
+  std::string trouble_;
+  Sniffed sniffed_;
+};
+
+}  // namespace
+
+bool IsBeton(Bytes start) noexcept {
+  if (start.size() < kBetonStartBytes || LoadAt<std::uint16_t>(start, 0) == 0) return false;
+  const std::uint64_t page = LoadAt<std::uint32_t>(start, 4);
+  const auto type = std::to_integer<unsigned>(start[kBetonHeaderBytes]);
+  const auto name = std::to_integer<unsigned>(start[kBetonHeaderBytes + 1]);
+  return LoadAt<std::uint16_t>(start, 0) < 100 && LoadAt<std::uint16_t>(start, 2) > 0 &&
+         LoadAt<std::uint16_t>(start, 2) <= kMostBetonFields && page >= kLeastPageBytes &&
+         (page & (page - 1)) == 0 && (type <= 6 || type == 255) && name > ' ' && name < 127;
+}
+
+SourceList ReadBeton(const ConvertSource& source, const std::stop_token& stop) {
+  return ReadImageRowsOf<BetonRows>(source, stop);
+}
+
+}  // namespace sluice

@@ -1,0 +1,125 @@
+#include "writer/source/records/image_rows.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+#include "format/disk/limits.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+class ImageRowList {
+ public:
+  ImageRowList(const ConvertSource& source, const std::stop_token& stop)
+      : source_(source), stop_(stop), fields_(source, list_) {
+    list_.SetArchives(source.archives);
+    list_.root = source.archives.front().parent_path();
+  }
+
+  SourceList Run(const OpenRows& open) {
+    for (std::uint64_t archive = 0; archive < source_.archives.size(); ++archive) {
+      const std::unique_ptr<ImageRows> rows = open(archive, list_);
+      if (archive == 0) AddFields(*rows);
+      for (const std::string& heading : used_) {
+        if (HasHeading(rows->headings(), heading)) continue;
+        throw Error(ErrorCode::kInvalidArgument, source_.archives[archive].string(),
+                    "has no column \"" + ToUtf8(heading) +
+                        "\", as the first file has; convert files of different columns apart");
+      }
+      if (archive > 0) AddClasses(*rows);
+      rows->Use(used_);
+      for (const std::string& heading : fields_.NumbersOf())
+        rows->ReadNumbersOf(heading);
+      for (const std::string& heading : fields_.UnnamedOf())
+        rows->DropNamesOf(heading);
+      const std::string place = list_.archive_names[archive] + ": ";
+      while (rows->Next()) {
+        if (stop_.stop_requested()) ThrowStopped();
+        Take(*rows, place);
+      }
+    }
+    fields_.SettleClasses(list_.sources, list_.values);
+    RequireImages(source_.archives.front(), list_);
+    WarnOfRepeats(list_);
+    return std::move(list_);
+  }
+
+ private:
+  void AddFields(const ImageRows& rows) {
+    list_.fields.push_back({Field::Image(), Feed::kImage});
+    const std::vector<Column> columns =
+        source_.columns.empty() ? rows.UsualColumns(source_) : source_.columns;
+    for (const Column& column : columns) {
+      if (column.type == ColumnType::kMask) {
+        throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
+                    "a column of masks needs a table of paths");
+      }
+      fields_.Add(column, rows.headings(), rows.ClassesOf(column.column),
+                  rows.FormOf(column.column));
+      for (const std::string& heading : rows.headings()) {
+        const bool part =
+            ("+" + column.column + "+").find("+" + heading + "+") != std::string::npos;
+        if (heading == column.column || (column.type == ColumnType::kBoxes && part)) {
+          used_.push_back(heading);
+        }
+      }
+    }
+    fields_.Check();
+    std::vector<std::string> all = rows.headings();
+    const std::vector<std::string> unread = rows.UnreadColumns();
+    all.insert(all.end(), unread.begin(), unread.end());
+    fields_.WarnOfUnused(all, rows.KeyHeadings(),
+                         source_.columns.empty() ? rows.AdviceOnOthers() : "");
+  }
+
+  // Each file numbers its classes on its own: their names are what they have in common.
+  void AddClasses(const ImageRows& rows) {
+    for (const std::string& heading : used_)
+      fields_.AddClasses(heading, rows.ClassesOf(heading));
+  }
+
+  void Take(const ImageRows& rows, const std::string& place) {
+    Source taken;
+    taken.key = rows.key();
+    const auto leave_out = [&](const std::string& reason) {
+      list_.broken.push_back({place + taken.key, reason});
+    };
+    const std::optional<Extent> image = rows.image();
+    if (!image) return leave_out(rows.why_no_image());
+    if (taken.key.size() > kMaxKeyBytes) return leave_out("the key is longer than 65535 bytes");
+    Look look;
+    look.sniffed = rows.sniffed();
+    look.bytes = taken.bytes = image->bytes;
+    if (look.sniffed.kind == ImageKind::kNone) return leave_out("its image is not an image");
+    RowFields::Values values;
+    try {
+      values = fields_.Read(rows, taken.label);
+    } catch (const Error& error) {
+      return leave_out(error.sentence());
+    }
+    if (!TakeOrLeave(look, place + taken.key, list_)) return;
+    const Bytes extent = std::as_bytes(std::span(&*image, 1));
+    list_.values.Add(extent);
+    for (std::size_t f = 1; f < values.size(); ++f)
+      list_.values.Add(values[f] ? std::optional<Bytes>(*values[f]) : std::nullopt);
+    list_.sources.push_back(std::move(taken));
+  }
+
+  const ConvertSource& source_;
+  const std::stop_token& stop_;
+  SourceList list_;
+  RowFields fields_;
+  std::vector<std::string> used_;
+};
+
+}  // namespace
+
+SourceList ReadImageRows(const ConvertSource& source, const OpenRows& open,
+                         const std::stop_token& stop) {
+  return ImageRowList(source, stop).Run(open);
+}
+
+}  // namespace sluice

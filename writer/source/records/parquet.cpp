@@ -1,0 +1,351 @@
+// Parquet files with their images inside, as Hugging Face's datasets are.
+//
+// Not through Arrow's C++ library: Debian has no package of it, and the one in Python's wheel has
+// 62 MB and needs a compiler of its kind. It also takes images into memory, 94 MB for files of 30
+// MB, where a conversion only needs to know where each lies and reads it when its turn comes. So
+// three files do it here: parquet_file reads the footer, parquet_column the values of one column
+// page by page, and this one chooses the columns and makes rows of them.
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+
+#include "format/disk/json_depth.h"
+#include "format/disk/limits.h"
+#include "writer/source/records/image_rows.h"
+#include "writer/source/records/parquet_column.h"
+#include "writer/source/records/records.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+using nlohmann::json;
+
+// The features that the metadata of Hugging Face describe; null if there are none.
+json FeaturesOf(const ParquetFile& file) {
+  const auto found = file.metadata.find("huggingface");
+  if (found == file.metadata.end() || NestsDeeperThan(found->second, 2 * kMaxJsonDepth)) return {};
+  const json whole = json::parse(found->second, nullptr, false);
+  if (!whole.is_object() || !whole.contains("info") || !whole["info"].is_object()) return {};
+  return whole["info"].value("features", json());
+}
+
+// The feature of a column such as "objects.category", without the lists around it.
+json FeatureOf(const json& features, std::string_view name) {
+  const json* at = &features;
+  for (;;) {
+    while ((at->is_array() && at->size() == 1) || (at->is_object() && at->contains("feature"))) {
+      at = at->is_array() ? &(*at)[0] : &(*at)["feature"];
+    }
+    if (name.empty()) return *at;
+    const std::size_t dot = std::min(name.find('.'), name.size());
+    const std::string step(name.substr(0, dot));
+    if (!at->is_object() || !at->contains(step)) return {};
+    at = &(*at)[step];
+    name.remove_prefix(std::min(dot + 1, name.size()));
+  }
+}
+
+bool IsOf(const json& feature, const char* type) {
+  return feature.is_object() && feature.contains("_type") && feature["_type"] == type;
+}
+
+bool LooksLikeBoxes(const std::string& name) {
+  return name.find("box") != std::string::npos;
+}
+
+class ParquetRows final : public ImageRows {
+ public:
+  ParquetRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
+      : source_(source),
+        archive_(archive),
+        list_(list),
+        file_(OpenParquet(source.archives[archive])) {
+    features_ = FeaturesOf(file_);
+    FindImage();
+    for (std::size_t l = 0; l < file_.leaves.size(); ++l) {
+      const ParquetLeaf& leaf = file_.leaves[l];
+      if (l == image_ || l == path_) continue;
+      (leaf.supported ? headings_ : unread_).push_back(leaf.name);
+    }
+    stem_ = WithoutEnding(list.archive_names[archive]);
+  }
+
+  const std::vector<std::string>& headings() const override { return headings_; }
+
+  std::vector<std::string> UnreadColumns() const override { return unread_; }
+
+  std::vector<Column> UsualColumns(const ConvertSource& source) const override {
+    std::vector<Column> columns;
+    for (const std::string& name : headings_) {
+      const ParquetLeaf& leaf = file_.leaves[LeafOf(name)];
+      const bool classes = IsOf(FeatureOf(features_, name), "ClassLabel");
+      const bool label = classes || name == "label" || name == "class";
+      const bool bytes = leaf.type == ParquetType::kBytes;
+      const bool real = leaf.type == ParquetType::kFloat || leaf.type == ParquetType::kDouble;
+      if (leaf.lists > 0 && LooksLikeBoxes(name)) continue;
+      if (label && !real && (leaf.lists == 0 || classes)) {
+        if (source.labels) {
+          columns.push_back({name, leaf.lists == 0 ? ColumnType::kClass : ColumnType::kClasses});
+        }
+      } else if (bytes && !leaf.text) {
+        continue;
+      } else if (leaf.lists > 0) {
+        columns.push_back({name, ColumnType::kJson});
+      } else {
+        columns.push_back({name, bytes  ? ColumnType::kText
+                                 : real ? ColumnType::kNumber
+                                        : ColumnType::kInteger});
+      }
+    }
+    return columns;
+  }
+
+  std::string AdviceOnOthers() const override {
+    for (const std::string& name : headings_) {
+      if (file_.leaves[LeafOf(name)].lists == 0 || !LooksLikeBoxes(name)) continue;
+      return "; to take boxes, name all columns that are wanted and the boxes' form, such as "
+             "--field " +
+             ToUtf8(name) + "=boxes:xywh";
+    }
+    return {};
+  }
+
+  std::vector<std::string> ClassesOf(const std::string& heading) const override {
+    const json feature = FeatureOf(features_, heading);
+    std::vector<std::string> names;
+    if (!IsOf(feature, "ClassLabel") || !feature.contains("names")) return names;
+    for (const json& name : feature["names"]) {
+      if (!name.is_string()) return {};
+      names.push_back(ToUtf8(name.get_ref<const std::string&>()));
+    }
+    return names;
+  }
+
+  void Use(const std::vector<std::string>& headings) override {
+    for (const std::string& heading : headings) {
+      if (std::none_of(used_.begin(), used_.end(),
+                       [&](const Used& used) { return used.heading == heading; })) {
+        used_.push_back({heading, LeafOf(heading), ClassesOf(heading), {}, {}});
+      }
+    }
+  }
+
+  void DropNamesOf(const std::string& heading) override {
+    for (Used& used : used_)
+      if (used.heading == heading) used.classes.clear();
+  }
+
+  bool Next() override {
+    while (group_ < file_.groups.size() && row_in_group_ == file_.groups[group_].rows) {
+      ++group_;
+      row_in_group_ = 0;
+      columns_.clear();
+    }
+    if (group_ == file_.groups.size()) return false;
+    if (columns_.empty()) OpenColumns();
+    ++row_in_group_;
+    ++row_;
+    extent_.reset();
+    columns_[0]->NextRow([this](const ParquetValue& value) {
+      extent_ = value.extent;
+      sniffed_ =
+          Sniff(Bytes(value.start).first(std::min<std::size_t>(value.extent.bytes, kSniffBytes)));
+    });
+    key_path_.clear();
+    if (path_ != kNoLeaf) {
+      columns_[1]->NextRow([this](const ParquetValue& value) { key_path_ = AsText(value.bytes); });
+    }
+    const std::size_t first = path_ == kNoLeaf ? 1 : 2;
+    for (std::size_t u = 0; u < used_.size(); ++u)
+      used_[u].cell = CellOf(used_[u], *columns_[first + u]);
+    return true;
+  }
+
+  json Get(const std::string& heading) const override {
+    for (const Used& used : used_) {
+      if (used.heading != heading) continue;
+      if (!used.trouble.empty()) throw Error(ErrorCode::kCorrupt, used.trouble);
+      return used.cell;
+    }
+    return {};
+  }
+
+  std::optional<Extent> image() const override { return extent_; }
+  std::string why_no_image() const override {
+    if (key_path_.empty()) return "has no image";
+    return "has only the path of its image; write the file with the images embedded (datasets: "
+           "embed_table_storage)";
+  }
+  Sniffed sniffed() const override { return sniffed_; }
+  std::string key() const override {
+    if (!key_path_.empty()) return key_path_;
+    std::string number = std::to_string(row_ - 1);
+    number.insert(0, number.size() < 7 ? 7 - number.size() : 0, '0');
+    return stem_ + "/" + number;
+  }
+
+ private:
+  static constexpr std::size_t kNoLeaf = SIZE_MAX;
+
+  struct Used {
+    std::string heading;
+    std::size_t leaf;
+    std::vector<std::string> classes;
+    json cell;
+    std::string trouble;  // with the cell
+  };
+
+  std::size_t LeafOf(const std::string& name) const {
+    for (std::size_t l = 0; l < file_.leaves.size(); ++l) {
+      if (file_.leaves[l].name == name) return l;
+    }
+    return kNoLeaf;
+  }
+
+  bool IsImageLeaf(std::size_t leaf) const {
+    return leaf != kNoLeaf && file_.leaves[leaf].type == ParquetType::kBytes &&
+           file_.leaves[leaf].lists == 0;
+  }
+
+  bool TakeImage(const std::string& column) {
+    const std::size_t inside = LeafOf(column + ".bytes");
+    image_ = inside != kNoLeaf ? inside : LeafOf(column);
+    if (!IsImageLeaf(image_)) return false;
+    path_ = LeafOf(column + ".path");
+    if (path_ != kNoLeaf && !IsImageLeaf(path_)) path_ = kNoLeaf;
+    return true;
+  }
+
+  void FindImage() {
+    if (!source_.path_column.empty()) {
+      if (TakeImage(source_.path_column)) return;
+      throw Error(ErrorCode::kInvalidArgument, file_.path.string(),
+                  "has no column \"" + ToUtf8(source_.path_column) + "\" of images");
+    }
+    std::vector<std::string> described;  // as images, by the metadata
+    if (features_.is_object()) {
+      for (const auto& feature : features_.items()) {
+        if (IsOf(feature.value(), "Image") && TakeImage(feature.key())) {
+          described.push_back(feature.key());
+        }
+      }
+    }
+    std::vector<std::string> structs;
+    std::vector<std::string> plain;
+    for (const ParquetLeaf& leaf : file_.leaves) {
+      if (leaf.type != ParquetType::kBytes || leaf.text || leaf.lists > 0) continue;
+      const bool inside = leaf.name.ends_with(".bytes");
+      (inside ? structs : plain)
+          .push_back(inside ? leaf.name.substr(0, leaf.name.size() - 6) : leaf.name);
+    }
+    const std::vector<std::string>& images = !described.empty() ? described : structs;
+    if (TakeUsual(images.empty() ? plain : images)) {
+      if (images.size() > 1 && archive_ == 0) {
+        list_.warnings.push_back("several columns hold images: " + ListedHeadings(images) +
+                                 "; of these one is taken, \"" + ToUtf8(ImageColumn()) +
+                                 "\" (--path-column names another)");
+      }
+      return;
+    }
+    std::vector<std::string> names;
+    for (const ParquetLeaf& leaf : file_.leaves)
+      names.push_back(leaf.name);
+    throw Error(ErrorCode::kInvalidArgument, file_.path.string(),
+                images.empty() ? "has no column that is known to hold images; set the path column "
+                                 "(--path-column) to one of its columns: " +
+                                     ListedHeadings(names)
+                               : "has several columns of images; set the path column "
+                                 "(--path-column) to one of them: " +
+                                     ListedHeadings(images));
+  }
+
+  // Takes the only one of the columns, or the one whose name says that it holds the images.
+  bool TakeUsual(const std::vector<std::string>& columns) {
+    if (columns.size() == 1) return TakeImage(columns[0]);
+    for (const char* usual : {"image", "img", "jpg", "jpeg", "png", "webp", "picture", "photo",
+                              "image_bytes", "image_data", "content", "data"}) {
+      if (HasHeading(columns, usual) && TakeImage(usual)) return true;
+    }
+    return false;
+  }
+
+  std::string ImageColumn() const {
+    const std::string& leaf = file_.leaves[image_].name;
+    return leaf.ends_with(".bytes") ? leaf.substr(0, leaf.size() - 6) : leaf;
+  }
+
+  void OpenColumns() {
+    const auto open = [this](std::size_t leaf, SourceList* located) {
+      columns_.push_back(std::make_unique<ParquetColumn>(file_, file_.groups[group_].chunks[leaf],
+                                                         file_.leaves[leaf], located, archive_));
+    };
+    open(image_, &list_);
+    if (path_ != kNoLeaf) open(path_, nullptr);
+    for (const Used& used : used_)
+      open(used.leaf, nullptr);
+  }
+
+  json CellOf(Used& used, ParquetColumn& column) const {
+    const ParquetLeaf& leaf = file_.leaves[used.leaf];
+    json cell = leaf.lists > 0 ? json::array() : json();
+    used.trouble.clear();
+    column.NextRow([&](const ParquetValue& value) {
+      if (value.missing) {
+        used.trouble = "a list has an entry that is null";
+        return;
+      }
+      json one;
+      switch (leaf.type) {
+        case ParquetType::kBytes: one = std::string(AsText(value.bytes)); break;
+        case ParquetType::kFloat:
+        case ParquetType::kDouble: one = value.number; break;
+        default: one = value.integer;
+      }
+      if (!used.classes.empty() && leaf.type != ParquetType::kBytes) {
+        if (value.integer < 0 || static_cast<std::uint64_t>(value.integer) >= used.classes.size()) {
+          used.trouble = std::to_string(value.integer) + " is the number of none of its " +
+                         std::to_string(used.classes.size()) + " classes";
+          return;
+        }
+        one = used.classes[static_cast<std::size_t>(value.integer)];
+      }
+      if (leaf.lists > 0)
+        cell.push_back(std::move(one));
+      else
+        cell = std::move(one);
+    });
+    return cell;
+  }
+
+  const ConvertSource& source_;
+  std::uint64_t archive_;
+  SourceList& list_;
+  ParquetFile file_;
+  json features_;
+  std::size_t image_ = kNoLeaf;
+  std::size_t path_ = kNoLeaf;
+  std::vector<std::string> headings_;
+  std::vector<std::string> unread_;  // columns of types that are not read
+  std::string stem_;
+  std::vector<Used> used_;
+
+  std::size_t group_ = 0;
+  std::uint64_t row_in_group_ = 0;
+  std::uint64_t row_ = 0;
+  std::vector<std::unique_ptr<ParquetColumn>> columns_;  // image, path, those in use
+  std::optional<Extent> extent_;
+  Sniffed sniffed_;
+  std::string key_path_;
+};
+
+}  // namespace
+
+SourceList ReadParquet(const ConvertSource& source, const std::stop_token& stop) {
+  return ReadImageRowsOf<ParquetRows>(source, stop);
+}
+
+}  // namespace sluice

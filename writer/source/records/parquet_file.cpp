@@ -1,0 +1,324 @@
+// A Parquet file ends with its footer: a structure in Thrift's compact protocol, its length, and
+// "PAR1".
+//
+// The footer describes a tree of columns. What is read of a file are the leaves; each has levels
+// that say where a list begins and what is null. Groups that only make a list ("list.element") are
+// left out of names, as people do not know of them. Every number is checked against the file's size
+// before it is used.
+#include "writer/source/records/parquet_file.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <sys/stat.h>
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+void ThriftReader::Fail() {
+  throw Error(ErrorCode::kCorrupt, "a header is damaged");
+}
+
+unsigned ThriftReader::Byte() {
+  if (at_ >= bytes_.size()) Fail();
+  return std::to_integer<unsigned>(bytes_[at_++]);
+}
+
+std::uint64_t ThriftReader::Unsigned() {
+  std::uint64_t number = 0;
+  for (unsigned shift = 0; shift < 64; shift += 7) {
+    const unsigned byte = Byte();
+    number |= std::uint64_t{byte & 127} << shift;
+    if (byte < 128) return number;
+  }
+  Fail();
+}
+
+std::int64_t ThriftReader::Integer() {
+  const std::uint64_t number = Unsigned();
+  return static_cast<std::int64_t>((number >> 1) ^ (~(number & 1) + 1));
+}
+
+std::string_view ThriftReader::Binary() {
+  const std::uint64_t size = Unsigned();
+  if (size > bytes_.size() - at_) Fail();
+  const std::string_view text = AsText(bytes_.subspan(at_, size));
+  at_ += size;
+  return text;
+}
+
+void ThriftReader::SkipElement(unsigned type) {
+  // In a list, a truth value takes a byte.
+  if (type == kTrue || type == kFalse)
+    Byte();
+  else
+    Skip(type);
+}
+
+void ThriftReader::Skip(unsigned type) {
+  switch (type) {
+    case kTrue:
+    case kFalse: return;  // the field's head has the value
+    case kByte: Byte(); return;
+    case 4:
+    case 5:
+    case 6: Unsigned(); return;
+    case kDouble:
+      if (bytes_.size() - at_ < 8) Fail();
+      at_ += 8;
+      return;
+    case kBinary: Binary(); return;
+    case kList:
+    case kSet: List([this](unsigned element) { SkipElement(element); }); return;
+    case kMap: {
+      const Nested nested(*this);
+      std::uint64_t count = Unsigned();
+      if (count == 0) return;
+      const unsigned types = Byte();
+      if (count > bytes_.size() - at_) Fail();
+      for (; count > 0; --count) {
+        SkipElement(types >> 4);
+        SkipElement(types & 15);
+      }
+      return;
+    }
+    case kStruct: Struct([this](std::int64_t, unsigned field) { Skip(field); }); return;
+    default: Fail();
+  }
+}
+
+namespace {
+
+constexpr std::string_view kMagic = "PAR1";
+constexpr std::uint64_t kMaxFooterBytes = 64 << 20;
+constexpr std::size_t kMostLeaves = 4096;
+constexpr unsigned kMostNestedGroups = 32;
+
+struct SchemaNode {
+  std::string name;
+  std::int64_t type = -1;
+  std::int64_t repetition = 0;  // 0 required, 1 optional, 2 repeated
+  std::int64_t children = 0;
+  std::int64_t converted = -1;
+  bool text = false;  // by its logical type
+  bool list = false;
+  bool odd = false;  // a logical type that changes what the number means
+};
+
+class FooterReader {
+ public:
+  FooterReader(ParquetFile& file, Bytes footer) : file_(file), thrift_(footer) {}
+
+  void Run() {
+    thrift_.Struct([this](std::int64_t id, unsigned type) {
+      switch (id) {
+        case 2: thrift_.List([this](unsigned) { ReadNode(); }); break;
+        case 3: rows_ = thrift_.Integer(); break;
+        case 4: thrift_.List([this](unsigned) { ReadGroup(); }); break;
+        case 5: thrift_.List([this](unsigned) { ReadMetadata(); }); break;
+        default: thrift_.Skip(type);
+      }
+    });
+    if (nodes_.empty()) Fail("its footer has no schema");
+    std::size_t next = 1;
+    for (std::int64_t i = 0; i < nodes_[0].children; ++i)
+      AddLeaves(next, "", 0, 0, 0, false, 0);
+    if (next != nodes_.size()) Fail("its schema is damaged");
+    CheckGroups();
+  }
+
+ private:
+  [[noreturn]] void Fail(const std::string& sentence) const {
+    throw Error(ErrorCode::kCorrupt, file_.path.string(), sentence);
+  }
+
+  void ReadNode() {
+    SchemaNode node;
+    thrift_.Struct([&](std::int64_t id, unsigned type) {
+      switch (id) {
+        case 1: node.type = thrift_.Integer(); break;
+        case 3: node.repetition = thrift_.Integer(); break;
+        case 4: node.name = thrift_.Binary(); break;
+        case 5: node.children = thrift_.Integer(); break;
+        case 6: node.converted = thrift_.Integer(); break;
+        case 10:
+          thrift_.Struct([&](std::int64_t kind, unsigned inner) {
+            node.text = node.text || kind == 1 || kind == 4 || kind == 12;  // text, enum, JSON
+            node.list = node.list || kind == 3;
+            node.odd = node.odd || kind == 5 || kind == 15;  // decimal, 16-bit float
+            thrift_.Skip(inner);
+          });
+          break;
+        default: thrift_.Skip(type);
+      }
+    });
+    node.text = node.text || node.converted == 0 || node.converted == 4 || node.converted == 19;
+    node.list = node.list || node.converted == 3;
+    node.odd = node.odd || node.converted == 5;
+    nodes_.push_back(std::move(node));
+  }
+
+  void ReadGroup() {
+    ParquetGroup group;
+    thrift_.Struct([&](std::int64_t id, unsigned type) {
+      if (id == 1) {
+        thrift_.List([&](unsigned) { group.chunks.push_back(ReadChunk()); });
+      } else if (id == 3) {
+        group.rows = static_cast<std::uint64_t>(thrift_.Integer());
+      } else {
+        thrift_.Skip(type);
+      }
+    });
+    file_.groups.push_back(std::move(group));
+  }
+
+  ParquetChunk ReadChunk() {
+    ParquetChunk chunk;
+    std::int64_t codec = 0;
+    std::int64_t data = 0;
+    std::int64_t dictionary = 0;
+    std::int64_t bytes = 0;
+    thrift_.Struct([&](std::int64_t id, unsigned type) {
+      if (id == 8) {
+        throw Error(ErrorCode::kUnsupported, file_.path.string(),
+                    "is encrypted; write it again without");
+      }
+      if (id == 1) Fail("keeps its columns in other files, which is not read");
+      if (id != 3) return thrift_.Skip(type);
+      thrift_.Struct([&](std::int64_t member, unsigned inner) {
+        switch (member) {
+          case 4: codec = thrift_.Integer(); break;
+          case 5: chunk.values = static_cast<std::uint64_t>(thrift_.Integer()); break;
+          case 7: bytes = thrift_.Integer(); break;
+          case 9: data = thrift_.Integer(); break;
+          case 11: dictionary = thrift_.Integer(); break;
+          default: thrift_.Skip(inner);
+        }
+      });
+    });
+    if (codec != 0 && codec != 1 && codec != 6) {
+      static constexpr std::array kNames = {"", "", "gzip", "LZO", "Brotli", "LZ4", "", "LZ4"};
+      const bool known = codec > 0 && codec < static_cast<std::int64_t>(kNames.size());
+      throw Error(ErrorCode::kUnsupported, file_.path.string(),
+                  std::string("is compressed by ") +
+                      (known ? kNames[static_cast<std::size_t>(codec)] : "a library not known") +
+                      "; Snappy, zstd and no compression are read: write it again with one of "
+                      "these");
+    }
+    if (chunk.values > file_.bytes) {
+      throw Error(ErrorCode::kLimit, file_.path.string(), "has a column of more values than bytes");
+    }
+    chunk.codec = static_cast<PageCodec>(codec);
+    const std::int64_t offset = dictionary > 0 && dictionary < data ? dictionary : data;
+    if (offset < 0 || bytes < 0 || static_cast<std::uint64_t>(offset) > file_.bytes ||
+        static_cast<std::uint64_t>(bytes) > file_.bytes - static_cast<std::uint64_t>(offset)) {
+      Fail("a column lies outside of the file");
+    }
+    chunk.offset = static_cast<std::uint64_t>(offset);
+    chunk.bytes = static_cast<std::uint64_t>(bytes);
+    return chunk;
+  }
+
+  void ReadMetadata() {
+    std::string key;
+    std::string value;
+    thrift_.Struct([&](std::int64_t id, unsigned type) {
+      if (id == 1)
+        key = thrift_.Binary();
+      else if (id == 2)
+        value = thrift_.Binary();
+      else
+        thrift_.Skip(type);
+    });
+    file_.metadata[key] = std::move(value);
+  }
+
+  // Walks the schema, which is a tree in preorder. `in_list`: 2 for the group of a list, 1 for what
+  // repeats in it: their names are not the user's.
+  void AddLeaves(std::size_t& next, const std::string& outer, unsigned defined, unsigned entry,
+                 unsigned lists, bool nameless, unsigned depth) {
+    if (next >= nodes_.size() || depth > kMostNestedGroups) Fail("its schema is damaged");
+    const SchemaNode& node = nodes_[next++];
+    if (node.repetition != 0) ++defined;
+    if (node.repetition == 2) {
+      ++lists;
+      entry = defined;
+    }
+    std::string name = outer;
+    if (!nameless) name += (name.empty() ? "" : ".") + node.name;
+    if (node.children == 0) {
+      if (file_.leaves.size() >= kMostLeaves) {
+        throw Error(ErrorCode::kLimit, file_.path.string(), "has more than 4096 columns");
+      }
+      if (node.type < 0 || node.type > 7) Fail("its schema is damaged");
+      ParquetLeaf leaf{
+          name, static_cast<ParquetType>(node.type), node.text, !node.odd, defined, entry, lists};
+      leaf.supported =
+          leaf.supported && leaf.type != ParquetType::kInt96 && leaf.type != ParquetType::kFixed;
+      file_.leaves.push_back(std::move(leaf));
+      return;
+    }
+    for (std::int64_t i = 0; i < node.children; ++i) {
+      // A list is a group of one repeated group of one element.
+      const bool inner = node.list || (nameless && node.repetition == 2 && node.children == 1);
+      AddLeaves(next, name, defined, entry, lists, inner, depth + 1);
+    }
+  }
+
+  void CheckGroups() {
+    for (const ParquetGroup& group : file_.groups) {
+      if (group.chunks.size() != file_.leaves.size()) Fail("a group of rows lacks columns");
+      if (group.rows > file_.bytes - std::min(file_.rows, file_.bytes)) {
+        throw Error(ErrorCode::kLimit, file_.path.string(), "has more rows than bytes");
+      }
+      file_.rows += group.rows;
+    }
+    if (rows_ < 0 || static_cast<std::uint64_t>(rows_) != file_.rows) {
+      Fail("its groups do not have its number of rows");
+    }
+  }
+
+  ParquetFile& file_;
+  ThriftReader thrift_;
+  std::vector<SchemaNode> nodes_;
+  std::int64_t rows_ = -1;
+};
+
+}  // namespace
+
+ParquetFile OpenParquet(const std::filesystem::path& path) {
+  ParquetFile file;
+  file.path = path;
+  file.file = OpenForReading(path);
+  struct stat info {};
+  if (fstat(file.file.get(), &info) != 0) {
+    throw Error(ErrorCode::kIo, path.string(), "cannot be examined: " + SystemErrorText(errno));
+  }
+  file.bytes = static_cast<std::uint64_t>(info.st_size);
+  std::array<std::byte, 8> tail{};
+  const bool long_enough = file.bytes >= kMagic.size() + tail.size();
+  if (long_enough) ReadExactly(file.file, path, file.bytes - tail.size(), tail);
+  if (!long_enough || AsText(Bytes(tail).subspan(4)) != kMagic) {
+    throw Error(ErrorCode::kCorrupt, path.string(),
+                "begins as a Parquet file, but has no footer: it was cut short, or is encrypted");
+  }
+  const std::uint64_t footer_bytes = LoadAt<std::uint32_t>(tail, 0);
+  if (footer_bytes > kMaxFooterBytes) {
+    throw Error(ErrorCode::kLimit, path.string(), "has a footer of more than 64 MiB");
+  }
+  if (footer_bytes > file.bytes - tail.size() - kMagic.size()) {
+    throw Error(ErrorCode::kCorrupt, path.string(), "its footer is larger than the file");
+  }
+  std::vector<std::byte> footer(footer_bytes);
+  ReadExactly(file.file, path, file.bytes - tail.size() - footer_bytes, footer);
+  try {
+    FooterReader(file, footer).Run();
+  } catch (const Error& error) {
+    if (!error.file().empty()) throw;
+    throw Error(error.code(), path.string(), "its footer is damaged: " + error.sentence());
+  }
+  return file;
+}
+
+}  // namespace sluice

@@ -1,0 +1,437 @@
+#include "writer/source/records/row_fields.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+#include "writer/source/list/paths.h"
+#include "writer/source/records/table_values.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+std::string ListedHeadings(const std::vector<std::string>& headings) {
+  constexpr std::size_t kMostNamed = 32;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMostNamed, headings.size()); ++i)
+    text += (text.empty() ? "" : ", ") + ToUtf8(headings[i]);
+  if (headings.size() <= kMostNamed) return text;
+  return text + " and " + std::to_string(headings.size() - kMostNamed) + " more";
+}
+
+bool HasHeading(const std::vector<std::string>& headings, const std::string& heading) {
+  return std::find(headings.begin(), headings.end(), heading) != headings.end();
+}
+
+Field FieldOfColumn(const Column& column, bool joined) {
+  std::string name = column.field.empty() ? column.column : column.field;
+  if (joined && column.field.empty()) name = "boxes";
+  Field field;
+  switch (column.type) {
+    case ColumnType::kClass: return Field::Label(name);
+    case ColumnType::kClasses:
+    case ColumnType::kBoxClasses:
+      field = Field::Variable(name, DType::kInt32, {});
+      field.role = Role::kLabel;
+      if (column.type == ColumnType::kBoxClasses) field.follows = "image";
+      return field;
+    case ColumnType::kInteger: return Field::Array(name, DType::kInt64, {});
+    case ColumnType::kNumber:
+    case ColumnType::kNumbers: return Field::Array(name, DType::kFloat32, {});
+    case ColumnType::kBoxes:
+      field = Field::Variable(name, DType::kFloat32, {4});
+      field.role = Role::kBoxes;
+      field.follows = "image";
+      field.coordinates = "xyxy-pixels";
+      return field;
+    case ColumnType::kText: return Field::Bytes(name, Role::kText);
+    case ColumnType::kJson: return Field::Bytes(name, Role::kJson);
+    case ColumnType::kBytes: return Field::Bytes(name);
+    case ColumnType::kMask: return Field::Mask(name, "image");
+  }
+  return field;
+}
+
+namespace {
+
+// The headings of a column of boxes whose numbers stand in several: "left+top+width+height".
+std::vector<std::string> HeadingsOf(const Column& column,
+                                    const std::vector<std::string>& headings) {
+  std::vector<std::string> parts;
+  if (column.type == ColumnType::kBoxes && !HasHeading(headings, column.column)) {
+    for (std::size_t begin = 0; begin <= column.column.size();) {
+      const std::size_t end = std::min(column.column.find('+', begin), column.column.size());
+      parts.push_back(column.column.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  if (parts.size() == 4) return parts;
+  return {column.column};
+}
+
+Feed FeedOf(const Column& column, bool labelled) {
+  switch (column.type) {
+    case ColumnType::kClass: return labelled ? Feed::kElements : Feed::kLabel;
+    case ColumnType::kBoxes: return Feed::kBoxes;
+    case ColumnType::kBoxClasses: return Feed::kBoxClasses;
+    case ColumnType::kText:
+    case ColumnType::kBytes:
+    case ColumnType::kJson: return Feed::kText;
+    case ColumnType::kMask: return Feed::kMask;
+    case ColumnType::kClasses:
+    case ColumnType::kInteger:
+    case ColumnType::kNumber:
+    case ColumnType::kNumbers: break;
+  }
+  return Feed::kElements;
+}
+
+// Types whose values are stored as they lie in a file.
+bool IsStoredAsIs(ColumnType type) noexcept {
+  return type == ColumnType::kNumbers || type == ColumnType::kText || type == ColumnType::kJson ||
+         type == ColumnType::kBytes;
+}
+
+bool HasClasses(ColumnType type) noexcept {
+  return type == ColumnType::kClass || type == ColumnType::kClasses ||
+         type == ColumnType::kBoxClasses;
+}
+
+// Lists of left edges, tops, rights and bottoms as one of boxes.
+Cell Interleaved(const Cell& lists) {
+  for (const Cell& list : lists) {
+    if (!list.is_array() || list.size() != lists[0].size()) return lists;
+  }
+  Cell boxes = Cell::array();
+  for (std::size_t i = 0; i < lists[0].size(); ++i) {
+    for (const Cell& list : lists)
+      boxes.push_back(list[i]);
+  }
+  return boxes;
+}
+
+// Of a class. Tables have spaces after their commas.
+std::string NameOf(const Cell& cell, bool is_text) {
+  std::string name = is_text ? Trimmed(TextOf(cell)) : TextOf(cell);
+  if (name.empty()) throw Error(ErrorCode::kCorrupt, "has no value");
+  return name;
+}
+
+// Whether there is no value: also an empty list, unless the field is a list.
+bool IsNone(const Cell& cell, ColumnType type) {
+  if (!cell.is_array() || !cell.empty()) return cell.is_null();
+  return type == ColumnType::kClass || type == ColumnType::kInteger ||
+         type == ColumnType::kNumber || type == ColumnType::kText || type == ColumnType::kBytes ||
+         type == ColumnType::kMask;
+}
+
+}  // namespace
+
+std::filesystem::path RowFields::Place() const {
+  const bool table = !source_.table.empty() || source_.archives.empty();
+  return table ? source_.table : source_.archives.front();
+}
+
+void RowFields::Refuse(const std::string& sentence) const {
+  throw Error(ErrorCode::kInvalidArgument, Place().string(), sentence);
+}
+
+void RowFields::Add(const Column& column, const std::vector<std::string>& headings,
+                    const std::vector<std::string>& classes, const StoredForm& form) {
+  const std::vector<std::string> taken = HeadingsOf(column, headings);
+  for (const std::string& heading : taken) {
+    if (HasHeading(headings, heading)) continue;
+    Refuse("has no column \"" + heading + "\"; it has: " + ListedHeadings(headings));
+  }
+  SourceField field{FieldOfColumn(column, taken.size() > 1), FeedOf(column, list_.labelled)};
+  field.relative = column.relative;
+  if (field.feed == Feed::kMask) field.folder = list_.root;
+  if (column.type == ColumnType::kNumbers && form.dtype) {
+    field.field.dtype = *form.dtype;
+    field.field.shape = form.shape;
+  }
+  field.located = form.located && IsStoredAsIs(column.type);
+  list_.labelled = list_.labelled || field.feed == Feed::kLabel;
+  const bool given = !column.classes.empty();
+  if (given && !HasClasses(column.type)) {
+    Refuse("has a column that takes no classes, \"" + ToUtf8(column.column) +
+           "\"; only the types class, classes and box-classes do");
+  }
+  taking_.push_back({column, taken, list_.fields.size(),
+                     ClassNames(given ? column.classes : classes), !classes.empty(), given});
+  list_.fields.push_back(std::move(field));
+}
+
+void RowFields::AddClasses(const std::string& heading, const std::vector<std::string>& names) {
+  for (Taking& taking : taking_) {
+    if (taking.given || taking.column.column != heading) continue;
+    if (!taking.named && !names.empty()) {
+      Refuse("does not name the classes of the column \"" + ToUtf8(heading) +
+             "\", as another of the files does; put that one first, give the names (--classes), or "
+             "convert the files apart");
+    }
+    taking.names.Extend(names);
+  }
+}
+
+std::vector<std::string> RowFields::UnnamedOf() const {
+  std::vector<std::string> headings;
+  for (const Taking& taking : taking_) {
+    const ColumnType type = taking.column.type;
+    if (type == ColumnType::kInteger || type == ColumnType::kNumber ||
+        type == ColumnType::kNumbers) {
+      headings.insert(headings.end(), taking.headings.begin(), taking.headings.end());
+    }
+  }
+  return headings;
+}
+
+std::vector<std::string> RowFields::NumbersOf() const {
+  std::vector<std::string> headings;
+  for (const Taking& taking : taking_) {
+    if (!list_.fields[taking.field].located) {
+      headings.insert(headings.end(), taking.headings.begin(), taking.headings.end());
+    }
+  }
+  return headings;
+}
+
+void RowFields::GiveClasses() {
+  if (source_.classes.empty()) return;
+  const auto is_label = [this](const Taking& taking) {
+    return list_.fields[taking.field].feed == Feed::kLabel;
+  };
+  const auto has_classes = [](const Taking& taking) { return HasClasses(taking.column.type); };
+  auto taking = std::find_if(taking_.begin(), taking_.end(), is_label);
+  if (taking == taking_.end()) taking = std::find_if(taking_.begin(), taking_.end(), has_classes);
+  if (taking == taking_.end()) {
+    list_.warnings.push_back(
+        "no column has classes, and the names that were given (--classes) are not used; name the "
+        "label's column (--field label=class)");
+    return;
+  }
+  if (taking->given) return;
+  taking->names = ClassNames(source_.classes);
+  taking->given = true;
+}
+
+void RowFields::Check() {
+  GiveClasses();
+  list_.MakeSchema().Validate();
+  const auto count = [this](Feed feed) {
+    return std::count_if(list_.fields.begin(), list_.fields.end(),
+                         [feed](const SourceField& field) { return field.feed == feed; });
+  };
+  if (count(Feed::kBoxes) > 1) Refuse("only one column of boxes can be used");
+  if (count(Feed::kBoxClasses) > 0 && count(Feed::kBoxes) == 0) {
+    Refuse("a column of box classes needs one of boxes");
+  }
+}
+
+void RowFields::WarnOfUnused(const std::vector<std::string>& headings,
+                             const std::vector<std::string>& used_otherwise,
+                             const std::string& advice) {
+  std::vector<std::string> unused;
+  for (const std::string& heading : headings) {
+    if (!source_.labels && (heading == "label" || heading == "class"))
+      continue;  // as was asked for
+    const bool taken = std::any_of(taking_.begin(), taking_.end(), [&](const Taking& taking) {
+      return HasHeading(taking.headings, heading);
+    });
+    if (!taken && !heading.empty() && !HasHeading(used_otherwise, heading))
+      unused.push_back(heading);
+  }
+  if (unused.empty()) return;
+  list_.warnings.push_back("columns not used: " + ListedHeadings(unused) + advice);
+}
+
+Cell RowFields::CellOf(const Taking& taking, const Cells& row) const {
+  if (taking.headings.size() == 1) return row.Get(taking.headings[0]);
+  Cell cells = Cell::array();
+  for (const std::string& heading : taking.headings)
+    cells.push_back(row.Get(heading));
+  const auto is_null = [](const Cell& cell) { return cell.is_null(); };
+  if (std::all_of(cells.begin(), cells.end(), is_null)) return {};
+  return Interleaved(cells);
+}
+
+RowFields::Values RowFields::Read(const Cells& row, std::int32_t& label) {
+  Values values(list_.fields.size());
+  std::size_t boxes = 0;
+  for (Taking& taking : taking_) {
+    try {
+      const Cell cell = CellOf(taking, row);
+      if (IsNone(cell, taking.column.type)) {
+        RequireNone(taking);
+        continue;
+      }
+      if (list_.fields[taking.field].feed == Feed::kLabel) {
+        label = ClassOf(taking, NameOf(cell, row.has_text_cells()));
+        continue;
+      }
+      values[taking.field] = ValueOf(taking, cell, row.has_text_cells());
+      if (taking.column.type == ColumnType::kBoxes) boxes = values[taking.field]->size() / 32;
+    } catch (const Error& error) {
+      throw Error(error.code(), "column " + ToUtf8(taking.column.column) + ": " + error.sentence());
+    }
+  }
+  CheckBoxClasses(values, boxes);
+  return values;
+}
+
+std::string RowFields::Join(Values& whole, const Values& more, bool same_label) const {
+  for (const Taking& taking : taking_) {
+    std::optional<std::vector<std::byte>>& value = whole[taking.field];
+    const std::optional<std::vector<std::byte>>& other = more[taking.field];
+    const ColumnType type = taking.column.type;
+    if (type == ColumnType::kBoxes || type == ColumnType::kBoxClasses ||
+        type == ColumnType::kClasses) {
+      if (!value) value.emplace();
+      if (other) value->insert(value->end(), other->begin(), other->end());
+    } else if (value != other || (list_.fields[taking.field].feed == Feed::kLabel && !same_label)) {
+      return ToUtf8(taking.column.column);
+    }
+  }
+  return {};
+}
+
+void RowFields::RequireNone(const Taking& taking) const {
+  if (list_.fields[taking.field].field.kind == FieldKind::kArray) {
+    const bool chosen = source_.columns.empty() && taking.column.type != ColumnType::kClass;
+    throw Error(
+        ErrorCode::kCorrupt,
+        std::string("has no value") +
+            (chosen ? "; name the columns that are wanted (--field), without this one" : ""));
+  }
+}
+
+void RowFields::CheckBoxClasses(const Values& values, std::size_t boxes) const {
+  for (const Taking& taking : taking_) {
+    if (taking.column.type != ColumnType::kBoxClasses) continue;
+    const std::optional<std::vector<std::byte>>& value = values[taking.field];
+    const std::size_t classes = value ? value->size() / sizeof(std::int32_t) : 0;
+    if (classes == boxes) continue;
+    throw Error(ErrorCode::kCorrupt, "column " + ToUtf8(taking.column.column) + ": there are " +
+                                         std::to_string(classes) + " classes for " +
+                                         std::to_string(boxes) + " boxes");
+  }
+}
+
+std::int32_t RowFields::ClassOf(Taking& taking, const std::string& name) {
+  const std::optional<std::int32_t> number = taking.names.Add(name);
+  if (number) return *number;
+  throw Error(ErrorCode::kCorrupt, "\"" + ToUtf8(name) + "\" is not one of the given classes");
+}
+
+std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool is_text) {
+  const Column& column = taking.column;
+  if (list_.fields[taking.field].located) {
+    const auto& extent = cell.get_binary();
+    return ElementBytes<std::uint8_t>(extent);
+  }
+  switch (column.type) {
+    case ColumnType::kClass: {
+      const std::int32_t number = ClassOf(taking, NameOf(cell, is_text));
+      return ElementBytes(std::span<const std::int32_t>(&number, 1));
+    }
+    case ColumnType::kClasses:
+    case ColumnType::kBoxClasses: {
+      std::vector<std::int32_t> numbers;
+      for (const std::string& name : NamesOf(cell, column.at_spaces))
+        numbers.push_back(ClassOf(taking, name));
+      return ElementBytes(std::span<const std::int32_t>(numbers));
+    }
+    case ColumnType::kInteger: {
+      const std::int64_t number = IntegerOf(cell);
+      return ElementBytes(std::span<const std::int64_t>(&number, 1));
+    }
+    case ColumnType::kNumber:
+    case ColumnType::kNumbers: return NumbersValue(taking, cell);
+    case ColumnType::kBoxes: {
+      const std::vector<double> corners = CornersOf(cell, column.boxes, column.relative);
+      for (const double at : corners)
+        taking.farthest = std::max(taking.farthest, at);
+      return ElementBytes<double>(corners);
+    }
+    case ColumnType::kText: {
+      const std::string text = ToUtf8(TextOf(cell));
+      return ElementBytes<char>(text);
+    }
+    case ColumnType::kJson: {
+      const std::string text = JsonOf(cell, is_text);
+      return ElementBytes<char>(text);
+    }
+    case ColumnType::kBytes: {
+      const std::string bytes = TextOf(cell);
+      return ElementBytes<char>(bytes);
+    }
+    case ColumnType::kMask: return MaskKey(TextOf(cell));
+  }
+  return {};
+}
+
+std::vector<std::byte> RowFields::NumbersValue(const Taking& taking, const Cell& cell) {
+  const std::vector<double> numbers = sluice::NumbersOf(cell);
+  std::vector<std::uint32_t>& shape = list_.fields[taking.field].field.shape;
+  std::size_t expected = 1;
+  if (taking.column.type == ColumnType::kNumbers) {
+    if (shape.empty() && !numbers.empty()) {
+      shape = {static_cast<std::uint32_t>(numbers.size())};
+    }
+    expected = shape.empty() ? 1 : shape[0];
+  }
+  if (numbers.size() != expected) {
+    throw Error(ErrorCode::kCorrupt, "there are " + std::to_string(numbers.size()) +
+                                         " numbers, and not " + std::to_string(expected) +
+                                         (shape.empty() ? "" : " as in the earlier rows"));
+  }
+  if (list_.fields[taking.field].field.dtype == DType::kFloat64) {
+    return ElementBytes<double>(numbers);
+  }
+  std::vector<float> narrow;
+  for (const double number : numbers)
+    narrow.push_back(NarrowNumber(number));
+  return ElementBytes<float>(narrow);
+}
+
+std::vector<std::byte> RowFields::MaskKey(const std::string& path) const {
+  const std::optional<std::string> key = RootPath(list_.root).KeyOf(path);
+  if (key) return MaskValue(0, *key);
+  throw Error(ErrorCode::kCorrupt, "the path does not lie below " + list_.root.string());
+}
+
+void RowFields::SettleClasses(std::vector<Source>& sources, SourceValues& rows) {
+  for (Taking& taking : taking_) {
+    SourceField& field = list_.fields[taking.field];
+    if (!taking.column.relative && taking.farthest > 0 && taking.farthest <= 1) {
+      list_.warnings.push_back("all boxes of the column " + ToUtf8(taking.column.column) +
+                               " lie within the first pixel; if they are fractions of the image's "
+                               "sides, add -relative to their form");
+    }
+    const std::string column = ToUtf8(taking.column.column);
+    NamesOrigin origin{Place(), "the column " + column,
+                       "these rows or their values, name the classes in their order (--classes), "
+                       "or take the column as what it is (--field " +
+                           column + "=int or " + column + "=text)"};
+    if (field.feed == Feed::kLabel) {
+      origin.sample = [&sources](std::int32_t added) {
+        const auto first = std::find_if(sources.begin(), sources.end(),
+                                        [added](const Source& row) { return row.label == added; });
+        return first == sources.end() ? std::string() : first->key;
+      };
+    }
+    taking.names.Settle(origin, list_.warnings);
+    if (field.field.role != Role::kLabel) continue;
+    if (field.feed == Feed::kLabel) {
+      for (Source& row : sources)
+        row.label = taking.names.NumberOf(row.label);
+      list_.classes = taking.names.Names();
+      continue;
+    }
+    field.field.classes = taking.names.Names();
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      taking.names.Renumber(rows.Mutable(i, taking.field, list_.fields.size()));
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,111 @@
+// The fields that a table's columns become, and their values row by row.
+//
+// Another type of column takes a value of ColumnType (sluice/convert_source.h), its case in the
+// switches of row_fields.cpp, and in IsStoredAsIs() and Join() there, which are none
+// (SettleClasses() there takes every field of role label for int32 classes), its parsing in
+// table_values.cpp, its word in ParseColumn() and in the help of --field
+// (tools/convert_source.cpp), its value in reader/python/binding/source.cpp, lines in
+// tests/writer/table_test.cpp and tests/fuzz/table_target.cpp, and a word in writer/README.md. A
+// new DType besides: sluice/schema.h, FORMAT.md, format/disk/schema_json.cpp and
+// reader/python/binding/schema.cpp; the compiler warns of the rest.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "writer/source/list/class_names.h"
+#include "writer/source/list/source_list.h"
+
+namespace sluice {
+
+// The current row of a table, wherever that comes from.
+class Cells {
+ public:
+  virtual ~Cells() = default;
+  // The value under that heading; null if there is none.
+  virtual nlohmann::json Get(const std::string& heading) const = 0;
+  // Whether values are text rather than JSON.
+  virtual bool has_text_cells() const noexcept = 0;
+};
+
+// How a column's values lie in a file that has a type for them.
+struct StoredForm {
+  bool located = false;        // its cells are Extents (json::binary), unless numbers are wanted
+  std::optional<DType> dtype;  // of numbers; nullopt: as the column's type says
+  std::vector<std::uint32_t> shape = {};
+};
+
+// "a, b, c and 3 more"
+std::string ListedHeadings(const std::vector<std::string>& headings);
+bool HasHeading(const std::vector<std::string>& headings, const std::string& heading);
+
+// The field that the column becomes. `joined`: a box's numbers stand in several columns.
+Field FieldOfColumn(const Column& column, bool joined);
+
+class RowFields {
+ public:
+  // By field; nullopt: absent.
+  using Values = std::vector<std::optional<std::vector<std::byte>>>;
+
+  // Both must outlive the object.
+  RowFields(const ConvertSource& source, SourceList& list) : source_(source), list_(list) {}
+
+  // Adds the column's field to the list. `classes`: those of the column, in order, if they are
+  // known. Throws Error(kInvalidArgument) if there is no such column.
+  void Add(const Column& column, const std::vector<std::string>& headings,
+           const std::vector<std::string>& classes = {}, const StoredForm& form = {});
+  // Adds the classes' names that another file of the same columns has. Throws
+  // Error(kInvalidArgument) if the first file had none.
+  void AddClasses(const std::string& heading, const std::vector<std::string>& names);
+  // The headings whose cells must be numbers, and no extents.
+  std::vector<std::string> NumbersOf() const;
+  // The headings whose classes are wanted as numbers.
+  std::vector<std::string> UnnamedOf() const;
+  // Call it after the last Add(): gives ConvertSource::classes to the label or, if there is none,
+  // to the first column with classes. Throws Error(kInvalidArgument) if the fields do not fit
+  // together.
+  void Check();
+
+  // Adds a warning that names the headings of which no field was made, but for those in
+  // `used_otherwise` (paths, keys). Call it after the last Add(). `advice`: what follows them.
+  void WarnOfUnused(const std::vector<std::string>& headings,
+                    const std::vector<std::string>& used_otherwise, const std::string& advice = {});
+
+  // The row's values; sets the label. Throws Error with a sentence about the row.
+  Values Read(const Cells& row, std::int32_t& label);
+  // Adds the values of another row of the same sample to `whole`. `same_label`: whether the rows
+  // have one label. Returns the column that contradicts; empty if none does.
+  std::string Join(Values& whole, const Values& more, bool same_label) const;
+  // Numbers the classes, once all rows are read. `rows` has the values of `sources`.
+  void SettleClasses(std::vector<Source>& sources, SourceValues& rows);
+
+ private:
+  struct Taking {
+    Column column;
+    std::vector<std::string> headings;  // one; of boxes also four
+    std::size_t field = 0;              // index in the list
+    ClassNames names;                   // for types with classes
+    bool named = false;                 // the file has the classes' names
+    bool given = false;                 // the names are the caller's
+    double farthest = 0;                // the largest number of a box
+  };
+  void GiveClasses();
+  nlohmann::json CellOf(const Taking& taking, const Cells& row) const;
+  void RequireNone(const Taking& taking) const;
+  std::filesystem::path Place() const;
+  void CheckBoxClasses(const Values& values, std::size_t boxes) const;
+  static std::int32_t ClassOf(Taking& taking, const std::string& name);
+  std::vector<std::byte> ValueOf(Taking& taking, const nlohmann::json& cell, bool is_text);
+  std::vector<std::byte> NumbersValue(const Taking& taking, const nlohmann::json& cell);
+  std::vector<std::byte> MaskKey(const std::string& path) const;
+  [[noreturn]] void Refuse(const std::string& sentence) const;
+
+  const ConvertSource& source_;
+  SourceList& list_;
+  std::vector<Taking> taking_;
+};
+
+}  // namespace sluice

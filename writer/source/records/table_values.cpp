@@ -1,0 +1,166 @@
+#include "writer/source/records/table_values.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <sluice/error.h>
+
+#include "format/disk/json_depth.h"
+#include "format/disk/limits.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void Fail(const std::string& sentence) {
+  throw Error(ErrorCode::kCorrupt, sentence);
+}
+
+std::string Shown(const std::string& text) {
+  constexpr std::size_t kShown = 40;
+  return "\"" + ToUtf8(text.substr(0, kShown)) + (text.size() > kShown ? "..." : "") + "\"";
+}
+
+// The pieces between any of `separators`.
+std::vector<std::string_view> Pieces(std::string_view text, const char* separators) {
+  std::vector<std::string_view> pieces;
+  for (;;) {
+    const std::size_t end = text.find_first_of(separators);
+    pieces.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return pieces;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void AddNumbers(const Cell& cell, std::vector<double>& numbers) {
+  if (cell.is_number()) {
+    numbers.push_back(cell.get<double>());
+  } else if (cell.is_array()) {
+    for (const Cell& inner : cell)
+      AddNumbers(inner, numbers);
+  } else if (cell.is_string()) {
+    for (const std::string_view piece :
+         Pieces(cell.get_ref<const std::string&>(), "[](),;| \t\r\n")) {
+      if (piece.empty()) continue;
+      double number = 0;
+      const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), number);
+      if (error != std::errc() || end != piece.data() + piece.size()) {
+        Fail(Shown(std::string(piece)) + " is not a number");
+      }
+      numbers.push_back(number);
+    }
+  } else {
+    Fail(Shown(cell.dump()) + " has no numbers");
+  }
+}
+
+}  // namespace
+
+std::string Trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
+}
+
+std::string TextOf(const Cell& cell) {
+  if (cell.is_string()) return cell.get<std::string>();
+  if (cell.is_structured()) Fail(Shown(cell.dump()) + " is not text");
+  if (cell.is_number_float() && !std::isfinite(cell.get<double>())) Fail("a number is not finite");
+  return cell.dump();
+}
+
+std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces) {
+  std::vector<std::string> names;
+  if (cell.is_array()) {
+    for (const Cell& name : cell)
+      names.push_back(TextOf(name));
+    return names;
+  }
+  const std::string text = TextOf(cell);
+  if (text.starts_with('[') && !NestsDeeperThan(text, kMaxJsonDepth)) {
+    const Cell list = Cell::parse(text, nullptr, false);
+    if (list.is_array()) return NamesOf(list, at_spaces);
+  }
+  for (const std::string_view piece : Pieces(text, at_spaces ? ",;| \t" : ",;|")) {
+    std::string name = Trimmed(piece);
+    if (!name.empty()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::int64_t IntegerOf(const Cell& cell) {
+  if (cell.is_number_unsigned() && cell.get<std::uint64_t>() <= INT64_MAX) {
+    return cell.get<std::int64_t>();
+  }
+  if (cell.is_number_integer() && !cell.is_number_unsigned()) return cell.get<std::int64_t>();
+  const std::string text = Trimmed(TextOf(cell));
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    Fail(Shown(text) + " is not a whole number of 64 bits");
+  }
+  return number;
+}
+
+float NarrowNumber(double number) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  constexpr double kRoundsUp = 0x1.ffffffp127;  // from here on to infinity
+  if (!std::isfinite(number) || std::abs(number) <= kMost) return static_cast<float>(number);
+  if (std::abs(number) >= kRoundsUp) {
+    Fail(Cell(number).dump() + " does not fit 32 bits");
+  }
+  return static_cast<float>(std::copysign(kMost, number));  // printed shortest: 3.4028235e38
+}
+
+std::vector<double> NumbersOf(const Cell& cell) {
+  std::vector<double> numbers;
+  AddNumbers(cell, numbers);
+  return numbers;
+}
+
+std::vector<double> CornersOf(const Cell& cell, BoxFormat format, bool relative) {
+  constexpr double kBeyond = 0.1;  // as much as object detectors' own files go
+  std::vector<double> boxes = NumbersOf(cell);
+  if (boxes.size() % 4 != 0) {
+    Fail("a box has four numbers, but there are " + std::to_string(boxes.size()));
+  }
+  for (std::size_t i = 0; i < boxes.size(); i += 4) {
+    double* const box = &boxes[i];
+    for (int k = 0; k < 4; ++k) {
+      if (!std::isfinite(box[k])) Fail("a box has a number that is not finite");
+    }
+    if (format == BoxFormat::kCentreSize) {
+      box[0] -= box[2] / 2;
+      box[1] -= box[3] / 2;
+    }
+    if (format != BoxFormat::kCorners) {
+      box[2] += box[0];
+      box[3] += box[1];
+    }
+    if (box[2] < box[0] || box[3] < box[1]) {
+      Fail("a box ends before it begins: left, top, right and bottom are " +
+           Cell(std::span(box, 4)).dump());
+    }
+    if (relative &&
+        (std::min(box[0], box[1]) < -kBeyond || std::max(box[2], box[3]) > 1 + kBeyond)) {
+      Fail(
+          "a box is said to be in fractions of the image's sides, but its left, top, right and "
+          "bottom are " +
+          Cell(std::span(box, 4)).dump());
+    }
+  }
+  return boxes;
+}
+
+std::string JsonOf(const Cell& cell, bool is_text) {
+  if (!is_text) return cell.dump(-1, ' ', false, Cell::error_handler_t::replace);
+  const std::string text = TextOf(cell);
+  if (NestsDeeperThan(text, kMaxJsonDepth)) Fail(Shown(text) + " nests too deeply");
+  const Cell value = Cell::parse(text, nullptr, false);
+  if (value.is_discarded()) Fail(Shown(text) + " is not JSON");
+  return value.dump(-1, ' ', false, Cell::error_handler_t::replace);
+}
+
+}  // namespace sluice

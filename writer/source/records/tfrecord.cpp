@@ -1,0 +1,370 @@
+#include <algorithm>
+#include <map>
+
+#include <sys/stat.h>
+
+#include <sluice/error.h>
+
+#include "writer/source/list/packed_page.h"
+#include "writer/source/records/image_rows.h"
+#include "writer/source/records/records.h"
+#include "writer/source/records/table_values.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMaxFeatureBytes = 16 << 20;  // of one that is read, and not an image
+constexpr std::uint64_t kLookedAt = 1000;             // examples whose features are the columns
+
+struct Feature {
+  enum class Kind : std::uint8_t { kNone, kBytes, kFloats, kIntegers } kind = Kind::kNone;
+  std::uint64_t offset = 0;  // in the file
+  std::uint64_t bytes = 0;   // of the list's message
+};
+
+// A piece of a file, of which little is read.
+class Window {
+ public:
+  Window(const FileHandle& file, const std::filesystem::path& path) : file_(file), path_(path) {}
+
+  // Bytes [offset, offset + size) of a file of `file_bytes`; until the next call.
+  Bytes Get(std::uint64_t offset, std::uint64_t size, std::uint64_t file_bytes) {
+    if (offset < begin_ || offset + size > begin_ + held_.size()) {
+      begin_ = offset;
+      held_.resize(std::min(std::max<std::uint64_t>(size, 4096), file_bytes - offset));
+      ReadExactly(file_, path_, offset, held_);
+    }
+    return Bytes(held_).subspan(offset - begin_, size);
+  }
+
+ private:
+  const FileHandle& file_;
+  const std::filesystem::path& path_;
+  std::uint64_t begin_ = 0;
+  std::vector<std::byte> held_;
+};
+
+// Protocol buffers' wire format in a part of a file.
+class Message {
+ public:
+  Message(Window& window, std::uint64_t begin, std::uint64_t end, std::uint64_t file_bytes)
+      : window_(window), at_(begin), end_(end), file_bytes_(file_bytes) {}
+
+  bool done() const { return at_ == end_; }
+  std::uint64_t at() const { return at_; }
+
+  std::uint64_t Varint() {
+    std::uint64_t number = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      if (at_ >= end_) Fail();
+      const auto byte = std::to_integer<std::uint64_t>(window_.Get(at_++, 1, file_bytes_)[0]);
+      number |= (byte & 127) << shift;
+      if (byte < 128) return number;
+    }
+    Fail();
+  }
+  // The length of what follows, which lies in the message.
+  std::uint64_t Length() {
+    const std::uint64_t length = Varint();
+    if (length > end_ - at_) Fail();
+    return length;
+  }
+  // The message that follows, which this one goes past.
+  Message Inner() {
+    const std::uint64_t length = Length();
+    at_ += length;
+    return {window_, at_ - length, at_, file_bytes_};
+  }
+  Bytes Text(std::uint64_t most) {
+    const std::uint64_t length = Length();
+    if (length > most) Fail();
+    at_ += length;
+    return window_.Get(at_ - length, length, file_bytes_);
+  }
+  std::uint32_t Fixed32() {
+    if (end_ - at_ < 4) Fail();
+    at_ += 4;
+    return LoadAt<std::uint32_t>(window_.Get(at_ - 4, 4, file_bytes_), 0);
+  }
+  void Skip(std::uint64_t type) {
+    std::uint64_t size = 0;
+    switch (type) {
+      case 0: Varint(); return;
+      case 1: size = 8; break;
+      case 2: size = Length(); break;
+      case 5: size = 4; break;
+      default: Fail();
+    }
+    if (size > end_ - at_) Fail();
+    at_ += size;
+  }
+  // Calls visit(message) for each field of that number that is a message; others are passed over.
+  template <class Visit>
+  void ForEach(std::uint64_t number, Visit visit) {
+    while (!done()) {
+      const std::uint64_t tag = Varint();
+      if (tag == (number << 3 | 2))
+        visit(Inner());
+      else
+        Skip(tag & 7);
+    }
+  }
+  [[noreturn]] void Fail() const {
+    throw Error(ErrorCode::kCorrupt,
+                "is no tf.train.Example: byte " + std::to_string(at_) + " is damaged");
+  }
+
+ private:
+  Window& window_;
+  std::uint64_t at_, end_, file_bytes_;
+};
+
+class TfRows final : public ImageRows {
+ public:
+  TfRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
+      : path_(source.archives[archive]),
+        archive_(archive),
+        list_(list),
+        file_(OpenForReading(path_)),
+        window_(file_, path_),
+        stem_(list.archive_names[archive]) {
+    struct stat info {};
+    if (fstat(file_.get(), &info) != 0) {
+      throw Error(ErrorCode::kIo, path_.string(), "cannot be examined");
+    }
+    bytes_ = static_cast<std::uint64_t>(info.st_size);
+    FindFeatures(source);
+  }
+
+  const std::vector<std::string>& headings() const override { return headings_; }
+
+  std::vector<Column> UsualColumns(const ConvertSource& source) const override {
+    std::vector<Column> columns;
+    bool labelled = false;
+    for (const char* usual : {"label", "class", "image/class/label"}) {
+      if (labelled || !HasHeading(headings_, usual)) continue;
+      labelled = true;
+      if (source.labels) columns.push_back({usual, ColumnType::kClass});
+    }
+    for (const std::string& heading : headings_) {
+      if (heading == "text" || heading == "caption")
+        columns.push_back({heading, ColumnType::kText});
+    }
+    return columns;
+  }
+  std::vector<std::string> KeyHeadings() const override {
+    return {std::begin(kKeys), std::end(kKeys)};
+  }
+
+  std::vector<std::string> ClassesOf(const std::string&) const override { return {}; }
+  void Use(const std::vector<std::string>&) override {}
+
+  bool Next() override {
+    if (at_ == bytes_) return false;
+    ReadRecord();
+    ++row_;
+    image_extent_.reset();
+    const auto image = features_.find(image_);
+    if (image == features_.end() || image->second.kind != Feature::Kind::kBytes) return true;
+    Message list(window_, image->second.offset, image->second.offset + image->second.bytes, bytes_);
+    try {
+      list.ForEach(1, [&](Message value) {
+        if (image_extent_) return;
+        const std::uint64_t begin = value.at();
+        const std::uint64_t size = list.at() - begin;
+        // The record is read whole, since its checksum covers all of it.
+        list_.pages.push_back(
+            {archive_, record_, record_bytes_ + 4, record_bytes_, PageCodec::kChecked});
+        image_extent_ = Extent{begin - record_, size, kInPage | (list_.pages.size() - 1)};
+        sniffed_ = Sniff(window_.Get(begin, std::min<std::uint64_t>(size, kSniffBytes), bytes_));
+      });
+    } catch (const Error& error) {
+      throw Error(error.code(), path_.string(), error.sentence());
+    }
+    return true;
+  }
+
+  json Get(const std::string& heading) const override {
+    const auto found = features_.find(heading);
+    return found == features_.end() ? json() : ValueOf(found->second);
+  }
+  std::optional<Extent> image() const override { return image_extent_; }
+  Sniffed sniffed() const override { return sniffed_; }
+
+  std::string key() const override {
+    for (const char* usual : kKeys) {
+      const json value = KeyValue(usual);
+      if (value.is_string() && !value.get_ref<const std::string&>().empty()) return value;
+    }
+    std::string number = std::to_string(row_ - 1);
+    number.insert(0, number.size() < 7 ? 7 - number.size() : 0, '0');
+    return stem_ + "/" + number;
+  }
+
+ private:
+  // The features that may have a sample's key; the first of them does.
+  static constexpr const char* kKeys[] = {"image/filename", "filename", "file_name", "key",
+                                          "__key__"};
+
+  [[noreturn]] void Fail(const std::string& sentence) const {
+    throw Error(ErrorCode::kCorrupt, path_.string(),
+                "byte " + std::to_string(at_) + ": " + sentence);
+  }
+
+  json KeyValue(const char* heading) const {
+    try {
+      return Get(heading);
+    } catch (const Error&) {
+      return {};
+    }
+  }
+
+  // Reads the next record's features, without their values.
+  void ReadRecord() {
+    if (bytes_ - at_ < 16) Fail("the file ends within a record");
+    const Bytes head = window_.Get(at_, 12, bytes_);
+    if (MaskedCrc(Crc32c(head.first(8))) != LoadAt<std::uint32_t>(head, 8)) {
+      Fail("is no TFRecord: the checksum of a record's length is wrong");
+    }
+    record_bytes_ = LoadAt<std::uint64_t>(head, 0);
+    if (record_bytes_ > bytes_ - at_ - 16) Fail("the file ends within a record");
+    record_ = at_ + 12;
+    features_.clear();
+    try {
+      Message example(window_, record_, record_ + record_bytes_, bytes_);
+      example.ForEach(1, [this](Message features) {
+        features.ForEach(1, [this](Message entry) { ReadEntry(entry); });
+      });
+    } catch (const Error& error) {
+      throw Error(error.code(), path_.string(), error.sentence());
+    }
+    at_ = record_ + record_bytes_ + 4;
+  }
+
+  void ReadEntry(Message entry) {
+    constexpr std::uint64_t kMaxNameBytes = 4096;
+    std::string name;
+    Feature feature;
+    while (!entry.done()) {
+      const std::uint64_t tag = entry.Varint();
+      if (tag == (1 << 3 | 2)) {
+        name = AsText(entry.Text(kMaxNameBytes));
+      } else if (tag == (2 << 3 | 2)) {
+        Message value = entry.Inner();
+        while (!value.done()) {
+          const std::uint64_t kind = value.Varint();
+          if ((kind & 7) != 2 || kind >> 3 == 0 || kind >> 3 > 3) {
+            value.Skip(kind & 7);
+            continue;
+          }
+          feature.kind = static_cast<Feature::Kind>(kind >> 3);
+          feature.bytes = value.Length();
+          feature.offset = value.at();
+          break;
+        }
+      } else {
+        entry.Skip(tag & 7);
+      }
+    }
+    if (features_.size() < 4096) features_[name] = feature;
+  }
+
+  json ValueOf(const Feature& feature) const {
+    if (feature.bytes > kMaxFeatureBytes) {
+      throw Error(ErrorCode::kLimit, "has more than 16 MiB");
+    }
+    json values = json::array();
+    Message list(window_, feature.offset, feature.offset + feature.bytes, bytes_);
+    while (!list.done()) {
+      const std::uint64_t tag = list.Varint();
+      if (tag >> 3 != 1) {
+        list.Skip(tag & 7);
+      } else if (feature.kind == Feature::Kind::kBytes && (tag & 7) == 2) {
+        values.push_back(std::string(AsText(list.Text(kMaxFeatureBytes))));
+      } else if ((tag & 7) == 2) {
+        for (Message packed = list.Inner(); !packed.done();)
+          values.push_back(Number(feature, packed));
+      } else {
+        values.push_back(Number(feature, list));
+      }
+    }
+    return values.size() == 1 ? values[0] : values;
+  }
+
+  static json Number(const Feature& feature, Message& message) {
+    if (feature.kind == Feature::Kind::kIntegers) {
+      return static_cast<std::int64_t>(message.Varint());
+    }
+    const std::uint32_t bits = message.Fixed32();
+    float number = 0;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
+  }
+
+  void FindFeatures(const ConvertSource& source) {
+    std::map<std::string, bool> names;  // whether one begins as an image
+    for (std::uint64_t i = 0; i < kLookedAt && at_ < bytes_; ++i) {
+      ReadRecord();
+      for (const auto& [name, feature] : features_) {
+        bool& is_image = names[name];
+        if (is_image || feature.kind != Feature::Kind::kBytes || feature.bytes < 16) continue;
+        // The list's only value lies behind a tag and its length.
+        const Bytes start = window_.Get(
+            feature.offset, std::min<std::uint64_t>(feature.bytes, 16 + kSniffBytes), bytes_);
+        std::size_t skip = 1;
+        while (skip < 11 && (std::to_integer<unsigned>(start[skip]) & 128) != 0)
+          ++skip;
+        is_image = Sniff(start.subspan(std::min(skip + 1, start.size()))).kind != ImageKind::kNone;
+      }
+    }
+    at_ = 0;
+    image_ = source.path_column;
+    for (const char* usual : {"image/encoded", "image", "jpg", "jpeg", "png", "image_raw"}) {
+      if (image_.empty() && names.contains(usual)) image_ = usual;
+    }
+    for (const auto& [name, is_image] : names) {
+      if (image_.empty() && is_image) image_ = name;
+    }
+    for (const auto& [name, is_image] : names) {
+      if (name != image_) headings_.push_back(name);
+    }
+    if (names.contains(image_)) return;
+    throw Error(
+        ErrorCode::kInvalidArgument, path_.string(),
+        image_.empty()
+            ? "has no feature that begins as an image; it has: " + ListedHeadings(headings_)
+            : "has no feature \"" + ToUtf8(image_) + "\"; it has: " + ListedHeadings(headings_));
+  }
+
+  std::filesystem::path path_;
+  std::uint64_t archive_;
+  SourceList& list_;
+  FileHandle file_;
+  mutable Window window_;
+  std::string stem_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t at_ = 0;
+  std::uint64_t record_ = 0, record_bytes_ = 0;
+  std::uint64_t row_ = 0;
+  std::map<std::string, Feature> features_;
+  std::string image_;
+  std::vector<std::string> headings_;
+  std::optional<Extent> image_extent_;
+  Sniffed sniffed_;
+};
+
+}  // namespace
+
+bool IsTfRecord(Bytes start) noexcept {
+  return start.size() >= 12 && MaskedCrc(Crc32c(start.first(8))) == LoadAt<std::uint32_t>(start, 8);
+}
+
+SourceList ReadTfRecords(const ConvertSource& source, const std::stop_token& stop) {
+  return ReadImageRowsOf<TfRows>(source, stop);
+}
+
+}  // namespace sluice
