@@ -1,9 +1,7 @@
-#include "format/remote/open_store.h"
-
 #include "format/remote/credentials/chain.h"
-#include "format/remote/plain_endpoint.h"
-#include "format/remote/remote_store.h"
-#include "format/remote/s3_endpoint.h"
+#include "format/remote/server/endpoint.h"
+#include "format/remote/server/remote_store.h"
+#include "format/remote/server/s3_endpoint.h"
 
 namespace sluice {
 

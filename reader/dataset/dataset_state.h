@@ -19,7 +19,7 @@
 #include "format/disk/shard.h"
 #include "format/disk/shared_folder.h"
 #include "format/mutex.h"
-#include "format/remote/remote_shards.h"
+#include "format/remote/cache/remote_shards.h"
 #include "reader/dataset/key_cache.h"
 #include "reader/dataset/key_index.h"
 #include "reader/dataset/mixed_dataset.h"

@@ -2,7 +2,7 @@
 
 #include <sluice/block_cache.h>
 
-#include "format/remote/cache_folder.h"
+#include "format/remote/cache/cache_folder.h"
 
 namespace sluice {
 

@@ -1,13 +1,11 @@
 // What servers and settings of remote datasets say: lists, errors, credentials, profiles, URLs.
 #include <sluice/error.h>
 
-#include "format/remote/credentials/answers.h"
+#include "format/remote/credentials/chain.h"
 #include "format/remote/credentials/process.h"
-#include "format/remote/credentials/profile_file.h"
-#include "format/remote/listing.h"
-#include "format/remote/percent.h"
-#include "format/remote/range_answer.h"
-#include "format/remote/store_url.h"
+#include "format/remote/http/http_answer.h"
+#include "format/remote/http/url.h"
+#include "format/remote/server/s3_endpoint.h"
 #include "format/remote/xml.h"
 #include "tests/fuzz/targets.h"
 

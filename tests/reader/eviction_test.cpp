@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <random>
 
-#include "format/remote/eviction_order.h"
+#include "format/remote/cache/cache_room.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/reading/next_uses.h"
 #include "tests/reader/playing.h"

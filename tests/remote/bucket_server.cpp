@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <functional>
 
-#include "format/remote/percent.h"
-#include "format/remote/range_answer.h"
-#include "format/remote/sha256.h"
+#include "format/remote/http/http_answer.h"
+#include "format/remote/http/url.h"
+#include "format/remote/server/sigv4.h"
 #include "format/remote/xml.h"
 
 namespace sluice::test {

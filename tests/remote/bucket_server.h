@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "format/remote/open_store.h"
+#include "format/remote/server/remote_store.h"
 #include "tests/remote/web_server.h"
 
 namespace sluice::test {

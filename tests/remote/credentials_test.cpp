@@ -1,7 +1,6 @@
 // Where credentials come from.
 #include <fstream>
 
-#include "format/remote/credentials/answers.h"
 #include "format/remote/credentials/chain.h"
 #include "format/remote/credentials/process.h"
 #include "tests/catch.h"

@@ -1,7 +1,7 @@
 // Where requests go: the addresses that Amazon's and Google's documents give.
 #include <cstdlib>
 
-#include "format/remote/s3_endpoint.h"
+#include "format/remote/server/s3_endpoint.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/remote/bucket_server.h"

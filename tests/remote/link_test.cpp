@@ -1,11 +1,12 @@
 // How many connections and bytes are of use, on links made of formulas.
+#include "format/remote/http/link.h"
+
 #include <algorithm>
 #include <condition_variable>
 #include <fstream>
 #include <mutex>
 
-#include "format/remote/connection_count.h"
-#include "format/remote/link_measure.h"
+#include "format/remote/http/link.h"
 #include "format/remote/local_store.h"
 #include "format/remote/slow_store.h"
 #include "tests/catch.h"

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <vector>
 
-#include "format/remote/listing.h"
 #include "format/remote/local_store.h"
+#include "format/remote/server/s3_endpoint.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/remote/bucket_server.h"

@@ -1,6 +1,6 @@
 #include <fstream>
 
-#include "format/remote/credentials/profile_file.h"
+#include "format/remote/credentials/chain.h"
 #include "tests/catch.h"
 #include "tests/remote/bucket_server.h"
 #include "tests/temporary_folder.h"

@@ -10,8 +10,8 @@
 #include <sluice/convert.h>
 
 #include "format/disk/file.h"
-#include "format/remote/percent.h"
-#include "format/remote/s3_endpoint.h"
+#include "format/remote/http/url.h"
+#include "format/remote/server/s3_endpoint.h"
 #include "tests/catch.h"
 #include "tests/file_content.h"
 #include "tests/format/error_of.h"

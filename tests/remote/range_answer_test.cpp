@@ -1,5 +1,4 @@
-#include "format/remote/range_answer.h"
-
+#include "format/remote/http/http_answer.h"
 #include "tests/catch.h"
 
 namespace sluice {

@@ -1,7 +1,7 @@
 // Reading from S3 and from a plain server.
 #include <thread>
 
-#include "format/remote/connection_count.h"
+#include "format/remote/http/link.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/remote/bucket_server.h"

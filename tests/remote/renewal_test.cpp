@@ -2,7 +2,7 @@
 #include <atomic>
 #include <thread>
 
-#include "format/remote/credentials/renewed_credentials.h"
+#include "format/remote/credentials/credentials.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/remote/bucket_server.h"

@@ -1,7 +1,7 @@
 // Signatures, against those that Amazon publishes: the "aws-sig-v4-test-suite" of its general
 // reference, and the examples of "Signature Calculations for the Authorization Header" in the S3
 // API reference.
-#include "format/remote/sigv4.h"
+#include "format/remote/server/sigv4.h"
 
 #include "tests/catch.h"
 

@@ -5,7 +5,7 @@
 
 #include <sys/mman.h>
 
-#include "format/remote/sparse_data.h"
+#include "format/remote/cache/sparse_data.h"
 #include "tests/catch.h"
 
 namespace sluice::test {

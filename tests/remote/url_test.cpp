@@ -1,8 +1,9 @@
+#include "format/remote/http/url.h"
+
 #include <sluice/error.h>
 
+#include "format/remote/http/url.h"
 #include "format/remote/object_store.h"
-#include "format/remote/percent.h"
-#include "format/remote/store_url.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 

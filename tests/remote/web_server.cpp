@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "format/remote/percent.h"
+#include "format/remote/http/url.h"
 
 namespace sluice::test {
 

@@ -33,8 +33,11 @@ REMOTE = "format/remote/"
 PYTHON = "reader/python"
 # Inside reader/, lowest first: each may include itself and those before it.
 READER = ["order", "transform", "device", "dataset", "reading", "batch", "decoding", "loader"]
-# The same inside these folders. "" is the folder itself.
-ROOMS = {"writer/source": ["images", "list", "records", "labels", ""]}
+# The same inside these folders. "" is the folder itself, but for the headers named here.
+ROOMS = {
+    "writer/source": ["images", "list", "records", "labels", ""],
+    "format/remote": ["object_store.h", "xml.h", "remote_manifest.h", "http", "credentials", "server", "cache", ""],
+}
 # Public headers that only these of reader's layers may include: what stands on all of them.
 LOADER_ONLY = {"loader.h", "sluice.h"}
 # <sluice/sluice.h> includes all public headers of the reader and of what that stands on, but these.
@@ -69,7 +72,7 @@ def room(path):
     for folder, rooms in ROOMS.items():
         if path.startswith(folder + "/"):
             inside = path.removeprefix(folder + "/")
-            name = inside.split("/")[0] if "/" in inside else ""
+            name = inside.split("/")[0] if "/" in inside or inside in rooms else ""
             return folder, rooms.index(name) if name in rooms else None
     return None
 

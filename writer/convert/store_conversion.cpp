@@ -7,7 +7,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "format/parallel.h"
-#include "format/remote/remote_shards.h"
+#include "format/remote/cache/remote_shards.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/duplicates.h"
 #include "writer/convert/planned_sources.h"

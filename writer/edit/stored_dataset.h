@@ -10,7 +10,7 @@
 #include "format/disk/keys.h"
 #include "format/disk/manifest.h"
 #include "format/disk/shard.h"
-#include "format/remote/remote_shards.h"
+#include "format/remote/cache/remote_shards.h"
 
 namespace sluice {
 

@@ -1,8 +1,314 @@
+// The sources of credentials that need no file of profiles, the forms in which they answer, and the
+// order in which they are asked.
+//
+// A source that is not there gives nothing, and the next one is asked. A source that is there and
+// fails is an error that names it: with the next one's credentials a request would be made in
+// another's name.
 #include "format/remote/credentials/chain.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
 
+#include "format/disk/json_depth.h"
+#include "format/remote/http/url.h"
+#include "format/remote/xml.h"
+
 namespace sluice {
+
+namespace {
+
+// Characters that no header may carry would end up in one.
+bool IsHeaderText(const std::string& text) {
+  for (const char c : text) {
+    if (c <= ' ' || c == 127) return false;
+  }
+  return true;
+}
+
+std::optional<Credentials> CheckedCredentials(Credentials credentials) {
+  if (credentials.key_id.empty() || credentials.secret.empty() ||
+      !IsHeaderText(credentials.key_id) || !IsHeaderText(credentials.secret) ||
+      !IsHeaderText(credentials.token)) {
+    return std::nullopt;
+  }
+  return credentials;
+}
+
+// The digits at [first, first + count), or -1.
+int DigitsAt(std::string_view text, std::size_t first, std::size_t count) {
+  int value = 0;
+  if (text.size() < first + count) return -1;
+  for (std::size_t i = first; i < first + count; ++i) {
+    if (text[i] < '0' || text[i] > '9') return -1;
+    value = value * 10 + (text[i] - '0');
+  }
+  return value;
+}
+
+}  // namespace
+
+std::optional<Credentials::Time> ParseTime(std::string_view text) {
+  std::tm time{};
+  // "Never" is the year 9999 for some, which the clock's nanoseconds do not reach.
+  constexpr int kLastYear = 2200;
+  time.tm_year = std::min(DigitsAt(text, 0, 4), kLastYear) - 1900;
+  time.tm_mon = DigitsAt(text, 5, 2) - 1;
+  time.tm_mday = DigitsAt(text, 8, 2);
+  time.tm_hour = DigitsAt(text, 11, 2);
+  time.tm_min = DigitsAt(text, 14, 2);
+  time.tm_sec = DigitsAt(text, 17, 2);
+  if (text.size() < 20 || text[4] != '-' || text[7] != '-' ||
+      (text[10] != 'T' && text[10] != ' ') || text[13] != ':' || text[16] != ':' ||
+      time.tm_year < 0 || time.tm_mon < 0 || time.tm_mon > 11 || time.tm_mday < 1 ||
+      time.tm_mday > 31 || time.tm_hour < 0 || time.tm_hour > 23 || time.tm_min < 0 ||
+      time.tm_min > 59 || time.tm_sec < 0 || time.tm_sec > 60) {
+    return std::nullopt;
+  }
+  text.remove_prefix(19);
+  if (text.starts_with('.'))
+    text.remove_prefix(std::min(text.find_first_not_of("0123456789", 1), text.size()));
+  int zone_minutes = 0;
+  if (text != "Z") {
+    const int hours = DigitsAt(text, 1, 2), minutes = DigitsAt(text, 4, 2);
+    if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':' || hours < 0 ||
+        hours > 23 || minutes < 0 || minutes > 59) {
+      return std::nullopt;
+    }
+    zone_minutes = (hours * 60 + minutes) * (text[0] == '-' ? -1 : 1);
+  }
+  const std::time_t seconds = timegm(&time) - zone_minutes * 60;
+  return std::chrono::system_clock::from_time_t(seconds);
+}
+
+std::optional<Credentials> CredentialsFromJson(std::string_view json) {
+  constexpr unsigned kDeepest = 8;
+  if (json.size() > kMostCredentialBytes || NestsDeeperThan(json, kDeepest)) return std::nullopt;
+  const auto document = nlohmann::json::parse(json, nullptr, false);
+  if (!document.is_object()) return std::nullopt;
+  const auto text = [&](const char* name) {
+    const auto found = document.find(name);
+    return found != document.end() && found->is_string() ? found->get<std::string>()
+                                                         : std::string();
+  };
+  Credentials credentials;
+  credentials.key_id = text("AccessKeyId");
+  credentials.secret = text("SecretAccessKey");
+  credentials.token = text("Token").empty() ? text("SessionToken") : text("Token");
+  if (const std::string expiry = text("Expiration"); !expiry.empty()) {
+    credentials.expiry = ParseTime(expiry);
+    if (!credentials.expiry) return std::nullopt;
+  }
+  return CheckedCredentials(std::move(credentials));
+}
+
+std::optional<Credentials> CredentialsFromSts(std::string_view xml) {
+  constexpr std::string_view kBefore =
+      "AssumeRoleWithWebIdentityResponse/AssumeRoleWithWebIdentityResult/Credentials/";
+  Credentials credentials;
+  if (xml.size() > kMostCredentialBytes) return std::nullopt;
+  bool sound = true;
+  const bool read = ReadXml(xml, [&](std::string_view path, std::string&& text) {
+    if (!path.starts_with(kBefore)) return;
+    path.remove_prefix(kBefore.size());
+    if (path == "AccessKeyId") credentials.key_id = std::move(text);
+    if (path == "SecretAccessKey") credentials.secret = std::move(text);
+    if (path == "SessionToken") credentials.token = std::move(text);
+    if (path == "Expiration") {
+      credentials.expiry = ParseTime(text);
+      sound = credentials.expiry.has_value();
+    }
+  });
+  return read && sound ? CheckedCredentials(std::move(credentials)) : std::nullopt;
+}
+
+namespace {
+
+// The service that gives out credentials of roles, in the region if one is set.
+std::string StsEndpoint(const CredentialSearch& search) {
+  for (const char* name : {"AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"}) {
+    if (const std::string url = search.environment(name); !url.empty()) {
+      return ParseHttpOrigin(url, name).origin;
+    }
+  }
+  for (const char* name : {"AWS_REGION", "AWS_DEFAULT_REGION"}) {
+    const std::string region = search.environment(name);
+    if (region.empty() ||
+        region.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") != std::string::npos)
+      continue;
+    return "https://sts." + region + ".amazonaws.com" + (region.starts_with("cn-") ? ".cn" : "");
+  }
+  return "https://sts.amazonaws.com";
+}
+
+}  // namespace
+
+std::optional<Credentials> CredentialsOfWebIdentity(const CredentialSearch& search,
+                                                    const std::string& token_file,
+                                                    const std::string& role,
+                                                    const std::string& session) {
+  constexpr std::size_t kMostTokenBytes = 20'000;  // AssumeRoleWithWebIdentity's own limit
+  constexpr int kTries = 3;
+  if (token_file.empty() || role.empty()) return std::nullopt;
+  auto token = ReadSmallFile(token_file, kMostTokenBytes);
+  while (token && !token->empty() && (token->back() == '\n' || token->back() == '\r'))
+    token->pop_back();
+  if (!token || token->empty()) {
+    throw Error(ErrorCode::kInvalidArgument, token_file,
+                "the token of AWS_WEB_IDENTITY_TOKEN_FILE cannot be read, or is empty or too long");
+  }
+  const std::string form =
+      "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=" + PercentEncoded(role, false) +
+      "&RoleSessionName=" + PercentEncoded(session.empty() ? "sluice" : session, false) +
+      "&WebIdentityToken=" + PercentEncoded(*token, false);
+  HttpRequest request;
+  request.method = "POST";
+  request.url = StsEndpoint(search) + "/";
+  request.headers = {"content-type: application/x-www-form-urlencoded"};
+  request.body = AsBytes(form);
+  HttpReply reply;
+  for (int i = 0; i < kTries && !search.stopped(); ++i) {
+    reply = search.send(request);
+    if (reply.whole() && reply.status < 500) break;
+  }
+  if (reply.succeeded()) {
+    if (auto credentials = CredentialsFromSts(reply.body)) return credentials;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              "the role of AWS_ROLE_ARN could not be taken with the token of "
+              "AWS_WEB_IDENTITY_TOKEN_FILE (" +
+                  (reply.status == 0 ? reply.why : "HTTP " + std::to_string(reply.status)) +
+                  " from " + StsEndpoint(search) +
+                  "); check the role's trust policy, and that the token is not too old");
+}
+
+namespace {
+
+constexpr const char* kRelativeTo = "http://169.254.170.2";
+
+// Without encryption only the addresses of this machine and of its host.
+bool MayBeAsked(const std::string& url) {
+  if (url.starts_with("https://")) return true;
+  std::string host = ParseHttpOrigin(url, "AWS_CONTAINER_CREDENTIALS_FULL_URI").host;
+  const std::size_t bracket = host.rfind(']');
+  host = host.substr(0, host.find(':', bracket == std::string::npos ? 0 : bracket));
+  const bool loopback =
+      host == "localhost" || host == "[::1]" ||
+      (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos);
+  return loopback || host == "169.254.170.2" || host == "169.254.170.23" ||
+         host == "[fd00:ec2::23]";
+}
+
+std::string ContainerToken(const Environment& environment) {
+  constexpr std::size_t kMostBytes = 16 << 10;
+  std::string token = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+  if (const std::string file = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+      !file.empty()) {
+    const auto text = ReadSmallFile(file, kMostBytes);
+    if (!text) {
+      throw Error(ErrorCode::kInvalidArgument, file,
+                  "the token of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE cannot be read");
+    }
+    token = *text;
+  }
+  if (token.find_first_of("\r\n") != std::string::npos) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "the container's authorization token has a line break in it");
+  }
+  return token;
+}
+
+}  // namespace
+
+std::optional<Credentials> CredentialsOfContainer(const CredentialSearch& search) {
+  constexpr int kTries = 3;
+  const std::string relative = search.environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  const std::string full = search.environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  if (relative.empty() && full.empty()) return std::nullopt;
+  HttpRequest request;
+  request.url = relative.empty() ? full : kRelativeTo + relative;
+  if ((!relative.empty() && !relative.starts_with('/')) || !MayBeAsked(request.url)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "AWS_CONTAINER_CREDENTIALS_FULL_URI names neither an https:// URL nor an address "
+                "of this machine's "
+                "host; a token is not sent anywhere else");
+  }
+  request.direct = !request.url.starts_with("https://");
+  request.connect_timeout = std::chrono::seconds(2);
+  request.stall_timeout = std::chrono::seconds(5);
+  if (const std::string token = ContainerToken(search.environment); !token.empty()) {
+    request.headers.push_back("authorization: " + token);
+  }
+  HttpReply reply;
+  for (int i = 0; i < kTries && !search.stopped(); ++i) {
+    reply = search.send(request);
+    if (reply.succeeded()) {
+      if (auto credentials = CredentialsFromJson(reply.body)) return credentials;
+    }
+    if (reply.whole() && reply.status < 500) break;
+  }
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      "the service of AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI gives no credentials (" +
+          (reply.status == 0 ? reply.why : "HTTP " + std::to_string(reply.status)) +
+          "); check the task's role");
+}
+
+namespace {
+
+constexpr const char* kMetadata = "http://169.254.169.254";
+constexpr const char* kRoles = "/latest/meta-data/iam/security-credentials/";
+
+// Anywhere but on EC2 nobody answers: that must not take long.
+HttpRequest MetadataRequest(const std::string& url) {
+  HttpRequest request;
+  request.url = url;
+  request.direct = true;
+  request.connect_timeout = std::chrono::seconds(1);
+  request.stall_timeout = std::chrono::seconds(2);
+  return request;
+}
+
+std::string FirstLine(const std::string& text) {
+  return text.substr(0, text.find_first_of("\r\n"));
+}
+
+}  // namespace
+
+std::optional<Credentials> CredentialsOfInstance(const CredentialSearch& search) {
+  if (SaysYes(search.environment("AWS_EC2_METADATA_DISABLED"))) return std::nullopt;
+  const std::string named = search.environment("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+  const std::string service =
+      named.empty() ? kMetadata
+                    : ParseHttpOrigin(named, "AWS_EC2_METADATA_SERVICE_ENDPOINT").origin;
+
+  HttpRequest begin = MetadataRequest(service + "/latest/api/token");
+  begin.method = "PUT";
+  begin.headers = {"x-aws-ec2-metadata-token-ttl-seconds: 21600"};
+  const HttpReply token = search.send(begin);
+  const std::string session = FirstLine(token.body);
+  if (!token.succeeded() || session.empty()) return std::nullopt;  // not on EC2
+
+  HttpRequest ask = MetadataRequest(service + kRoles);
+  ask.headers = {"x-aws-ec2-metadata-token: " + session};
+  const HttpReply roles = search.send(ask);
+  const std::string role = FirstLine(roles.body);
+  if (!roles.succeeded() || role.empty()) return std::nullopt;  // an instance without a role
+
+  ask.url += PercentEncoded(role, false);
+  const HttpReply answer = search.send(ask);
+  auto credentials = answer.succeeded() ? CredentialsFromJson(answer.body) : std::nullopt;
+  if (!credentials) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "the instance's metadata service gives no credentials of its role (HTTP " +
+                    std::to_string(answer.status) +
+                    "); check the instance profile, or set AWS_EC2_METADATA_DISABLED=true");
+  }
+  return credentials;
+}
 
 std::optional<Credentials> CredentialsOfEnvironment(const Environment& environment) {
   Credentials credentials;

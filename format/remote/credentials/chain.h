@@ -3,21 +3,23 @@
 //   1. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
 //   2. AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN (Kubernetes)
 //   3. the profile AWS_PROFILE, else "default": its keys, its credential_process, or its role by
-//   web
-//      identity
+//   web identity
 //   4. AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (ECS, EKS)
 //   5. the instance's metadata service, version 2, unless AWS_EC2_METADATA_DISABLED is true
 //
 // If none has any, or AWS_NO_SIGN_REQUEST is true, requests are not signed.
 #pragma once
 
+#include <fstream>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "format/remote/credentials/credentials.h"
-#include "format/remote/environment.h"
-#include "format/remote/http_message.h"
+#include "format/remote/http/environment.h"
+#include "format/remote/http/http_answer.h"
 
 namespace sluice {
 
@@ -49,5 +51,39 @@ std::optional<Credentials> CredentialsOfWebIdentity(const CredentialSearch& sear
 std::optional<Credentials> CredentialsOfProfile(const CredentialSearch& search, bool amazon);
 std::optional<Credentials> CredentialsOfContainer(const CredentialSearch& search);
 std::optional<Credentials> CredentialsOfInstance(const CredentialSearch& search);
+
+// No answer with credentials is longer.
+inline constexpr std::size_t kMostCredentialBytes = 64 << 10;
+
+// JSON as of instances, containers and credential processes: AccessKeyId, SecretAccessKey, Token or
+// SessionToken, Expiration. Nothing if it is not that.
+std::optional<Credentials> CredentialsFromJson(std::string_view json);
+
+// The XML of AssumeRoleWithWebIdentity. Nothing if it is not that.
+std::optional<Credentials> CredentialsFromSts(std::string_view xml);
+
+// "2026-11-22T22:17:01Z", with parts of seconds and other zones, too (RFC 3339).
+std::optional<Credentials::Time> ParseTime(std::string_view text);
+
+// The file's content; nothing if it cannot be read or is longer than `limit` bytes.
+inline std::optional<std::string> ReadSmallFile(const std::string& path, std::size_t limit) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(limit + 1, '\0');
+  if (!file || !file.read(text.data(), static_cast<std::streamsize>(text.size())).eof())
+    return std::nullopt;
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+// The settings of each section: {"profile dev": {"region": "eu-west-1"}}. Lines that are neither a
+// section, nor a setting, nor empty, nor a comment are passed over, and so are settings of settings
+// (indented lines), as Amazon's tools do.
+using ProfileSections = std::map<std::string, std::map<std::string, std::string>>;
+ProfileSections ParseProfiles(std::string_view text);
+
+// The settings of one profile out of both files; those of the credentials file win.
+std::map<std::string, std::string> SettingsOfProfile(const ProfileSections& credentials,
+                                                     const ProfileSections& config,
+                                                     const std::string& name);
 
 }  // namespace sluice

@@ -1,9 +1,17 @@
+// Secrets are masked in whatever a server says before a person sees it: some servers repeat the
+// request, with its signature.
+//
+// RenewedCredentials fetches once for all threads. While the credentials age it gives out the old
+// ones and renews on a thread of its own, so that no request waits; only when they are unusable do
+// callers wait. A failure is given to all callers for a while, as each try can take seconds.
 #include "format/remote/credentials/credentials.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include <sluice/shown_text.h>
+
+#include "format/disk/system_error.h"
 
 namespace sluice {
 
@@ -56,6 +64,134 @@ std::string WithoutSecrets(std::string text, const Credentials& credentials) {
     if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
   }
   return text;
+}
+
+namespace {
+
+// A failure is given to all callers within this time; the next call after it tries again.
+constexpr std::chrono::seconds kFailureHolds{2};
+// Between background renewals that failed, or brought credentials that age already.
+constexpr std::chrono::seconds kBetweenRenewals{10};
+
+}  // namespace
+
+RenewedCredentials::~RenewedCredentials() {
+  std::thread last;
+  {
+    const MutexLock lock(mutex_);
+    while (renewing_)
+      changed_.Wait(mutex_);
+    last = std::move(thread_);
+  }
+  if (last.joinable()) last.join();
+}
+
+// Not in their last moments: a request takes time to arrive.
+bool RenewedCredentials::Usable() const {
+  if (!current_) return false;
+  if (!current_->expiry) return true;
+  const auto margin = std::min<std::chrono::system_clock::duration>(
+      std::chrono::seconds(15), (*current_->expiry - fetched_) / 20);
+  return std::chrono::system_clock::now() + margin < *current_->expiry;
+}
+
+bool RenewedCredentials::Ageing() const {
+  if (!current_ || !current_->expiry) return false;
+  const auto now = std::chrono::system_clock::now();
+  const auto early = std::min<std::chrono::system_clock::duration>(
+      std::chrono::minutes(5), (*current_->expiry - fetched_) / 5);
+  return now + early >= *current_->expiry &&
+         now - fetched_ >= std::min<std::chrono::system_clock::duration>(kBetweenRenewals, early);
+}
+
+// Fetches without the mutex; who comes meanwhile waits for `renewing_` to end.
+void RenewedCredentials::Renew() {
+  renewing_ = true;
+  std::optional<Credentials> found;
+  std::optional<Error> failure;
+  {
+    const MutexUnlock unlock(mutex_);
+    try {
+      found = fetch_();
+    } catch (const Error& error) {
+      failure = error;
+    } catch (const std::bad_alloc&) {
+      failure = OutOfMemory();
+    } catch (const std::exception&) {
+      failure.emplace(ErrorCode::kIo, "looking for credentials failed");
+    }
+  }
+  // A place that gave some and now has none does not answer: it is asked again.
+  if (found && found->anonymous() && current_ && !current_->anonymous()) {
+    found.reset();
+    failure.emplace(ErrorCode::kIo,
+                    "credentials could not be renewed: where they came from has none now");
+  }
+  if (found) current_ = std::move(found);
+  failure_ = std::move(failure);
+  fetched_ = std::chrono::system_clock::now();
+  renewing_ = false;
+  for (const auto& call : ready_)
+    call();
+  ready_.clear();
+  changed_.NotifyAll();
+}
+
+void RenewedCredentials::RenewInBackground() {
+  if (renewing_) return;
+  // It holds the mutex up to its end, but for fetching: so it is there.
+  if (thread_.joinable()) thread_.join();
+  try {
+    thread_ = std::thread([this] {
+      const MutexLock lock(mutex_);
+      Renew();
+    });
+  } catch (const std::system_error&) {
+    throw Error(ErrorCode::kLimit,
+                "no thread is left to renew credentials with; raise the limit of threads");
+  }
+  renewing_ = true;
+}
+
+Credentials RenewedCredentials::Get() {
+  const MutexLock lock(mutex_);
+  while (!Usable()) {
+    if (renewing_) {
+      changed_.Wait(mutex_);
+      continue;
+    }
+    const bool failed_just_now =
+        failure_ && std::chrono::system_clock::now() - fetched_ < kFailureHolds;
+    if (!failed_just_now) Renew();
+    if (failure_) throw *failure_;
+    if (current_ && !Usable()) break;  // expired when they came: the server will say so
+  }
+  if (Ageing()) RenewInBackground();
+  return *current_;
+}
+
+std::optional<Credentials> RenewedCredentials::TryGet(std::function<void()> ready) {
+  const MutexLock lock(mutex_);
+  const bool fresh_failure =
+      failure_ && std::chrono::system_clock::now() - fetched_ < kFailureHolds;
+  const bool just_came =
+      current_ && !failure_ && std::chrono::system_clock::now() - fetched_ < kFailureHolds;
+  if (!renewing_ && !Usable()) {
+    if (fresh_failure) throw *failure_;
+    if (just_came) return current_;  // expired when they came: the server will say so
+  }
+  if (!Usable()) {
+    ready_.push_back(std::move(ready));
+    RenewInBackground();
+    return std::nullopt;
+  }
+  if (Ageing()) RenewInBackground();
+  return current_;
+}
+
+void RenewedCredentials::Expired(const Credentials& used) {
+  const MutexLock lock(mutex_);
+  if (current_ && *current_ == used && !renewing_) current_.reset();
 }
 
 }  // namespace sluice

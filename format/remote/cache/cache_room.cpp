@@ -1,0 +1,141 @@
+// Room for a piece is reserved in a count that all processes of a dataset share. If there is none,
+// the piece that is needed last gives way, if it is needed later than the new one (Belady's rule).
+// Other datasets in the folder are looked at now and then, and removed if nobody uses them.
+#include "format/remote/cache/cache_room.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+#include "format/remote/cache/cache_folder.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::uint64_t kPiecesForEach = 64;
+// So many of the latest pieces are kept, of which far fewer are given up before the next look; but
+// those in use are among the latest, too.
+constexpr std::uint64_t kShareKept = 16;
+constexpr std::uint64_t kLeastKept = 4096;
+
+}  // namespace
+
+void EvictionOrder::Add(std::uint64_t piece) {
+  const std::uint64_t next_use = NextUse(piece);
+  if (next_use <= floor_) return;
+  const std::size_t most = 2 * static_cast<std::size_t>(pieces_ / kShareKept + kLeastKept);
+  if (heap_.size() >= most) KeepLatest(most / 2);
+  heap_.push_back({next_use, piece});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+void EvictionOrder::Begin() {
+  looked_ = false;
+  if (begun_++ % (pieces_ / kPiecesForEach + 1) == 0) LookAtAll();
+}
+
+std::optional<std::uint64_t> EvictionOrder::TakeLatest(std::uint64_t than) {
+  for (;;) {
+    // What the floor left out may be later than `than`, too.
+    if (heap_.empty() && floor_ > than && !looked_) LookAtAll();
+    if (heap_.empty() || heap_.front().next_use <= than) return std::nullopt;
+    std::pop_heap(heap_.begin(), heap_.end());
+    const Entry last = heap_.back();
+    heap_.pop_back();
+    const std::uint64_t now = NextUse(last.piece);
+    if (now == last.next_use) return last.piece;
+    Add(last.piece);  // a process has used it, or given it up
+  }
+}
+
+void EvictionOrder::LookAtAll() {
+  const std::size_t most = static_cast<std::size_t>(pieces_ / kShareKept + kLeastKept);
+  looked_ = true;
+  begun_ = 1;
+  floor_ = 0;
+  heap_.clear();
+  for (std::uint64_t piece = 0; piece < pieces_; ++piece) {
+    const std::uint64_t next_use = NextUse(piece);
+    if (next_use <= floor_) continue;
+    heap_.push_back({next_use, piece});
+    if (heap_.size() == 2 * most) KeepLatest(most);
+  }
+  std::make_heap(heap_.begin(), heap_.end());
+}
+
+void EvictionOrder::KeepLatest(std::size_t count) {
+  const auto end = heap_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::nth_element(heap_.begin(), end, heap_.end(),
+                   [](const Entry& a, const Entry& b) { return b < a; });
+  floor_ = end->next_use;
+  heap_.erase(end, heap_.end());
+  std::make_heap(heap_.begin(), heap_.end());
+}
+
+bool CacheRoom::Reserve(std::uint64_t piece, std::uint64_t offset, std::uint64_t bytes,
+                        const std::function<bool(std::uint64_t piece)>& in_use) {
+  const std::uint64_t others = BytesOfOthers(data_.used() + bytes);
+  const std::uint64_t room = cache_.bytes - std::min(cache_.bytes, others);
+  room_ = room;
+  at_once_ = std::max(at_once_.load(), bytes);
+  if (bytes > room) return false;
+  const std::uint64_t next_use = data_.next_use(piece).load(std::memory_order_relaxed);
+  // Other processes reserve too; what they see in use is never more than the room.
+  std::uint64_t used = 0;
+  do {
+    while ((used = data_.used().load()) > room - bytes) {
+      if (!GiveUpLatest(next_use, in_use)) return false;
+    }
+  } while (!data_.used().compare_exchange_weak(used, used + bytes));
+  if (data_.Allocate(offset, bytes)) return true;
+  GiveBack(bytes);
+  return false;
+}
+
+// What other datasets in the folder use. Now and then looks at them, and removes those that can go:
+// that is a few files to open.
+std::uint64_t CacheRoom::BytesOfOthers(std::uint64_t wanted) {
+  constexpr std::uint64_t kLookAtOthers = 64;
+  constexpr std::uint64_t kLookWhenFull = 16;
+  const bool full = others_use_ > 0 && wanted + others_use_ > cache_.bytes;
+  if (++since_look_ >= (full ? kLookWhenFull : kLookAtOthers)) {
+    since_look_ = 0;
+    try {
+      // While another process has the lock, what was seen last must do.
+      if (const std::optional<CacheLock> lock = CacheLock::Try(data_.root()))
+        others_use_ = TrimCache(*lock, id_, cache_.bytes - std::min(cache_.bytes, wanted));
+    } catch (const Error&) {
+      others_use_ = cache_.bytes;  // the folder is gone or not ours any more
+    }
+  }
+  return others_use_;
+}
+
+// Gives up the piece needed last, if that is later than `than`.
+bool CacheRoom::GiveUpLatest(std::uint64_t than,
+                             const std::function<bool(std::uint64_t piece)>& in_use) {
+  std::vector<std::uint64_t> of_others;  // pieces that other processes use
+  bool given_up = false;
+  order_.Begin();
+  while (!given_up) {
+    const std::optional<std::uint64_t> latest = order_.TakeLatest(than);
+    if (!latest) break;
+    if (in_use(*latest)) continue;  // added again once it is not
+    if (!data_.Lock(*latest, SparseData::Hold::kExclusive)) {
+      of_others.push_back(*latest);
+      continue;
+    }
+    const auto found = data_.Find(*latest);
+    data_.Drop(*latest);
+    if (found) GiveBack(found->bytes);
+    seen_.erase(*latest);
+    data_.Lock(*latest, SparseData::Hold::kNone);
+    given_up = found.has_value();
+  }
+  for (const std::uint64_t piece : of_others)
+    order_.Add(piece);
+  return given_up;
+}
+
+}  // namespace sluice

@@ -1,0 +1,468 @@
+// A piece has a fixed place in a mapping as large as all shards, of which only the pieces that are
+// there take memory or disk.
+//
+// In a folder, the mapping is a sparse file and a table beside it says what is there (CACHE.md
+// describes both); other processes map the same two. In memory, the mapping is anonymous, and pages
+// are moved between places instead of being freed and cleared again (SparePages).
+#include "format/remote/cache/sparse_data.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/absolute_path.h"
+#include "format/disk/checksum.h"
+#include "format/disk/system_error.h"
+#include "format/remote/cache/cache_folder.h"
+
+namespace sluice {
+
+// A range to which pages were moved is a mapping of its own, and so is one that they left. The
+// kernel allows a process 65,530 of them, and joins fresh ones with what lies beside them.
+void SparePages::Drop(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  std::byte* const at = mapping_ + offset;
+  const bool fresh =
+      bytes >= kLeast &&
+      mmap(at, bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+  madvise(at, bytes, fresh ? MADV_NOHUGEPAGE : MADV_DONTNEED);
+}
+
+void SparePages::Remove(Ranges::iterator range) {
+  const auto [begin, end] = by_size_.equal_range(range->second);
+  for (auto at = begin; at != end; ++at) {
+    if (at->second != range->first) continue;
+    by_size_.erase(at);
+    break;
+  }
+  kept_ -= range->second;
+  ranges_.erase(range);
+}
+
+// The smallest go first: they fit the fewest pieces.
+void SparePages::SetMost(std::uint64_t most) noexcept {
+  const MutexLock lock(mutex_);
+  most_ = most;
+  while (kept_ > most_) {
+    const auto [bytes, offset] = *by_size_.begin();
+    Remove(ranges_.find(offset));
+    Drop(offset, bytes);
+  }
+}
+
+bool SparePages::Keep(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (Note(offset, bytes)) return true;
+  Drop(offset, bytes);
+  return false;
+}
+
+bool SparePages::Note(std::uint64_t offset, std::uint64_t bytes) noexcept {
+#ifdef MREMAP_DONTUNMAP
+  const MutexLock lock(mutex_);
+  if (bytes < kLeast || kept_ + bytes > most_) return false;
+  try {
+    const auto range = ranges_.emplace(offset, bytes).first;
+    try {
+      by_size_.emplace(bytes, offset);
+    } catch (const std::bad_alloc&) {
+      ranges_.erase(range);
+      return false;
+    }
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  kept_ += bytes;
+  return true;
+#else
+  static_cast<void>(offset);
+  static_cast<void>(bytes);
+  return false;
+#endif
+}
+
+// What is kept in that place is used again, or in the way. True: all of it is there.
+bool SparePages::TakeBack(std::uint64_t offset, std::uint64_t bytes) {
+  auto range = ranges_.upper_bound(offset);
+  if (range != ranges_.begin()) --range;
+  while (range != ranges_.end() && range->first < offset + bytes) {
+    const auto [begin, size] = *range;
+    const auto next = std::next(range);
+    if (begin + size > offset) {
+      Remove(range);
+      if (begin <= offset && begin + size >= offset + bytes) return true;
+    }
+    range = next;
+  }
+  return false;
+}
+
+bool SparePages::Give(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  const MutexLock lock(mutex_);
+  if (TakeBack(offset, bytes)) return true;
+  const auto fits = by_size_.lower_bound(bytes);
+  if (bytes < kLeast || fits == by_size_.end()) return false;
+  const auto [size, from] = *fits;
+  Remove(ranges_.find(from));
+  const bool moved = Move(from, offset, bytes);
+  Drop(from, size);
+  return moved;
+}
+
+bool SparePages::Move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const noexcept {
+#ifdef MREMAP_DONTUNMAP
+  return mremap(mapping_ + from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP,
+                mapping_ + to) != MAP_FAILED;
+#else
+  static_cast<void>(from);
+  static_cast<void>(to);
+  static_cast<void>(bytes);
+  return false;
+#endif
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void Fail(const fs::path& path, const char* what, int number) {
+  throw SystemError(ErrorCode::kIo, path.string(),
+                    std::string(what) + ": " + SystemErrorText(number), number);
+}
+
+std::byte* MapFile(int fd, std::uint64_t bytes, int protection, const std::string& name) {
+  void* const at = mmap(nullptr, std::max<std::uint64_t>(bytes, 1), protection,
+                        MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (at == MAP_FAILED) {
+    throw SystemError(ErrorCode::kLimit, name,
+                      "cannot be mapped (" + SystemErrorText(errno) +
+                          "): a dataset in an object store takes as much address space as it has "
+                          "bytes; raise `ulimit -v`",
+                      errno);
+  }
+  return static_cast<std::byte*>(at);
+}
+
+void SetSize(const FileHandle& file, std::uint64_t bytes, const fs::path& name) {
+  if (ftruncate(file.get(), static_cast<off_t>(bytes)) == 0) return;
+  const int number = errno;
+  if (number == EFBIG || number == EINVAL) {
+    throw SystemError(ErrorCode::kLimit, name.string(),
+                      "the file system has no files as large as the dataset; use another one, such "
+                      "as XFS",
+                      number);
+  }
+  Fail(name, "cannot be made", number);
+}
+
+}  // namespace
+
+std::uint64_t SparseData::TableBytes() const noexcept {
+  return kPageBytes + pieces_ * (sizeof(std::uint64_t) + sizeof(Record));
+}
+
+void SparseData::Map() {
+  const std::string name = shared() ? folder_.string() : "memory";
+  if (data_ == nullptr) data_ = MapFile(file_.get(), bytes_, PROT_READ, name);
+  table_ = MapFile(table_file_.get(), TableBytes(), PROT_READ | (writable_ ? PROT_WRITE : 0), name);
+  if (shared()) table_guard_.emplace(Bytes(table_, TableBytes()), lost_table_);
+  head_ = reinterpret_cast<Head*>(table_);
+  next_use_ = reinterpret_cast<std::atomic<std::uint64_t>*>(table_ + kPageBytes);
+  if (!writable_) {
+    own_next_use_ = std::vector<std::atomic<std::uint64_t>>(pieces_);
+    next_use_ = own_next_use_.data();
+  }
+  records_ = reinterpret_cast<Record*>(table_ + kPageBytes + pieces_ * sizeof(std::uint64_t));
+}
+
+SparseData::SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t spare)
+    : bytes_(bytes), pieces_(pieces), table_file_(memfd_create("sluice-pieces", MFD_CLOEXEC)) {
+  MapAnonymous(spare);
+  if (data_ == nullptr) {
+    file_ = FileHandle(memfd_create("sluice-blocks", MFD_CLOEXEC));
+    if (!file_) Fail("memfd", "cannot be made", errno);
+    SetSize(file_, bytes_, "memfd");
+  }
+  if (!table_file_) Fail("memfd", "cannot be made", errno);
+  SetSize(table_file_, TableBytes(), "memfd");
+  Map();
+}
+
+// Fails where memory may not be promised beyond what there is (vm.overcommit_memory = 2), or a
+// process has little of it (ulimit -d). With larger pages than a piece's it could not be given up.
+void SparseData::MapAnonymous(std::uint64_t spare) {
+  if (sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) return;
+  void* const at = mmap(nullptr, std::max<std::uint64_t>(bytes_, 1), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return;
+  data_ = static_cast<std::byte*>(at);
+  // A huge page would hold more than the pieces that are there.
+  madvise(at, std::max<std::uint64_t>(bytes_, 1), MADV_NOHUGEPAGE);
+  spare_.emplace(data_, spare);
+}
+
+SparseData::SparseData(const fs::path& folder, const std::string& id, std::uint64_t bytes,
+                       std::uint64_t pieces)
+    : root_(SharedFolder::Make(AbsolutePath(folder))),
+      folder_(root_->path() / id),
+      bytes_(bytes),
+      pieces_(pieces) {
+  try {
+    OpenForWriting(id);
+  } catch (const SystemError& error) {
+    if (error.number() != EROFS && error.number() != EACCES) throw;
+    if (!OpenForReading(id)) throw;
+  }
+}
+
+SparseData::~SparseData() {
+  if (data_ != nullptr) munmap(data_, std::max<std::uint64_t>(bytes_, 1));
+  table_guard_.reset();
+  if (table_ != nullptr) munmap(table_, TableBytes());
+}
+
+void SparseData::OpenForWriting(const std::string& id) {
+  const CacheLock root = CacheLock::Wait(*root_);
+  const SharedFolder folder = root_->MakeFolder(id);
+  file_ = folder.OpenFile(kCacheData);
+  table_file_ = folder.OpenFile(kCacheTable);
+  in_use_ = folder.OpenFile(kCacheLock);
+  // Nobody else has the dataset open: what a process left that died is put right.
+  const bool alone = flock(in_use_.get(), LOCK_EX | LOCK_NB) == 0;
+  const bool fits = Fits();
+  if (!fits && !alone) {
+    throw Error(ErrorCode::kIo, folder_.string(),
+                "another version of Sluice uses this cache; use another folder");
+  }
+  if (!fits) MakeTable();
+  Map();
+  if (alone) Recount();
+  if (flock(in_use_.get(), LOCK_SH | LOCK_NB) != 0) Fail(folder_, "cannot be locked", errno);
+  futimens(in_use_.get(), nullptr);  // used now
+}
+
+// False if there is nothing that could be read.
+bool SparseData::OpenForReading(const std::string& id) {
+  try {
+    const SharedFolder folder = root_->OpenFolder(id);
+    file_ = folder.OpenForReading(kCacheData);
+    table_file_ = folder.OpenForReading(kCacheTable);
+    if (!Fits()) return false;
+    in_use_ = folder.OpenLock(kCacheLock);
+  } catch (const Error&) {
+    return false;
+  }
+  // Those who may write there could only give up what this process has not locked, piece by piece.
+  flock(in_use_.get(), LOCK_SH | LOCK_NB);
+  writable_ = false;
+  Map();
+  return true;
+}
+
+bool SparseData::Fits() const {
+  Head head{};
+  struct stat table {};
+  struct stat data {};
+  return pread(table_file_.get(), &head, sizeof(head), 0) == static_cast<ssize_t>(sizeof(head)) &&
+         std::memcmp(head.magic, kCacheMagic, sizeof(kCacheMagic)) == 0 &&
+         head.version == kCacheVersion && head.pieces == pieces_ && head.bytes == bytes_ &&
+         fstat(table_file_.get(), &table) == 0 && fstat(file_.get(), &data) == 0 &&
+         static_cast<std::uint64_t>(table.st_size) == TableBytes() &&
+         static_cast<std::uint64_t>(data.st_size) == bytes_;
+}
+
+void SparseData::MakeTable() {
+  SetSize(file_, 0, folder_ / kCacheData);
+  SetSize(file_, bytes_, folder_ / kCacheData);
+  SetSize(table_file_, 0, folder_ / kCacheTable);
+  // With all its blocks, so that writing to the mapping cannot fail.
+  const int number = posix_fallocate(table_file_.get(), 0, static_cast<off_t>(TableBytes()));
+  if (number != 0) Fail(folder_ / kCacheTable, "cannot be made", number);
+  Head head{};
+  std::memcpy(head.magic, kCacheMagic, sizeof(kCacheMagic));
+  head.version = kCacheVersion;
+  head.pieces = pieces_;
+  head.bytes = bytes_;
+  if (pwrite(table_file_.get(), &head, sizeof(head), 0) != static_cast<ssize_t>(sizeof(head)))
+    Fail(folder_ / kCacheTable, "cannot be written", errno);
+}
+
+// Makes the count of used bytes, and the file's holes, agree with the pieces that are there.
+void SparseData::Recount() {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> there;  // offset, bytes
+  std::uint64_t used = 0;
+  for (std::uint64_t piece = 0; piece < pieces_; ++piece) {
+    const std::optional<Piece> found = Find(piece);
+    if (!found) {
+      records_[piece] = {};
+      next_use_[piece] = 0;
+      continue;
+    }
+    used += found->bytes;
+    there.emplace_back(found->offset, found->bytes);
+  }
+  std::sort(there.begin(), there.end());
+  there.emplace_back(bytes_, 0);
+  std::uint64_t free = 0;
+  for (const auto& [offset, bytes] : there) {
+    const off_t data = lseek(file_.get(), static_cast<off_t>(free), SEEK_DATA);
+    if (offset > free && data >= 0 && static_cast<std::uint64_t>(data) < offset)
+      Free(free, offset - free);
+    free = std::max(free, AlignUp(offset + bytes, kPageBytes));
+  }
+  head_->used = used;
+}
+
+std::uint64_t SparseData::CheckOf(std::uint64_t piece, const Record& record) noexcept {
+  const std::uint64_t words[] = {piece, record.offset, record.bytes, record.hash, kCacheVersion};
+  return Hash64(std::as_bytes(std::span(words))) | 1;
+}
+
+std::optional<SparseData::Piece> SparseData::Find(std::uint64_t piece) const noexcept {
+  const Record record = records_[piece];
+  if (record.check == 0 || record.check != CheckOf(piece, record)) return {};
+  if (!Inside(record.offset, record.bytes, bytes_)) return {};
+  return Piece{record.offset, record.bytes, record.hash};
+}
+
+void SparseData::Note(std::uint64_t piece, const Piece& there) noexcept {
+  Record record{there.offset, there.bytes, there.hash, 0};
+  record.check = CheckOf(piece, record);
+  records_[piece] = record;
+}
+
+void SparseData::Drop(std::uint64_t piece) noexcept {
+  const std::optional<Piece> found = Find(piece);
+  records_[piece] = {};
+  next_use_[piece].store(0, std::memory_order_relaxed);
+  if (found) Free(found->offset, found->bytes);
+}
+
+void SparseData::Free(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (!file_) {
+    spare_->Keep(offset, AlignUp(bytes, kPageBytes));
+    return;
+  }
+  fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+            static_cast<off_t>(AlignUp(bytes, kPageBytes)));
+}
+
+bool SparseData::Lock(std::uint64_t piece, Hold hold) noexcept {
+  if (!shared()) return true;
+  struct flock range {};
+  range.l_type = static_cast<short>(hold == Hold::kNone     ? F_UNLCK
+                                    : hold == Hold::kShared ? F_RDLCK
+                                                            : F_WRLCK);
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(piece);
+  range.l_len = 1;
+  int result = 0;
+  do {
+    result = fcntl(table_file_.get(), F_OFD_SETLK, &range);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+bool SparseData::IsLockedShared(std::uint64_t piece) const noexcept {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(piece);
+  range.l_len = 1;
+  return fcntl(table_file_.get(), F_OFD_GETLK, &range) == 0 && range.l_type == F_RDLCK;
+}
+
+bool SparseData::Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (!shared()) return true;
+  int result = 0;
+  do {
+    result = fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                       static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  return result == 0 || errno == EOPNOTSUPP;  // then writing tells
+}
+
+void SparseData::Prepare(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (file_) return;
+  const std::uint64_t pages = AlignUp(bytes, kPageBytes);
+  if (spare_->Give(offset, pages)) {
+    std::memset(data_ + offset + bytes, 0, pages - bytes);
+    return;
+  }
+#ifdef MADV_POPULATE_WRITE  // Linux 5.14; without it, pages come one by one
+  madvise(data_ + offset, pages, MADV_POPULATE_WRITE);
+#endif
+}
+
+void SparseData::Write(std::uint64_t offset, Bytes bytes) {
+  if (!file_) {
+    std::memcpy(data_ + offset, bytes.data(), bytes.size());
+    return;
+  }
+  while (!bytes.empty()) {
+    const ssize_t put = pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0)
+      Fail(shared() ? folder_ / kCacheData : fs::path("memory"), "cannot be written", errno);
+    offset += static_cast<std::uint64_t>(put);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+bool SparseData::Overlay(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  return mmap(data_ + offset, bytes, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+}
+
+bool SparseData::OverlayCopy(std::uint64_t offset, std::uint64_t bytes, std::uint64_t at,
+                             Bytes part) noexcept {
+  if (file_ && !shared()) {  // the file is this process's own
+    const auto count = static_cast<ssize_t>(part.size());
+    return pwrite(file_.get(), part.data(), part.size(), static_cast<off_t>(at)) == count;
+  }
+  void* const made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (made == MAP_FAILED) return false;
+  std::memcpy(made, data_ + offset, bytes);
+  std::memcpy(static_cast<std::byte*>(made) + (at - offset), part.data(), part.size());
+  if (mremap(made, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, data_ + offset) != MAP_FAILED)
+    return true;
+  munmap(made, bytes);
+  return false;
+}
+
+void SparseData::EndOverlay(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  mmap(data_ + offset, bytes, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file_.get(),
+       static_cast<off_t>(offset));
+}
+
+std::uint64_t SparseData::allocated() const {
+  if (!file_) {
+    constexpr std::uint64_t kAtOnce = std::uint64_t{64} << 20;
+    std::vector<unsigned char> in_memory(kAtOnce / kPageBytes);
+    std::uint64_t pages = 0;
+    for (std::uint64_t offset = 0; offset < bytes_; offset += kAtOnce) {
+      const std::uint64_t count = std::min(kAtOnce, bytes_ - offset);
+      if (mincore(data_ + offset, count, in_memory.data()) != 0) return 0;
+      const std::uint64_t looked_at = AlignUp(count, kPageBytes) / kPageBytes;
+      for (std::uint64_t page = 0; page < looked_at; ++page)
+        pages += in_memory[page] & 1;
+    }
+    return pages * kPageBytes;
+  }
+  struct stat info {};
+  if (fstat(file_.get(), &info) != 0) return 0;
+  return static_cast<std::uint64_t>(info.st_blocks) * 512;
+}
+
+}  // namespace sluice

@@ -1,0 +1,191 @@
+// What an answer means is decided at one place, as a Verdict: whether to ask again, when, where,
+// and what an error would say.
+//
+// Here are the verdicts that every server shares: no answer at all, a busy server, and the answer
+// to a range request, which must be the range that was asked for, of the same object as before.
+// Endpoints judge what differs between them.
+#include "format/remote/http/http_answer.h"
+
+#include <cerrno>
+#include <charconv>
+
+#include "format/disk/system_error.h"
+
+namespace sluice {
+
+Error GivenUpError(const std::string& object) {
+  return {ErrorCode::kState, object, "was given up, because a stop was asked for"};
+}
+
+namespace {
+
+Verdict MakeVerdict(Verdict::Kind kind, int number, std::string sentence, bool no_contact = false) {
+  Verdict verdict;
+  verdict.kind = kind;
+  verdict.number = number;
+  verdict.sentence = std::move(sentence);
+  verdict.no_contact = no_contact;
+  return verdict;
+}
+
+// Retry-After in seconds; its other form, a date, is passed over.
+std::chrono::milliseconds AskedWait(const std::string& retry_after) {
+  constexpr unsigned kMostSeconds = 30;
+  unsigned seconds = 0;
+  std::from_chars(retry_after.data(), retry_after.data() + retry_after.size(), seconds);
+  return std::chrono::seconds(std::min(seconds, kMostSeconds));
+}
+
+}  // namespace
+
+Verdict FinalVerdict(ErrorCode code, int number, std::string sentence) {
+  Verdict verdict = MakeVerdict(Verdict::Kind::kFinal, number, std::move(sentence));
+  verdict.code = code;
+  return verdict;
+}
+
+void Verdict::Throw(const std::string& shown_url) const {
+  if (code == ErrorCode::kIo) throw SystemError(code, shown_url, sentence, number);
+  throw Error(code, shown_url, sentence);
+}
+
+Verdict JudgeFailure(const HttpReply& reply, const std::string& server) {
+  using Kind = Verdict::Kind;
+  switch (reply.failure) {
+    case HttpFailure::kNoSuchHost:
+      return MakeVerdict(
+          Kind::kAgain, EHOSTUNREACH,
+          "the name of the server " + server + " does not resolve (" + reply.why +
+              "); check its spelling, and that this machine has a network and a name server",
+          true);
+    case HttpFailure::kNotReached:
+      return MakeVerdict(
+          Kind::kAgain, ECONNREFUSED,
+          "the server " + server + " cannot be reached (" + reply.why +
+              "); check that it runs, the port, and what firewalls or proxies are between",
+          true);
+    case HttpFailure::kCertificate:
+      return MakeVerdict(
+          Kind::kFinal, EPROTO,
+          "the certificate of " + server + " is not accepted (" + reply.why +
+              "); have it renewed if it has expired, or name the file of the authority that "
+              "signed it by AWS_CA_BUNDLE or CURL_CA_BUNDLE");
+    case HttpFailure::kTls:
+      return MakeVerdict(Kind::kAgain, EPROTO,
+                         "no encrypted connection to " + server + " came about (" + reply.why +
+                             "); check that it speaks TLS on that port",
+                         true);
+    case HttpFailure::kTimeout:
+      return MakeVerdict(Kind::kAgain, ETIMEDOUT,
+                         "the server " + server + " does not answer (" + reply.why + ")");
+    case HttpFailure::kCut:
+      return MakeVerdict(
+          Kind::kAgain, ECONNRESET,
+          "the server " + server + " ended the connection in the middle (" + reply.why + ")");
+    case HttpFailure::kBadUrl: {
+      return FinalVerdict(ErrorCode::kInvalidArgument, EINVAL,
+                          "is not a URL that can be asked for; check it");
+    }
+    case HttpFailure::kNotHttp:
+      return MakeVerdict(Kind::kFinal, EPROTO,
+                         "the server " + server + " does not answer as HTTP/1.1 wants it (" +
+                             reply.why + "); check the address and the port");
+    case HttpFailure::kStopped:
+      return MakeVerdict(Kind::kFinal, ECANCELED, "the store was closed meanwhile");
+    default:
+      return MakeVerdict(Kind::kAgain, EPROTO,
+                         "the request to " + server + " failed (" + reply.why + ")");
+  }
+}
+
+Verdict JudgeBusyServer(const HttpReply& reply, const std::string& server) {
+  using Kind = Verdict::Kind;
+  if (reply.status != 408 && reply.status != 429 && reply.status < 500) return {};
+  const bool busy = reply.status == 503 || reply.status == 429;
+  const bool never = reply.status == 501 || reply.status == 505;
+  const std::string answer =
+      "the server " + server + " answers with HTTP " + std::to_string(reply.status);
+  Verdict verdict = MakeVerdict(busy    ? Kind::kBusy
+                                : never ? Kind::kFinal
+                                        : Kind::kAgain,
+                                EAGAIN,
+                                answer + (busy    ? ": it is asked for more than it can do"
+                                          : never ? ": it does not know such requests"
+                                                  : ": it has a fault of its own"));
+  verdict.wait = AskedWait(reply.retry_after);
+  return verdict;
+}
+
+namespace {
+
+// Takes a number from the front; nothing if there is none, or one that is too large.
+std::optional<std::uint64_t> TakeNumber(std::string_view& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end == text.data()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+}  // namespace
+
+std::optional<ContentRange> ParseContentRange(std::string_view text) {
+  constexpr std::string_view kUnit = "bytes ";
+  if (!text.starts_with(kUnit)) return std::nullopt;
+  text.remove_prefix(kUnit.size());
+  ContentRange range;
+  const auto first = TakeNumber(text);
+  if (!first || !text.starts_with('-')) return std::nullopt;
+  text.remove_prefix(1);
+  const auto last = TakeNumber(text);
+  if (!last || !text.starts_with('/') || *last < *first) return std::nullopt;
+  text.remove_prefix(1);
+  range.first = *first;
+  range.last = *last;
+  if (text == "*") return range;
+  range.total = TakeNumber(text);
+  if (!range.total || !text.empty() || *range.total <= *last) return std::nullopt;
+  return range;
+}
+
+Verdict JudgeRangeAnswer(const HttpReply& reply, const WantedRange& wanted) {
+  using Kind = Verdict::Kind;
+  if (!wanted.etag.empty() && !reply.etag.empty() && reply.etag != wanted.etag) {
+    return FinalVerdict(
+        ErrorCode::kIo, ESTALE,
+        "was replaced since it was opened; open the dataset again, and do not write "
+        "over one in use");
+  }
+  const std::uint64_t end = wanted.offset + wanted.bytes;
+  if (reply.status == 200) {
+    // The whole object: right if that is what was wanted.
+    if (wanted.offset == 0 && reply.length == wanted.bytes) return {};
+    if (reply.length && *reply.length < end) {
+      return FinalVerdict(ErrorCode::kCorrupt, 0,
+                          "has " + std::to_string(*reply.length) + " bytes, but bytes up to " +
+                              std::to_string(end) + " are wanted; it was cut short or replaced");
+    }
+    return FinalVerdict(
+        ErrorCode::kUnsupported, 0,
+        "its server sends whole files when it is asked for a part; datasets need one that knows "
+        "range requests (nginx and object storage do)");
+  }
+  const auto range = ParseContentRange(reply.content_range);
+  if (!range) {
+    return MakeVerdict(
+        Kind::kAgain, EPROTO,
+        "the answer does not say which bytes it has (Content-Range is missing or wrong)");
+  }
+  if (range->total && *range->total < end) {
+    return FinalVerdict(ErrorCode::kCorrupt, 0,
+                        "has " + std::to_string(*range->total) + " bytes, but bytes up to " +
+                            std::to_string(end) + " are wanted; it was cut short or replaced");
+  }
+  if (range->first != wanted.offset || range->last != end - 1 ||
+      (reply.length && *reply.length != wanted.bytes)) {
+    return MakeVerdict(Kind::kAgain, EPROTO, "the server sent other bytes than those asked for");
+  }
+  return {};
+}
+
+}  // namespace sluice

@@ -1,0 +1,689 @@
+// HTTP by libcurl. Nothing else includes curl's header.
+//
+// A thread drives curl's "multi" interface. Others hand it tasks (Post) or wait for an answer
+// (Call); the thread is woken by curl_multi_wakeup(). HttpTransfer is one request: what curl is
+// given, and what it calls back with. A transfer owns its handle, which is kept for the next one:
+// with it go the connection and the TLS session. Nothing may be thrown through curl, so a receiver
+// that runs out of memory ends its transfer.
+#include "format/remote/http/http_loop.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <deque>
+#include <map>
+#include <memory>
+#include <thread>
+#include <unordered_map>
+
+#include <curl/curl.h>
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+#include "format/mutex.h"
+#include "format/remote/http/link.h"
+
+namespace sluice {
+
+struct CurlDeleter {
+  void operator()(CURL* handle) const noexcept { curl_easy_cleanup(handle); }
+  void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
+};
+using CurlHandle = std::unique_ptr<CURL, CurlDeleter>;
+
+class HttpTransfer {
+ public:
+  // Takes a used handle, or makes one from null.
+  HttpTransfer(CurlHandle handle, const HttpRequest& request, HttpReceiver receiver,
+               const HttpLoop::Settings& settings, HttpLoop::Ticket ticket);
+
+  CURL* handle() const noexcept { return handle_.get(); }
+  CurlHandle TakeHandle() noexcept { return std::move(handle_); }
+  HttpLoop::Ticket ticket() const noexcept { return ticket_; }
+  bool linked() const noexcept { return linked_; }
+  void MarkLinked() noexcept { linked_ = true; }
+  // Its receiver is not called any more, and the transfer ends at the next byte.
+  void Mute() noexcept { muted_ = true; }
+  void Finish(CURLcode result);
+
+ private:
+  static std::size_t OnHeader(char* data, std::size_t size, std::size_t count, void* self);
+  static std::size_t OnBody(char* data, std::size_t size, std::size_t count, void* self);
+  void SetRequest(const HttpRequest& request);
+  void SetConnection(const HttpRequest& request, const HttpLoop::Settings& settings);
+  void Header(std::string_view line);
+  bool Body(Bytes bytes);
+  std::size_t NoMemory() noexcept;
+  bool Connected() const;
+  void ReadTimes();
+
+  CurlHandle handle_;
+  std::unique_ptr<curl_slist, CurlDeleter> headers_;
+  HttpReceiver receiver_;
+  const HttpLoop::Ticket ticket_;
+  const std::string url_;
+  HttpReply reply_;
+  bool linked_ = false;
+  bool muted_ = false;
+  std::size_t header_bytes_ = 0;  // received
+  bool head_told_ = false;
+  bool streamed_ = false;
+  bool too_long_ = false;
+  bool no_memory_ = false;
+  std::array<char, CURL_ERROR_SIZE> why_{};
+};
+
+namespace {
+
+// A peer that sends less than this per second stalls.
+constexpr long kStallBytesPerSecond = 1024;
+constexpr std::size_t kLongestHeaderValue = 4096;
+constexpr std::size_t kMostHeaderBytes = 200'000;  // curl takes 300 KB
+
+std::string_view TrimmedHeader(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
+    text.remove_prefix(1);
+  while (!text.empty() &&
+         (text.back() == ' ' || text.back() == '\t' || text.back() == '\r' || text.back() == '\n'))
+    text.remove_suffix(1);
+  return text;
+}
+
+bool SameHeaderName(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == y; });
+}
+
+HttpFailure FailureOf(CURLcode code) {
+  switch (code) {
+    case CURLE_OK: return HttpFailure::kNone;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY: return HttpFailure::kNoSuchHost;
+    case CURLE_COULDNT_CONNECT: return HttpFailure::kNotReached;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR: return HttpFailure::kCertificate;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CIPHER: return HttpFailure::kTls;
+    case CURLE_OPERATION_TIMEDOUT: return HttpFailure::kTimeout;
+    case CURLE_URL_MALFORMAT: return HttpFailure::kBadUrl;
+    // Of what is asked for, HTTP/0.9 alone is such a protocol. And curl calls it out of memory if
+    // one header has more than 100 KB.
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_OUT_OF_MEMORY:
+    case CURLE_WEIRD_SERVER_REPLY: return HttpFailure::kNotHttp;
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR: return HttpFailure::kCut;
+    default: return HttpFailure::kOther;
+  }
+}
+
+// The loop's callers may not throw into curl, so neither may the making of a request run out of
+// memory half-way.
+template <class Value>
+void SetOption(CURL* handle, CURLoption option, Value value) {
+  const CURLcode result = curl_easy_setopt(handle, option, value);
+  if (result == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+}
+
+}  // namespace
+
+HttpTransfer::HttpTransfer(CurlHandle handle, const HttpRequest& request, HttpReceiver receiver,
+                           const HttpLoop::Settings& settings, HttpLoop::Ticket ticket)
+    : handle_(std::move(handle)),
+      receiver_(std::move(receiver)),
+      ticket_(ticket),
+      url_(request.url) {
+  if (handle_) {
+    curl_easy_reset(handle_.get());  // keeps its connection
+  } else {
+    handle_.reset(curl_easy_init());
+    if (!handle_) throw std::bad_alloc();
+  }
+  reply_.url = url_;
+  SetRequest(request);
+  SetConnection(request, settings);
+}
+
+void HttpTransfer::SetRequest(const HttpRequest& request) {
+  CURL* const h = handle_.get();
+  SetOption(h, CURLOPT_PRIVATE, static_cast<void*>(this));
+  SetOption(h, CURLOPT_URL, request.url.c_str());
+  SetOption(h, CURLOPT_PATH_AS_IS, 1L);  // names like a/../b are names
+  if (request.method == "HEAD") {
+    SetOption(h, CURLOPT_NOBODY, 1L);
+  } else if (request.method != "GET") {
+    if (!request.body.empty() || request.method != "DELETE") {
+      SetOption(h, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+      SetOption(h, CURLOPT_POSTFIELDS,
+                request.body.empty() ? "" : reinterpret_cast<const char*>(request.body.data()));
+    }
+    SetOption(h, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  }
+  const auto add = [&](const char* line) {
+    curl_slist* const longer = curl_slist_append(headers_.get(), line);
+    if (longer == nullptr) throw std::bad_alloc();
+    static_cast<void>(headers_.release());
+    headers_.reset(longer);
+  };
+  bool has_type = false;
+  for (const std::string& line : request.headers) {
+    has_type = has_type || line.starts_with("content-type:");
+    add(line.c_str());
+  }
+  if (!has_type) add("Content-Type:");  // curl would call every body a form
+  add("Expect:");                       // no round trip before a body
+  SetOption(h, CURLOPT_HTTPHEADER, headers_.get());
+  SetOption(h, CURLOPT_HEADERFUNCTION, &HttpTransfer::OnHeader);
+  SetOption(h, CURLOPT_HEADERDATA, static_cast<void*>(this));
+  SetOption(h, CURLOPT_WRITEFUNCTION, &HttpTransfer::OnBody);
+  SetOption(h, CURLOPT_WRITEDATA, static_cast<void*>(this));
+  SetOption(h, CURLOPT_ERRORBUFFER, why_.data());
+}
+
+void HttpTransfer::SetConnection(const HttpRequest& request, const HttpLoop::Settings& settings) {
+  CURL* const h = handle_.get();
+  const auto or_default = [](std::chrono::milliseconds own, std::chrono::milliseconds general) {
+    return own.count() > 0 ? own : general;
+  };
+  const auto stall = or_default(request.stall_timeout, settings.stall_timeout);
+  SetOption(h, CURLOPT_NOSIGNAL, 1L);
+  SetOption(h, CURLOPT_PROTOCOLS_STR, "http,https");
+  SetOption(h, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  SetOption(h, CURLOPT_USERAGENT, "sluice/" SLUICE_VERSION);
+  SetOption(h, CURLOPT_BUFFERSIZE, static_cast<long>(ConnectionCount::kReceiveBuffer));
+  SetOption(h, CURLOPT_TCP_KEEPALIVE, 1L);
+  SetOption(
+      h, CURLOPT_CONNECTTIMEOUT_MS,
+      static_cast<long>(or_default(request.connect_timeout, settings.connect_timeout).count()));
+  SetOption(h, CURLOPT_LOW_SPEED_LIMIT, kStallBytesPerSecond);
+  SetOption(h, CURLOPT_LOW_SPEED_TIME,
+            static_cast<long>(std::chrono::ceil<std::chrono::seconds>(stall).count()));
+  if (request.fresh_connection) SetOption(h, CURLOPT_FRESH_CONNECT, 1L);
+  if (request.direct) SetOption(h, CURLOPT_NOPROXY, "*");
+  if (!settings.ca_file.empty()) SetOption(h, CURLOPT_CAINFO, settings.ca_file.c_str());
+  if (!settings.ca_folder.empty()) SetOption(h, CURLOPT_CAPATH, settings.ca_folder.c_str());
+}
+
+std::size_t HttpTransfer::OnHeader(char* data, std::size_t size, std::size_t count, void* self) {
+  auto& transfer = *static_cast<HttpTransfer*>(self);
+  if (transfer.muted_) return 0;
+  try {
+    transfer.header_bytes_ += size * count;
+    transfer.Header({data, size * count});
+  } catch (const std::bad_alloc&) {
+    return transfer.NoMemory();
+  }
+  return size * count;
+}
+
+std::size_t HttpTransfer::OnBody(char* data, std::size_t size, std::size_t count, void* self) {
+  auto& transfer = *static_cast<HttpTransfer*>(self);
+  bool wanted = false;
+  try {
+    wanted = !transfer.muted_ && transfer.Body(std::as_bytes(std::span(data, size * count)));
+  } catch (const std::bad_alloc&) {
+    return transfer.NoMemory();
+  }
+  // A count of none would pass for success where there are no bytes; there always are.
+  return wanted ? size * count : 0;
+}
+
+// Ends the transfer: nothing may be thrown through curl.
+std::size_t HttpTransfer::NoMemory() noexcept {
+  no_memory_ = true;
+  return 0;
+}
+
+void HttpTransfer::Header(std::string_view line) {
+  if (line.starts_with(
+          "HTTP/")) {  // of an answer that another may have gone before (100, a proxy's)
+    reply_ = {};
+    reply_.url = url_;
+    const std::size_t space = std::min(line.find(' '), line.size() - 1);
+    std::from_chars(line.data() + space + 1, line.data() + line.size(), reply_.status);
+    return;
+  }
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  const std::string_view name = line.substr(0, colon),
+                         value = TrimmedHeader(line.substr(colon + 1));
+  if (value.size() > kLongestHeaderValue) return;
+  if (SameHeaderName(name, "content-length")) {
+    std::uint64_t length = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
+    if (error == std::errc() && end == value.data() + value.size()) reply_.length = length;
+    return;
+  }
+  if (SameHeaderName(name, "last-modified")) {
+    reply_.changed = std::max<std::int64_t>(curl_getdate(std::string(value).c_str(), nullptr), 0);
+    return;
+  }
+  const std::pair<std::string_view, std::string*> kept[] = {
+      {"etag", &reply_.etag},         {"content-range", &reply_.content_range},
+      {"location", &reply_.location}, {"x-amz-bucket-region", &reply_.bucket_region},
+      {"date", &reply_.date},         {"retry-after", &reply_.retry_after}};
+  for (const auto& [kept_name, kept_value] : kept) {
+    if (SameHeaderName(name, kept_name)) *kept_value = value;
+  }
+}
+
+bool HttpTransfer::Body(Bytes bytes) {
+  if (!head_told_) {
+    head_told_ = true;
+    ReadTimes();
+    streamed_ = receiver_.head && receiver_.head(reply_);
+    if (muted_) return false;
+  }
+  if (streamed_) return receiver_.body(bytes);
+  if (reply_.body.size() + bytes.size() > receiver_.collect) {
+    too_long_ = true;
+    return false;
+  }
+  reply_.body += AsText(bytes);
+  return true;
+}
+
+// Whether the request could be sent at all: its first byte waits for the connection, TLS included.
+bool HttpTransfer::Connected() const {
+  curl_off_t sent = 0;
+  curl_easy_getinfo(handle_.get(), CURLINFO_PRETRANSFER_TIME_T, &sent);
+  return sent > 0;
+}
+
+void HttpTransfer::ReadTimes() {
+  curl_off_t first_byte = 0;
+  curl_easy_getinfo(handle_.get(), CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
+  reply_.first_byte = std::chrono::microseconds(first_byte);
+}
+
+void HttpTransfer::Finish(CURLcode result) {
+  if (!head_told_) ReadTimes();
+  reply_.failure = FailureOf(result);
+  if (reply_.failure == HttpFailure::kTimeout && !Connected())
+    reply_.failure = HttpFailure::kNotReached;
+  // Too many headers are an error of receiving to this version of curl.
+  if (result == CURLE_RECV_ERROR && header_bytes_ > kMostHeaderBytes)
+    reply_.failure = HttpFailure::kNotHttp;
+  if (result == CURLE_WRITE_ERROR) {
+    reply_.failure = too_long_ ? HttpFailure::kTooLong : HttpFailure::kRefusedByUs;
+  }
+  if (no_memory_) {
+    reply_.failure = HttpFailure::kOther;
+    reply_.why = "no memory is left";
+  } else if (result != CURLE_OK) {
+    reply_.why = why_.front() != '\0' ? why_.data() : curl_easy_strerror(result);
+  }
+  if (receiver_.end && !muted_) receiver_.end(std::move(reply_));
+}
+
+namespace {
+
+// More idle connections than this are closed, the oldest first.
+constexpr long kKeptConnections = 512;
+// How long the loop may sleep at most.
+constexpr std::chrono::milliseconds kLongestSleep{1000};
+
+}  // namespace
+
+struct HttpLoop::State {
+  explicit State(const Settings& all) : settings(all) {
+    // Once, and never undone: others in this process may use the library, too.
+    static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+    multi.reset(ready == CURLE_OK ? curl_multi_init() : nullptr);
+    if (!multi) throw Error(ErrorCode::kUnsupported, "libcurl could not be started");
+    curl_multi_setopt(multi.get(), CURLMOPT_MAXCONNECTS, kKeptConnections);
+    curl_multi_setopt(multi.get(), CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
+    thread = std::thread([this] { Run(); });
+  }
+
+  void Run();
+  template <class Task>
+  static void Try(const Task& task);
+  void RunPosted();
+  void RunTimers();
+  void Link();
+  void Collect();
+  int SleepTime();
+
+  const Settings settings;
+  const pid_t process = getpid();
+  struct MultiDeleter {
+    void operator()(CURLM* all) const noexcept { curl_multi_cleanup(all); }
+  };
+  std::unique_ptr<CURLM, MultiDeleter> multi;
+
+  // The loop thread's own:
+  std::unordered_map<Ticket, std::unique_ptr<HttpTransfer>> transfers;
+  std::deque<Ticket> to_link;  // made, not yet handed to curl
+  std::deque<std::unique_ptr<HttpTransfer>> aborted;
+  std::vector<CurlHandle> spare;
+  std::multimap<Clock::time_point, std::function<void()>> timers;
+  Ticket last_ticket = 0;
+
+  // Of Call(), on the waiting thread's stack.
+  struct Waiting {
+    HttpReply reply;
+    bool done = false;
+    bool tidies_up = false;
+  };
+  static HttpReply StoppedReply();
+  void Answer(Waiting& waiting, HttpReply&& reply);
+  void EndCalls(HttpLoop& loop, bool all);
+  void BeginCall(HttpLoop& loop, const HttpRequest& request, std::size_t limit, Waiting& waiting);
+  std::unordered_map<Ticket, Waiting*> calls;  // the loop thread's own, too
+  Mutex mutex;
+  Condition changed;
+  std::deque<std::function<void()>> posted GUARDED_BY(mutex);
+  bool stopping GUARDED_BY(mutex) = false;       // Call() and Sleep() wait for nothing any more
+  bool calls_stopped GUARDED_BY(mutex) = false;  // but for requests that tidy up
+  bool Refuses(const HttpRequest& request) const REQUIRES(mutex) {
+    return stopping || (calls_stopped && !request.tidies_up);
+  }
+  bool leaving GUARDED_BY(mutex) = false;  // the thread returns
+  int callers GUARDED_BY(mutex) = 0;       // threads inside of Call() and Sleep()
+  std::thread thread;
+};
+
+HttpLoop::Settings HttpLoop::SettingsFrom(const Environment& environment) {
+  Settings settings;
+  for (const char* name : {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
+    if (settings.ca_file.empty()) settings.ca_file = environment(name);
+  }
+  if (settings.ca_file.empty()) settings.ca_folder = environment("SSL_CERT_DIR");
+  return settings;
+}
+
+HttpLoop::HttpLoop(const Settings& settings) : state_(std::make_unique<State>(settings)) {}
+
+HttpLoop::~HttpLoop() {
+  State& state = *state_;
+  if (!InOwnProcess()) {
+    // The thread and its connections are the parent's.
+    state.thread.detach();
+    static_cast<void>(state_.release());
+    return;
+  }
+  Stop();
+  {
+    const MutexLock lock(state.mutex);
+    while (state.callers > 0)
+      state.changed.Wait(state.mutex);
+    state.leaving = true;
+  }
+  curl_multi_wakeup(state.multi.get());
+  state.thread.join();
+}
+
+bool HttpLoop::InOwnProcess() const noexcept {
+  return getpid() == state_->process;
+}
+
+bool HttpLoop::OnOwnThread() const noexcept {
+  return std::this_thread::get_id() == state_->thread.get_id();
+}
+
+bool HttpLoop::Stopped() const {
+  const MutexLock lock(state_->mutex);
+  return state_->stopping;
+}
+
+bool HttpLoop::CallsStopped() const {
+  const MutexLock lock(state_->mutex);
+  return state_->calls_stopped;
+}
+
+void HttpLoop::Stop() {
+  State& state = *state_;
+  {
+    const MutexLock lock(state.mutex);
+    if (state.stopping) return;
+    state.stopping = true;
+    state.changed.NotifyAll();
+  }
+  Post([this] { state_->EndCalls(*this, true); });
+}
+
+void HttpLoop::StopCalls() {
+  if (!InOwnProcess()) return;
+  State& state = *state_;
+  {
+    const MutexLock lock(state.mutex);
+    state.calls_stopped = true;
+    state.changed.NotifyAll();
+  }
+  Post([this] { state_->EndCalls(*this, false); });
+}
+
+// A call is ended by the loop's thread, which uses its request until then.
+void HttpLoop::State::EndCalls(HttpLoop& loop, bool all) {
+  std::erase_if(calls, [&](const auto& call) {
+    const auto& [ticket, waiting] = call;
+    if (!all && waiting->tidies_up) return false;
+    loop.Abort(ticket);
+    Answer(*waiting, StoppedReply());
+    return true;
+  });
+}
+
+HttpReply HttpLoop::State::StoppedReply() {
+  HttpReply reply;
+  reply.failure = HttpFailure::kStopped;
+  return reply;
+}
+
+void HttpLoop::State::Answer(Waiting& waiting, HttpReply&& reply) {
+  const MutexLock lock(mutex);
+  waiting.reply = std::move(reply);
+  waiting.done = true;
+  changed.NotifyAll();
+}
+
+void HttpLoop::Post(std::function<void()> task) {
+  State& state = *state_;
+  if (!InOwnProcess()) {
+    throw Error(ErrorCode::kState,
+                "this process was made by fork() after the dataset at a URL had been opened, and "
+                "connections "
+                "do not survive that; open the dataset in the child");
+  }
+  {
+    const MutexLock lock(state.mutex);
+    state.posted.push_back(std::move(task));
+  }
+  if (!OnOwnThread()) curl_multi_wakeup(state.multi.get());
+}
+
+HttpReply HttpLoop::Call(const HttpRequest& request, std::size_t limit) {
+  State& state = *state_;
+  State::Waiting waiting;
+  {
+    const MutexLock lock(state.mutex);
+    if (state.Refuses(request)) return State::StoppedReply();
+    ++state.callers;
+    waiting.tidies_up = request.tidies_up;
+  }
+  Post([this, &request, limit, &waiting] { state_->BeginCall(*this, request, limit, waiting); });
+  const MutexLock lock(state.mutex);
+  while (!waiting.done)
+    state.changed.Wait(state.mutex);
+  --state.callers;
+  state.changed.NotifyAll();
+  return std::move(waiting.reply);
+}
+
+void HttpLoop::State::BeginCall(HttpLoop& loop, const HttpRequest& request, std::size_t limit,
+                                Waiting& waiting) {
+  bool stopped = false;
+  {
+    const MutexLock lock(mutex);
+    stopped = Refuses(request);
+  }
+  if (stopped) return Answer(waiting, StoppedReply());
+  try {
+    const auto ticket = std::make_shared<Ticket>(0);
+    HttpReceiver receiver;
+    receiver.collect = limit;
+    receiver.end = [this, ticket, &waiting](HttpReply&& reply) {
+      calls.erase(*ticket);
+      Answer(waiting, std::move(reply));
+    };
+    *ticket = loop.Start(request, std::move(receiver));
+    calls[*ticket] = &waiting;
+  } catch (const std::bad_alloc&) {
+    HttpReply reply;
+    reply.failure = HttpFailure::kOther;
+    reply.why = "no memory";  // short enough to take none
+    Answer(waiting, std::move(reply));
+  }
+}
+
+bool HttpLoop::Sleep(std::chrono::milliseconds time) {
+  State& state = *state_;
+  const auto until = Clock::now() + time;
+  const MutexLock lock(state.mutex);
+  ++state.callers;
+  const auto ended = [&state]()
+                         REQUIRES(state.mutex) { return state.stopping || state.calls_stopped; };
+  for (auto now = Clock::now(); now < until && !ended(); now = Clock::now()) {
+    state.changed.WaitFor(state.mutex, std::chrono::ceil<std::chrono::milliseconds>(until - now));
+  }
+  --state.callers;
+  state.changed.NotifyAll();
+  return !ended();
+}
+
+HttpLoop::Ticket HttpLoop::Start(const HttpRequest& request, HttpReceiver receiver) {
+  State& state = *state_;
+  CurlHandle handle;
+  if (!state.spare.empty()) {
+    handle = std::move(state.spare.back());
+    state.spare.pop_back();
+  }
+  const Ticket ticket = ++state.last_ticket;
+  state.transfers[ticket] = std::make_unique<HttpTransfer>(
+      std::move(handle), request, std::move(receiver), state.settings, ticket);
+  state.to_link.push_back(ticket);
+  return ticket;
+}
+
+// Only marks it: curl refuses to lose a transfer from inside one of its calls of ours.
+void HttpLoop::Abort(Ticket ticket) {
+  State& state = *state_;
+  const auto found = state.transfers.find(ticket);
+  if (found == state.transfers.end()) return;
+  found->second->Mute();
+  state.aborted.push_back(std::move(found->second));
+  state.transfers.erase(found);
+}
+
+void HttpLoop::After(std::chrono::milliseconds time, std::function<void()> task) {
+  state_->timers.emplace(Clock::now() + time, std::move(task));
+}
+
+// What a task was to do for its transfer is not done if there is no memory for it: whoever waits
+// for that gives up in time. Everybody else's transfers go on.
+template <class Task>
+void HttpLoop::State::Try(const Task& task) {
+  try {
+    task();
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+void HttpLoop::State::RunPosted() {
+  std::deque<std::function<void()>> tasks;
+  {
+    const MutexLock lock(mutex);
+    tasks.swap(posted);
+  }
+  for (auto& task : tasks)
+    Try(task);
+}
+
+void HttpLoop::State::RunTimers() {
+  const auto now = Clock::now();
+  while (!timers.empty() && timers.begin()->first <= now) {
+    const auto task = std::move(timers.begin()->second);
+    timers.erase(timers.begin());
+    Try(task);
+  }
+}
+
+// Hands new transfers to curl, and takes aborted ones from it.
+void HttpLoop::State::Link() {
+  for (; !aborted.empty(); aborted.pop_front()) {
+    HttpTransfer& transfer = *aborted.front();
+    if (transfer.linked()) curl_multi_remove_handle(multi.get(), transfer.handle());
+    Try([&] { spare.push_back(transfer.TakeHandle()); });
+  }
+  for (; !to_link.empty(); to_link.pop_front()) {
+    const auto found = transfers.find(to_link.front());
+    if (found == transfers.end()) continue;  // aborted meanwhile
+    found->second->MarkLinked();
+    curl_multi_add_handle(multi.get(), found->second->handle());
+  }
+}
+
+// Ends the transfers that curl is done with.
+void HttpLoop::State::Collect() {
+  int more = 0;
+  while (const CURLMsg* message = curl_multi_info_read(multi.get(), &more)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    CURL* const easy = message->easy_handle;
+    const CURLcode result = message->data.result;
+    void* owner = nullptr;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &owner);
+    const auto found = transfers.find(static_cast<HttpTransfer*>(owner)->ticket());
+    if (found == transfers.end()) continue;  // aborted: Link() takes it away
+    const std::unique_ptr<HttpTransfer> transfer = std::move(found->second);
+    transfers.erase(found);
+    curl_multi_remove_handle(multi.get(), easy);
+    Try([&] { transfer->Finish(result); });
+    Try([&] { spare.push_back(transfer->TakeHandle()); });
+  }
+}
+
+int HttpLoop::State::SleepTime() {
+  if (!to_link.empty() || !aborted.empty()) return 0;
+  auto sleep = kLongestSleep;
+  if (!timers.empty()) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(timers.begin()->first - Clock::now());
+    sleep = std::clamp(left, std::chrono::milliseconds(0), sleep);
+  }
+  return static_cast<int>(sleep.count());
+}
+
+void HttpLoop::State::Run() {
+  for (;;) {
+    RunPosted();
+    RunTimers();
+    Link();
+    int running = 0;
+    curl_multi_perform(multi.get(), &running);
+    Collect();
+    {
+      const MutexLock lock(mutex);
+      if (leaving) break;
+      if (!posted.empty()) continue;
+    }
+    // A wakeup from between the look at `posted` and this call is kept by curl.
+    curl_multi_poll(multi.get(), nullptr, 0, SleepTime(), nullptr);
+  }
+  to_link.clear();
+  for (auto& [ticket, transfer] : transfers) {
+    transfer->Mute();
+    if (transfer->linked()) curl_multi_remove_handle(multi.get(), transfer->handle());
+  }
+  Link();
+  transfers.clear();
+}
+
+}  // namespace sluice

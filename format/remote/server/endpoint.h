@@ -1,0 +1,65 @@
+// Where a store's objects are, and how that server is spoken to: what differs between S3 and a
+// plain HTTP server. Thread-safe.
+//
+// Another protocol takes an endpoint of its own, its Kind and its prefix in http/url.h and
+// sluice/shown_path.h (else its URLs are taken for paths), its line in open_store.cpp, and
+// credentials in credentials/. What only S3 has (uploads in parts, lists) asks for an S3Endpoint;
+// RemoteStore::Writable() words its refusal for plain servers.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "format/remote/credentials/credentials.h"
+#include "format/remote/http/http_answer.h"
+#include "format/remote/http/url.h"
+
+namespace sluice {
+
+// One request, before it has an address and a signature.
+struct StoreCall {
+  std::string method = "GET";
+  std::string object;                          // below the store's URL
+  bool whole_bucket = false;                   // not about one object
+  std::map<std::string, std::string> query;    // decoded
+  std::map<std::string, std::string> headers;  // names in lower case
+  bool only_once = false;                      // served twice it ends otherwise than served once
+  Bytes body;                                  // must live until the request ends
+};
+
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+
+  virtual const std::string& url() const noexcept = 0;
+  // For messages: the object's URL as the user would write it.
+  std::string Shown(std::string_view object) const {
+    return object.empty() ? url() : url() + "/" + std::string(object);
+  }
+
+  virtual bool writable() const noexcept = 0;
+  virtual HttpRequest Form(const StoreCall& call, const Credentials& credentials) const = 0;
+  // Of any reply. What it learns from one (the bucket's region) it uses from then on.
+  virtual Verdict Judge(const StoreCall& call, const Credentials& credentials,
+                        const HttpReply& reply) = 0;
+};
+
+// A folder of a plain HTTP server, which is only read.
+class PlainEndpoint final : public Endpoint {
+ public:
+  explicit PlainEndpoint(StoreUrl url) : url_(std::move(url)) {}
+
+  const std::string& url() const noexcept override { return url_.shown; }
+  bool writable() const noexcept override { return false; }
+  HttpRequest Form(const StoreCall& call, const Credentials& credentials) const override;
+  Verdict Judge(const StoreCall& call, const Credentials& credentials,
+                const HttpReply& reply) override;
+
+ private:
+  Verdict JudgeRedirect(const HttpReply& reply) const;
+
+  const StoreUrl url_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,484 @@
+// A store as its callers see it: calls that wait for an answer (Get, Head, Put, List, Remove),
+// ranges that are read in the background (RangeReads), and uploads in parts.
+//
+// Send() is the one way of a call: it asks, judges the answer by the endpoint, and asks again as
+// Retries allows. An upload in parts is begun, filled by several threads, and finished; if one
+// fails, the server is asked to remove the parts. After StopCalls() only such requests, which tidy
+// up, are still sent, once and with a short timeout.
+//
+// An answer can be lost although the server did what was asked. So a conditional PUT that was
+// repeated and finds the object there compares its content, and an upload that was finished twice
+// looks whether the object has its size.
+#include "format/remote/server/remote_store.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <thread>
+
+#include "format/disk/system_error.h"
+#include "format/mutex.h"
+#include "format/remote/http/http_answer.h"
+#include "format/remote/server/s3_endpoint.h"
+#include "format/remote/xml.h"
+
+namespace sluice {
+
+namespace {
+
+// What an answer without a content of its own may have: an error in XML.
+constexpr std::uint64_t kMostAnswerBytes = 64 << 10;
+constexpr std::chrono::milliseconds kTidyingTime(2000);  // after StopCalls()
+
+HttpLoop::Settings LoopSettings(const StoreSettings& settings) {
+  HttpLoop::Settings loop = HttpLoop::SettingsFrom(settings.environment);
+  loop.connect_timeout = settings.connect_timeout;
+  loop.stall_timeout = settings.stall_timeout;
+  return loop;
+}
+
+// Runs a task on the loop's thread, and waits for it.
+void RunOnLoop(HttpLoop& loop, const std::function<void()>& task) {
+  struct Done {
+    Mutex mutex;
+    Condition changed;
+    bool done GUARDED_BY(mutex) = false;
+  };
+  const auto shared = std::make_shared<Done>();  // the loop may be leaving it when this returns
+  loop.Post([&task, shared] {
+    task();
+    const MutexLock lock(shared->mutex);
+    shared->done = true;
+    shared->changed.NotifyAll();
+  });
+  const MutexLock lock(shared->mutex);
+  while (!shared->done)
+    shared->changed.Wait(shared->mutex);
+}
+
+}  // namespace
+
+RemoteStore::RemoteStore(std::unique_ptr<Endpoint> endpoint, FindCredentials find,
+                         const StoreSettings& settings)
+    : settings_(settings),
+      endpoint_(std::move(endpoint)),
+      s3_(dynamic_cast<S3Endpoint*>(endpoint_.get())) {
+  loop_ = std::make_unique<HttpLoop>(LoopSettings(settings));
+  if (find) {
+    credentials_ = std::make_unique<RenewedCredentials>(
+        [find = std::move(find), loop = loop_.get()] { return find(*loop); });
+  }
+  reads_ = std::make_unique<RangeReads>(*loop_, *endpoint_, credentials_.get(), settings.retries,
+                                        measures_);
+}
+
+RemoteStore::~RemoteStore() {
+  if (!loop_->InOwnProcess()) {
+    // After fork() the threads that the rest belongs to are not here.
+    static_cast<void>(reads_.release());
+    static_cast<void>(credentials_.release());
+    return;
+  }
+  RunOnLoop(*loop_, [this] { reads_->Close(); });
+  loop_->Stop();
+  credentials_.reset();
+  loop_.reset();
+}
+
+void RemoteStore::StopCalls() {
+  if (!loop_->InOwnProcess()) return;
+  loop_->StopCalls();
+  loop_->Post([this] { reads_->GiveUp(); });
+}
+
+RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
+                                    std::initializer_list<long> also_good) {
+  Retries retries(settings_.retries, measures_.outage);
+  std::string redirected;
+  Sent sent;
+  for (;;) {
+    const Credentials credentials = credentials_ ? credentials_->Get() : Credentials{};
+    HttpRequest request = endpoint_->Form(call, credentials);
+    request.fresh_connection = call.only_once;
+    if (measures_.outage.Lasts())
+      request.connect_timeout = request.stall_timeout = settings_.retries.first_contact;
+    if (loop_->CallsStopped()) {
+      request.tidies_up = call.method == "DELETE";
+      request.connect_timeout = request.stall_timeout = kTidyingTime;
+    }
+    if (!redirected.empty()) Redirect(request, redirected);
+    measures_.requests += 1;
+    HttpReply& reply = sent.reply;
+    reply = loop_->Call(request, std::max(limit, kMostAnswerBytes));
+    measures_.bytes += reply.body.size();
+    if (reply.status != 0) measures_.answered = true;
+    const bool good_status = reply.status >= 200 && reply.status < 300;
+    if (good_status &&
+        (reply.failure == HttpFailure::kTooLong || (reply.whole() && reply.body.size() > limit))) {
+      throw Error(ErrorCode::kLimit, endpoint_->Shown(call.object),
+                  "has more than " + std::to_string(limit) + " bytes");
+    }
+    if (reply.whole() &&
+        std::find(also_good.begin(), also_good.end(), reply.status) != also_good.end()) {
+      measures_.outage.End();
+      return sent;
+    }
+    if (!reply.whole() && loop_->CallsStopped()) {
+      if (call.method == "DELETE" && !request.tidies_up) continue;  // it is sent once more
+      throw GivenUpError(endpoint_->Shown(call.object));
+    }
+    const Verdict verdict = endpoint_->Judge(call, credentials, reply);
+    if (verdict.kind == Verdict::Kind::kGood) {
+      measures_.outage.End();
+      return sent;
+    }
+    if (verdict.kind == Verdict::Kind::kExpired && credentials_) credentials_->Expired(credentials);
+    if (verdict.kind == Verdict::Kind::kElsewhere) redirected = verdict.target;
+    const auto wait = retries.Wait(verdict, measures_.answered);
+    if (!wait) verdict.Throw(endpoint_->Shown(call.object));
+    if (!loop_->Sleep(*wait)) {
+      if (!loop_->CallsStopped()) verdict.Throw(endpoint_->Shown(call.object));
+      if (call.method != "DELETE" || request.tidies_up)
+        throw GivenUpError(endpoint_->Shown(call.object));
+    }
+    measures_.repeated += 1;
+    sent.repeated = true;
+  }
+}
+
+std::vector<std::byte> RemoteStore::Get(std::string_view object, std::uint64_t limit,
+                                        ObjectInfo* info) {
+  StoreCall call;
+  call.object = object;
+  const HttpReply reply = Send(call, limit).reply;
+  if (info != nullptr) *info = {reply.body.size(), reply.etag, reply.changed};
+  const Bytes bytes = AsBytes(reply.body);
+  return {bytes.begin(), bytes.end()};
+}
+
+ObjectInfo RemoteStore::Head(std::string_view object) {
+  StoreCall call;
+  call.method = "HEAD";
+  call.object = object;
+  // Servers that know no HEAD, or leave the length out, know it when they send a part.
+  const HttpReply reply = Send(call, 0, {405, 501}).reply;
+  if (reply.succeeded() && reply.length) return {*reply.length, reply.etag, reply.changed};
+  return HeadByRange(call);
+}
+
+ObjectInfo RemoteStore::HeadByRange(const StoreCall& call) {
+  StoreCall first_byte;
+  first_byte.object = call.object;
+  first_byte.headers["range"] = "bytes=0-0";
+  const HttpReply reply = Send(first_byte, kMostAnswerBytes).reply;
+  const auto range = ParseContentRange(reply.content_range);
+  if (reply.status == 206 && range && range->total)
+    return {*range->total, reply.etag, reply.changed};
+  if (reply.status == 200) return {reply.body.size(), reply.etag, reply.changed};
+  throw Error(ErrorCode::kUnsupported, endpoint_->Shown(call.object),
+              "its server does not tell its size");
+}
+
+std::uint64_t RemoteStore::Read(RangeRead read) {
+  if (read.bytes == 0 || read.offset + read.bytes < read.offset) {
+    throw Error(ErrorCode::kInvalidArgument, endpoint_->Shown(read.object),
+                "an empty range, or one past all sizes");
+  }
+  const std::uint64_t ticket = ++last_ticket_;
+  const auto shared = std::make_shared<RangeRead>(std::move(read));
+  loop_->Post([this, ticket, shared] { reads_->Add(ticket, std::move(*shared)); });
+  return ticket;
+}
+
+void RemoteStore::Cancel(std::uint64_t ticket) {
+  RunOnLoop(*loop_, [this, ticket] { reads_->Cancel(ticket); });
+}
+
+S3Endpoint& RemoteStore::Writable(const char* what) const {
+  if (s3_ == nullptr) {
+    throw Error(ErrorCode::kUnsupported, url(),
+                std::string("a plain HTTP server ") + what +
+                    "; use s3:// or gs://, with AWS_ENDPOINT_URL for a "
+                    "service that is not Amazon's");
+  }
+  return *s3_;
+}
+
+// Whether the object is there with exactly these bytes.
+bool RemoteStore::HasContent(std::string_view object, Bytes content) {
+  try {
+    return std::ranges::equal(Get(object, content.size(), nullptr), content);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kLimit) return false;
+    throw;
+  }
+}
+
+void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
+  const S3Endpoint& s3 = Writable("is not written to");
+  const auto exists = [&] {
+    return Error(ErrorCode::kExists, endpoint_->Shown(object),
+                 "there is an object of that name already");
+  };
+  // Google's service knows no If-None-Match on writing: a look must do there.
+  if (only_new && s3.google()) {
+    StoreCall look;
+    look.method = "HEAD";
+    look.object = object;
+    if (Send(look, 0, {404}).reply.status != 404) throw exists();
+  }
+  StoreCall call;
+  call.method = "PUT";
+  call.object = object;
+  call.body = content;
+  call.headers["content-type"] = "application/octet-stream";
+  call.only_once = only_new;
+  if (only_new && !s3.google()) call.headers["if-none-match"] = "*";
+  const Sent sent = Send(call, kMostAnswerBytes, {412});
+  if (sent.reply.status != 412) return;
+  // An earlier try may have written it before its answer was lost.
+  if (sent.repeated && HasContent(object, content)) return;
+  throw exists();
+}
+
+void RemoteStore::Remove(std::string_view object) {
+  Writable("is not written to");
+  StoreCall call;
+  call.method = "DELETE";
+  call.object = object;
+  try {
+    Send(call, kMostAnswerBytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+  }
+}
+
+void RemoteStore::List(std::string_view prefix, const Each& each) {
+  ListPages(prefix, each, nullptr);
+}
+
+std::vector<std::string> RemoteStore::ListFolder(std::string_view folder, const Each& each) {
+  std::vector<std::string> folders;
+  ListPages(folder, each, &folders);
+  return folders;
+}
+
+// With `folders`, what lies in a folder below the prefix is not listed; the folder is added there.
+void RemoteStore::ListPages(std::string_view prefix, const Each& each,
+                            std::vector<std::string>* folders) {
+  const S3Endpoint& s3 = Writable("does not list its files");
+  StoreCall call;
+  call.whole_bucket = true;
+  call.query = {{"list-type", "2"}, {"encoding-type", "url"}};
+  const std::string own = s3.key_prefix();
+  if (const std::string whole = own + std::string(prefix); !whole.empty())
+    call.query["prefix"] = whole;
+  if (folders != nullptr) call.query["delimiter"] = "/";
+  const auto endless = [&](const char* how) {
+    throw SystemError(ErrorCode::kIo, url(),
+                      std::string("the server's list of objects does not end: ") + how, EPROTO);
+  };
+  if (own.size() + prefix.size() > kMostObjectName) endless("folders lie in folders without end");
+  unsigned empty = 0;  // pages in a row
+  for (std::uint64_t pages = 1;; ++pages) {
+    const HttpReply reply = Send(call, kMostListingBytes).reply;
+    const std::optional<ListingPage> page = ParseListing(reply.body);
+    if (!page) {
+      throw SystemError(
+          ErrorCode::kIo, url(),
+          "the answer is no list of S3's; check that AWS_ENDPOINT_URL names an S3 service", EPROTO);
+    }
+    for (const ListedObject& object : page->objects) {
+      if (object.key.starts_with(own))
+        each(std::string_view(object.key).substr(own.size()), object.info);
+    }
+    for (const std::string& folder : page->folders) {
+      if (folders != nullptr && folder.starts_with(own) &&
+          folder.size() > own.size() + prefix.size()) {
+        folders->push_back(folder.substr(own.size()));
+      }
+    }
+    if (page->next.empty()) return;
+    if (page->next == call.query["continuation-token"]) endless("a page names itself as the next");
+    empty = page->objects.empty() && page->folders.empty() ? empty + 1 : 0;
+    if (empty > kMostEmptyPages) endless("its pages are empty");
+    if (pages == kMostPages) endless("it has more pages than a bucket of 100 million objects");
+    call.query["continuation-token"] = page->next;
+  }
+}
+
+ObjectStore::Counts RemoteStore::counts() const noexcept {
+  return {measures_.requests, measures_.repeated, measures_.bytes};
+}
+
+namespace {
+
+constexpr std::uint64_t kMostUploadAnswer = 64 << 10;
+constexpr std::uint64_t kMostParts = 10'000;  // of S3's
+
+// Parts of a size that keeps their number within bounds.
+std::uint64_t PartBytes(std::uint64_t bytes, std::uint64_t usual) {
+  constexpr std::uint64_t kMegabyte = 1 << 20;
+  const std::uint64_t least = (bytes + kMostParts - 1) / kMostParts;
+  return least <= usual ? usual : AlignUp(least, kMegabyte);
+}
+
+// Hands out the numbers of parts to several threads, until one fails.
+class PartQueue {
+ public:
+  explicit PartQueue(std::uint64_t parts) : parts_(parts) {}
+
+  // False if there are no more.
+  bool Next(std::uint64_t& part) {
+    const MutexLock lock(mutex_);
+    if (failure_ || next_ == parts_) return false;
+    part = next_++;
+    return true;
+  }
+  void Fail(std::exception_ptr failure) {
+    const MutexLock lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+  }
+  std::exception_ptr failure() {
+    const MutexLock lock(mutex_);
+    return failure_;
+  }
+
+ private:
+  const std::uint64_t parts_;
+  Mutex mutex_;
+  std::uint64_t next_ GUARDED_BY(mutex_) = 0;
+  std::exception_ptr failure_ GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+std::string RemoteStore::BeginUpload(const StoreCall& object) {
+  StoreCall call = object;
+  call.method = "POST";
+  call.query = {{"uploads", ""}};
+  call.headers["content-type"] = "application/octet-stream";
+  const HttpReply reply = Send(call, kMostUploadAnswer).reply;
+  std::string upload;
+  const bool read = ReadXml(reply.body, [&](std::string_view path, std::string&& text) {
+    if (path == "InitiateMultipartUploadResult/UploadId") upload = std::move(text);
+  });
+  if (!read || upload.empty()) {
+    throw Error(
+        ErrorCode::kUnsupported, endpoint_->Shown(object.object),
+        "the server's answer to a begun upload in parts is not S3's; check AWS_ENDPOINT_URL");
+  }
+  return upload;
+}
+
+// The signature covers the content's SHA-256, which the server compares.
+std::string RemoteStore::PutPart(const StoreCall& object, const std::string& upload,
+                                 unsigned number, Bytes content) {
+  StoreCall call = object;
+  call.method = "PUT";
+  call.query = {{"partNumber", std::to_string(number)}, {"uploadId", upload}};
+  call.body = content;
+  std::string etag = Send(call, kMostUploadAnswer).reply.etag;
+  if (etag.empty()) {
+    throw Error(ErrorCode::kUnsupported, endpoint_->Shown(object.object),
+                "the server names no ETag of an uploaded part");
+  }
+  return etag;
+}
+
+void RemoteStore::FinishUpload(const StoreCall& object, const std::string& upload,
+                               const std::vector<std::string>& etags, std::uint64_t bytes) {
+  std::string list = "<CompleteMultipartUpload>";
+  for (std::size_t i = 0; i < etags.size(); ++i) {
+    list += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>" +
+            XmlEscaped(etags[i]) + "</ETag></Part>";
+  }
+  list += "</CompleteMultipartUpload>";
+  StoreCall call = object;
+  call.method = "POST";
+  call.query = {{"uploadId", upload}};
+  call.body = AsBytes(list);
+  call.headers["content-type"] = "application/xml";
+  call.only_once = true;
+  for (int tries = 0;; ++tries) {
+    constexpr int kMostTries = 5;
+    const Sent sent = Send(call, kMostUploadAnswer, {404});
+    // An earlier try may have finished it before its answer was lost.
+    if (sent.reply.status == 404) {
+      if ((sent.repeated || tries > 0) && Head(object.object).bytes == bytes) return;
+      throw Error(ErrorCode::kIo, endpoint_->Shown(object.object),
+                  "the upload in parts is gone from the server, ended by another or by a rule of "
+                  "the bucket; begin it again");
+    }
+    // A server may begin to answer with 200, and have an error in the end.
+    std::string code;
+    const bool read = ReadXml(sent.reply.body, [&](std::string_view path, std::string&& text) {
+      if (path == "Error/Code") code = std::move(text);
+      if (path == "CompleteMultipartUploadResult") code.clear();
+    });
+    if (read && code.empty()) return;
+    if (loop_->CallsStopped()) throw GivenUpError(endpoint_->Shown(object.object));
+    if (tries + 1 == kMostTries || !loop_->Sleep(settings_.retries.first_wait * (1 << tries))) {
+      throw Error(ErrorCode::kIo, endpoint_->Shown(object.object),
+                  "the server could not put the uploaded parts together (" +
+                      WithoutSecrets(code, {}) + "); try again");
+    }
+  }
+}
+
+void RemoteStore::PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) {
+  Writable("is not written to");
+  const std::uint64_t part_bytes = PartBytes(bytes, settings_.part_bytes);
+  if (bytes <= part_bytes) {
+    std::vector<std::byte> content(bytes);
+    if (bytes > 0) fill(0, content);
+    return Put(object, content, false);
+  }
+  StoreCall target;
+  target.object = object;
+  const std::string upload = BeginUpload(target);
+  const std::uint64_t parts = (bytes + part_bytes - 1) / part_bytes;
+  std::vector<std::string> etags(parts);
+  PartQueue queue(parts);
+  const auto work = [&] {
+    try {
+      std::vector<std::byte> buffer(part_bytes);
+      for (std::uint64_t part = 0; queue.Next(part);) {
+        const std::uint64_t offset = part * part_bytes;
+        const std::span<std::byte> content(buffer.data(), std::min(part_bytes, bytes - offset));
+        fill(offset, content);
+        etags[part] = PutPart(target, upload, static_cast<unsigned>(part + 1), content);
+      }
+    } catch (...) {
+      queue.Fail(std::current_exception());
+    }
+  };
+  std::vector<std::jthread> threads;
+  const std::uint64_t more = std::min<std::uint64_t>(settings_.parts_at_once, parts) - 1;
+  threads.reserve(more);
+  try {
+    for (std::uint64_t i = 0; i < more; ++i)
+      threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // With fewer threads it takes longer.
+  }
+  work();
+  threads.clear();  // joins them
+  try {
+    if (const std::exception_ptr failure = queue.failure()) std::rethrow_exception(failure);
+    FinishUpload(target, upload, etags, bytes);
+  } catch (...) {
+    // Parts that nobody finishes cost money.
+    StoreCall abort = target;
+    abort.method = "DELETE";
+    abort.query = {{"uploadId", upload}};
+    try {
+      Send(abort, kMostUploadAnswer, {404});
+    } catch (const Error&) {
+      // What went wrong first is what to tell.
+    }
+    throw;
+  }
+}
+
+}  // namespace sluice

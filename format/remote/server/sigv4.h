@@ -1,0 +1,47 @@
+// Signature Version 4 of AWS, in the Authorization header, and the digests that it is made of.
+//
+// The reference: "Signature Version 4 signing process" in AWS's general reference, and
+// "Authenticating Requests: Using the Authorization Header" of the S3 API.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <ctime>
+#include <map>
+#include <string>
+
+#include "format/disk/bytes.h"
+#include "format/remote/credentials/credentials.h"
+
+namespace sluice {
+
+using Sha256Digest = std::array<std::byte, 32>;
+
+Sha256Digest Sha256(Bytes content);
+Sha256Digest HmacSha256(Bytes key, Bytes content);
+
+// In 64 lower-case hexadecimal digits.
+std::string HexOf(const Sha256Digest& digest);
+
+struct SignedRequest {
+  std::string method;
+  std::string path;                          // of any bytes, decoded; begins with /
+  std::map<std::string, std::string> query;  // decoded
+  // Lower-case names; all are signed, with `host` among them. Values without spaces at their ends.
+  std::map<std::string, std::string> headers;
+  std::string payload_sha256;  // hexadecimal, or UNSIGNED-PAYLOAD
+};
+
+// The query as it is signed, and as it stands in the URL.
+std::string CanonicalQuery(const std::map<std::string, std::string>& query);
+
+// The value of the Authorization header. The request has all the headers that are to be signed
+// already, x-amz-date and x-amz-security-token among them.
+std::string Authorization(const SignedRequest& request, const Credentials& credentials,
+                          const std::string& region, const std::string& service,
+                          const std::string& amz_date);
+
+// "20150830T123600Z"
+std::string AmzDate(std::time_t seconds);
+
+}  // namespace sluice
