@@ -6,7 +6,7 @@
 #include "format/remote/http/http_answer.h"
 #include "format/remote/http/url.h"
 #include "format/remote/server/s3_endpoint.h"
-#include "format/remote/xml.h"
+#include "format/xml.h"
 #include "tests/fuzz/targets.h"
 
 namespace sluice::fuzz {

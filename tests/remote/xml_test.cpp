@@ -1,4 +1,4 @@
-#include "format/remote/xml.h"
+#include "format/xml.h"
 
 #include <vector>
 

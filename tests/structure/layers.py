@@ -36,7 +36,7 @@ READER = ["order", "transform", "device", "dataset", "reading", "batch", "decodi
 # The same inside these folders. "" is the folder itself, but for the headers named here.
 ROOMS = {
     "writer/source": ["images", "list", "records", "labels", ""],
-    "format/remote": ["object_store.h", "xml.h", "remote_manifest.h", "http", "credentials", "server", "cache", ""],
+    "format/remote": ["object_store.h", "remote_manifest.h", "http", "credentials", "server", "cache", ""],
 }
 # Public headers that only these of reader's layers may include: what stands on all of them.
 LOADER_ONLY = {"loader.h", "sluice.h"}

@@ -190,7 +190,9 @@ TEST_CASE("Pascal VOC's boxes begin at 1, and images are found by their name wit
   REQUIRE(summary.skipped.size() == 2);
   CHECK(summary.skipped[0].path == "b.xml");
   CHECK(summary.skipped[0].reason == "has object without bndbox");
-  CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("is no XML: byte 20 closes something"));
+  CHECK_THAT(
+      summary.skipped[1].reason,
+      ContainsSubstring("is not valid XML: the end tag does not match <object>, at byte 20"));
 }
 
 TEST_CASE("VOC's classes that are whole numbers keep them, and \"?\" among them is refused") {

@@ -15,7 +15,7 @@
 
 #include "format/disk/json_depth.h"
 #include "format/remote/http/url.h"
-#include "format/remote/xml.h"
+#include "format/xml.h"
 
 namespace sluice {
 

@@ -20,7 +20,7 @@
 #include "format/mutex.h"
 #include "format/remote/http/http_answer.h"
 #include "format/remote/server/s3_endpoint.h"
-#include "format/remote/xml.h"
+#include "format/xml.h"
 
 namespace sluice {
 

@@ -13,7 +13,7 @@
 
 #include "format/remote/http/url.h"
 #include "format/remote/server/sigv4.h"
-#include "format/remote/xml.h"
+#include "format/xml.h"
 
 namespace sluice {
 

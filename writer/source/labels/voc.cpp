@@ -1,12 +1,16 @@
 // Pascal VOC's XML: a file for each image.
+//
+// A label file names its image, but tools that rename files leave the old name inside; and trees
+// differ in where images lie. So the image is looked for at the file's own path first, and a name
+// inside counts only if it does not contradict that. Files come in the encodings of old programs.
 #include <algorithm>
 #include <cmath>
 
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
+#include "format/xml.h"
 #include "writer/source/labels/annotations.h"
-#include "writer/source/labels/xml.h"
 #include "writer/source/list/folder_walk.h"
 #include "writer/source/list/look.h"
 #include "writer/source/records/table_values.h"
@@ -15,6 +19,59 @@
 namespace sluice {
 
 namespace {
+
+struct XmlElement {
+  std::string name;
+  std::string text;  // its own, without what stands in elements inside, trimmed
+  std::vector<XmlElement> inside;
+
+  // The first element of that name inside; nullptr if there is none.
+  const XmlElement* Find(std::string_view wanted) const noexcept {
+    const auto found = std::find_if(inside.begin(), inside.end(),
+                                    [wanted](const XmlElement& one) { return one.name == wanted; });
+    return found == inside.end() ? nullptr : &*found;
+  }
+};
+
+// From the byte order mark, or the XML declaration; empty for UTF-8 and ASCII.
+std::string EncodingOf(std::string_view document) {
+  if (document.starts_with("\xff\xfe") || document.starts_with("\xfe\xff")) return "UTF-16";
+  if (document.starts_with(std::string_view("<\0", 2))) return "UTF-16LE";
+  if (document.starts_with(std::string_view("\0<", 2))) return "UTF-16BE";
+  if (!document.starts_with("<?xml")) return {};
+  document = document.substr(0, document.find("?>"));
+  const std::size_t begin = document.find_first_of("\"'", document.find("encoding"));
+  if (begin == std::string_view::npos) return {};
+  std::string name(document.substr(begin + 1));
+  name.resize(std::min(name.find(document[begin]), name.size()));
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  // Programs that keep texts as UTF-16 declare it even if they write UTF-8.
+  const bool plain = name.starts_with("utf") || name == "ascii" || name == "us-ascii";
+  return plain ? "" : name;
+}
+
+// The document's outermost element. Throws Error(kCorrupt), with the byte, if it is not well formed
+// or nests too deeply.
+XmlElement ParseXml(std::string_view document) {
+  const std::string encoding = EncodingOf(document);
+  std::string converted;
+  if (!encoding.empty()) document = converted = FromEncoding(document, encoding);
+  // Elements that have ended, by depth: those inside an element end before it does.
+  std::vector<std::vector<XmlElement>> ended(1);
+  const auto end = [&ended](std::string_view path, std::string&& text) {
+    const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '/'));
+    if (ended.size() < depth + 2) ended.resize(depth + 2);
+    ended[depth].push_back({std::string(path.substr(path.rfind('/') + 1)), Trimmed(text),
+                            std::exchange(ended[depth + 1], {})});
+  };
+  std::string fault;
+  if (!ReadXml(document, end, {.max_depth = 32, .lenient = true}, &fault)) {
+    Misread("is not valid XML: " + fault);
+  }
+  return std::move(ended[0].front());
+}
 
 const XmlElement& ChildOf(const XmlElement& element, const char* name) {
   const XmlElement* const found = element.Find(name);

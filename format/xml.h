@@ -1,0 +1,28 @@
+// XML as servers and label files write it: elements and their text. Attributes are passed over.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+struct XmlRules {
+  unsigned max_depth = 16;
+  // For files of people and old programs: a document type is passed over, and an entity that is not
+  // known stays as it is written. Otherwise both are faults.
+  bool lenient = false;
+};
+
+// Calls `each` at the end of every element, with its path from the root ("Error/Code") and the text
+// directly inside it. False if the text is not well formed or breaks the rules; `each` may have
+// been called before that. `fault`, if not null, then becomes what is wrong and where: "content
+// after the root element, at byte 12".
+bool ReadXml(std::string_view xml,
+             const std::function<void(std::string_view path, std::string&& text)>& each,
+             const XmlRules& rules = {}, std::string* fault = nullptr);
+
+// `text` with what XML needs escaped.
+std::string XmlEscaped(std::string_view text);
+
+}  // namespace sluice
