@@ -1,14 +1,181 @@
 #include "bench/advise/advice.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
 
+#include "bench/report/statistics.h"
+#include "reader/order/ceil_div.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
+
+namespace {
+
+constexpr std::uint64_t kMostMachines = 4096;
+
+// The share of a machine's part of the dataset that a later epoch fetches: what a cache of that
+// size cannot hold. (It keeps what is needed first, so the rest is no less.)
+double MissingShare(std::uint64_t bytes, const StoreLink& link, std::uint64_t machines) {
+  const double part = static_cast<double>(bytes) / static_cast<double>(machines);
+  return part > 0 ? std::max(0.0, 1 - static_cast<double>(link.cache_bytes) / part) : 0;
+}
+
+// The rate that one machine can deliver if it fetches that share of its images.
+double LinkRate(const FormConstants& form, const StoreLink& link, double share) {
+  const double bytes = form.bytes_per_image * share;
+  return bytes > 0 ? std::min(form.all_threads_per_second, link.bytes_per_second / bytes)
+                   : form.all_threads_per_second;
+}
+
+// The rate that one of `machines` can deliver, with its part of the dataset in memory or not.
+double SteadyRate(const FormConstants& form, const Resources& resources, bool in_memory) {
+  const double decoding = form.all_threads_per_second;
+  if (in_memory || form.bytes_per_image <= 0) return decoding;
+  return std::min(decoding, resources.disk_bytes_per_second / form.bytes_per_image);
+}
+
+// With several ranks, each reads only its own part (quasi-random order), and so keeps only that.
+bool FitsMemory(std::uint64_t bytes, const Resources& resources, std::uint64_t machines) {
+  return static_cast<double>(bytes) / static_cast<double>(machines) <=
+         kMemoryShare * static_cast<double>(resources.memory_bytes);
+}
+
+unsigned ThreadsFor(const FormConstants& form, unsigned measured, double wanted) {
+  for (unsigned threads = 1; threads < measured; ++threads) {
+    if (RateOnThreads(form, measured, threads) >= wanted) return threads;
+  }
+  return measured;
+}
+
+void CountRequests(Forecast& forecast, const StoreLink& link) {
+  const auto blocks = static_cast<double>(CeilDiv(forecast.dataset_bytes, kUsualBlockBytes));
+  const std::uint64_t shards = CeilDiv(forecast.dataset_bytes, kUsualShardBytes);
+  const double missing = MissingShare(forecast.dataset_bytes, link, forecast.machines);
+  forecast.first_requests = static_cast<std::uint64_t>(blocks) + 2 * shards * forecast.machines;
+  forecast.requests = static_cast<std::uint64_t>(std::ceil(missing * blocks));
+  const std::uint64_t opened = std::min(forecast.dataset_bytes, kUsualLanes * kUsualBlockBytes);
+  // Manifest, directories, blocks: each needs the one before.
+  forecast.first_batch_seconds =
+      3 * link.delay_seconds +
+      static_cast<double>(opened) / link.bytes_per_second / static_cast<double>(forecast.machines);
+}
+
+}  // namespace
+
+const char* NameOf(Bound bound) noexcept {
+  switch (bound) {
+    case Bound::kDecoding: return "decoding";
+    case Bound::kDisk: return "the disk";
+    case Bound::kLink: return "the link";
+    case Bound::kTrainer: return "the trainer";
+  }
+  return "";
+}
+
+double RateOnThreads(const FormConstants& form, unsigned measured_threads, double threads) {
+  if (measured_threads <= 1) return form.all_threads_per_second * threads;
+  const SerialShare fit = FitSerialShare({1, static_cast<double>(measured_threads)},
+                                         {form.one_thread_per_second, form.all_threads_per_second});
+  return fit.one_thread / (fit.serial + (1 - fit.serial) / threads);
+}
+
+Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resources& resources,
+                    const Need& need) {
+  Forecast forecast;
+  const auto count = static_cast<double>(images);
+  forecast.dataset_bytes = static_cast<std::uint64_t>(std::llround(form.bytes_per_image * count));
+  forecast.fits_disk = forecast.dataset_bytes <= resources.disk_free_bytes;
+  if (form.converted_per_second > 0) forecast.convert_seconds = count / form.converted_per_second;
+
+  const double wanted = need.ImagesPerSecond();
+  const std::optional<StoreLink>& link = resources.link;
+  // Of one of so many machines: in later epochs, and in the first.
+  const auto later_rate = [&](std::uint64_t machines) {
+    if (link) return LinkRate(form, *link, MissingShare(forecast.dataset_bytes, *link, machines));
+    return SteadyRate(form, resources, FitsMemory(forecast.dataset_bytes, resources, machines));
+  };
+  const double first_rate = link ? LinkRate(form, *link, 1) : SteadyRate(form, resources, false);
+  if (wanted > 0) {
+    const auto fed = [&](std::uint64_t machines) {
+      return static_cast<double>(machines) * later_rate(machines);
+    };
+    while (forecast.machines < kMostMachines && fed(forecast.machines) < kMargin * wanted)
+      ++forecast.machines;
+  }
+  const auto machines = static_cast<double>(forecast.machines);
+  forecast.in_memory = !link && FitsMemory(forecast.dataset_bytes, resources, forecast.machines);
+  forecast.images_per_second = later_rate(forecast.machines);
+  const double loader = machines * forecast.images_per_second;
+  const double limit = wanted > 0 ? wanted : std::numeric_limits<double>::infinity();
+  const double steady = std::min(loader, limit);
+  const double first = std::min(machines * first_rate, limit);
+  if (steady > 0) forecast.epoch_seconds = count / steady;
+  if (first > 0) forecast.first_epoch_seconds = count / first;
+  if (wanted > 0 && loader >= wanted) {
+    forecast.bound = Bound::kTrainer;
+  } else if (loader < machines * form.all_threads_per_second) {
+    forecast.bound = link ? Bound::kLink : Bound::kDisk;
+  }
+  if (link) {
+    forecast.fits_disk = true;  // the store's, not this machine's
+    CountRequests(forecast, *link);
+  }
+  forecast.threads = resources.threads;
+  if (wanted > 0)
+    forecast.threads = ThreadsFor(form, resources.threads, kMargin * wanted / machines);
+  return forecast;
+}
+
+std::size_t ChooseForm(const std::vector<FormConstants>& forms,
+                       const std::vector<Forecast>& forecasts, const Need& need) {
+  const bool any_fits = std::any_of(forecasts.begin(), forecasts.end(),
+                                    [](const Forecast& f) { return f.fits_disk; });
+  const auto allowed = [&](std::size_t i) { return forecasts[i].fits_disk || !any_fits; };
+  // The best of the forms that `takes` accepts, by `better(a, b)`; forms.size() if it accepts none.
+  const auto best = [&](const auto& takes, const auto& better) {
+    std::size_t found = forms.size();
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+      if (allowed(i) && takes(i) && (found == forms.size() || better(i, found))) found = i;
+    }
+    return found;
+  };
+  const auto rate = [&](std::size_t i) { return forecasts[i].images_per_second; };
+  const auto faster = [&](std::size_t a, std::size_t b) { return rate(a) > rate(b); };
+  const auto smaller = [&](std::size_t a, std::size_t b) {
+    return forms[a].bytes_per_image < forms[b].bytes_per_image;
+  };
+  if (need.ImagesPerSecond() > 0) {
+    const std::size_t fed = best([&](std::size_t i) { return forecasts[i].machines == 1; },
+                                 [&](std::size_t a, std::size_t b) {
+                                   return forms[a].preference != forms[b].preference
+                                              ? forms[a].preference < forms[b].preference
+                                              : smaller(a, b);
+                                 });
+    if (fed < forms.size()) return fed;
+    return best([](std::size_t) { return true; },
+                [&](std::size_t a, std::size_t b) {
+                  return forecasts[a].machines != forecasts[b].machines
+                             ? forecasts[a].machines < forecasts[b].machines
+                             : smaller(a, b);
+                });
+  }
+  const std::size_t preferred =
+      best([](std::size_t) { return true; },
+           [&](std::size_t a, std::size_t b) { return forms[a].preference < forms[b].preference; });
+  const auto of_its_kind = [&](std::size_t i) {
+    return forms[i].preference == forms[preferred].preference;
+  };
+  const std::size_t fastest = best(of_its_kind, faster);
+  return best(
+      [&](std::size_t i) { return of_its_kind(i) && rate(i) >= kNearlyAsFast * rate(fastest); },
+      smaller);
+}
+
 namespace {
 
 using cli::BytesText;
@@ -70,7 +237,7 @@ std::string PriceText(const StoreLink& link, std::uint64_t requests) {
   return Format(" (%.4g)", link.price_of_1000 * static_cast<double>(requests) / 1000);
 }
 
-// What a dataset in an object store costs: requests, a slow start, a slow epoch.
+// The cost of a dataset in an object store: requests, a slow start, a slow epoch.
 std::string StoreSentence(const StoreLink& link, const FormConstants& constants,
                           const Forecast& forecast) {
   std::string text =

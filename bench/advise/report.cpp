@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/advise/advice.h"
-#include "bench/report/measurement.h"
+#include "bench/report/result.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 

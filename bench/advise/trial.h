@@ -1,7 +1,8 @@
-// Tries forms on a sample of the actual pictures. Two thirds of it give the constants; the rest
-// shows how far they can be trusted.
+// The forms of a dataset to choose from, tried on a sample of the actual pictures. Two thirds of it
+// give the constants; the rest shows how far they can be trusted.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -9,13 +10,36 @@
 #include <string>
 #include <vector>
 
+#include <sluice/convert.h>
 #include <sluice/transform.h>
 
-#include "bench/advise/forecast.h"
-#include "bench/advise/form.h"
 #include "bench/advise/source_facts.h"
 
 namespace sluice::bench {
+
+struct Form {
+  std::string name;              // "packed 500 q90": for a table
+  std::string options;           // of `sluice convert` or `sluice transcode`, as they are typed
+  ConvertOptions convert;        // of a folder
+  bool as_it_is = false;         // the dataset, unchanged
+  std::uint32_t preference = 0;  // 0: the most wanted size and quality
+};
+
+// For a folder: the size that leaves a crop of `side` pixels its detail (500 for 224), or no
+// resizing if nothing is larger, and a smaller size (a short side of 256 for 224). Each as JPEG and
+// packed at each of the qualities, most wanted first, and as pixels. Also the sources' own JPEGs.
+// For a dataset: as it is, and every form it can be transcoded into.
+std::vector<Form> FormsFor(const SourceFacts& facts, std::uint32_t side,
+                           const std::vector<int>& qualities);
+
+// The measurements of one form on a sample.
+struct FormConstants {
+  double bytes_per_image = 0;         // in a dataset: payload, its place in a table, its key
+  double one_thread_per_second = 0;   // images, through the whole loader, from memory
+  double all_threads_per_second = 0;  // the same on `Resources::threads`
+  double converted_per_second = 0;    // images, on all threads; 0: there is nothing to convert
+  std::uint32_t preference = 0;       // 0: the most wanted size and quality
+};
 
 struct FormTrialOptions {
   std::filesystem::path source;

@@ -6,9 +6,9 @@
 #include <sluice/shown_path.h>
 
 #include "bench/commands.h"
-#include "bench/compare/side_by_side.h"
-#include "bench/machine/work_folder.h"
-#include "bench/report/measuring_command.h"
+#include "bench/compare/measure.h"
+#include "bench/machine/folders.h"
+#include "bench/report/result.h"
 #include "format/remote/object_store.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"

@@ -19,8 +19,8 @@
 #include <sluice/version.h>
 
 #include "bench/commands.h"
-#include "bench/epoch/copy_loop.h"
-#include "bench/report/measurement.h"
+#include "bench/epoch/floor.h"
+#include "bench/report/result.h"
 #include "format/pixels/decode.h"
 #include "reader/device/device_driver.h"
 #include "reader/device/host_buffer.h"

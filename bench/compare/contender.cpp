@@ -14,7 +14,7 @@
 
 #include <sluice/error.h>
 
-#include "bench/machine/process_tree.h"
+#include "bench/machine/machine.h"
 
 namespace sluice::bench {
 namespace {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <iterator>
+#include <map>
 
 #include <sluice/convert.h>
 #include <sluice/cpu.h>
@@ -10,14 +12,96 @@
 #include <sluice/device.h>
 #include <sluice/error.h>
 
-#include "bench/compare/quality.h"
+#include "bench/machine/folders.h"
 #include "bench/machine/machine.h"
-#include "bench/machine/work_folder.h"
+#include "bench/parts/decode.h"
 #include "bench/report/statistics.h"
+#include "reader/transform/geometry.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
+
 namespace {
+
+// Numbers of at most `count` JPEGs of the dataset that all have its most frequent size.
+std::vector<std::uint64_t> PicturesOfOneSize(const Dataset& dataset, std::uint64_t count) {
+  constexpr std::uint64_t kLookedAt = 5000;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> by_size;
+  for (std::uint64_t i = 0; i < std::min(dataset.size(), kLookedAt); ++i) {
+    const ImagePayload payload = dataset[i].Payload();
+    if (payload.codec == Codec::kJpeg && payload.channels == 3)
+      by_size[{payload.width, payload.height}].push_back(i);
+  }
+  std::vector<std::uint64_t> most;
+  for (const auto& [size, numbers] : by_size) {
+    if (numbers.size() > most.size()) most = numbers;
+  }
+  most.resize(std::min<std::size_t>(most.size(), count));
+  return most;
+}
+
+std::string PixelsIn(const std::filesystem::path& path, std::size_t bytes) {
+  std::ifstream file(path, std::ios::binary);
+  std::string pixels{std::istreambuf_iterator<char>(file), {}};
+  if (pixels.size() != bytes || bytes == 0) {
+    throw Error(ErrorCode::kCorrupt, path.string(), "does not have the expected pictures");
+  }
+  return pixels;
+}
+
+// How close a loader's pixels are to the pictures, so that no loader wins with worse pixels: mean
+// PSNR, in decibels, of whole frames stretched to size x size (RGB, in the order of `numbers`). The
+// reference is the accurate transform and a filter in double precision: the triangle or the area
+// filter, whichever the pixels are nearer to. Throws Error(kCorrupt) if `pixels` has another
+// length.
+double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
+                 std::uint32_t size, const std::filesystem::path& pixels) {
+  const std::size_t each = std::size_t{size} * size * 3;
+  const std::string bytes = PixelsIn(pixels, each * numbers.size());
+  double best = 0;
+  for (const Filter filter : {Filter::kTriangle, Filter::kArea}) {
+    Resize resize(size);
+    resize.filter = filter;
+    const Geometry stretch({resize});
+    double sum = 0;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const Sample sample = dataset[numbers[i]];
+      DecodeItem item;
+      item.payload = sample.Payload();
+      item.region = stretch.FrameFor(item.payload.width, item.payload.height, 0, 0).region;
+      const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(i * each);
+      sum += PeakSignalToNoise(
+          ReferencePixels(item),
+          std::vector<std::uint8_t>(begin, begin + static_cast<std::ptrdiff_t>(each)));
+    }
+    best = std::max(best, sum / static_cast<double>(numbers.size()));
+  }
+  return best;
+}
+
+// The same for raw images, of which the loader gave the middle `size` x `size` pixels: 99 if they
+// equal the stored pixels.
+double QualityOfMiddles(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
+                        std::uint32_t size, const std::filesystem::path& pixels) {
+  const std::size_t each = std::size_t{size} * size * 3;
+  const std::string bytes = PixelsIn(pixels, each * numbers.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const Sample sample = dataset[numbers[i]];
+    const ImagePayload payload = sample.Payload();
+    const std::size_t left = (payload.width - size) / 2, top = (payload.height - size) / 2;
+    std::vector<double> stored;
+    for (std::size_t y = 0; y < size; ++y) {
+      const std::size_t row = ((top + y) * payload.width + left) * 3;
+      for (std::size_t v = row; v < row + std::size_t{size} * 3; ++v)
+        stored.push_back(double(std::to_integer<int>(payload.bytes[v])));
+    }
+    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(i * each);
+    sum += PeakSignalToNoise(
+        stored, std::vector<std::uint8_t>(begin, begin + static_cast<std::ptrdiff_t>(each)));
+  }
+  return sum / static_cast<double>(numbers.size());
+}
 
 namespace fs = std::filesystem;
 

@@ -7,6 +7,7 @@
 // that disturbances on the machine affect all of them. Ratios are taken within a round.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -14,8 +15,7 @@
 #include <sluice/dataset.h>
 
 #include "bench/compare/contender.h"
-#include "bench/report/interrupted.h"
-#include "bench/report/measurement.h"
+#include "bench/report/result.h"
 
 namespace sluice::bench {
 
@@ -36,12 +36,13 @@ struct CompareOptions {
 
 struct Compared {
   Contender contender;
-  std::string missing;             // why it was left out; empty: it was not
+  std::string missing;             // why it did not run; empty if it did
   std::vector<ContenderRun> runs;  // by round
   std::optional<double> convert_seconds;
-  std::uint64_t disk_bytes = 0;    // of the files that an epoch without repetition reads
-  std::optional<double> decibels;  // against the nearer of two references; see compare_quality.h
-  std::optional<double> ratio;     // sluice's images/s to its own: median of those in a round
+  std::uint64_t disk_bytes = 0;  // of the files that an epoch without repetition reads
+  std::optional<double>
+      decibels;  // against the nearer of two references; see QualityOf() in measure.cpp
+  std::optional<double> ratio;  // sluice's images/s to its own: median of those in a round
 
   std::vector<double> Rates() const;
 };
@@ -72,5 +73,21 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options);
 std::vector<Measurement> MeasurementsOf(const Comparison& comparison, const std::string& suffix);
 nlohmann::ordered_json LoadersJson(const Comparison& comparison);
 nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareOptions& options);
+
+// Comparisons of several sources, and by several numbers of threads, as one result.
+struct SideBySide {
+  std::vector<CompareOptions> options;  // of each comparison
+  std::vector<Comparison> comparisons;  // not empty
+};
+
+// One comparison after the other. Each source has a folder of its own for its formats. How close
+// pixels are is measured once for each source, since threads do not change them.
+SideBySide CompareSeveral(const CompareOptions& options,
+                          const std::vector<std::filesystem::path>& sources,
+                          const std::vector<unsigned>& threads, const CompareHooks& hooks);
+
+// Each comparison, then the rates of all; of one alone, only that.
+std::string TextOf(const SideBySide& all);
+nlohmann::ordered_json JsonOf(const SideBySide& all);
 
 }  // namespace sluice::bench

@@ -1,3 +1,4 @@
+// The output of `sluice-bench compare`: one comparison, or several of them side by side.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
+
 namespace {
 
 using cli::Format;
@@ -35,20 +37,21 @@ std::string Optional(const char* format, const std::optional<double>& value) {
   return text;
 }
 
-std::string RowOf(const Compared& one) {
+void AddRow(const Compared& one, TextTable& table) {
   if (!one.missing.empty()) {
-    return Format("%-18s ", one.contender.name.c_str()) +
-           cli::Printable(one.missing).substr(0, 80) + "\n";
+    table.Add({one.contender.name, cli::Printable(one.missing).substr(0, 80)});
+    return;
   }
   const Spread rates = SpreadOf(one.Rates());
-  const std::string range = Format("%.0f-%.0f", rates.least, rates.most);
   const double cpu = MedianOf(one, &ContenderRun::cpu_seconds_per_1000);
-  return Format(
-      "%-18s %8.0f %13s %7s %7.*f %7.0f %7.2f %8s %7.1f %6s\n", one.contender.name.c_str(),
-      rates.median, range.c_str(), Optional("%.2fx", one.ratio).c_str(), cpu < 0.01 ? 5 : 3, cpu,
-      1e-6 * static_cast<double>(Peak(one)), MedianOf(one, &ContenderRun::first_batch_seconds),
-      Optional("%.1f", one.convert_seconds).c_str(), 1e-6 * static_cast<double>(one.disk_bytes),
-      Optional("%.1f", one.decibels).c_str());
+  table.Add({one.contender.name, Format("%.0f", rates.median),
+             Format("%.0f-%.0f", rates.least, rates.most), Optional("%.2fx", one.ratio),
+             Format("%.*f", cpu < 0.01 ? 5 : 3, cpu),
+             Format("%.0f", 1e-6 * static_cast<double>(Peak(one))),
+             Format("%.2f", MedianOf(one, &ContenderRun::first_batch_seconds)),
+             Optional("%.1f", one.convert_seconds),
+             Format("%.1f", 1e-6 * static_cast<double>(one.disk_bytes)),
+             Optional("%.1f", one.decibels)});
 }
 
 }  // namespace
@@ -60,14 +63,12 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
   std::stable_sort(sorted.begin(), sorted.end(), [](const Compared* a, const Compared* b) {
     return Median(a->Rates()) > Median(b->Rates());
   });
-  std::string text =
-      Format("%-18s %8s %13s %7s %7s %7s %7s %8s %7s %6s\n", "loader", "images/s", "least-most",
-             "sluice", "CPU s", "peak", "first", "packing", "disk", "PSNR");
-  text += Format("%-18s %8s %13s %7s %7s %7s %7s %8s %7s %6s\n", "", "", "", "is", "/1000", "MB",
-                 "batch s", "s", "MB", "dB");
+  TextTable table({"loader", "images/s", "least-most", "sluice", "CPU s", "peak", "first",
+                   "packing", "disk", "PSNR"});
+  table.Add({"", "", "", "is", "/1000", "MB", "batch s", "s", "MB", "dB"});
   for (const Compared* const one : sorted)
-    text += RowOf(*one);
-  text += "\n";
+    AddRow(*one, table);
+  std::string text = table.Text() + "\n";
   for (const Compared* const one : sorted) {
     if (one->missing.empty() && !one->runs.empty())
       text += cli::Wrapped(one->contender.name + ": " + one->runs.front().about, 100) + "\n";
@@ -77,9 +78,10 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
                             : "random-resized-crop to %u and flip",
              comparison.size);
   text += cli::Wrapped(
-              Format("%s, each %s an epoch; %s; batches of %zu; %s; %s in turns, at least %g s "
-                     "of whole epochs each after one that is not counted. Packing is from the "
-                     "images as files, sluice's from the source; PSNR %s",
+              Format("%s, each repeated %s per epoch; %s; batches of %zu; %s; %s, with the order "
+                     "rotating; at least %g s of whole epochs per turn, after one uncounted "
+                     "warm-up epoch. Packing is from the images as files, sluice's from the "
+                     "source; PSNR %s",
                      cli::CountText(comparison.pictures, "picture", "pictures").c_str(),
                      cli::CountText(options.repeat, "time", "times").c_str(), transform.c_str(),
                      options.batch_size,
@@ -143,6 +145,126 @@ nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareO
           {"rounds", options.rounds},
           {"seconds", options.seconds},
           {"other_cpus", comparison.other_cpus}};
+}
+
+namespace {
+
+bool SeveralSources(const SideBySide& all) {
+  return all.options.front().source != all.options.back().source;
+}
+
+// "photos, 2 threads or processes"
+std::string TitleOf(const SideBySide& all, std::size_t i) {
+  return cli::Printable(all.options[i].source.string()) + ", " +
+         cli::CountText(all.comparisons[i].threads, "thread or process", "threads or processes");
+}
+
+// The suffix that tells a comparison's measurements from those of the others.
+std::string SuffixOf(const SideBySide& all, std::size_t i) {
+  std::string suffix = Format(".threads=%u", all.comparisons[i].threads);
+  if (!SeveralSources(all)) return suffix;
+  std::size_t source = 1;
+  for (std::size_t k = 1; k <= i; ++k)
+    source += all.options[k].source != all.options[k - 1].source ? 1 : 0;
+  return suffix + Format(".source=%zu", source);
+}
+
+const Compared* Find(const Comparison& comparison, const std::string& name) {
+  for (const Compared& one : comparison.loaders) {
+    if (one.contender.name == name && one.missing.empty()) return &one;
+  }
+  return nullptr;
+}
+
+// Every loader that played somewhere, in the order of the comparisons.
+std::vector<std::string> NamesIn(const SideBySide& all) {
+  std::vector<std::string> names;
+  for (const Comparison& comparison : all.comparisons) {
+    for (const Compared& one : comparison.loaders) {
+      if (one.missing.empty() &&
+          std::find(names.begin(), names.end(), one.contender.name) == names.end())
+        names.push_back(one.contender.name);
+    }
+  }
+  return names;
+}
+
+std::string RatesText(const SideBySide& all) {
+  std::vector<std::string> headings = {"images/s"};
+  for (std::size_t i = 0; i < all.comparisons.size(); ++i)
+    headings.push_back(Format("(%zu)", i + 1));
+  TextTable table(std::move(headings));
+  for (const std::string& name : NamesIn(all)) {
+    std::vector<std::string> cells = {name};
+    for (const Comparison& comparison : all.comparisons) {
+      const Compared* const one = Find(comparison, name);
+      cells.push_back(one == nullptr ? "-" : Format("%.0f", Median(one->Rates())));
+    }
+    table.Add(std::move(cells));
+  }
+  std::string text = table.Text();
+  for (std::size_t i = 0; i < all.comparisons.size(); ++i)
+    text += Format("(%zu) ", i + 1) + TitleOf(all, i) + "\n";
+  return text;
+}
+
+}  // namespace
+
+SideBySide CompareSeveral(const CompareOptions& options,
+                          const std::vector<std::filesystem::path>& sources,
+                          const std::vector<unsigned>& threads, const CompareHooks& hooks) {
+  SideBySide all;
+  const std::size_t count = sources.size() * threads.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    CompareOptions one = options;
+    one.source = sources[i / threads.size()];
+    one.threads = threads[i % threads.size()];
+    if (i % threads.size() > 0) one.quality_images = 0;
+    if (sources.size() > 1) one.work /= std::to_string(1 + i / threads.size());
+    CompareHooks mine = hooks;
+    if (count > 1 && hooks.on_step) {
+      mine.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t steps) {
+        hooks.on_step(Format("%zu of %zu, ", i + 1, count) + activity, done, steps);
+      };
+    }
+    all.comparisons.push_back(CompareLoaders(one, mine));
+    all.options.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::string TextOf(const SideBySide& all) {
+  if (all.comparisons.size() == 1) return TextOf(all.comparisons.front(), all.options.front());
+  std::string text;
+  for (std::size_t i = 0; i < all.comparisons.size(); ++i) {
+    text += Format("(%zu) ", i + 1) + TitleOf(all, i) + "\n\n" +
+            TextOf(all.comparisons[i], all.options[i]) + "\n";
+  }
+  return text + RatesText(all);
+}
+
+nlohmann::ordered_json JsonOf(const SideBySide& all) {
+  const bool alone = all.comparisons.size() == 1;
+  std::vector<Measurement> measurements;
+  std::vector<std::string> warnings;
+  auto comparisons = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < all.comparisons.size(); ++i) {
+    const Comparison& one = all.comparisons[i];
+    const auto measured = MeasurementsOf(one, alone ? "" : SuffixOf(all, i));
+    measurements.insert(measurements.end(), measured.begin(), measured.end());
+    for (const std::string& warning : one.warnings)
+      warnings.push_back(alone ? warning : TitleOf(all, i) + ": " + warning);
+    nlohmann::ordered_json json = SettingsJson(one, all.options[i]);
+    json["loaders"] = LoadersJson(one);
+    comparisons.push_back(std::move(json));
+  }
+  nlohmann::ordered_json json = ResultOf("compare", measurements, warnings);
+  if (alone) {
+    json.update(comparisons.front());
+  } else {
+    json["comparisons"] = std::move(comparisons);
+  }
+  return json;
 }
 
 }  // namespace sluice::bench

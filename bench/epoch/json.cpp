@@ -10,7 +10,7 @@
 #include "bench/epoch/report.h"
 #include "bench/epoch/storage_options.h"
 #include "bench/machine/machine.h"
-#include "bench/report/measurement.h"
+#include "bench/report/result.h"
 #include "bench/report/statistics.h"
 #include "reader/order/order.h"
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "bench/epoch/storage_options.h"
-#include "bench/report/measurement.h"
+#include "bench/report/result.h"
 #include "bench/report/statistics.h"
 #include "reader/order/order.h"
 #include "tools/cli/output.h"

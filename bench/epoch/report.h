@@ -7,11 +7,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "bench/epoch/accelerators.h"
+#include "bench/epoch/experiments.h"
 #include "bench/epoch/run.h"
 #include "bench/epoch/stages.h"
-#include "bench/epoch/step_alone.h"
-#include "bench/epoch/thread_curve.h"
 
 namespace sluice::bench {
 

@@ -3,23 +3,161 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <thread>
 #include <utility>
+
+#include <nlohmann/json.hpp>
+#include <sys/prctl.h>
 
 #include <sluice/cpu.h>
 #include <sluice/error.h>
+#include <sluice/mixture.h>
 
 #include "bench/epoch/floor.h"
-#include "bench/epoch/played_datasets.h"
-#include "bench/machine/energy.h"
+#include "bench/machine/disk.h"
 #include "bench/machine/machine.h"
-#include "bench/machine/page_cache.h"
-#include "bench/machine/process_usage.h"
+#include "bench/machine/meters.h"
+#include "bench/parts/upload.h"
 #include "bench/report/statistics.h"
-#include "bench/upload/bare_copies.h"
 #include "reader/device/device_driver.h"
+#include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
+
+namespace {
+
+using cli::Format;
+
+double Share(double part, double whole) {
+  return whole > 0 ? std::min(1.0, part / whole) : 0;
+}
+
+std::string GigabytesText(double bytes_per_second) {
+  return Format("%.3g GB/s", 1e-9 * bytes_per_second);
+}
+
+std::string DecodingText(const DeviceUse& use) {
+  if (!use.asked_to_decode) return "by the CPUs";
+  if (use.decoded_images == 0) return "by the CPUs: the device took none of these images";
+  return Format("%.1f%% of the images by the device, %s us each (%.0f%% of the time)",
+                100 * Share(double(use.decoded_images), double(use.images)),
+                cli::RateText(1e6 * use.decode_seconds / double(use.decoded_images)).c_str(),
+                100 * Share(use.decode_seconds, use.seconds));
+}
+
+std::string BusText(const DeviceUse& use) {
+  std::string text = cli::BytesText(use.uploaded_bytes) + " crossed it";
+  if (use.samples > 0)
+    text += Format(", %.3g kB a sample", 1e-3 * double(use.uploaded_bytes) / double(use.samples));
+  if (use.upload_seconds <= 0) return text;
+  const double rate = double(use.uploaded_bytes) / use.upload_seconds;
+  text += Format("; copies took %.0f%% of the time, at %s",
+                 100 * Share(use.upload_seconds, use.seconds), GigabytesText(rate).c_str());
+  if (use.bare_copies && *use.bare_copies > 0) {
+    text += Format(" (bare pinned copies: %s, so %.0f%% of them)",
+                   GigabytesText(*use.bare_copies).c_str(), 100 * rate / *use.bare_copies);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> LinesOf(const DeviceUse& use) {
+  return {{"decoding", DecodingText(use)},
+          {"bus", BusText(use)},
+          {"CPUs", CpusText(use.cpus_busy, use.cpus)},
+          {"GPU", GpuText(use.gpu)}};
+}
+
+std::string TextOf(const DeviceUse& use) {
+  constexpr std::size_t kColumns = 100, kIndent = 13;
+  std::string text = "to " + use.device + ":\n";
+  for (const auto& [name, words] : LinesOf(use)) {
+    std::string wrapped = cli::Wrapped(words, kColumns - kIndent);
+    for (std::size_t at = wrapped.find('\n'); at != std::string::npos;
+         at = wrapped.find('\n', at + 1))
+      wrapped.insert(at + 1, kIndent, ' ');
+    text += Format("  %-11s", name.c_str()) + wrapped + "\n";
+  }
+  return text + "\n";
+}
+
+std::pair<std::string, double> BusiestOf(const DeviceUse& use) {
+  const std::pair<std::string, double> all[] = {
+      {"decoding on the device", Share(use.decode_seconds, use.seconds)},
+      {"copies to the device", Share(use.upload_seconds, use.seconds)},
+      {"the CPUs", Share(use.cpus_busy, use.cpus)}};
+  return *std::max_element(std::begin(all), std::end(all),
+                           [](const auto& a, const auto& b) { return a.second < b.second; });
+}
+
+nlohmann::ordered_json JsonOf(const DeviceUse& use) {
+  nlohmann::ordered_json json{{"seconds", use.seconds},
+                              {"samples", use.samples},
+                              {"images", use.images},
+                              {"decoded_images", use.decoded_images},
+                              {"decode_seconds", use.decode_seconds},
+                              {"uploaded_bytes", use.uploaded_bytes},
+                              {"upload_seconds", use.upload_seconds},
+                              {"cpus_busy", use.cpus_busy},
+                              {"cpus", use.cpus}};
+  if (use.bare_copies) json["bare_copies_bytes_per_second"] = *use.bare_copies;
+  for (const auto& [name, words] : LinesOf(use))
+    json["words"][name] = words;
+  return json;
+}
+
+void Train(const TrainingStep& step) {
+  if (step.milliseconds <= 0) return;
+  if (!step.busy) {
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(step.milliseconds));
+    return;
+  }
+  const double end = ThreadCpuSeconds() + step.milliseconds / 1e3;
+  volatile unsigned work = 1;
+  while (ThreadCpuSeconds() < end) {
+    for (int i = 0; i < 1000; ++i)
+      work = work * 1664525 + 1013904223;
+  }
+}
+
+SampleFunction Decoding(const PretendDecoding& pretended) {
+  constexpr std::uint64_t kSlow = 100;  // one of so many
+  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  return [pretended](MutableSample& sample) {
+    const double times = sample.index() % kSlow == 0 ? pretended.slow : 1;
+    std::this_thread::sleep_for(
+        std::chrono::duration<double, std::micro>(times * pretended.microseconds));
+  };
+}
+
+std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options) {
+  std::vector<std::filesystem::path> folders = {options.dataset};
+  folders.insert(folders.end(), options.with.begin(), options.with.end());
+  return folders;
+}
+
+std::vector<Dataset> OpenPlayed(const EpochOptions& options, std::optional<Dataset> first) {
+  std::vector<Dataset> datasets;
+  if (first) datasets.push_back(*std::exchange(first, std::nullopt));
+  const std::vector<std::filesystem::path> folders = PlayedFolders(options);
+  for (std::size_t i = datasets.size(); i < folders.size(); ++i)
+    datasets.push_back(OpenDataset(folders[i], options.limits, options.link));
+  return datasets;
+}
+
+Loader MakeLoader(const EpochOptions& options, std::vector<Dataset> datasets,
+                  LoaderOptions loader_options) {
+  if (datasets.size() == 1) return Loader(std::move(datasets.front()), std::move(loader_options));
+  Mixture mixture;
+  for (std::size_t i = 0; i < datasets.size(); ++i)
+    mixture.parts.push_back(
+        {std::move(datasets[i]), options.weights.empty() ? 0 : options.weights[i]});
+  datasets.clear();
+  return Loader(std::exchange(mixture, {}), std::move(loader_options));
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -65,7 +203,7 @@ class EpochRunner {
       Add(epoch, options_.cold, epoch < options_.warm_up);
     }
     run_.other_cpus = others->OtherCpus();
-    // With a new loader for each epoch, there are no earlier figures.
+    // A new loader for each epoch begins with figures of 0.
     run_.stats = loader_->Stats().Since(options_.cold ? LoaderStats() : before);
     for (std::uint64_t epoch = usual; epoch < usual + options_.also_cold; ++epoch)
       Add(epoch, true, false);
@@ -180,7 +318,7 @@ class EpochRunner {
           1e-3 * options_.step.milliseconds * static_cast<double>(figures.steps - 1);
       figures.utilisation = std::min(1.0, computing / Seconds(Clock::now() - *first_step_end));
     }
-    // Between two epochs the loader goes on working; that work belongs to the later epoch.
+    // Between two epochs the loader continues to work; that work belongs to the later epoch.
     const LoaderStats before = std::exchange(counted_, loader_->Stats());
     const LoaderStats& after = counted_;
     figures.bytes_read = after.payload_bytes - before.payload_bytes;

@@ -1,4 +1,5 @@
-// Plays epochs and measures them.
+// Plays epochs of one dataset, or of several as one, and measures them: the heart of
+// `sluice-bench epoch`, and what `advise` and the experiments (experiments.h) play with.
 #pragma once
 
 #include <chrono>
@@ -9,16 +10,64 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <sluice/loader.h>
+#include <nlohmann/json_fwd.hpp>
 
-#include "bench/epoch/device_use.h"
-#include "bench/epoch/training_step.h"
-#include "bench/remote/simulated_store.h"
-#include "bench/report/interrupted.h"
+#include <sluice/loader.h>
+#include <sluice/loader_stats.h>
+#include <sluice/user_function.h>
+
+#include "bench/epoch/simulated_store.h"
+#include "bench/machine/meters.h"
+#include "bench/report/result.h"
 
 namespace sluice::bench {
+
+// The work of the device, the bus to it and the CPUs in the epochs that were measured.
+struct DeviceUse {
+  std::string device;         // "cuda:0"
+  double seconds = 0;         // of the epochs together
+  std::uint64_t samples = 0;  // that came to the device
+  std::uint64_t images = 0;   // the same, times the views of each
+  bool asked_to_decode = false;
+  std::uint64_t decoded_images = 0;  // by the device; with those of batches ahead
+  double decode_seconds = 0;         // on them, by the device's clock
+  std::uint64_t uploaded_bytes = 0;
+  double upload_seconds = 0;          // that the copies took, by the device's clock
+  std::optional<double> bare_copies;  // bytes a second; BareCopyRate()
+  double cpus_busy = 0;               // by this process, on average
+  unsigned cpus = 0;                  // that it may use
+  std::optional<GpuUse> gpu;          // what NVML tells
+};
+
+// A line for each: what it did, in words.
+std::vector<std::pair<std::string, std::string>> LinesOf(const DeviceUse& use);
+std::string TextOf(const DeviceUse& use);
+nlohmann::ordered_json JsonOf(const DeviceUse& use);
+
+// Which of them was the busiest, and the share of the time that it was.
+std::pair<std::string, double> BusiestOf(const DeviceUse& use);
+
+// A pretend training step.
+struct TrainingStep {
+  double milliseconds = 0;  // 0: none
+  // Uses a CPU for that long instead of sleeping, as training on this machine's CPUs does. The time
+  // is CPU time, so that it is the same work on a busy machine as on an idle one.
+  bool busy = false;
+};
+
+void Train(const TrainingStep& step);
+
+// Decoding that is made to look slower than it is.
+struct PretendDecoding {
+  double microseconds = 0;  // by which each sample is delayed; its thread sleeps
+  double slow = 1;          // every hundredth sample is delayed by this many times as much
+};
+
+// Call it before threads are made: they inherit timers precise enough for such sleeps.
+SampleFunction Decoding(const PretendDecoding& pretended);
 
 struct EpochOptions {
   std::filesystem::path dataset;
@@ -44,6 +93,16 @@ struct EpochOptions {
   bool floor = false;       // also measure a bare loop, afterwards
   std::uint64_t stops = 0;  // loaders to drop in the middle of an epoch, afterwards
 };
+
+// The datasets that are played as one: options.dataset and options.with.
+std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options);
+
+// `first`: options.dataset, if it is open. Throws Error.
+std::vector<Dataset> OpenPlayed(const EpochOptions& options, std::optional<Dataset> first = {});
+
+// Takes the datasets over: when the loader goes, nothing keeps them open.
+Loader MakeLoader(const EpochOptions& options, std::vector<Dataset> datasets,
+                  LoaderOptions loader_options);
 
 struct EpochFigures {
   bool warm_up = false;
@@ -106,7 +165,7 @@ struct EpochsRun {
 
 // The GPU's use over the measured epochs, if it is known.
 std::optional<GpuUse> GpuUseOf(const EpochsRun& run);
-// What holds the epochs back, in words: the loader's verdict and, with a device, how busy that was.
+// The verdict on what holds the epochs back: the loader's and, with a device, how busy that was.
 std::string VerdictOf(const EpochsRun& run);
 
 // When the consumer had a batch, for a trace.

@@ -5,7 +5,7 @@
 
 #include <sluice/error.h>
 
-#include "bench/decode/measure.h"
+#include "bench/parts/decode.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {

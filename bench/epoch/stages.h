@@ -24,8 +24,8 @@ struct Stage {
 
 // The loader's stages over the measured epochs (cold: over the last). The parts of decoding are
 // measured afterwards, by decoding some of the dataset's JPEGs or packed images on one thread;
-// there are none if our decoder does not handle these images. The rest of the stage's time is its
-// last part. Batches that go to a device have a stage for their copies.
+// the list is empty if our decoder does not handle these images. The rest of the stage's time is
+// its last part. Batches that go to a device have a stage for their copies.
 std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
                             const std::stop_token& stop);
 

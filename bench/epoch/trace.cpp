@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/report/measurement.h"
+#include "bench/report/result.h"
 
 namespace sluice::bench {
 namespace {

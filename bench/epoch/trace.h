@@ -8,6 +8,7 @@
 #include <sluice/loader_trace.h>
 
 #include "bench/epoch/run.h"
+#include "bench/report/page.h"
 
 namespace sluice::bench {
 
@@ -32,15 +33,8 @@ class EpochTrace {
   std::vector<ConsumerSpan> spans_;
 };
 
-// A bar in a drawing of the epoch, in seconds from the first event.
-struct TraceBar {
-  std::string lane;  // "read ahead", "worker 1", "consumer", "slot 2"
-  std::string name;  // "decode", "wait", "train", "decoding", "ready", "held"
-  std::uint64_t batch = 0;
-  std::uint32_t first_row = 0, rows = 0;  // 0 rows: the whole batch
-  double begin = 0, end = 0;
-};
-// Sorted by lane: reading ahead, workers, the consumer, slots; each by time.
+// The events as bars of a drawing, sorted by lane: reading ahead, workers, the consumer, slots;
+// each by time.
 std::vector<TraceBar> BarsOf(const EpochTrace& trace);
 
 // Writes the trace-event format, for Chrome (chrome://tracing) and Perfetto (ui.perfetto.dev).

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/report/measurement.h"
+#include "bench/report/result.h"
 
 namespace sluice::bench {
 

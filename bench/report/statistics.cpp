@@ -99,7 +99,7 @@ SerialShare FitSerialShare(const std::vector<double>& threads,
   if (a < 0) {  // faster than in proportion: no serial part, within the noise
     a = 0;
     b = sxy / sxx;
-  } else if (b < 0) {  // more threads are no faster at all
+  } else if (b < 0) {  // more threads are not faster at all
     a = sy / s;
     b = 0;
   }

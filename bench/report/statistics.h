@@ -6,7 +6,7 @@
 
 namespace sluice::bench {
 
-// The value below which the share `q` (0..1) of the values lies, interpolated; 0 if there are none.
+// The value below which the share `q` (0..1) of the values lies, interpolated; 0 without values.
 double Quantile(std::vector<double> values, double q);
 double Median(const std::vector<double>& values);
 

@@ -10,8 +10,8 @@
 // kernels/weights.inc.h (weights are unsigned: one with negative lobes changes the sums of all
 // lines_*.h); if it reaches further than the triangle, NeededPixels() in decode.cpp; its word in
 // Filtering() of reader/transform/step.h; its value in reader/python/binding/steps.cpp; its formula
-// in tests/pixels/interleaved_test.cpp and bench/decode/reference.cpp; lines in
-// bench/compare/quality.cpp and reader/TRANSFORMS.md. The writer's resample.h has the triangle
+// in tests/pixels/interleaved_test.cpp and bench/parts/decode_ways.cpp; lines in
+// bench/compare/measure.cpp and reader/TRANSFORMS.md. The writer's resample.h has the triangle
 // alone, and decode.cpp asks its SourceRange().
 #pragma once
 

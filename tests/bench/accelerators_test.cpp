@@ -1,5 +1,4 @@
-#include "bench/epoch/accelerators.h"
-
+#include "bench/epoch/experiments.h"
 #include "tests/catch.h"
 #include "tools/cli/quantity.h"
 

@@ -5,9 +5,9 @@
 #include <sluice/error.h>
 
 #include "bench/advise/advice.h"
-#include "bench/advise/form.h"
 #include "bench/advise/source_facts.h"
-#include "bench/io/disk_rate.h"
+#include "bench/advise/trial.h"
+#include "bench/machine/disk.h"
 #include "bench/machine/machine.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"

@@ -1,8 +1,7 @@
 // The measurements of `sluice-bench decode --bandwidth`.
-#include "bench/decode/bandwidth.h"
-
 #include <sluice/error.h>
 
+#include "bench/parts/decode.h"
 #include "format/pixels/packed/coefficients.h"
 #include "format/pixels/packed/pack.h"
 #include "reader/transform/geometry.h"

@@ -1,12 +1,11 @@
 // The bare loop of copies that raw images are compared with.
-#include "bench/epoch/copy_loop.h"
-
 #include <algorithm>
 #include <span>
 
 #include <sluice/dataset_writer.h>
 #include <sluice/error.h>
 
+#include "bench/epoch/floor.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
 #include "tests/temporary_folder.h"

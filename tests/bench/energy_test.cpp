@@ -1,8 +1,7 @@
-#include "bench/machine/energy.h"
-
 #include <fstream>
 #include <string>
 
+#include "bench/machine/meters.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 

@@ -1,6 +1,5 @@
 // The forecast made from the constants that `sluice-bench advise` measures.
-#include "bench/advise/forecast.h"
-
+#include "bench/advise/advice.h"
 #include "tests/catch.h"
 
 namespace sluice::bench {

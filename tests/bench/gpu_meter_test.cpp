@@ -1,6 +1,5 @@
-#include "bench/machine/gpu_meter.h"
-
 #include "bench/epoch/run.h"
+#include "bench/machine/meters.h"
 #include "tests/catch.h"
 
 namespace sluice::bench {

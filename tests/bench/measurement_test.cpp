@@ -1,5 +1,3 @@
-#include "bench/report/measurement.h"
-
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -8,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/report/result.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/order/measure.h"
+#include "bench/parts/order.h"
 #include "tests/catch.h"
 
 namespace sluice::bench {

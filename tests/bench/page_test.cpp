@@ -2,8 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/report/measurement.h"
-#include "bench/report/plot.h"
+#include "bench/report/result.h"
 #include "tests/catch.h"
 
 namespace sluice::bench {

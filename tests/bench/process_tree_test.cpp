@@ -1,8 +1,7 @@
-#include "bench/machine/process_tree.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/machine/machine.h"
 #include "tests/catch.h"
 
 namespace sluice::bench {

@@ -2,7 +2,7 @@
 
 #include <sluice/parse_pipeline.h>
 
-#include "bench/transforms/cost.h"
+#include "bench/parts/transforms.h"
 #include "tests/catch.h"
 
 namespace sluice::bench::test {

@@ -1,4 +1,4 @@
-#include "bench/upload/upload.h"
+#include "bench/parts/upload.h"
 
 #include <sluice/error.h>
 

@@ -62,7 +62,8 @@ std::string Named(std::string text, const std::string& name) {
 }
 
 std::string Offer(const std::string& name, const std::string& description) {
-  return name + "\t" + description.substr(0, description.find('\n')) + "\n";
+  const std::string shown = WrappedParagraphs(description, kHelpColumns - kHelpIndent);
+  return name + "\t" + shown.substr(0, shown.find('\n')) + "\n";
 }
 
 std::string OptionsOf(const CLI::App& app) {

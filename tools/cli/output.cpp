@@ -43,4 +43,26 @@ std::string Wrapped(std::string_view text, std::size_t columns) {
   return lines;
 }
 
+std::string WrappedParagraphs(std::string_view text, std::size_t columns) {
+  std::string lines, paragraph;
+  const auto end_paragraph = [&] {
+    if (!paragraph.empty()) lines += Wrapped(paragraph, columns) + "\n";
+    paragraph.clear();
+  };
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.starts_with(' ')) {
+      end_paragraph();
+      lines += std::string(line) + "\n";
+    } else {
+      paragraph += (paragraph.empty() ? "" : " ") + std::string(line);
+    }
+  }
+  end_paragraph();
+  if (!lines.empty()) lines.pop_back();
+  return lines;
+}
+
 }  // namespace sluice::cli

@@ -23,4 +23,11 @@ std::string Printable(std::string_view text);
 // Text in lines of at most `columns`, broken at spaces; a longer word gets its own line.
 std::string Wrapped(std::string_view text, std::size_t columns);
 
+// The same for each paragraph of a text. Paragraphs are separated by empty lines; a line that
+// begins with a space stays as it is.
+std::string WrappedParagraphs(std::string_view text, std::size_t columns);
+
+// The columns of --help, and of these the ones before the text about an option.
+inline constexpr std::size_t kHelpColumns = 88, kHelpIndent = 24;
+
 }  // namespace sluice::cli

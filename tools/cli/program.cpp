@@ -26,11 +26,18 @@
 namespace sluice::cli {
 namespace {
 
-// CLI11's help without the parts that our descriptions say better: which options exclude each
-// other, which arguments are required.
+// CLI11's help, with texts wrapped here instead of in each literal, and without the parts that our
+// descriptions say better: which options exclude each other, which arguments are required.
 class HelpFormatter : public CLI::Formatter {
  public:
-  HelpFormatter() { column_width(24); }
+  HelpFormatter() { column_width(kHelpIndent); }
+
+  std::string make_description(const CLI::App* app) const override {
+    return WrappedParagraphs(app->get_description(), kHelpColumns) + "\n\n";
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return WrappedParagraphs(option->get_description(), kHelpColumns - kHelpIndent);
+  }
 
   std::string make_option_opts(const CLI::Option* option) const override {
     const std::string value = ValueName(*option);

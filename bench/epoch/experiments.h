@@ -1,0 +1,108 @@
+// Experiments of `sluice-bench epoch` that play several epochs: how many accelerators the loader
+// feeds (--find-accelerators), how throughput grows with threads (--threads A,B,...), what a
+// pipeline loses compared with an ideal one (--step-ms), and how fast a loader stops (--stops).
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "bench/epoch/run.h"
+#include "bench/report/result.h"
+#include "bench/report/statistics.h"
+
+namespace sluice::bench {
+
+// How many accelerators of a kind the loader can feed on this machine.
+//
+// As in MLPerf Storage: a pretend accelerator sleeps for as long as the real one computes on a
+// batch, and is fed well enough if it computes for a given share of the time. Several work in step,
+// each on its own batch, as in data-parallel training on one machine. The first step of an epoch,
+// which waits for the pipeline to fill, is not counted.
+
+struct Profile {
+  std::string name;
+  std::size_t batch_size = 0;
+  double step_ms = 0;
+  double utilisation = 0;  // the required share of the time
+};
+const std::vector<Profile>& Profiles();
+// Throws cli::UsageError for an unknown name.
+const Profile& ProfileNamed(const std::string& name);
+
+struct AcceleratorTrial {
+  std::uint64_t accelerators = 0;
+  double utilisation = 0;
+  double images_per_second = 0;
+};
+
+struct AcceleratorSearch {
+  double wanted = 0;                     // required utilisation
+  std::vector<AcceleratorTrial> trials;  // in the order taken; the first has no step
+  std::uint64_t fed = 0;                 // the largest number that was fed
+};
+
+// The number of steps each trial measures.
+inline constexpr std::uint64_t kTrialSteps = 25;
+
+// Searches for the largest number that passes, beginning with an estimate (which may be 0): in
+// growing strides until one has passed and one has failed, then by bisection. `trial` plays one
+// number.
+AcceleratorSearch SearchAccelerators(
+    double wanted, std::uint64_t estimate,
+    const std::function<AcceleratorTrial(std::uint64_t accelerators)>& trial);
+
+// Plays the trials: options say dataset, transform, batch size and step.
+AcceleratorSearch FindAccelerators(const EpochOptions& options, double wanted,
+                                   const EpochHooks& hooks,
+                                   const std::function<void(const AcceleratorTrial&)>& on_trial);
+
+// Throughput by the number of decoding threads, and the share of the work that does not run in
+// parallel.
+
+struct ThreadPoint {
+  unsigned threads = 0;
+  std::vector<double> images_per_second;  // by epoch
+  double cpu_seconds_per_1000 = 0;        // median
+};
+
+struct ThreadCurve {
+  std::vector<ThreadPoint> points;
+  SerialShare fit;    // over points of at most `cpus` threads; needs at least two
+  unsigned cpus = 0;  // more threads than this cannot be faster
+};
+
+// One epoch for each number of threads, in turn, options.epochs times over, so that disturbances on
+// the machine affect all numbers alike.
+ThreadCurve MeasureThreadCurve(const EpochOptions& options, const std::vector<unsigned>& threads,
+                               const EpochHooks& hooks);
+
+// Training, loading, and both together: the cost of a pipeline compared with an ideal one.
+//
+// If loading runs ahead of training, an epoch takes as long as the slower of the two, not their
+// sum. Any more time is lost to unevenness, to a ring that is too short, or because both need the
+// same processors.
+
+struct PipelineCost {
+  double training_seconds = 0;  // an epoch's steps, always on one batch that is ready
+  double loading_seconds = 0;   // an epoch without steps
+  double epoch_seconds = 0;     // as measured with both
+  double ideal_seconds() const noexcept {
+    return training_seconds > loading_seconds ? training_seconds : loading_seconds;
+  }
+};
+
+// For a run whose options have a step. After a short warm-up, plays an epoch without the step, and
+// up to 50 of its steps without loading.
+PipelineCost MeasurePipelineCost(const EpochOptions& options, const EpochsRun& run,
+                                 const std::stop_token& stop);
+
+// How long a loader takes to stop if it is dropped in the middle of an epoch.
+
+// The seconds that destroying a loader takes, for this many loaders, each a few batches further
+// into its epoch. Throws Error, and Interrupted if the stop token requests it.
+std::vector<double> MeasureStops(const EpochOptions& options, std::uint64_t loaders,
+                                 const std::stop_token& stop);
+
+}  // namespace sluice::bench

@@ -1,0 +1,85 @@
+#include "bench/epoch/simulated_store.h"
+
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "format/remote/local_store.h"
+#include "reader/dataset/dataset_state.h"
+#include "tools/cli/option.h"
+
+namespace sluice::bench {
+namespace {
+
+double ParseShare(std::string_view text) {
+  const double share = cli::ParseNumber(text, 1);
+  if (share > 0.9) throw cli::UsageError("must be a share of the requests, 0 to 0.9");
+  return share;
+}
+
+SlowLink& LinkOf(std::optional<SlowLink>& link) {
+  return link ? *link : link.emplace();
+}
+
+}  // namespace
+
+std::chrono::microseconds ParseDelay(std::string_view text) {
+  constexpr double kMostSeconds = 60;
+  constexpr std::array<std::pair<std::string_view, double>, 3> kUnits = {
+      {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
+  for (const auto& [unit, seconds] : kUnits) {
+    if (!text.ends_with(unit)) continue;
+    const double value =
+        cli::ParseNumber(text.substr(0, text.size() - unit.size()), kMostSeconds / seconds);
+    return std::chrono::microseconds(static_cast<std::int64_t>(value * seconds * 1e6));
+  }
+  throw cli::UsageError("give a time with its unit, such as 50ms, up to 60s");
+}
+
+std::uint64_t ParseRate(std::string_view text) {
+  constexpr std::string_view kPerSecond = "/s";
+  if (text.ends_with(kPerSecond)) text.remove_suffix(kPerSecond.size());
+  const std::uint64_t rate = cli::ParseBytes(text);
+  if (rate == 0) throw cli::UsageError("nothing comes over a link of 0 bytes a second");
+  return rate;
+}
+
+void AddStoreOptions(CLI::App& app, std::optional<SlowLink>& link) {
+  cli::AddOption(app, "--store-delay", "TIME",
+                 "simulate an object store (also with a local DATASET)\n"
+                 "whose requests take that long to the first byte: 50ms",
+                 [&link](const std::string& text) { LinkOf(link).delay = ParseDelay(text); });
+  cli::AddOption(
+      app, "--store-rate", "RATE", "... over a link of that many bytes a second: 100MB/s",
+      [&link](const std::string& text) { LinkOf(link).bytes_per_second = ParseRate(text); });
+  cli::AddOption(app, "--store-errors", "SHARE",
+                 "... where that share of the requests fails, and is sent\n"
+                 "again: 0.05",
+                 [&link](const std::string& text) { LinkOf(link).errors = ParseShare(text); });
+}
+
+bool IsRemote(const std::filesystem::path& dataset, const std::optional<SlowLink>& link) {
+  return link.has_value() || IsStoreUrl(dataset.string());
+}
+
+Dataset OpenDataset(const std::filesystem::path& dataset, const ReadLimits& limits,
+                    const std::optional<SlowLink>& link) {
+  if (!link) return Dataset::Open(dataset, limits);
+  std::shared_ptr<ObjectStore> store;
+  if (IsStoreUrl(dataset.string())) {
+    store = OpenStore(dataset.string());
+  } else {
+    store = std::make_shared<LocalStore>(dataset);
+  }
+  return DatasetOf(
+      std::make_shared<DatasetState>(std::make_shared<SlowStore>(std::move(store), *link), limits));
+}
+
+void AddLink(nlohmann::ordered_json& json, const std::optional<SlowLink>& link) {
+  if (!link) return;
+  json["store_delay_seconds"] = std::chrono::duration<double>(link->delay).count();
+  json["store_bytes_per_second"] = link->bytes_per_second;
+  json["store_errors"] = link->errors;
+}
+
+}  // namespace sluice::bench

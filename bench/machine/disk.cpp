@@ -1,0 +1,193 @@
+#include "bench/machine/disk.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <sluice/dataset.h>
+#include <sluice/error.h>
+
+#include "bench/machine/folders.h"
+#include "format/disk/file.h"
+
+namespace sluice::bench {
+
+std::vector<std::filesystem::path> DatasetFiles(const std::filesystem::path& folder) {
+  const Dataset dataset = Dataset::Open(folder);
+  std::vector<std::filesystem::path> files = {dataset.path() / "manifest.json"};
+  for (const ShardSummary& shard : dataset.shards())
+    files.push_back(dataset.path() / shard.file);
+  return files;
+}
+
+void DropFromPageCache(const std::vector<std::filesystem::path>& files) {
+  for (const std::filesystem::path& path : files) {
+    const FileHandle file = OpenForReading(path);
+    // Dirty pages would stay in the cache. A read-only file system has none.
+    fdatasync(file.get());
+    const int error = posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+    if (error != 0) {
+      throw Error(ErrorCode::kIo, path.string(),
+                  "cannot be dropped from the page cache: " + SystemErrorText(error));
+    }
+  }
+}
+
+Residency InPageCache(const std::vector<std::filesystem::path>& files) {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  Residency residency;
+  for (const std::filesystem::path& path : files) {
+    const MappedFile file(path);
+    const std::size_t size = file.bytes().size();
+    if (size == 0) continue;
+    std::vector<unsigned char> pages((size + page - 1) / page);
+    // mincore() takes a non-const pointer, but changes nothing there.
+    if (mincore(const_cast<std::byte*>(file.bytes().data()), size, pages.data()) != 0) {
+      throw Error(ErrorCode::kIo, path.string(), "its pages in memory cannot be counted");
+    }
+    residency.total_bytes += pages.size() * page;
+    residency.resident_bytes +=
+        page * static_cast<std::uint64_t>(std::count_if(pages.begin(), pages.end(),
+                                                        [](unsigned char one) { return one & 1; }));
+  }
+  return residency;
+}
+
+namespace {
+
+[[noreturn]] void FailToRead(const std::filesystem::path& path) {
+  throw Error(ErrorCode::kIo, path.string(), "cannot be read: " + SystemErrorText(errno));
+}
+
+}  // namespace
+
+FileHandle OpenDirect(const std::filesystem::path& path, bool& direct) {
+  int descriptor = direct ? open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT) : -1;
+  if (descriptor < 0) {
+    direct = false;
+    descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  }
+  if (descriptor < 0) FailToRead(path);
+  return FileHandle(descriptor);
+}
+
+std::size_t ReadAt(int file, std::byte* to, std::size_t bytes, std::uint64_t offset,
+                   const std::filesystem::path& path) {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = pread(file, to + done, bytes - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) FailToRead(path);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+namespace {
+
+constexpr std::size_t kRandomPiece = std::size_t{1} << 20;
+constexpr unsigned kReaders = 8;
+constexpr std::size_t kMostFiles = 4096;
+
+struct Piece {
+  std::uint32_t file = 0;
+  std::uint64_t offset = 0;
+};
+
+bool LiesInMemory(const std::filesystem::path& path) {
+  struct statfs about {};
+  return statfs(path.c_str(), &about) == 0 &&
+         (about.f_type == TMPFS_MAGIC || about.f_type == RAMFS_MAGIC);
+}
+
+}  // namespace
+
+DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double seconds,
+                         const std::stop_token& stop) {
+  DiskRate rate;
+  std::vector<Piece> pieces;
+  const std::size_t count = std::min(files.size(), kMostFiles);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::error_code error;
+    const std::uint64_t bytes = std::filesystem::file_size(files[i], error);
+    for (std::uint64_t offset = 0; !error && offset < bytes; offset += kRandomPiece)
+      pieces.push_back({static_cast<std::uint32_t>(i), offset});
+  }
+  std::mt19937_64 random(0);
+  std::shuffle(pieces.begin(), pieces.end(), random);
+  DropFromPageCache({files.begin(), files.begin() + static_cast<std::ptrdiff_t>(count)});
+
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<bool> all_direct{true};
+  std::vector<std::exception_ptr> failures(kReaders);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto passed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  const auto work = [&](unsigned reader) {
+    try {
+      const AlignedBuffer buffer(kRandomPiece);
+      bool direct = true;
+      for (std::size_t i = next.fetch_add(1);
+           i < pieces.size() && passed() < seconds && !stop.stop_requested();
+           i = next.fetch_add(1)) {
+        const std::filesystem::path& path = files[pieces[i].file];
+        // Opened for each piece: small files need it, and for a large piece it costs nothing in
+        // comparison.
+        const FileHandle file = OpenDirect(path, direct);
+        bytes += ReadAt(file.get(), buffer.data.get(), kRandomPiece, pieces[i].offset, path);
+      }
+      if (!direct) all_direct = false;
+    } catch (...) {
+      failures[reader] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> readers;
+    for (unsigned r = 0; r < kReaders; ++r)
+      readers.emplace_back(work, r);
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  rate.in_memory = !files.empty() && LiesInMemory(files.front());
+  rate.bytes = bytes;
+  rate.direct = all_direct;
+  rate.bytes_per_second = static_cast<double>(rate.bytes) / std::max(passed(), 1e-9);
+  return rate;
+}
+
+DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
+                           const std::stop_token& stop) {
+  constexpr std::size_t kFilePieces = 64;
+  const ScratchFolder scratch(folder);
+  const std::filesystem::path path = scratch.path() / "pieces";
+  std::vector<std::uint64_t> piece(kRandomPiece / sizeof(std::uint64_t));
+  std::mt19937_64 random(0);  // random, so that no file system can compress it
+  for (std::uint64_t& word : piece)
+    word = random();
+  std::ofstream file(path, std::ios::binary);
+  for (std::size_t i = 0; i < kFilePieces && !stop.stop_requested(); ++i) {
+    piece[0] = i;
+    file.write(reinterpret_cast<const char*>(piece.data()),
+               static_cast<std::streamsize>(kRandomPiece));
+  }
+  file.close();
+  if (!file) throw Error(ErrorCode::kIo, path.string(), "cannot be written");
+  return MeasureDiskRate({path}, seconds, stop);
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,69 @@
+// Reading files from their disk: without the page cache's help, and past it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <stop_token>
+#include <vector>
+
+#include "format/disk/file.h"
+
+namespace sluice::bench {
+
+// The files of the dataset in `folder`, manifest first.
+std::vector<std::filesystem::path> DatasetFiles(const std::filesystem::path& folder);
+
+// Asks the kernel to drop the files' pages (fdatasync, then POSIX_FADV_DONTNEED). Pages that a
+// process has mapped stay, and a file system in memory drops nothing. Throws Error(kIo).
+void DropFromPageCache(const std::vector<std::filesystem::path>& files);
+
+struct Residency {
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t total_bytes = 0;
+};
+// By mincore(); in whole pages.
+Residency InPageCache(const std::vector<std::filesystem::path>& files);
+
+// Aligned memory, as reads past the page cache need.
+struct AlignedBuffer {
+  static constexpr std::size_t kAlignment = 4096;
+  // `bytes`: a multiple of kAlignment.
+  explicit AlignedBuffer(std::size_t bytes)
+      : data(static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes)), std::free) {
+    if (data == nullptr) throw std::bad_alloc();
+  }
+  std::unique_ptr<std::byte, void (*)(void*)> data;
+};
+
+// Opens the file for reads past the page cache. If its file system does not support that (one in
+// memory, say), opens it for ordinary reads, and `direct` becomes false. Throws Error(kIo).
+FileHandle OpenDirect(const std::filesystem::path& path, bool& direct);
+
+// Reads up to `bytes`; fewer only at the file's end. Throws Error(kIo).
+std::size_t ReadAt(int file, std::byte* to, std::size_t bytes, std::uint64_t offset,
+                   const std::filesystem::path& path);
+
+// How fast files are read from their disk.
+struct DiskRate {
+  double bytes_per_second = 0;
+  std::uint64_t bytes = 0;  // bytes read for the measurement
+  bool direct = true;       // past the page cache; false: the file system does not support that
+  bool in_memory = false;   // the files are in a file system in memory: this is not a disk's rate
+};
+
+// Reads pieces of 1 MiB of the files in random order, with eight readers, past the page cache (or,
+// if that is impossible, after the files have been dropped from it), until `seconds` have passed or
+// everything has been read. Throws Error(kIo).
+DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double seconds,
+                         const std::stop_token& stop);
+
+// As above with a file of 64 MiB, which is written into `folder` and removed again: if there are
+// only small files to read, this is the rate of shards there.
+DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
+                           const std::stop_token& stop);
+
+}  // namespace sluice::bench

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Holds what the loader chooses by itself against a search by hand.
+
+    bench/notebook/tuning.py BUILD PHOTOS FOLDER            all workloads; ten minutes
+    bench/notebook/tuning.py BUILD PHOTOS FOLDER --only slow-store,busy-trainer
+
+BUILD is a release build with sluice and sluice-bench, PHOTOS a folder of pictures, FOLDER where the datasets
+made of them stay. For each workload it plays epochs with every combination of a grid of threads, batches ahead
+and bytes in flight, then the best of them and what the loader chooses by itself, in turns. A row says what was
+chosen, the medians of both, and their ratio.
+"""
+import argparse
+import collections
+import itertools
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+Workload = collections.namedtuple("Workload", "name form what options grid cpus", defaults=(None,))
+USUAL = {"--threads": (1, 2, 3, 4), "--prefetch": (1, 2, 4, 8)}
+WORKLOADS = [
+    Workload("slow-trainer", "jpeg", "a trainer of 40 ms a batch",
+             ["--batch-size", "32", "--step-ms", "40", "--transform", "rrc:224,flip"], USUAL),
+    Workload("busy-trainer", "jpeg", "a trainer that keeps a CPU busy for 10 ms a batch",
+             ["--batch-size", "32", "--step-ms", "10", "--step-busy", "--transform", "rrc:224,flip"], USUAL),
+    Workload("slow-store", "jpeg", "50 ms to the first byte, 40 MB/s",
+             ["--batch-size", "32", "--store-delay", "50ms", "--store-rate", "40MB/s", "--transform", "rrc:224,flip"],
+             {"--threads": (1, 2), "--prefetch": (1, 4), "--read-ahead": ("2MB", "8MB", "32MB", "128MB")}),
+    Workload("small", "raw32", "raw images of 32x32 in batches of 512",
+             # Long epochs: what the loader finds out takes it five seconds.
+             ["--batch-size", "512", "--repeat", "24000", "--transform", "none"],
+             {"--threads": (1, 2), "--prefetch": (4, 8)}),
+    Workload("large", "raw512", "crops of 384 out of raw images of 512x512",
+             ["--batch-size", "32", "--repeat", "4", "--transform", "crop:384,flip"], USUAL),
+    Workload("one-cpu", "jpeg", "one CPU for decoding and training",
+             ["--batch-size", "32", "--step-ms", "5", "--transform", "rrc:224,flip"], USUAL, 1),
+]
+FORMS = {"jpeg": [], "raw32": ["--image", "raw", "--size", "32"], "raw512": ["--image", "raw", "--size", "512"]}
+
+
+def make(build, photos, folder, form):
+    dataset = folder / form
+    if not (dataset / "manifest.json").exists():
+        done = subprocess.run([build / "tools/sluice", "convert", photos, dataset, "--quiet"] + FORMS[form],
+                              stdout=sys.stderr)
+        if done.returncode not in (0, 3):  # 3: without sources that are broken
+            sys.exit(f"{form}: the conversion failed")
+    return dataset
+
+
+def play(build, dataset, workload, chosen, epochs):
+    """Images a second, and what the loader settled at."""
+    def fewer():
+        if workload.cpus:
+            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:workload.cpus])
+    run = subprocess.run(
+        [build / "bench/sluice-bench", "epoch", dataset, "--epochs", str(epochs), "--warm-up", "2", "--json"]
+        + workload.options + chosen, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        preexec_fn=fewer)
+    result = json.loads(run.stdout)
+    rates = {m["name"]: m["median"] for m in result["measurements"]}
+    return rates["images_per_second"], result["choices"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("photos", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--only", help="names of workloads, joined by commas: " +
+                        ", ".join(workload.name for workload in WORKLOADS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=3)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    only = arguments.only.split(",") if arguments.only else [workload.name for workload in WORKLOADS]
+    unknown = set(only) - {workload.name for workload in WORKLOADS}
+    if unknown:
+        parser.error("no such workload: " + ", ".join(sorted(unknown)))
+
+    print("| workload | by itself | images/s | best by hand | images/s | ratio |\n| --- | --- | --- | --- | --- | --- |")
+    for workload in WORKLOADS:
+        if workload.name not in only:
+            continue
+        dataset = make(arguments.build, arguments.photos, arguments.folder, workload.form)
+        combinations = [tuple(zip(workload.grid, values)) for values in itertools.product(*workload.grid.values())]
+        words = lambda combination: [str(word) for pair in combination for word in pair]
+        by_hand = {combination: play(arguments.build, dataset, workload, words(combination), arguments.epochs)[0]
+                   for combination in combinations}
+        best = max(by_hand, key=by_hand.get)
+        # The best of many is partly luck: it plays again, in turns with the loader's own choice.
+        mine, hand_rates = [], []
+        for _ in range(arguments.rounds):
+            rate, own = play(arguments.build, dataset, workload, ["--prefetch", "0"], arguments.epochs)
+            mine.append(rate)
+            hand_rates.append(play(arguments.build, dataset, workload, words(best), arguments.epochs)[0])
+        mine, theirs = statistics.median(mine), statistics.median(hand_rates)
+        settled = f"threads {own['threads']}, prefetch {own['prefetch']}"
+        if "--read-ahead" in workload.grid:
+            settled += f", read-ahead {own['read_ahead_depth_bytes'] / 1e6:.0f}MB"
+        hand = ", ".join(f"{name.lstrip('-')} {value}" for name, value in best)
+        print(f"| {workload.what} | {settled} | {mine:,.0f} | {hand} | {theirs:,.0f} | "
+              f"{mine / theirs:.3f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,428 @@
+#include "bench/parts/upload.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/cpu.h>
+#include <sluice/error.h>
+#include <sluice/parse_pipeline.h>
+
+#include "bench/commands.h"
+#include "bench/machine/machine.h"
+#include "bench/report/result.h"
+#include "bench/report/statistics.h"
+#include "format/disk/bytes.h"
+#include "format/random.h"
+#include "reader/batch/slot.h"
+#include "reader/batch/uploader.h"
+#include "reader/device/host_buffer.h"
+#include "reader/transform/pixel_steps.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+
+namespace sluice::bench {
+
+namespace {
+
+// Copies out of page-locked memory to a device, and nothing else.
+class BareCopies {
+ public:
+  // Of `bytes` each, from these places in turn, all in page-locked memory that outlives this.
+  BareCopies(DeviceDriver& driver, std::vector<const std::byte*> places, std::size_t bytes);
+
+  // Does so many copies and waits for them. Bytes a second.
+  double BytesPerSecond(std::uint64_t copies);
+
+ private:
+  DeviceDriver& driver_;
+  const std::vector<const std::byte*> places_;
+  const std::size_t bytes_;
+  DeviceBuffer target_;
+  OwnStream stream_;
+  OwnEvent done_;
+};
+
+BareCopies::BareCopies(DeviceDriver& driver, std::vector<const std::byte*> places,
+                       std::size_t bytes)
+    : driver_(driver),
+      places_(std::move(places)),
+      bytes_(bytes),
+      target_(driver, bytes),
+      stream_(driver),
+      done_(driver) {}
+
+double BareCopies::BytesPerSecond(std::uint64_t copies) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::uint64_t i = 0; i < copies; ++i)
+    driver_.Copy(stream_.get(), target_.data(), places_[i % places_.size()], bytes_);
+  driver_.Record(done_.get(), stream_.get());
+  driver_.Synchronize(done_.get());
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  return double(copies * bytes_) / taken.count();
+}
+
+}  // namespace
+
+double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes) {
+  constexpr std::size_t kPlaces = 4;  // as a loader's ring
+  constexpr std::uint64_t kRoundBytes = 256 << 20;
+  const HostBuffer memory(kPlaces * bytes, driver);
+  std::vector<const std::byte*> places;
+  places.reserve(kPlaces);
+  for (std::size_t i = 0; i < kPlaces; ++i)
+    places.push_back(memory.data() + i * bytes);
+  BareCopies copies(*driver, std::move(places), bytes);
+  const std::uint64_t count = std::clamp<std::uint64_t>(kRoundBytes / bytes, kPlaces, 1000);
+  copies.BytesPerSecond(kPlaces);  // not measured: the first uses
+  std::vector<double> rates;
+  for (int round = 0; round < 3; ++round)
+    rates.push_back(copies.BytesPerSecond(count));
+  return Median(rates);
+}
+
+namespace {
+
+constexpr std::size_t kUploadPlaces = 4;  // slots in a loader's ring, by default
+constexpr std::size_t kTimelineBatches = 16;
+
+using UploadClock = std::chrono::steady_clock;
+
+double UploadRateOf(std::uint64_t bytes, UploadClock::time_point begin) {
+  return double(bytes) / std::chrono::duration<double>(UploadClock::now() - begin).count();
+}
+
+PixelProgram UploadProgramOf(const UploadShape& shape) {
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorCode::kInvalidArgument, what);
+  };
+  Pipeline steps = shape.steps;
+  for (const Transform& step : steps)
+    if (!ChangesPixels(step)) refuse("upload measures only steps that change pixels");
+  if (shape.type) steps.push_back(Normalize{{0.5F}, {0.25F}, *shape.type});
+  PixelProgram program(steps, DevicePart::kSteps);
+  if (program.steps_here() > 0)
+    refuse("the transform has more steps than a device can run, and upload measures no others");
+  const auto side = static_cast<std::uint32_t>(shape.side);
+  program.CheckSize(side, side, 3);
+  return program;
+}
+
+// A slot's layout with images and a label, and the description for the device.
+SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program) {
+  SlotLayout layout;
+  layout.batch_size = shape.batch_size;
+  layout.image_field = 0;
+  layout.image.samples = shape.batch_size;
+  layout.image.height = layout.image.width = shape.side;
+  layout.image.channels = 3;
+  layout.row_bytes = layout.image.sample_bytes();
+  layout.bytes = AlignUp(layout.image.sample_bytes() * shape.batch_size, kPageBytes);
+  layout.arrays.push_back({1, "label", DType::kInt32, 4, layout.bytes, {}});
+  layout.bytes = AlignUp(layout.bytes + 4 * shape.batch_size, kPayloadAlignment);
+  layout.ops = {program.device_ops(), layout.bytes};
+  layout.bytes = AlignUp(layout.bytes + layout.ops.row_bytes() * shape.batch_size, kPageBytes);
+  return layout;
+}
+
+// Smooth, with grain: a step's cost on a GPU may depend on how the pixels differ.
+void FillLikePictures(std::uint64_t seed, std::byte* to, std::size_t bytes) {
+  for (std::size_t begin = 0; begin < bytes; begin += sizeof(Words4)) {
+    const auto counter = static_cast<std::uint32_t>(begin / sizeof(Words4));
+    const Words4 words = Philox(seed, {counter, 0, 0, 0});
+    const std::size_t end = std::min(bytes, begin + sizeof(Words4));
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::uint32_t grain = words[(at - begin) / 4] >> (at % 4 * 8) & 31;
+      to[at] = static_cast<std::byte>((at / 16 + grain) & 255);
+    }
+  }
+}
+
+class UploadRun {
+ public:
+  UploadRun(const Device& device, std::shared_ptr<DeviceDriver> driver, const UploadShape& shape)
+      : driver_(std::move(driver)),
+        program_(UploadProgramOf(shape)),
+        layout_(UploadLayoutOf(shape, program_)),
+        uploader_(device, driver_, layout_, std::array{&program_}, shape.layout),
+        trainer_(*driver_),
+        done_(*driver_) {
+    std::vector<const std::byte*> places;
+    for (std::size_t i = 0; i < kUploadPlaces; ++i) {
+      Slot& slot = *slots_.emplace_back(std::make_unique<Slot>());
+      Prepare(slot, layout_, driver_);
+      slot.device = uploader_.NewSlot(slot);
+      slot.rows = slot.size = slot.image.samples = shape.batch_size;
+      FillLikePictures(i, slot.memory.data(), slot.memory.size());
+      DrawOps(slot);
+      places.push_back(slot.memory.data());
+    }
+    copies_.emplace(*driver_, std::move(places), batch_bytes());
+  }
+  UploadRun(const UploadRun&) = delete;
+  UploadRun& operator=(const UploadRun&) = delete;
+  ~UploadRun() {
+    uploader_.Finish();
+    for (const std::unique_ptr<Slot>& slot : slots_)
+      slot->device->Finish();
+  }
+
+  void DrawOps(const Slot& slot) const {
+    auto* const first = reinterpret_cast<PixelOp*>(slot.memory.data() + layout_.ops.offset);
+    const auto side = static_cast<std::uint32_t>(layout_.image.width);
+    for (std::size_t row = 0; row < layout_.batch_size && layout_.ops.each > 0; ++row) {
+      program_.DrawOps({nullptr, side, side, 3}, 1, row,
+                       {first + row * layout_.ops.each, layout_.ops.each});
+    }
+  }
+
+  // The bytes that the uploader counts as copied; batch_bytes() are what a batch should take.
+  std::uint64_t uploaded_bytes() const { return uploader_.uploaded_bytes(); }
+  std::uint64_t batch_bytes() const noexcept {
+    const std::size_t image_bytes = layout_.image.sample_bytes() * layout_.batch_size;
+    return image_bytes + layout_.bytes - AlignUp(image_bytes, kPageBytes);
+  }
+
+  double CopiesAlone(std::uint64_t batches) { return copies_->BytesPerSecond(batches); }
+
+  double Uploads(std::uint64_t batches) {
+    const std::atomic<bool> wanted = false;
+    const UploadClock::time_point begin = UploadClock::now();
+    for (std::uint64_t b = 0; b < batches; ++b) {
+      Slot& slot = *slots_[b % kUploadPlaces];
+      slot.device->Reclaim(wanted);
+      GiveToTrainer(slot);
+    }
+    driver_->Record(done_.get(), trainer_.get());
+    driver_->Synchronize(done_.get());
+    return UploadRateOf(batches * batch_bytes(), begin);
+  }
+
+  std::vector<UploadMoments> Timeline(std::size_t batches) {
+    const std::atomic<bool> wanted = false;
+    std::vector<UploadMoments> timeline;
+    driver_->Record(done_.get(), trainer_.get());
+    driver_->Synchronize(done_.get());
+    for (std::size_t b = 0; b < batches + kUploadPlaces; ++b) {
+      Slot& slot = *slots_[b % kUploadPlaces];
+      if (b >= kUploadPlaces) {  // the earlier batch in this place
+        slot.device->Synchronize();
+        timeline.push_back(MomentsOf(*slot.device));
+      }
+      if (b >= batches) continue;
+      slot.device->Reclaim(wanted);
+      GiveToTrainer(slot);
+    }
+    return timeline;
+  }
+
+ private:
+  void GiveToTrainer(Slot& slot) {
+    if (const std::optional<Error> error = uploader_.Upload(slot)) throw Error(*error);
+    slot.device->WaitOn(trainer_.get());
+    slot.device->Release();
+  }
+
+  // The times since done_ for a batch that is on the device.
+  UploadMoments MomentsOf(const DeviceSlot& place) const {
+    const auto since = [&](const OwnTimedEvent& event) {
+      return driver_->SecondsBetween(done_.get(), event.get());
+    };
+    const double copied = since(place.copied);
+    return {since(place.copy_begins), copied, program_.goes_on() ? since(place.converted) : copied};
+  }
+
+  const std::shared_ptr<DeviceDriver> driver_;
+  const PixelProgram program_;
+  const SlotLayout layout_;
+  Uploader uploader_;
+  OwnStream trainer_;
+  OwnTimedEvent done_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::optional<BareCopies> copies_;  // out of the slots
+};
+
+}  // namespace
+
+double ShareBesideCopies(const std::vector<UploadMoments>& timeline) {
+  double converting = 0, beside = 0, free_since = 0;
+  for (const UploadMoments& batch : timeline) {
+    const double begin = std::max(batch.copy_end, free_since), end = batch.converted;
+    free_since = end;
+    converting += end - begin;
+    for (const UploadMoments& other : timeline) {
+      beside += std::max(0.0, std::min(end, other.copy_end) - std::max(begin, other.copy_begin));
+    }
+  }
+  return converting > 0 ? beside / converting : 0;
+}
+
+double ConversionSeconds(const std::vector<UploadMoments>& timeline) {
+  std::vector<double> taken;
+  double free_since = 0;
+  for (const UploadMoments& batch : timeline) {
+    taken.push_back(batch.converted - std::max(batch.copy_end, free_since));
+    free_since = batch.converted;
+  }
+  return Median(taken);
+}
+
+UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
+                          const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
+                          const std::stop_token& stop) {
+  GpuMeter gpu(driver->BusId());
+  UploadRun run(device, std::move(driver), shape);
+  UploadRates rates;
+  double cpu = 0, seconds = 0;
+  // Not measured: the first uses of streams, memory and the kernel.
+  run.CopiesAlone(kUploadPlaces);
+  run.Uploads(kUploadPlaces);
+  rates.batch_bytes = run.uploaded_bytes() / kUploadPlaces;
+  gpu.Take();  // what was before is not counted
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    ThrowIfStopped(stop);
+    rates.limit.push_back(run.CopiesAlone(batches));
+    const double cpu_before = CpuSeconds();
+    const UploadClock::time_point begin = UploadClock::now();
+    rates.uploads.push_back(run.Uploads(batches));
+    seconds += std::chrono::duration<double>(UploadClock::now() - begin).count();
+    cpu += CpuSeconds() - cpu_before;
+  }
+  rates.cpus_busy = seconds > 0 ? cpu / seconds : 0;
+  rates.gpu = gpu.Take();
+  rates.timeline = run.Timeline(kTimelineBatches);
+  return rates;
+}
+
+namespace {
+
+constexpr const char* kUploadDescription =
+    "Measures how fast batches reach a GPU.\n\n"
+    "Each round first only copies batches out of page-locked memory, which is the limit. Then it "
+    "delivers as many as a loader does, with conversion, events and a stream that waits for each. "
+    "The pixels are made up, and nothing is decoded (`sluice-bench epoch` measures that). The JSON "
+    "ends with a timeline of some batches: when each was copied and converted, in seconds.\n";
+
+constexpr const char* kUploadExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice-bench upload\n"
+    "  sluice-bench upload --normalize bf16 --layout nchw --batch-size 512 --json-file "
+    "upload.json\n"
+    "  sluice-bench upload --transform jitter:0.4/0.4/0.4/0.1,gray:0.2 --normalize bf16\n\n";
+
+struct UploadArguments {
+  int device = 0;
+  UploadShape shape;
+  std::uint64_t batches = 100, rounds = 5;
+  std::string transform = "none", normalize = "none";
+  ResultOptions output;
+};
+
+nlohmann::json TimelineOf(const UploadRates& rates) {
+  auto timeline = nlohmann::json::array();
+  for (const UploadMoments& batch : rates.timeline) {
+    timeline.push_back({{"copy_begin", batch.copy_begin},
+                        {"copy_end", batch.copy_end},
+                        {"converted", batch.converted}});
+  }
+  return timeline;
+}
+
+void MeasureUploads(const UploadArguments& arguments, PartResult& part,
+                    const std::stop_token& stop) {
+  if (Device::CudaCount() == 0) {
+    throw Error(ErrorCode::kUnsupported,
+                "no CUDA device: there is no GPU, no driver, or this build has no CUDA");
+  }
+  const UploadRates rates =
+      MeasureUpload(Device::Cuda(arguments.device), OpenCuda(arguments.device), arguments.shape,
+                    arguments.batches, arguments.rounds, stop);
+  TextTable table({"to the device", "GB/s", "<least to most"});
+  const Shown shown{1e-9, 2};
+  part.Add(table, "copies alone", {"copies_bytes_per_second", "B/s", true, rates.limit}, shown);
+  part.Add(table, "a loader's batches", {"uploads_bytes_per_second", "B/s", true, rates.uploads},
+           shown);
+  part.text = table.Text();
+  const double uploads = Median(rates.uploads);
+  part.AddNote(cli::Format(
+      "%.1f%% of the limit; %s and %.3g ms a batch", 100 * uploads / Median(rates.limit),
+      cli::BytesText(rates.batch_bytes).c_str(), 1e3 * double(rates.batch_bytes) / uploads));
+  part.members = {{"device", Device::Cuda(arguments.device).name()},
+                  {"gpus", GpuNames()},
+                  {"batch_size", arguments.shape.batch_size},
+                  {"side", arguments.shape.side},
+                  {"batch_bytes", rates.batch_bytes},
+                  {"batches", arguments.batches},
+                  {"rounds", arguments.rounds},
+                  {"transform", arguments.transform},
+                  {"normalize", arguments.normalize},
+                  {"layout", arguments.shape.layout == Layout::kNHWC ? "nhwc" : "nchw"},
+                  {"cpus_busy", rates.cpus_busy},
+                  {"timeline", TimelineOf(rates)}};
+  if (arguments.shape.type || !arguments.shape.steps.empty()) {
+    const double seconds = ConversionSeconds(rates.timeline);
+    part.members["conversion_seconds"] = seconds;
+    part.AddNote(cli::Format(
+        "converting a batch there takes %s us; %.0f%% of that time overlapped copies of other "
+        "batches",
+        cli::RateText(1e6 * seconds).c_str(), 100 * ShareBesideCopies(rates.timeline)));
+  }
+  if (rates.gpu) part.members["gpu_busy"] = rates.gpu->busy;
+  part.AddNote("CPUs: " + CpusText(rates.cpus_busy, AvailableCpus()));
+  part.AddNote("GPU: " + GpuText(rates.gpu));
+}
+
+}  // namespace
+
+cli::Command AddUploadCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("upload", kUploadDescription);
+  const auto arguments = std::make_shared<UploadArguments>();
+  cli::AddNumber(*app, "--device", "N", "the GPU, counted from 0 (default 0)", arguments->device, 0,
+                 1023);
+  cli::AddNumber(*app, "--batch-size", "N", "samples in a batch (default 256)",
+                 arguments->shape.batch_size, 1, 1 << 20);
+  cli::AddNumber(*app, "--side", "N", "side of the square RGB images, in pixels (default 224)",
+                 arguments->shape.side, 1, 8192);
+  cli::AddNumber(*app, "--batches", "N", "batches in a round (default 100)", arguments->batches, 1,
+                 1'000'000);
+  cli::AddNumber(*app, "--rounds", "N", "rounds to measure (default 5)", arguments->rounds, 1,
+                 10'000);
+  cli::AddOption(
+      *app, "--transform", "STEPS",
+      "steps that the GPU runs, as for `sluice-bench epoch`: all that change pixels, such as "
+      "jitter, blur, randaug or erase, but not those that move them, such as crops and flips "
+      "(default none)",
+      [arguments](const std::string& text) {
+        arguments->transform = text;
+        arguments->shape.steps = ParsePipeline(text);
+      });
+  cli::AddOption(
+      *app, "--normalize", "TYPE",
+      "the type pixels are converted to on the GPU: none, f32, f16 or bf16 (default none)",
+      [arguments](const std::string& text) {
+        arguments->shape.type =
+            cli::ParseChoice<std::optional<FloatType>>(text, {{"none", std::nullopt},
+                                                              {"f32", FloatType::kFloat32},
+                                                              {"f16", FloatType::kFloat16},
+                                                              {"bf16", FloatType::kBFloat16}});
+        arguments->normalize = text;
+      });
+  cli::AddChoice(*app, "--layout", "LAYOUT", "layout of the result: nhwc or nchw (default nhwc)",
+                 arguments->shape.layout, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
+  AddResultOptions(*app, arguments->output);
+  app->footer(std::string(kUploadExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] {
+            return RunPart(arguments->output, "uploading", "uploading made-up batches",
+                           [&](PartResult& part, const std::stop_token& stop, cli::Progress&) {
+                             MeasureUploads(*arguments, part, stop);
+                           });
+          }};
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,61 @@
+// How fast a loader's batches reach a device, compared with copies alone: `sluice-bench upload`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include <sluice/batch.h>
+#include <sluice/transform.h>
+
+#include "bench/machine/meters.h"
+#include "bench/report/result.h"
+#include "reader/device/device_driver.h"
+
+namespace sluice::bench {
+
+// The rate at which the bus takes copies of `bytes` each out of page-locked memory to a device, the
+// median of some rounds. Allocates memory of its own.
+double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes);
+
+struct UploadShape {
+  std::size_t batch_size = 256;
+  std::size_t side = 224;         // of square images of three channels, uint8
+  Pipeline steps;                 // done on the device
+  std::optional<FloatType> type;  // the type that they become there; empty: unchanged
+  Layout layout = Layout::kNHWC;  // of the device's output
+};
+
+// When a batch was copied and converted, by the device's own events: seconds from the first
+// request. Without a conversion, `converted` is the end of the copy.
+struct UploadMoments {
+  double copy_begin = 0, copy_end = 0, converted = 0;
+};
+
+struct UploadRates {
+  std::uint64_t batch_bytes = 0;  // of a batch, over the bus
+  std::vector<double> limit;      // bytes a second, by round: the same copies, and nothing else
+  std::vector<double>
+      uploads;  // as a loader does it: copies, conversion, events, a trainer's stream
+  std::vector<UploadMoments> timeline;  // of some batches after all rounds
+  double cpus_busy = 0;                 // by this process during the uploads, on average
+  std::optional<GpuUse> gpu;            // over all rounds, if NVML tells
+};
+
+// The share of the time spent on converting batches in which another batch was being copied; 0 if
+// none is converted. Conversions are done in order, each after its own copy.
+double ShareBesideCopies(const std::vector<UploadMoments>& timeline);
+
+// How long a batch's conversion takes, the median; 0 if none is converted.
+double ConversionSeconds(const std::vector<UploadMoments>& timeline);
+
+// Each round takes `batches` batches across in both ways. Throws Error(kInvalidArgument) for steps
+// that are not done on a device; Error, Interrupted.
+UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
+                          const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
+                          const std::stop_token& stop);
+
+}  // namespace sluice::bench

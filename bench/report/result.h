@@ -1,0 +1,133 @@
+// The output of sluice-bench's commands: tables of text for people, and a result in JSON for
+// `sluice-bench gate`, pages and scripts. bench/report/SCHEMA.md describes the JSON.
+//
+// A command of the product (epoch, compare, advise) makes its Answer itself and runs by
+// RunMeasuring(). A command that measures one part adds its measurements to a PartResult, each in
+// one call for table and JSON, and runs by RunPart().
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/report/page.h"
+#include "tools/cli/program.h"
+#include "tools/cli/progress.h"
+
+namespace sluice::bench {
+
+// Thrown by a measurement whose stop token was triggered.
+struct Interrupted {};
+
+inline void ThrowIfStopped(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Interrupted();
+}
+
+// One thing that was measured several times.
+struct Measurement {
+  std::string name;  // "images_per_second"
+  std::string unit;
+  bool higher_is_better = true;
+  std::vector<double> values;  // in the order of measurement
+};
+
+// {"schema", "command", "sluice_version", "machine", "measurements", "warnings"}; the command
+// appends its own keys.
+nlohmann::ordered_json ResultOf(const std::string& command,
+                                const std::vector<Measurement>& measurements,
+                                const std::vector<std::string>& warnings);
+
+// Writes the result as one JSON value, or leaves `path` unchanged: Error(kIo).
+void WriteResult(const std::filesystem::path& path, const nlohmann::ordered_json& result);
+// Reads a result. Error(kNotFound) if there is no such file, Error(kCorrupt) if it holds something
+// else.
+nlohmann::ordered_json ReadResult(const std::filesystem::path& path);
+// The measurements in a result. Error(kCorrupt), which names `file`.
+std::vector<Measurement> MeasurementsOf(const nlohmann::ordered_json& result,
+                                        const std::string& file = "a result");
+
+// Writes text to a file through a temporary file in its folder; directly if `path` is not a regular
+// file (a pipe). Error(kIo).
+void WriteTextFile(const std::filesystem::path& path, const std::string& text);
+
+// Adds a warning if other processes kept a tenth of a CPU or more busy on this machine.
+void WarnOfLoad(double other_cpus, std::vector<std::string>& warnings);
+// "warning: ..." for each, in lines of at most 100 columns.
+std::string WarningsText(const std::vector<std::string>& warnings);
+
+// A table of text. Each column is as wide as its widest cell. The first column is aligned left, and
+// so is one whose heading begins with "<" (which is not shown); the others are aligned right.
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> headings);
+  // A row may have fewer cells than there are columns; its last cell may then be of any length,
+  // such as a sentence that says why the figures are missing.
+  void Add(std::vector<std::string> cells);
+  std::string Text() const;
+
+ private:
+  std::vector<bool> left_;
+  std::vector<std::vector<std::string>> rows_;  // the headings first
+};
+
+// How a measurement is shown: its values times `scale`, with so many digits after the point.
+struct Shown {
+  double scale = 1;
+  int digits = 0;
+};
+
+// The findings so far of a command that measures one part.
+struct PartResult {
+  std::vector<Measurement> measurements;
+  nlohmann::ordered_json members;  // of the JSON result, besides those of ResultOf()
+  std::string text;                // tables and sentences
+  std::vector<std::string> warnings;
+
+  // Takes the measurement into the result, and into the table as a row: label, median, "least to
+  // most", and the cells of further columns.
+  void Add(TextTable& table, const std::string& label, Measurement measured, Shown shown,
+           std::vector<std::string> more = {});
+  // Appends a sentence below the tables, in lines of at most 100 columns.
+  void AddNote(const std::string& sentence);
+};
+
+// Where a command's result goes.
+struct ResultOptions {
+  std::string json_file, html_file;  // empty: none
+  bool json = false, quiet = false;
+  const CLI::App* app = nullptr;  // the command, whose options a result records
+};
+
+// --json, --json-file and --quiet. `app` must outlive the run.
+void AddResultOptions(CLI::App& app, ResultOptions& options);
+// --html; call it before AddResultOptions().
+void AddPageOption(CLI::App& app, ResultOptions& options);
+
+struct Answer {
+  std::string text;  // for people
+  nlohmann::ordered_json result;
+  std::vector<TraceBar> bars;  // for the page; may be empty
+};
+
+// Throws Error(kIo) if writing to `path` later would fail; an empty path means no file.
+void CheckWritable(const std::string& path);
+
+// Runs `measure` and writes its answer where `options` say; returns the program's exit code. Files
+// that cannot be written are found before the measurement starts. `measure` may end by Interrupted,
+// or by any Error after it has been told to stop. `activity` and `title` are cli::Progress's.
+using Measuring = std::function<Answer(const std::stop_token& stop, cli::Progress& progress)>;
+int RunMeasuring(const ResultOptions& options, const std::string& activity,
+                 const std::string& title, const Measuring& measure);
+
+// The same for a command that measures one part. Other processes' load is watched meanwhile: it
+// becomes the result's "other_cpus", and a warning.
+using PartMeasuring =
+    std::function<void(PartResult& part, const std::stop_token& stop, cli::Progress& progress)>;
+int RunPart(const ResultOptions& options, const std::string& activity, const std::string& title,
+            const PartMeasuring& measure);
+
+}  // namespace sluice::bench
