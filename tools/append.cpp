@@ -52,7 +52,7 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   const cli::Interrupt interrupt;
   std::optional<PipedArchive> piped;
   if (!PutPipeAside(arguments.source, interrupt, piped)) return std::nullopt;
-  if (piped) arguments.options.check = SourceCheck::kSizes;  // a pipe's file is new each time
+  if (piped) arguments.options.run.check = SourceCheck::kSizes;  // a pipe's file is new each time
   cli::Progress progress(cli::ProgressStyleFor(arguments.output.json || arguments.output.quiet),
                          "converting",
                          "appending " + cli::Printable(name) + " to " + cli::Printable(dataset));
@@ -63,13 +63,13 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   };
   AppendSummary summary;
   try {
-    arguments.options.direct = arguments.output.direct;
+    arguments.options.run.direct = arguments.output.direct;
     const std::vector<std::string>& places = arguments.source.places;
     if (places.size() > 2 && std::filesystem::is_directory(places[0])) {
       throw cli::UsageError("\"" + places[1] + "\": only one folder can be added at a time");
     }
     const std::vector<ConvertPart> parts =
-        MakeParts(arguments.source, "", 0, arguments.options.threads, interrupt.token());
+        MakeParts(arguments.source, "", 0, arguments.options.run.threads, interrupt.token());
     summary = AppendToDataset(dataset, parts[0].source, arguments.options, hooks);
   } catch (const Error& error) {
     progress.Erase();
@@ -151,10 +151,11 @@ cli::Command AddAppendCommand(CLI::App& program) {
   const auto arguments = std::make_shared<AppendArguments>();
   AddSourceOptions(*app, arguments->source);
   cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
-                 arguments->options.threads, 1, 1024);
+                 arguments->options.run.threads, 1, 1024);
   cli::AddChoice(*app, "--on-error", "WHAT",
                  "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
-                 arguments->options.on_error, {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
+                 arguments->options.run.on_error,
+                 {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
   app->add_flag("--repack", arguments->repack,
                 "then put all samples in a new random order, in new\n"
                 "shards; needs as much disk space again");

@@ -102,13 +102,13 @@ struct ConvertArguments {
 // "90", "keep" or "keep:90"
 void ParseQuality(const std::string& text, ConvertOptions& options) {
   std::string number = text;
-  options.keep = text.starts_with("keep");
-  if (options.keep) {
+  options.form.keep = text.starts_with("keep");
+  if (options.form.keep) {
     if (text == "keep") return;
     number = text.starts_with("keep:") ? text.substr(5) : "";
   }
   try {
-    options.quality = static_cast<int>(cli::ParseInteger(number, 1, 100));
+    options.form.quality = static_cast<int>(cli::ParseInteger(number, 1, 100));
   } catch (const UsageError&) {
     throw UsageError("\"" + text + "\" is not 1 to 100, keep, or keep:Q with Q from 1 to 100");
   }
@@ -141,16 +141,16 @@ void AddSizeOptions(CLI::App& app, ConvertArguments& arguments) {
   CLI::Option* const max_side =
       AddNumber(app, "--max-side", "N",
                 "shrink so that no side is longer than N pixels\n(the default, with N = 500)",
-                options.max_side, 1, 65535);
+                options.geometry.max_side, 1, 65535);
   CLI::Option* const short_side =
       AddNumber(app, "--short-side", "N",
                 "shrink so that the shorter side has N pixels;\nsmaller images stay as they are",
-                options.short_side, 1, 65535);
+                options.geometry.short_side, 1, 65535);
   CLI::Option* const size =
       AddOption(app, "--size", "WxH", "make every image W x H pixels (N means NxN); may\nenlarge",
                 [&options](const std::string& text) {
                   const cli::Sides sides = cli::ParseSides(text);
-                  options.size = Size{sides.width, sides.height};
+                  options.geometry.size = Size{sides.width, sides.height};
                 });
   CLI::Option* const no_resize =
       app.add_flag("--no-resize", arguments.no_resize, "keep every image's size");
@@ -159,7 +159,7 @@ void AddSizeOptions(CLI::App& app, ConvertArguments& arguments) {
       "how --size treats another aspect ratio: crop (cover,\n"
       "keep the centre; the default), stretch, or pad (fit\n"
       "inside, the rest black)",
-      options.fit, {{"crop", Fit::kCrop}, {"stretch", Fit::kStretch}, {"pad", Fit::kPad}});
+      options.geometry.fit, {{"crop", Fit::kCrop}, {"stretch", Fit::kStretch}, {"pad", Fit::kPad}});
   CLI::Option* const ways[] = {max_side, short_side, size, no_resize};
   for (CLI::Option* one : ways) {
     for (CLI::Option* other : ways) {
@@ -178,7 +178,7 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
       "jpeg (default); packed: the same JPEG laid out for\n"
       "decoding twice as fast, 1.4 times as large; or\n"
       "raw: pixels, which need no decoding",
-      options.image,
+      options.form.image,
       {{"jpeg", ImageCodec::kJpeg}, {"packed", ImageCodec::kPacked}, {"raw", ImageCodec::kRaw}});
   CLI::Option* const quality = AddOption(
       app, "--quality", "Q",
@@ -191,25 +191,25 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
                 "1), or none; with them, a reader can skip what a crop\n"
                 "leaves out",
                 [&options](const std::string& text) {
-                  options.restart_rows =
+                  options.form.restart_rows =
                       text == "none" ? 0 : static_cast<unsigned>(cli::ParseInteger(text, 1, 65535));
                 });
   CLI::Option* const subsampling =
       AddChoice(app, "--subsampling", "S", "colour at half resolution, 420 (default), or full, 444",
-                options.subsampling, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
-  AddChoice(app, "--channels", "C", "3 (RGB, default) or 1 (grey)", options.channels,
+                options.form.subsampling, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
+  AddChoice(app, "--channels", "C", "3 (RGB, default) or 1 (grey)", options.form.channels,
             {{"3", 3}, {"1", 1}})
       ->group(group);
   AddOption(app, "--background", "R,G,B",
             "the colour behind transparent pixels: three numbers\n"
             "from 0 to 255 (default 255,255,255)",
-            [&options](const std::string& text) { options.background = ParseColour(text); })
+            [&options](const std::string& text) { options.form.background = ParseColour(text); })
       ->group(group);
   AddChoice(
       app, "--icc", "HOW",
       "embedded colour profiles: drop (default) takes the\nvalues as they are; convert brings "
       "colours to sRGB",
-      options.icc, {{"drop", IccProfiles::kDrop}, {"convert", IccProfiles::kConvert}})
+      options.form.icc, {{"drop", IccProfiles::kDrop}, {"convert", IccProfiles::kConvert}})
       ->group(group);
   AddChoice(
       app, "--truncated", "WHAT",
@@ -217,7 +217,7 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
       "download: refuse (default) leaves them out; warn takes\n"
       "what there is, fills the rest with grey or black, and\n"
       "lists them; accept does the same silently",
-      options.truncated,
+      options.form.truncated,
       {{"refuse", Truncated::kRefuse}, {"warn", Truncated::kWarn}, {"accept", Truncated::kAccept}})
       ->group(group);
   image->group(group);
@@ -249,23 +249,24 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
             UINT64_MAX)
       ->needs("--split")
       ->group(group);
-  AddOption(app, "--shard-size", "BYTES",
-            "planned size of a shard, 1MB to 128MB (default\n64MB); MB is 1000000 bytes, MiB "
-            "1048576",
-            [&options](const std::string& text) { options.shard_bytes = ParseShardBytes(text); })
+  AddOption(
+      app, "--shard-size", "BYTES",
+      "planned size of a shard, 1MB to 128MB (default\n64MB); MB is 1000000 bytes, MiB "
+      "1048576",
+      [&options](const std::string& text) { options.shards.shard_bytes = ParseShardBytes(text); })
       ->group(group);
   AddOption(app, "--block-samples", "N",
             "samples in a block, the unit of reading and\nshuffling: auto (default, for about "
             "512 KiB) or\n1 to 65536",
             [&options](const std::string& text) {
-              options.block_samples =
+              options.shards.block_samples =
                   text == "auto" ? 0
                                  : static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 65536));
             })
       ->group(group);
   CLI::Option* const seed = AddNumber(app, "--seed", "N", "seed of the stored order (default 0)",
-                                      options.seed, 0, UINT64_MAX);
-  app.add_flag("--keep-order", options.keep_order,
+                                      options.shards.seed, 0, UINT64_MAX);
+  app.add_flag("--keep-order", options.shards.keep_order,
                "store the samples in the order of their paths, not\npermuted")
       ->excludes(seed)
       ->group(group);
@@ -274,17 +275,17 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
 
 void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
-  AddNumber(app, "--threads", "N", "threads to use (default: one for each CPU)", options.threads, 1,
-            1024);
+  AddNumber(app, "--threads", "N", "threads to use (default: one for each CPU)",
+            options.run.threads, 1, 1024);
   AddChoice(app, "--on-error", "WHAT",
             "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
-            options.on_error, {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
+            options.run.on_error, {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
   if (!arguments.plan_only) {
     AddChoice(app, "--check", "WHAT",
               "how a repeated command tells that sources changed since:\n"
               "times (default) compares those written, copied or moved\n"
               "meanwhile with their samples; content, all; sizes, none",
-              options.check,
+              options.run.check,
               {{"sizes", SourceCheck::kSizes},
                {"times", SourceCheck::kTimes},
                {"content", SourceCheck::kContent}});
@@ -292,15 +293,17 @@ void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
   AddOption(app, "--max-pixels", "N",
             "refuse larger images before memory is taken for them\n(default 178M)",
             [&options](const std::string& text) {
-              options.max_pixels = cli::ParseCount(text);
-              if (options.max_pixels == 0) throw UsageError("0 pixels would refuse every image");
+              options.run.max_pixels = cli::ParseCount(text);
+              if (options.run.max_pixels == 0)
+                throw UsageError("0 pixels would refuse every image");
             });
-  app.add_flag("--find-duplicates", options.find_duplicates,
+  app.add_flag("--find-duplicates", options.run.find_duplicates,
                "list sources with the same bytes in\n"
                "DATASET/duplicates.tsv, also those in several parts;\n"
                "none is left out");
-  if (!arguments.plan_only) AddDirectOption(app, options.direct);
-  app.add_flag("--dry-run", options.dry_run, "look at the sources, plan and count; write nothing");
+  if (!arguments.plan_only) AddDirectOption(app, options.run.direct);
+  app.add_flag("--dry-run", options.run.dry_run,
+               "look at the sources, plan and count; write nothing");
   if (!arguments.plan_only) {
     AddOption(app, "--part", "I/N",
               "make part I (0 to N - 1) of a conversion that\n"
@@ -318,8 +321,9 @@ void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
 // Applies rules about several options, which cannot be checked while they are parsed one by one.
 void Complete(const CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
-  if (options.short_side || options.size || arguments.no_resize) options.max_side.reset();
-  if (options.image == ImageCodec::kRaw) {
+  if (options.geometry.short_side || options.geometry.size || arguments.no_resize)
+    options.geometry.max_side.reset();
+  if (options.form.image == ImageCodec::kRaw) {
     for (const char* name : {"--quality", "--restart", "--subsampling"}) {
       if (app.count(name) > 0) {
         throw UsageError(std::string(name) + " is for making JPEGs, and --image raw makes none");
@@ -333,7 +337,7 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
                                          const cli::Interrupt& interrupt) {
   std::string dataset = arguments.source.places.back();
   if (!part.name.empty()) dataset = (std::filesystem::path(dataset) / part.name).string();
-  const bool planned = arguments.plan_only && !arguments.options.dry_run;
+  const bool planned = arguments.plan_only && !arguments.options.run.dry_run;
   const char* const doing = planned ? "planning" : "converting";
   ConvertAccount account{dataset, arguments.options, {}, planned, 0};
   bool begun = false;
@@ -372,7 +376,8 @@ bool LookForShared(const ConvertArguments& arguments, const std::vector<ConvertP
   json["shared"] = SharedJson(shared);
   json["warnings"] = nlohmann::ordered_json::array();
   if (!shared.empty()) json["warnings"].push_back(SharedWarning(shared));
-  if (!arguments.json && !arguments.quiet) PrintShared(shared, folder, arguments.options.dry_run);
+  if (!arguments.json && !arguments.quiet)
+    PrintShared(shared, folder, arguments.options.run.dry_run);
   return true;
 }
 
@@ -405,10 +410,10 @@ int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
     }
   }
   const std::vector<ConvertPart> parts =
-      MakeParts(arguments.source, arguments.split, arguments.split_seed, arguments.options.threads,
-                interrupt.token());
+      MakeParts(arguments.source, arguments.split, arguments.split_seed,
+                arguments.options.run.threads, interrupt.token());
   const bool several = !parts[0].name.empty();
-  if (several && !arguments.options.dry_run) CreatePartsFolder(arguments.source.places.back());
+  if (several && !arguments.options.run.dry_run) CreatePartsFolder(arguments.source.places.back());
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   int exit_code = cli::kDone;
   for (const ConvertPart& part : parts) {
@@ -416,14 +421,14 @@ int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
     if (!account) return cli::kInterrupted;
     // A plan leaves nothing out yet.
     if (!account->planned && !account->summary.skipped.empty()) exit_code = cli::kSomeLeftOut;
-    if (account->summary.direct_refused) arguments.options.direct = false;  // said once
+    if (account->summary.direct_refused) arguments.options.run.direct = false;  // said once
     if (several) {
       json["parts"][part.name] = ConvertJson(*account);
     } else {
       json = ConvertJson(*account);
     }
   }
-  if (several && arguments.options.find_duplicates &&
+  if (several && arguments.options.run.find_duplicates &&
       !LookForShared(arguments, parts, interrupt, json)) {
     return cli::kInterrupted;
   }
@@ -445,7 +450,7 @@ int RunPartOf(const CLI::App& app, const ConvertArguments& arguments) {
   }
   return RunPart({arguments.source.places[0],
                   *arguments.part,
-                  {arguments.options.threads, arguments.options.direct},
+                  {arguments.options.run.threads, arguments.options.run.direct},
                   arguments.json,
                   arguments.quiet});
 }
@@ -462,7 +467,7 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   std::optional<PipedArchive> piped;
   if (!PutPipeAside(arguments.source, interrupt, piped)) return cli::kInterrupted;
   // A pipe's file is new each time.
-  if (piped && app.count("--check") == 0) arguments.options.check = SourceCheck::kSizes;
+  if (piped && app.count("--check") == 0) arguments.options.run.check = SourceCheck::kSizes;
   try {
     return ConvertParts(arguments, interrupt);
   } catch (const Error& error) {

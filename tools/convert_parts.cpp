@@ -153,8 +153,8 @@ void ShareClasses(std::vector<ConvertPart>& parts,
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (classes[i] == all || classes[i].empty()) continue;
-    parts[i].source.classes = all;
-    parts[i].source.numbers = false;  // they are the numbers' names
+    parts[i].source.label.classes = all;
+    parts[i].source.label.numbers = false;  // they are the numbers' names
   }
 }
 
@@ -246,7 +246,7 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
     classes.insert(of_part.begin(), of_part.end());
   // A part without labels, such as the images that are to be classified, ignores them.
   for (ConvertPart& part : parts)
-    part.source.classes.assign(classes.begin(), classes.end());
+    part.source.label.classes.assign(classes.begin(), classes.end());
   return parts;
 }
 
@@ -322,11 +322,11 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
       smallest = parts.size();
     }
     ConvertPart part{name, source};
-    part.source.split_begin = begin;
+    part.source.split.begin = begin;
     begin += fraction;
     if (begin > 1 - 1e-9) begin = 1;
-    part.source.split_end = begin;
-    part.source.split_seed = seed;
+    part.source.split.end = begin;
+    part.source.split.seed = seed;
     parts.push_back(std::move(part));
   }
   // One that gets nothing is found now, and not when the others have been converted. (A list that

@@ -103,10 +103,10 @@ std::string ClassesLine(const ConvertSummary& summary) {
 // The result: samples, sizes, time.
 std::string MadeLines(const ConvertAccount& account) {
   const ConvertSummary& summary = account.summary;
-  const bool stored = !account.options.dry_run && !account.planned;
-  std::string text = account.options.dry_run ? "dry run, nothing was written"
-                     : account.planned       ? Printable(account.dataset) + ", planned"
-                                             : Printable(account.dataset);
+  const bool stored = !account.options.run.dry_run && !account.planned;
+  std::string text = account.options.run.dry_run ? "dry run, nothing was written"
+                     : account.planned           ? Printable(account.dataset) + ", planned"
+                                                 : Printable(account.dataset);
   text += !stored && !summary.skipped.empty() ? ": at most " : ": ";
   text += CountText(summary.samples, "sample", "samples");
   text += ContentOf(summary);
@@ -129,7 +129,7 @@ std::string MadeLines(const ConvertAccount& account) {
                    cli::RateText(static_cast<double>(sources) / summary.seconds).c_str());
   }
   text += "\n";
-  if (account.options.keep && stored) {
+  if (account.options.form.keep && stored) {
     text += "  kept       " + CountText(summary.kept, "image has", "images have") +
             " the source's own coefficients\n";
   }
@@ -138,7 +138,7 @@ std::string MadeLines(const ConvertAccount& account) {
             " converted to sRGB\n";
   }
   if (summary.profiles_dropped > 0) {
-    const bool convert = account.options.icc == IccProfiles::kConvert;
+    const bool convert = account.options.form.icc == IccProfiles::kConvert;
     text += "  profiles   " +
             CountText(summary.profiles_dropped, "image has a colour profile",
                       "images have colour profiles") +
@@ -159,7 +159,8 @@ std::string DuplicatesLine(const ConvertAccount& account) {
                      CountText(groups.size(), "picture", "pictures") +
                      "; none was left out: " + Printable(groups[0][0].path) + " and " +
                      Printable(groups[0][1].path);
-  if (!account.options.dry_run) text += "; see " + Printable(account.dataset) + "/duplicates.tsv";
+  if (!account.options.run.dry_run)
+    text += "; see " + Printable(account.dataset) + "/duplicates.tsv";
   return text + "\n";
 }
 
@@ -191,8 +192,8 @@ void PrintConvertText(const ConvertAccount& account) {
     text += "  LEFT OUT   " + CountText(summary.skipped.size(), "source", "sources") + ":\n" +
             ReasonLines(summary.skipped);
   }
-  if (account.options.find_duplicates && !account.planned) text += DuplicatesLine(account);
-  if (!account.options.dry_run && !account.planned &&
+  if (account.options.run.find_duplicates && !account.planned) text += DuplicatesLine(account);
+  if (!account.options.run.dry_run && !account.planned &&
       !(summary.passed_over.empty() && summary.skipped.empty())) {
     text += "  " + Printable(account.dataset) + "/skipped.tsv lists them all\n";
   }
@@ -218,7 +219,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
     duplicates.push_back(files);
   }
   nlohmann::ordered_json json = {{"dataset", ShownPath(account.dataset)},
-                                 {"dry_run", account.options.dry_run},
+                                 {"dry_run", account.options.run.dry_run},
                                  {"samples", summary.samples},
                                  {"fields", summary.fields},
                                  {"classes", summary.classes.size()},
@@ -244,7 +245,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"turned", SomeJson(summary.turned)},
                                  {"dim", SomeJson(summary.dim)},
                                  {"warnings", summary.warnings}};
-  if (account.options.find_duplicates && !account.planned) json["duplicates"] = duplicates;
+  if (account.options.run.find_duplicates && !account.planned) json["duplicates"] = duplicates;
   if (account.planned) json["planned"] = true;
   return json;
 }

@@ -30,8 +30,8 @@ SharedImages LookForSharedImages(const std::vector<ConvertPart>& parts, const st
   for (const ConvertPart& part : parts)
     sources.push_back({part.name, part.source, std::filesystem::path(folder) / part.name});
   const std::filesystem::path list =
-      options.dry_run ? std::filesystem::path() : std::filesystem::path(folder) / kListName;
-  return FindSharedImages(sources, list, options.threads, stop);
+      options.run.dry_run ? std::filesystem::path() : std::filesystem::path(folder) / kListName;
+  return FindSharedImages(sources, list, options.run.threads, stop);
 }
 
 std::string SharedWarning(const SharedImages& shared) {

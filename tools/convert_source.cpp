@@ -312,10 +312,10 @@ namespace {
 
 void TakeColumns(const SourceArguments& arguments, const std::stop_token& stop,
                  ConvertSource& source) {
-  source.path_column = arguments.path_column;
+  source.rows.path_column = arguments.path_column;
   for (const std::string& field : arguments.fields) {
     try {
-      source.columns.push_back(ParseColumn(field, stop));
+      source.rows.columns.push_back(ParseColumn(field, stop));
     } catch (const UsageError& error) {
       throw UsageError(std::string("--field: ") + error.what());
     }
@@ -329,7 +329,7 @@ ConvertSource Annotated(const SourceArguments& arguments, const std::string& ima
       : !arguments.voc.empty()
           ? ConvertSource::Annotated(AnnotationFormat::kVoc, arguments.voc, images)
           : ConvertSource::Annotated(AnnotationFormat::kYolo, arguments.yolo, images);
-  source.parts = arguments.parts;
+  source.label_files.parts = arguments.parts;
   return source;
 }
 
@@ -351,7 +351,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
     if (!arguments.table.empty()) {
       source = ConvertSource::Table(arguments.table);
       source.root = root;
-      source.group = arguments.group;
+      source.rows.group = arguments.group;
       TakeColumns(arguments, stop, source);
     } else {
       source =
@@ -369,27 +369,27 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
     if (places.size() > 1) throw Error(ErrorCode::kNotFound, places[0], "does not exist");
     source = ConvertSource(places[0]);
   }
-  if (source.columns.size() != arguments.fields.size() ||
-      source.path_column != arguments.path_column) {
+  if (source.rows.columns.size() != arguments.fields.size() ||
+      source.rows.path_column != arguments.path_column) {
     throw UsageError(
         "--field and --path-column need --table, or Parquet, TFRecord or RecordIO files as SOURCE");
   }
   source.mask_folder = arguments.mask_folder;
   source.upright = arguments.upright;
   source.follow_links = arguments.follow_links;
-  source.labels = !arguments.no_labels;
-  source.classes_of = arguments.classes_of;
-  source.numbers = arguments.numbers;
-  source.folder_labels = arguments.folder_labels;
+  source.label.store = !arguments.no_labels;
+  source.label.classes_of = arguments.classes_of;
+  source.label.numbers = arguments.numbers;
+  source.label.folders = arguments.folder_labels;
   if (!arguments.classes.empty()) {
     const auto label =
-        std::find_if(source.columns.begin(), source.columns.end(),
+        std::find_if(source.rows.columns.begin(), source.rows.columns.end(),
                      [](const Column& column) { return column.type == ColumnType::kClass; });
-    if (label != source.columns.end() && !label->classes.empty()) {
+    if (label != source.rows.columns.end() && !label->classes.empty()) {
       throw UsageError("--classes and --field " + label->column +
                        "=class,classes=FILE name the classes of one column; give one of them");
     }
-    source.classes = ReadClasses(arguments.classes, stop);
+    source.label.classes = ReadClasses(arguments.classes, stop);
   }
   return source;
 }

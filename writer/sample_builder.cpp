@@ -62,9 +62,9 @@ void RequireWhole(const JpegFile& file, const JpegInfo& info) {
 void StoreUpright(const JpegFile& file, JpegSource& source, std::uint8_t channels,
                   FieldValue& value) {
   ConvertOptions options;
-  options.max_side = std::nullopt;
-  options.keep = true;
-  options.channels = channels;
+  options.geometry.max_side = std::nullopt;
+  options.form.keep = true;
+  options.form.channels = channels;
   baseline::BlockReader reader(kernels::Chosen());
   if (std::optional<KeptJpeg> kept = KeepJpeg(file, source, options, reader)) {
     value.bytes = std::move(kept->file);
@@ -79,7 +79,7 @@ void StoreUpright(const JpegFile& file, JpegSource& source, std::uint8_t channel
                                               turned ? source.width() : source.height(), options);
   JpegFitter fitter;
   EncodeInto(
-      fitter.Fit(source, file.bytes, {channels, options.background, nullptr}, geometry, true),
+      fitter.Fit(source, file.bytes, {channels, options.form.background, nullptr}, geometry, true),
       options, value);
 }
 
@@ -228,9 +228,9 @@ void SampleBuilder::SetEncoded(std::string_view name, std::uint32_t width, std::
   }
   CheckPixels(name, width, height, channels, pixels.size(), PixelType::kUint8);
   ConvertOptions options;
-  options.quality = quality;
-  options.channels = channels;
-  options.image = packed ? ImageCodec::kPacked : ImageCodec::kJpeg;
+  options.form.quality = quality;
+  options.form.channels = channels;
+  options.form.image = packed ? ImageCodec::kPacked : ImageCodec::kJpeg;
   Picture picture;
   picture.width = width;
   picture.height = height;

@@ -57,9 +57,9 @@ Form FormOf(ImageCodec image, const StoredSize& size) {
                                                           : "raw";
   form.name = std::string(name) + " " + size.name;
   form.options = std::string("--image ") + name + " " + size.option;
-  form.convert.image = image;
-  form.convert.max_side = size.max_side;
-  form.convert.short_side = size.short_side;
+  form.convert.form.image = image;
+  form.convert.geometry.max_side = size.max_side;
+  form.convert.geometry.short_side = size.short_side;
   return form;
 }
 
@@ -76,7 +76,7 @@ std::vector<Form> FormsOfFolder(const SourceFacts& facts, std::uint32_t side,
         Form form = FormOf(image, size);
         form.name += Format(" q%d", quality);
         form.options += Format(" --quality %d", quality);
-        form.convert.quality = quality;
+        form.convert.form.quality = quality;
         form.preference = preference;
         forms.push_back(std::move(form));
       }
@@ -92,8 +92,8 @@ std::vector<Form> FormsOfFolder(const SourceFacts& facts, std::uint32_t side,
       Form form = FormOf(image, {"own size", "--no-resize", {}, {}});
       form.name += " keep";
       form.options += Format(" --quality keep:%d", qualities.front());
-      form.convert.keep = true;
-      form.convert.quality = qualities.front();
+      form.convert.form.keep = true;
+      form.convert.form.quality = qualities.front();
       form.preference = resized ? preference : 0;
       forms.push_back(std::move(form));
     }
@@ -116,7 +116,7 @@ std::vector<Form> FormsOfDataset(const SourceFacts& facts) {
     Form form;
     form.name = name;
     form.options = std::string("--image ") + name;
-    form.convert.image = image;
+    form.convert.form.image = image;
     // Made from pixels, both other forms lose something.
     form.preference = most->first == "raw" ? 1 : 0;
     forms.push_back(std::move(form));
@@ -234,13 +234,13 @@ class TrialRun {
     };
     if (facts_.dataset) {
       TranscodeOptions transcode;
-      transcode.image = form.convert.image;
+      transcode.image = form.convert.form.image;
       transcode.threads = options_.threads;
       const auto summary = TranscodeDataset(part.folder / "own", to, transcode, {{}, hooks_.stop});
       return rate(summary.made.samples);
     }
     ConvertOptions convert = form.convert;
-    convert.threads = options_.threads;
+    convert.run.threads = options_.threads;
     ConvertHooks hooks;
     hooks.stop = hooks_.stop;
     const ConvertSummary summary =
@@ -316,8 +316,8 @@ class TrialRun {
     if (!facts_.dataset) {
       Part part{Slice(fit_.paths, 0, kQualityPictures), {}, {}};
       Form form;
-      form.convert.image = ImageCodec::kRaw;
-      form.convert.max_side.reset();
+      form.convert.form.image = ImageCodec::kRaw;
+      form.convert.geometry.max_side.reset();
       path = scratch_.path() / "reference";
       Make(part, form, path);
     }

@@ -268,7 +268,7 @@ class Runner {
     ConvertHooks hooks;
     hooks.stop = hooks_.stop;
     ConvertOptions convert;
-    convert.threads = options_.threads;
+    convert.run.threads = options_.threads;
     convert_seconds_ = Convert(options_.source, dataset_path_, convert, hooks).seconds;
   }
 

@@ -143,7 +143,7 @@ class Turns {
  public:
   Turns(const ConvertBenchOptions& options, const ConvertBenchHooks& hooks)
       : options_(options), hooks_(hooks) {
-    measured_.threads = options.convert.threads;
+    measured_.threads = options.convert.run.threads;
     measured_.writers.resize(2);
     measured_.writers[0].name = "sluice";
     measured_.writers[1].name = "ffcv";
@@ -238,9 +238,9 @@ class Turns {
     fs::remove(file);
     const std::vector<std::string> arguments = {
         (options_.work / "paths.txt").string(), file.string(),
-        std::to_string(options_.convert.threads),
-        std::to_string(options_.convert.max_side.value_or(0)),
-        std::to_string(options_.convert.quality)};
+        std::to_string(options_.convert.run.threads),
+        std::to_string(options_.convert.geometry.max_side.value_or(0)),
+        std::to_string(options_.convert.form.quality)};
     const ContenderRun run =
         RunContender(contender_, arguments, options_.work / "ffcv.log",
                      std::chrono::seconds(options_.limit_seconds), hooks_.stop);
@@ -278,7 +278,7 @@ class Turns {
 // Converts the source anew in each round, and has FFCV write the same pictures with as many
 // workers, in turns whose order changes with the round. Throws Interrupted, and Error.
 ConvertMeasured MeasureConversion(ConvertBenchOptions options, const ConvertBenchHooks& hooks) {
-  if (options.convert.threads == 0) options.convert.threads = AvailableCpus();
+  if (options.convert.run.threads == 0) options.convert.run.threads = AvailableCpus();
   const WorkFolder folder(options.work);
   options.work = folder.path();
   return Turns(options, hooks).Run();
@@ -370,8 +370,8 @@ void ReportConversion(const ConvertMeasured& measured, const ConvertBenchOptions
                        {"left_out", measured.left_out},
                        {"threads", measured.threads},
                        {"rounds", options.rounds},
-                       {"max_side", options.convert.max_side.value_or(0)},
-                       {"quality", options.convert.quality}});
+                       {"max_side", options.convert.geometry.max_side.value_or(0)},
+                       {"quality", options.convert.form.quality}});
 }
 
 constexpr const char* kConvertDescription =
@@ -421,7 +421,7 @@ void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
       ->type_name("FOLDER")
       ->check(CheckWorkFolder);
   cli::AddNumber(app, "--threads", "N", "threads, or workers (default: one for each CPU)",
-                 options.convert.threads, 1, 1024);
+                 options.convert.run.threads, 1, 1024);
   cli::AddNumber(app, "--rounds", "N", "rounds; each program runs once per round (default 5)",
                  options.rounds, 1, 1000);
   cli::AddOption(app, "--max-side", "N",
@@ -429,11 +429,11 @@ void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
                  "shrink)",
                  [&options](const std::string& text) {
                    const auto side = static_cast<std::uint32_t>(cli::ParseInteger(text, 0, 65500));
-                   options.convert.max_side.reset();
-                   if (side > 0) options.convert.max_side = side;
+                   options.convert.geometry.max_side.reset();
+                   if (side > 0) options.convert.geometry.max_side = side;
                  });
-  cli::AddNumber(app, "--quality", "Q", "JPEG quality (default 90)", options.convert.quality, 1,
-                 100);
+  cli::AddNumber(app, "--quality", "Q", "JPEG quality (default 90)", options.convert.form.quality,
+                 1, 100);
   cli::AddNumber(app, "--stage-images", "N", "images to measure the stages with (default 200)",
                  options.stage_images, 1, 1'000'000);
   cli::AddNumber(app, "--limit", "SECONDS", "seconds before a process is killed (default 600)",

@@ -21,8 +21,8 @@ def datasets(folder):
     for part, begin, end in ("train", 0.0, 0.9), ("val", 0.9, 1.0):
         made[part] = pathlib.Path(folder).with_name(f"{pathlib.Path(folder).name}-{part}")
         source = sluice.ConvertSource(folder)
-        source.split_begin, source.split_end = begin, end
-        source.classes = sorted(path.name for path in pathlib.Path(folder).iterdir() if path.is_dir())
+        source.split = sluice.SplitPart(begin, end)
+        source.label.classes = sorted(path.name for path in pathlib.Path(folder).iterdir() if path.is_dir())
         sluice.convert(source, made[part])
     return made
 

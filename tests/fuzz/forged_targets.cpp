@@ -201,7 +201,7 @@ void UseTranscode(const ForgedFolder& folder) {
 
 void UseAppend(const ForgedFolder& folder) {
   ConvertOptions options;
-  options.threads = 1;
+  options.run.threads = 1;
   AppendToDataset(folder.dataset, folder.source, options);
 }
 

@@ -88,7 +88,7 @@ void CheckList(const SourceList& list) {
     }
   }
   ConvertOptions options;
-  options.max_side = 8;
+  options.geometry.max_side = 8;
   SampleEncoder encoder(list, options, schema, kPageBytes, 0);
   for (std::size_t i = 0; i < std::min(kMostEncoded, list.sources.size()); ++i)
     Promise(encoder.Encode(i).reason.size() <= kMaxReasonBytes, "a reason is short");
@@ -102,7 +102,7 @@ void RunTable(Bytes input) {
   const char* const endings[] = {".csv", ".tsv", ".jsonl"};
   const std::string name = std::string("table") + endings[reader.Take<std::uint8_t>() % 3];
   ConvertSource source = ConvertSource::Table(TableFolder() / name);
-  source.columns = ColumnsOf(reader.Take<std::uint8_t>());
+  source.rows.columns = ColumnsOf(reader.Take<std::uint8_t>());
   WriteBytesTo(source.table, reader.rest());
   try {
     CheckList(ReadTable(source, 1, {}));

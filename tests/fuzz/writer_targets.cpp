@@ -58,18 +58,18 @@ bool IsCutShort(const Outcome& outcome) {
 
 // Whether a file ends early must not depend on the form in which it is stored.
 void PromiseOneJudgement(const SourceList& sources, ConvertOptions options, const Schema& schema) {
-  options.truncated = Truncated::kRefuse;
-  options.icc = IccProfiles::kDrop;
-  options.max_side = 100;
-  options.short_side.reset();
-  options.size.reset();
-  options.image = ImageCodec::kRaw;
-  options.keep = false;
+  options.form.truncated = Truncated::kRefuse;
+  options.form.icc = IccProfiles::kDrop;
+  options.geometry.max_side = 100;
+  options.geometry.short_side.reset();
+  options.geometry.size.reset();
+  options.form.image = ImageCodec::kRaw;
+  options.form.keep = false;
   const Outcome resized = SampleEncoder(sources, options, schema, kPageBytes, 0).Encode(0);
-  options.max_side.reset();
+  options.geometry.max_side.reset();
   const Outcome whole = SampleEncoder(sources, options, schema, kPageBytes, 0).Encode(0);
-  options.image = ImageCodec::kJpeg;
-  options.keep = true;
+  options.form.image = ImageCodec::kJpeg;
+  options.form.keep = true;
   const Outcome kept = SampleEncoder(sources, options, schema, kPageBytes, 0).Encode(0);
   Promise(IsCutShort(whole) == IsCutShort(resized) && IsCutShort(whole) == IsCutShort(kept),
           "a file is cut short in every form or in none");
@@ -83,20 +83,20 @@ void RunSource(Bytes input) {
   const auto choice = reader.Take<std::uint8_t>();
   const auto side = reader.Take<std::uint8_t>();
   ConvertOptions options;
-  options.max_pixels = 1 << 20;
-  options.max_side.reset();
-  if (choice % 4 == 1) options.max_side = side + 1;
-  if (choice % 4 == 2) options.short_side = side + 1;
-  if (choice % 4 == 3) options.size = Size{side % 64U + 1, side / 4U + 1};
-  options.fit = static_cast<Fit>(choice / 4 % 3);
-  options.channels = (choice & 16) != 0 ? 1 : 3;
-  options.image = (choice & 32) != 0 ? ImageCodec::kRaw : ImageCodec::kJpeg;
-  options.keep = (choice & 64) != 0;
-  options.subsampling = (choice & 128) != 0 ? Subsampling::k444 : Subsampling::k420;
+  options.run.max_pixels = 1 << 20;
+  options.geometry.max_side.reset();
+  if (choice % 4 == 1) options.geometry.max_side = side + 1;
+  if (choice % 4 == 2) options.geometry.short_side = side + 1;
+  if (choice % 4 == 3) options.geometry.size = Size{side % 64U + 1, side / 4U + 1};
+  options.geometry.fit = static_cast<Fit>(choice / 4 % 3);
+  options.form.channels = (choice & 16) != 0 ? 1 : 3;
+  options.form.image = (choice & 32) != 0 ? ImageCodec::kRaw : ImageCodec::kJpeg;
+  options.form.keep = (choice & 64) != 0;
+  options.form.subsampling = (choice & 128) != 0 ? Subsampling::k444 : Subsampling::k420;
   if (choice % 4 == 0 && side % 2 == 1 && CanConvertProfiles()) {
-    options.icc = IccProfiles::kConvert;
+    options.form.icc = IccProfiles::kConvert;
   }
-  if (side % 4 >= 2) options.truncated = Truncated::kAccept;
+  if (side % 4 >= 2) options.form.truncated = Truncated::kAccept;
 
   const ScratchFile file(reader.rest());
   SourceList sources;

@@ -200,8 +200,8 @@ class AppendReplay {
     LayOutFolder(staging, Addition::Staging(path));
     addition_.CheckWhole(path);
     ConvertOptions options;
-    options.threads = 2;
-    options.direct = addition_.direct();
+    options.run.threads = 2;
+    options.run.direct = addition_.direct();
     AppendToDataset(path, addition_.source(), options);
     CHECK(ContentsOf(path) == addition_.after());
     CHECK_FALSE(std::filesystem::exists(Addition::Beside(path)));

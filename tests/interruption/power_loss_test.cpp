@@ -21,12 +21,12 @@ namespace {
 // states.
 void Resume(const Conversion& conversion, const std::filesystem::path& data) {
   ConvertOptions options;
-  options.max_side.reset();
-  options.size = Size{200, 160};
-  options.image = ImageCodec::kRaw;
-  options.shard_bytes = 1'000'000;
-  options.threads = 2;
-  options.direct = conversion.direct();
+  options.geometry.max_side.reset();
+  options.geometry.size = Size{200, 160};
+  options.form.image = ImageCodec::kRaw;
+  options.shards.shard_bytes = 1'000'000;
+  options.run.threads = 2;
+  options.run.direct = conversion.direct();
   Convert(conversion.source(), data, options);
 }
 

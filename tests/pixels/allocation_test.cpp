@@ -131,7 +131,7 @@ TEST_CASE("What a large picture took is given back with it") {
     };
     const auto recode = [&](const std::vector<std::byte>& file, ImageCodec form) {
       ConvertOptions options;
-      options.image = form;
+      options.form.image = form;
       const bool is_small = file.size() == small.size();
       if (!recoder.Take(file, is_small ? 64 : kWidth, is_small ? 48 : kHeight, options))
         return false;

@@ -61,11 +61,12 @@ def test_the_members_of_a_struct_are_found():
 
 OPTIONS = {
     "LoaderOptions": "Loader",
-    "ConvertOptions": "convert",
+    **{group: "convert" for group in ("GeometryOptions", "FormOptions", "ShardOptions", "RunOptions")},
     "ReadLimits": "Dataset",
     **{name: name for name in ("OrderOptions", "RankOptions", "View", "Mapped", "Locked", "Direct", "DecodedPictures",
                                "Stage", "RingOptions", "OutputOptions", "BoxRule", "IntegrityOptions", "OnDevice",
-                               "DiagnosticsOptions", "Column", "AnnotationParts", "OutputSize")},
+                               "DiagnosticsOptions", "Column", "RowOptions", "LabelFiles", "LabelOptions", "SplitPart",
+                               "AnnotationParts", "OutputSize")},
 }
 
 
@@ -77,6 +78,7 @@ def test_every_option_is_a_keyword(struct, made_by):
 def test_no_struct_of_options_is_left_out():
     structs = {name for name in STRUCTS if name.endswith(("Options", "Limits"))}
     without = {
+        "ConvertOptions",        # its groups are
         "DatasetWriterOptions",  # sluice.Writer's, below
         "FilterOptions",         # SampleList::Where
         # Copying, checking and editing whole datasets: by the commands.
@@ -92,9 +94,20 @@ def test_the_writers_options():
 
 
 def test_every_part_of_a_source_is_an_attribute():
-    by_function = {"table", "paths", "archives", "annotation_format", "annotations"}  # of ConvertSource.table() and so on
+    by_function = {"table", "paths", "archives"}  # of ConvertSource.table() and so on
     assert set(members("ConvertSource")) - attributes("ConvertSource") <= by_function
-    assert by_function - {"annotation_format", "annotations"} <= attributes("ConvertSource")
+    assert by_function <= attributes("ConvertSource")
+
+
+def test_every_name_before_the_groups_leads_to_the_one_now():
+    from sluice import _arguments
+
+    source = sluice.ConvertSource("a")
+    for name, now in _arguments._MOVED.items():
+        group, member = now.split(".")
+        assert hasattr(getattr(source, group), member) and not hasattr(source, name)
+        with pytest.raises(AttributeError, match=f"ConvertSource.{name} is called ConvertSource.{now}$"):
+            setattr(source, name, None)
 
 
 @pytest.mark.parametrize("struct", ["LoaderStats", "SampleFault", "ConvertSummary", "LeftOut", "Duplicate", "TraceEvent"])

@@ -28,10 +28,10 @@ def test_folders_that_look_like_a_split(folder, tmp_path):
     with pytest.raises(sluice.Error, match="train"):
         sluice.convert(folder, tmp_path / "all")
     source = sluice.ConvertSource(folder)
-    source.folder_labels = sluice.FolderLabels.PARENT
+    source.label.folders = sluice.FolderLabels.PARENT
     assert sluice.find_classes(source) == ["a", "b"]
     assert sluice.convert(source, tmp_path / "all").class_counts == [4, 4]
-    source.folder_labels = sluice.FolderLabels.PATH
+    source.label.folders = sluice.FolderLabels.PATH
     assert sluice.convert(source, tmp_path / "paths").classes == ["train/a", "train/b", "val/a", "val/b"]
 
 
@@ -59,9 +59,9 @@ def test_rows_of_a_table_are_grouped(folder, tmp_path):
     table.write_text("file,what,box\ntrain/a/0.png,cat,\"1,2,3,4\"\ntrain/a/0.png,dog,\"5,6,7,8\"\nval/b/5.png,dog,\"0,0,9,9\"\n")
     source = sluice.ConvertSource.table(table)
     source.root = folder
-    source.columns = [sluice.Column("box", sluice.ColumnType.BOXES, "boxes", sluice.BoxFormat.CORNER_SIZE),
+    source.rows.columns = [sluice.Column("box", sluice.ColumnType.BOXES, "boxes", sluice.BoxFormat.CORNER_SIZE),
                       sluice.Column("what", sluice.ColumnType.BOX_CLASSES)]
-    source.group = True
+    source.rows.group = True
     sluice.convert(source, tmp_path / "data", keep_order=True)
     first, second = sluice.Dataset(tmp_path / "data")
     assert first["boxes"].tolist() == [[1, 2, 4, 6], [5, 6, 12, 14]] and first["what"].tolist() == [0, 1]
@@ -76,7 +76,7 @@ def test_coco(folder, tmp_path):
         "annotations": [{"id": 1, "image_id": 1, "category_id": 7, "bbox": [2, 3, 4, 5], "area": 20, "iscrowd": 0}],
     }))
     source = sluice.ConvertSource.annotated(sluice.AnnotationFormat.COCO, labels, folder)
-    source.parts = sluice.AnnotationParts(masks=False)
+    source.label_files.parts = sluice.AnnotationParts(masks=False)
     sluice.convert(source, tmp_path / "data")
     (sample,) = sluice.Dataset(tmp_path / "data")
     assert sample["boxes"].tolist() == [[2, 3, 6, 8]] and sample["classes"].tolist() == [0]
@@ -89,7 +89,7 @@ def test_boxes_of_turned_pictures_are_taken_upright_unless_it_is_said(tmp_path):
     Image.new("RGB", (40, 30)).save(tmp_path / "in" / "a.jpg", exif=exif)
     (tmp_path / "in" / "t.csv").write_text("path,box\na.jpg,1 2 3 4\n")
     source = sluice.ConvertSource.table(tmp_path / "in" / "t.csv")
-    source.columns = [sluice.Column("box", sluice.ColumnType.BOXES)]
+    source.rows.columns = [sluice.Column("box", sluice.ColumnType.BOXES)]
     assert source.upright is None
 
     def convert(name):
@@ -137,7 +137,7 @@ def test_options_of_a_conversion(folder, tmp_path):
 
 def test_ctrl_c_stops_a_conversion_and_it_goes_on(folder, tmp_path):
     source = sluice.ConvertSource(folder)
-    source.labels = False
+    source.label.store = False
 
     def interrupt(done, total):
         signal.raise_signal(signal.SIGINT)  # in this thread, at once

@@ -112,7 +112,7 @@ def test_words_stand_for_enumerators(raw, tmp_path):
     for number in range(3):
         Image.new("RGB", (40, 30), (number, 0, 0)).save(tmp_path / f"in/a/{number}.png")
     source = sluice.ConvertSource(tmp_path / "in")
-    source.folder_labels = "parent"
+    source.label.folders = "parent"
     summary = sluice.convert(source, tmp_path / "out", image="packed", subsampling="444", on_error="fail", progress=False)
     assert summary.samples == 3
 
@@ -123,7 +123,7 @@ def test_words_stand_for_enumerators(raw, tmp_path):
     (lambda: sluice.OrderOptions(shuffle="shuffled"), r"shuffle takes 'quasi_random' \| 'random' \| 'sequential', not 'shuffled'$"),
     (lambda: setattr(sluice.RankOptions(), "last_batch", "short"), r"RankOptions.last_batch takes 'keep' \| 'drop' \| 'pad', not 'short'$"),
     (lambda: setattr(sluice.RankOptions(), "last_batch", 1), r"RankOptions.last_batch takes 'keep' \| 'drop' \| 'pad', not 1$"),
-    (lambda: setattr(sluice.ConvertSource("a"), "folder_labels", "up"), r"folder_labels takes 'auto' \| 'top' \| 'parent' \| 'path', not 'up'$"),
+    (lambda: setattr(sluice.ConvertSource("a").label, "folders", "up"), r"LabelOptions.folders takes 'auto' \| 'top' \| 'parent' \| 'path', not 'up'$"),
     (lambda: sluice.ConvertSource.annotated("cocoa", "a", "b"), r"annotated\(\): format takes 'coco' \| 'voc' \| 'yolo', not 'cocoa'$"),
 ])
 def test_a_wrong_word_is_told_the_right_ones(call, words):
@@ -165,8 +165,8 @@ class Given:
         epoch = iter(self.loader)
         batch = next(epoch)
         source = sluice.ConvertSource.table(folder / "labels.csv")
-        source.columns = [sluice.Column("score"), sluice.Column("text", "text")]
-        source.classes = ["a"]
+        source.rows.columns = [sluice.Column("score"), sluice.Column("text", "text")]
+        source.label.classes = ["a"]
         self.objects = {
             "Sample": dataset[3], "Dataset": dataset, "Batch": batch, "Array": batch["image"], "Ragged": batch["boxes"],
             "Loader": self.loader, "Epoch": epoch, "Field": dataset.fields[1], "LoaderStats": self.loader.stats(),
@@ -277,21 +277,21 @@ def test_members_that_are_groups_can_be_set_in_place(raw):
     del output
     assert boxes.min_visible == 0.5
     source = sluice.ConvertSource(raw)
-    source.parts.masks = False
-    assert not source.parts.masks
+    source.label_files.parts.masks = False
+    assert not source.label_files.parts.masks
 
 
 def test_what_is_read_only_can_be_compared_copied_and_pickled():
     source = sluice.ConvertSource("a")
-    source.columns = [sluice.Column("score")]
-    columns = source.columns
+    source.rows.columns = [sluice.Column("score")]
+    columns = source.rows.columns
     with pytest.raises(TypeError, match="set the attribute to a new list"):
         columns.append(sluice.Column("more"))
     with pytest.raises(TypeError, match="copy"):
         columns[0].field = "x"
     assert isinstance(columns[0], sluice.Column) and repr(columns) == "[sluice.Column('score')]"
-    source.columns = [*columns, sluice.Column("more")]
-    assert len(source.columns) == 2 and source.columns != columns
+    source.rows.columns = [*columns, sluice.Column("more")]
+    assert len(source.rows.columns) == 2 and source.rows.columns != columns
     again = pickle.loads(pickle.dumps(columns))
     again[0].field = "x"
     again.append(sluice.Column("y"))

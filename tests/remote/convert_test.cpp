@@ -85,9 +85,9 @@ fs::path WritePictures(const fs::path& folder, int count = 40) {
 
 ConvertOptions SmallShards() {
   ConvertOptions options;
-  options.shard_bytes = 1 << 20;
-  options.max_side = 32;
-  options.threads = 3;
+  options.shards.shard_bytes = 1 << 20;
+  options.geometry.max_side = 32;
+  options.run.threads = 3;
   return options;
 }
 
@@ -395,10 +395,10 @@ void RequireFilesAre(const fs::path& folder, const std::map<std::string, std::st
 // Several shards, of raw images.
 ConvertOptions RawShards() {
   ConvertOptions options;
-  options.shard_bytes = 1 << 20;
-  options.image = ImageCodec::kRaw;
-  options.max_side = 256;
-  options.threads = 2;
+  options.shards.shard_bytes = 1 << 20;
+  options.form.image = ImageCodec::kRaw;
+  options.geometry.max_side = 256;
+  options.run.threads = 2;
   return options;
 }
 

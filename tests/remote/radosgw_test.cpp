@@ -91,8 +91,8 @@ TEST_CASE("radosgw takes every signature and does what is asked of it", "[slow]"
   SECTION("Pictures in folders of any names are listed and converted as local ones are") {
     const TemporaryFolder folder;
     ConvertOptions options;
-    options.image = ImageCodec::kRaw;
-    options.max_side = 16;
+    options.form.image = ImageCodec::kRaw;
+    options.geometry.max_side = 16;
     for (int i = 0; i < 30; ++i) {
       const std::string key = (i % 3 == 0   ? "a+b/"
                                : i % 3 == 1 ? "c d/e/"

@@ -85,8 +85,8 @@ TEST_CASE("COCO's key points follow their image and its boxes, with the pairs a 
             {"image_id":1,"category_id":1,"bbox":[0,0,60,40],"keypoints":[30,20,2,0,0,0,59,39,1]}
           ]})");
   ConvertOptions options;
-  options.size = Size{30, 20};
-  options.max_side.reset();
+  options.geometry.size = Size{30, 20};
+  options.geometry.max_side.reset();
   const ConvertSummary summary = sluice::Convert(source, folder.path() / "data", options);
   CHECK(summary.boxes_dropped == 1);
   const StoredDataset data = folder.Data();
@@ -102,7 +102,7 @@ TEST_CASE("COCO's captions are a list of texts, and parts that are not asked for
   ConvertSource source = folder.Coco(CocoText(R"({"image_id":7,"caption":"a red tram"},
                               {"image_id":7,"caption":"trains"},
                               {"image_id":3,"category_id":2,"bbox":[1,1,2,2]})"));
-  source.parts.boxes = false;
+  source.label_files.parts.boxes = false;
   folder.Convert(source);
   const StoredDataset data = folder.Data();
   REQUIRE(data.manifest.schema.fields.size() == 2);

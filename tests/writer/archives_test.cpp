@@ -56,9 +56,9 @@ struct Folders {
       WriteSource(paths.back(), archives[i]);
     }
     ConvertOptions options;
-    options.keep_order = true;
+    options.shards.keep_order = true;
     ConvertSource source = ConvertSource::Archives(paths);
-    source.labels = labels;
+    source.label.store = labels;
     return ConvertBothWays(source, folder / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(folder / "data"); }
@@ -350,8 +350,8 @@ TEST_CASE(
   WriteSource(folders.folder / "else/x.tar", one);
   WriteSource(folders.folder / "else/y.tar", one);
   ConvertOptions options;
-  options.keep_order = true;
-  options.threads = 1;
+  options.shards.keep_order = true;
+  options.run.threads = 1;
   Convert(ConvertSource::Archives({folders.folder / "else/x.tar", folders.folder / "else/y.tar"}),
           folders.folder / "again", options);
   CHECK(ContentsOf(folders.folder / "again") == contents);

@@ -23,8 +23,8 @@ struct BetonFolder : TemporaryFolder {
   ConvertOptions options;
 
   BetonFolder() {
-    options.keep_order = true;
-    options.image = ImageCodec::kRaw;
+    options.shards.keep_order = true;
+    options.form.image = ImageCodec::kRaw;
   }
   ConvertSource Source() const {
     const std::filesystem::path file = path() / "small.beton";
@@ -113,13 +113,13 @@ TEST_CASE("FFCV's fields keep their values, types and shapes") {
 
 TEST_CASE("FFCV's JPEGs are kept as they are, and its integers can be what a command asks for") {
   BetonFolder folder;
-  folder.options.image = ImageCodec::kJpeg;
-  folder.options.keep = true;
+  folder.options.form.image = ImageCodec::kJpeg;
+  folder.options.form.keep = true;
   ConvertSource source = folder.Source();
-  source.classes = {"no", "yes", "perhaps"};
-  source.columns = {{"label", ColumnType::kClass},
-                    {"serial", ColumnType::kText},
-                    {"tensor", ColumnType::kClasses, "tags"}};
+  source.label.classes = {"no", "yes", "perhaps"};
+  source.rows.columns = {{"label", ColumnType::kClass},
+                         {"serial", ColumnType::kText},
+                         {"tensor", ColumnType::kClasses, "tags"}};
   const ConvertSummary summary = folder.Convert(source);
   CHECK(summary.kept == 2);
   CHECK(summary.classes == std::vector<std::string>{"no", "yes", "perhaps"});

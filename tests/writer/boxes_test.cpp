@@ -26,9 +26,9 @@ Corners Fitted(const std::vector<double>& boxes, const ConvertOptions& options,
 
 ConvertOptions WithSize(std::uint32_t width, std::uint32_t height, Fit fit) {
   ConvertOptions options;
-  options.max_side.reset();
-  options.size = Size{width, height};
-  options.fit = fit;
+  options.geometry.max_side.reset();
+  options.geometry.size = Size{width, height};
+  options.geometry.fit = fit;
   return options;
 }
 
@@ -36,7 +36,7 @@ ConvertOptions WithSize(std::uint32_t width, std::uint32_t height, Fit fit) {
 
 TEST_CASE("boxes are scaled with their image") {
   ConvertOptions options;
-  options.max_side = 50;
+  options.geometry.max_side = 50;
   CHECK(Fitted({10, 20, 30, 50}, options) == Corners{5, 10, 15, 25});
 }
 
@@ -81,8 +81,8 @@ TEST_CASE("a converted table's boxes and their classes follow orientation and si
   WriteSource(folder / "s/t.csv",
               std::string("path,at,what\na.jpg,\"0 0 .1 1; .3 0 .2 .5\",hat|shoe\n"));
   ConvertSource source = ConvertSource::Table(folder / "s/t.csv");
-  source.columns = {{"at", ColumnType::kBoxes, "", BoxFormat::kCornerSize, true},
-                    {"what", ColumnType::kBoxClasses}};
+  source.rows.columns = {{"at", ColumnType::kBoxes, "", BoxFormat::kCornerSize, true},
+                         {"what", ColumnType::kBoxClasses}};
   source.upright = false;
   const ConvertSummary summary = Convert(source, folder / "data", WithSize(30, 30, Fit::kCrop));
   CHECK(summary.boxes_dropped == 1);
@@ -98,7 +98,7 @@ TEST_CASE("a converted table's boxes and their classes follow orientation and si
   CHECK(LoadAt<std::int32_t>(fields[2].bytes, 0) == 1);  // hat 0, shoe 1
   // The same box, said of the upright image.
   WriteSource(folder / "s/t.csv", std::string("path,at,what\na.jpg,30 30 60 50,shoe\n"));
-  source.columns[0] = {"at", ColumnType::kBoxes};
+  source.rows.columns[0] = {"at", ColumnType::kBoxes};
   source.upright.reset();
   Convert(source, folder / "upright", WithSize(30, 30, Fit::kCrop));
   std::memcpy(corners.data(), ReadDataset(folder / "upright").samples[0].fields[1].bytes.data(),

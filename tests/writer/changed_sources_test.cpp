@@ -40,8 +40,8 @@ struct PpmImages : TemporaryFolder {
   ConvertOptions options = AsTheyAre();
 
   PpmImages() {
-    options.keep_order = true;
-    options.shard_bytes = 1'000'000;
+    options.shards.keep_order = true;
+    options.shards.shard_bytes = 1'000'000;
     for (int i = 0; i < 40; ++i)
       WriteSource(source / Name(i), Ppm(static_cast<std::uint8_t>(i)));
   }
@@ -65,7 +65,7 @@ struct PpmImages : TemporaryFolder {
       if (progress.samples_done >= 25) stop.request_stop();
     };
     ConvertOptions one = options;
-    one.threads = 1;
+    one.run.threads = 1;
     CHECK(CodeOf([&] { sluice::Convert(source, data, one, hooks); }) == ErrorCode::kState);
     CHECK(fs::exists(data / "shard-00001.sluice"));
     CHECK_FALSE(fs::exists(data / "manifest.json"));
@@ -84,9 +84,9 @@ TEST_CASE("an image that another of its size replaced is refused by the finished
                                "since it was made: convert into another folder, or remove this"));
   WriteSource(images.source / "31.ppm", Ppm(201));
   CHECK_THAT(images.Refusal(), ContainsSubstring("2 sources changed, such as 07.ppm and 31.ppm,"));
-  images.options.check = SourceCheck::kSizes;
+  images.options.run.check = SourceCheck::kSizes;
   CHECK(images.Convert().samples == 40);
-  images.options.check = SourceCheck::kTimes;
+  images.options.run.check = SourceCheck::kTimes;
   WriteSource(images.source / "07.ppm", Ppm(7));
   WriteSource(images.source / "31.ppm", Ppm(31));
   CHECK(images.Convert().samples == 40);
@@ -133,7 +133,7 @@ TEST_CASE("contents are compared where they are asked for, whatever the times sa
   fs::last_write_time(images.data / "plan.json",
                       fs::file_time_type::clock::now() + std::chrono::hours(1));
   CHECK(images.Convert().samples == 40);
-  images.options.check = SourceCheck::kContent;
+  images.options.run.check = SourceCheck::kContent;
   CHECK_THAT(images.Refusal(), ContainsSubstring("such as 20.ppm,"));
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("a mask that another of its size replaced is seen, from a folder and f
   WriteSource(images.path() / "t.csv", rows);
   ConvertSource table = ConvertSource::Table(images.path() / "t.csv");
   table.root = images.source;
-  table.columns = {{"mask", ColumnType::kMask}};
+  table.rows.columns = {{"mask", ColumnType::kMask}};
   std::vector<std::string> names;
   for (int i = 0; i < 40; ++i)
     names.push_back(PpmImages::Name(i));

@@ -29,10 +29,10 @@ void WriteSources(const fs::path& folder) {
 
 ConvertOptions FiveShards() {
   ConvertOptions options;
-  options.max_side.reset();
-  options.size = Size{110, 90};
-  options.image = ImageCodec::kRaw;
-  options.shard_bytes = 1'000'000;
+  options.geometry.max_side.reset();
+  options.geometry.size = Size{110, 90};
+  options.form.image = ImageCodec::kRaw;
+  options.shards.shard_bytes = 1'000'000;
   return options;
 }
 
@@ -93,8 +93,8 @@ TEST_CASE("a planned shard without a sample is noted, so that nobody makes it ag
   for (int i = 0; i < 40; ++i)
     WriteSource(folder / ("source/b/" + std::to_string(i)), std::string("\xff\xd8\xff\xe0"));
   ConvertOptions options = FiveShards();
-  options.size = Size{300, 300};  // three samples a shard
-  options.keep_order = true;
+  options.geometry.size = Size{300, 300};  // three samples a shard
+  options.shards.keep_order = true;
   const ConvertSummary whole = Convert(folder / "source", folder / "whole", options);
   CHECK(whole.samples == 1);
   const fs::path data = folder / "data";
@@ -124,7 +124,7 @@ TEST_CASE("what is not of the plan is made again or refused by name") {
   }
   SECTION("a shard of another plan") {
     ConvertOptions other = FiveShards();
-    other.seed = 1;
+    other.shards.seed = 1;
     Convert(folder / "source", folder / "other", other);
     fs::copy_file(folder / "other/shard-00002.sluice", data / "shard-00002.sluice",
                   fs::copy_options::overwrite_existing);
@@ -154,7 +154,7 @@ TEST_CASE("a damaged or forged list of sources is refused") {
                           R"({"path": "source/bee/0.jpg", "label": "b", "box": []})"
                           "\n"));
   ConvertSource source = ConvertSource::Table(folder / "table.jsonl");
-  source.columns = {{"label", ColumnType::kClass}, {"box", ColumnType::kBoxes}};
+  source.rows.columns = {{"label", ColumnType::kClass}, {"box", ColumnType::kBoxes}};
   const fs::path data = folder / "data";
   PlanConversion(source, data, FiveShards());
   const std::string content = ContentOf(data / "plan-sources.bin");

@@ -12,9 +12,9 @@ namespace sluice::test {
 
 ConvertOptions AsTheyAre(unsigned channels) {
   ConvertOptions options;
-  options.max_side.reset();
-  options.image = ImageCodec::kRaw;
-  options.channels = channels;
+  options.geometry.max_side.reset();
+  options.form.image = ImageCodec::kRaw;
+  options.form.channels = channels;
   return options;
 }
 
@@ -27,7 +27,7 @@ Converted ConvertOne(const FileBytes& file, const ConvertOptions& options) {
   if (!converted.summary.skipped.empty()) {
     converted.reason = converted.summary.skipped[0].reason;
   } else {
-    converted.picture = ReadDataset(folder / "data").Find("one").Pixels(options.channels);
+    converted.picture = ReadDataset(folder / "data").Find("one").Pixels(options.form.channels);
   }
   return converted;
 }
@@ -43,7 +43,7 @@ ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesyste
   FinishConversion(parts);
   CHECK(ContentsOf(parts) == ContentsOf(dataset));
   ConvertOptions again = options;
-  again.check = SourceCheck::kContent;
+  again.run.check = SourceCheck::kContent;
   CHECK(Convert(source, dataset, again).samples == summary.samples);
   CHECK(ContentsOf(parts) == ContentsOf(dataset));
   return summary;

@@ -57,7 +57,7 @@ TEST_CASE("dim images are counted and named, with what to do") {
     WriteSource(folder / "source" / name, Grey16(0, 4095));
   WriteSource(folder / "source" / "e.png", Grey16(0, 65'535));
   ConvertOptions options;
-  options.keep_order = true;
+  options.shards.keep_order = true;
   const std::string expected =
       "4 images have more than 8 bits a value and use less than a quarter of the range, such as "
       "a.png, b.png, c.png: in 8 bits, values of at most 63 of 255 are left, nearly black. Scale "
@@ -67,7 +67,7 @@ TEST_CASE("dim images are counted and named, with what to do") {
   CHECK(WarningWith(summary, "more than 8 bits") == expected);
   CHECK(WarningWith(Convert(folder / "source", folder / "data", options), "more than 8 bits") ==
         expected);  // found
-  options.dry_run = true;
+  options.run.dry_run = true;
   CHECK(WarningWith(Convert(folder / "source", folder / "data", options), "more than 8 bits") ==
         "at least " + expected);
 }

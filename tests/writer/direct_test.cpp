@@ -29,11 +29,11 @@ void WriteRawSources(const std::filesystem::path& folder) {
 
 ConvertOptions RawShards(bool direct) {
   ConvertOptions options;
-  options.max_side.reset();
-  options.image = ImageCodec::kRaw;
-  options.shard_bytes = 1'000'000;
-  options.threads = 2;
-  options.direct = direct;
+  options.geometry.max_side.reset();
+  options.form.image = ImageCodec::kRaw;
+  options.shards.shard_bytes = 1'000'000;
+  options.run.threads = 2;
+  options.run.direct = direct;
   return options;
 }
 

@@ -12,9 +12,9 @@ namespace {
 
 void CheckSame(const Picture& picture, bool subsample, int quality, unsigned restart_rows) {
   ConvertOptions options;
-  options.quality = quality;
-  options.restart_rows = restart_rows;
-  options.subsampling = subsample ? Subsampling::k420 : Subsampling::k444;
+  options.form.quality = quality;
+  options.form.restart_rows = restart_rows;
+  options.form.subsampling = subsample ? Subsampling::k420 : Subsampling::k444;
   const sluice::Picture pixels{picture.width, picture.height, picture.channels, picture.pixels};
   const std::vector<std::byte> ours = EncodeJpeg(pixels, options);
   const std::vector<std::byte> expected =

@@ -27,7 +27,7 @@ struct ClassFolders : TemporaryFolder {
     WriteSource(source / key, MakeJpeg(MakePicture(24, 20, 3, seed)));
   }
   ConvertSummary Run(ConvertOptions options = {}) const {
-    options.keep_order = true;
+    options.shards.keep_order = true;
     return Convert(source, data, options);
   }
 };
@@ -100,9 +100,9 @@ TEST_CASE("without labels images may lie anywhere, and no folder is a class") {
     folders.Add(key);
   std::filesystem::create_directories(folders.source / "empty");
   const auto run = [&](ConvertSource source, const char* data) {
-    source.labels = false;
+    source.label.store = false;
     ConvertOptions options;
-    options.keep_order = true;
+    options.shards.keep_order = true;
     const ConvertSummary summary = Convert(source, folders.path() / data, options);
     CHECK(summary.warnings.empty());
     const StoredDataset stored = ReadDataset(folders.path() / data);
@@ -114,8 +114,8 @@ TEST_CASE("without labels images may lie anywhere, and no folder is a class") {
   CHECK(run(ConvertSource::Paths({"b/deep/2.jpg", "stray.jpg"}, folders.source), "paths") ==
         Strings{"b/deep/2.jpg", "stray.jpg"});
   ConvertSource named = folders.source;
-  named.labels = false;
-  named.classes = {"a", "b"};
+  named.label.store = false;
+  named.label.classes = {"a", "b"};
   CHECK(ErrorOf([&] { Convert(named, folders.data); })->code() == ErrorCode::kInvalidArgument);
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("folders called by whole numbers are told of if they get others, and m
   REQUIRE(summary.warnings.size() == 1);
   CHECK_THAT(summary.warnings[0], ContainsSubstring("\"10\" is class 1; --numbers keeps"));
   ConvertSource source = folders.source;
-  source.numbers = true;
+  source.label.numbers = true;
   summary = Convert(source, folders.path() / "numbers");
   CHECK(summary.class_counts == std::vector<std::uint64_t>{1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1});
   CHECK(ReadDataset(folders.path() / "numbers").Find("10/1.jpg").Label() == 10);
@@ -175,9 +175,9 @@ TEST_CASE("folders called by whole numbers are told of if they get others, and m
   const auto error = ErrorOf([&] { Convert(source, folders.path() / "more"); });
   REQUIRE(error);
   CHECK_THAT(error->sentence(), ContainsSubstring("\"unknown\", which is not a whole number"));
-  source.classes = {"0", "2", "10", "unknown"};
+  source.label.classes = {"0", "2", "10", "unknown"};
   CHECK(CodeOf([&] { Convert(source, folders.path() / "more"); }) == ErrorCode::kInvalidArgument);
-  source.numbers = false;  // somebody chose an order, and there is nothing to say
+  source.label.numbers = false;  // somebody chose an order, and there is nothing to say
   CHECK(Convert(source, folders.path() / "more").warnings.empty());
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("the classes of another dataset number those of any source alike") {
   folders.Run();
   std::filesystem::remove_all(folders.source / "bee");
   ConvertSource source = folders.source;
-  source.classes_of = folders.data;
+  source.label.classes_of = folders.data;
   CHECK(FindClasses(source) == Strings{"ant", "bee", "cow"});
   const ConvertSummary summary = Convert(source, folders.path() / "later");
   CHECK(summary.classes == Strings{"ant", "bee", "cow"});
@@ -203,14 +203,14 @@ TEST_CASE("the classes of another dataset number those of any source alike") {
   WriteSource(folders.path() / "t.csv", std::string("path,label\nant/1.jpg,cow\n"));
   ConvertSource table = ConvertSource::Table(folders.path() / "t.csv");
   table.root = folders.source;
-  table.classes_of = folders.data;
+  table.label.classes_of = folders.data;
   Convert(table, folders.path() / "table");
   CHECK(ReadDataset(folders.path() / "table").samples.at(0).Label() == 2);
   folders.Add("dog/1.jpg");
   const auto error = ErrorOf([&] { Convert(source, folders.path() / "more"); });
   REQUIRE(error);
   CHECK_THAT(error->sentence(), ContainsSubstring("is not one of the 3 classes of"));
-  source.labels = false;
+  source.label.store = false;
   CHECK(CodeOf([&] { Convert(source, folders.path() / "more"); }) == ErrorCode::kInvalidArgument);
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("a dataset without classes numbers no others") {
   folders.Add("1.jpg");
   folders.Run();
   ConvertSource source = folders.source;
-  source.classes_of = folders.data;
+  source.label.classes_of = folders.data;
   CHECK(CodeOf([&] { Convert(source, folders.path() / "later"); }) == ErrorCode::kInvalidArgument);
 }
 
@@ -323,7 +323,7 @@ TEST_CASE("symbolic links are followed inside of the source, and out of it if th
   ConvertSource all(folders.source);
   all.follow_links = true;
   ConvertOptions options;
-  options.keep_order = true;
+  options.shards.keep_order = true;
   const ConvertSummary everything = Convert(all, folders.path() / "all", options);
   CHECK(ReadDataset(folders.path() / "all").Keys() == Strings{"a/1.jpg", "a/again.jpg", "a/out.jpg",
                                                               "b/2.jpg", "c/1.jpg", "c/again.jpg",

@@ -14,20 +14,20 @@ struct Dimensions {
 
 ConvertOptions MaxSide(std::uint32_t side) {
   ConvertOptions options;
-  options.max_side = side;
+  options.geometry.max_side = side;
   return options;
 }
 ConvertOptions ShortSide(std::uint32_t side) {
   ConvertOptions options;
-  options.max_side.reset();
-  options.short_side = side;
+  options.geometry.max_side.reset();
+  options.geometry.short_side = side;
   return options;
 }
 ConvertOptions ToSize(std::uint32_t width, std::uint32_t height, Fit fit) {
   ConvertOptions options;
-  options.max_side.reset();
-  options.size = Size{width, height};
-  options.fit = fit;
+  options.geometry.max_side.reset();
+  options.geometry.size = Size{width, height};
+  options.geometry.fit = fit;
   return options;
 }
 Dimensions TargetOf(std::uint32_t width, std::uint32_t height, const ConvertOptions& options) {
@@ -60,7 +60,7 @@ TEST_CASE("short_side bounds the shorter side") {
 
 TEST_CASE("without a size option every picture keeps its size") {
   ConvertOptions options;
-  options.max_side.reset();
+  options.geometry.max_side.reset();
   CHECK(FitGeometry(60'000, 3, options).unchanged);
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("transparent pixels of a GIF, and those beside its first frame, show t
   CHECK(ConvertOne(file, options).picture.pixels ==
         Values{255, 255, 255, 255, 255, 255, 255, 255, 255,  //
                255, 255, 255, 0, 255, 0, 255, 255, 255});
-  options.background = {10, 20, 30};
+  options.form.background = {10, 20, 30};
   CHECK(ConvertOne(file, options).picture.pixels == Values{10, 20, 30, 10, 20, 30, 10, 20, 30,  //
                                                            10, 20, 30, 0, 255, 0, 10, 20, 30});
 }
@@ -111,7 +111,7 @@ TEST_CASE("a GIF's canvas beside a small opaque frame is transparent, as in brow
   FileBytes file = WriteGif(2, 2, kPalette, {{1, 0, 1, 1, false, -1, {}, {3}}});
   file[11] = std::byte{1};
   ConvertOptions options = AsTheyAre();
-  options.background = {10, 20, 30};
+  options.form.background = {10, 20, 30};
   CHECK(ConvertOne(file, options).picture.pixels ==
         Values{10, 20, 30, 9, 8, 7, 10, 20, 30, 10, 20, 30});
 }
@@ -122,7 +122,7 @@ TEST_CASE("a GIF that ends early, by zeros as well, is refused or taken as far a
     indices.push_back(static_cast<std::uint8_t>(i % 3));
   const FileBytes file = WriteGif(50, 50, kPalette, {{0, 0, 50, 50, false, -1, {}, indices}});
   ConvertOptions accept = AsTheyAre();
-  accept.truncated = sluice::Truncated::kAccept;
+  accept.form.truncated = sluice::Truncated::kAccept;
   const Picture whole = ConvertOne(file).picture;
   for (const std::size_t zeros : {0, 4000}) {
     FileBytes half = Truncated(file, file.size() / 2);

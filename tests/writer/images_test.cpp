@@ -125,8 +125,8 @@ TEST_CASE("an orientation out of range, or broken Exif data, turns nothing") {
 
 TEST_CASE("turned pictures are fitted by their upright size") {
   ConvertOptions options = AsTheyAre();
-  options.size = Size{30, 60};
-  options.fit = Fit::kCrop;
+  options.geometry.size = Size{30, 60};
+  options.geometry.fit = Fit::kCrop;
   // Stored lying, seen standing: 100 wide, 400 high. The crop keeps the middle half of the height.
   Picture upright{100, 400, 3, {}};
   for (std::uint32_t y = 0; y < 400; ++y) {
@@ -365,7 +365,7 @@ TEST_CASE("a header that promises absurd sizes is refused before memory is taken
 
 TEST_CASE("max_pixels refuses larger images and takes images of that size") {
   ConvertOptions options = AsTheyAre();
-  options.max_pixels = 2000;
+  options.run.max_pixels = 2000;
   CHECK(ConvertOne(MakeJpeg(MakePicture(50, 40)), options).reason.empty());
   CHECK(ConvertOne(MakeJpeg(MakePicture(50, 41)), options).reason.find("50x41") !=
         std::string::npos);

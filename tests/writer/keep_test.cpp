@@ -15,7 +15,7 @@ namespace {
 
 ConvertOptions Keep() {
   ConvertOptions options;
-  options.keep = true;
+  options.form.keep = true;
   return options;
 }
 
@@ -31,7 +31,7 @@ Kept ConvertKept(const FileBytes& file, const ConvertOptions& options = Keep()) 
   const ConvertSummary summary = Convert(folder / "source", folder / "data", options);
   REQUIRE(summary.samples == 1);
   const StoredSample sample = ReadDataset(folder / "data").samples[0];
-  return {summary.kept == 1, sample.fields[0], sample.Pixels(options.channels)};
+  return {summary.kept == 1, sample.fields[0], sample.Pixels(options.form.channels)};
 }
 
 // Offset of the first marker of this kind, or the file's size.
@@ -59,7 +59,7 @@ TEST_CASE("a JPEG that needs no change keeps its coefficients, re-written with r
   CHECK(kept.image.width == 75);
   CHECK(kept.image.height == 51);
   ConvertOptions without = Keep();
-  without.restart_rows = 0;
+  without.form.restart_rows = 0;
   CHECK_FALSE(Has(ConvertKept(file, without).image.bytes, 0xDD));
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("images that cannot be kept are encoded at the quality") {
   not_kept(MakePng(MakePicture(40, 40)));
   CHECK(not_kept(MakeJpeg(MakePicture(40, 40, 1))).image.channels == 3);
   ConvertOptions grey = Keep();
-  grey.channels = 1;
+  grey.form.channels = 1;
   CHECK(not_kept(MakeJpeg(MakePicture(40, 40)), grey).image.channels == 1);
   // Quantisation steps above 255 are beyond baseline.
   not_kept(EncodeWith(MakePicture(40, 40),
@@ -126,7 +126,7 @@ TEST_CASE("images that cannot be kept are encoded at the quality") {
 TEST_CASE("grey files are kept if grey is asked for") {
   const FileBytes file = MakeJpeg(MakePicture(45, 33, 1));
   ConvertOptions options = Keep();
-  options.channels = 1;
+  options.form.channels = 1;
   const Kept kept = ConvertKept(file, options);
   CHECK(kept.kept);
   CHECK(kept.image.channels == 1);
@@ -145,9 +145,9 @@ TEST_CASE("whole blocks are turned without loss, others are encoded again") {
     CHECK(kept.image.height == (turned ? 64U : 48U));
     // Turning the other way round gives the stored coefficients, so a second pass is no change.
     ConvertOptions again = Keep();
-    again.keep = false;
-    again.quality = 100;
-    again.subsampling = Subsampling::k444;
+    again.form.keep = false;
+    again.form.quality = 100;
+    again.form.subsampling = Subsampling::k444;
     CHECK(Difference(kept.picture, ConvertKept(whole, again).picture) < 1.5);
     CHECK_FALSE(Has(kept.image.bytes, 0xE1));
     // 60 and 44 are no multiples of 16; a transposition alone needs none.

@@ -31,7 +31,7 @@ struct LabelledImages : TemporaryFolder {
   }
   ConvertSummary Convert(const ConvertSource& source) const {
     ConvertOptions options;
-    options.keep_order = true;
+    options.shards.keep_order = true;
     return ConvertBothWays(source, path() / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(path() / "data"); }

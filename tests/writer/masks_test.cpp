@@ -90,7 +90,7 @@ TEST_CASE("masks of a folder are stored losslessly at their image's size, neares
   ConvertSource source(folder / "images");
   source.mask_folder = folder / "masks";
   ConvertOptions options;
-  options.max_side = 8;
+  options.geometry.max_side = 8;
   const ConvertSummary summary = Convert(source, folder / "data", options);
   REQUIRE(summary.skipped.size() == 2);
   CHECK(summary.skipped[0].path == "b/2.jpg");

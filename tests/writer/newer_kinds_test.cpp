@@ -19,13 +19,13 @@ struct Transparent {
   ConvertOptions options = AsTheyAre();
 
   Transparent() {
-    options.background = {200, 100, 0};
+    options.form.background = {200, 100, 0};
     for (int x = 1; x < 256; ++x) {
       const int values[] = {10, 240, x};
       for (int c = 0; c < 3; ++c) {
         picture.pixels.push_back(static_cast<std::uint8_t>(values[c]));
-        expected.pixels.push_back(
-            Over(values[c] / 255.0, x / 255.0, options.background[static_cast<std::size_t>(c)]));
+        expected.pixels.push_back(Over(values[c] / 255.0, x / 255.0,
+                                       options.form.background[static_cast<std::size_t>(c)]));
       }
       picture.pixels.push_back(static_cast<std::uint8_t>(x));
     }
@@ -63,7 +63,7 @@ struct Transparent {
   std::fill(damaged.begin() + 33, damaged.end(), std::byte{0xFF});
   CHECK_FALSE(ConvertOne(damaged).reason.empty());
   ConvertOptions options = AsTheyAre();
-  options.max_pixels = 4000;
+  options.run.max_pixels = 4000;
   CHECK_THAT(ConvertOne(file, options).reason, ContainsSubstring("of max_pixels"));
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("a JPEG XL's orientation turns it, and its colours' own meaning is cou
   CHECK(ConvertOne(linear).summary.profiles_dropped == 1);
 #ifdef SLUICE_HAS_LCMS
   ConvertOptions convert = AsTheyAre();
-  convert.icc = IccProfiles::kConvert;
+  convert.form.icc = IccProfiles::kConvert;
   const std::uint8_t value = upright.pixels[0];
   const double srgb = 255 * (1.055 * std::pow(value / 255.0, 1 / 2.4) - 0.055);
   CHECK(std::abs(ConvertOne(linear, convert).picture.pixels[0] - srgb) < 3);
@@ -215,7 +215,7 @@ TEST_CASE("a JPEG XL that ends early, is damaged or is huge is left out with a r
   const FileBytes file = Jxl(picture);
   CheckRefusals(file, "JPEG XL");
   ConvertOptions accept = AsTheyAre();
-  accept.truncated = sluice::Truncated::kAccept;
+  accept.form.truncated = sluice::Truncated::kAccept;
   const Converted part = ConvertOne(Truncated(file, file.size() * 3 / 4), accept);
   REQUIRE(part.summary.truncated.size() == 1);
   REQUIRE(part.picture.height == 500);
@@ -306,7 +306,7 @@ TEST_CASE("a JPEG 2000 that ends early, is damaged or is huge is left out with a
   const FileBytes file = Jp2(picture);
   CheckRefusals(file, "JPEG 2000");
   ConvertOptions accept = AsTheyAre();
-  accept.truncated = sluice::Truncated::kAccept;
+  accept.form.truncated = sluice::Truncated::kAccept;
   const Converted part = ConvertOne(Truncated(file, file.size() * 3 / 4), accept);
   REQUIRE(part.summary.truncated.size() == 1);
   CHECK(part.picture.height == 100);

@@ -25,7 +25,7 @@ TEST_CASE("every odd file becomes a sample, is left out with a reason, or is pas
   const TemporaryFolder folder;
   for (const bool keep : {false, true}) {
     ConvertOptions options;
-    options.keep = keep;
+    options.form.keep = keep;
     const auto data = folder / (keep ? "keep" : "encode");
     const ConvertSummary summary = Convert(odd, data, options);
     CHECK(summary.samples + summary.skipped.size() + summary.passed_over.size() == files);

@@ -94,7 +94,7 @@ Picture Smooth(std::uint32_t width, std::uint32_t height) {
 
 ConvertOptions Raw() {
   ConvertOptions options;
-  options.image = ImageCodec::kRaw;
+  options.form.image = ImageCodec::kRaw;
   return options;
 }
 
@@ -121,16 +121,16 @@ TEST_CASE("max_side, short_side, size and none of them set the size") {
     return std::pair(image.width, image.height);
   };
   ConvertOptions options;
-  options.max_side = 150;
+  options.geometry.max_side = 150;
   CHECK(size(options) == std::pair(150U, 100U));
-  options.max_side.reset();
+  options.geometry.max_side.reset();
   CHECK(size(options) == std::pair(300U, 200U));
-  options.short_side = 50;
+  options.geometry.short_side = 50;
   CHECK(size(options) == std::pair(75U, 50U));
-  options.short_side.reset();
-  options.size = Size{64, 48};
+  options.geometry.short_side.reset();
+  options.geometry.size = Size{64, 48};
   CHECK(size(options) == std::pair(64U, 48U));
-  options.size = Size{640, 480};
+  options.geometry.size = Size{640, 480};
   CHECK(size(options) == std::pair(640U, 480U));
 }
 
@@ -144,10 +144,10 @@ TEST_CASE("fit decides how another aspect ratio is treated") {
     }
   }
   ConvertOptions options = Raw();
-  options.max_side.reset();
-  options.size = Size{90, 90};
+  options.geometry.max_side.reset();
+  options.geometry.size = Size{90, 90};
   const auto with = [&](Fit fit) {
-    options.fit = fit;
+    options.geometry.fit = fit;
     return ConvertFile(MakePng(bars), options).samples.at(0).Pixels();
   };
   const Picture crop = with(Fit::kCrop);
@@ -171,7 +171,7 @@ TEST_CASE("downscaling is anti-aliased at every scale", "[no-tsan]") {
   for (const std::uint32_t k : {2U, 3U, 4U, 5U, 8U, 16U, 20U}) {
     INFO("by " << k);
     ConvertOptions options = Raw();
-    options.max_side = 960 / k;
+    options.geometry.max_side = 960 / k;
     CHECK(Difference(ConvertFile(MakePng(smooth), options).samples[0].Pixels(), Boxed(smooth, k)) <
           1);
     const FileBytes jpeg = MakeJpeg(smooth);
@@ -183,8 +183,8 @@ TEST_CASE("downscaling is anti-aliased at every scale", "[no-tsan]") {
   for (int i = 0; i < 800 * 800; ++i)
     checks.pixels.push_back((i % 800 + i / 800) % 2 * 255);
   ConvertOptions options = Raw();
-  options.channels = 1;
-  options.max_side = 123;
+  options.form.channels = 1;
+  options.geometry.max_side = 123;
   for (const std::uint8_t value :
        ConvertFile(MakePng(checks), options).samples[0].Pixels(1).pixels) {
     CHECK(std::abs(value - 127) <= 4);
@@ -201,16 +201,16 @@ TEST_CASE("image chooses between JPEG files and raw pixels") {
 
 TEST_CASE("quality sets the quantisation tables") {
   ConvertOptions options;
-  options.quality = 50;
+  options.form.quality = 50;
   CHECK(HeaderOf(ConvertImage(MakePicture(40, 40), options).bytes).luma_step == 16);
-  options.quality = 100;
+  options.form.quality = 100;
   CHECK(HeaderOf(ConvertImage(MakePicture(40, 40), options).bytes).luma_step == 1);
 }
 
 TEST_CASE("restart_rows sets the rows of MCUs between restart markers, 0 for none") {
   ConvertOptions options;
   const auto interval = [&](unsigned rows) {
-    options.restart_rows = rows;
+    options.form.restart_rows = rows;
     return HeaderOf(ConvertImage(MakePicture(100, 100), options).bytes).restart_interval;
   };
   CHECK(interval(0) == 0);
@@ -220,13 +220,13 @@ TEST_CASE("restart_rows sets the rows of MCUs between restart markers, 0 for non
 
 TEST_CASE("subsampling 444 keeps colour at full resolution") {
   ConvertOptions options;
-  options.subsampling = Subsampling::k444;
+  options.form.subsampling = Subsampling::k444;
   CHECK(HeaderOf(ConvertImage(MakePicture(40, 40), options).bytes).luma_width == 1);
 }
 
 TEST_CASE("channels 1 stores grey JPEGs") {
   ConvertOptions options;
-  options.channels = 1;
+  options.form.channels = 1;
   const StoredField image = ConvertImage(MakePicture(40, 40), options);
   CHECK(image.channels == 1);
   CHECK(HeaderOf(image.bytes).components == 1);
@@ -239,14 +239,14 @@ TEST_CASE("shard_bytes sets the size that shards are planned for", "[no-tsan]") 
                 MakePng(MakePicture(200, 200, 3, static_cast<std::uint64_t>(i))));
   }
   ConvertOptions options = Raw();
-  options.shard_bytes = 1'000'000;
+  options.shards.shard_bytes = 1'000'000;
   const ConvertSummary small = Convert(folder / "source", folder / "small", options);
   CHECK(small.shards == 5);  // eight pictures of 120,000 bytes in each
   CHECK(small.shard_samples == 8);
   for (const ManifestShard& shard : ReadDataset(folder / "small").manifest.shards) {
     CHECK(shard.bytes <= 1'000'000);
   }
-  options.shard_bytes = 64'000'000;
+  options.shards.shard_bytes = 64'000'000;
   CHECK(Convert(folder / "source", folder / "large", options).shards == 1);
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("block_samples sets the samples in a block, 0 a power of two for about
   ConvertOptions options = Raw();
   const ConvertSummary automatic = Convert(folder / "source", folder / "auto", options);
   CHECK(automatic.block_samples == 4);  // of 120,000 bytes
-  options.block_samples = 5;
+  options.shards.block_samples = 5;
   CHECK(Convert(folder / "source", folder / "five", options).block_samples == 5);
   CHECK(ReadDataset(folder / "five").manifest.shards[0].blocks == 8);
 }
@@ -272,8 +272,8 @@ TEST_CASE("the order is permuted by the seed, or that of the paths") {
   }
   const auto keys = [&](const char* name, bool keep_order, std::uint64_t seed) {
     ConvertOptions options;
-    options.keep_order = keep_order;
-    options.seed = seed;
+    options.shards.keep_order = keep_order;
+    options.shards.seed = seed;
     Convert(folder / "source", folder / name, options);
     return ReadDataset(folder / name).Keys();
   };
@@ -297,19 +297,19 @@ TEST_CASE("on_error fail throws at the first broken source in the dataset's orde
                 broken ? Truncated(whole, whole.size() / 2) : whole);
   }
   ConvertOptions options;
-  options.keep_order = true;
-  options.on_error = OnError::kFail;
+  options.shards.keep_order = true;
+  options.run.on_error = OnError::kFail;
   for (const unsigned threads : {1U, 5U}) {
-    options.threads = threads;
+    options.run.threads = threads;
     const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
     REQUIRE(error);
     CHECK(error->file() == (folder / "source" / "23").string());
   }
   // Skipping them is another way to run, not another plan.
-  options.on_error = OnError::kSkip;
+  options.run.on_error = OnError::kSkip;
   CHECK(Convert(folder / "source", folder / "data", options).samples == 37);
   // Even if everything was made already.
-  options.on_error = OnError::kFail;
+  options.run.on_error = OnError::kFail;
   const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
   REQUIRE(error);
   CHECK(error->file() == (folder / "source" / "23").string());
@@ -320,7 +320,7 @@ TEST_CASE("on_error fail also stops at an image of an unsupported kind") {
   WriteSource(folder / "source" / "a", MakeJpeg(MakePicture(64, 64)));
   WriteSource(folder / "source" / "b", std::string("8BPS"));
   ConvertOptions options;
-  options.on_error = OnError::kFail;
+  options.run.on_error = OnError::kFail;
   const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
   REQUIRE(error);
   CHECK(error->file() == (folder / "source" / "b").string());
@@ -331,10 +331,10 @@ TEST_CASE("dry_run writes nothing and tells what a run would do") {
   WriteClasses(folder / "source", 5);
   WriteSource(folder / "source" / "ant" / "x.psd", std::string("8BPS"));
   ConvertOptions options;
-  options.dry_run = true;
+  options.run.dry_run = true;
   const ConvertSummary dry = Convert(folder / "source", folder / "data", options);
   CHECK_FALSE(std::filesystem::exists(folder / "data"));
-  options.dry_run = false;
+  options.run.dry_run = false;
   const ConvertSummary wet = Convert(folder / "source", folder / "data", options);
   CHECK(dry.samples == wet.samples);
   CHECK(dry.classes == wet.classes);
@@ -357,22 +357,24 @@ TEST_CASE("options out of range, or two that exclude each other, are refused") {
     CHECK(CodeOf([&] { Convert(folder / "source", folder / "data", options); }) ==
           ErrorCode::kInvalidArgument);
   };
-  refused([](ConvertOptions& o) { o.short_side = 10; });  // beside the default max_side
-  refused([](ConvertOptions& o) { o.size = Size{10, 10}; });
-  refused([](ConvertOptions& o) { o.max_side = 0; });
-  refused([](ConvertOptions& o) { o.max_side = 65'501; });
-  refused([](ConvertOptions& o) { o.max_side.reset(), o.size = Size{0, 10}; });
-  refused([](ConvertOptions& o) { o.max_side.reset(), o.size = Size{60'000, 60'000}; });
-  refused([](ConvertOptions& o) { o.quality = 0; });
-  refused([](ConvertOptions& o) { o.quality = 101; });
-  refused([](ConvertOptions& o) { o.keep = true, o.image = ImageCodec::kRaw; });
-  refused([](ConvertOptions& o) { o.restart_rows = 65'536; });
-  refused([](ConvertOptions& o) { o.channels = 2; });
-  refused([](ConvertOptions& o) { o.shard_bytes = 999'999; });
-  refused([](ConvertOptions& o) { o.shard_bytes = 128'000'001; });
-  refused([](ConvertOptions& o) { o.block_samples = 65'537; });
-  refused([](ConvertOptions& o) { o.threads = 1025; });
-  refused([](ConvertOptions& o) { o.max_pixels = 0; });
+  refused([](ConvertOptions& o) { o.geometry.short_side = 10; });  // beside the default max_side
+  refused([](ConvertOptions& o) { o.geometry.size = Size{10, 10}; });
+  refused([](ConvertOptions& o) { o.geometry.max_side = 0; });
+  refused([](ConvertOptions& o) { o.geometry.max_side = 65'501; });
+  refused([](ConvertOptions& o) { o.geometry.max_side.reset(), o.geometry.size = Size{0, 10}; });
+  refused([](ConvertOptions& o) {
+    o.geometry.max_side.reset(), o.geometry.size = Size{60'000, 60'000};
+  });
+  refused([](ConvertOptions& o) { o.form.quality = 0; });
+  refused([](ConvertOptions& o) { o.form.quality = 101; });
+  refused([](ConvertOptions& o) { o.form.keep = true, o.form.image = ImageCodec::kRaw; });
+  refused([](ConvertOptions& o) { o.form.restart_rows = 65'536; });
+  refused([](ConvertOptions& o) { o.form.channels = 2; });
+  refused([](ConvertOptions& o) { o.shards.shard_bytes = 999'999; });
+  refused([](ConvertOptions& o) { o.shards.shard_bytes = 128'000'001; });
+  refused([](ConvertOptions& o) { o.shards.block_samples = 65'537; });
+  refused([](ConvertOptions& o) { o.run.threads = 1025; });
+  refused([](ConvertOptions& o) { o.run.max_pixels = 0; });
   CHECK_FALSE(std::filesystem::exists(folder / "data"));
 }
 
@@ -381,15 +383,15 @@ TEST_CASE("numbers of a foreign manifest's options that no option has leave the 
   const ConvertOptions options = OptionsFromJson(nlohmann::json::parse(
       R"({"quality":1e300,"restart_rows":-3,"channels":4294967297,"seed":2.5,"max_pixels":"9",)"
       R"("keep":1,"size":["a",7],"short_side":1e10,"shard_bytes":2000000})"));
-  CHECK(options.quality == usual.quality);
-  CHECK(options.restart_rows == usual.restart_rows);
-  CHECK(options.channels == usual.channels);
-  CHECK(options.seed == usual.seed);
-  CHECK(options.max_pixels == usual.max_pixels);
-  CHECK(options.keep == usual.keep);
-  CHECK_FALSE(options.size);
-  CHECK_FALSE(options.short_side);
-  CHECK(options.shard_bytes == 2'000'000);
+  CHECK(options.form.quality == usual.form.quality);
+  CHECK(options.form.restart_rows == usual.form.restart_rows);
+  CHECK(options.form.channels == usual.form.channels);
+  CHECK(options.shards.seed == usual.shards.seed);
+  CHECK(options.run.max_pixels == usual.run.max_pixels);
+  CHECK(options.form.keep == usual.form.keep);
+  CHECK_FALSE(options.geometry.size);
+  CHECK_FALSE(options.geometry.short_side);
+  CHECK(options.shards.shard_bytes == 2'000'000);
 }
 
 }  // namespace sluice::test

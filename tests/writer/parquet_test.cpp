@@ -29,8 +29,8 @@ std::filesystem::path Golden(const std::string& name) {
 struct ParquetFolder : TemporaryFolder {
   ConvertSummary Convert(const ConvertSource& source) const {
     ConvertOptions options;
-    options.keep_order = true;
-    options.image = ImageCodec::kRaw;
+    options.shards.keep_order = true;
+    options.form.image = ImageCodec::kRaw;
     return ConvertBothWays(source, path() / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(path() / "data"); }
@@ -96,8 +96,8 @@ TEST_CASE("boxes in lists of a Parquet file are taken with the names of their cl
   const std::string form = GENERATE("plain", "dictionary", "zstd2", "snappy");
   CAPTURE(form);
   ConvertSource source = ConvertSource::Archives({Golden(form)});
-  source.columns = {{"objects.bbox", ColumnType::kBoxes, "boxes", BoxFormat::kCornerSize},
-                    {"objects.category", ColumnType::kBoxClasses, "kinds"}};
+  source.rows.columns = {{"objects.bbox", ColumnType::kBoxes, "boxes", BoxFormat::kCornerSize},
+                         {"objects.category", ColumnType::kBoxClasses, "kinds"}};
   folder.Convert(source);
   const StoredDataset data = folder.Data();
   CHECK(ElementsOf<float>(FieldOf(data, 5, "boxes")) ==
@@ -112,9 +112,9 @@ TEST_CASE(
   const ParquetFolder folder;
   const ConvertSource source = ConvertSource::Archives({Golden("plain"), Golden("snappy")});
   ConvertOptions options;
-  options.threads = 1;
+  options.run.threads = 1;
   sluice::Convert(source, folder / "one", options);
-  options.threads = 5;
+  options.run.threads = 5;
   sluice::Convert(source, folder / "five", options);
   CHECK(ReadDataset(folder / "one").samples.size() == 12);
   CHECK(ContentsOf(folder / "one") == ContentsOf(folder / "five"));
@@ -128,7 +128,7 @@ TEST_CASE("files of one name are told apart by their folders, in keys and in wha
   }
   ConvertSource source =
       ConvertSource::Archives({folder / "a/train/0.parquet", folder / "b/train/0.parquet"});
-  source.columns = {{"kinds", ColumnType::kClasses}};
+  source.rows.columns = {{"kinds", ColumnType::kClasses}};
   const ConvertSummary summary = folder.Convert(source);
   CHECK(folder.Data().Keys() == Strings{"0.png", "2.png", "0.png", "2.png"});
   REQUIRE(summary.skipped.size() == 2);
@@ -138,7 +138,7 @@ TEST_CASE("files of one name are told apart by their folders, in keys and in wha
 TEST_CASE("classes that files number on their own are one class if they have one name") {
   const ParquetFolder folder;
   ConvertSource source = ConvertSource::Archives({Golden("plain"), Golden("other")});
-  source.columns = {{"label", ColumnType::kClass}};
+  source.rows.columns = {{"label", ColumnType::kClass}};
   const ConvertSummary summary = folder.Convert(source);
   CHECK(summary.classes == Strings{"zebra", "ant", "cat"});
   const StoredDataset data = folder.Data();
@@ -174,7 +174,7 @@ TEST_CASE("of several columns of images that is taken which is called so, or whi
   const std::optional<Error> error = ErrorOf([&] { sluice::Convert(views, folder / "views"); });
   REQUIRE(error.has_value());
   CHECK_THAT(error->what(), ContainsSubstring("(--path-column) to one of them: left, right"));
-  views.path_column = "right";
+  views.rows.path_column = "right";
   std::filesystem::remove_all(folder / "data");
   folder.Convert(views);
   CHECK(IsPicture(folder.Data().samples[0].fields[0], 1));
@@ -190,7 +190,7 @@ TEST_CASE("a Parquet file's rows that lack something are left out alone, with wh
   CHECK(whole.skipped[0].reason ==
         "column score: has no value; name the columns that are wanted (--field), without this one");
   std::filesystem::remove_all(folder / "data");
-  source.columns = {{"kinds", ColumnType::kClasses}};
+  source.rows.columns = {{"kinds", ColumnType::kClasses}};
   CHECK(folder.Convert(source).skipped.size() == 1);
   CHECK(ElementsOf<std::int32_t>(FieldOf(folder.Data(), 0, "kinds")) ==
         std::vector<std::int32_t>{1, 0});
@@ -199,7 +199,7 @@ TEST_CASE("a Parquet file's rows that lack something are left out alone, with wh
 TEST_CASE("classes with names can be taken as the numbers that a Parquet file has") {
   const ParquetFolder folder;
   ConvertSource source = ConvertSource::Archives({Golden("plain")});
-  source.columns = {{"label", ColumnType::kInteger, "number"}};
+  source.rows.columns = {{"label", ColumnType::kInteger, "number"}};
   CHECK(folder.Convert(source).samples == 6);
   CHECK(ElementsOf<std::int64_t>(FieldOf(folder.Data(), 5, "number")) ==
         std::vector<std::int64_t>{1});
@@ -215,10 +215,10 @@ TEST_CASE("Parquet files that are not read are refused with what to do") {
   CHECK_THAT(sentence(ConvertSource::Archives({Golden("gzip")})),
              ContainsSubstring("is compressed by gzip; Snappy, zstd and no compression are read"));
   ConvertSource source = ConvertSource::Archives({Golden("bare")});
-  source.columns = {{"size", ColumnType::kText}};
+  source.rows.columns = {{"size", ColumnType::kText}};
   CHECK_THAT(sentence(source), ContainsSubstring("no column \"size\"; it has: label"));
   source = ConvertSource::Archives({Golden("bare")});
-  source.path_column = "photo";
+  source.rows.path_column = "photo";
   CHECK_THAT(sentence(source), ContainsSubstring("no column \"photo\" of images"));
   CHECK_THAT(sentence(ConvertSource::Archives({Golden("plain"), Golden("bare")})),
              ContainsSubstring("convert files of different columns apart"));

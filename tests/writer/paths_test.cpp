@@ -14,7 +14,7 @@ TEST_CASE("a list of paths is converted like a folder that holds only them") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 3);
   ConvertOptions options;
-  options.keep_order = true;
+  options.shards.keep_order = true;
   const std::string absolute = (folder / "source/ant/2.jpg").string();
   const ConvertSummary summary =
       Convert(ConvertSource::Paths({"cow/1.jpg", absolute, "./ant//0.jpg"}, folder / "source"),

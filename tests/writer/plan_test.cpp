@@ -31,10 +31,10 @@ void WriteMixed(const std::filesystem::path& folder) {
 
 ConvertOptions SmallShards() {
   ConvertOptions options;
-  options.max_side.reset();
-  options.size = Size{200, 160};  // 96,000 bytes each
-  options.image = ImageCodec::kRaw;
-  options.shard_bytes = 1'000'000;
+  options.geometry.max_side.reset();
+  options.geometry.size = Size{200, 160};  // 96,000 bytes each
+  options.form.image = ImageCodec::kRaw;
+  options.shards.shard_bytes = 1'000'000;
   return options;
 }
 
@@ -53,9 +53,9 @@ void WriteTinyThenLarge(const std::filesystem::path& folder, int large) {
 
 ConvertOptions RawInOrder() {
   ConvertOptions options;
-  options.max_side.reset();
-  options.image = ImageCodec::kRaw;
-  options.keep_order = true;
+  options.geometry.max_side.reset();
+  options.form.image = ImageCodec::kRaw;
+  options.shards.keep_order = true;
   return options;
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("the same bytes for 1, 2 and 7 threads") {
   ConvertOptions options = SmallShards();
   std::map<std::string, std::string> first;
   for (const unsigned threads : {1U, 2U, 7U}) {
-    options.threads = threads;
+    options.run.threads = threads;
     const auto data = folder / std::to_string(threads);
     const ConvertSummary summary = Convert(folder / "source", data, options);
     CHECK(summary.samples == 93);
@@ -117,7 +117,7 @@ TEST_CASE("a broken source leaves no hole: later samples of the shard move up") 
                 i == 12 ? Truncated(whole, 900) : MakePng(MakePicture(20, 20)));
   }
   ConvertOptions options = SmallShards();
-  options.keep_order = true;
+  options.shards.keep_order = true;
   const ConvertSummary summary = Convert(folder / "source", folder / "data", options);
   const StoredDataset data = ReadDataset(folder / "data");
   CHECK(data.samples[2].key == "13");
@@ -132,7 +132,7 @@ TEST_CASE("an interrupted conversion goes on and ends with the same bytes") {
   const TemporaryFolder folder;
   WriteMixed(folder / "source");
   ConvertOptions options = SmallShards();
-  options.threads = 3;
+  options.run.threads = 3;
   const ConvertSummary whole = Convert(folder / "source", folder / "whole", options);
   const std::vector<std::uint64_t> stops =
       kSanitized ? std::vector<std::uint64_t>{30} : std::vector<std::uint64_t>{1, 30, 80};
@@ -143,7 +143,7 @@ TEST_CASE("an interrupted conversion goes on and ends with the same bytes") {
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::kState);
     CHECK_FALSE(std::filesystem::exists(data / "manifest.json"));
-    options.threads = 2;
+    options.run.threads = 2;
     const ConvertSummary rest = Convert(folder / "source", data, options);
     CHECK(ContentsOf(data) == ContentsOf(folder / "whole"));
     CHECK(rest.samples == whole.samples);
@@ -220,22 +220,22 @@ TEST_CASE("another plan is refused, naming what differs") {
   const auto names = [&](const char* name, auto&& change) {
     CHECK_THAT(difference(change), Catch::Matchers::ContainsSubstring(name));
   };
-  names("quality was 90 then and is 80 now", [](ConvertOptions& o) { o.quality = 80; });
-  names("max_side", [](ConvertOptions& o) { o.max_side = 300; });
-  names("seed", [](ConvertOptions& o) { o.seed = 1; });
-  names("keep_order", [](ConvertOptions& o) { o.keep_order = true; });
-  names("keep", [](ConvertOptions& o) { o.keep = true; });
-  names("image", [](ConvertOptions& o) { o.image = ImageCodec::kRaw; });
-  names("restart_rows", [](ConvertOptions& o) { o.restart_rows = 0; });
-  names("subsampling", [](ConvertOptions& o) { o.subsampling = Subsampling::k444; });
-  names("channels", [](ConvertOptions& o) { o.channels = 1; });
-  names("shard_bytes", [](ConvertOptions& o) { o.shard_bytes = 1'000'000; });
-  names("block_samples", [](ConvertOptions& o) { o.block_samples = 3; });
-  names("max_pixels", [](ConvertOptions& o) { o.max_pixels = 100'000; });
+  names("quality was 90 then and is 80 now", [](ConvertOptions& o) { o.form.quality = 80; });
+  names("max_side", [](ConvertOptions& o) { o.geometry.max_side = 300; });
+  names("seed", [](ConvertOptions& o) { o.shards.seed = 1; });
+  names("keep_order", [](ConvertOptions& o) { o.shards.keep_order = true; });
+  names("keep", [](ConvertOptions& o) { o.form.keep = true; });
+  names("image", [](ConvertOptions& o) { o.form.image = ImageCodec::kRaw; });
+  names("restart_rows", [](ConvertOptions& o) { o.form.restart_rows = 0; });
+  names("subsampling", [](ConvertOptions& o) { o.form.subsampling = Subsampling::k444; });
+  names("channels", [](ConvertOptions& o) { o.form.channels = 1; });
+  names("shard_bytes", [](ConvertOptions& o) { o.shards.shard_bytes = 1'000'000; });
+  names("block_samples", [](ConvertOptions& o) { o.shards.block_samples = 3; });
+  names("max_pixels", [](ConvertOptions& o) { o.run.max_pixels = 100'000; });
   // Options that do not change the bytes do not make another plan.
   ConvertOptions same;
-  same.threads = 2;
-  same.on_error = OnError::kFail;
+  same.run.threads = 2;
+  same.run.on_error = OnError::kFail;
   Convert(folder / "source", folder / "data", same);
   // One source more, one of another size, one of another name.
   WriteSource(folder / "source" / "ant" / "new.jpg", MakeJpeg(MakePicture(9, 9)));
@@ -247,20 +247,20 @@ TEST_CASE("short_side, size and fit belong to the plan") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 2);
   ConvertOptions options;
-  options.max_side.reset();
-  options.short_side = 40;
+  options.geometry.max_side.reset();
+  options.geometry.short_side = 40;
   Convert(folder / "source", folder / "short", options);
-  options.short_side = 41;
+  options.geometry.short_side = 41;
   CHECK(CodeOf([&] { Convert(folder / "source", folder / "short", options); }) ==
         ErrorCode::kExists);
-  options.short_side.reset();
-  options.size = Size{32, 32};
+  options.geometry.short_side.reset();
+  options.geometry.size = Size{32, 32};
   Convert(folder / "source", folder / "data", options);
-  options.fit = Fit::kPad;
+  options.geometry.fit = Fit::kPad;
   CHECK(CodeOf([&] { Convert(folder / "source", folder / "data", options); }) ==
         ErrorCode::kExists);
-  options.fit = Fit::kCrop;
-  options.size = Size{32, 33};
+  options.geometry.fit = Fit::kCrop;
+  options.geometry.size = Size{32, 33};
   CHECK(CodeOf([&] { Convert(folder / "source", folder / "data", options); }) ==
         ErrorCode::kExists);
 }
@@ -306,7 +306,7 @@ TEST_CASE("a source that changes between planning and reading is that source's f
   const auto victim = folder / "source" / "cow" / "7.jpg";
   const auto gone = folder / "source" / "cow" / "9.jpg";
   ConvertOptions options;
-  options.keep_order = true;
+  options.shards.keep_order = true;
   ConvertHooks hooks;
   hooks.on_progress = [&](const ConvertProgress& progress) {
     // The first report comes between planning and making.
@@ -329,10 +329,10 @@ TEST_CASE("a source folder that goes away ends the conversion, which goes on onc
                 MakePng(MakePicture(200, 160, 3, i)));
   }
   ConvertOptions options;
-  options.max_side.reset();
-  options.image = ImageCodec::kRaw;
-  options.shard_bytes = 1'000'000;
-  options.threads = 1;
+  options.geometry.max_side.reset();
+  options.form.image = ImageCodec::kRaw;
+  options.shards.shard_bytes = 1'000'000;
+  options.run.threads = 1;
   Convert(folder / "source", folder / "expected", options);
   ConvertHooks hooks;
   hooks.on_progress = [&](const ConvertProgress& progress) {
@@ -371,9 +371,9 @@ TEST_CASE("a planned shard is split the same way for any threads and after an in
   const TemporaryFolder folder;
   WriteTinyThenLarge(folder / "source", 9);
   ConvertOptions options = RawInOrder();
-  options.threads = 1;
+  options.run.threads = 1;
   CHECK(Convert(folder / "source", folder / "one", options).shards == 3);
-  options.threads = 3;
+  options.run.threads = 3;
   Convert(folder / "source", folder / "three", options);
   CHECK(ContentsOf(folder / "three") == ContentsOf(folder / "one"));
   // And a run goes on if only a part was finished.
@@ -391,7 +391,7 @@ TEST_CASE("no source is left out because too many files are open") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 30);  // the first 64 are read before a shard is open
   ConvertOptions options;
-  options.threads = 1;
+  options.run.threads = 1;
   const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);  // the number that the next file gets
   REQUIRE(next >= 0);
   close(next);
@@ -416,8 +416,8 @@ TEST_CASE("a planned shard all of whose sources are broken has no file") {
                 i >= 110 && i < 125 ? Truncated(whole, 900) : MakePng(MakePicture(20, 20)));
   }
   ConvertOptions options = SmallShards();
-  options.block_samples = 5;
-  options.keep_order = true;
+  options.shards.block_samples = 5;
+  options.shards.keep_order = true;
   const ConvertSummary summary = Convert(folder / "source", folder / "data", options);
   CHECK(summary.shard_samples == 10);
   CHECK(summary.samples == 25);

@@ -42,7 +42,7 @@ TEST_CASE("the pixels of PBM, PGM and PPM are read from text and from bytes") {
 
 TEST_CASE("a PAM's values are grey or RGB, and opacity is laid over the background") {
   ConvertOptions options = AsTheyAre();
-  options.background = {200, 100, 0};
+  options.form.background = {200, 100, 0};
   const std::string_view header = "P7\n# made by hand\nWIDTH 1\nHEIGHT 1\n";
   const auto pam = [&](std::string_view rest) { return std::string(header) + std::string(rest); };
   CHECK(Greys(pam("DEPTH 1\nMAXVAL 255\nTUPLTYPE GRAYSCALE\nENDHDR\nx")) == Values{'x'});
@@ -60,7 +60,7 @@ TEST_CASE("a PAM's values are grey or RGB, and opacity is laid over the backgrou
 TEST_CASE(
     "a PPM that ends early is refused or taken as far as it goes, and a damaged one is refused") {
   ConvertOptions accept = AsTheyAre();
-  accept.truncated = sluice::Truncated::kAccept;
+  accept.form.truncated = sluice::Truncated::kAccept;
   for (const auto& [text, pixels] :
        {std::pair{"P6 2 2 255\nabcdefg"sv,
                   Values{'a', 'b', 'c', 'd', 'e', 'f', 'g', 0, 0, 0, 0, 0}},
@@ -142,7 +142,7 @@ TEST_CASE("TGAs of 15 to 32 bits, grey, palettes and run lengths give their colo
 
 TEST_CASE("a TGA that ends early is refused or taken as far as it goes") {
   ConvertOptions accept = AsTheyAre();
-  accept.truncated = sluice::Truncated::kAccept;
+  accept.form.truncated = sluice::Truncated::kAccept;
   const FileBytes file = Tga({}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   CHECK(ConvertOne(file).reason == "broken TGA: it is cut short: its pixels end early");
   CHECK(ConvertOne(file, accept).picture.pixels == Values{3, 2, 1, 6, 5, 4, 0, 0, 0, 0, 0, 0});

@@ -60,7 +60,7 @@ FileBytes WithProfileChunk(const FileBytes& png, const FileBytes& content) {
 
 ConvertOptions Converting(unsigned channels = 3) {
   ConvertOptions options = AsTheyAre(channels);
-  options.icc = IccProfiles::kConvert;
+  options.form.icc = IccProfiles::kConvert;
   return options;
 }
 
@@ -264,7 +264,7 @@ TEST_CASE("profiles of grey are for grey pictures, transparent ones included") {
              1));
   options.color_type = 4;
   ConvertOptions over = Converting();
-  over.background = {0, 0, 250};
+  over.form.background = {0, 0, 250};
   const Picture half = ConvertOne(MakePng(1, 1, {100, 128}, options), over).picture;
   CHECK(Near(half.at(0, 0),
              {Over(expected / 255.0, 128 / 255.0, 0), Over(expected / 255.0, 128 / 255.0, 0),
@@ -343,8 +343,8 @@ TEST_CASE("sRGB's own profile changes nothing, and lets coefficients be kept") {
   CHECK(converted.summary.profiles_converted == 0);
   CHECK(converted.summary.profiles_dropped == 0);
   ConvertOptions keep = Converting();
-  keep.image = ImageCodec::kJpeg;
-  keep.keep = true;
+  keep.form.image = ImageCodec::kJpeg;
+  keep.form.keep = true;
   CHECK(ConvertOne(WithProfile(plain, SrgbProfile()), keep).summary.kept == 2);
   CHECK(ConvertOne(WithProfile(plain, PowerProfile(1)), keep).summary.kept == 1);
 }
@@ -368,7 +368,7 @@ TEST_CASE("a profile that is broken, or about other values, has no effect and is
 TEST_CASE("a resized picture with a profile is the picture without, its colours converted") {
   const Picture picture = MakePicture(300, 200);
   ConvertOptions options = Converting();
-  options.max_side = 100;
+  options.geometry.max_side = 100;
   const Picture converted =
       ConvertOne(WithProfile(MakeJpeg(picture, {.subsample = false}), PowerProfile(1)), options)
           .picture;
@@ -387,7 +387,7 @@ TEST_CASE("another background, or use of profiles, is another plan") {
   WriteSource(folder / "source" / "a.png", MakePng(MakePicture(9, 9)));
   Convert(folder / "source", folder / "data", AsTheyAre());
   ConvertOptions options = AsTheyAre();
-  options.background = {0, 0, 0};
+  options.form.background = {0, 0, 0};
   const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
   REQUIRE(error);
   CHECK(error->code() == ErrorCode::kExists);

@@ -35,9 +35,9 @@ TEST_CASE("a JPEG that keeps its size keeps its coefficients as nearly as the st
     const FileBytes file = MakeJpeg(MakePicture(203, 117, one.channels),
                                     {.quality = 93, .subsample = one.halved_source});
     ConvertOptions options;
-    options.quality = 80;
-    options.subsampling = one.halved ? Subsampling::k420 : Subsampling::k444;
-    options.channels = one.channels;
+    options.form.quality = 80;
+    options.form.subsampling = one.halved ? Subsampling::k420 : Subsampling::k444;
+    options.form.channels = one.channels;
     const StoredSample sample = StoreOne(file, options);
     const StoredField& image = sample.fields[0];
     REQUIRE(image.codec == Codec::kJpeg);
@@ -51,7 +51,7 @@ TEST_CASE("a JPEG that keeps its size keeps its coefficients as nearly as the st
     }
     CHECK(Difference(sample.Pixels(one.channels), DecodeJpeg(file, one.channels)) < 4);
     // The packed form has the same blocks.
-    options.image = ImageCodec::kPacked;
+    options.form.image = ImageCodec::kPacked;
     const StoredField packed_image = StoreOne(file, options).fields[0];
     REQUIRE(packed_image.codec == Codec::kPacked);
     packed::Coefficients unpacked;
@@ -67,7 +67,7 @@ TEST_CASE("a JPEG whose coefficients have no codes at the new steps is stored by
   REQUIRE(at != file.end());
   std::fill(at + 5, at + 5 + 64, std::byte{255});  // far beyond black and white
   ConvertOptions options;
-  options.quality = 100;
+  options.form.quality = 100;
   const StoredSample sample = StoreOne(file, options);
   CHECK(Difference(sample.Pixels(), DecodeJpeg(file)) < 3);
 }

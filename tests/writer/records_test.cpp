@@ -110,9 +110,9 @@ struct RecordFolder : TemporaryFolder {
   }
   ConvertSummary Convert(const ConvertSource& source) const {
     ConvertOptions options;
-    options.keep_order = true;
-    options.keep = true;
-    options.max_side.reset();
+    options.shards.keep_order = true;
+    options.form.keep = true;
+    options.geometry.max_side.reset();
     return ConvertBothWays(source, path() / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(path() / "data"); }
@@ -151,8 +151,8 @@ TEST_CASE(
   CHECK(data.Keys() == Strings{"c.jpg", "train.records/0000001"});
   CHECK(data.Find("c.jpg").Label() == 3);
   CHECK(Difference(data.samples[1].Pixels(), MakePicture(40, 30, 3, 1)) < 8);
-  source.columns = {{"xmin+ymin+xmax+ymax", ColumnType::kBoxes}};
-  source.columns[0].relative = true;
+  source.rows.columns = {{"xmin+ymin+xmax+ymax", ColumnType::kBoxes}};
+  source.rows.columns[0].relative = true;
   CHECK(sluice::Convert(source, folder / "boxes").warnings.at(0) ==
         "columns not used: image/class/label");
   CHECK(NumbersIn<float>(ReadDataset(folder / "boxes").samples[0].fields[1]) ==
@@ -163,7 +163,7 @@ TEST_CASE(
     empty += FloatsFeature(side, {});
   WriteSource(folder / "empty.records", TfRecord(empty));
   source.archives = {folder / "empty.records"};
-  source.columns.push_back({"note", ColumnType::kText});
+  source.rows.columns.push_back({"note", ColumnType::kText});
   sluice::Convert(source, folder / "empty");
   const StoredSample none = ReadDataset(folder / "empty").samples.at(0);
   CHECK(none.fields[1].codec == Codec::kRaw);

@@ -162,9 +162,9 @@ double PsnrOf(const FileBytes& file, const FittedGeometry& geometry, std::uint32
 FittedGeometry Resized(const Picture& picture, std::uint32_t width, std::uint32_t height,
                        Fit fit = Fit::kStretch) {
   ConvertOptions options;
-  options.max_side.reset();
-  options.size = Size{width, height};
-  options.fit = fit;
+  options.geometry.max_side.reset();
+  options.geometry.size = Size{width, height};
+  options.geometry.fit = fit;
   return FitGeometry(picture.width, picture.height, options);
 }
 
@@ -372,8 +372,8 @@ TEST_CASE("an encoder's planes are what its file holds") {
         FitFile(MakeJpeg(Rings(200, 160)), Resized(Rings(200, 160), width, height), 3, true);
     REQUIRE(picture.ycc420);
     ConvertOptions options;
-    options.quality = 100;
-    options.restart_rows = 1;
+    options.form.quality = 100;
+    options.form.restart_rows = 1;
     const FileBytes file = EncodeJpeg(picture, options);
     // At the greatest quality, steps are of one: a plane differs by rounding.
     CHECK(LargestDifference(RawPlanes(file), picture.pixels) <= 2);

@@ -50,9 +50,9 @@ TEST_CASE("a dataset larger than its sources gives a warning that names a smalle
   summary.bytes_out = 5'000'000;
   AddGrowth({}, summary);
   ConvertOptions other;
-  other.image = ImageCodec::kPacked;
+  other.form.image = ImageCodec::kPacked;
   AddGrowth(other, summary);
-  other.image = ImageCodec::kRaw;
+  other.form.image = ImageCodec::kRaw;
   AddGrowth(other, summary);
   CHECK(summary.warnings ==
         std::vector<std::string>{
@@ -83,11 +83,11 @@ TEST_CASE("find_duplicates lists sources that hold the same bytes and leaves non
   CHECK(Convert(folder / "source", folder / "plain", options).duplicates.empty());
   CHECK_FALSE(std::filesystem::exists(folder / "plain" / "duplicates.tsv"));
 
-  options.find_duplicates = true;
+  options.run.find_duplicates = true;
   const Paths expected = {{"ant/2.bmp", "bee/1.bmp"}, {"bee/2.bmp", "bee/3.bmp", "bee/4.bmp"}};
-  options.dry_run = true;
+  options.run.dry_run = true;
   CHECK(PathsOf(Convert(folder / "source", folder / "dry", options)) == expected);
-  options.dry_run = false;
+  options.run.dry_run = false;
   const ConvertSummary summary = Convert(folder / "source", folder / "data", options);
   CHECK(PathsOf(summary) == expected);
   CHECK(summary.samples == 8);
@@ -116,10 +116,10 @@ TEST_CASE("a few empty classes are named, many are counted") {
   const TemporaryFolder folder;
   WriteClass(folder / "source" / "a", 1, 1);
   ConvertSource source(folder / "source");
-  source.classes = {"a", "b"};
+  source.label.classes = {"a", "b"};
   CHECK(Warns(Convert(source, folder / "few"), "class 1 (b) has no sample; its number stays"));
   for (int i = 0; i < 500; ++i)
-    source.classes.push_back("x" + std::to_string(i));
+    source.label.classes.push_back("x" + std::to_string(i));
   const ConvertSummary many = Convert(source, folder / "many");
   CHECK(many.warnings.size() == 1);
   CHECK(Warns(many, "501 classes have no sample, such as class 1 (b); their numbers stay"));
@@ -141,17 +141,17 @@ TEST_CASE("images smaller than the size that was asked for are counted and warne
   };
   ConvertOptions options;
   CHECK(smaller("side", options, "smaller") == 0);
-  options.max_side.reset();
-  options.short_side = 41;
+  options.geometry.max_side.reset();
+  options.geometry.short_side = 41;
   CHECK(smaller("short", options, "smaller than 41 pixels on the shorter side and stay so") == 3);
-  options.short_side = 30;
+  options.geometry.short_side = 30;
   CHECK(smaller("shorter", options, "smaller") == 0);
-  options.short_side.reset();
-  options.size = Size{40, 40};
+  options.geometry.short_side.reset();
+  options.geometry.size = Size{40, 40};
   CHECK(smaller("crop", options, "1 image is smaller than 40x40 and was enlarged") == 1);
-  options.fit = Fit::kPad;
+  options.geometry.fit = Fit::kPad;
   CHECK(smaller("pad", options, "smaller") == 0);
-  options.size = Size{70, 75};
+  options.geometry.size = Size{70, 75};
   CHECK(smaller("padded", options, "2 images are smaller than 70x75 and were enlarged") == 2);
 }
 

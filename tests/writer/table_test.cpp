@@ -26,12 +26,12 @@ struct TableFolder {
                       std::vector<Column> columns = {}) const {
     WriteSource(folder / "images" / name, text);
     ConvertSource source = ConvertSource::Table(folder / "images" / name);
-    source.columns = std::move(columns);
+    source.rows.columns = std::move(columns);
     return source;
   }
   ConvertSummary Convert(const ConvertSource& source) const {
     ConvertOptions options;
-    options.keep_order = true;
+    options.shards.keep_order = true;
     return ConvertBothWays(source, folder / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(folder / "data"); }
@@ -53,7 +53,7 @@ std::string TextOf(const StoredField& field) {
 TEST_CASE("without labels a table's label is not taken, and no column of classes can be") {
   const TableFolder folders;
   ConvertSource source = folders.Table("t.csv", "path,label,caption\na.jpg,dog,one\nb.jpg,,two\n");
-  source.labels = false;
+  source.label.store = false;
   const ConvertSummary summary = folders.Convert(source);
   CHECK(summary.samples == 2);
   CHECK(summary.warnings.empty());
@@ -62,7 +62,7 @@ TEST_CASE("without labels a table's label is not taken, and no column of classes
   CHECK(TextOf(data.Find("b.jpg").fields[1]) == "two");
   for (const ColumnType type :
        {ColumnType::kClass, ColumnType::kClasses, ColumnType::kBoxClasses}) {
-    source.columns = {{"label", type}};
+    source.rows.columns = {{"label", type}};
     const auto error = ErrorOf([&] { folders.Convert(source); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::kInvalidArgument);
@@ -129,9 +129,9 @@ TEST_CASE("classes can be named beforehand, and others are left out with their l
   const TableFolder folders;
   ConvertSource source =
       folders.Table("t.csv", "path,label\na.jpg,dog\nb.jpg,owl\ndeep/c.jpg,cat\n");
-  source.classes = {"horse", "dog", "cat"};
+  source.label.classes = {"horse", "dog", "cat"};
   const ConvertSummary summary = folders.Convert(source);
-  CHECK(summary.classes == source.classes);
+  CHECK(summary.classes == source.label.classes);
   CHECK(folders.Data().samples[0].Label() == 1);
   CHECK(folders.Data().samples[1].Label() == 2);
   REQUIRE(summary.skipped.size() == 1);
@@ -145,22 +145,22 @@ TEST_CASE("every column of classes can have names of its own, and --classes name
   ConvertSource source =
       folders.Table("t.csv", "path,tags,more\na.jpg,b|c,x\nb.jpg,c,y\n",
                     {{"tags", ColumnType::kClasses}, {"more", ColumnType::kClass}});
-  source.columns[0].classes = {"c", "unused", "b"};
-  source.classes = {"y", "x"};
+  source.rows.columns[0].classes = {"c", "unused", "b"};
+  source.label.classes = {"y", "x"};
   folders.Convert(source);
   const StoredDataset data = folders.Data();
-  CHECK(data.manifest.schema.fields[1].classes == source.columns[0].classes);
-  CHECK(data.manifest.schema.fields[2].classes == source.classes);
+  CHECK(data.manifest.schema.fields[1].classes == source.rows.columns[0].classes);
+  CHECK(data.manifest.schema.fields[2].classes == source.label.classes);
   CHECK(ValuesOf<std::int32_t>(data.samples[0].fields[1]) == std::vector<std::int32_t>{2, 0});
   CHECK(ValuesOf<std::int32_t>(data.samples[0].fields[2]) == std::vector<std::int32_t>{1});
 
   const TableFolder others;
   source = others.Table("t.csv", "path,more\na.jpg,x\n", {{"more", ColumnType::kClasses}});
-  source.classes = {"y", "x"};
+  source.label.classes = {"y", "x"};
   others.Convert(source);
-  CHECK(others.Data().manifest.schema.fields[1].classes == source.classes);
-  source.columns = {{"more", ColumnType::kText}};
-  source.columns[0].classes = {"x"};
+  CHECK(others.Data().manifest.schema.fields[1].classes == source.label.classes);
+  source.rows.columns = {{"more", ColumnType::kText}};
+  source.rows.columns[0].classes = {"x"};
   CHECK_THAT(ErrorOf([&] { others.Convert(source); })->sentence(),
              ContainsSubstring("takes no classes"));
 }
@@ -271,9 +271,9 @@ TEST_CASE("with group, rows of one image make one sample of all their boxes") {
                                        {{"XMin+YMin+XMax+YMax", ColumnType::kBoxes},
                                         {"LabelName", ColumnType::kBoxClasses},
                                         {"site", ColumnType::kText}});
-  source.columns[0].relative = true;
-  source.path_column = "ImageID";
-  source.group = true;
+  source.rows.columns[0].relative = true;
+  source.rows.path_column = "ImageID";
+  source.rows.group = true;
   const ConvertSummary summary = folders.Convert(source);
   CHECK(summary.samples == 3);
   REQUIRE(summary.warnings.size() == 1);
@@ -294,7 +294,7 @@ TEST_CASE("with group, an image is left out if one of its rows cannot be used") 
                                        "b.jpg,0 0 1 1,x\nb.jpg,0 0 1 1,y\n"
                                        "deep/c.jpg,0 0 1 1,x\n",
                                        {{"bbox", ColumnType::kBoxes}, {"site", ColumnType::kText}});
-  source.group = true;
+  source.rows.group = true;
   const ConvertSummary summary = folders.Convert(source);
   CHECK(summary.samples == 1);
   REQUIRE(summary.skipped.size() == 2);
@@ -341,7 +341,7 @@ TEST_CASE("a box without a class, or a class without a box, leaves its image out
                     "b.jpg,1,2,30,40,a\n"
                     "deep/c.jpg,,,,,a\n",
                     {{"x+y+X+Y", ColumnType::kBoxes}, {"cls", ColumnType::kBoxClasses}});
-  source.group = group;
+  source.rows.group = group;
   const ConvertSummary summary = folders.Convert(source);
   CHECK(summary.samples == (group ? 1 : 2));
   REQUIRE(summary.skipped.size() == 2);
@@ -424,7 +424,7 @@ TEST_CASE("a row that cannot be read at all is left out with its line, but not f
   CHECK_THAT(summary.skipped[0].reason,
              ContainsSubstring(json ? "t.jsonl, line 2: is not a JSON object"
                                     : "t.csv, line 3: the row has 3 cells"));
-  source.group = true;
+  source.rows.group = true;
   const auto error = ErrorOf([&] { folders.Convert(source); });
   REQUIRE(error);
   CHECK(error->code() == ErrorCode::kCorrupt);

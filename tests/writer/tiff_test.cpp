@@ -326,7 +326,7 @@ TEST_CASE("TIFFs with a palette give its colours, CMYK ones their inks' light") 
 
 TEST_CASE("a TIFF's opacity, multiplied into its colours or not, is laid over the background") {
   ConvertOptions options = AsTheyAre();
-  options.background = {40, 80, 120};
+  options.form.background = {40, 80, 120};
   for (const std::uint16_t kind : {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_ASSOCALPHA}) {
     Page page{256, 1, 8, 4, PHOTOMETRIC_RGB, {}, {}};
     page.settle = [kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
@@ -337,7 +337,7 @@ TEST_CASE("a TIFF's opacity, multiplied into its colours or not, is laid over th
       for (std::size_t c = 0; c < 3; ++c) {
         const double stored = kind == EXTRASAMPLE_ASSOCALPHA ? values[c] * opacity : values[c];
         page.rows.push_back(static_cast<std::uint8_t>(std::lround(stored)));
-        expected.pixels.push_back(Over(values[c] / 255.0, opacity, options.background[c]));
+        expected.pixels.push_back(Over(values[c] / 255.0, opacity, options.form.background[c]));
       }
       page.rows.push_back(static_cast<std::uint8_t>(x));
     }
@@ -350,7 +350,7 @@ TEST_CASE("a TIFF's opacity, multiplied into its colours or not, is laid over th
 
 TEST_CASE("a grey TIFF's opacity is laid over the background, whether multiplied in or not") {
   ConvertOptions options = AsTheyAre();
-  options.background = {0, 0, 0};
+  options.form.background = {0, 0, 0};
   for (const std::uint16_t kind : {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_ASSOCALPHA}) {
     Page page{1, 1, 8, 2, PHOTOMETRIC_MINISBLACK, {}, {100, 128}};
     page.settle = [kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
@@ -447,7 +447,7 @@ TEST_CASE(
               file.begin() + static_cast<std::ptrdiff_t>(end), std::byte{0});
     CHECK(ConvertOne(file).reason == "broken TIFF: it is cut short: its pixels end in zeros");
     ConvertOptions accept = AsTheyAre();
-    accept.truncated = sluice::Truncated::kAccept;
+    accept.form.truncated = sluice::Truncated::kAccept;
     CHECK(ConvertOne(file, accept).summary.truncated.size() == 1);
   }
 }
@@ -479,7 +479,7 @@ TEST_CASE("a TIFF that ends early is refused or taken as far as it goes") {
               size, std::byte{0xFF});
   CHECK(ConvertOne(moved).reason.find("broken TIFF: it is cut short") == 0);
   ConvertOptions accept = AsTheyAre();
-  accept.truncated = sluice::Truncated::kAccept;
+  accept.form.truncated = sluice::Truncated::kAccept;
   const Converted converted = ConvertOne(moved, accept);
   CHECK(converted.summary.truncated.size() == 1);
   CHECK(std::equal(picture.pixels.begin(), picture.pixels.begin() + 38 * 40 * 3,
@@ -526,7 +526,7 @@ TEST_CASE("TIFFs that cannot be read, or should not be, are left out with a reas
   };
   CHECK(says(WriteTiff({thumbnail, Rgb(picture)}), "raw files"));
   ConvertOptions options = AsTheyAre();
-  options.max_pixels = 1599;
+  options.run.max_pixels = 1599;
   CHECK(says(file, "40x40 pixels", options));
 }
 

@@ -26,12 +26,12 @@ struct Tree : TemporaryFolder {
   }
   ConvertSummary Run(const ConvertSource& from) const {
     ConvertOptions options;
-    options.keep_order = true;
+    options.shards.keep_order = true;
     return Convert(from, data, options);
   }
   ConvertSummary Run(FolderLabels labels) const {
     ConvertSource from(source);
-    from.folder_labels = labels;
+    from.label.folders = labels;
     return Run(from);
   }
 };
@@ -73,7 +73,7 @@ TEST_CASE("a class is the outermost folder, the innermost or the whole path") {
 TEST_CASE("a list of paths has its classes from the same folders") {
   const Tree tree({"a/x/1.jpg", "b/x/3.jpg"});
   ConvertSource source = ConvertSource::Paths({"a/x/1.jpg", "b/x/3.jpg"}, tree.source);
-  source.folder_labels = FolderLabels::kParent;
+  source.label.folders = FolderLabels::kParent;
   CHECK(tree.Run(source).class_counts == std::vector<std::uint64_t>{2});
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("split folders are those with images, of any name if that is asked for
 TEST_CASE("labels from folders are refused for other sources") {
   const Tree tree({"a/1.jpg"});
   ConvertSource source = ConvertSource::Table(tree.source / "t.csv");
-  source.folder_labels = FolderLabels::kTop;
+  source.label.folders = FolderLabels::kTop;
   CHECK(ErrorOf([&] { tree.Run(source); })->code() == ErrorCode::kInvalidArgument);
 }
 

@@ -19,13 +19,13 @@ using HowTruncated = sluice::Truncated;
 std::vector<ConvertOptions> Forms() {
   std::vector<ConvertOptions> forms(6);
   for (ConvertOptions& form : forms)
-    form.max_side.reset();
-  forms[1].image = ImageCodec::kPacked;
-  forms[2].image = ImageCodec::kRaw;
-  forms[3].keep = true;
-  forms[4].keep = true;
-  forms[4].image = ImageCodec::kPacked;
-  forms[5].max_side = 50;
+    form.geometry.max_side.reset();
+  forms[1].form.image = ImageCodec::kPacked;
+  forms[2].form.image = ImageCodec::kRaw;
+  forms[3].form.keep = true;
+  forms[4].form.keep = true;
+  forms[4].form.image = ImageCodec::kPacked;
+  forms[5].geometry.max_side = 50;
   return forms;
 }
 
@@ -181,18 +181,18 @@ TEST_CASE("the pixels of a JPEG that ends early are taken in every form, the res
   const FileBytes half = Truncated(whole, whole.size() / 2);
   for (ConvertOptions form : Forms()) {
     for (const FileBytes& file : {half, With(half, Zeros(half.size()))}) {
-      form.truncated = HowTruncated::kAccept;
+      form.form.truncated = HowTruncated::kAccept;
       const Converted converted = ConvertOne(file, form);
       CHECK(converted.reason == "");
       REQUIRE(converted.summary.truncated.size() == 1);
       CHECK(converted.summary.truncated[0].path == "one");
       CHECK(Has(converted.summary.truncated[0].reason, "remature end"));
-      CHECK(converted.summary.kept == (form.keep ? 1 : 0));  // the other file
+      CHECK(converted.summary.kept == (form.form.keep ? 1 : 0));  // the other file
       CHECK(converted.summary.warnings.empty());
     }
   }
   ConvertOptions raw = AsTheyAre();
-  raw.truncated = HowTruncated::kWarn;
+  raw.form.truncated = HowTruncated::kWarn;
   const Converted converted = ConvertOne(half, raw);
   const Picture expected = DecodeJpeg(whole);
   REQUIRE(converted.picture.height == 120);
@@ -215,7 +215,7 @@ TEST_CASE("images taken though they end early are listed, and again when nothing
   WriteSource(folder / "source" / "whole.jpg", whole);
   const auto skipped = [&](const char* name, HowTruncated taken) {
     ConvertOptions options;
-    options.truncated = taken;
+    options.form.truncated = taken;
     for (int run = 0; run < 2; ++run) {
       const ConvertSummary summary = Convert(folder / "source", folder / name, options);
       CHECK(summary.truncated.size() == (taken == HowTruncated::kRefuse ? 0 : 1));
@@ -235,7 +235,7 @@ TEST_CASE("PNGs that end early, by zeros as well, are refused or taken as far as
   const Picture picture = Grain(200, 150);
   const FileBytes file = MakePng(picture);
   ConvertOptions accept = AsTheyAre();
-  accept.truncated = HowTruncated::kAccept;
+  accept.form.truncated = HowTruncated::kAccept;
   for (const std::size_t zeros : {0, 5000}) {
     const FileBytes half = With(Truncated(file, file.size() * 4 / 5), Zeros(zeros));
     CHECK(Has(ConvertOne(half).reason, "broken PNG: it is cut short"));
@@ -273,7 +273,7 @@ TEST_CASE("BMPs that end early are refused or taken as far as they go") {
   out.Values({1, 2, 3, 4, 5, 6, 0, 0, 7, 8, 9});
   CHECK(Has(ConvertOne(out.bytes()).reason, "broken BMP: it is cut short"));
   ConvertOptions accept = AsTheyAre();
-  accept.truncated = HowTruncated::kAccept;
+  accept.form.truncated = HowTruncated::kAccept;
   const Converted converted = ConvertOne(out.bytes(), accept);
   CHECK(converted.picture.pixels == std::vector<std::uint8_t>{3, 2, 1, 6, 5, 4, 9, 8, 7, 0, 0, 0});
   CHECK(converted.summary.truncated.size() == 1);

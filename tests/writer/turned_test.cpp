@@ -50,7 +50,7 @@ class DrawnImages : public TemporaryFolder {
     WriteSource(path() / "t.csv", std::string("path,boxes\na.jpg,0 0 50 20\n"));
     ConvertSource source = ConvertSource::Table(path() / "t.csv");
     source.root = images;
-    source.columns = {{"boxes", ColumnType::kBoxes}};
+    source.rows.columns = {{"boxes", ColumnType::kBoxes}};
     return source;
   }
   // `turned`: the file says the size of the other frame.
@@ -136,7 +136,7 @@ TEST_CASE("what was drawn on the upright image lies on its object, in every form
   CAPTURE(orientation, square);
   const DrawnImages drawn(square ? 80 : 100, 80, orientation);
   for (const ConvertSource& source : {drawn.Yolo(), drawn.Table(), drawn.Coco(), drawn.Voc()}) {
-    CAPTURE(static_cast<int>(source.kind), static_cast<int>(source.annotation_format));
+    CAPTURE(static_cast<int>(source.kind), static_cast<int>(source.label_files.format));
     CHECK(drawn.Convert(source).samples == 1);
     CHECK(drawn.Boxes() == kObject);
   }
@@ -202,7 +202,7 @@ TEST_CASE("turned images with annotations are counted and named, unless it is sa
   ConvertSource source = drawn.Table();
   WriteSource(drawn.path() / "t.csv", rows + "e.jpg,\n");  // e.jpg has no box
   ConvertOptions options;
-  options.keep_order = true;
+  options.shards.keep_order = true;
   const std::filesystem::path data = drawn.path() / "data";
   const std::string expected =
       "4 images are turned or mirrored by their orientation (Exif) and have boxes, masks or key "
@@ -216,10 +216,10 @@ TEST_CASE("turned images with annotations are counted and named, unless it is sa
     CHECK(summary.turned.examples == Strings{"a.jpg", "b.jpg", "c.jpg"});
     CHECK(WarningWith(summary, "orientation") == expected);
   }
-  options.dry_run = true;
+  options.run.dry_run = true;
   CHECK(WarningWith(sluice::Convert(source, data, options), "orientation") ==
         "at least " + expected);
-  options.dry_run = false;
+  options.run.dry_run = false;
   const std::filesystem::path parts = drawn.path() / "parts";
   CHECK(WarningWith(PlanConversion(source, parts, options), "orientation") ==
         "at least " + expected);

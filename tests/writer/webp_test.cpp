@@ -88,13 +88,13 @@ TEST_CASE("transparent WebPs are laid over the background") {
   Picture picture{255, 1, 4, {}};
   Picture expected{255, 1, 3, {}};
   ConvertOptions options = AsTheyAre();
-  options.background = {200, 100, 0};
+  options.form.background = {200, 100, 0};
   for (int x = 1; x < 256; ++x) {  // libwebp may change what cannot be seen at all
     const int values[] = {10, 240, x};
     for (int c = 0; c < 3; ++c) {
       picture.pixels.push_back(static_cast<std::uint8_t>(values[c]));
       expected.pixels.push_back(
-          Over(values[c] / 255.0, x / 255.0, options.background[static_cast<std::size_t>(c)]));
+          Over(values[c] / 255.0, x / 255.0, options.form.background[static_cast<std::size_t>(c)]));
     }
     picture.pixels.push_back(static_cast<std::uint8_t>(x));
   }
@@ -140,7 +140,7 @@ TEST_CASE("of an animated WebP the first frame is taken, on its canvas") {
 TEST_CASE("a WebP that ends early, by zeros as well, is refused or taken as far as it goes") {
   const Picture picture = MakePicture(64, 200);
   ConvertOptions accept = AsTheyAre();
-  accept.truncated = sluice::Truncated::kAccept;
+  accept.form.truncated = sluice::Truncated::kAccept;
   for (const FileBytes& file : {Lossless(picture), Lossy(picture)}) {
     const Picture whole = ConvertOne(file).picture;
     for (const std::size_t zeros : {std::size_t{0}, file.size() / 4}) {
@@ -165,7 +165,7 @@ TEST_CASE("WebPs that end early, are damaged or are huge are left out with a rea
   damaged.Add(Bytes(file).first(60)).Add(FileBytes(file.size() - 60, std::byte{0xFF}));
   CHECK(ConvertOne(damaged.bytes()).reason.find("broken WebP") == 0);
   ConvertOptions options = AsTheyAre();
-  options.max_pixels = 3599;
+  options.run.max_pixels = 3599;
   CHECK(ConvertOne(file, options).reason.find("60x60 pixels") != std::string::npos);
 }
 

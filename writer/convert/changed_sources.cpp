@@ -179,7 +179,7 @@ class Comparison {
  private:
   // Finds the positions that may have changed.
   void Suspect(unsigned threads) {
-    const bool all = of_.options.check == SourceCheck::kContent;
+    const bool all = of_.options.run.check == SourceCheck::kContent;
     struct stat plan {};
     if (stat((folder_ / kPlanName).c_str(), &plan) != 0) return;
     const Time since = TimeOf(plan.st_mtim);
@@ -266,7 +266,7 @@ std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std:
 ChangedSources FindChangedSources(const MadeOf& of, const std::filesystem::path& folder,
                                   const std::vector<std::optional<MadeShard>>& made,
                                   unsigned threads, const ConvertHooks& hooks) {
-  if (of.options.check == SourceCheck::kSizes) return {};
+  if (of.options.run.check == SourceCheck::kSizes) return {};
   return Comparison(of, folder, made, hooks).Run(threads);
 }
 

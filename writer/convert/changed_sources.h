@@ -42,9 +42,9 @@ struct ChangedSources {
 };
 
 // Looks at the sources of the shards that are made (by planned shard) and lie in the folder, as
-// ConvertOptions::check says. A source that is gone or cannot be read counts as unchanged; so does
-// an object whose store does not tell times, or that another process has looked at. Throws Error;
-// kState after a stop request.
+// ConvertOptions::run.check says. A source that is gone or cannot be read counts as unchanged; so
+// does an object whose store does not tell times, or that another process has looked at. Throws
+// Error; kState after a stop request.
 ChangedSources FindChangedSources(const MadeOf& of, const std::filesystem::path& folder,
                                   const std::vector<std::optional<MadeShard>>& made,
                                   unsigned threads, const ConvertHooks& hooks);

@@ -63,11 +63,11 @@ Conversion::Conversion(const DatasetFolder& dataset, const SourceList& sources,
       made_(plan.shards()) {
   for (std::uint64_t shard = part.number; shard < made_.size(); shard += part.of)
     progress_.samples_total += plan.SamplesOf(shard);
-  if (options.direct) direct_.emplace();
+  if (options.run.direct) direct_.emplace();
 }
 
 void Conversion::FailOn(std::uint64_t position, const std::string& reason) const {
-  if (options_.on_error != OnError::kFail) return;
+  if (options_.run.on_error != OnError::kFail) return;
   throw Error(ErrorCode::kCorrupt, sources_.NameOf(order_[position]), reason);
 }
 
@@ -284,14 +284,14 @@ void Conversion::Finish(ConvertSummary& summary) {
   summary.direct_refused = direct_ && direct_->refused();
   if (summary.direct_refused) summary.warnings.push_back(DirectRefusal(dataset_.path()));
   dataset_.Write(kSkippedName, SkippedTable(summary, options_));
-  if (options_.find_duplicates) {
+  if (options_.run.find_duplicates) {
     dataset_.Write(kDuplicatesName, DuplicatesTable(summary.duplicates));
   }
   WriteManifest(manifest);
   for (const ManifestShard& shard : manifest.shards)
     summary.bytes_out += shard.bytes;
   for (const char* name : {kManifestName, kPlanName, kSkippedName, kDuplicatesName}) {
-    if (name == kDuplicatesName && !options_.find_duplicates) continue;
+    if (name == kDuplicatesName && !options_.run.find_duplicates) continue;
     summary.bytes_out += std::filesystem::file_size(dataset_.path() / name);
   }
 }

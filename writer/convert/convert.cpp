@@ -23,7 +23,7 @@ namespace sluice {
 namespace {
 
 void FailOnBroken(const SourceList& sources, const ConvertOptions& options) {
-  if (options.on_error != OnError::kFail || sources.broken.empty()) return;
+  if (options.run.on_error != OnError::kFail || sources.broken.empty()) return;
   const LeftOut& first = sources.broken.front();
   throw Error(ErrorCode::kUnsupported,
               sources.archives.empty() ? (sources.root / first.path).string() : first.path,
@@ -103,7 +103,7 @@ class Stages {
       : source_(source),
         options_(options),
         hooks_(hooks),
-        threads_(options.threads != 0 ? options.threads : AvailableCpus()),
+        threads_(options.run.threads != 0 ? options.run.threads : AvailableCpus()),
         sources_(OpenSource(source, threads_, hooks)),
         schema_(sources_.MakeSchema()),
         plan_(BeginPlan(sources_, options)),
@@ -175,7 +175,7 @@ class Stages {
   }
 
   void LookForDuplicates() {
-    if (!options_.find_duplicates) return;
+    if (!options_.run.find_duplicates) return;
     summary_.duplicates = NameDuplicates(sources_, FindDuplicates(sources_, threads_, hooks_.stop));
   }
 
@@ -202,13 +202,13 @@ ConvertSummary ConvertSources(const Schema* wanted, const ConvertSource& source,
   const auto start = std::chrono::steady_clock::now();
   CheckOptions(options);
   CheckSource(source);
-  if (!options.dry_run) RequireFolder(dataset);  // before a long look at the sources
+  if (!options.run.dry_run) RequireFolder(dataset);  // before a long look at the sources
   CheckFoldersApart(source, dataset);
   const ConvertSource whole = WithPaths(source, dataset);
   Stages stages(wanted, whole, options, hooks);
-  ConvertSummary summary = options.dry_run ? stages.DryRun()
-                           : plan_only     ? stages.PlanOnly(dataset)
-                                           : stages.Run(dataset);
+  ConvertSummary summary = options.run.dry_run ? stages.DryRun()
+                           : plan_only         ? stages.PlanOnly(dataset)
+                                               : stages.Run(dataset);
   AddGrowth(options, summary);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;
@@ -219,8 +219,9 @@ ConvertSummary ConvertIntoStore(const ConvertSource& source, const std::filesyst
                                 const ConvertOptions& options, const ConvertHooks& hooks) {
   const auto start = std::chrono::steady_clock::now();
   PlanConversion(source, dataset, options, hooks);
-  const PartSummary made = ConvertPlanned(dataset, {}, {options.threads, options.direct}, hooks);
-  ConvertSummary summary = FinishConversion(dataset, options.threads, hooks).summary;
+  const PartSummary made =
+      ConvertPlanned(dataset, {}, {options.run.threads, options.run.direct}, hooks);
+  ConvertSummary summary = FinishConversion(dataset, options.run.threads, hooks).summary;
   summary.direct_refused = made.direct_refused;
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;
@@ -230,12 +231,12 @@ ConvertSummary ConvertIntoStore(const ConvertSource& source, const std::filesyst
 
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options, const ConvertHooks& hooks) {
-  if (IsStoreUrl(dataset.native()) && options.check == SourceCheck::kContent) {
+  if (IsStoreUrl(dataset.native()) && options.run.check == SourceCheck::kContent) {
     throw Error(ErrorCode::kUnsupported,
                 "a dataset in an object store is not compared with its sources; convert into a "
                 "folder, and compare or copy that");
   }
-  if (IsStoreUrl(dataset.native()) && !options.dry_run)
+  if (IsStoreUrl(dataset.native()) && !options.run.dry_run)
     return ConvertIntoStore(source, dataset, options, hooks);
   return ConvertSources(nullptr, source, dataset, options, hooks);
 }

@@ -48,8 +48,8 @@ class Planned {
     planned_.list.SetRoot(planned_.list.root, stop);
     schema_.Validate();
     CheckOptions(options_);
-    options_.on_error = planned_.on_error;
-    options_.find_duplicates = planned_.find_duplicates;
+    options_.run.on_error = planned_.on_error;
+    options_.run.find_duplicates = planned_.find_duplicates;
     plan_ = BeginPlan(planned_.list, options_);
     ResumePlan(*folder.plan(), (folder.path() / kPlanName).string(), plan_);
     order_ = ConvertOrder(plan_.samples, options_);
@@ -99,7 +99,7 @@ void MakePart(const DatasetFolder& folder, StoreConversion* store, const PlanPar
               const PartOptions& options, const ConvertHooks& hooks,
               const std::function<bool()>& finished, PartSummary& summary) {
   Planned planned(folder, hooks.stop);
-  planned.options().direct = options.direct;
+  planned.options().run.direct = options.direct;
   Conversion conversion(folder, planned.sources(), planned.schema(), planned.plan(),
                         planned.order(), planned.options(), hooks, part);
   if (store != nullptr) {
@@ -162,7 +162,7 @@ FinishedConversion FinishPlanned(const DatasetFolder& folder, StoreConversion* s
   if (const std::vector<std::uint32_t> missing = conversion.Missing(); !missing.empty()) {
     ThrowMissing(folder.path(), missing, planned.plan().shards());
   }
-  if (planned.options().find_duplicates) {
+  if (planned.options().run.find_duplicates) {
     summary.duplicates =
         NameDuplicates(planned.sources(), FindDuplicates(planned.sources(), threads, hooks.stop));
   }

@@ -106,7 +106,7 @@ json LibrariesToJson(const SourceList& sources, const ConvertOptions& options) {
               {"spng", spng_version_string()}};
   for (const auto& [name, version] : DecoderVersions(sources.kinds))
     out[name] = version;
-  if (options.icc == IccProfiles::kConvert) out["lcms2"] = ColorLibraryVersion();
+  if (options.form.icc == IccProfiles::kConvert) out["lcms2"] = ColorLibraryVersion();
   return out;
 }
 
@@ -190,10 +190,10 @@ Plan BeginPlan(const SourceList& sources, const ConvertOptions& options) {
 
 void SettlePlan(const ConvertOptions& options, std::uint64_t mean_bytes, std::uint64_t header_bytes,
                 Plan& plan) {
-  plan.block_samples =
-      options.block_samples != 0 ? options.block_samples : AutomaticBlockSamples(mean_bytes);
+  plan.block_samples = options.shards.block_samples != 0 ? options.shards.block_samples
+                                                         : AutomaticBlockSamples(mean_bytes);
   const std::uint64_t around = header_bytes + kShardEndBytes;
-  const std::uint64_t planned = std::min(options.shard_bytes, kMaxPlannedBytes);
+  const std::uint64_t planned = std::min(options.shards.shard_bytes, kMaxPlannedBytes);
   const std::uint64_t room = planned > around ? planned - around : 0;
   std::uint64_t samples = std::clamp<std::uint64_t>(room / mean_bytes, 1, kMaxPlannedSamples);
   if (samples > plan.block_samples) samples -= samples % plan.block_samples;  // whole blocks
@@ -291,9 +291,9 @@ std::string MadeJson(const Plan& plan) {
 std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOptions& options) {
   std::vector<std::uint32_t> order(samples);
   std::iota(order.begin(), order.end(), 0U);
-  if (options.keep_order) return order;
+  if (options.shards.keep_order) return order;
   // Fisher-Yates shuffle, from the end.
-  RandomStream random(options.seed, Purpose::kConvertOrder, 0);
+  RandomStream random(options.shards.seed, Purpose::kConvertOrder, 0);
   for (std::uint64_t left = samples; left > 1; --left) {
     std::swap(order[left - 1], order[random.Below(left)]);
   }

@@ -283,8 +283,8 @@ void WritePlannedSources(const std::filesystem::path& folder, const SourceList& 
                 "piece, or take a source whose credentials come from the environment (s3://)");
   }
   Sink out(folder / kPlannedSourcesName);
-  out.Number(options.on_error);
-  out.Number(options.find_duplicates);
+  out.Number(options.run.on_error);
+  out.Number(options.run.find_duplicates);
   out.Text(Absolute(list.root));
   out.Number(list.archives.size());
   for (const std::filesystem::path& archive : list.archives)

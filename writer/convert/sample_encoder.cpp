@@ -200,7 +200,7 @@ void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue
 
 void SampleEncoder::EncodeMask(std::size_t source, std::size_t field, FieldValue& value) {
   if (!ReadMaskFile(sources_, source, field, file_)) return;
-  MaskPicture mask = DecodeMask(file_, options_.max_pixels);
+  MaskPicture mask = DecodeMask(file_, options_.run.max_pixels);
   const Placement placement = AnnotatedPlacement();
   if (mask.width != placement.stored_width || mask.height != placement.stored_height) {
     throw Error(ErrorCode::kCorrupt, "its mask is " + SizeText(mask.width, mask.height) +
@@ -273,21 +273,21 @@ void SampleEncoder::CheckPixels(std::uint32_t width, std::uint32_t height) const
   if (width == 0 || height == 0) {
     throw Error(ErrorCode::kCorrupt, "broken: its header says that it has no pixels");
   }
-  if (std::uint64_t{width} * height > options_.max_pixels) {
+  if (std::uint64_t{width} * height > options_.run.max_pixels) {
     throw Error(ErrorCode::kLimit, "has " + std::to_string(width) + "x" + std::to_string(height) +
                                        " pixels, more than the " +
-                                       std::to_string(options_.max_pixels) + " of max_pixels");
+                                       std::to_string(options_.run.max_pixels) + " of max_pixels");
   }
 }
 
 ColorRules SampleEncoder::RulesFor(bool has_profile, Bytes profile, ProfileColors colors,
                                    Outcome& outcome) {
-  ColorRules rules{options_.channels, options_.background, nullptr, &greatest_};
+  ColorRules rules{options_.form.channels, options_.form.background, nullptr, &greatest_};
   transform_.reset();
   greatest_.reset();
   if (!has_profile) return rules;
   outcome.profile_dropped = true;
-  if (options_.icc != IccProfiles::kConvert) return rules;
+  if (options_.form.icc != IccProfiles::kConvert) return rules;
   ColorProfiles::Meaning meaning = profiles_.Find(profile, colors);
   transform_ = std::move(meaning.transform);
   rules.transform = transform_.get();
@@ -298,7 +298,7 @@ ColorRules SampleEncoder::RulesFor(bool has_profile, Bytes profile, ProfileColor
 
 void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
   const JpegFile file = TakeJpeg(file_);
-  const bool convert = options_.icc == IccProfiles::kConvert;
+  const bool convert = options_.form.icc == IccProfiles::kConvert;
   JpegSource source(file, convert);
   CheckPixels(source.width(), source.height());
   const FittedGeometry geometry =
@@ -307,17 +307,17 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
   outcome.smaller = IsSmallerThanTarget(geometry, options_);
   const std::vector<std::byte> profile = convert ? source.Profile() : std::vector<std::byte>();
   const ColorRules rules = RulesFor(source.has_profile(), profile, source.colors(), outcome);
-  if (options_.keep && geometry.unchanged && rules.transform == nullptr &&
+  if (options_.form.keep && geometry.unchanged && rules.transform == nullptr &&
       KeepCoefficients(file, source, outcome)) {
     return;
   }
-  if (options_.image != ImageCodec::kRaw && geometry.unchanged && rules.transform == nullptr &&
+  if (options_.form.image != ImageCodec::kRaw && geometry.unchanged && rules.transform == nullptr &&
       source.orientation().identity() && Recode(file, source, outcome)) {
     return;
   }
   if (TakesCutShort()) source.TakeCutShort();
   const bool ycc420 =
-      options_.image != ImageCodec::kRaw && options_.subsampling == Subsampling::k420;
+      options_.form.image != ImageCodec::kRaw && options_.form.subsampling == Subsampling::k420;
   Picture picture = jpeg_fitter_.Fit(source, file.bytes, rules, geometry, ycc420);
   outcome.cut_short = ToReason(source.cut_short());
   Store(std::move(picture), outcome.sample.fields[kImageField]);
@@ -340,7 +340,7 @@ bool SampleEncoder::KeepCoefficients(const JpegFile& file, const JpegSource& sou
   value.height = kept->height;
   value.channels = kept->channels;
   outcome.kept = true;
-  if (options_.image == ImageCodec::kPacked) PackJpeg(value, blocks_);
+  if (options_.form.image == ImageCodec::kPacked) PackJpeg(value, blocks_);
   Reached(EncodeStep::kEncoded);
   return true;
 }
@@ -354,7 +354,7 @@ bool SampleEncoder::Recode(const JpegFile& file, const JpegSource& source, Outco
 }
 
 void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
-  const bool convert = options_.icc == IccProfiles::kConvert;
+  const bool convert = options_.form.icc == IccProfiles::kConvert;
   const std::unique_ptr<PixelSource> source = OpenPixels(kind, file_, convert);
   const std::uint32_t width = source->width();
   const std::uint32_t height = source->height();
@@ -374,9 +374,9 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
 }
 
 void SampleEncoder::Store(Picture picture, FieldValue& value) {
-  if (picture.channels == 1 && options_.channels == 3) picture = GreyToRgb(picture);
+  if (picture.channels == 1 && options_.form.channels == 3) picture = GreyToRgb(picture);
   Reached(EncodeStep::kDecoded);
-  if (options_.image != ImageCodec::kRaw) {
+  if (options_.form.image != ImageCodec::kRaw) {
     EncodeInto(picture, options_, value);
     return Reached(EncodeStep::kEncoded);
   }

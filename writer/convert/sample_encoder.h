@@ -67,7 +67,7 @@ class SampleEncoder {
   bool KeepCoefficients(const JpegFile& file, const JpegSource& source, Outcome& outcome);
   // False if the picture must be decoded.
   bool Recode(const JpegFile& file, const JpegSource& source, Outcome& outcome);
-  bool TakesCutShort() const noexcept { return options_.truncated != Truncated::kRefuse; }
+  bool TakesCutShort() const noexcept { return options_.form.truncated != Truncated::kRefuse; }
   void EncodeFromPixels(ImageKind kind, Outcome& outcome);
   // The colour rules for a picture with that embedded profile. They live until the next call.
   ColorRules RulesFor(bool has_profile, Bytes profile, ProfileColors colors, Outcome& outcome);

@@ -19,7 +19,7 @@ std::string SkippedTable(const ConvertSummary& summary, const ConvertOptions& op
   };
   add(summary.skipped, "broken");
   add(summary.passed_over, "passed over");
-  if (options.truncated == Truncated::kWarn) add(summary.truncated, "truncated");
+  if (options.form.truncated == Truncated::kWarn) add(summary.truncated, "truncated");
   std::sort(rows.begin(), rows.end(),
             [](const Row& a, const Row& b) { return a.file->path < b.file->path; });
   std::string table = "path\treason\tkind\n";

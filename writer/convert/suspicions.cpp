@@ -55,12 +55,13 @@ void AddSmaller(const ConvertOptions& options, ConvertSummary& summary) {
   const bool one = summary.smaller == 1;
   std::string text = std::to_string(summary.smaller) + (one ? " image is" : " images are");
   text += " smaller than ";
-  if (options.size) {
-    text += std::to_string(options.size->width) + "x" + std::to_string(options.size->height) +
-            " and w" + (one ? "as" : "ere") + " enlarged";
+  if (options.geometry.size) {
+    text += std::to_string(options.geometry.size->width) + "x" +
+            std::to_string(options.geometry.size->height) + " and w" + (one ? "as" : "ere") +
+            " enlarged";
   } else {
-    text += std::to_string(options.short_side.value_or(0)) + " pixels on the shorter side and " +
-            (one ? "stays" : "stay") + " so";
+    text += std::to_string(options.geometry.short_side.value_or(0)) +
+            " pixels on the shorter side and " + (one ? "stays" : "stay") + " so";
   }
   summary.warnings.push_back(text);
 }
@@ -93,7 +94,7 @@ void AddDim(bool all, ConvertSummary& summary) {
 }
 
 void AddTruncated(const ConvertOptions& options, bool all, ConvertSummary& summary) {
-  if (options.truncated != Truncated::kWarn || summary.truncated.empty()) return;
+  if (options.form.truncated != Truncated::kWarn || summary.truncated.empty()) return;
   const std::size_t count = summary.truncated.size();
   const LeftOut& first = summary.truncated.front();
   summary.warnings.push_back((count == 1 ? "an image ends early and was"
@@ -136,12 +137,13 @@ void AddGrowth(const ConvertOptions& options, ConvertSummary& summary) {
   constexpr std::uint64_t kOverhead = 1'000'000;
   if (summary.bytes_out <= summary.bytes_in + kOverhead) return;
   std::string advice;
-  switch (options.image) {
+  switch (options.form.image) {
     case ImageCodec::kRaw: advice = "--image jpeg or packed"; break;
     case ImageCodec::kPacked: advice = "--image jpeg, which takes 0.7 of packed"; break;
     case ImageCodec::kJpeg:
-      advice = "a --quality below " + std::to_string(options.quality);
-      if (!options.keep) advice += ", --quality keep where sources are JPEGs of the right size";
+      advice = "a --quality below " + std::to_string(options.form.quality);
+      if (!options.form.keep)
+        advice += ", --quality keep where sources are JPEGs of the right size";
       break;
   }
   const auto per_cent =

@@ -29,16 +29,17 @@ namespace {
 
 // "JPEGs of at most 500 pixels a side"
 std::string FormText(const ConvertOptions& options) {
-  std::string text = options.image == ImageCodec::kJpeg  ? "JPEGs"
-                     : options.image == ImageCodec::kRaw ? "raw pixels"
-                                                         : "packed images";
-  if (options.max_side) {
-    text += " of at most " + std::to_string(*options.max_side) + " pixels a side";
-  } else if (options.short_side) {
-    text += " of at most " + std::to_string(*options.short_side) + " pixels on the shorter side";
-  } else if (options.size) {
-    text += " of " + std::to_string(options.size->width) + "x" +
-            std::to_string(options.size->height) + " pixels";
+  std::string text = options.form.image == ImageCodec::kJpeg  ? "JPEGs"
+                     : options.form.image == ImageCodec::kRaw ? "raw pixels"
+                                                              : "packed images";
+  if (options.geometry.max_side) {
+    text += " of at most " + std::to_string(*options.geometry.max_side) + " pixels a side";
+  } else if (options.geometry.short_side) {
+    text += " of at most " + std::to_string(*options.geometry.short_side) +
+            " pixels on the shorter side";
+  } else if (options.geometry.size) {
+    text += " of " + std::to_string(options.geometry.size->width) + "x" +
+            std::to_string(options.geometry.size->height) + " pixels";
   }
   return text;
 }
@@ -55,10 +56,10 @@ ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given,
     return given;
   }
   ConvertOptions options = OptionsFromJson(made);
-  options.threads = given.threads;
-  options.on_error = given.on_error;
-  options.direct = given.direct;
-  options.check = given.check;
+  options.run.threads = given.run.threads;
+  options.run.on_error = given.run.on_error;
+  options.run.direct = given.run.direct;
+  options.run.check = given.run.check;
   return options;
 }
 
@@ -181,9 +182,9 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
   const std::filesystem::path& folder = before.folder;
   const std::filesystem::path staging = StagingIn(work);
   ConvertSource with_classes = source;
-  with_classes.numbers = false;  // the dataset's classes are given
-  if (source.labels && source.classes.empty() && source.classes_of.empty())
-    with_classes.classes = ClassesOf(before.manifest.schema);
+  with_classes.label.numbers = false;  // the dataset's classes are given
+  if (source.label.store && source.label.classes.empty() && source.label.classes_of.empty())
+    with_classes.label.classes = ClassesOf(before.manifest.schema);
   AppendSummary summary;
   std::vector<std::string> warnings;
   const ConvertOptions own = OptionsOf(before.manifest, options, warnings);
@@ -214,7 +215,7 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
       RemoveAddition(work);
       throw Error(ErrorCode::kInvalidArgument, folder.string(), refusal);
     }
-    NewManifest adding(folder, true, options.direct);
+    NewManifest adding(folder, true, options.run.direct);
     for (std::size_t s = 0; s < added.manifest.shards.size(); ++s) {
       const std::string& file = added.manifest.shards[s].file;
       adding.Take(staging / file, SurveyShard(added.Open(s), file));

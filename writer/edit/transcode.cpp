@@ -30,9 +30,9 @@ bool IsPixels(Codec codec) noexcept {
 class Transcoder {
  public:
   explicit Transcoder(const TranscodeOptions& options) : options_(options) {
-    jpeg_.quality = options.quality;
-    jpeg_.restart_rows = options.restart_rows;
-    jpeg_.subsampling = options.subsampling;
+    jpeg_.form.quality = options.quality;
+    jpeg_.form.restart_rows = options.restart_rows;
+    jpeg_.form.subsampling = options.subsampling;
   }
 
   // Returns false and leaves the value unchanged if it cannot have the form. Throws Error for a
@@ -166,13 +166,13 @@ class Transcoding {
     const nlohmann::json made = OptionsOfMade(stored_.manifest.made);
     if (made.is_null()) return made;
     ConvertOptions options = OptionsFromJson(made);
-    if (options.image == ImageCodec::kRaw) {
-      options.quality = options_.quality;
-      options.restart_rows = options_.restart_rows;
-      options.subsampling = options_.subsampling;
+    if (options.form.image == ImageCodec::kRaw) {
+      options.form.quality = options_.quality;
+      options.form.restart_rows = options_.restart_rows;
+      options.form.subsampling = options_.subsampling;
     }
-    options.image = options_.image;
-    options.keep = options.keep && options.image != ImageCodec::kRaw;
+    options.form.image = options_.image;
+    options.form.keep = options.form.keep && options.form.image != ImageCodec::kRaw;
     return OptionsToJson(options);
   }
 

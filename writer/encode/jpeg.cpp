@@ -145,17 +145,17 @@ baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::ui
   header.width = width;
   header.height = height;
   header.components = channels;
-  if (options.subsampling == Subsampling::k420 && channels == 3)
+  if (options.form.subsampling == Subsampling::k420 && channels == 3)
     header.component[0].h = header.component[0].v = 2;
   for (std::uint32_t c = 0; c < header.components; ++c) {
     header.component[c].id = static_cast<std::uint8_t>(c + 1);
     header.component[c].quant = c == 0 ? 0 : 1;
   }
   for (const std::size_t table : {0, 1})
-    baseline::StandardSteps(table, options.quality, header.quant[table]);
+    baseline::StandardSteps(table, options.form.quality, header.quant[table]);
   baseline::DeriveSizes(header);
-  header.restart_interval = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(std::uint64_t{options.restart_rows} * header.mcus_across, 65'535));
+  header.restart_interval = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+      std::uint64_t{options.form.restart_rows} * header.mcus_across, 65'535));
   return header;
 }
 
@@ -189,7 +189,7 @@ std::optional<std::vector<std::byte>> EncodePacked(const Picture& picture,
 
 void EncodeInto(const Picture& picture, const ConvertOptions& options, FieldValue& value) {
   std::optional<std::vector<std::byte>> packed;
-  if (options.image == ImageCodec::kPacked) packed = EncodePacked(picture, options);
+  if (options.form.image == ImageCodec::kPacked) packed = EncodePacked(picture, options);
   value.codec = packed ? Codec::kPacked : Codec::kJpeg;
   value.bytes = packed ? *std::move(packed) : EncodeJpeg(picture, options);
   value.width = picture.width;

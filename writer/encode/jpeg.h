@@ -27,8 +27,8 @@ std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& 
 std::optional<std::vector<std::byte>> EncodePacked(const Picture& picture,
                                                    const ConvertOptions& options);
 
-// Sets the value to the picture in that form if options.image is kPacked and there is one, else to
-// the file.
+// Sets the value to the picture in that form if options.form.image is kPacked and there is one,
+// else to the file.
 void EncodeInto(const Picture& picture, const ConvertOptions& options, FieldValue& value);
 
 }  // namespace sluice

@@ -99,7 +99,8 @@ std::optional<KeptJpeg> RewriteByLibjpeg(const JpegFile& file, const ConvertOpti
   KeptJpeg kept;
   try {
     JpegWriting out;
-    if (!WriteCoefficients(out, source, coefficients, options.restart_rows)) return std::nullopt;
+    if (!WriteCoefficients(out, source, coefficients, options.form.restart_rows))
+      return std::nullopt;
     kept.file = out.File();
   } catch (const Error&) {
     // Tables that changed between scans, for example. The fault is on the writing side; the file
@@ -127,7 +128,7 @@ std::optional<KeptJpeg> Rewrite(Bytes file, const ConvertOptions& options,
                                 baseline::BlockReader& reader) {
   constexpr std::int16_t kLeastDc = -1024, kMostDc = 1023;
   if (!reader.Begin(file)) return std::nullopt;
-  const baseline::Header header = NewHeader(reader.header(), options.restart_rows);
+  const baseline::Header header = NewHeader(reader.header(), options.form.restart_rows);
   const std::size_t values = baseline::McuRow(header).values();
   baseline::FileWriter out(kernels::Chosen(), header);
   const bool read = reader.ReadRows([&](const std::int16_t* blocks) {
@@ -182,7 +183,7 @@ std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) 
 
 std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const JpegSource& source,
                                  const ConvertOptions& options, baseline::BlockReader& reader) {
-  if (!CanBeKept(source.header(), options.channels)) return std::nullopt;
+  if (!CanBeKept(source.header(), options.form.channels)) return std::nullopt;
   // First without turning, which finds broken files.
   std::optional<KeptJpeg> kept = RewriteAny(file, options, reader);
   if (!kept || source.orientation().identity()) return kept;

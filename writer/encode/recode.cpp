@@ -12,9 +12,9 @@ namespace sluice {
 
 bool JpegRecoder::Take(Bytes file, std::uint32_t width, std::uint32_t height,
                        const ConvertOptions& options) {
-  header_ = StoredHeader(width, height, options.channels, options);
+  header_ = StoredHeader(width, height, options.form.channels, options);
   if (!recoder_.Begin(file, header_)) return false;
-  packs_ = options.image == ImageCodec::kPacked && packed::BeginCoefficients(header_, packed_);
+  packs_ = options.form.image == ImageCodec::kPacked && packed::BeginCoefficients(header_, packed_);
   const baseline::McuRow row(header_);
   if (!packs_) MakeRoom(row.values() * header_.mcus_down, rows_);
   kernels::BlockPlaces places[3];

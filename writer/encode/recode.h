@@ -21,8 +21,8 @@ class JpegRecoder {
   // recoding does not make, or coefficients that baseline has no codes for.
   bool Take(Bytes file, std::uint32_t width, std::uint32_t height, const ConvertOptions& options);
 
-  // To be called once after that. Sets the value to what was taken, in the form that options.image
-  // says; to a JPEG if it is too large to be packed.
+  // To be called once after that. Sets the value to what was taken, in the form that
+  // options.form.image says; to a JPEG if it is too large to be packed.
   void Store(FieldValue& value);
 
  private:

@@ -57,24 +57,25 @@ FittedGeometry FitSize(std::uint32_t width, std::uint32_t height, Size size, Fit
 
 FittedGeometry FitGeometry(std::uint32_t width, std::uint32_t height,
                            const ConvertOptions& options) {
-  if (options.size) return FitSize(width, height, *options.size, options.fit);
+  if (options.geometry.size)
+    return FitSize(width, height, *options.geometry.size, options.geometry.fit);
   const std::uint32_t longer = std::max(width, height);
   const std::uint32_t shorter = std::min(width, height);
-  if (options.max_side && longer > *options.max_side) {
-    return Proportional(width, height, *options.max_side, longer);
+  if (options.geometry.max_side && longer > *options.geometry.max_side) {
+    return Proportional(width, height, *options.geometry.max_side, longer);
   }
-  if (options.short_side && shorter > *options.short_side) {
-    return Proportional(width, height, *options.short_side, shorter);
+  if (options.geometry.short_side && shorter > *options.geometry.short_side) {
+    return Proportional(width, height, *options.geometry.short_side, shorter);
   }
   return Whole(width, height, width, height);
 }
 
 bool IsSmallerThanTarget(const FittedGeometry& geometry, const ConvertOptions& options) noexcept {
-  if (options.size) {
+  if (options.geometry.size) {
     return geometry.out_width > geometry.width || geometry.out_height > geometry.height;
   }
-  return options.short_side &&
-         std::min(geometry.target_width, geometry.target_height) < *options.short_side;
+  return options.geometry.short_side &&
+         std::min(geometry.target_width, geometry.target_height) < *options.geometry.short_side;
 }
 
 std::uint32_t DecodeReduction(const FittedGeometry& geometry) noexcept {

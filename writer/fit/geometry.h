@@ -24,8 +24,8 @@ struct FittedGeometry {
 FittedGeometry FitGeometry(std::uint32_t width, std::uint32_t height,
                            const ConvertOptions& options);
 
-// Whether the picture is smaller than `options.short_side`, or must be enlarged for `options.size`.
-// For max_side no picture is too small.
+// Whether the picture is smaller than `options.geometry.short_side`, or must be enlarged for
+// `options.geometry.size`. For max_side no picture is too small.
 bool IsSmallerThanTarget(const FittedGeometry& geometry, const ConvertOptions& options) noexcept;
 
 // The largest of 1, 2, 4, 8 by which the source may be reduced while it is decoded. The reduced

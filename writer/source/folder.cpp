@@ -100,7 +100,7 @@ constexpr const char* kChoices =
 
 // Refuses what could be meant in several ways.
 void RequireClear(const ConvertSource& source, const SourceList& list, const Layout& layout) {
-  if (!source.labels || source.folder_labels != FolderLabels::kAuto) return;
+  if (!source.label.store || source.label.folders != FolderLabels::kAuto) return;
   if (layout.yolo) {
     const std::string root = list.root.string();
     throw Error(ErrorCode::kInvalidArgument, root,
@@ -161,23 +161,23 @@ void SortBy(std::vector<Entry>& entries, Member member) {
 
 // Numbers the classes, which are numbered in the order of their names' bytes so far.
 void NumberClasses(const ConvertSource& source, const Layout& layout, SourceList& list) {
-  const std::set<std::string> wanted(source.classes.begin(), source.classes.end());
-  ClassNames names(source.classes);
+  const std::set<std::string> wanted(source.label.classes.begin(), source.label.classes.end());
+  ClassNames names(source.label.classes);
   std::vector<std::int32_t> added;
   for (const auto& [folder, number] : layout.classes) {
     const std::string name = ToUtf8(folder);
     // A folder is called as its class is; the class's number would not do.
     if (!wanted.empty() && !wanted.contains(name)) {
-      throw Error(
-          ErrorCode::kInvalidArgument, (list.root / folder).string(),
-          "the sub-folder is not one of the " + std::to_string(wanted.size()) +
-              (source.classes_of.empty() ? " given classes"
-                                         : " classes of " + ShownPath(source.classes_of.native())));
+      throw Error(ErrorCode::kInvalidArgument, (list.root / folder).string(),
+                  "the sub-folder is not one of the " + std::to_string(wanted.size()) +
+                      (source.label.classes_of.empty()
+                           ? " given classes"
+                           : " classes of " + ShownPath(source.label.classes_of.native())));
     }
     added.push_back(*names.Add(folder));
   }
   names.Settle({list.root, "the folders", "--numbers keeps the numbers, as of a table's classes"},
-               list.warnings, source.numbers ? Numbering::kNumbers : Numbering::kNames);
+               list.warnings, source.label.numbers ? Numbering::kNumbers : Numbering::kNames);
   for (Source& one : list.sources)
     one.label = names.NumberOf(added[static_cast<std::size_t>(one.label)]);
   list.classes = names.Names();
@@ -213,21 +213,21 @@ SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree,
     looks[i] = LookInto(list, tree.files[i].key, tree.files[i].bytes);
   });
 
-  const Layout layout = LayoutOf(tree, looks, source.folder_labels);
+  const Layout layout = LayoutOf(tree, looks, source.label.folders);
   RequireClear(source, list, layout);
   list.broken = std::move(tree.broken);
   list.passed_over = std::move(tree.passed_over);
   list.warnings = std::move(tree.warnings);
-  const bool flat = source.folder_labels == FolderLabels::kAuto && layout.direct;
-  list.labelled = source.labels && !flat;
-  Sort(tree, looks, layout, source.folder_labels, list);
+  const bool flat = source.label.folders == FolderLabels::kAuto && layout.direct;
+  list.labelled = source.label.store && !flat;
+  Sort(tree, looks, layout, source.label.folders, list);
   RequireImages(list.root, list);
   list.fields.push_back({Field::Image(), Feed::kImage});
   if (list.labelled) {
     list.fields.push_back({Field::Label(), Feed::kLabel});
     NumberClasses(source, layout, list);
-    if (source.folder_labels == FolderLabels::kAuto) WarnOfInnerFolders(list);
-  } else if (source.labels) {
+    if (source.label.folders == FolderLabels::kAuto) WarnOfInnerFolders(list);
+  } else if (source.label.store) {
     for (const auto& entry : layout.classes) {
       list.warnings.push_back(
           ToUtf8(entry.first) +

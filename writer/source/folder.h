@@ -9,7 +9,7 @@ namespace sluice {
 
 // Walks the folder and looks into the beginning of each file, on `threads` threads.
 //
-// The classes are the folders that ConvertSource::folder_labels names. With FolderLabels::kAuto
+// The classes are the folders that ConvertSource::label.folders names. With FolderLabels::kAuto
 // they are the folders at the top, and none if the images lie in the root itself; images in both
 // places and folders that look like the parts of a split are refused, and classes that hold folders
 // of their own are warned of. With the others, an image in the root is left out as broken. Without
@@ -18,7 +18,7 @@ namespace sluice {
 // Errors: kNotFound (no such folder, or no image in it), kInvalidArgument (unclear
 // classes), kIo (a folder that cannot be read), kState (stopped).
 //
-// If `source.classes` names classes, a class that it does not name is an error as well.
+// If `source.label.classes` names classes, a class that it does not name is an error as well.
 SourceList ScanFolder(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks);
 
 // As above for a folder that held only `paths`, which lie below `source.root`. A path that lies

@@ -50,8 +50,8 @@ ConvertSource ConvertSource::Annotated(AnnotationFormat format, std::filesystem:
                                        std::filesystem::path root) {
   ConvertSource source(std::move(root));
   source.kind = Kind::kAnnotations;
-  source.annotation_format = format;
-  source.annotations = std::move(annotations);
+  source.label_files.format = format;
+  source.label_files.path = std::move(annotations);
   return source;
 }
 
@@ -62,38 +62,39 @@ void CheckSource(const ConvertSource& source) {
   require(source.kind != Kind::kArchives || !source.archives.empty(), "give at least one archive");
   require(source.kind != Kind::kArchives || source.mask_folder.empty(),
           "mask_folder is for image files; an archive has its masks inside, as KEY.mask.png");
-  require(source.kind == Kind::kTable || !source.group, "group needs a table, and none was given");
-  require(source.kind != Kind::kAnnotations || source.labels,
+  require(source.kind == Kind::kTable || !source.rows.group,
+          "group needs a table, and none was given");
+  require(source.kind != Kind::kAnnotations || source.label.store,
           "label files are given, but labels are not to be stored");
   require(source.kind == Kind::kTable || source.kind == Kind::kArchives ||
-              (source.columns.empty() && source.path_column.empty()),
+              (source.rows.columns.empty() && source.rows.path_column.empty()),
           "columns need a table, and none was given");
-  require(source.split_begin >= 0 && source.split_begin < source.split_end && source.split_end <= 1,
+  require(source.split.begin >= 0 && source.split.begin < source.split.end && source.split.end <= 1,
           "a part of a split must lie between 0 and 1 and not be empty");
   require(source.kind != Kind::kAnnotations ||
-              source.annotation_format != AnnotationFormat::kYolo ||
+              source.label_files.format != AnnotationFormat::kYolo ||
               !IsStoreUrl(source.root.native()),
           "YOLO's labels are for images in a folder; bring them to a local disk");
-  const bool named = !source.classes.empty() || !source.classes_of.empty();
-  require(source.labels || !(named || source.numbers),
+  const bool named = !source.label.classes.empty() || !source.label.classes_of.empty();
+  require(source.label.store || !(named || source.label.numbers),
           "classes are given, but labels are not to be stored");
-  require(source.classes.empty() || source.classes_of.empty(),
+  require(source.label.classes.empty() || source.label.classes_of.empty(),
           "classes are given, and a dataset whose classes they are; give one of them");
-  require(!source.numbers || !named,
+  require(!source.label.numbers || !named,
           "classes are given, and so the folders' names do not number them");
-  require(!source.numbers || source.kind == Kind::kFolder || source.kind == Kind::kPaths,
+  require(!source.label.numbers || source.kind == Kind::kFolder || source.kind == Kind::kPaths,
           "folders' names as the classes' numbers need a folder or a list of paths as the source; "
           "whole numbers in tables and archives are the classes' numbers anyway");
-  require(source.folder_labels == FolderLabels::kAuto || source.kind == Kind::kFolder ||
+  require(source.label.folders == FolderLabels::kAuto || source.kind == Kind::kFolder ||
               source.kind == Kind::kPaths,
           "labels from folders' names need a folder or a list of paths as the source");
-  for (const Column& column : source.columns) {
+  for (const Column& column : source.rows.columns) {
     const bool label = FieldOfColumn(column, false).role == Role::kLabel;
-    require(source.labels || !label, "the column \"" + ToUtf8(column.column) +
-                                         "\" holds classes, but labels are not to be stored");
+    require(source.label.store || !label, "the column \"" + ToUtf8(column.column) +
+                                              "\" holds classes, but labels are not to be stored");
   }
   std::set<std::string> names;
-  for (const std::string& name : source.classes) {
+  for (const std::string& name : source.label.classes) {
     require(ToUtf8(name) == name, "the class " + ToUtf8(name) + " is not UTF-8");
     require(names.insert(name).second, "the class " + name + " was given twice");
   }
@@ -120,7 +121,7 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
                 "is an image, and not a file that holds images; give its folder, or a list of "
                 "images (--paths)");
   }
-  if (!source.columns.empty() || !source.path_column.empty()) {
+  if (!source.rows.columns.empty() || !source.rows.path_column.empty()) {
     throw Error(ErrorCode::kInvalidArgument, source.archives.front().string(),
                 "is an archive without columns; its members' names say what they are");
   }
@@ -145,9 +146,9 @@ std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset) 
 }  // namespace
 
 SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
-  if (!source.classes_of.empty() && source.classes.empty()) {
+  if (!source.label.classes_of.empty() && source.label.classes.empty()) {
     ConvertSource named = source;
-    named.classes = ClassesOfDataset(source.classes_of);
+    named.label.classes = ClassesOfDataset(source.label.classes_of);
     return OpenSource(named, threads, hooks);
   }
   SourceList list;
@@ -160,7 +161,7 @@ SourceList OpenSource(const ConvertSource& source, unsigned threads, const Conve
   }
   if (!source.mask_folder.empty()) AddMaskFolder(source.mask_folder, threads, hooks.stop, list);
   list.upright = source.upright;
-  if (source.split_begin > 0 || source.split_end < 1) TakeSplit(source, list);
+  if (source.split.begin > 0 || source.split.end < 1) TakeSplit(source, list);
   return list;
 }
 

@@ -168,24 +168,26 @@ void BindConvert(nb::module_& module) {
   const ConvertOptions d;
   module.def(
       "convert",
-      [](const SourceOrFolder& given, const std::filesystem::path& dataset,
-         std::optional<Progress> progress, std::optional<std::uint32_t> max_side,
-         std::optional<std::uint32_t> short_side, std::optional<SizePair> size, Fit fit,
-         ImageCodec image, int quality, bool keep, unsigned restart_rows, Subsampling subsampling,
-         unsigned channels, std::array<std::uint8_t, 3> background, IccProfiles icc,
-         Truncated truncated, std::uint64_t shard_bytes, std::uint32_t block_samples,
-         std::uint64_t seed, bool keep_order, unsigned threads, OnError on_error,
-         std::uint64_t max_pixels, bool dry_run, bool find_duplicates, bool direct,
-         SourceCheck check) {
+      [d](const SourceOrFolder& given, const std::filesystem::path& dataset,
+          std::optional<Progress> progress, std::optional<std::uint32_t> max_side,
+          std::optional<std::uint32_t> short_side, std::optional<SizePair> size, Fit fit,
+          ImageCodec image, int quality, bool keep, unsigned restart_rows, Subsampling subsampling,
+          unsigned channels, std::array<std::uint8_t, 3> background, IccProfiles icc,
+          Truncated truncated, std::uint64_t shard_bytes, std::uint32_t block_samples,
+          std::uint64_t seed, bool keep_order, unsigned threads, OnError on_error,
+          std::uint64_t max_pixels, bool dry_run, bool find_duplicates, bool direct,
+          SourceCheck check) {
         ConvertOptions options{
-            max_side,        short_side,  {},         fit,        image,    quality,    keep,
-            restart_rows,    subsampling, channels,   background, icc,      truncated,  shard_bytes,
-            block_samples,   seed,        keep_order, threads,    on_error, max_pixels, dry_run,
-            find_duplicates, direct,      check};
+            .geometry = {.max_side = max_side, .short_side = short_side, .fit = fit},
+            .form = {image, quality, keep, restart_rows, subsampling, channels, background, icc,
+                     truncated},
+            .shards = {shard_bytes, block_samples, seed, keep_order},
+            .run = {threads, on_error, max_pixels, dry_run, find_duplicates, direct, check}};
         const ConvertSource source = SourceOf(given);
-        if (size) options.size = Size{size->first, size->second};
+        if (size) options.geometry.size = Size{size->first, size->second};
         // Another size replaces the default, as on the command line.
-        if ((size || short_side) && max_side == ConvertOptions().max_side) options.max_side.reset();
+        if ((size || short_side) && max_side == d.geometry.max_side)
+          options.geometry.max_side.reset();
         const nb::object bar = nb::module_::import_("sluice._progress").attr("Progress")(progress);
         try {
           ConvertSummary summary = Run(source, dataset, options, bar);
@@ -198,14 +200,16 @@ void BindConvert(nb::module_& module) {
         }
       },
       "source"_a, "dataset"_a, nb::kw_only(), "progress"_a = nb::none(),
-      "max_side"_a.none() = d.max_side, "short_side"_a = nb::none(), "size"_a = nb::none(),
-      "fit"_a = d.fit, "image"_a = d.image, "quality"_a = d.quality, "keep"_a = d.keep,
-      "restart_rows"_a = d.restart_rows, "subsampling"_a = d.subsampling, "channels"_a = d.channels,
-      "background"_a = d.background, "icc"_a = d.icc, "truncated"_a = d.truncated,
-      "shard_bytes"_a = d.shard_bytes, "block_samples"_a = d.block_samples, "seed"_a = d.seed,
-      "keep_order"_a = d.keep_order, "threads"_a = d.threads, "on_error"_a = d.on_error,
-      "max_pixels"_a = d.max_pixels, "dry_run"_a = d.dry_run,
-      "find_duplicates"_a = d.find_duplicates, "direct"_a = d.direct, "check"_a = d.check,
+      "max_side"_a.none() = d.geometry.max_side, "short_side"_a = nb::none(), "size"_a = nb::none(),
+      "fit"_a = d.geometry.fit, "image"_a = d.form.image, "quality"_a = d.form.quality,
+      "keep"_a = d.form.keep, "restart_rows"_a = d.form.restart_rows,
+      "subsampling"_a = d.form.subsampling, "channels"_a = d.form.channels,
+      "background"_a = d.form.background, "icc"_a = d.form.icc, "truncated"_a = d.form.truncated,
+      "shard_bytes"_a = d.shards.shard_bytes, "block_samples"_a = d.shards.block_samples,
+      "seed"_a = d.shards.seed, "keep_order"_a = d.shards.keep_order, "threads"_a = d.run.threads,
+      "on_error"_a = d.run.on_error, "max_pixels"_a = d.run.max_pixels, "dry_run"_a = d.run.dry_run,
+      "find_duplicates"_a = d.run.find_duplicates, "direct"_a = d.run.direct,
+      "check"_a = d.run.check,
       "Converts images into a dataset: what `sluice convert` does.\n\n"
       "source: a folder, or a ConvertSource. dataset: the folder to make. progress: None for a bar "
       "in terminals and notebooks (where tqdm is installed), True or False, or a function of "

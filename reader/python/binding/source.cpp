@@ -30,6 +30,9 @@ void BindColumns(nb::module_& module) {
       Member("field", &Column::field), Member("boxes", &Column::boxes),
       Member("relative", &Column::relative), Member("at_spaces", &Column::at_spaces),
       Member("classes", &Column::classes));
+  ByKeywords(nb::class_<RowOptions>(module, "RowOptions", "How rows of a table become samples"),
+             RowOptions(), Member("path_column", &RowOptions::path_column),
+             Member("columns", &RowOptions::columns), Member("group", &RowOptions::group));
 }
 
 void BindAnnotations(nb::module_& module) {
@@ -42,6 +45,10 @@ void BindAnnotations(nb::module_& module) {
       nb::class_<Parts>(module, "AnnotationParts", "What to take from label files, if it is there"),
       Parts(), Member("boxes", &Parts::boxes), Member("masks", &Parts::masks),
       Member("keypoints", &Parts::keypoints), Member("captions", &Parts::captions));
+  ByKeywords(
+      nb::class_<LabelFiles>(module, "LabelFiles", "Files of boxes, outlines and key points"),
+      LabelFiles(), Member("format", &LabelFiles::format), Member("path", &LabelFiles::path),
+      Member("parts", &LabelFiles::parts));
 }
 
 }  // namespace
@@ -50,14 +57,31 @@ ConvertSource SourceOf(const SourceOrFolder& given) {
   return std::visit([](const auto& one) { return ConvertSource(one); }, given);
 }
 
-void BindSource(nb::module_& module) {
-  BindColumns(module);
-  BindAnnotations(module);
+namespace {
+
+void BindLabels(nb::module_& module) {
   Words<FolderLabels>(module, "FolderLabels", "Which folder of an image is its class")
       .value("AUTO", FolderLabels::kAuto, "the outermost, unless the folders look like a split")
       .value("TOP", FolderLabels::kTop, "the outermost")
       .value("PARENT", FolderLabels::kParent, "the innermost, by its own name")
       .value("PATH", FolderLabels::kPath, "all of them, as a path");
+  ByKeywords(nb::class_<LabelOptions>(module, "LabelOptions", "The classes of samples"),
+             LabelOptions(), Member("store", &LabelOptions::store),
+             Member("folders", &LabelOptions::folders), Member("numbers", &LabelOptions::numbers),
+             Member("classes", &LabelOptions::classes),
+             Member("classes_of", &LabelOptions::classes_of));
+  ByKeywords(
+      nb::class_<SplitPart>(module, "SplitPart", "A part of a split, from begin to before end"),
+      SplitPart(), Member("begin", &SplitPart::begin), Member("end", &SplitPart::end),
+      Member("seed", &SplitPart::seed));
+}
+
+}  // namespace
+
+void BindSource(nb::module_& module) {
+  BindColumns(module);
+  BindAnnotations(module);
+  BindLabels(module);
   nb::class_<ConvertSource> bound(
       module, "ConvertSource",
       "What is converted: a folder (with one sub-folder for each class, or images directly), a "
@@ -80,23 +104,15 @@ void BindSource(nb::module_& module) {
                   "COCO's, VOC's or YOLO's label files")
       .def_ro("kind", &ConvertSource::kind)
       .def_rw("root", &ConvertSource::root)
-      .def_rw("path_column", &ConvertSource::path_column)
-      .def_rw("columns", &ConvertSource::columns)
-      .def_rw("parts", &ConvertSource::parts)
-      .def_rw("group", &ConvertSource::group)
+      .def_rw("rows", &ConvertSource::rows)
+      .def_rw("label_files", &ConvertSource::label_files)
+      .def_rw("label", &ConvertSource::label)
+      .def_rw("split", &ConvertSource::split)
       .def_rw("mask_folder", &ConvertSource::mask_folder)
       .def_rw("upright", &ConvertSource::upright,
               "whether boxes, masks and key points were drawn on the upright image (True), or on "
               "the image as its file stores it, without its Exif orientation (False). None: "
               "upright, with a warning if a turned image has any")
-      .def_rw("split_begin", &ConvertSource::split_begin)
-      .def_rw("split_end", &ConvertSource::split_end)
-      .def_rw("split_seed", &ConvertSource::split_seed)
-      .def_rw("classes", &ConvertSource::classes)
-      .def_rw("classes_of", &ConvertSource::classes_of)
-      .def_rw("labels", &ConvertSource::labels)
-      .def_rw("folder_labels", &ConvertSource::folder_labels)
-      .def_rw("numbers", &ConvertSource::numbers)
       .def_rw("follow_links", &ConvertSource::follow_links);
   module.def(
       "find_classes",

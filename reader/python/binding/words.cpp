@@ -49,8 +49,8 @@ Rules MakeRules() {
   add(R"((DecodedPictures|Stage|OneHot|Normalize|RandomCrop|View)::(\w+))", "sluice.$1($2=...)");
   add(R"(ReadLimits::(\w+))", "sluice.Dataset($1=...)");
   // Options of the command that ConvertSource has as attributes.
-  add(R"(--classes-of\b)", "ConvertSource.classes_of");
-  add(R"(--(classes|numbers)\b)", "ConvertSource.$1");
+  add(R"(--classes-of\b)", "ConvertSource.label.classes_of");
+  add(R"(--(classes|numbers)\b)", "ConvertSource.label.$1");
   add(R"(--upright\b)", "ConvertSource.upright = True");
   add(R"(--follow-links\b)", "ConvertSource.follow_links = True");
   add(R"(--as-stored\b)", "ConvertSource.upright = False");

@@ -229,6 +229,21 @@ def _shown(function: Any) -> Any:
     return call
 
 
+# The attributes that ConvertSource had before they were in groups, and what they are now.
+_MOVED = {
+    "path_column": "rows.path_column", "columns": "rows.columns", "group": "rows.group", "parts": "label_files.parts",
+    "split_begin": "split.begin", "split_end": "split.end", "split_seed": "split.seed", "classes": "label.classes",
+    "classes_of": "label.classes_of", "labels": "label.store", "folder_labels": "label.folders", "numbers": "label.numbers",
+}
+
+
+def _refuse_moved(self: Any, name: str, *value: Any) -> Any:
+    """__getattr__ and __setattr__ of ConvertSource."""
+    if name in _MOVED:
+        raise AttributeError(f"ConvertSource.{name} is called ConvertSource.{_MOVED[name]}")
+    return object.__setattr__(self, name, *value) if value else object.__getattribute__(self, name)
+
+
 def finish(module: dict[str, Any]) -> None:
     """Gives nanobind's classes and functions in a module a signature and their public name, and the classes'
     attributes an explanation of what they take."""
@@ -246,3 +261,4 @@ def finish(module: dict[str, Any]) -> None:
             if isinstance(given, property) and attribute[0] != "_" and hasattr(given.fget, "__nb_signature__"):
                 setattr(value, attribute, _explained(value.__name__, attribute, given))
         value.__module__ = "sluice"
+    module["ConvertSource"].__getattr__ = module["ConvertSource"].__setattr__ = _refuse_moved

@@ -61,17 +61,20 @@ struct Size {
   std::uint32_t height = 0;
 };
 
-struct ConvertOptions {
-  // Geometry. At most one of max_side, short_side and size is set; none keeps every image's size.
-  // `max_side` and `short_side` only ever shrink; `size` may enlarge.
+// ConvertOptions::geometry: the size of the stored images. At most one of max_side, short_side and
+// size is set; with none, every image keeps its size. `max_side` and `short_side` only ever shrink;
+// `size` may enlarge.
+struct GeometryOptions {
   std::optional<std::uint32_t> max_side = 500;
-  std::optional<std::uint32_t> short_side;
-  std::optional<Size> size;
-  Fit fit = Fit::kCrop;  // what `size` does about another aspect ratio
+  std::optional<std::uint32_t> short_side = {};
+  std::optional<Size> size = {};
+  Fit fit = Fit::kCrop;  // how `size` treats another aspect ratio
+};
 
-  // Storage.
+// ConvertOptions::form: what a stored image is.
+struct FormOptions {
   ImageCodec image = ImageCodec::kJpeg;
-  int quality = 90;   // JPEG quality, 1..100
+  int quality = 90;   // JPEG quality, 1 to 100
   bool keep = false;  // a JPEG that needs no change keeps its coefficients; others get `quality`
   unsigned restart_rows = 1;  // MCU rows between restart markers; 0 writes none
   Subsampling subsampling = Subsampling::k420;
@@ -79,24 +82,41 @@ struct ConvertOptions {
   std::array<std::uint8_t, 3> background = {255, 255, 255};  // RGB, under what is transparent
   IccProfiles icc = IccProfiles::kDrop;
   Truncated truncated = Truncated::kRefuse;  // in every form the same files
+};
+
+// ConvertOptions::shards: how samples lie in the dataset.
+struct ShardOptions {
   std::uint64_t shard_bytes =
       64'000'000;                   // planned size of a shard, kMinShardBytes to kMaxShardBytes
   std::uint32_t block_samples = 0;  // samples in a block; 0 chooses for about 512 KiB
-
-  // Order of the samples in the dataset.
   std::uint64_t seed = 0;
   bool keep_order = false;  // true: sources in the order of their paths, false: permuted by `seed`
+};
 
-  // Running.
+// ConvertOptions::run: how the conversion goes about it. Of these, only on_error and max_pixels can
+// change the dataset, by what they leave out.
+struct RunOptions {
   unsigned threads = 0;  // 0: one for each CPU this process may use
   OnError on_error = OnError::kSkip;
   std::uint64_t max_pixels = 178'000'000;  // a larger source is refused before memory is taken
   bool dry_run = false;                    // look, plan and count; write nothing
   bool find_duplicates = false;  // look for sources that hold the same bytes; none is left out
   // Writes shards past the page cache (O_DIRECT) and leaves that to what others keep in it. Changes
-  // no byte. On a file system that refuses they go through the cache, which a warning says.
+  // no byte. If the file system refuses, they go through the cache, which a warning says.
   bool direct = false;
   SourceCheck check = SourceCheck::kTimes;
+};
+
+// The options of Convert(), in groups by concern.
+//
+//   sluice::ConvertOptions options;
+//   options.geometry.max_side = 256;
+//   options.form.image = sluice::ImageCodec::kPacked;
+struct ConvertOptions {
+  GeometryOptions geometry = {};
+  FormOptions form = {};
+  ShardOptions shards = {};
+  RunOptions run = {};
 };
 
 struct ConvertProgress {
@@ -142,8 +162,8 @@ struct ConvertSummary {
   // it is broken or not about the image's kind of values.
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;  // images whose colours were brought to sRGB
-  // Images that are smaller than ConvertOptions::short_side, and stay so, or than `size`, and were
-  // enlarged.
+  // Images that are smaller than ConvertOptions::geometry.short_side, and stay so, or than `size`,
+  // and were enlarged.
   std::uint64_t smaller = 0;
   // Images that are turned or mirrored by their orientation and have boxes, masks or key points.
   // ConvertSource::upright says what these were drawn on; if it does not, a warning tells of them.
@@ -176,8 +196,8 @@ struct ConvertHooks {
 // plan, a finished dataset of another plan or anything else is refused with Error(kExists), which
 // says what differs; a finished one of the same plan is left as it is.
 //
-// So is what an earlier run made of sources that changed since (ConvertOptions::check): shards of
-// an unfinished conversion that hold such samples are made again, with a warning; a finished
+// So is what an earlier run made of sources that changed since (ConvertOptions::run.check): shards
+// of an unfinished conversion that hold such samples are made again, with a warning; a finished
 // dataset that holds any is refused with Error(kExists), which names some. Times of change count: a
 // source's file was written, copied or moved after the conversion had begun. If the new content
 // gives the same sample, nothing changed.
@@ -185,7 +205,7 @@ struct ConvertHooks {
 // Classes of a folder are its sub-folders, numbered in the order of their names' bytes; what lies
 // deeper belongs to the sub-folder at the top. Images directly in the folder make a dataset without
 // labels; images in both places are an error, and so are sub-folders that look like the parts of a
-// split (FindSplitFolders()). ConvertSource::folder_labels says otherwise. A sample's key is its
+// split (FindSplitFolders()). ConvertSource::label.folders says otherwise. A sample's key is its
 // path relative to the source's root, as bytes; a class name that is no UTF-8 has the other bytes
 // written out as "\xNN". The dataset's name says what it holds ("images of cat, dog and 8 more
 // classes"), since nothing else stays the same when folders move.
@@ -203,12 +223,12 @@ struct ConvertHooks {
 // damaged pixels is left out, and so is one that disappears meanwhile. If its whole folder or
 // archive disappears, the conversion ends with Error(kIo), and can go on once that is back.
 //
-// A file that ends early is left out, or taken as ConvertOptions::truncated says: missing pixels
-// are grey in a JPEG, otherwise black, or the background if the image has transparency. It ends
-// early if its decoder lacks data for a pixel; zeros up to the end of a JPEG, PNG or GIF without
-// its end marker (512 and more of a WebP, AVIF, HEIF, JPEG XL or JPEG 2000) are no data. Not seen
-// are zeros at the end of a BMP, PPM or TGA or within a file. Of an AVIF or HEIF no part is taken.
-// A mask that ends early is always refused.
+// A file that ends early is left out, or taken as ConvertOptions::form.truncated says: missing
+// pixels are grey in a JPEG, otherwise black, or the background if the image has transparency. It
+// ends early if its decoder lacks data for a pixel; zeros up to the end of a JPEG, PNG or GIF
+// without its end marker (512 and more of a WebP, AVIF, HEIF, JPEG XL or JPEG 2000) are no data.
+// Not seen are zeros at the end of a BMP, PPM or TGA or within a file. Of an AVIF or HEIF no part
+// is taken. A mask that ends early is always refused.
 //
 // Memory: at most (threads x (the largest source, decoded four times) + 128 MiB of finished samples
 // + one block, twice), about 100 bytes for each source, the values of a table, and with `direct` a
@@ -224,7 +244,7 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
                        const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
 // The classes that the source's samples have, in the order of their numbers; none for a source
-// without. For conversions that are to number them alike: see ConvertSource::classes. Errors as
+// without. For conversions that are to number them alike: see ConvertSource::label. Errors as
 // above.
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads = 0,
                                      const std::stop_token& stop = {});

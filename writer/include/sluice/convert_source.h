@@ -1,8 +1,8 @@
 // The source of a conversion: a folder, a table, a list of paths, label files, or archives.
 //
 //   sluice::ConvertSource source = sluice::ConvertSource::Table("labels.csv");
-//   source.columns = {{"bbox", sluice::ColumnType::kBoxes}, {"caption",
-//   sluice::ColumnType::kText}}; sluice::Convert(source, "data/photos");
+//   source.rows.columns = {{"bbox", sluice::ColumnType::kBoxes}};
+//   sluice::Convert(source, "data/photos");
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,8 @@ struct Column {
   BoxFormat boxes = BoxFormat::kCorners;
   bool relative = false;   // boxes: numbers are fractions of the image's width and height
   bool at_spaces = false;  // kClasses: spaces separate, too
-  // Of the three types with classes: names of classes 0, 1, ...; empty: ConvertSource::classes, or
-  // those that occur.
+  // Of the three types with classes: names of classes 0, 1, ...; empty:
+  // ConvertSource::label.classes, or those that occur.
   std::vector<std::string> classes = {};
 };
 
@@ -78,11 +78,57 @@ struct AnnotationParts {
   bool captions = true;   // a field "captions": a JSON list of texts
 };
 
+// ConvertSource::rows: how the rows of a table, or the records of archives, become samples.
+struct RowOptions {
+  // The column of paths; of archives, the column of images. Empty: the first of path, file,
+  // filename, file_name, image, and of key. (A column "key" beside it has the samples' keys.)
+  std::string path_column = {};
+  // The columns to take. Empty: one named label or class as kClass, text or caption as kText.
+  std::vector<Column> columns = {};
+  // A table: rows of the same path make one sample. Boxes and classes of all its rows are joined in
+  // the table's order; other columns must say the same in each row.
+  bool group = false;
+};
+
+// ConvertSource::label_files: of Kind::kAnnotations.
+struct LabelFiles {
+  AnnotationFormat format = AnnotationFormat::kCoco;
+  std::filesystem::path path = {};
+  AnnotationParts parts = {};
+};
+
+// ConvertSource::split: a part of a split. The sources of each class (or all sources, if there are
+// no classes) are put in an order that depends only on `seed` and the keys; the part has those from
+// the fraction `begin` to before `end`. The parts [0, a), [a, b), [b, 1) share nothing and leave
+// nothing out. Sources that are left out as faulty are listed by the part that begins at 0.
+struct SplitPart {
+  double begin = 0;
+  double end = 1;
+  std::uint64_t seed = 0;
+};
+
+// ConvertSource::label: the classes of samples, and their numbers.
+struct LabelOptions {
+  // False: no label is stored, and nothing is read as a class: folders' names (images may then lie
+  // anywhere below the root), a table's columns label and class, archives' .cls.
+  bool store = true;
+  // Of folders and paths: which folder of an image is its class.
+  FolderLabels folders = FolderLabels::kAuto;
+  // The folders' names are whole numbers, which are the classes' numbers, as a table's are; another
+  // name is an error. False: folders are numbered in the order of their names' bytes (0, 1, 10, 2).
+  bool numbers = false;
+  // The names of classes 0, 1, ..., in this order. Empty: the names that occur. Of columns: those
+  // of the label or, if there is none, of the first column with classes.
+  std::vector<std::string> classes = {};
+  // Or a dataset whose classes these are: its folder or URL. For what is converted later than that
+  // dataset and has to number classes as it does, such as the images for validation.
+  std::filesystem::path classes_of = {};
+};
+
 struct ConvertSource {
   enum class Kind { kFolder, kTable, kPaths, kArchives, kAnnotations };
 
-  // A folder with one sub-folder for each class, or with images directly: no labels. See `labels`
-  // and `folder_labels`.
+  // A folder with one sub-folder for each class, or with images directly: no labels. See `label`.
   ConvertSource(std::filesystem::path folder)  // NOLINT: a path is a source
       : kind(Kind::kFolder), root(std::move(folder)) {}
   // A table with a row for each sample: `file` ends in .csv, .tsv (both with a line of headings) or
@@ -95,12 +141,12 @@ struct ConvertSource {
   // sample KEY. Extensions: an image's; cls (class), txt (text), json, mask.png.
   // Or files of another kind, known by the first one's content: Parquet with images inside (as
   // Hugging Face's), TFRecord with tf.train.Example, RecordIO of MXNet. Their values are columns,
-  // which `columns` chooses from; `path_column` is then the column of images.
+  // which `rows` chooses from.
   static ConvertSource Archives(std::vector<std::filesystem::path> files);
   // Images below `root` with the boxes, outlines, key points and captions of `annotations`: a file
   // or a folder, as the format says. COCO and VOC say which images; of YOLO it is all of them.
-  // Classes without `classes`: COCO's categories in the order of their ids; VOC's names in the
-  // order of their bytes; YOLO's numbers, with the names in classes.txt, obj.names or a .yaml
+  // Classes without `label.classes`: COCO's categories in the order of their ids; VOC's names in
+  // the order of their bytes; YOLO's numbers, with the names in classes.txt, obj.names or a .yaml
   // beside.
   static ConvertSource Annotated(AnnotationFormat format, std::filesystem::path annotations,
                                  std::filesystem::path root);
@@ -111,22 +157,15 @@ struct ConvertSource {
   // YOLO's labels. Its settings and credentials come from the environment.
   std::filesystem::path root;
 
+  // Of these three, the one that `kind` says.
   std::filesystem::path table = {};
-  // The column of paths; empty: the first of path, file, filename, file_name, image, and of key.
-  std::string path_column = {};  // a column "key" beside it: the samples' keys
-  // The columns to take. Empty: one named label or class as kClass, text or caption as kText.
-  std::vector<Column> columns = {};
-
   std::vector<std::string> paths = {};
   std::vector<std::filesystem::path> archives = {};
 
-  AnnotationFormat annotation_format = AnnotationFormat::kCoco;
-  std::filesystem::path annotations = {};
-  AnnotationParts parts = {};
-
-  // A table: rows of the same path make one sample. Boxes and classes of all its rows are joined in
-  // the table's order; other columns must say the same in each row.
-  bool group = false;
+  RowOptions rows = {};
+  LabelFiles label_files = {};
+  LabelOptions label = {};
+  SplitPart split = {};
 
   // A mask for each image, at the image's path with the ending .png, below this folder: a field
   // "mask". Masks are PNG files of the image's size; they are stored losslessly, resized by taking
@@ -138,31 +177,6 @@ struct ConvertSource {
   // viewers, cv2.imread, Ultralytics, Detectron2, CVAT and Label Studio show it. false: the rows
   // as the file stores them. nullopt: as true, with a warning if a turned image has any.
   std::optional<bool> upright = std::nullopt;
-
-  // A part of a split. The sources of each class (or all sources, if there are no classes) are put
-  // in an order that depends only on `split_seed` and the keys; the part has those from the
-  // fraction split_begin to before split_end. The parts [0, a), [a, b), [b, 1) share nothing and
-  // leave nothing out. Sources that are left out as faulty are listed by the part that begins at 0.
-  double split_begin = 0;
-  double split_end = 1;
-  std::uint64_t split_seed = 0;
-
-  // The names of classes 0, 1, ..., in this order. Empty: the names that occur. Of columns: those
-  // of the label or, if there is none, of the first column with classes.
-  std::vector<std::string> classes = {};
-  // Or a dataset whose classes these are: its folder or URL. For what is converted later than that
-  // dataset and has to number classes as it does, such as the images for validation.
-  std::filesystem::path classes_of = {};
-
-  // False: no label is stored, and nothing is read as a class: folders' names (images may then lie
-  // anywhere below the root), a table's columns label and class, archives' .cls.
-  bool labels = true;
-
-  // For folders and paths, with `labels`.
-  FolderLabels folder_labels = FolderLabels::kAuto;
-  // The folders' names are whole numbers, which are the classes' numbers, as a table's are; another
-  // name is an error. False: folders are numbered in the order of their names' bytes (0, 1, 10, 2).
-  bool numbers = false;
 
   // Takes what symbolic links lead to outside of a folder that is walked: of `root`, or of one with
   // label files. Links to what lies inside are followed in any case, each of them once.

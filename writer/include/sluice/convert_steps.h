@@ -29,7 +29,7 @@ struct PlanPart {
 
 struct PartOptions {
   unsigned threads = 0;  // 0: one for each CPU this process may use
-  bool direct = false;   // ConvertOptions::direct
+  bool direct = false;   // ConvertOptions::run.direct
 };
 
 struct PartSummary {

@@ -26,7 +26,7 @@ struct EditHooks {
   // Samples done and in all; called on the thread that called.
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
   std::stop_token stop;  // ends the work with Error(kState)
-  bool direct = false;   // as ConvertOptions::direct, of shards that are not linked
+  bool direct = false;   // as ConvertOptions::run.direct, of shards that are not linked
 };
 
 struct EditSummary {

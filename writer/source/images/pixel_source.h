@@ -31,8 +31,8 @@ struct Picture {
 
 // The error of a file whose data ends before its picture does, as after a broken download. It is a
 // class of its own because the part of the picture that is there can be taken
-// (ConvertOptions::truncated). Every form of storing uses the same readers, so that all of them
-// judge a file alike.
+// (ConvertOptions::form.truncated). Every form of storing uses the same readers, so that all of
+// them judge a file alike.
 class CutShort : public Error {
  public:
   // `what` is, for example, "broken PNG".

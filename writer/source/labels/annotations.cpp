@@ -28,7 +28,7 @@ class AnnotatedList {
     list_.broken = std::move(read_.broken);
     list_.passed_over = std::move(read_.passed_over);
     list_.warnings = std::move(read_.warnings);
-    read_.names.Settle({source_.annotations, "the list of objects",
+    read_.names.Settle({source_.label_files.path, "the list of objects",
                         "these objects, or name the classes in their order (--classes)"},
                        list_.warnings);
     AddFields();
@@ -63,8 +63,8 @@ class AnnotatedList {
  private:
   // The images of the folder that no label file is for. YOLO's are samples all the same.
   void AddUndescribed(unsigned threads, const ConvertHooks& hooks) {
-    if (list_.store != nullptr || source_.annotation_format == AnnotationFormat::kYolo) return;
-    const bool voc = source_.annotation_format == AnnotationFormat::kVoc;
+    if (list_.store != nullptr || source_.label_files.format == AnnotationFormat::kYolo) return;
+    const bool voc = source_.label_files.format == AnnotationFormat::kVoc;
     for (const LeftOut& one : list_.broken)
       described_.insert(one.path);
     std::vector<std::string> others;
@@ -110,7 +110,7 @@ class AnnotatedList {
   }
 
   void AddFields() {
-    const AnnotationParts& parts = source_.parts;
+    const AnnotationParts& parts = source_.label_files.parts;
     const std::vector<std::string> classes = read_.names.Names();
     AddField(Field::Image(), Feed::kImage);
     if (parts.boxes && read_.objects) {
@@ -129,7 +129,7 @@ class AnnotatedList {
         parts.masks && Any([](const AnnotatedObject& object) { return !object.shapes.empty(); });
     if (masks_) {
       if (classes.size() >= UINT16_MAX) {
-        throw Error(ErrorCode::kLimit, source_.annotations.string(),
+        throw Error(ErrorCode::kLimit, source_.label_files.path.string(),
                     "has more classes than a mask has values; convert without masks");
       }
       Field mask = Field::Mask("mask", "image");
@@ -152,7 +152,7 @@ class AnnotatedList {
                             [](const AnnotatedImage& image) { return !image.captions.empty(); });
     if (captions_) AddField(Field::Bytes("captions", Role::kJson), Feed::kText);
     if (list_.fields.size() == 1) {
-      throw Error(ErrorCode::kNotFound, source_.annotations.string(),
+      throw Error(ErrorCode::kNotFound, source_.label_files.path.string(),
                   "has no " + Asked(parts) +
                       " for these images; without label files the images alone are converted");
     }
@@ -246,10 +246,10 @@ class AnnotatedList {
 
 void RequireFolder(const ConvertSource& source, const char* of_what) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(source.annotations, ignored)) return;
-  const bool there = std::filesystem::exists(source.annotations, ignored);
+  if (std::filesystem::is_directory(source.label_files.path, ignored)) return;
+  const bool there = std::filesystem::exists(source.label_files.path, ignored);
   throw Error(there ? ErrorCode::kInvalidArgument : ErrorCode::kNotFound,
-              source.annotations.string(),
+              source.label_files.path.string(),
               std::string(there ? "is no folder" : "is not there") + "; give the folder of the " +
                   of_what + " files");
 }
@@ -262,8 +262,8 @@ namespace {
 
 // Refuses a tree like images/train, images/val, labels/train, labels/val.
 void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
-  if (!source.labels || source.folder_labels != FolderLabels::kAuto ||
-      source.annotation_format == AnnotationFormat::kCoco) {
+  if (!source.label.store || source.label.folders != FolderLabels::kAuto ||
+      source.label_files.format == AnnotationFormat::kCoco) {
     return;
   }
   const auto is_there = [](const std::filesystem::path& folder) {
@@ -271,8 +271,8 @@ void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
     return std::filesystem::is_directory(folder, ignored);
   };
   std::filesystem::path images = source.root;
-  std::filesystem::path labels = source.annotations;
-  const bool yolo = source.annotation_format == AnnotationFormat::kYolo;
+  std::filesystem::path labels = source.label_files.path;
+  const bool yolo = source.label_files.format == AnnotationFormat::kYolo;
   const char* const of_images = yolo ? "images" : "JPEGImages";
   const char* const of_labels = yolo ? "labels" : "Annotations";
   if (is_there(images / of_images) && is_there(labels / of_labels)) {
@@ -296,7 +296,7 @@ SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
   RequireOneSplit(source, hooks.stop);
   Annotations read;
   const std::stop_token& stop = hooks.stop;
-  switch (source.annotation_format) {
+  switch (source.label_files.format) {
     case AnnotationFormat::kCoco: read = ReadCoco(source, stop); break;
     case AnnotationFormat::kVoc: read = ReadVoc(source, stop); break;
     case AnnotationFormat::kYolo: read = ReadYolo(source, stop); break;

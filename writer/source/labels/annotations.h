@@ -50,8 +50,8 @@ struct Annotations {
   std::vector<std::string> warnings;
 };
 
-// Throws Error(kInvalidArgument) unless ConvertSource::annotations is a folder; `of_what` files it
-// should be.
+// Throws Error(kInvalidArgument) unless ConvertSource::label_files.path is a folder; `of_what`
+// files it should be.
 void RequireFolder(const ConvertSource& source, const char* of_what);
 
 // Reads the label files of `source`, without looking at an image.

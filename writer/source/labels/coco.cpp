@@ -347,19 +347,21 @@ class CocoFile {
  public:
   CocoFile(const ConvertSource& source, const std::stop_token& stop) : source_(source) {
     std::uint64_t number = 0;
-    ForEachElement(source.annotations, stop, [&](const std::string& list, const json& element) {
-      ++number;
-      try {
-        if (list == "images") AddImage(element);
-        if (list == "categories") AddCategory(element);
-        if (list == "annotations") waiting_.push_back(AnnotationOf(element, source_.parts));
-      } catch (const Error& error) {
-        throw Error(ErrorCode::kCorrupt, source_.annotations.string(),
-                    "an element of " + list + " " + error.sentence());
-      }
-    });
+    ForEachElement(source.label_files.path, stop,
+                   [&](const std::string& list, const json& element) {
+                     ++number;
+                     try {
+                       if (list == "images") AddImage(element);
+                       if (list == "categories") AddCategory(element);
+                       if (list == "annotations")
+                         waiting_.push_back(AnnotationOf(element, source_.label_files.parts));
+                     } catch (const Error& error) {
+                       throw Error(ErrorCode::kCorrupt, source_.label_files.path.string(),
+                                   "an element of " + list + " " + error.sentence());
+                     }
+                   });
     if (read_.images.empty()) {
-      throw Error(ErrorCode::kCorrupt, source.annotations.string(),
+      throw Error(ErrorCode::kCorrupt, source.label_files.path.string(),
                   "has no list of images, as COCO's files have");
     }
   }
@@ -378,7 +380,7 @@ class CocoFile {
       one.object = {};
     }
     if (lost > 0 && lost == waiting_.size()) {
-      throw Error(ErrorCode::kCorrupt, source_.annotations.string(),
+      throw Error(ErrorCode::kCorrupt, source_.label_files.path.string(),
                   "none of its " + std::to_string(lost) +
                       " annotations has an image_id that is the id of one of its images");
     }
@@ -396,7 +398,7 @@ class CocoFile {
   void AddImage(const json& element) {
     AnnotatedImage image;
     image.path = PathOf(element);
-    image.place = source_.annotations.filename().string();
+    image.place = source_.label_files.path.filename().string();
     image.width = SizeOr0(element, "width");
     image.height = SizeOr0(element, "height");
     const auto [known, added] = images_.emplace(IdOf(element, "id"), read_.images.size());
@@ -433,10 +435,10 @@ class CocoFile {
 
   // Without names from elsewhere, classes have the order of the categories' ids.
   void NumberCategories() {
-    std::vector<std::string> names = source_.classes;
+    std::vector<std::string> names = source_.label.classes;
     std::set<std::string> seen;
     for (const auto& [id, category] : categories_) {
-      if (source_.classes.empty() && seen.insert(category.name).second) {
+      if (source_.label.classes.empty() && seen.insert(category.name).second) {
         names.push_back(category.name);
       }
     }

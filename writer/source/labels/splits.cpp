@@ -152,7 +152,7 @@ void TakeSplit(const ConvertSource& source, SourceList& list) {
   std::map<std::int32_t, std::vector<std::size_t>> of_class;
   std::vector<std::uint64_t> places(list.sources.size());
   for (std::size_t i = 0; i < list.sources.size(); ++i) {
-    places[i] = PlaceOf(source.split_seed, list.sources[i].key);
+    places[i] = PlaceOf(source.split.seed, list.sources[i].key);
     of_class[list.sources[i].label].push_back(i);
   }
   std::vector<std::size_t> taken;
@@ -161,8 +161,8 @@ void TakeSplit(const ConvertSource& source, SourceList& list) {
     std::stable_sort(members.begin(), members.end(),
                      [&places](std::size_t a, std::size_t b) { return places[a] < places[b]; });
     const auto begin =
-        static_cast<std::ptrdiff_t>(Border(source.split_begin, members.size(), turn));
-    const auto end = static_cast<std::ptrdiff_t>(Border(source.split_end, members.size(), turn));
+        static_cast<std::ptrdiff_t>(Border(source.split.begin, members.size(), turn));
+    const auto end = static_cast<std::ptrdiff_t>(Border(source.split.end, members.size(), turn));
     turn = NextTurn(turn);
     taken.insert(taken.end(), members.begin() + begin, members.begin() + end);
   }
@@ -180,7 +180,7 @@ void TakeSplit(const ConvertSource& source, SourceList& list) {
   }
   list.sources = std::move(sources);
   list.values = std::move(values);
-  if (source.split_begin == 0) return;
+  if (source.split.begin == 0) return;
   list.broken.clear();
   list.passed_over.clear();
 }

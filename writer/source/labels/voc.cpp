@@ -140,13 +140,14 @@ std::string ImagePathOf(const std::filesystem::path& root, const std::string& st
 
 Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
   Annotations read;
-  read.names = ClassNames(source.classes);
+  read.names = ClassNames(source.label.classes);
   read.flag = "difficult";
   read.objects = true;
   RequireFolder(source, ".xml");
   std::error_code ignored_error;
-  const bool one_tree = std::filesystem::equivalent(source.annotations, source.root, ignored_error);
-  const FolderTree tree = WalkFolder(source.annotations, source.follow_links, stop);
+  const bool one_tree =
+      std::filesystem::equivalent(source.label_files.path, source.root, ignored_error);
+  const FolderTree tree = WalkFolder(source.label_files.path, source.follow_links, stop);
   read.warnings.insert(read.warnings.end(), tree.warnings.begin(), tree.warnings.end());
   std::vector<std::byte> content;
   for (const WalkedFile& file : tree.files) {
@@ -162,7 +163,7 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
     image.path = ImagePathOf(source.root, stem);
     image.place = file.key;
     try {
-      ReadFile(source.annotations / file.key, kMaxLabelFileBytes, content);
+      ReadFile(source.label_files.path / file.key, kMaxLabelFileBytes, content);
       const XmlElement root = ParseXml(AsText(content));
       if (root.name != "annotation") Misread("is no annotation, as Pascal VOC's files are");
       // Tools that rename files leave the old name inside.
@@ -193,7 +194,7 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
     }
   }
   if (tree.files.empty()) {
-    throw Error(ErrorCode::kNotFound, source.annotations.string(), "holds no .xml file");
+    throw Error(ErrorCode::kNotFound, source.label_files.path.string(), "holds no .xml file");
   }
   return read;
 }

@@ -324,7 +324,7 @@ std::string LabelsOf(const std::filesystem::path& folder, const std::string& key
 // The label files that are no image's. Other texts lie there, too: names, lists, licences.
 void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
                const YoloNames& settings, const std::stop_token& stop, Annotations& read) {
-  const std::filesystem::path& folder = source.annotations;
+  const std::filesystem::path& folder = source.label_files.path;
   std::vector<std::byte> content;
   for (const WalkedFile& file : WalkFolder(folder, source.follow_links, stop).files) {
     if (!file.key.ends_with(".txt") || used.contains(file.key)) continue;
@@ -347,9 +347,9 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   Annotations read;
   read.relative = true;
   read.objects = true;
-  YoloNames settings = FindYoloNames(source.annotations);
-  if (!source.classes.empty()) {
-    settings.classes = source.classes;
+  YoloNames settings = FindYoloNames(source.label_files.path);
+  if (!source.label.classes.empty()) {
+    settings.classes = source.label.classes;
   } else if (settings.counted > 0 && settings.counted != settings.classes.size()) {
     read.warnings.push_back("the .yaml names " + std::to_string(settings.classes.size()) +
                             " classes, but says that there are " +
@@ -366,11 +366,11 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
     if (stop.stop_requested()) ThrowStopped();
     AnnotatedImage image;
     image.path = file.key;
-    image.place = LabelsOf(source.annotations, file.key);
+    image.place = LabelsOf(source.label_files.path, file.key);
     if (file.key.ends_with(".txt")) continue;  // the labels lie beside the images
     used.insert(image.place);
     try {
-      ReadFile(source.annotations / image.place, kMaxLabelFileBytes, content);
+      ReadFile(source.label_files.path / image.place, kMaxLabelFileBytes, content);
       ReadObjects(AsText(content), settings, image);
     } catch (const Error& error) {
       // Files that are no images need no labels.
@@ -390,7 +390,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
     read.images.push_back(std::move(image));
   }
   if (without > 0 && without == read.images.size() && read.broken.empty()) {
-    throw Error(ErrorCode::kNotFound, source.annotations.string(),
+    throw Error(ErrorCode::kNotFound, source.label_files.path.string(),
                 "has no label file for any image, such as " + ToUtf8(read.images[0].place) +
                     " for " + ToUtf8(read.images[0].path) + " of " + source.root.string());
   }

@@ -235,7 +235,7 @@ class BetonRows final : public ImageRows {
         file_(OpenForReading(path_)),
         stem_(WithoutEnding(list.archive_names[archive])) {
     ReadHeader();
-    FindImage(source.path_column);
+    FindImage(source.rows.path_column);
   }
 
   const std::vector<std::string>& headings() const override { return headings_; }
@@ -247,7 +247,7 @@ class BetonRows final : public ImageRows {
       using Kind = BetonField::Kind;
       const bool label = field.name == "label" || field.name == "class";
       if (field.kind == Kind::kInteger && label) {
-        if (source.labels) columns.push_back({field.name, ColumnType::kClass});
+        if (source.label.store) columns.push_back({field.name, ColumnType::kClass});
       } else if (field.kind == Kind::kInteger) {
         columns.push_back({field.name, ColumnType::kInteger});
       } else if (field.kind == Kind::kFloat || (field.kind == Kind::kArray && field.dtype)) {

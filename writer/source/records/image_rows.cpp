@@ -51,7 +51,7 @@ class ImageRowList {
   void AddFields(const ImageRows& rows) {
     list_.fields.push_back({Field::Image(), Feed::kImage});
     const std::vector<Column> columns =
-        source_.columns.empty() ? rows.UsualColumns(source_) : source_.columns;
+        source_.rows.columns.empty() ? rows.UsualColumns(source_) : source_.rows.columns;
     for (const Column& column : columns) {
       if (column.type == ColumnType::kMask) {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
@@ -72,7 +72,7 @@ class ImageRowList {
     const std::vector<std::string> unread = rows.UnreadColumns();
     all.insert(all.end(), unread.begin(), unread.end());
     fields_.WarnOfUnused(all, rows.KeyHeadings(),
-                         source_.columns.empty() ? rows.AdviceOnOthers() : "");
+                         source_.rows.columns.empty() ? rows.AdviceOnOthers() : "");
   }
 
   // Each file numbers its classes on its own: their names are what they have in common.

@@ -88,7 +88,7 @@ class ParquetRows final : public ImageRows {
       const bool real = leaf.type == ParquetType::kFloat || leaf.type == ParquetType::kDouble;
       if (leaf.lists > 0 && LooksLikeBoxes(name)) continue;
       if (label && !real && (leaf.lists == 0 || classes)) {
-        if (source.labels) {
+        if (source.label.store) {
           columns.push_back({name, leaf.lists == 0 ? ColumnType::kClass : ColumnType::kClasses});
         }
       } else if (bytes && !leaf.text) {
@@ -221,10 +221,10 @@ class ParquetRows final : public ImageRows {
   }
 
   void FindImage() {
-    if (!source_.path_column.empty()) {
-      if (TakeImage(source_.path_column)) return;
+    if (!source_.rows.path_column.empty()) {
+      if (TakeImage(source_.rows.path_column)) return;
       throw Error(ErrorCode::kInvalidArgument, file_.path.string(),
-                  "has no column \"" + ToUtf8(source_.path_column) + "\" of images");
+                  "has no column \"" + ToUtf8(source_.rows.path_column) + "\" of images");
     }
     std::vector<std::string> described;  // as images, by the metadata
     if (features_.is_object()) {

@@ -41,7 +41,7 @@ class RecordRows final : public ImageRows {
       throw Error(ErrorCode::kIo, path_.string(), "cannot be examined");
     }
     bytes_ = static_cast<std::uint64_t>(info.st_size);
-    if (!source.path_column.empty()) {
+    if (!source.rows.path_column.empty()) {
       throw Error(ErrorCode::kInvalidArgument, path_.string(), "has no columns of images");
     }
     FindHeadings();
@@ -49,7 +49,7 @@ class RecordRows final : public ImageRows {
 
   const std::vector<std::string>& headings() const override { return headings_; }
   std::vector<Column> UsualColumns(const ConvertSource& source) const override {
-    if (!source.labels || headings_.empty()) return {};
+    if (!source.label.store || headings_.empty()) return {};
     if (headings_[0] == "label") return {{"label", ColumnType::kClass}};
     if (headings_[0] == "labels") return {{"labels", ColumnType::kNumbers}};
     Column boxes{"boxes", ColumnType::kBoxes};

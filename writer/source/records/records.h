@@ -33,8 +33,8 @@ SourceList ReadArchives(const ConvertSource& source, unsigned threads, const std
 //
 // Reads the files of `source` (Kind::kArchives). The image is the column that the metadata of
 // Hugging Face name, or a struct with `bytes`, or a column of bytes with a usual name, or the only
-// one of bytes; or ConvertSource::path_column. What is read: values plain or by a dictionary, in
-// pages of both versions, without compression or by Snappy or zstd.
+// one of bytes; or ConvertSource::rows.path_column. What is read: values plain or by a dictionary,
+// in pages of both versions, without compression or by Snappy or zstd.
 //
 // Errors: those of parquet_file.h, parquet_column.h and image_rows.h.
 SourceList ReadParquet(const ConvertSource& source, const std::stop_token& stop);
@@ -46,8 +46,8 @@ bool IsTfRecord(Bytes start) noexcept;
 bool IsRecordIo(Bytes start) noexcept;
 
 // Reads the files of `source` (Kind::kArchives). Columns are the features of the first thousand
-// examples. The image is the feature ConvertSource::path_column, or else one with a usual name or
-// the first that begins as an image; a record's checksum is compared when its image is read. A
+// examples. The image is the feature ConvertSource::rows.path_column, or else one with a usual name
+// or the first that begins as an image; a record's checksum is compared when its image is read. A
 // column is a label by the names label, class and image/class/label.
 //
 // Errors: those of image_rows.h; kCorrupt (framing or messages are damaged, with the byte), kIo.
@@ -64,9 +64,9 @@ inline constexpr std::size_t kBetonStartBytes = 48;
 bool IsBeton(Bytes start) noexcept;
 
 // Reads the files of `source` (Kind::kArchives). The image is the field
-// ConvertSource::path_column, or else the first of images; JPEGs are taken as they are, raw pixels
-// as a PPM. Arrays, bytes and JSON are only located. A field of integers named label or class is
-// the label; it has no classes' names, unless ConvertSource::classes gives them.
+// ConvertSource::rows.path_column, or else the first of images; JPEGs are taken as they are, raw
+// pixels as a PPM. Arrays, bytes and JSON are only located. A field of integers named label or
+// class is the label; it has no classes' names, unless ConvertSource::label.classes gives them.
 //
 // Errors: those of image_rows.h; kUnsupported (another version, a field of a type of one's own),
 // kCorrupt (numbers that contradict each other), kIo.

@@ -197,7 +197,7 @@ std::vector<std::string> RowFields::NumbersOf() const {
 }
 
 void RowFields::GiveClasses() {
-  if (source_.classes.empty()) return;
+  if (source_.label.classes.empty()) return;
   const auto is_label = [this](const Taking& taking) {
     return list_.fields[taking.field].feed == Feed::kLabel;
   };
@@ -211,7 +211,7 @@ void RowFields::GiveClasses() {
     return;
   }
   if (taking->given) return;
-  taking->names = ClassNames(source_.classes);
+  taking->names = ClassNames(source_.label.classes);
   taking->given = true;
 }
 
@@ -233,7 +233,7 @@ void RowFields::WarnOfUnused(const std::vector<std::string>& headings,
                              const std::string& advice) {
   std::vector<std::string> unused;
   for (const std::string& heading : headings) {
-    if (!source_.labels && (heading == "label" || heading == "class"))
+    if (!source_.label.store && (heading == "label" || heading == "class"))
       continue;  // as was asked for
     const bool taken = std::any_of(taking_.begin(), taking_.end(), [&](const Taking& taking) {
       return HasHeading(taking.headings, heading);
@@ -297,7 +297,7 @@ std::string RowFields::Join(Values& whole, const Values& more, bool same_label) 
 
 void RowFields::RequireNone(const Taking& taking) const {
   if (list_.fields[taking.field].field.kind == FieldKind::kArray) {
-    const bool chosen = source_.columns.empty() && taking.column.type != ColumnType::kClass;
+    const bool chosen = source_.rows.columns.empty() && taking.column.type != ColumnType::kClass;
     throw Error(
         ErrorCode::kCorrupt,
         std::string("has no value") +

@@ -64,8 +64,8 @@ class RowFields {
   std::vector<std::string> NumbersOf() const;
   // The headings whose classes are wanted as numbers.
   std::vector<std::string> UnnamedOf() const;
-  // Call it after the last Add(): gives ConvertSource::classes to the label or, if there is none,
-  // to the first column with classes. Throws Error(kInvalidArgument) if the fields do not fit
+  // Call it after the last Add(): gives ConvertSource::label.classes to the label or, if there is
+  // none, to the first column with classes. Throws Error(kInvalidArgument) if the fields do not fit
   // together.
   void Check();
 

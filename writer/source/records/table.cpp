@@ -261,10 +261,10 @@ namespace {
 }
 
 std::string PathColumn(const ConvertSource& source, const std::vector<std::string>& headings) {
-  if (!source.path_column.empty()) {
-    if (HasHeading(headings, source.path_column)) return source.path_column;
-    Refuse(source,
-           "has no column \"" + source.path_column + "\"; it has: " + ListedHeadings(headings));
+  if (!source.rows.path_column.empty()) {
+    if (HasHeading(headings, source.rows.path_column)) return source.rows.path_column;
+    Refuse(source, "has no column \"" + source.rows.path_column +
+                       "\"; it has: " + ListedHeadings(headings));
   }
   for (const char* usual : {"path", "file", "filename", "file_name", "image", "key"}) {
     if (HasHeading(headings, usual)) return usual;
@@ -279,7 +279,7 @@ std::string PathColumn(const ConvertSource& source, const std::vector<std::strin
 // the paths and is not asked for as a field. "": there is none.
 std::string KeyColumn(const ConvertSource& source, const std::string& path_column,
                       const std::vector<std::string>& headings) {
-  const bool asked_for = std::any_of(source.columns.begin(), source.columns.end(),
+  const bool asked_for = std::any_of(source.rows.columns.begin(), source.rows.columns.end(),
                                      [](const Column& column) { return column.column == "key"; });
   return path_column != "key" && HasHeading(headings, "key") && !asked_for ? "key" : "";
 }
@@ -287,12 +287,12 @@ std::string KeyColumn(const ConvertSource& source, const std::string& path_colum
 std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string& path_column,
                                   const std::string& key_column,
                                   const std::vector<std::string>& headings) {
-  if (!source.columns.empty()) return source.columns;
+  if (!source.rows.columns.empty()) return source.rows.columns;
   std::vector<Column> columns;
   for (const std::string& heading : headings) {
     if (heading == path_column || heading == key_column) continue;
     if (heading == "label" || heading == "class") {
-      if (source.labels) columns.push_back({heading, ColumnType::kClass});
+      if (source.label.store) columns.push_back({heading, ColumnType::kClass});
     } else if (heading == "text" || heading == "caption") {
       columns.push_back({heading, ColumnType::kText});
     }
@@ -359,7 +359,7 @@ class TableScan {
         ReadRow(key);
       } catch (const Error& error) {
         list_.broken.push_back({key, reader_.Place() + ": " + error.sentence()});
-        if (source_.group) incomplete_.insert(key);
+        if (source_.rows.group) incomplete_.insert(key);
       }
     }
     if (!any && list_.broken.empty())
@@ -373,7 +373,7 @@ class TableScan {
       try {
         return reader_.Next();
       } catch (const UnusableRow& error) {
-        if (source_.group) throw;
+        if (source_.rows.group) throw;
         list_.broken.push_back({"", reader_.Place() + ": " + error.sentence()});
       }
     }
@@ -392,7 +392,7 @@ class TableScan {
       }
     }
     Values values = fields_.Read(reader_, row.label);
-    if (source_.group) return Join(std::move(row), std::move(values));
+    if (source_.rows.group) return Join(std::move(row), std::move(values));
     AddRow(std::move(row), values, reader_.line());
   }
 
@@ -506,7 +506,7 @@ class TableScan {
   std::vector<Source> sources_;
   std::vector<std::uint64_t> lines_;
   SourceValues rows_;
-  // Rows of the same image, with ConvertSource::group.
+  // Rows of the same image, with ConvertSource::rows.group.
   struct Group {
     Source row;
     Values values;

@@ -477,8 +477,8 @@ std::string TroubleOf(const Grouped& sample, bool labelled, ClassNames& names,
 
 void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& source,
                 SourceList& list) {
-  const std::vector<Part> parts = FieldsOf(archives, source.labels, list);
-  ClassNames names(source.classes);
+  const std::vector<Part> parts = FieldsOf(archives, source.label.store, list);
+  ClassNames names(source.label.classes);
   for (std::size_t a = 0; a < archives.size(); ++a) {
     const std::string place = list.archive_names[a] + ": ";
     PartedKeys parted(archives[a]);
@@ -519,7 +519,7 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
       {source.archives.empty() ? "" : source.archives.front(), "the field .cls",
        "such samples or their .cls, or name the classes in their order (--classes)", of_class},
       list.warnings);
-  if (!list.labelled && !source.classes.empty()) {
+  if (!list.labelled && !source.label.classes.empty()) {
     list.warnings.push_back(
         "no sample has a class (.cls), and the names that were given (--classes) are not used");
   }

@@ -148,7 +148,7 @@ class TfRows final : public ImageRows {
     for (const char* usual : {"label", "class", "image/class/label"}) {
       if (labelled || !HasHeading(headings_, usual)) continue;
       labelled = true;
-      if (source.labels) columns.push_back({usual, ColumnType::kClass});
+      if (source.label.store) columns.push_back({usual, ColumnType::kClass});
     }
     for (const std::string& heading : headings_) {
       if (heading == "text" || heading == "caption")
@@ -322,7 +322,7 @@ class TfRows final : public ImageRows {
       }
     }
     at_ = 0;
-    image_ = source.path_column;
+    image_ = source.rows.path_column;
     for (const char* usual : {"image/encoded", "image", "jpg", "jpeg", "png", "image_raw"}) {
       if (image_.empty() && names.contains(usual)) image_ = usual;
     }
