@@ -434,7 +434,7 @@ train() {
   part train_jpeg 150 "$train" "$work/data/train" "$work/data/test"
   part train_raw 150 "$train" "$work/data/raw_train" "$work/data/raw_test"
   # What an epoch takes without a loader.
-  part train_repeat 60 "$train" --loader repeat --epochs 8 "$work/data/raw_train" "$work/data/raw_test"
+  part train_kept 60 "$train" --loader kept --epochs 8 "$work/data/raw_train" "$work/data/raw_test"
 }
 
 peers() {

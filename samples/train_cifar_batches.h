@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sluice/cpu.h>
@@ -20,11 +21,11 @@ struct BatchOptions {
   std::size_t batch_size = 512;
   unsigned threads = 0;  // 0: all CPUs
   bool training = true;  // shuffled; random crops out of 4 pixels of padding, and flips
-  bool repeat = false;   // one batch again and again: what the training takes alone
   at::Device device = at::kCPU;
 };
 
-// Epochs of normalised images (samples x 3 x 32 x 32, channels last) and labels, on the device.
+// Epochs of normalised images (samples x 3 x 32 x 32, channels last; bfloat16 on a GPU) and labels,
+// on the device.
 class Batches {
  public:
   using Step = std::function<void(const at::Tensor& images, const at::Tensor& labels)>;
@@ -51,7 +52,6 @@ class SluiceBatches final : public Batches {
     sluice::LoaderOptions options;
     options.batch_size = from.batch_size;
     if (from.threads > 0) options.threads = from.threads;
-    options.diagnostics.repeat_first_batch = from.repeat;
     if (from.device.is_cuda()) options.device = sluice::Device::Cuda(from.device.index());
     if (from.training) {
       options.transform = {sluice::RandomCrop(32, 4), sluice::HorizontalFlip()};
@@ -59,11 +59,33 @@ class SluiceBatches final : public Batches {
     } else {
       options.order.shuffle = sluice::Shuffle::kSequential;
     }
-    options.transform.push_back(sluice::Normalize{kMean, kDeviation});
+    options.transform.push_back(sluice::Normalize{
+        kMean, kDeviation,
+        from.device.is_cuda() ? sluice::FloatType::kBFloat16 : sluice::FloatType::kFloat32});
     return options;
   }
 
   sluice::Loader loader_;
+};
+
+// The batches of another loader's first epoch, kept on the device and played in each epoch: what
+// the training takes where loading costs nothing.
+class KeptBatches final : public Batches {
+ public:
+  explicit KeptBatches(Batches& from) {
+    from.Play(0, [this](const at::Tensor& images, const at::Tensor& labels) {
+      kept_.emplace_back(images.clone(), labels.clone());
+    });
+  }
+
+  std::size_t per_epoch() const override { return kept_.size(); }
+  void Play(std::uint64_t, const Step& step) override {
+    for (const auto& [images, labels] : kept_)
+      step(images, labels);
+  }
+
+ private:
+  std::vector<std::pair<at::Tensor, at::Tensor>> kept_;
 };
 
 // Files in folders named after their classes, unconverted; loaded by samples/plain_loader.h.
@@ -88,7 +110,9 @@ class NaiveBatches final : public Batches {
                                               {samples, 32, 32, 3}, at::kByte);
       // Always a copy: the loader overwrites its memory.
       const at::Tensor images = pixels.to(from_.device, at::kFloat).permute({0, 3, 1, 2});
-      step((images / 255 - mean) / deviation, at::tensor(labels).to(from_.device));
+      step(((images / 255 - mean) / deviation)
+               .to(from_.device.is_cuda() ? at::kBFloat16 : at::kFloat),
+           at::tensor(labels).to(from_.device));
     });
   }
 
