@@ -37,6 +37,11 @@ class Ranges(http.server.SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content[first : last + 1])
 
+    def do_HEAD(self):
+        while self.silent.is_set():
+            time.sleep(0.01)
+        super().do_HEAD()
+
     def log_message(self, *_):
         pass
 
@@ -104,31 +109,40 @@ def test_a_timeout_is_a_number_of_seconds(raw):
 
 
 HANGING = {
-    "Dataset": lambda url, dataset, loader: sluice.Dataset(url),
-    "Loader": lambda url, dataset, loader: sluice.Loader(url, 8),
-    "Mixture": lambda url, dataset, loader: sluice.Mixture([url]),
-    "array": lambda url, dataset, loader: dataset[0].array("image"),
-    "key": lambda url, dataset, loader: dataset[0].key,
-    "value": lambda url, dataset, loader: dataset[0]["caption"],
-    "number": lambda url, dataset, loader: dataset[0]["label"],
-    "payload": lambda url, dataset, loader: dataset[0].payload(),
-    "find": lambda url, dataset, loader: dataset.find("folder/3.png"),
-    "column": lambda url, dataset, loader: dataset.column("label"),
-    "class_balanced": lambda url, dataset, loader: sluice.SampleList.class_balanced(dataset, 3),
-    "row": lambda url, dataset, loader: loader.row(5, 0),
-    "iteration": lambda url, dataset, loader: next(iter(loader)),
+    "Dataset": lambda url, dataset, loader, folder: sluice.Dataset(url),
+    "Loader": lambda url, dataset, loader, folder: sluice.Loader(url, 8),
+    "Mixture": lambda url, dataset, loader, folder: sluice.Mixture([url]),
+    "array": lambda url, dataset, loader, folder: dataset[0].array("image"),
+    "key": lambda url, dataset, loader, folder: dataset[0].key,
+    "value": lambda url, dataset, loader, folder: dataset[0]["caption"],
+    "number": lambda url, dataset, loader, folder: dataset[0]["label"],
+    "payload": lambda url, dataset, loader, folder: dataset[0].payload(),
+    "find": lambda url, dataset, loader, folder: dataset.find("folder/3.png"),
+    "column": lambda url, dataset, loader, folder: dataset.column("label"),
+    "class_balanced": lambda url, dataset, loader, folder: sluice.SampleList.class_balanced(dataset, 3),
+    "row": lambda url, dataset, loader, folder: loader.row(5, 0),
+    "iteration": lambda url, dataset, loader, folder: next(iter(loader)),
+    "convert": lambda url, dataset, loader, folder: sluice.convert(
+        sluice.ConvertSource.paths(["manifest.json"], url), folder / "converted"),
+    "find_classes": lambda url, dataset, loader, folder: sluice.find_classes(classes_of(url)),
 }
 
 
+def classes_of(url):
+    source = sluice.ConvertSource.paths(["class/a.png"], ".")
+    source.label.classes_of = url
+    return source
+
+
 @pytest.mark.parametrize("call", HANGING)
-def test_ctrl_c_ends_each_wait_for_a_server_that_does_not_answer(url, call):
+def test_ctrl_c_ends_each_wait_for_a_server_that_does_not_answer(url, call, tmp_path):
     dataset, loader = sluice.Dataset(url), sluice.Loader(url, 8)
     for asked in Ranges.stalled, Ranges.silent:
         asked.set()
     interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     interrupt.start()
     with pytest.raises(KeyboardInterrupt):
-        HANGING[call](url, dataset, loader)
+        HANGING[call](url, dataset, loader, tmp_path)
     interrupt.join()
     for asked in Ranges.stalled, Ranges.silent:
         asked.clear()

@@ -189,6 +189,8 @@ inline constexpr std::size_t kHold = 2;
 // What is converted.
 using SourceOrFolder = std::variant<ConvertSource, std::filesystem::path>;
 ConvertSource SourceOf(const SourceOrFolder& given);
+// Whether reading it waits for a server.
+bool IsRemote(const ConvertSource& source);
 
 // Of a LoaderMemory.
 NamedNumbers MemoryOf(const LoaderMemory& memory);

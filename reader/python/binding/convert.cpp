@@ -1,6 +1,7 @@
 // convert(): what `sluice convert` does, with the names and defaults of ConvertOptions.
 #include <sluice/convert.h>
 
+#include "reader/python/binding/gil.h"
 #include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
@@ -126,32 +127,45 @@ void BindSummary(nb::module_& module) {
       .def("__repr__", [](const ConvertSummary& summary) { return TextOf(ReprOf(summary)); });
 }
 
-// Runs a conversion, tells the progress, and stops at Ctrl-C.
+// Runs a conversion, reports its progress, and stops at Ctrl-C: at once, if it waits for a server.
+// The conversion then goes on by itself until it notices the stop, and leaves Python alone.
 ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dataset,
                    const ConvertOptions& options, const nb::object& on_progress) {
-  std::stop_source stop;
-  std::optional<nb::python_error> raised;
+  struct Shared {
+    std::stop_source stop;
+    bool abandoned = false;                   // this and what follows: with the GIL
+    const nb::object* on_progress = nullptr;  // alive unless abandoned
+    std::optional<nb::python_error> raised;
+  };
+  const auto shared = std::make_shared<Shared>();
+  shared->on_progress = &on_progress;
   ConvertHooks hooks;
-  hooks.stop = stop.get_token();
-  hooks.on_progress = [&](const ConvertProgress& progress) {
+  hooks.stop = shared->stop.get_token();
+  hooks.on_progress = [shared](const ConvertProgress& progress) {
     const Acquired acquired;
-    if (raised) return;
+    if (shared->abandoned || shared->raised) return;
     try {
-      on_progress(progress.samples_done, progress.samples_total);
+      (*shared->on_progress)(progress.samples_done, progress.samples_total);
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     } catch (nb::python_error& error) {
-      raised.emplace(std::move(error));
-      stop.request_stop();
+      shared->raised.emplace(std::move(error));
+      shared->stop.request_stop();
     }
   };
   try {
-    const Released released;
-    ConvertSummary summary = Convert(source, dataset, options, hooks);
-    if (!raised) return summary;
+    ConvertSummary summary = Interruptibly(
+        IsRemote(source) || IsRemote(dataset),
+        [source, dataset, options, hooks] { return Convert(source, dataset, options, hooks); });
+    if (!shared->raised) return summary;
   } catch (const Error&) {
-    if (!raised) throw;
+    if (!shared->raised) throw;
+  } catch (const nb::python_error&) {
+    shared->abandoned = true;
+    shared->raised.reset();
+    shared->stop.request_stop();
+    throw;
   }
-  throw std::move(*raised);
+  throw nb::python_error(*std::exchange(shared->raised, std::nullopt));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What is converted: ConvertSource, with the names and defaults of convert_source.h.
 #include <sluice/convert.h>
 
+#include "reader/python/binding/gil.h"
 #include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
@@ -52,6 +53,10 @@ void BindAnnotations(nb::module_& module) {
 }
 
 }  // namespace
+
+bool IsRemote(const ConvertSource& source) {
+  return IsRemote(source.root) || IsRemote(source.label.classes_of);
+}
 
 ConvertSource SourceOf(const SourceOrFolder& given) {
   return std::visit([](const auto& one) { return ConvertSource(one); }, given);
@@ -116,10 +121,12 @@ void BindSource(nb::module_& module) {
       .def_rw("follow_links", &ConvertSource::follow_links);
   module.def(
       "find_classes",
-      [](const SourceOrFolder& source, unsigned threads) {
-        return FindClasses(SourceOf(source), threads);
+      [](const SourceOrFolder& given, unsigned threads) {
+        const ConvertSource source = SourceOf(given);
+        return Interruptibly(IsRemote(source),
+                             [source, threads] { return FindClasses(source, threads); });
       },
-      "source"_a, "threads"_a = 0, nb::call_guard<Released>(),
+      "source"_a, "threads"_a = 0,
       "The classes that the source's samples have, in the order of their numbers");
   module.def(
       "find_split_folders",
