@@ -117,16 +117,17 @@ PixelProgram UploadProgramOf(const UploadShape& shape) {
 SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program) {
   SlotLayout layout;
   layout.batch_size = shape.batch_size;
-  layout.image_field = 0;
-  layout.image.samples = shape.batch_size;
-  layout.image.height = layout.image.width = shape.side;
-  layout.image.channels = 3;
-  layout.row_bytes = layout.image.sample_bytes();
-  layout.bytes = AlignUp(layout.image.sample_bytes() * shape.batch_size, kPageBytes);
+  layout.views = 1;
+  SlotLayout::ImageField& field = layout.images.emplace_back();
+  field.image.samples = shape.batch_size;
+  field.image.height = field.image.width = shape.side;
+  field.image.channels = 3;
+  field.row_bytes = field.image.sample_bytes();
+  layout.bytes = AlignUp(field.row_bytes * shape.batch_size, kPageBytes);
   layout.arrays.push_back({1, "label", DType::kInt32, 4, layout.bytes, {}});
   layout.bytes = AlignUp(layout.bytes + 4 * shape.batch_size, kPayloadAlignment);
-  layout.ops = {program.device_ops(), layout.bytes};
-  layout.bytes = AlignUp(layout.bytes + layout.ops.row_bytes() * shape.batch_size, kPageBytes);
+  field.ops = {program.device_ops(), layout.bytes};
+  layout.bytes = AlignUp(layout.bytes + field.ops.row_bytes() * shape.batch_size, kPageBytes);
   return layout;
 }
 
@@ -157,7 +158,7 @@ class UploadRun {
       Slot& slot = *slots_.emplace_back(std::make_unique<Slot>());
       Prepare(slot, layout_, driver_);
       slot.device = uploader_.NewSlot(slot);
-      slot.rows = slot.size = slot.image.samples = shape.batch_size;
+      slot.rows = slot.size = slot.images[0].image.samples = shape.batch_size;
       FillLikePictures(i, slot.memory.data(), slot.memory.size());
       DrawOps(slot);
       places.push_back(slot.memory.data());
@@ -173,18 +174,19 @@ class UploadRun {
   }
 
   void DrawOps(const Slot& slot) const {
-    auto* const first = reinterpret_cast<PixelOp*>(slot.memory.data() + layout_.ops.offset);
-    const auto side = static_cast<std::uint32_t>(layout_.image.width);
-    for (std::size_t row = 0; row < layout_.batch_size && layout_.ops.each > 0; ++row) {
+    const SlotLayout::ImageField& field = layout_.picture();
+    auto* const first = reinterpret_cast<PixelOp*>(slot.memory.data() + field.ops.offset);
+    const auto side = static_cast<std::uint32_t>(field.image.width);
+    for (std::size_t row = 0; row < layout_.batch_size && field.ops.each > 0; ++row) {
       program_.DrawOps({nullptr, side, side, 3}, 1, row,
-                       {first + row * layout_.ops.each, layout_.ops.each});
+                       {first + row * field.ops.each, field.ops.each});
     }
   }
 
   // The bytes that the uploader counts as copied; batch_bytes() are what a batch should take.
   std::uint64_t uploaded_bytes() const { return uploader_.uploaded_bytes(); }
   std::uint64_t batch_bytes() const noexcept {
-    const std::size_t image_bytes = layout_.image.sample_bytes() * layout_.batch_size;
+    const std::size_t image_bytes = layout_.picture().image.sample_bytes() * layout_.batch_size;
     return image_bytes + layout_.bytes - AlignUp(image_bytes, kPageBytes);
   }
 

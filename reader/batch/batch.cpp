@@ -2,7 +2,7 @@
 #include <sluice/error.h>
 
 #include "reader/batch/slot.h"
-#include "reader/batch/wrong_kind.h"
+#include "reader/dataset/field_errors.h"
 
 namespace sluice {
 
@@ -28,19 +28,34 @@ const char* HowToRead(ElementType type) noexcept {
   return "read their bits as std::uint16_t, or set Normalize::type to kFloat32";
 }
 
+// The index of that image field; throws Error unless the batch has it.
+std::size_t ImageIn(const SlotLayout& layout, std::string_view field) {
+  if (field.empty() && layout.images.empty())
+    throw Error(ErrorCode::kInvalidArgument, "the batch has no image");
+  const std::size_t image = field.empty() ? 0 : FindIn(layout.images, field);
+  if (image == Schema::kNone) RefuseKind(layout, field, "image");
+  return image;
+}
+
 const SizedRows& SizedRowsOf(const Slot& slot, std::string_view field) {
   const SlotLayout& layout = *slot.layout;
-  if (field.empty() && layout.image_field == Schema::kNone)
+  if (field.empty() && layout.images.empty())
     throw Error(ErrorCode::kInvalidArgument, "the batch has no image");
   if (layout.image_sizes == ImageSizes::kEqual) {
-    RefuseField(field.empty() ? layout.image_name : field,
-                "has images of one size, which image() says; set "
+    RefuseField(layout.NameFor(field),
+                "has images of one size, which image() gives; set "
                 "LoaderOptions::output.image_sizes for others");
   }
-  if (field.empty() || layout.image_name == field) return slot.sized;
-  const std::size_t further = FindIn(layout.further_images, field);
-  if (further == Schema::kNone) RefuseKind(layout, field, "image");
-  return slot.further_images[further].sized;
+  return slot.images[ImageIn(layout, field)].sized;
+}
+
+const ImageBatch& DeliveredImageOf(const Slot& slot, std::size_t image) {
+  return slot.device != nullptr ? slot.device->images[image] : slot.images[image].image;
+}
+
+[[noreturn]] void RefuseRow(std::string_view field, std::size_t sample, std::size_t size) {
+  RefuseField(field, "is asked for sample " + std::to_string(sample) + " of a batch of " +
+                         std::to_string(size));
 }
 
 }  // namespace
@@ -75,7 +90,8 @@ std::uint64_t Batch::index() const noexcept {
   return slot_->index;
 }
 const ImageBatch& Batch::image() const noexcept {
-  return slot_->device != nullptr ? slot_->device->images[0] : slot_->image;
+  static const ImageBatch no_image;
+  return slot_->images.empty() ? no_image : DeliveredImageOf(*slot_, 0);
 }
 std::span<const SampleFlag> Batch::flags() const noexcept {
   return std::span(slot_->flags).first(slot_->size);
@@ -85,12 +101,9 @@ std::span<const std::uint64_t> Batch::samples() const noexcept {
 }
 
 const ImageBatch& Batch::image(std::string_view field) const {
-  const SlotLayout& layout = *slot_->layout;
-  if (layout.image_field != Schema::kNone && layout.image_name == field) return image();
-  const std::size_t further = FindIn(layout.further_images, field);
-  if (further == Schema::kNone) RefuseKind(*slot_->layout, field, "image");
-  if (slot_->device != nullptr) return slot_->device->images[1 + further];
-  return slot_->further_images[further].image;
+  const std::size_t image = FindIn(slot_->layout->images, field);
+  if (image == Schema::kNone) RefuseKind(*slot_->layout, field, "image");
+  return DeliveredImageOf(*slot_, image);
 }
 
 ImageSizes Batch::image_sizes() const noexcept {
@@ -99,11 +112,7 @@ ImageSizes Batch::image_sizes() const noexcept {
 
 ImageBatch Batch::image(std::string_view field, std::size_t sample) const {
   const SlotLayout& layout = *slot_->layout;
-  if (sample >= size()) {
-    RefuseField(field.empty() ? layout.image_name : field,
-                "is asked for sample " + std::to_string(sample) + " of a batch of " +
-                    std::to_string(size()));
-  }
+  if (sample >= size()) RefuseRow(layout.NameFor(field), sample, size());
   ImageBatch one = field.empty() ? image() : image(field);
   if (one.samples == 0) return one;
   one.samples = 1;
@@ -135,9 +144,7 @@ std::span<const std::byte> Batch::FieldBytes(std::string_view name, DType type) 
 }
 
 bool Batch::HoldsImage(std::string_view field) const noexcept {
-  const SlotLayout& layout = *slot_->layout;
-  return (layout.image_field != Schema::kNone && layout.image_name == field) ||
-         FindIn(layout.further_images, field) != Schema::kNone;
+  return FindIn(slot_->layout->images, field) != Schema::kNone;
 }
 
 ArrayBatch Batch::DeviceArray(std::string_view name) const {
@@ -166,8 +173,7 @@ VariableBatch Batch::VariableArray(std::string_view name) const {
 std::vector<std::string> Batch::fields() const {
   const SlotLayout& layout = *slot_->layout;
   std::vector<std::string> names;
-  if (layout.image_field != Schema::kNone) names.push_back(layout.image_name);
-  for (const SlotLayout::ImageField& image : layout.further_images)
+  for (const SlotLayout::ImageField& image : layout.images)
     names.push_back(image.name);
   for (const SlotLayout::ArrayField& array : layout.arrays)
     names.push_back(array.name);
@@ -211,27 +217,20 @@ VariableValues<std::byte> Batch::Bytes(std::string_view name) const {
 }
 
 std::string_view Batch::Text(std::string_view name, std::size_t sample) const {
-  if (sample >= size()) {
-    RefuseField(name, "is asked for sample " + std::to_string(sample) + " of a batch of " +
-                          std::to_string(size()));
-  }
+  if (sample >= size()) RefuseRow(name, sample, size());
   const std::span<const std::byte> bytes = Bytes(name)[sample];
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 bool Batch::Has(std::string_view name, std::size_t sample) const {
-  if (sample >= size()) {
-    RefuseField(name, "is asked for sample " + std::to_string(sample) + " of a batch of " +
-                          std::to_string(size()));
-  }
+  if (sample >= size()) RefuseRow(name, sample, size());
   const SlotLayout& layout = *slot_->layout;
-  if (layout.image_field != Schema::kNone && layout.image_name == name) return true;
   if (const std::size_t a = FindIn(layout.arrays, name); a != Schema::kNone)
     return layout.arrays[a].Has(slot_->samples[sample]);
   if (const std::size_t v = FindIn(layout.variables, name); v != Schema::kNone)
     return slot_->variables[v].present[sample] != 0;
-  if (const std::size_t i = FindIn(layout.further_images, name); i != Schema::kNone)
-    return slot_->further_images[i].present[sample] != 0;
+  if (const std::size_t i = FindIn(layout.images, name); i != Schema::kNone)
+    return slot_->images[i].present[sample] != 0;
   RefuseKind(*slot_->layout, name, "field");
 }
 

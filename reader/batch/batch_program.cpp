@@ -8,7 +8,6 @@
 
 #include "format/disk/limits.h"
 #include "reader/batch/slot.h"
-#include "reader/batch/wrong_kind.h"
 #include "reader/transform/all_steps.h"
 #include "reader/transform/pipeline_stages.h"
 #include "reader/transform/step_check.h"
@@ -152,7 +151,7 @@ bool BatchProgram::SetTarget(Slot& slot, std::size_t row) const {
 void BatchProgram::Mix(Slot& slot, std::vector<std::uint8_t>& saved) const {
   const std::vector<MixStep>& mixes = mixes_[slot.stages[0]];
   if (slot.size == 0 || mixes.empty()) return;
-  ImageBatch shape = slot.image;
+  ImageBatch shape = slot.images[0].image;
   shape.samples = slot.size;
   auto* const pixels = reinterpret_cast<std::uint8_t*>(slot.memory.data());
   auto* const numbers = reinterpret_cast<float*>(slot.memory.data() + target_place_.offset);

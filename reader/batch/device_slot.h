@@ -53,7 +53,7 @@ class DeviceSlot {
 
   DeviceBuffer memory;
   std::size_t shift = 0;           // for At()
-  std::vector<ImageBatch> images;  // Slot::image, then Slot::further_images
+  std::vector<ImageBatch> images;  // as Slot::images, as delivered
 
   // For the uploader. Makes the stream wait for the trainer's streams that used the memory before.
   void WaitForTrainer(DeviceDriver::Stream stream);

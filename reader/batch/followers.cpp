@@ -23,8 +23,8 @@ class Finder {
       throw Error(ErrorCode::kInvalidArgument, dataset_.folder.string(),
                   "field \"" + FieldAt(field).name + "\" follows its image, which " + why);
     };
-    for (const SlotLayout::ImageField& image : layout_.further_images)
-      if (image.view == 0) check(image.field);
+    for (const SlotLayout::ImageField& image : layout_.images)
+      check(image.field);
     for (const SlotLayout::ArrayField& array : layout_.arrays)
       check(array.field);
     for (const SlotLayout::VariableField& variable : layout_.variables)

@@ -1,10 +1,12 @@
 #include "reader/batch/slot.h"
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
+#include "format/pixels/nearest.h"
 #include "reader/batch/batch_recipe.h"
-#include "reader/batch/slot_layout.h"
 
 namespace sluice {
 
@@ -15,28 +17,78 @@ void MoveRow(std::byte* first, std::size_t row_bytes, std::size_t from, std::siz
 }
 
 // Images that differ in size stay where they are.
-void MoveImage(std::byte* first, const ImageBatch& image, SizedRows& sized, std::size_t from,
-               std::size_t to) {
-  if (sized.sizes.empty()) {
-    MoveRow(first, image.sample_bytes(), from, to);
+void MoveImage(std::byte* first, SlotImage& image, std::size_t from, std::size_t to) {
+  if (image.sized.sizes.empty()) {
+    MoveRow(first, image.image.sample_bytes(), from, to);
   } else {
-    sized.sizes[to] = sized.sizes[from];
-    sized.offsets[to] = sized.offsets[from];
+    image.sized.sizes[to] = image.sized.sizes[from];
+    image.sized.offsets[to] = image.sized.offsets[from];
+  }
+  image.present[to] = image.present[from];
+  if (!image.shown.empty()) image.shown[to] = image.shown[from];
+}
+
+void FillPixels(std::uint8_t* at, std::size_t bytes, std::size_t value_bytes, std::uint16_t fill) {
+  if (fill == 0) {
+    std::memset(at, 0, bytes);
+  } else {
+    SetValues(at, bytes / value_bytes, static_cast<std::uint32_t>(value_bytes), fill);
   }
 }
 
-void PrepareSized(SizedRows& sized, const SlotLayout& layout) {
-  if (layout.image_sizes == ImageSizes::kEqual) return;
-  sized.sizes.resize(layout.batch_size);
-  sized.offsets.resize(layout.batch_size);
+// Pads the first `count` rows, which lie in their order, each no further to the front than it will
+// be: to the right and below, with `fill` (0 if values have more than two bytes). Gives the image
+// their size.
+void PadRows(std::uint8_t* first, std::size_t count, std::uint16_t fill, ImageBatch& image,
+             SizedRows& rows) {
+  image.height = image.width = 0;
+  for (std::size_t row = 0; row < count; ++row) {
+    image.height = std::max<std::size_t>(image.height, rows.sizes[row].height);
+    image.width = std::max<std::size_t>(image.width, rows.sizes[row].width);
+  }
+  const std::size_t value = SizeOf(image.type);
+  const bool planar = image.layout == Layout::kNCHW;
+  const std::size_t planes = planar ? image.channels : 1;
+  const std::size_t pixel = value * (planar ? 1 : image.channels);
+  const std::size_t line = image.width * pixel;
+  // A line moves to the front, and everything behind it lies behind its new place: an image ends at
+  // or behind the end of its padded room, and has no more left to move than the room has left.
+  for (std::size_t row = 0; row < count; ++row) {
+    const ImageSize size = rows.sizes[row];
+    const std::uint8_t* from = first + rows.offsets[row] * value;
+    std::uint8_t* to = first + row * image.sample_bytes();
+    for (std::size_t plane = 0; plane < planes; ++plane) {
+      for (std::size_t y = 0; y < size.height; ++y, from += size.width * pixel, to += line) {
+        std::memmove(to, from, size.width * pixel);
+        FillPixels(to + size.width * pixel, line - size.width * pixel, value, fill);
+      }
+      const std::size_t below = (image.height - size.height) * line;
+      FillPixels(to, below, value, fill);
+      to += below;
+    }
+    rows.offsets[row] = row * image.sample_bytes() / value;
+  }
 }
 
-void Finish(const SlotLayout& layout, std::byte* memory, std::size_t count, std::uint16_t fill,
-            ImageBatch& image, SizedRows& sized) {
-  if (layout.image_sizes == ImageSizes::kPadded) {
-    PadRows(reinterpret_cast<std::uint8_t*>(memory), count, fill, image, sized);
-  } else if (layout.image_sizes == ImageSizes::kOwn) {
-    image.height = image.width = 0;
+// Joins the first `count` rows. Keeps memory for the next batch, except that of long rows.
+void JoinRows(VariableRows& variable, std::size_t count, std::size_t entry_bytes) {
+  constexpr std::size_t kMaxKeptBytes = 16384;
+  const std::size_t bytes = std::accumulate(
+      variable.rows.begin(), variable.rows.begin() + static_cast<std::ptrdiff_t>(count),
+      std::size_t{0},
+      [](std::size_t sum, const std::vector<std::byte>& row) { return sum + row.size(); });
+  std::vector<std::byte>& values = variable.values;
+  values.clear();
+  if (bytes > values.capacity()) {
+    values = {};  // freed first, so that the old and the new buffer never exist together
+    values.reserve(bytes);
+  }
+  variable.offsets[0] = 0;
+  for (std::size_t row = 0; row < count; ++row) {
+    std::vector<std::byte>& of_row = variable.rows[row];
+    values.insert(values.end(), of_row.begin(), of_row.end());
+    variable.offsets[row + 1] = values.size() / entry_bytes;
+    if (of_row.capacity() > kMaxKeptBytes) of_row = {};
   }
 }
 
@@ -45,26 +97,26 @@ void Finish(const SlotLayout& layout, std::byte* memory, std::size_t count, std:
 void RenewMemory(Slot& slot, std::shared_ptr<DeviceDriver> pinned) {
   const SlotLayout& layout = *slot.layout;
   slot.memory = HostBuffer(layout.bytes, std::move(pinned));
-  slot.image.data = reinterpret_cast<const std::uint8_t*>(slot.memory.data());
-  for (std::size_t i = 0; i < layout.further_images.size(); ++i)
-    slot.further_images[i].image.data = slot.image.data + layout.further_images[i].offset;
+  for (std::size_t i = 0; i < layout.images.size(); ++i) {
+    slot.images[i].image.data =
+        reinterpret_cast<const std::uint8_t*>(slot.memory.data() + layout.images[i].offset);
+  }
 }
 
 void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver> pinned) {
   slot.layout = &layout;
-  slot.image = layout.image;
-  slot.image.samples = 0;
-  for (const SlotLayout::ImageField& further : layout.further_images) {
-    FurtherImage& image = slot.further_images.emplace_back();
-    image.image = further.image;
-    image.present.resize(layout.batch_size);
+  for (const SlotLayout::ImageField& field : layout.images) {
+    SlotImage& image = slot.images.emplace_back();
+    image.image = field.image;
+    image.image.samples = 0;
+    image.present.resize(layout.batch_size, 1);
     if (layout.keeps_shown) image.shown.resize(layout.batch_size);
-    PrepareSized(image.sized, layout);
+    if (layout.image_sizes == ImageSizes::kEqual) continue;
+    image.sized.sizes.resize(layout.batch_size);
+    image.sized.offsets.resize(layout.batch_size);
   }
-  if (layout.image_field != Schema::kNone) PrepareSized(slot.sized, layout);
   for (std::size_t v = 0; v < layout.variables.size(); ++v)
     slot.variables.emplace_back(layout.batch_size);
-  if (layout.keeps_shown) slot.shown.resize(layout.batch_size);
   slot.refs.resize(layout.batch_size);
   slot.flags.resize(layout.batch_size);
   slot.positions.resize(layout.batch_size);
@@ -74,15 +126,11 @@ void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver>
 }
 
 void SetStages(Slot& slot, std::vector<std::size_t> stages) {
-  const auto set = [](ImageBatch& image, const Geometry::Extent& extent) {
-    image.width = extent.width;
-    image.height = extent.height;
-  };
-  const SlotLayout& layout = *slot.layout;
-  if (layout.image_field != Schema::kNone) set(slot.image, layout.extents[stages[0]]);
-  for (std::size_t i = 0; i < layout.further_images.size(); ++i) {
-    const SlotLayout::ImageField& further = layout.further_images[i];
-    set(slot.further_images[i].image, further.extents[stages[further.view]]);
+  for (std::size_t i = 0; i < slot.images.size(); ++i) {
+    const SlotLayout::ImageField& field = slot.layout->images[i];
+    const Geometry::Extent& extent = field.extents[stages[field.view]];
+    slot.images[i].image.width = extent.width;
+    slot.images[i].image.height = extent.height;
   }
   slot.stages = std::move(stages);
 }
@@ -91,9 +139,8 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
   DropJpegs(slot);
   slot.epoch = epoch;
   slot.rows = slot.size = rows;
-  if (slot.layout->image_field != Schema::kNone) slot.image.samples = rows;
-  for (FurtherImage& further : slot.further_images)
-    further.image.samples = rows;
+  for (SlotImage& image : slot.images)
+    image.image.samples = rows;
   const std::uint64_t seed = recipe.options.seed;
   slot.draw_seed = DrawSeed(seed, epoch);
   slot.view_seeds.resize(recipe.views.size());
@@ -105,43 +152,40 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
   SetStages(slot, std::move(stages));
 }
 
-bool SetRowSize(Slot& slot, std::size_t picture, std::size_t row, std::size_t width,
+bool SetRowSize(Slot& slot, std::size_t image, std::size_t row, std::size_t width,
                 std::size_t height) {
   const SlotLayout& layout = *slot.layout;
-  const SlotLayout::ImageField* const field =
-      picture == 0 ? nullptr : &layout.further_images[picture - 1];
-  const ImageBatch& image = field == nullptr ? slot.image : slot.further_images[picture - 1].image;
+  const ImageBatch& batch = slot.images[image].image;
   if (layout.image_sizes == ImageSizes::kEqual)
-    return width == image.width && height == image.height;
-  SizedRows& sized = field == nullptr ? slot.sized : slot.further_images[picture - 1].sized;
-  const std::size_t stage = slot.stages[field == nullptr ? 0 : field->view];
-  const Geometry::Extent& least = field == nullptr ? layout.least[stage] : field->least[stage];
-  const std::size_t room = field == nullptr ? layout.row_bytes : field->row_bytes;
-  const std::size_t value = SizeOf(image.type);
-  const std::size_t bytes = width * height * image.channels * value;
-  if (width < least.width || width > image.width || height < least.height ||
-      height > image.height || bytes > room) {
+    return width == batch.width && height == batch.height;
+  const SlotLayout::ImageField& field = layout.images[image];
+  const Geometry::Extent& least = field.least[slot.stages[field.view]];
+  const std::size_t room = field.row_bytes;
+  const std::size_t value = SizeOf(batch.type);
+  const std::size_t bytes = width * height * batch.channels * value;
+  if (width < least.width || width > batch.width || height < least.height ||
+      height > batch.height || bytes > room) {
     return false;
   }
+  SizedRows& sized = slot.images[image].sized;
   sized.sizes[row] = {static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width)};
   const bool padded = layout.image_sizes == ImageSizes::kPadded;
   sized.offsets[row] = (padded ? (row + 1) * room - bytes : row * room) / value;
   return true;
 }
 
-ImageBatch RowOf(const Slot& slot, std::size_t picture, std::size_t row) {
-  const bool first = picture == 0;
-  ImageBatch image = first ? slot.image : slot.further_images[picture - 1].image;
-  const SizedRows& sized = first ? slot.sized : slot.further_images[picture - 1].sized;
-  image.samples = 1;
+ImageBatch RowOf(const Slot& slot, std::size_t image, std::size_t row) {
+  ImageBatch one = slot.images[image].image;
+  const SizedRows& sized = slot.images[image].sized;
+  one.samples = 1;
   if (sized.sizes.empty()) {
-    image.data += row * image.sample_bytes();
+    one.data += row * one.sample_bytes();
   } else {
-    image.data += sized.offsets[row] * SizeOf(image.type);
-    image.height = sized.sizes[row].height;
-    image.width = sized.sizes[row].width;
+    one.data += sized.offsets[row] * SizeOf(one.type);
+    one.height = sized.sizes[row].height;
+    one.width = sized.sizes[row].width;
   }
-  return image;
+  return one;
 }
 
 void ResetProgress(Slot& slot) {
@@ -163,45 +207,43 @@ void CloseGaps(Slot& slot) {
     if (slot.flags[from] == kLeftOut) continue;
     if (slot.flags[from] != SampleFlag::kFillsUp) ++slot.valid;
     if (to != from) {
-      const SlotLayout::DeviceOps& ops = slot.layout->ops;
-      MoveImage(slot.memory.data(), slot.image, slot.sized, from, to);
-      MoveRow(slot.memory.data() + ops.offset, ops.row_bytes(), from, to);
-      for (std::size_t i = 0; i < slot.further_images.size(); ++i) {
-        const SlotLayout::ImageField& further = slot.layout->further_images[i];
-        FurtherImage& image = slot.further_images[i];
-        MoveImage(slot.memory.data() + further.offset, image.image, image.sized, from, to);
-        MoveRow(slot.memory.data() + further.ops.offset, further.ops.row_bytes(), from, to);
-        image.present[to] = image.present[from];
-        if (!image.shown.empty()) image.shown[to] = image.shown[from];
+      for (std::size_t i = 0; i < slot.images.size(); ++i) {
+        const SlotLayout::ImageField& field = slot.layout->images[i];
+        MoveImage(slot.memory.data() + field.offset, slot.images[i], from, to);
+        MoveRow(slot.memory.data() + field.ops.offset, field.ops.row_bytes(), from, to);
       }
-      for (VariableRows& variable : slot.variables)
-        variable.Move(from, to);
+      for (VariableRows& variable : slot.variables) {
+        variable.rows[to].swap(variable.rows[from]);
+        variable.present[to] = variable.present[from];
+      }
       for (const SlotLayout::ArrayField& array : slot.layout->arrays)
         MoveRow(slot.memory.data() + array.offset, array.sample_bytes, from, to);
-      if (!slot.shown.empty()) slot.shown[to] = slot.shown[from];
       slot.flags[to] = slot.flags[from];
       slot.samples[to] = slot.samples[from];
     }
     ++to;
   }
   slot.size = to;
-  if (slot.layout->image_field != Schema::kNone) slot.image.samples = to;
+  for (SlotImage& image : slot.images)
+    image.image.samples = to;
 }
 
 void Close(Slot& slot) {
   if (slot.left_out > 0) CloseGaps(slot);
   const SlotLayout& layout = *slot.layout;
-  if (layout.image_field != Schema::kNone)
-    Finish(layout, slot.memory.data(), slot.size, layout.image_fill, slot.image, slot.sized);
-  for (std::size_t i = 0; i < slot.further_images.size(); ++i) {
-    FurtherImage& further = slot.further_images[i];
-    const SlotLayout::ImageField& field = layout.further_images[i];
-    further.image.samples = slot.size;
-    Finish(layout, slot.memory.data() + field.offset, slot.size, field.fill, further.image,
-           further.sized);
+  for (std::size_t i = 0; i < slot.images.size(); ++i) {
+    const SlotLayout::ImageField& field = layout.images[i];
+    SlotImage& image = slot.images[i];
+    image.image.samples = slot.size;
+    if (layout.image_sizes == ImageSizes::kPadded) {
+      auto* const first = reinterpret_cast<std::uint8_t*>(slot.memory.data() + field.offset);
+      PadRows(first, slot.size, field.fill, image.image, image.sized);
+    } else if (layout.image_sizes == ImageSizes::kOwn) {
+      image.image.height = image.image.width = 0;
+    }
   }
   for (std::size_t v = 0; v < slot.variables.size(); ++v)
-    slot.variables[v].Join(slot.size, slot.layout->variables[v].entry_bytes);
+    JoinRows(slot.variables[v], slot.size, layout.variables[v].entry_bytes);
 }
 
 }  // namespace sluice

@@ -6,14 +6,13 @@
 #include <optional>
 #include <vector>
 
+#include <sluice/batch.h>
 #include <sluice/error.h>
 #include <sluice/loader_options.h>
 
 #include "reader/batch/device_slot.h"
 #include "reader/batch/jpeg_room.h"
-#include "reader/batch/sized_rows.h"
 #include "reader/batch/slot_layout.h"
-#include "reader/batch/variable_rows.h"
 #include "reader/device/host_buffer.h"
 #include "reader/order/shape.h"
 #include "reader/reading/direct/held_block.h"
@@ -24,12 +23,36 @@ namespace sluice {
 // Inside the loader only: a row that OnFault::kSkip leaves out.
 inline constexpr SampleFlag kLeftOut{255};
 
-// An image field other than the first, or a further view.
-struct FurtherImage {
+// The rows of an image whose size differs from sample to sample
+// (LoaderOptions::output.image_sizes).
+//
+// Each row has room for the largest image, so that threads fill rows in any order. With kOwn an
+// image lies at the beginning of its room, and stays there. With kPadded it lies at the end, and
+// Close() moves all of a batch's images from there to where they belong, in the same memory.
+struct SizedRows {
+  std::vector<ImageSize> sizes;        // by row; empty with kEqual
+  std::vector<std::uint64_t> offsets;  // by row: where its values begin, counted from the image's
+};
+
+// An image of the batch: the rows of SlotLayout::images at the same index.
+struct SlotImage {
   ImageBatch image;
-  std::vector<std::uint8_t> present;  // by row
-  std::vector<VisiblePart> shown;     // as in Slot
+  std::vector<std::uint8_t> present;  // by row; of the picture and its views always 1
+  std::vector<VisiblePart> shown;     // by row; empty unless the user's functions may ask
   SizedRows sized;
+};
+
+// A batch's values of a field of variable length. Workers fill rows in any order, each in its own
+// memory; once all are done, Close() joins them in `values`.
+struct VariableRows {
+  explicit VariableRows(std::size_t batch_size)
+      : rows(batch_size), present(batch_size), offsets(batch_size + 1) {}
+
+  std::vector<std::vector<std::byte>> rows;
+  std::vector<std::uint8_t> present;
+
+  std::vector<std::byte> values;
+  std::vector<std::uint64_t> offsets;  // in entries
 };
 
 struct BatchRecipe;
@@ -46,11 +69,8 @@ struct Slot {
   std::size_t rows = 0;  // planned; some may be left out
   std::size_t size = 0;  // delivered
   std::size_t valid = 0;
-  ImageBatch image;
-  SizedRows sized;                 // of the image
-  std::vector<VisiblePart> shown;  // by row, of the image; empty unless functions may ask
-  std::vector<FurtherImage> further_images;
-  std::vector<VariableRows> variables;
+  std::vector<SlotImage> images;        // as SlotLayout::images
+  std::vector<VariableRows> variables;  // as SlotLayout::variables
   std::vector<SampleRef> refs;
   std::vector<SampleFlag> flags;
   std::vector<std::uint64_t> positions;  // in the epoch, by row
@@ -99,16 +119,16 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
 // Resets the progress before another batch is planned into the slot.
 void ResetProgress(Slot& slot);
 
-// For a row's image; `picture`: 0 is the slot's image, i + 1 its further image i. Gives it that
-// size, which then says where it lies. False if the batch's images do not have that size, or if the
-// row has no room for it.
-bool SetRowSize(Slot& slot, std::size_t picture, std::size_t row, std::size_t width,
+// Gives a row of that image its size, which then says where the row lies. `image` is an index into
+// Slot::images, here and below. False if the batch's images do not have that size, or if the row
+// has no room for it.
+bool SetRowSize(Slot& slot, std::size_t image, std::size_t row, std::size_t width,
                 std::size_t height);
 // The row's image alone, before Close().
-ImageBatch RowOf(const Slot& slot, std::size_t picture, std::size_t row);
+ImageBatch RowOf(const Slot& slot, std::size_t image, std::size_t row);
 // Where it is written.
-inline std::uint8_t* PixelsOf(const Slot& slot, std::size_t picture, std::size_t row) {
-  return const_cast<std::uint8_t*>(RowOf(slot, picture, row).data);
+inline std::uint8_t* PixelsOf(const Slot& slot, std::size_t image, std::size_t row) {
+  return const_cast<std::uint8_t*>(RowOf(slot, image, row).data);
 }
 
 // Closes the gaps of rows left out. All rows must be done.

@@ -6,7 +6,8 @@
 #include <sluice/error.h>
 
 #include "format/disk/bytes.h"
-#include "reader/batch/made_fields.h"
+#include "format/disk/limits.h"
+#include "reader/dataset/field_errors.h"
 #include "reader/dataset/ring_slots.h"
 #include "reader/device/device_driver.h"
 #include "reader/transform/geometric_steps.h"
@@ -200,88 +201,85 @@ void CheckWarp(const DatasetState& dataset, const Geometry& geometry, const Imag
   }
 }
 
-void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
-                 const FieldChoice& choice, const ViewProgram& view, SlotLayout& layout) {
-  layout.image_field = choice.image;
+void AddImage(SlotLayout::ImageField field, SlotLayout& layout) {
+  field.offset = layout.bytes;
+  layout.bytes += AlignUp(field.row_bytes * field.image.samples, kPageBytes);
+  layout.images.push_back(std::move(field));
+}
+
+// Refuses datasets whose pictures cannot be made into batches, whatever the view.
+void CheckPicture(const DatasetState& dataset, const FieldChoice& choice) {
   const Field& field = dataset.manifest.schema.fields[choice.image];
   if (const DatasetState* const without = dataset.LacksField(choice.image)) {
     Refuse(*without, "it has no image field \"" + field.name +
                          "\", which batches of the mixture are made of; name a field that all its "
                          "datasets have in LoaderOptions::output.image, or leave this one out");
   }
-  layout.image_name = field.name;
-  layout.image_nearest = field.role == Role::kMask;
-  layout.image_moves = view.pixels.moves();
-  const ImageSummary& images = dataset.ImagesOf(layout.image_field);
+  const ImageSummary& images = dataset.ImagesOf(choice.image);
   if (images.present == 0)
     Refuse(dataset, "no sample has an image in field \"" + images.field + "\"");
   CheckPixels(dataset, images);
-  const bool wide = images.pixel_type == PixelType::kUint16;
-  if (wide && !layout.image_nearest) CheckSixteenBits(dataset, view.geometry);
-  layout.extents = ExtentsOf(dataset, images, view.geometry, layout.image_sizes);
-  layout.least = LeastOf(images, view.geometry, layout.image_sizes);
-  layout.image.samples = options.batch_size;
-  SetExtents(layout.extents, layout.image);
-  layout.image.channels = ChannelsOf(dataset, options, images, wide || layout.image_nearest);
-  layout.image.layout = options.output.layout;
-  layout.image_pixels = images.pixel_type;
-  layout.image.type = ElementOf(images.pixel_type);
-  SetOutput(dataset, view.pixels, layout.image_name, !wide && !layout.image_nearest,
-            layout.least.empty() ? layout.extents : layout.least, layout.image);
-  if (!layout.image_nearest) CheckWarp(dataset, view.geometry, layout.image);
-  layout.row_bytes = RowBytesOf(dataset, options, layout.image, layout.extents, view.geometry,
-                                dataset.limits.pixels(layout.image_field));
 }
 
-void AddImage(SlotLayout::ImageField field, SlotLayout& layout) {
-  field.offset = layout.bytes;
-  layout.bytes += AlignUp(field.row_bytes * field.image.samples, kPageBytes);
-  layout.further_images.push_back(std::move(field));
-}
-
-void LayOutViews(const DatasetState& dataset, const LoaderOptions& options,
-                 const std::vector<ViewProgram>& views, SlotLayout& layout) {
-  if (views.size() == 1) return;
-  if (layout.image_field == Schema::kNone)
-    Refuse(dataset, "LoaderOptions::views needs an image, and the batch has none");
-  if (layout.image_nearest || layout.image_pixels == PixelType::kUint16) {
-    Refuse(dataset, "LoaderOptions::views needs 8-bit images, and field \"" + layout.image_name +
+void CheckViews(const DatasetState& dataset, const std::vector<ViewProgram>& views,
+                const Field& field, const ImageSummary& images) {
+  if (field.role == Role::kMask || images.pixel_type == PixelType::kUint16) {
+    Refuse(dataset, "LoaderOptions::views needs 8-bit images, and field \"" + field.name +
                         "\" is a mask or has 16 bits");
   }
   for (std::size_t v = 1; v < views.size(); ++v) {
-    if (dataset.manifest.schema.Find(views[v].name) != Schema::kNone) {
-      Refuse(dataset, "LoaderOptions::views has a view \"" + views[v].name +
-                          "\", which is also a field of the dataset; choose another name");
-    }
+    if (dataset.manifest.schema.Find(views[v].name) == Schema::kNone) continue;
+    Refuse(dataset, "LoaderOptions::views has a view \"" + views[v].name +
+                        "\", which is also a field of the dataset; choose another name");
+  }
+}
+
+void LayOutViews(const DatasetState& dataset, const LoaderOptions& options,
+                 const FieldChoice& choice, const std::vector<ViewProgram>& views,
+                 SlotLayout& layout) {
+  if (choice.image == Schema::kNone) {
+    if (views.size() > 1)
+      Refuse(dataset, "LoaderOptions::views needs an image, and the batch has none");
+    return;
+  }
+  CheckPicture(dataset, choice);
+  const Field& of = dataset.manifest.schema.fields[choice.image];
+  const ImageSummary& images = dataset.ImagesOf(choice.image);
+  const bool wide = images.pixel_type == PixelType::kUint16;
+  layout.views = views.size();
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const ViewProgram& view = views[v];
     SlotLayout::ImageField field;
-    field.field = layout.image_field;
+    field.field = field.leader = choice.image;
     field.view = v;
-    field.name = views[v].name;
-    field.leader = layout.image_field;
-    field.moves = views[v].pixels.moves();
-    field.pixels = layout.image_pixels;
-    field.image = layout.image;
-    field.image.layout = options.output.layout;
-    field.image.type = ElementType::kUint8;
-    const ImageSummary& images = dataset.ImagesOf(layout.image_field);
-    field.extents = ExtentsOf(dataset, images, views[v].geometry, layout.image_sizes);
-    field.least = LeastOf(images, views[v].geometry, layout.image_sizes);
+    field.name = v == 0 ? of.name : view.name;
+    field.nearest = of.role == Role::kMask;
+    field.moves = view.pixels.moves();
+    field.pixels = images.pixel_type;
+    if (wide && !field.nearest) CheckSixteenBits(dataset, view.geometry);
+    field.extents = ExtentsOf(dataset, images, view.geometry, layout.image_sizes);
+    field.least = LeastOf(images, view.geometry, layout.image_sizes);
+    field.image.samples = options.batch_size;
     SetExtents(field.extents, field.image);
-    SetOutput(dataset, views[v].pixels, layout.image_name, true,
+    field.image.channels = ChannelsOf(dataset, options, images, wide || field.nearest);
+    field.image.layout = options.output.layout;
+    field.image.type = ElementOf(images.pixel_type);
+    SetOutput(dataset, view.pixels, of.name, !wide && !field.nearest,
               field.least.empty() ? field.extents : field.least, field.image);
-    CheckWarp(dataset, views[v].geometry, field.image);
-    field.row_bytes = RowBytesOf(dataset, options, field.image, field.extents, views[v].geometry,
-                                 dataset.limits.pixels(layout.image_field));
+    if (!field.nearest) CheckWarp(dataset, view.geometry, field.image);
+    field.row_bytes = RowBytesOf(dataset, options, field.image, field.extents, view.geometry,
+                                 dataset.limits.pixels(choice.image));
     AddImage(std::move(field), layout);
+    if (v == 0 && views.size() > 1) CheckViews(dataset, views, of, images);
   }
 }
 
 // Lays out an image that leads others before those others.
-void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& options,
-                         const FieldChoice& choice, const Geometry& geometry, SlotLayout& layout) {
+void LayOutOtherImages(const DatasetState& dataset, const LoaderOptions& options,
+                       const FieldChoice& choice, const Geometry& geometry, SlotLayout& layout) {
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
   std::vector<std::vector<Geometry::Extent>> extents(fields.size());
-  if (choice.image != Schema::kNone) extents[choice.image] = layout.extents;
+  if (!layout.images.empty()) extents[choice.image] = layout.picture().extents;
   for (const bool leads : {true, false}) {
     for (std::size_t f = 0; f < fields.size(); ++f) {
       if (fields[f].kind != FieldKind::kImage || !choice.chosen[f] || f == choice.image) continue;
@@ -301,12 +299,11 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
                          ? std::vector<Geometry::Extent>(geometry.stages())
                          : ExtentsOf(dataset, images, geometry, options.output.image_sizes);
       }
-      field.image = layout.image;
       field.image.samples = options.batch_size;
       field.image.layout = options.output.layout;
       field.extents = extents[field.leader];
       if (options.output.image_sizes != ImageSizes::kEqual)
-        field.least.resize(geometry.stages());  // nothing is done that needs a certain size
+        field.least.resize(geometry.stages());  // no step needs a certain size
       SetExtents(field.extents, field.image);
       // If no sample has an image of the field, batches hold zeros.
       field.image.channels = std::max<std::size_t>(images.max_channels, 1);
@@ -327,16 +324,6 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
 
 // LoaderOptions::output.mask_fill.
 void SetMaskFills(const DatasetState& dataset, const LoaderOptions& options, SlotLayout& layout) {
-  const auto set = [&](const std::string& name, std::uint32_t value, PixelType pixels,
-                       std::uint16_t& fill) {
-    const std::uint32_t most = pixels == PixelType::kUint8 ? 255 : 65535;
-    if (value > most) {
-      Refuse(dataset, "LoaderOptions::output.mask_fill is " + std::to_string(value) + " for \"" +
-                          name + "\", a mask of " + (most == 255 ? "8" : "16") +
-                          " bits, which holds 0 to " + std::to_string(most));
-    }
-    fill = static_cast<std::uint16_t>(value);
-  };
   for (const auto& [name, value] : options.output.mask_fill) {
     const Field& field = dataset.manifest.schema.fields[dataset.FieldIndex(name)];
     if (field.kind != FieldKind::kImage || field.role != Role::kMask) {
@@ -344,18 +331,19 @@ void SetMaskFills(const DatasetState& dataset, const LoaderOptions& options, Slo
                           "\", which is not a mask; the border colour of a picture is set in its "
                           "step, such as RandomCrop::fill");
     }
-    if (layout.image_nearest && layout.image_name == name) {
-      set(name, value, layout.image_pixels, layout.image_fill);
-      continue;
-    }
-    const auto at =
-        std::find_if(layout.further_images.begin(), layout.further_images.end(),
-                     [&name = name](const auto& of) { return of.nearest && of.name == name; });
-    if (at == layout.further_images.end()) {
+    const std::size_t at = FindIn(layout.images, name);
+    if (at == Schema::kNone) {
       Refuse(dataset, "LoaderOptions::output.mask_fill names field \"" + name +
                           "\", which LoaderOptions::output.fields leaves out; name it there, too");
     }
-    set(name, value, at->pixels, at->fill);
+    SlotLayout::ImageField& mask = layout.images[at];
+    const std::uint32_t max = mask.pixels == PixelType::kUint8 ? 255 : 65535;
+    if (value > max) {
+      Refuse(dataset, "LoaderOptions::output.mask_fill is " + std::to_string(value) + " for \"" +
+                          name + "\", a mask of " + (max == 255 ? "8" : "16") +
+                          " bits, which holds 0 to " + std::to_string(max));
+    }
+    mask.fill = static_cast<std::uint16_t>(value);
   }
 }
 
@@ -450,6 +438,45 @@ void LayOutFields(const DatasetState& dataset, const LoaderOptions& options,
   }
 }
 
+[[noreturn]] void RefuseMade(const DatasetState& dataset, const Field& field,
+                             const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
+              "LoaderOptions::output.made_fields: field \"" + field.name + "\" " + what);
+}
+
+void CheckMadeShape(const DatasetState& dataset, const Field& field) {
+  if (field.kind == FieldKind::kImage) {
+    RefuseMade(dataset, field,
+               "is an image field; declare an array of shape {height, width, channels} instead");
+  }
+  if (field.kind == FieldKind::kBytes) return;
+  if (std::find(field.shape.begin(), field.shape.end(), 0U) != field.shape.end())
+    RefuseMade(dataset, field, "has an extent of 0 in its shape");
+  if (field.shape.size() > kMaxDimensions) RefuseMade(dataset, field, "has more than 8 extents");
+  if (field.elements() > kMaxImagePixels)
+    RefuseMade(dataset, field, "has more than 268435456 elements");
+}
+
+// Checks the fields that the user's functions, and OneHot, add to batches. An array may be as large
+// as an image, because it is not on disk.
+void CheckMadeFields(const DatasetState& dataset, const std::vector<Field>& made,
+                     const std::optional<Field>& target) {
+  // Names and references are checked like those on disk; shapes have other limits.
+  Schema schema;
+  for (const Field& field : made) {
+    CheckMadeShape(dataset, field);
+    if (dataset.manifest.schema.Find(field.name) != Schema::kNone)
+      RefuseMade(dataset, field, "has the name of a field of the dataset; choose another name");
+    schema.fields.push_back(field);
+    schema.fields.back().shape.clear();
+  }
+  if (target) {
+    schema.fields.push_back(*target);
+    schema.fields.back().shape.clear();
+  }
+  if (!schema.fields.empty()) schema.Validate();
+}
+
 void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
                       const std::optional<Field>& target, SlotLayout& layout) {
   CheckMadeFields(dataset, options.output.made_fields, target);
@@ -470,26 +497,24 @@ void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
 }
 
 void LayOutDeviceOps(const std::vector<ViewProgram>& views, SlotLayout& layout) {
-  for (std::size_t v = 0; v < views.size(); ++v) {
-    SlotLayout::DeviceOps& ops = v == 0 ? layout.ops : layout.further_images[v - 1].ops;
+  for (std::size_t v = 0; v < layout.views; ++v) {
+    SlotLayout::DeviceOps& ops = layout.images[v].ops;
     ops = {views[v].pixels.device_ops(), layout.bytes};
     layout.bytes += AlignUp(ops.row_bytes() * layout.batch_size, kPayloadAlignment);
   }
 }
 
-void LayOutJpegs(const DatasetState& dataset, const LoaderOptions& options, std::size_t views,
-                 SlotLayout& layout) {
-  if (options.on_device.decode == DecodeOn::kHost || layout.image_field == Schema::kNone) return;
-  if (layout.image_nearest || layout.image_pixels != PixelType::kUint8) return;
-  std::vector<std::size_t> sides = {layout.image.width + layout.image.height};
-  for (std::size_t v = 1; v < views; ++v) {
-    const ImageBatch& image = layout.further_images[v - 1].image;
-    sides.push_back(image.width + image.height);
-  }
-  const bool raw = dataset.RawImageBytes(layout.image_field) != 0;
+void LayOutJpegs(const DatasetState& dataset, const LoaderOptions& options, SlotLayout& layout) {
+  if (options.on_device.decode == DecodeOn::kHost || layout.images.empty()) return;
+  const SlotLayout::ImageField& picture = layout.picture();
+  if (picture.nearest || picture.pixels != PixelType::kUint8) return;
+  std::vector<std::size_t> sides;
+  for (std::size_t v = 0; v < layout.views; ++v)
+    sides.push_back(layout.images[v].image.width + layout.images[v].image.height);
+  const bool raw = dataset.RawImageBytes(picture.field) != 0;
   if (raw && options.on_device.images == ImagesIn::kStorage) return;
-  layout.jpeg = JpegRoom::For(dataset.ImagesOf(layout.image_field), raw, layout.batch_size, sides,
-                              layout.bytes);
+  layout.jpeg =
+      JpegRoom::For(dataset.ImagesOf(picture.field), raw, layout.batch_size, sides, layout.bytes);
   layout.jpeg.DivideScratch(SlotsOf(options),
                             DeviceAccess::Open(options.device)->FreeDeviceBytes());
 }
@@ -506,19 +531,37 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   SlotLayout layout;
   layout.batch_size = options.batch_size;
   layout.image_sizes = options.output.image_sizes;
-  if (choice.image != Schema::kNone) LayOutImage(dataset, options, choice, views[0], layout);
-  layout.bytes = AlignUp(layout.row_bytes * options.batch_size, kPageBytes);
-  LayOutViews(dataset, options, views, layout);
-  LayOutFurtherImages(dataset, options, choice, views[0].geometry, layout);
+  LayOutViews(dataset, options, choice, views, layout);
+  LayOutOtherImages(dataset, options, choice, views[0].geometry, layout);
   SetMaskFills(dataset, options, layout);
   layout.keeps_shown = options.sample_function || options.batch_function;
   LayOutFields(dataset, options, choice, layout);
   LayOutMadeFields(dataset, options, target, layout);
   LayOutDeviceOps(views, layout);
-  LayOutJpegs(dataset, options, views.size(), layout);
+  LayOutJpegs(dataset, options, layout);
   layout.bytes = std::max<std::size_t>(AlignUp(layout.bytes, kPageBytes), kPageBytes);
   if (layout.bytes > kMaxSlotBytes) RefuseBytes(dataset);
   return layout;
+}
+
+void RefuseKind(const SlotLayout& layout, std::string_view name, const char* kind,
+                const char* of_bytes) {
+  const std::string no_such = std::string("is no ") + kind + " of this batch: ";
+  if (const std::size_t a = FindIn(layout.arrays, name); a != Schema::kNone) {
+    RefuseField(name, no_such + "it is a fixed-shape array; use Field<T>(), where T is " +
+                          std::string(NameOf(layout.arrays[a].dtype)));
+  }
+  if (const std::size_t v = FindIn(layout.variables, name); v != Schema::kNone) {
+    const SlotLayout::VariableField& field = layout.variables[v];
+    if (field.bytes) RefuseField(name, no_such + "it holds bytes; use " + of_bytes);
+    RefuseField(name, no_such + "its length varies from sample to sample; use Variable<T>(), " +
+                          "where T is " + std::string(NameOf(field.dtype)));
+  }
+  if (FindIn(layout.images, name) != Schema::kNone)
+    RefuseField(name, no_such + "it is an image; use image(\"" + std::string(name) + "\")");
+  RefuseField(name, no_such +
+                        "the dataset has no such field, or LoaderOptions::output.fields leaves it "
+                        "out");
 }
 
 }  // namespace sluice

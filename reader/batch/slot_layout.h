@@ -2,8 +2,10 @@
 // then arrays, then operations for a device, then JPEGs that it decodes.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sluice/loader_options.h>
@@ -42,21 +44,22 @@ struct SlotLayout {
     std::size_t row_bytes() const noexcept { return each * sizeof(PixelOp); }
   };
 
-  // An image field other than the first, or a further view of the first.
+  // One image of the batch: a view of the picture, or another image field.
   struct ImageField {
     std::size_t field = 0;
-    std::size_t view = 0;  // number of the loader's view; 0: the first, by LoaderOptions::transform
+    std::size_t view = 0;  // whose steps it goes through: of other fields, the first one's geometry
     std::string name;
     std::size_t leader = Schema::kNone;  // the field whose region it shows; its own if it leads
     bool nearest = false;                // a mask: its pixels are never mixed
     std::uint16_t fill = 0;              // a mask's value in a border of one colour
     bool moves = false;  // an augment moves its pixels, so the border of its picture is unknown
-    PixelType pixels = PixelType::kUint8;   // as stored
-    ImageBatch image;                       // as below
-    std::vector<Geometry::Extent> extents;  // as below
-    std::vector<Geometry::Extent> least;    // as below
-    std::size_t row_bytes = 0;              // as below
-    std::size_t offset = 0;
+    PixelType pixels = PixelType::kUint8;  // as stored
+    ImageBatch image;                      // of a full batch, of the largest size; no `data`
+    // By stage (Geometry::stages()). Unless image_sizes is kEqual, `extents` are the largest width
+    // and height of a row, and `least` the smallest.
+    std::vector<Geometry::Extent> extents, least;
+    std::size_t row_bytes = 0;  // of the slot, for each row
+    std::size_t offset = 0;     // of the first row, from the slot's start
     DeviceOps ops;
   };
   // A variable field, or a bytes field, where each byte is an entry.
@@ -71,26 +74,41 @@ struct SlotLayout {
   };
 
   std::size_t batch_size = 0;
-  std::size_t image_field = Schema::kNone;
-  std::string image_name;
-  bool image_nearest = false;                  // the image is a mask
-  std::uint16_t image_fill = 0;                // as above
-  bool image_moves = false;                    // as above
-  PixelType image_pixels = PixelType::kUint8;  // as stored
-  ImageBatch image;  // of a full batch; `data` is not set: the image is at the slot's start
-  // By stage (Geometry::stages()); `image` has the largest. Unless image_sizes is kEqual, they are
-  // the largest width and height, and `least` has the smallest.
-  std::vector<Geometry::Extent> extents, least;
+  // The views of the picture (the field that LoaderOptions::output.image names), then fields that
+  // lead others, then the rest. Empty: batches have no image.
+  std::vector<ImageField> images;
+  std::size_t views = 0;  // so many of them are views of the picture
   ImageSizes image_sizes = ImageSizes::kEqual;
-  std::size_t row_bytes = 0;  // of the slot, for each row of the image
-  DeviceOps ops;
-  std::vector<ImageField> further_images;  // views, then fields that lead others, then the rest
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
   JpegRoom jpeg;
   bool keeps_shown = false;  // the user's functions may ask what part of a picture is visible
   std::size_t bytes = 0;     // of a slot
+
+  // The picture's first view; there must be one.
+  const ImageField& picture() const noexcept { return images.front(); }
+  // The picture's field in the schema; Schema::kNone if batches have no image.
+  std::size_t picture_field() const noexcept {
+    return images.empty() ? Schema::kNone : images.front().field;
+  }
+  // The name of an image field that a caller gave, or of the picture if that is empty.
+  std::string_view NameFor(std::string_view field) const noexcept {
+    return field.empty() && !images.empty() ? std::string_view(picture().name) : field;
+  }
 };
+
+// The field's index among the layout's fields of one kind; Schema::kNone if it is not one of them.
+template <class FieldOfLayout>
+std::size_t FindIn(const std::vector<FieldOfLayout>& fields, std::string_view name) noexcept {
+  const auto at = std::find_if(fields.begin(), fields.end(),
+                               [name](const FieldOfLayout& field) { return field.name == name; });
+  return at == fields.end() ? Schema::kNone : static_cast<std::size_t>(at - fields.begin());
+}
+
+// Throws the Error for a caller who asks for a field as what it is not, such as "fixed-shape
+// array"; it says how to ask for the field. `of_bytes`: the functions that read a bytes field.
+[[noreturn]] void RefuseKind(const SlotLayout& layout, std::string_view name, const char* kind,
+                             const char* of_bytes = "Bytes() or Text()");
 
 // `target`: one more field, which the loader makes. Throws Error(kInvalidArgument) for options that
 // do not fit the dataset.

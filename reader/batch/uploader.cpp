@@ -14,16 +14,8 @@ static_assert(PixelProgram::kMostDeviceOps <= PixelOpScratch::kMostOps);
 
 namespace {
 
-std::size_t ImageBytes(const ImageBatch& image, std::size_t row_bytes) {
-  return AlignUp(row_bytes * image.samples, kPageBytes);
-}
 std::size_t ImageBytes(const ImageBatch& image) {
-  return ImageBytes(image, image.sample_bytes());
-}
-
-// `picture`: an index into Uploader's pictures.
-const ImageBatch& ShippedImage(const Slot& slot, std::size_t picture) {
-  return picture == 0 ? slot.image : slot.further_images[picture - 1].image;
+  return AlignUp(image.sample_bytes() * image.samples, kPageBytes);
 }
 
 }  // namespace
@@ -42,15 +34,10 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
     : device_(device),
       driver_(std::move(driver)),
       shipped_(shipped),
-      rest_(ImageBytes(shipped.image, shipped.row_bytes)),
       lanes_(shipped.jpeg ? shipped.jpeg.lanes : 2),
       copy_stream_(*driver_) {
-  AddPicture(shipped.image, shipped.row_bytes, 0, shipped.ops, programs[0], layout);
-  for (const SlotLayout::ImageField& field : shipped.further_images) {
-    AddPicture(field.image, field.row_bytes, field.offset, field.ops,
-               field.view > 0 ? programs[field.view] : nullptr, layout);
-    rest_ = field.offset + ImageBytes(field.image, field.row_bytes);
-  }
+  for (std::size_t i = 0; i < shipped.images.size(); ++i)
+    AddPicture(shipped.images[i], i < shipped.views ? programs[i] : nullptr, layout);
   if (!works()) return;
   CopyTables(programs);
   if (spare_bytes_ > 0) spare_ = DeviceBuffer(*driver_, spare_bytes_);
@@ -68,11 +55,12 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
   convert_stream_ = OwnPriorityStream(*driver_);
 }
 
-void Uploader::AddPicture(const ImageBatch& shipped, std::size_t row_bytes, std::size_t from,
-                          const SlotLayout::DeviceOps& ops, const PixelProgram* program,
+void Uploader::AddPicture(const SlotLayout::ImageField& field, const PixelProgram* program,
                           Layout layout) {
-  Picture picture{from, rest_there_, shipped, false, {}, 0, 0, ops};
-  std::size_t bytes = ImageBytes(shipped, row_bytes);
+  const ImageBatch& shipped = field.image;
+  Picture picture{field.offset, rest_there_, shipped, false, {}, 0, 0, field.ops};
+  std::size_t bytes = AlignUp(field.row_bytes * shipped.samples, kPageBytes);
+  rest_ = field.offset + bytes;
   if (program != nullptr && program->goes_on() && shipped.sample_bytes() > 0) {
     picture.delivered = DeliveredImage(shipped, *program, layout);
     picture.converts = true;
@@ -94,7 +82,7 @@ void Uploader::CopyTables(std::span<const PixelProgram* const> programs) {
   host_table_ = HostBuffer(table_bytes_, driver_);
   table_ = DeviceBuffer(*driver_, table_bytes_);
   std::size_t at = 0;
-  for (std::size_t v = 0; v < programs.size(); ++v) {  // views are the first pictures
+  for (std::size_t v = 0; v < shipped_.views; ++v) {
     if (!pictures_[v].converts) continue;
     const std::span<const std::byte> numbers = programs[v]->numbers();
     std::memcpy(host_table_.data() + at, numbers.data(), numbers.size());
@@ -161,13 +149,13 @@ std::byte* Uploader::ImagesOf(const DeviceSlot& place, const Picture& picture) c
 
 void Uploader::CopyRows(const Slot& slot, const DeviceSlot& place, std::size_t picture,
                         std::size_t begin, std::size_t end) {
-  const std::size_t bytes = ShippedImage(slot, picture).sample_bytes();
+  const std::size_t bytes = slot.images[picture].image.sample_bytes();
   Copy(ImagesOf(place, pictures_[picture]) + begin * bytes, slot,
        pictures_[picture].from + begin * bytes, (end - begin) * bytes);
 }
 
 void Uploader::CopyImages(const Slot& slot, const DeviceSlot& place, std::size_t picture) {
-  const ImageBatch& image = ShippedImage(slot, picture);
+  const ImageBatch& image = slot.images[picture].image;
   if (shipped_.image_sizes == ImageSizes::kOwn) {
     for (std::size_t row = 0; row < image.samples; ++row) {
       const ImageBatch one = RowOf(slot, picture, row);
@@ -192,7 +180,7 @@ void Uploader::Start(Slot& slot, DeviceSlot& place) {
   const JpegRoom& room = shipped_.jpeg;
   place.decodes = room && HasJpegs(slot);
   for (std::size_t i = 0; i < pictures_.size(); ++i) {
-    const ImageBatch& image = ShippedImage(slot, i);
+    const ImageBatch& image = slot.images[i].image;
     place.images[i].samples = image.samples;
     place.images[i].height = image.height;
     place.images[i].width = image.width;

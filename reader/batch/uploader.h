@@ -66,7 +66,6 @@ class Uploader {
   std::uint64_t decoded_pictures() const;  // by the device
 
  private:
-  // An image of the batch: the first, a view of it, or another field.
   struct Picture {
     std::size_t from = 0;  // in a slot's host memory
     std::size_t to = 0;    // in its DeviceSlot
@@ -84,9 +83,9 @@ class Uploader {
     DeviceBuffer scratch;        // for one wave at a time: the stream runs them one by one
     OwnPriorityStream decoding;  // otherwise it queues behind the trainer's kernels
   };
-  // `row_bytes`: of the slot on the host.
-  void AddPicture(const ImageBatch& shipped, std::size_t row_bytes, std::size_t from,
-                  const SlotLayout::DeviceOps& ops, const PixelProgram* program, Layout layout);
+  // `program`: null for an image that is no view of the picture.
+  void AddPicture(const SlotLayout::ImageField& shipped, const PixelProgram* program,
+                  Layout layout);
   void CopyTables(std::span<const PixelProgram* const> programs);
   // Whether the device does more than copy.
   bool works() const noexcept { return staging_bytes_ > 0 || shipped_.jpeg; }
@@ -110,7 +109,7 @@ class Uploader {
   const Device device_;
   const std::shared_ptr<DeviceDriver> driver_;
   const SlotLayout& shipped_;
-  std::vector<Picture> pictures_;  // as DeviceSlot::images
+  std::vector<Picture> pictures_;  // as SlotLayout::images
   std::size_t rest_ = 0;           // where the data after images begins in a slot's host memory
   std::size_t rest_there_ = 0;     // and in its DeviceSlot
   std::size_t staging_bytes_ = 0;  // of a lane; 0: nothing is converted

@@ -101,7 +101,7 @@ JpegJob Uploader::JobOf(const DeviceSlot& place, const Lane& lane) const {
   job.tables = reinterpret_cast<const JpegTables*>(table_.data() + jpeg_table_);
   job.scratch = lane.scratch.data();
   job.broken = reinterpret_cast<std::uint32_t*>(place.At(room.broken_at));
-  job.channels = static_cast<std::uint32_t>(shipped_.image.channels);
+  job.channels = static_cast<std::uint32_t>(shipped_.picture().image.channels);
   job.most_pictures = static_cast<std::uint32_t>(room.images);
   job.most_rows = job.most_packed = static_cast<std::uint32_t>(room.rows);
   for (std::size_t view = 0; view < room.views; ++view) {

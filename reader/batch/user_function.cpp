@@ -7,8 +7,8 @@
 
 #include "format/random.h"
 #include "reader/batch/slot.h"
-#include "reader/batch/wrong_kind.h"
 #include "reader/dataset/dataset_state.h"
+#include "reader/dataset/field_errors.h"
 
 namespace sluice {
 
@@ -57,21 +57,18 @@ std::shared_ptr<const void> MutableRows::Keep() {
 
 std::size_t MutableRows::PictureOf(std::string_view field) const {
   const SlotLayout& layout = *slot_.layout;
-  if (layout.image_field != Schema::kNone && (field.empty() || field == layout.image_name))
-    return 0;
-  if (field.empty()) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        "this batch has no image: the dataset has none, or LoaderOptions::output.fields leaves it "
-        "out");
-  }
-  return 1 + Find(layout, layout.further_images, field, "image");
+  if (!field.empty()) return Find(layout, layout.images, field, "image");
+  if (!layout.images.empty()) return 0;
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      "this batch has no image: the dataset has none, or LoaderOptions::output.fields leaves it "
+      "out");
 }
 
 // A row alone has its own size, also before its batch is padded.
 ImageBatch MutableRows::ImageOf(std::size_t picture) const {
   if (count_ == 1) return RowOf(slot_, picture, first_);
-  ImageBatch image = picture == 0 ? slot_.image : slot_.further_images[picture - 1].image;
+  ImageBatch image = slot_.images[picture].image;
   image.data += first_ * image.sample_bytes();
   image.samples = count_;
   return image;
@@ -95,12 +92,10 @@ ImageBatch MutableBatch::shape(std::string_view field, std::size_t row) const {
 
 std::span<const ImageSize> MutableBatch::sizes(std::string_view field) const {
   if (slot_.layout->image_sizes == ImageSizes::kEqual) {
-    RefuseField(field.empty() ? slot_.layout->image_name : field,
-                "has images of one size, which shape() says");
+    RefuseField(slot_.layout->NameFor(field), "has images of one size, which shape() says");
   }
   const std::size_t picture = PictureOf(field);
-  const SizedRows& sized = picture == 0 ? slot_.sized : slot_.further_images[picture - 1].sized;
-  return std::span(sized.sizes).subspan(first_, count_);
+  return std::span(slot_.images[picture].sized.sizes).subspan(first_, count_);
 }
 
 std::span<std::byte> MutableBatch::ImageBytes(std::string_view field, std::size_t row) {
@@ -118,13 +113,13 @@ void MutableRows::RefuseState() const {
 }
 
 void MutableRows::RefuseValues(std::string_view field) const {
-  RefuseValuesOf(shape(field).type, field.empty() ? slot_.layout->image_name : field);
+  RefuseValuesOf(shape(field).type, slot_.layout->NameFor(field));
 }
 
 std::span<std::byte> MutableRows::ImageBytes(std::string_view field) {
   const ImageBatch image = shape(field);
   if (count_ > 1 && slot_.layout->image_sizes == ImageSizes::kOwn) {
-    RefuseField(field.empty() ? slot_.layout->image_name : field,
+    RefuseField(slot_.layout->NameFor(field),
                 "has images of different sizes; ask for those of one row after another");
   }
   return {const_cast<std::byte*>(reinterpret_cast<const std::byte*>(image.data)),
@@ -135,13 +130,12 @@ void MutableRows::WriteBorder(std::span<std::uint8_t> map, std::string_view fiel
   const SlotLayout& layout = *slot_.layout;
   const std::size_t picture = PictureOf(field);
   const ImageBatch image = ImageOf(picture);
-  const std::string_view name = field.empty() ? layout.image_name : field;
-  const std::vector<VisiblePart>& shown =
-      picture == 0 ? slot_.shown : slot_.further_images[picture - 1].shown;
+  const std::string_view name = layout.NameFor(field);
+  const std::vector<VisiblePart>& shown = slot_.images[picture].shown;
   if (count_ > 1 && layout.image_sizes != ImageSizes::kEqual) {
     RefuseField(name, "has images of different sizes, whose border a sample_function may ask for");
   }
-  if (picture == 0 ? layout.image_moves : layout.further_images[picture - 1].moves) {
+  if (layout.images[picture].moves) {
     RefuseField(name,
                 "goes through RandAugment or TrivialAugmentWide, which move pixels on their own, "
                 "so its border is unknown; use RandomAffine and steps that change colours");
@@ -210,22 +204,15 @@ void MutableSample::SetVariableBytes(std::string_view name, int type,
 
 bool MutableRows::HasInRow(std::string_view field, std::size_t row) const {
   const SlotLayout& layout = *slot_.layout;
-  const auto find = [field](const auto& fields) {
-    return static_cast<std::size_t>(
-        std::find_if(fields.begin(), fields.end(),
-                     [field](const auto& of) { return of.name == field; }) -
-        fields.begin());
-  };
   if (row >= count_) {
     RefuseField(field, "is asked for row " + std::to_string(row) + " of " + std::to_string(count_));
   }
-  if (layout.image_field != Schema::kNone && layout.image_name == field) return true;
-  if (const std::size_t a = find(layout.arrays); a < layout.arrays.size())
+  if (const std::size_t a = FindIn(layout.arrays, field); a != Schema::kNone)
     return layout.arrays[a].Has(slot_.samples[first_ + row]);
-  if (const std::size_t v = find(layout.variables); v < layout.variables.size())
+  if (const std::size_t v = FindIn(layout.variables, field); v != Schema::kNone)
     return slot_.variables[v].present[first_ + row] != 0;
-  const std::size_t i = Find(layout, layout.further_images, field, "field");
-  return slot_.further_images[i].present[first_ + row] != 0;
+  const std::size_t i = Find(layout, layout.images, field, "field");
+  return slot_.images[i].present[first_ + row] != 0;
 }
 
 bool MutableSample::Has(std::string_view field) const {

@@ -64,8 +64,7 @@ Defect FieldReader::Read(const BlockView& block, Slot& slot, std::size_t row,
   limits_ = &dataset_.LimitsOf(slot.refs[row].shard);
   for (std::size_t v = 0; v < layout_.variables.size(); ++v)
     if (const Defect defect = ReadVariable(block, slot, row, v)) return defect;
-  for (std::size_t i = 0; i < layout_.further_images.size(); ++i) {
-    if (layout_.further_images[i].view > 0) continue;
+  for (std::size_t i = layout_.views; i < layout_.images.size(); ++i) {
     if (const Defect defect = ReadImage(block, slot, row, i, decoder)) return defect;
   }
   for (const Followers::Points& points : followers_.points)
@@ -121,9 +120,9 @@ Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t
 }
 
 Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t row,
-                              std::size_t further, PayloadDecoder& decoder) {
-  const SlotLayout::ImageField& field = layout_.further_images[further];
-  const ImageBatch& image = slot.further_images[further].image;
+                              std::size_t index, PayloadDecoder& decoder) {
+  const SlotLayout::ImageField& field = layout_.images[index];
+  const ImageBatch& image = slot.images[index].image;
   Picture& picture = pictures_[field.field];
   picture = {};
   ImagePayload payload;
@@ -133,18 +132,18 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
     return Say(field.field, defect);
   }
   const bool present = payload.codec != Codec::kAbsent;
-  slot.further_images[further].present[row] = present;
-  std::vector<VisiblePart>& shown = slot.further_images[further].shown;
+  slot.images[index].present[row] = present;
+  std::vector<VisiblePart>& shown = slot.images[index].shown;
   const Picture& leader = pictures_[field.leader];
   if (!present) {
     if (layout_.image_sizes != ImageSizes::kEqual)
-      SetRowSize(slot, 1 + further, row, leader.frame.region.width(), leader.frame.region.height());
-    const ImageBatch absent = RowOf(slot, 1 + further, row);
+      SetRowSize(slot, index, row, leader.frame.region.width(), leader.frame.region.height());
+    const ImageBatch absent = RowOf(slot, index, row);
     if (!shown.empty()) {
       shown[row] = VisiblePart(static_cast<std::uint32_t>(absent.width),
                                static_cast<std::uint32_t>(absent.height));
     }
-    std::uint8_t* const pixels = PixelsOf(slot, 1 + further, row);
+    std::uint8_t* const pixels = PixelsOf(slot, index, row);
     if (field.nearest && field.pixels == PixelType::kUint16) {
       std::fill_n(reinterpret_cast<std::uint16_t*>(pixels), absent.sample_bytes() / 2, field.fill);
     } else {
@@ -173,9 +172,9 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
     frame.region =
         Scaled(leader.frame.region, leader.width, leader.height, payload.width, payload.height);
   }
-  if (!SetRowSize(slot, 1 + further, row, frame.region.width(), frame.region.height()))
+  if (!SetRowSize(slot, index, row, frame.region.width(), frame.region.height()))
     return Say(field.field, "the image's size is not the one in the manifest");
-  std::uint8_t* const target = PixelsOf(slot, 1 + further, row);
+  std::uint8_t* const target = PixelsOf(slot, index, row);
   picture = {payload.width, payload.height, frame};
   if (!shown.empty()) shown[row] = VisiblePart(frame);
   const PixelOrder order =

@@ -1,4 +1,4 @@
-// Reads a sample's fields other than its first image into its row of a slot.
+// Reads a sample's fields other than its picture into its row of a slot.
 #pragma once
 
 #include <string>
@@ -39,7 +39,8 @@ class FieldReader {
   // The payloads that Read() has used since Clear().
   const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
   bool empty() const noexcept {
-    return layout_.variables.empty() && layout_.further_images.empty() && followers_.empty();
+    return layout_.variables.empty() && layout_.images.size() == layout_.views &&
+           followers_.empty();
   }
 
  private:
@@ -49,7 +50,7 @@ class FieldReader {
   };
 
   Defect ReadVariable(const BlockView& block, Slot& slot, std::size_t row, std::size_t variable);
-  Defect ReadImage(const BlockView& block, Slot& slot, std::size_t row, std::size_t further,
+  Defect ReadImage(const BlockView& block, Slot& slot, std::size_t row, std::size_t index,
                    PayloadDecoder& decoder);
   Defect MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes);
   Defect MovePoints(Slot& slot, std::size_t row, const Followers::Points& points);

@@ -15,16 +15,12 @@ void ForEachFixedPart(Slot& slot, std::size_t row, const Part& part) {
   const auto at = [&](std::size_t offset, std::size_t bytes) {
     part(slot.memory.data() + offset + row * bytes, bytes);
   };
-  const auto shown = [&](std::vector<VisiblePart>& rows) {
-    if (!rows.empty()) part(reinterpret_cast<std::byte*>(&rows[row]), sizeof(VisiblePart));
-  };
-  if (layout.image_field != Schema::kNone) at(0, slot.image.sample_bytes());
-  shown(slot.shown);
-  for (std::size_t i = 0; i < slot.further_images.size(); ++i) {
-    FurtherImage& further = slot.further_images[i];
-    at(layout.further_images[i].offset, further.image.sample_bytes());
-    part(reinterpret_cast<std::byte*>(&further.present[row]), 1);
-    shown(further.shown);
+  for (std::size_t i = 0; i < slot.images.size(); ++i) {
+    SlotImage& image = slot.images[i];
+    at(layout.images[i].offset, image.image.sample_bytes());
+    if (i >= layout.views) part(reinterpret_cast<std::byte*>(&image.present[row]), 1);
+    if (!image.shown.empty())
+      part(reinterpret_cast<std::byte*>(&image.shown[row]), sizeof(VisiblePart));
   }
   for (const SlotLayout::ArrayField& array : layout.arrays)
     at(array.offset, array.sample_bytes);

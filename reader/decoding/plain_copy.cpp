@@ -30,7 +30,7 @@ bool OnlyMoves(const Transform& step) {
 
 // What every image of the recipe's field is, if they are raw and of one size.
 ImagePayload ImageOf(const BatchRecipe& recipe) {
-  const ImageSummary& images = recipe.dataset.ImagesOf(recipe.layout.image_field);
+  const ImageSummary& images = recipe.dataset.ImagesOf(recipe.layout.picture_field());
   ImagePayload image;
   image.codec = Codec::kRaw;
   image.width = images.max_width;
@@ -55,13 +55,14 @@ void CopyElements(const std::byte* from, std::size_t bytes, std::byte* to) noexc
 bool PlainCopy::Serves(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
   const LoaderOptions& options = recipe.options;
-  const bool raw = layout.image_field != Schema::kNone &&
-                   layout.image_pixels == PixelType::kUint8 &&
-                   recipe.dataset.RawImageBytes(layout.image_field) != 0;
-  if (!raw || recipe.views.size() != 1 || layout.image_sizes != ImageSizes::kEqual ||
-      layout.image_nearest || layout.keeps_shown || layout.ops.each != 0 ||
-      !layout.variables.empty() || !layout.further_images.empty() || !recipe.followers.empty() ||
-      recipe.program.target() || options.sample_function) {
+  if (layout.images.size() != 1 || layout.image_sizes != ImageSizes::kEqual || layout.keeps_shown ||
+      !layout.variables.empty() || !recipe.followers.empty() || recipe.program.target() ||
+      options.sample_function) {
+    return false;
+  }
+  const SlotLayout::ImageField& picture = layout.picture();
+  if (picture.pixels != PixelType::kUint8 || picture.nearest || picture.ops.each != 0 ||
+      recipe.dataset.RawImageBytes(picture.field) == 0) {
     return false;
   }
   if (options.on_device.images != ImagesIn::kStorage || ReadsDirectly(options) ||
@@ -76,8 +77,8 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
     if (!view.pixels.idle(stage) || !std::all_of(steps.begin(), steps.end(), OnlyMoves))
       return false;
   }
-  return image.channels == layout.image.channels &&
-         !recipe.dataset.limits.CheckImage(layout.image_field, image);
+  return image.channels == picture.image.channels &&
+         !recipe.dataset.limits.CheckImage(picture.field, image);
 }
 
 PlainCopy::PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared)
@@ -86,11 +87,11 @@ PlainCopy::PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared)
       geometry_(recipe.views[0].geometry),
       compared_(compared),
       row_bytes_(dataset_.layout.row_bytes()),
-      entry_offset_(dataset_.layout.offset(layout_.image_field)),
+      entry_offset_(dataset_.layout.offset(layout_.picture_field())),
       image_(ImageOf(recipe)),
-      image_bytes_(dataset_.RawImageBytes(layout_.image_field)),
-      whole_(geometry_.empty() && layout_.image.layout == Layout::kNHWC &&
-             layout_.image.sample_bytes() == image_bytes_),
+      image_bytes_(dataset_.RawImageBytes(layout_.picture_field())),
+      whole_(geometry_.empty() && layout_.picture().image.layout == Layout::kNHWC &&
+             layout_.picture().image.sample_bytes() == image_bytes_),
       read_later_(ReadLater(recipe)) {
   sources_.reserve(kMostRows);
   mappings_.reserve(kMostRows);
@@ -188,15 +189,15 @@ bool PlainCopy::CopyPart(Slot& slot, const Source& source) {
   const Frame frame = geometry_.FrameFor(image_.width, image_.height, slot.view_seeds[0],
                                          slot.positions[source.row], slot.stages[0]);
   const Region& region = frame.region;
-  if (frame.warped || region.width() != slot.image.width || region.height() != slot.image.height) {
+  const ImageBatch& batch = slot.images[0].image;
+  if (frame.warped || region.width() != batch.width || region.height() != batch.height)
     return false;
-  }
   ImagePayload image = image_;
   image.bytes = {source.pixels, image_bytes_};
   auto* const target =
-      reinterpret_cast<std::uint8_t*>(slot.memory.data()) + source.row * slot.image.sample_bytes();
+      reinterpret_cast<std::uint8_t*>(slot.memory.data()) + source.row * batch.sample_bytes();
   const PixelOrder order =
-      slot.image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
+      batch.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
   return decoder_.Decode(image, region, {target, image_.channels, order, read_later_}) == nullptr;
 }
 

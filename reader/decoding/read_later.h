@@ -8,7 +8,8 @@ namespace sluice {
 inline bool ReadLater(const BatchRecipe& recipe) noexcept {
   constexpr std::size_t kCachedBytes = std::size_t{16} << 20;
   return !recipe.options.sample_function && recipe.layout.image_sizes != ImageSizes::kPadded &&
-         recipe.options.batch_size * recipe.layout.image.sample_bytes() > kCachedBytes;
+         !recipe.layout.images.empty() &&
+         recipe.options.batch_size * recipe.layout.picture().image.sample_bytes() > kCachedBytes;
 }
 
 }  // namespace sluice

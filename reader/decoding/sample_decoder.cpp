@@ -42,7 +42,7 @@ SampleDecoder::SampleDecoder(const BatchRecipe& recipe, const ReadingAids& aids)
       pictures_(aids.store, recipe.options),
       stored_(aids.stored),
       fields_(recipe),
-      raw_bytes_(dataset_.RawImageBytes(layout_.image_field)),
+      raw_bytes_(dataset_.RawImageBytes(layout_.picture_field())),
       read_later_(ReadLater(recipe)) {}
 
 void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
@@ -171,7 +171,7 @@ Defect SampleDecoder::Read(const ShardFile& shard, const HeldBlock* held, Slot& 
   compared_before_.reset();
   fields_.Clear();
   Defect defect = nullptr;
-  if (layout_.image_field != Schema::kNone) defect = DecodeImage(block, slot, row);
+  if (!layout_.images.empty()) defect = DecodeImage(block, slot, row);
   if (defect == nullptr && !fields_.empty()) {
     defect = fields_.Read(block, slot, row, decoder_, Verifies(ref, false));
     code_ = fields_.code();
@@ -208,7 +208,7 @@ bool SampleDecoder::Lost(const Source& source, const BlockView& block, std::uint
 
 bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
   if (holds_blocks_) return true;  // bytes in memory, or in an object store, cannot change
-  if (!unverified_ && layout_.image_field != Schema::kNone) return true;
+  if (!unverified_ && !layout_.images.empty()) return true;
   const SampleRef& ref = slot.refs[row];
   const ShardFile& shard = *slot.files[row];
   if (std::find(looked_at_.begin(), looked_at_.end(), &shard) != looked_at_.end()) return true;
@@ -224,21 +224,21 @@ bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
 
 Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_t row) {
   const SampleRef& ref = slot.refs[row];
+  const SlotLayout::ImageField& picture = layout_.picture();
   DropJpeg(slot, row);
   ImagePayload payload;
   std::uint64_t checksum = 0;
-  if (const Defect defect = block.GetImage(dataset_.LayoutOf(ref.shard), ref.row,
-                                           layout_.image_field, payload, checksum)) {
+  if (const Defect defect =
+          block.GetImage(dataset_.LayoutOf(ref.shard), ref.row, picture.field, payload, checksum)) {
     return defect;
   }
   payload_ = payload.bytes;
   if (payload.codec == Codec::kAbsent) return "the sample has no image in this field";
-  if (const OverLimit over =
-          dataset_.LimitsOf(ref.shard).CheckImage(layout_.image_field, payload)) {
+  if (const OverLimit over = dataset_.LimitsOf(ref.shard).CheckImage(picture.field, payload)) {
     code_ = over.code;
     return over.what;
   }
-  if (payload.pixel_type != layout_.image_pixels) {
+  if (payload.pixel_type != picture.pixels) {
     return "the image has another pixel type than the rest of the field";
   }
   frames_.clear();
@@ -249,17 +249,16 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
     // written beyond their place.
     if (!SetRowSize(slot, v, row, frames_[v].region.width(), frames_[v].region.height()))
       return "the image's size is not the one in the manifest";
-    if (!slot.shown.empty()) {
-      (v == 0 ? slot.shown : slot.further_images[v - 1].shown)[row] = VisiblePart(frames_[v]);
-    }
+    std::vector<VisiblePart>& shown = slot.images[v].shown;
+    if (!shown.empty()) shown[row] = VisiblePart(frames_[v]);
   }
   if (stored_ != nullptr && ShipStored(payload, slot, row)) {
     unverified_ = true;  // the row's other values come from the file
     payload_ = {};
-    if (!fields_.empty()) fields_.SetPicture(layout_.image_field, payload, frames_[0]);
+    if (!fields_.empty()) fields_.SetPicture(picture.field, payload, frames_[0]);
     return nullptr;
   }
-  const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
+  const auto channels = static_cast<std::uint32_t>(layout_.picture().image.channels);
   const bool kept = pictures_.Find(ref.index, payload, frames_[0].region, channels);
   if (!kept && lacks_image_) {
     needs_image_ = true;
@@ -277,23 +276,22 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   } else {
     payload_bytes_ += payload.bytes.size();
   }
-  if (!fields_.empty()) fields_.SetPicture(layout_.image_field, payload, frames_[0]);
-  if (layout_.image_nearest) {
+  if (!fields_.empty()) fields_.SetPicture(picture.field, payload, frames_[0]);
+  if (picture.nearest) {
     if (payload.channels != channels)
       return "the mask has another number of channels than the rest of the field";
-    return fields_.DecodeMask(payload, frames_[0], layout_.image_fill, OrderOf(layout_.image),
+    return fields_.DecodeMask(payload, frames_[0], picture.fill, OrderOf(picture.image),
                               PixelsOf(slot, 0, row), decoder_);
   }
-  if (layout_.image_pixels == PixelType::kUint16) {
+  if (picture.pixels == PixelType::kUint16) {
     return decoder_.Decode(payload, frames_[0].region,
-                           {PixelsOf(slot, 0, row), channels, OrderOf(layout_.image)});
+                           {PixelsOf(slot, 0, row), channels, OrderOf(picture.image)});
   }
   return WriteViews(payload, slot, row, kept);
 }
 
 std::span<PixelOp> SampleDecoder::OpsOf(Slot& slot, std::size_t view, std::size_t row) const {
-  // The further views are the first of the further images.
-  const SlotLayout::DeviceOps& ops = view == 0 ? layout_.ops : layout_.further_images[view - 1].ops;
+  const SlotLayout::DeviceOps& ops = layout_.images[view].ops;
   auto* const first = reinterpret_cast<PixelOp*>(slot.memory.data() + ops.offset);
   return std::span(first + row * ops.each, ops.each);
 }
@@ -302,7 +300,7 @@ bool SampleDecoder::Ship(const StoredPicture& stored, const ImagePayload& payloa
                          std::size_t view, std::size_t row) {
   if (!layout_.jpeg || slot.all_here || !IsOffered(slot, row)) return false;
   if (frames_[view].warped || !views_[view].pixels.idle(slot.stages[view])) return false;
-  const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
+  const auto channels = static_cast<std::uint32_t>(layout_.picture().image.channels);
   const Region& region = frames_[view].region;
   const bool made = stored.at != nullptr ? parcel_.Make(stored, payload, region, channels)
                                          : parcel_.Make(payload, region, channels);
@@ -317,10 +315,8 @@ bool SampleDecoder::ShipStored(const ImagePayload& payload, Slot& slot, std::siz
     DropJpeg(slot, row);
     return false;
   }
-  for (std::size_t v = 0; v < views_.size(); ++v) {
-    if (v > 0) slot.further_images[v - 1].present[row] = 1;
+  for (std::size_t v = 0; v < views_.size(); ++v)
     DrawOps(slot, v, row);
-  }
   return true;
 }
 
@@ -330,19 +326,18 @@ void SampleDecoder::DrawOps(Slot& slot, std::size_t view, std::size_t row) const
   if (ops.empty()) return;
   const Region& region = frames_[view].region;
   views_[view].pixels.DrawOps({nullptr, region.width(), region.height(),
-                               static_cast<std::uint32_t>(layout_.image.channels)},
+                               static_cast<std::uint32_t>(layout_.picture().image.channels)},
                               slot.view_seeds[view], slot.positions[row], ops, slot.stages[view]);
 }
 
 Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row,
                                  bool kept) {
-  const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
+  const auto channels = static_cast<std::uint32_t>(layout_.picture().image.channels);
   const bool shared = !kept && !pictures_.whole(payload) && SharedPart::Cheaper(payload, frames_);
   if (shared) {
     if (const Defect defect = shared_.Decode(decoder_, payload, frames_, channels)) return defect;
   }
   for (std::size_t v = 0; v < views_.size(); ++v) {
-    if (v > 0) slot.further_images[v - 1].present[row] = 1;
     const auto decode = [&](const Region& region, const PixelTarget& target) {
       return shared ? shared_.Take(decoder_, region, target)
                     : pictures_.Decode(decoder_, payload, region, target);
@@ -352,8 +347,7 @@ Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::s
     } else if (const Defect defect =
                    writer_.Write(decode, frames_[v], views_[v].pixels,
                                  {slot.view_seeds[v], slot.positions[row], slot.stages[v]},
-                                 {PixelsOf(slot, v, row), channels,
-                                  OrderOf(v == 0 ? slot.image : slot.further_images[v - 1].image),
+                                 {PixelsOf(slot, v, row), channels, OrderOf(slot.images[v].image),
                                   read_later_})) {
       return defect;
     }

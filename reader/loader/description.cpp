@@ -63,7 +63,7 @@ void Describe(const std::string& title, const Pipeline& transform,
 
 std::string ImagesText(const SlotLayout& layout, ImagesIn images) {
   if (images == ImagesIn::kStorage) return {};
-  return layout.image_name + ": all of the dataset are put into " +
+  return layout.picture().name + ": all of the dataset are put into " +
          (images == ImagesIn::kDevice ? "the device's memory" : "page-locked memory") +
          " while the first epoch plays; raw ones are then made into images on the device, too\n";
 }
@@ -149,24 +149,20 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
   const std::vector<ViewProgram>& views = recipe.views;
   std::string text = MixtureText(recipe.dataset, options) + StorageText(recipe.dataset);
-  if (layout.image_field != Schema::kNone) {
-    const PixelProgram& pixels = views[0].pixels;
-    const ImageBatch delivered = DeliveredImage(layout.image, pixels, options.output.layout);
-    Describe(layout.image_name + ": " + ShapeText(delivered, layout.extents, layout.image_sizes) +
-                 FillText(layout.image_fill),
-             options.transform, options.schedule, views[0], text);
-  } else {
+  if (layout.images.empty())
     Describe("no image", options.transform, options.schedule, views[0], text);
-  }
-  for (std::size_t v = 1; v < views.size(); ++v) {
-    const SlotLayout::ImageField& view = layout.further_images[v - 1];
+  for (std::size_t v = 0; v < layout.views; ++v) {
+    const SlotLayout::ImageField& view = layout.images[v];
     const ImageBatch delivered = DeliveredImage(view.image, views[v].pixels, options.output.layout);
-    Describe(view.name + " (a view of " + layout.image_name +
-                 "): " + ShapeText(delivered, view.extents, layout.image_sizes),
-             options.views[v - 1].transform, options.views[v - 1].schedule, views[v], text);
+    const std::string of = v == 0 ? "" : " (a view of " + layout.picture().name + ")";
+    Describe(view.name + of + ": " + ShapeText(delivered, view.extents, layout.image_sizes) +
+                 FillText(view.fill),
+             v == 0 ? options.transform : options.views[v - 1].transform,
+             v == 0 ? options.schedule : options.views[v - 1].schedule, views[v], text);
   }
   if (layout.jpeg) {
-    text += layout.image_name + ": JPEGs and packed pictures as `sluice convert` stores them are " +
+    text += layout.picture().name +
+            ": JPEGs and packed pictures as `sluice convert` stores them are " +
             (options.on_device.decode == DecodeOn::kAuto
                  ? "decoded on the device, or on the host: the loader shares them out by what it "
                    "measures"
@@ -176,8 +172,8 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
   }
   if (views.size() > 1)
     text += "A picture is decoded once for all views if that is cheaper than once for each.\n";
-  for (std::size_t i = views.size() - 1; i < layout.further_images.size(); ++i) {
-    const SlotLayout::ImageField& image = layout.further_images[i];
+  for (std::size_t i = layout.views; i < layout.images.size(); ++i) {
+    const SlotLayout::ImageField& image = layout.images[i];
     text += image.name + ": " + ShapeText(image.image, image.extents, layout.image_sizes) +
             "; the geometric steps" +
             (image.nearest ? ", by the nearest pixel" + FillText(image.fill) + "\n" : "\n");

@@ -21,7 +21,7 @@ std::size_t RowsAtOnce(const BatchRecipe& recipe) {
   constexpr std::uint64_t kDecodedBytes = 65536;
   constexpr std::uint64_t kCopiedBytes = std::uint64_t{1} << 20;
   constexpr std::uint64_t kMostRows = 64;
-  const std::size_t field = recipe.layout.image_field;
+  const std::size_t field = recipe.layout.picture_field();
   if (field == Schema::kNone) return kMostRows;
   const ImageSummary& images = recipe.dataset.ImagesOf(field);
   const std::uint64_t mean =

@@ -18,8 +18,8 @@ namespace {
 // are stored raw.
 std::unique_ptr<DecodedStore> MakeStore(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
-  const bool pictures = layout.image_field != Schema::kNone && !layout.image_nearest &&
-                        layout.image_pixels == PixelType::kUint8;
+  const bool pictures = !layout.images.empty() && !layout.picture().nearest &&
+                        layout.picture().pixels == PixelType::kUint8;
   if (!recipe.options.keep || (!pictures && !KeepsFunctionRows(recipe.options))) return nullptr;
   return std::make_unique<DecodedStore>(recipe.dataset.shape.samples(), recipe.options.keep->bytes,
                                         recipe.options.keep->folder);
@@ -46,7 +46,7 @@ std::unique_ptr<StoredPictures> MakeStored(const BatchRecipe& recipe,
                                            const std::shared_ptr<DeviceDriver>& driver) {
   const ImagesIn where = recipe.options.on_device.images;
   if (where == ImagesIn::kStorage || !recipe.layout.jpeg) return nullptr;
-  const ImageSummary& field = recipe.dataset.ImagesOf(recipe.layout.image_field);
+  const ImageSummary& field = recipe.dataset.ImagesOf(recipe.layout.picture_field());
   const std::uint64_t samples =
       PictureFiller::CountOf(recipe.dataset, recipe.options.order.samples);
   return std::make_unique<StoredPictures>(recipe.options.device, driver, where,
@@ -88,7 +88,7 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
                             OpenBound(recipe), ring_->give_up());
   if (stored_ != nullptr) {
     filler_ =
-        std::make_unique<PictureFiller>(recipe.dataset, recipe.layout.image_field,
+        std::make_unique<PictureFiller>(recipe.dataset, recipe.layout.picture_field(),
                                         recipe.options.order.samples, direct_.get(), *stored_);
   }
   try {
@@ -221,9 +221,10 @@ LoaderMemory LoaderState::Memory() const {
   if (stored_ != nullptr) {
     const BatchRecipe& recipe = setup_.recipe;
     memory.device += stored_->device_bytes();
-    memory.images = stored_->page_locked_bytes() +
-                    StoredPictures::TableBytes(recipe.dataset.ImagesOf(recipe.layout.image_field),
-                                               recipe.dataset.shape.samples());
+    memory.images =
+        stored_->page_locked_bytes() +
+        StoredPictures::TableBytes(recipe.dataset.ImagesOf(recipe.layout.picture_field()),
+                                   recipe.dataset.shape.samples());
   }
   return memory;
 }

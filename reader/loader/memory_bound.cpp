@@ -54,14 +54,14 @@ std::uint64_t StepsOf(const Pipeline& transform, const std::vector<ScheduledTran
 
 // One sample, which mixing a batch sets aside.
 std::uint64_t SetAsideOf(const BatchRecipe& recipe) {
-  return recipe.program.mixes() ? recipe.layout.image.sample_bytes() : 0;
+  return recipe.program.mixes() ? recipe.layout.picture().image.sample_bytes() : 0;
 }
 
 // A mask decoded whole, and its crop before turning or warping.
 std::uint64_t MasksOf(const DatasetState& dataset, const SlotLayout& layout) {
   std::uint64_t most = 0;
-  for (const SlotLayout::ImageField& field : layout.further_images) {
-    if (!field.nearest) continue;
+  for (const SlotLayout::ImageField& field : layout.images) {
+    if (!field.nearest || field.field == layout.picture_field()) continue;
     const ImageSummary& masks = dataset.ImagesOf(field.field);
     const std::uint64_t pixels = dataset.limits.pixels(field.field);
     most = std::max(most, pixels * masks.max_channels * SizeOf(masks.pixel_type) +
@@ -80,17 +80,18 @@ std::uint64_t ScratchOfThread(const BatchRecipe& recipe) {
   const DatasetState& dataset = recipe.dataset;
   const LoaderOptions& options = recipe.options;
   const SlotLayout& layout = recipe.layout;
-  if (layout.image_field == Schema::kNone) return kThreadBytes;
-  const ImageSummary& images = dataset.ImagesOf(layout.image_field);
+  if (layout.images.empty()) return kThreadBytes;
+  const ImageBatch& picture = layout.picture().image;
+  const ImageSummary& images = dataset.ImagesOf(layout.picture_field());
   const std::uint64_t pixels =
-      dataset.limits.pixels(layout.image_field) +
+      dataset.limits.pixels(layout.picture_field()) +
       kMargin * (std::uint64_t{images.max_width} + images.max_height + kMargin);
-  std::uint64_t steps = StepsOf(options.transform, options.schedule, layout.image);
+  std::uint64_t steps = StepsOf(options.transform, options.schedule, picture);
   std::uint64_t shared = 0;
   for (std::size_t v = 0; v < options.views.size(); ++v) {
     const View& view = options.views[v];
-    steps = std::max(steps, StepsOf(view.transform, view.schedule, layout.further_images[v].image));
-    shared = layout.image.channels * pixels;  // one decoding for all views
+    steps = std::max(steps, StepsOf(view.transform, view.schedule, layout.images[1 + v].image));
+    shared = picture.channels * pixels;  // one decoding for all views
   }
   return kThreadBytes + kPixelBytes * pixels + steps + shared + images.max_payload_bytes +
          SetAsideOf(recipe) + MasksOf(dataset, layout);
@@ -157,8 +158,7 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
   const std::uint64_t shards = schema + 512 * all + 4096 * mapped +
                                CeilDiv(40 * shape.blocks(), all) * mapped + shape.blocks() / 8;
   // Kept for each image of a row if the user's functions may ask: see SlotLayout::keeps_shown.
-  const std::uint64_t shown =
-      layout.keeps_shown ? sizeof(VisiblePart) * (1 + layout.further_images.size()) : 0;
+  const std::uint64_t shown = layout.keeps_shown ? sizeof(VisiblePart) * layout.images.size() : 0;
   const std::uint64_t rows = (80 + shown) * options.batch_size * slots;
   const bool once =
       options.integrity.verify == Verify::kAuto || options.integrity.verify == Verify::kFirstEpoch;

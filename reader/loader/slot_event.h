@@ -11,15 +11,15 @@ namespace sluice {
 inline TraceEvent SlotEvent(TraceEvent::Kind kind, unsigned thread, const Slot& slot,
                             std::size_t begin_row, std::size_t end_row, Clock::time_point begin,
                             Clock::time_point end) {
-  // The image that the consumer finds in Batch::image().
-  const ImageBatch& image = slot.device != nullptr ? slot.device->images[0] : slot.image;
+  // The image that the consumer finds in Batch::image(), or else the slot's memory.
+  const std::byte* place = slot.device != nullptr ? slot.device->memory.data() : slot.memory.data();
   return {kind,
           thread,
           slot.epoch,
           slot.index,
           static_cast<std::uint32_t>(begin_row),
           static_cast<std::uint32_t>(end_row - begin_row),
-          image.data,
+          reinterpret_cast<const std::uint8_t*>(place),
           begin,
           end};
 }
