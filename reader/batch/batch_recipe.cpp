@@ -37,4 +37,11 @@ BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options)
   if (!options.ring.prefetch) options.ring.prefetch = MostPrefetch(*this);
 }
 
+bool BatchRecipe::RowsLeaveCaches() const noexcept {
+  constexpr std::size_t kCachedBytes = std::size_t{16} << 20;
+  return !options.sample_function && layout.image_sizes != ImageSizes::kPadded &&
+         !layout.images.empty() &&
+         options.batch_size * layout.picture().image.sample_bytes() > kCachedBytes;
+}
+
 }  // namespace sluice

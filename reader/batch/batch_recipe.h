@@ -24,6 +24,9 @@ struct BatchRecipe {
   BatchRecipe(const BatchRecipe&) = delete;
   BatchRecipe& operator=(const BatchRecipe&) = delete;
 
+  // Whether a batch's rows have left every core's own cache when they are read.
+  bool RowsLeaveCaches() const noexcept;
+
   DatasetState& dataset;
   LoaderOptions options;
   std::vector<ViewProgram> views;

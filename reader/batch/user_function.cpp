@@ -164,7 +164,7 @@ std::string MutableSample::key() const {
   const ShardUse shard = dataset_.Shard(ref.shard);
   try {
     return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
-                        kMostKeyBytes);
+                        kMaxKeyChunkBytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kLimit) throw;
     throw Error(ErrorCode::kLimit, error.file(), error.place(),

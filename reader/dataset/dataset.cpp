@@ -247,7 +247,7 @@ std::span<const std::byte> Sample::BytesIn(const BlockView& block, std::size_t i
   if (!size) {
     Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": no usable zstd frame");
   }
-  if (const OverLimit over = dataset_->limits.CheckBytes(index, *size)) {
+  if (const ValueFault over = dataset_->limits.CheckBytes(index, *size)) {
     Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": " + over.what,
             over.code);
   }
@@ -347,7 +347,7 @@ Image Sample::Decode(std::string_view field) const try {
   const ShardFile& shard = FileWithBlock();
   const ReadGuard guard = shard.Guard();
   const ImagePayload payload = Payload(field);
-  if (const OverLimit over = dataset_->limits.CheckImage(dataset_->ImageField(field), payload);
+  if (const ValueFault over = dataset_->limits.CheckImage(dataset_->ImageField(field), payload);
       over && payload.codec != Codec::kAbsent) {
     Corrupt(*dataset_, shard_, block_, row_, over.what, over.code);
   }

@@ -13,7 +13,7 @@ namespace sluice {
 
 // The most bytes of keys that a loader decompresses to tell one; its memory bound includes them.
 // Usual chunks take a tenth of that.
-inline constexpr std::uint64_t kMostKeyBytes = std::uint64_t{4} << 20;
+inline constexpr std::uint64_t kMaxKeyChunkBytes = std::uint64_t{4} << 20;
 
 // Keys are compressed in chunks of thousands (format/FORMAT.md, "Keys"). A caller that asks for one
 // key after another has each chunk decompressed once, even if several threads go through several

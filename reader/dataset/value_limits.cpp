@@ -38,7 +38,7 @@ std::uint64_t ValueLimits::pixels(std::size_t field) const noexcept {
   return std::min(limits_.max_pixels, std::uint64_t{images.max_width} * images.max_height);
 }
 
-OverLimit ValueLimits::CheckBytes(std::size_t field, std::uint64_t bytes) const noexcept {
+ValueFault ValueLimits::CheckBytes(std::size_t field, std::uint64_t bytes) const noexcept {
   if (bytes <= this->bytes(field)) return {};
   if (values_known_ && bytes > values_[field].max_bytes)
     return {"the value is larger than the manifest says", ErrorCode::kCorrupt};
@@ -46,7 +46,7 @@ OverLimit ValueLimits::CheckBytes(std::size_t field, std::uint64_t bytes) const 
           ErrorCode::kLimit};
 }
 
-OverLimit ValueLimits::CheckEntry(std::size_t field, const ImagePayload& image) const noexcept {
+ValueFault ValueLimits::CheckEntry(std::size_t field, const ImagePayload& image) const noexcept {
   const ManifestImages& images = images_[field];
   if (image.width <= images.max_width && image.height <= images.max_height &&
       image.channels <= images.max_channels && image.bytes.size() <= images.max_payload_bytes &&
@@ -56,8 +56,8 @@ OverLimit ValueLimits::CheckEntry(std::size_t field, const ImagePayload& image) 
   return {"the image is larger than the manifest says", ErrorCode::kCorrupt};
 }
 
-OverLimit ValueLimits::CheckImage(std::size_t field, const ImagePayload& image) const noexcept {
-  if (const OverLimit over = CheckEntry(field, image)) return over;
+ValueFault ValueLimits::CheckImage(std::size_t field, const ImagePayload& image) const noexcept {
+  if (const ValueFault over = CheckEntry(field, image)) return over;
   if (std::uint64_t{image.width} * image.height <= limits_.max_pixels) return {};
   return {"the image has more pixels than ReadLimits::max_pixels (--max-pixels) allows",
           ErrorCode::kLimit};

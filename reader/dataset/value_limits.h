@@ -12,8 +12,8 @@
 
 namespace sluice {
 
-// Why a value is not read: a sentence, or null for none.
-struct OverLimit {
+// Why a value cannot be read: a sentence, which is null if nothing is wrong.
+struct ValueFault {
   const char* what = nullptr;
   ErrorCode code = ErrorCode::kCorrupt;  // kLimit if ReadLimits refuses it
   explicit operator bool() const noexcept { return what != nullptr; }
@@ -29,11 +29,11 @@ class ValueLimits {
   // The most pixels of an image of that field.
   std::uint64_t pixels(std::size_t field) const noexcept;
 
-  OverLimit CheckBytes(std::size_t field, std::uint64_t bytes) const noexcept;
+  ValueFault CheckBytes(std::size_t field, std::uint64_t bytes) const noexcept;
   // Checks the entry against the manifest only, not ReadLimits.
-  OverLimit CheckEntry(std::size_t field, const ImagePayload& image) const noexcept;
+  ValueFault CheckEntry(std::size_t field, const ImagePayload& image) const noexcept;
   // CheckEntry(), and ReadLimits: for an image to be decoded.
-  OverLimit CheckImage(std::size_t field, const ImagePayload& image) const noexcept;
+  ValueFault CheckImage(std::size_t field, const ImagePayload& image) const noexcept;
 
  private:
   ReadLimits limits_;

@@ -92,7 +92,7 @@ Defect ShardCheck::CheckImage(const BlockView& view, std::uint32_t row, std::siz
     return defect;
   }
   if (!options_.decode) return dataset_.limits.CheckEntry(index, image).what;
-  if (const OverLimit over = dataset_.limits.CheckImage(index, image)) return over.what;
+  if (const ValueFault over = dataset_.limits.CheckImage(index, image)) return over.what;
   pixels_.resize(std::size_t{image.width} * image.height * image.channels *
                  SizeOf(image.pixel_type));
   return decoder_.Decode(image, Region::Whole(image.width, image.height),

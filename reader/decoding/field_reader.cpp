@@ -43,84 +43,81 @@ FieldReader::FieldReader(const BatchRecipe& recipe)
       followers_(recipe.followers),
       pictures_(dataset_.manifest.schema.fields.size()) {}
 
-Defect FieldReader::Say(std::size_t field, const OverLimit& over) {
-  code_ = over.code;
-  return Say(field, over.what);
-}
-
-Defect FieldReader::Say(std::size_t field, const std::string& what) {
+ValueFault FieldReader::Fault(std::size_t field, const std::string& what, ErrorCode code) {
   sentence_ = "field \"" + dataset_.manifest.schema.fields[field].name + "\": " + what;
-  return sentence_.c_str();
+  return {sentence_.c_str(), code};
 }
 
 void FieldReader::SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame) {
   pictures_[field] = {payload.width, payload.height, frame};
 }
 
-Defect FieldReader::Read(const BlockView& block, Slot& slot, std::size_t row,
-                         PayloadDecoder& decoder, bool verify) {
+ValueFault FieldReader::Read(const BlockView& block, Slot& slot, std::size_t row,
+                             PayloadDecoder& decoder, bool verify) {
   verify_ = verify;
   stored_ = &dataset_.LayoutOf(slot.refs[row].shard);
   limits_ = &dataset_.LimitsOf(slot.refs[row].shard);
   for (std::size_t v = 0; v < layout_.variables.size(); ++v)
-    if (const Defect defect = ReadVariable(block, slot, row, v)) return defect;
+    if (const ValueFault fault = ReadVariable(block, slot, row, v)) return fault;
   for (std::size_t i = layout_.views; i < layout_.images.size(); ++i) {
-    if (const Defect defect = ReadImage(block, slot, row, i, decoder)) return defect;
+    if (const ValueFault fault = ReadImage(block, slot, row, i, decoder)) return fault;
   }
   for (const Followers::Points& points : followers_.points)
-    if (const Defect defect = MovePoints(slot, row, points)) return defect;
+    if (const ValueFault fault = MovePoints(slot, row, points)) return fault;
   for (const Followers::Boxes& boxes : followers_.boxes)
-    if (const Defect defect = MoveBoxes(slot, row, boxes)) return defect;
-  return nullptr;
+    if (const ValueFault fault = MoveBoxes(slot, row, boxes)) return fault;
+  return {};
 }
 
-Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t row,
-                                 std::size_t variable) {
+ValueFault FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t row,
+                                     std::size_t variable) {
   const SlotLayout::VariableField& field = layout_.variables[variable];
   std::vector<std::byte>& value = slot.variables[variable].rows[row];
   value.clear();
   slot.variables[variable].present[row] = 0;
-  if (field.field == Schema::kNone) return nullptr;
+  if (field.field == Schema::kNone) return {};
   BlockView::Payload payload;
   if (const Defect defect = block.GetPayload(*stored_, slot.refs[row].row, field.field, payload)) {
-    return Say(field.field, defect);
+    return Fault(field.field, defect);
   }
   const auto codec = static_cast<Codec>(payload.entry.codec);
   slot.variables[variable].present[row] = codec != Codec::kAbsent;
-  if (codec == Codec::kAbsent) return nullptr;
+  if (codec == Codec::kAbsent) return {};
   payloads_.push_back(payload.bytes);
   if (verify_ && !block.Matches(payload.bytes, payload.entry.checksum)) {
-    return Say(field.field, "the checksum does not match: the shard is damaged");
+    return Fault(field.field, "the checksum does not match: the shard is damaged");
   }
   if (codec == Codec::kRaw) {
-    if (const OverLimit over = limits_->CheckBytes(field.field, payload.bytes.size()))
-      return Say(field.field, over);
+    if (const ValueFault over = limits_->CheckBytes(field.field, payload.bytes.size()))
+      return Fault(field.field, over.what, over.code);
     value.assign(payload.bytes.begin(), payload.bytes.end());
   } else if (codec == Codec::kZstd) {
     const std::optional<std::uint64_t> size = ZstdContentBytes(payload.bytes);
-    if (!size) return Say(field.field, "no usable zstd frame");
-    if (const OverLimit over = limits_->CheckBytes(field.field, *size))
-      return Say(field.field, over);
+    if (!size) return Fault(field.field, "no usable zstd frame");
+    if (const ValueFault over = limits_->CheckBytes(field.field, *size))
+      return Fault(field.field, over.what, over.code);
     if (*size > kLargeValue && 2 * *size > AvailableMemory()) {
-      code_ = ErrorCode::kMemory;
-      return Say(field.field, "there is not enough memory for its " + std::to_string(*size) +
-                                  " bytes; leave the field out of LoaderOptions::output.fields");
+      return Fault(field.field,
+                   "there is not enough memory for its " + std::to_string(*size) +
+                       " bytes; leave the field out of LoaderOptions::output.fields",
+                   ErrorCode::kMemory);
     }
     value.resize(*size);
     if (!ZstdDecompress(payload.bytes, value)) {
-      return Say(field.field, "the zstd frame cannot be decompressed");
+      return Fault(field.field, "the zstd frame cannot be decompressed");
     }
   } else {
-    return Say(field.field, "its codec is not known to this build; use a newer version of Sluice");
+    return Fault(field.field,
+                 "its codec is not known to this build; use a newer version of Sluice");
   }
   if (value.size() % field.entry_bytes != 0) {
-    return Say(field.field, "it does not hold a whole number of entries");
+    return Fault(field.field, "it does not hold a whole number of entries");
   }
-  return nullptr;
+  return {};
 }
 
-Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t row,
-                              std::size_t index, PayloadDecoder& decoder) {
+ValueFault FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t row,
+                                  std::size_t index, PayloadDecoder& decoder) {
   const SlotLayout::ImageField& field = layout_.images[index];
   const ImageBatch& image = slot.images[index].image;
   Picture& picture = pictures_[field.field];
@@ -129,7 +126,7 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
   std::uint64_t checksum = 0;
   if (const Defect defect =
           block.GetImage(*stored_, slot.refs[row].row, field.field, payload, checksum)) {
-    return Say(field.field, defect);
+    return Fault(field.field, defect);
   }
   const bool present = payload.codec != Codec::kAbsent;
   slot.images[index].present[row] = present;
@@ -149,19 +146,19 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
     } else {
       std::memset(pixels, field.fill, absent.sample_bytes());  // 0 unless it is a mask
     }
-    return nullptr;
+    return {};
   }
   payloads_.push_back(payload.bytes);
-  if (const OverLimit over = limits_->CheckImage(field.field, payload))
-    return Say(field.field, over);
+  if (const ValueFault over = limits_->CheckImage(field.field, payload))
+    return Fault(field.field, over.what, over.code);
   if (payload.pixel_type != field.pixels) {
-    return Say(field.field, "the image has another pixel type than the rest of the field");
+    return Fault(field.field, "the image has another pixel type than the rest of the field");
   }
   if (verify_ && !block.Matches(payload.bytes, checksum)) {
-    return Say(field.field, "the image's checksum does not match: the shard is damaged");
+    return Fault(field.field, "the image's checksum does not match: the shard is damaged");
   }
   if (field.leader != field.field && leader.width == 0) {
-    return Say(field.field, "the sample lacks the image that this one follows");
+    return Fault(field.field, "the sample lacks the image that this one follows");
   }
   Frame frame;
   if (field.leader == field.field) {
@@ -173,14 +170,14 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
         Scaled(leader.frame.region, leader.width, leader.height, payload.width, payload.height);
   }
   if (!SetRowSize(slot, index, row, frame.region.width(), frame.region.height()))
-    return Say(field.field, "the image's size is not the one in the manifest");
+    return Fault(field.field, "the image's size is not the one in the manifest");
   std::uint8_t* const target = PixelsOf(slot, index, row);
   picture = {payload.width, payload.height, frame};
   if (!shown.empty()) shown[row] = VisiblePart(frame);
   const PixelOrder order =
       image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
   if (field.nearest && payload.channels != image.channels) {
-    return Say(field.field, "the mask has another number of channels than the rest of the field");
+    return Fault(field.field, "the mask has another number of channels than the rest of the field");
   }
   const auto decode = [&](const Region& region, const PixelTarget& row_target) {
     return decoder.Decode(payload, region, row_target);
@@ -190,7 +187,7 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
       field.nearest ? DecodeMask(payload, frame, field.fill, order, target, decoder)
                     : writer_.Write(decode, frame, kNoSteps, {},
                                     {target, static_cast<std::uint32_t>(image.channels), order});
-  return defect == nullptr ? nullptr : Say(field.field, defect);
+  return defect == nullptr ? ValueFault() : Fault(field.field, defect);
 }
 
 Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint16_t fill,
@@ -224,12 +221,12 @@ std::span<std::byte> FieldReader::NumbersOf(Slot& slot, std::size_t row,
   return {slot.memory.data() + array.offset + row * array.sample_bytes, array.sample_bytes};
 }
 
-Defect FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes) {
+ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes) {
   const Picture& picture = pictures_[boxes.leader];
   const std::span<std::byte> bytes = NumbersOf(slot, row, boxes);
-  if (bytes.empty()) return nullptr;
+  if (bytes.empty()) return {};
   if (picture.width == 0) {
-    return "the sample has boxes but not the image that they follow";
+    return {"the sample has boxes but not the image that they follow"};
   }
   const PointMap map(picture.frame, picture.width, picture.height);
   if (boxes.doubles) {
@@ -237,29 +234,29 @@ Defect FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxe
   } else {
     MapBoxes(As<float>(bytes), boxes.coordinates, map, box_rule_, kept_);
   }
-  if (!boxes.variable) return nullptr;
+  if (!boxes.variable) return {};
   for (const std::size_t v : boxes.companions) {
     const SlotLayout::VariableField& field = layout_.variables[v];
     std::vector<std::byte>& value = slot.variables[v].rows[row];
     if (slot.variables[v].present[row] == 0) continue;
     if (value.size() / field.entry_bytes != kept_.size()) {
-      return Say(field.field,
-                 "it has " + std::to_string(value.size() / field.entry_bytes) + " entries for " +
-                     std::to_string(kept_.size()) +
-                     " boxes; when a box is dropped, its entry must be dropped with it");
+      return Fault(field.field,
+                   "it has " + std::to_string(value.size() / field.entry_bytes) + " entries for " +
+                       std::to_string(kept_.size()) +
+                       " boxes; when a box is dropped, its entry must be dropped with it");
     }
     Compact(value, field.entry_bytes, kept_);
   }
   Compact(slot.variables[boxes.index].rows[row], layout_.variables[boxes.index].entry_bytes, kept_);
-  return nullptr;
+  return {};
 }
 
-Defect FieldReader::MovePoints(Slot& slot, std::size_t row, const Followers::Points& points) {
+ValueFault FieldReader::MovePoints(Slot& slot, std::size_t row, const Followers::Points& points) {
   const Picture& picture = pictures_[points.leader];
   const std::span<std::byte> bytes = NumbersOf(slot, row, points);
-  if (bytes.empty()) return nullptr;
+  if (bytes.empty()) return {};
   if (picture.width == 0) {
-    return "the sample has key points but not the image that they follow";
+    return {"the sample has key points but not the image that they follow"};
   }
   const PointMap map(picture.frame, picture.width, picture.height);
   if (points.doubles) {
@@ -267,7 +264,7 @@ Defect FieldReader::MovePoints(Slot& slot, std::size_t row, const Followers::Poi
   } else {
     MapPoints(As<float>(bytes), points.shape, points.coordinates, map);
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace sluice

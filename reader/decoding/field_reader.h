@@ -21,21 +21,16 @@ class FieldReader {
   // Sets the frame through which the sample's image of that field was decoded.
   void SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame);
 
-  // Returns null, or a sentence that says what is wrong and lives until the next call. Call
-  // SetPicture() before. `verify`: compare payloads with their checksums.
-  Defect Read(const BlockView& block, Slot& slot, std::size_t row, PayloadDecoder& decoder,
-              bool verify);
+  // Returns what is wrong with the sample, if anything is; its sentence lives until the next call.
+  // Call SetPicture() before. `verify`: compare payloads with their checksums.
+  ValueFault Read(const BlockView& block, Slot& slot, std::size_t row, PayloadDecoder& decoder,
+                  bool verify);
 
   // Decodes a mask, without mixing pixels. A border of one colour gets the value `fill`.
   Defect DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint16_t fill,
                     PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder);
 
-  void Clear() noexcept {
-    payloads_.clear();
-    code_ = ErrorCode::kCorrupt;
-  }
-  // The code of the fault that Read() found.
-  ErrorCode code() const noexcept { return code_; }
+  void Clear() noexcept { payloads_.clear(); }
   // The payloads that Read() has used since Clear().
   const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
   bool empty() const noexcept {
@@ -49,14 +44,15 @@ class FieldReader {
     Frame frame;
   };
 
-  Defect ReadVariable(const BlockView& block, Slot& slot, std::size_t row, std::size_t variable);
-  Defect ReadImage(const BlockView& block, Slot& slot, std::size_t row, std::size_t index,
-                   PayloadDecoder& decoder);
-  Defect MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes);
-  Defect MovePoints(Slot& slot, std::size_t row, const Followers::Points& points);
+  ValueFault ReadVariable(const BlockView& block, Slot& slot, std::size_t row,
+                          std::size_t variable);
+  ValueFault ReadImage(const BlockView& block, Slot& slot, std::size_t row, std::size_t index,
+                       PayloadDecoder& decoder);
+  ValueFault MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes);
+  ValueFault MovePoints(Slot& slot, std::size_t row, const Followers::Points& points);
   std::span<std::byte> NumbersOf(Slot& slot, std::size_t row, const Followers::Numbers& numbers);
-  Defect Say(std::size_t field, const std::string& what);
-  Defect Say(std::size_t field, const OverLimit& over);
+  ValueFault Fault(std::size_t field, const std::string& what,
+                   ErrorCode code = ErrorCode::kCorrupt);
 
   const DatasetState& dataset_;
   const SlotLayout& layout_;
@@ -73,7 +69,6 @@ class FieldReader {
   NearestSampler nearest_;
   RowWriter writer_;
   std::string sentence_;
-  ErrorCode code_ = ErrorCode::kCorrupt;
 };
 
 }  // namespace sluice

@@ -6,7 +6,6 @@
 
 #include "format/pixels/stream_copy.h"
 #include "reader/dataset/storage_choice.h"
-#include "reader/decoding/read_later.h"
 
 namespace sluice {
 
@@ -92,7 +91,7 @@ PlainCopy::PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared)
       image_bytes_(dataset_.RawImageBytes(layout_.picture_field())),
       whole_(geometry_.empty() && layout_.picture().image.layout == Layout::kNHWC &&
              layout_.picture().image.sample_bytes() == image_bytes_),
-      read_later_(ReadLater(recipe)) {
+      read_later_(recipe.RowsLeaveCaches()) {
   sources_.reserve(kMostRows);
   mappings_.reserve(kMostRows);
 }

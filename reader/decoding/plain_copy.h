@@ -4,7 +4,7 @@
 // It takes a chunk of rows at a time: first where their bytes are, then each field of all rows,
 // then their images, and then whether the files were whole meanwhile. That costs a tenth of reading
 // row by row, which matters where an image is a few kilobytes. Whatever is not as usual, it leaves
-// to SampleDecoder, which finds out why and says so: a block or a payload that was not verified
+// to SampleReader, which finds out why and reports it: a block or a payload that was not verified
 // yet, a table that says something else, a file that lost pages or was cut.
 #pragma once
 

@@ -4,17 +4,30 @@
 #include <utility>
 
 #include "format/random.h"
+#include "reader/dataset/storage_choice.h"
 #include "reader/decoding/stage_clock.h"
 
 namespace sluice {
 
 namespace {
 
-Error Failed(const char* which, ErrorCode code, const std::string& what) {
+Error FunctionError(const char* which, ErrorCode code, const std::string& what) {
   return Error(code, "LoaderOptions::" + std::string(which) + "_function " + what);
 }
 
 }  // namespace
+
+RowWorker::RowWorker(const BatchRecipe& recipe, const DecodingContext& context, FaultLog& faults)
+    : dataset_(recipe.dataset),
+      options_(recipe.options),
+      program_(recipe.program),
+      faults_(faults),
+      reader_(recipe, context),
+      substitutes_(dataset_, options_),
+      cached_(KeepsFunctionRows(options_) ? context.cache : nullptr) {
+  if (context.holds_blocks || !PlainCopy::Serves(recipe)) return;
+  plain_.emplace(recipe, options_.integrity.verify == Verify::kNever ? nullptr : context.compared);
+}
 
 RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t end) {
   Outcome outcome;
@@ -28,21 +41,25 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
 bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome& outcome) {
   if (slot.abandoned.load(std::memory_order_relaxed)) return false;
   if (plain_) plain_->Fill(slot, begin, end);
+  bool unverified = false;  // any of the rows
   for (std::size_t row = begin; row < end; ++row) {
     if (Copied(row)) continue;
     if (slot.abandoned.load(std::memory_order_relaxed)) return false;
-    if (row + 1 < end) decoder_.Prefetch(slot, row + 1);
-    if (!Fill(slot, row) && !TreatFault(slot, row, outcome)) return false;
+    if (row + 1 < end) reader_.Prefetch(slot, row + 1);
+    const RowVerdict verdict = MakeRow(slot, row);
+    if (verdict.failed() && !TreatFault(slot, row, verdict, outcome)) return false;
+    unverified = unverified || verdict.unverified;
     if (!slot.blocks.empty()) slot.blocks[row].reset();  // frees memory for the next block
   }
   // Checked afterwards: a file cut off in the middle of a page reads as zeros there, and if no
   // checksum was compared, only this finds it.
-  decoder_.LookAtFilesAnew();
+  files_.BeginRun();
   for (std::size_t row = begin; row < end; ++row) {
     if (Copied(row) || slot.flags[row] == kLeftOut) continue;
-    if (StillThere(slot, row)) {
-      kept_.Keep(slot, row);
-    } else if (!TreatFault(slot, row, outcome)) {
+    const RowVerdict verdict = unverified ? CheckFile(slot, row) : RowVerdict();
+    if (!verdict.failed()) {
+      cached_.Keep(slot, row);
+    } else if (!TreatFault(slot, row, verdict, outcome)) {
       return false;
     }
   }
@@ -53,49 +70,55 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
   return true;
 }
 
-bool RowWorker::Fill(Slot& slot, std::size_t row) {
-  kept_rows_ = false;
-  if (kept_.Restore(slot, row)) return true;
-  if (!Decode(slot, row)) return false;
-  const SampleRef& ref = slot.refs[row];
+RowVerdict RowWorker::MakeRow(Slot& slot, std::size_t row) {
+  if (cached_.Restore(slot, row)) return {};
+  RowVerdict verdict = Read(slot, row);
+  if (verdict.failed()) return verdict;
   if (program_.target() && !program_.SetTarget(slot, row)) {
-    decoder_.Blame(ref, ErrorCode::kInvalidArgument, "its label is not one of OneHot's classes");
-    return false;
+    return Failure(slot, row, ErrorCode::kInvalidArgument,
+                   "its label is not one of OneHot's classes");
   }
-  if (!options_.sample_function) return true;
+  if (!options_.sample_function) return verdict;
   RandomStream stream(slot.draw_seed, Purpose::kSampleFunction, slot.positions[row]);
+  bool memory_kept = false;
   const std::optional<Error> error =
       Call(options_.sample_function, "sample",
-           MutableSample(dataset_, slot, row, Draws(stream), user_memory_));
-  if (error) decoder_.Blame(ref, error->code(), error->sentence());
-  return !error;
+           MutableSample(dataset_, slot, row, Draws(stream), user_memory_), memory_kept);
+  if (error) verdict = Failure(slot, row, error->code(), error->sentence());
+  verdict.memory_kept = memory_kept;
+  return verdict;
 }
 
 template <class Rows>
 std::optional<Error> RowWorker::Call(const std::function<void(Rows&)>& function, const char* which,
-                                     Rows&& rows) {
+                                     Rows&& rows, bool& memory_kept) {
   std::optional<Error> error;
   try {
     function(rows);
   } catch (const Error& thrown) {
-    error = Failed(which, thrown.code(), std::string("threw: ") + thrown.what());
+    error = FunctionError(which, thrown.code(), std::string("threw: ") + thrown.what());
   } catch (const std::exception& thrown) {
-    error = Failed(which, ErrorCode::kState, std::string("threw: ") + thrown.what());
+    error = FunctionError(which, ErrorCode::kState, std::string("threw: ") + thrown.what());
   } catch (...) {
-    error = Failed(which, ErrorCode::kState, "threw something that is no std::exception");
+    error = FunctionError(which, ErrorCode::kState, "threw something that is not a std::exception");
   }
-  kept_rows_ = rows.kept_;
-  if (kept_rows_ && !error) error = Failed(which, ErrorCode::kState, "called Keep()");
+  memory_kept = rows.kept_;
+  if (memory_kept && !error) error = FunctionError(which, ErrorCode::kState, "called Keep()");
   return error;
 }
 
-bool RowWorker::Decode(Slot& slot, std::size_t row) {
-  if (options_.on_device.decode != DecodeOn::kAuto || slot.all_here)
-    return decoder_.Decode(slot, row);
+RowVerdict RowWorker::Failure(const Slot& slot, std::size_t row, ErrorCode code,
+                              const std::string& what) const {
+  return RowVerdict::Of(
+      Error(code, slot.files[row]->name(), reader_.PlaceOf(slot.refs[row]), what));
+}
+
+RowVerdict RowWorker::Read(Slot& slot, std::size_t row) {
+  if (options_.on_device.decode != DecodeOn::kAuto || slot.all_here) return reader_.Read(slot, row);
   const Clock::time_point begin = Clock::now();
-  const bool whole = decoder_.Decode(slot, row);
-  if (whole) costs_.Add(IsOffered(slot, row), SecondsBetween(begin, Clock::now()));
-  return whole;
+  RowVerdict verdict = reader_.Read(slot, row);
+  if (!verdict.failed()) costs_.Add(IsOffered(slot, row), SecondsBetween(begin, Clock::now()));
+  return verdict;
 }
 
 void RowWorker::SetUp(unsigned thread) {
@@ -109,14 +132,18 @@ void RowWorker::SetUp(unsigned thread) {
   } catch (const std::exception& error) {
     fail(": " + std::string(error.what()));
   } catch (...) {
-    fail(" something that is no std::exception");
+    fail(" something that is not a std::exception");
   }
 }
 
-bool RowWorker::StillThere(Slot& slot, std::size_t row) {
-  if (slot.files[row] == nullptr) return true;  // it was kept
-  if (decoder_.StillThere(slot, row)) return true;
-  return decoder_.LeaveCopy(slot, row) && Fill(slot, row) && decoder_.StillThere(slot, row);
+RowVerdict RowWorker::CheckFile(Slot& slot, std::size_t row) {
+  if (slot.files[row] == nullptr) return {};  // it came from the cache
+  if (files_.Holds(*slot.files[row], slot.refs[row])) return {};
+  if (reader_.LeaveCopy(slot, row)) {
+    RowVerdict again = MakeRow(slot, row);
+    if (again.failed() || files_.Holds(*slot.files[row], slot.refs[row])) return again;
+  }
+  return RowVerdict::Of(slot.files[row]->Unreadable(reader_.PlaceOf(slot.refs[row])));
 }
 
 std::optional<Error> RowWorker::DecodeHere(Slot& slot, std::size_t row) {
@@ -136,7 +163,7 @@ std::optional<Error> RowWorker::DecodeAllHere(Slot& slot) {
   return std::nullopt;
 }
 
-std::optional<Error> RowWorker::Settle(Slot& slot, std::span<const std::size_t> refused) {
+std::optional<Error> RowWorker::CloseDecoded(Slot& slot, std::span<const std::size_t> refused) {
   for (const std::size_t row : refused)
     if (std::optional<Error> error = DecodeHere(slot, row)) return error;
   if (slot.left_out == 0) return CloseHere(slot);
@@ -162,38 +189,39 @@ std::optional<Error> RowWorker::CloseHere(Slot& slot) {
   }
   if (!options_.batch_function || slot.size == 0) return std::nullopt;
   RandomStream stream(slot.draw_seed, Purpose::kBatchFunction, slot.positions[0]);
+  bool memory_kept = false;
   const std::optional<Error> error =
       Call(options_.batch_function, "batch",
-           MutableBatch(slot, 0, slot.size, Draws(stream), user_memory_));
+           MutableBatch(slot, 0, slot.size, Draws(stream), user_memory_), memory_kept);
   if (!error) return std::nullopt;
   return Error(error->code(), "", place, error->sentence());
 }
 
-bool RowWorker::TreatFault(Slot& slot, std::size_t row, Outcome& outcome) {
+bool RowWorker::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdict,
+                           Outcome& outcome) {
   const SampleRef& ref = slot.refs[row];
-  const bool of_shard = decoder_.lacks_shard();
-  if (decoder_.lacks_memory()) {  // which samples are played must not depend on that
+  const Error& error = *verdict.error;
+  if (verdict.lacks_memory()) {  // which samples are played must not depend on that
     outcome.failed_row = row;
-    outcome.error = decoder_.TakeError();
+    outcome.error = error;
     return false;
   }
-  if (of_shard && options_.integrity.on_fault == OnFault::kSkip &&
+  if (verdict.of_shard && options_.integrity.on_fault == OnFault::kSkip &&
       faults_.MetAgain(ref.shard, slot.epoch)) {
     slot.flags[row] = kLeftOut;
     ++outcome.left_out;
     return true;
   }
-  Error error = decoder_.TakeError();
   const ShardSummary& shard = dataset_.shards[ref.shard];
-  if (of_shard) {
+  if (verdict.of_shard) {
     const std::uint64_t first = dataset_.shape.Row(dataset_.shape.first_block(ref.shard), 0).index;
     faults_.AddShard(ref.shard,
                      {first, shard.samples, shard.file, {}, error.sentence(), slot.epoch, 0});
   } else {
-    faults_.Add({ref.index, 1, shard.file, decoder_.KeyOf(ref), error.sentence(), slot.epoch, 0});
+    faults_.Add({ref.index, 1, shard.file, reader_.KeyOf(ref), error.sentence(), slot.epoch, 0});
   }
   // What a function has kept could still change the row, whatever is put there.
-  switch (kept_rows_ ? OnFault::kError : options_.integrity.on_fault) {
+  switch (verdict.memory_kept ? OnFault::kError : options_.integrity.on_fault) {
     case OnFault::kSkip:
       slot.flags[row] = kLeftOut;
       ++outcome.left_out;
@@ -204,7 +232,7 @@ bool RowWorker::TreatFault(Slot& slot, std::size_t row, Outcome& outcome) {
     case OnFault::kError: break;
   }
   outcome.failed_row = row;
-  outcome.error = std::move(error);
+  outcome.error = error;
   return false;
 }
 
@@ -216,11 +244,11 @@ bool RowWorker::Substitute(Slot& slot, std::size_t row) {
     slot.refs[row] = ref;
     slot.samples[row] = ref.index;
     if (!slot.blocks.empty()) slot.blocks[row].reset();
-    const bool filled = Fill(slot, row);
-    if (kept_rows_) break;
-    if (!filled) continue;
-    decoder_.LookAtFilesAnew();
-    if (!StillThere(slot, row)) continue;
+    const RowVerdict verdict = MakeRow(slot, row);
+    if (verdict.memory_kept) break;
+    if (verdict.failed()) continue;
+    files_.BeginRun();
+    if (verdict.unverified && CheckFile(slot, row).failed()) continue;
     if (slot.flags[row] == SampleFlag::kOwn) slot.flags[row] = SampleFlag::kSubstitute;
     return true;
   }

@@ -1,33 +1,27 @@
-// Decodes runs of rows of a slot, and treats rows that cannot be decoded as
-// LoaderOptions::integrity.on_fault says. Each decoder thread has one.
+// Makes runs of rows of a slot, and treats rows that cannot be made as
+// LoaderOptions::integrity.on_fault says. Each decoder thread has one worker.
+//
+// A row is taken from the cache of rows; or copied (PlainCopy); or read (SampleReader), given its
+// OneHot target, and passed to the user's sample_function. When a run is through, the worker asks
+// once whether the files still held their bytes meanwhile, for rows of which no checksum was
+// compared. A faulty row is left out, gets another sample (Substitutes), or fails the batch.
 #pragma once
 
 #include <span>
 
 #include "reader/batch/batch_recipe.h"
+#include "reader/decoding/cached_rows.h"
 #include "reader/decoding/decoding_costs.h"
-#include "reader/decoding/fault_log.h"
-#include "reader/decoding/kept_rows.h"
+#include "reader/decoding/faults.h"
 #include "reader/decoding/plain_copy.h"
-#include "reader/decoding/sample_decoder.h"
-#include "reader/decoding/substitutes.h"
+#include "reader/decoding/sample_reader.h"
 
 namespace sluice {
 
 class RowWorker {
  public:
   // All references must outlive it.
-  RowWorker(const BatchRecipe& recipe, const ReadingAids& aids, FaultLog& faults)
-      : dataset_(recipe.dataset),
-        options_(recipe.options),
-        program_(recipe.program),
-        faults_(faults),
-        decoder_(recipe, aids),
-        substitutes_(dataset_, options_),
-        kept_(aids.rows) {
-    if (aids.holds_blocks || !PlainCopy::Serves(recipe)) return;
-    plain_.emplace(recipe, options_.integrity.verify == Verify::kNever ? nullptr : aids.compared);
-  }
+  RowWorker(const BatchRecipe& recipe, const DecodingContext& context, FaultLog& faults);
 
   struct Outcome {
     std::size_t left_out = 0;           // rows marked kLeftOut
@@ -40,18 +34,18 @@ class RowWorker {
 
   // Finishes a batch whose rows are done: closes it, mixes it, and calls the user's batch_function.
   // Returns why the batch fails, if it does. If a device is still to decode pictures of the batch,
-  // it is Settle()d instead, later; but if a row is left out, the host decodes them now.
+  // that is left to CloseDecoded(), later; but if a row is left out, the host decodes them now.
   std::optional<Error> Close(Slot& slot);
   // Finishes a batch after a device has decoded its pictures, except those of `refused` rows, which
   // the host decodes.
-  std::optional<Error> Settle(Slot& slot, std::span<const std::size_t> refused);
+  std::optional<Error> CloseDecoded(Slot& slot, std::span<const std::size_t> refused);
 
   // Calls LoaderOptions::thread_setup, if there is one. Throws Error.
   void SetUp(unsigned thread);
 
   // So far.
   std::uint64_t payload_bytes() const noexcept {
-    return decoder_.payload_bytes() + (plain_ ? plain_->payload_bytes() : 0);
+    return reader_.payload_bytes() + (plain_ ? plain_->payload_bytes() : 0);
   }
 
  private:
@@ -64,34 +58,37 @@ class RowWorker {
   std::optional<Error> DecodeHere(Slot& slot, std::size_t row);
   std::optional<Error> DecodeAllHere(Slot& slot);
   std::optional<Error> CloseHere(Slot& slot);
-  // Treats a row that failed. Returns whether it has a substitute or is left out; if not, `outcome`
-  // says why.
-  bool TreatFault(Slot& slot, std::size_t row, Outcome& outcome);
+  // Treats a row that could not be made. Returns whether it has a substitute or is left out; if
+  // not, `outcome` says why.
+  bool TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdict, Outcome& outcome);
   bool Substitute(Slot& slot, std::size_t row);
-  // Decodes the row and calls the user's sample_function; or takes what is kept of that.
-  bool Fill(Slot& slot, std::size_t row);
-  bool Decode(Slot& slot, std::size_t row);
-  // Whether the row's file still held its bytes when it was decoded, or the row could be decoded
+  // Makes the row: reads it and calls the user's sample_function; or takes what is cached of that.
+  RowVerdict MakeRow(Slot& slot, std::size_t row);
+  RowVerdict Read(Slot& slot, std::size_t row);
+  // Whether the row's file still held its bytes when they were read, or the row could be made
   // again.
-  bool StillThere(Slot& slot, std::size_t row);
+  RowVerdict CheckFile(Slot& slot, std::size_t row);
+  RowVerdict Failure(const Slot& slot, std::size_t row, ErrorCode code,
+                     const std::string& what) const;
 
-  // Calls the user's function. Returns what is wrong, if anything is.
+  // Calls the user's function. Returns why it failed, if it did. `memory_kept`: it has kept the
+  // memory of the rows.
   template <class Rows>
   std::optional<Error> Call(const std::function<void(Rows&)>& function, const char* which,
-                            Rows&& rows);
+                            Rows&& rows, bool& memory_kept);
 
   DatasetState& dataset_;
   const LoaderOptions& options_;
   const BatchProgram& program_;
   FaultLog& faults_;
-  SampleDecoder decoder_;
+  SampleReader reader_;
   std::optional<PlainCopy> plain_;
   Substitutes substitutes_;
-  KeptRows kept_;
+  CachedRows cached_;
+  FileCheck files_;
   MutableRows::Memory user_memory_;
   std::vector<std::uint8_t> mix_scratch_;
-  DecodingCosts costs_;     // of the rows of one Work()
-  bool kept_rows_ = false;  // the user's function called last kept its rows' memory
+  DecodingCosts costs_;  // of the rows of one Work()
 };
 
 }  // namespace sluice

@@ -197,7 +197,7 @@ void BatchRing::EndUpload(RowWorker& worker) {
       const double at_once = uploads_elsewhere_ ? double(uploader_->lanes()) : 1;
       if (!error) measures_.counters.device_decode_seconds += slot.device->decode_seconds / at_once;
       const MutexUnlock unlocked(mutex_);
-      if (!error) error = worker.Settle(slot, refused);
+      if (!error) error = worker.CloseDecoded(slot, refused);
       if (!error) error = uploader_->FinishUpload(slot, refused);
     } catch (const std::bad_alloc&) {
       error = OutOfMemory();

@@ -10,12 +10,12 @@ namespace sluice {
 class DecoderThread {
  public:
   // `number` counts from 0. All must outlive it.
-  DecoderThread(unsigned number, const LoaderSetup& setup, const ReadingAids& aids,
+  DecoderThread(unsigned number, const LoaderSetup& setup, const DecodingContext& context,
                 FaultLog& faults, BatchRing& ring)
       : number_(number),
         trace_(setup.recipe.options.diagnostics.trace.get()),
         ring_(ring),
-        worker_(setup.recipe, aids, faults) {}
+        worker_(setup.recipe, context, faults) {}
   // Once, on the thread that decodes. Throws Error.
   void SetUp() { worker_.SetUp(number_); }
   // Returns once the ring is stopped.
@@ -36,9 +36,9 @@ class DecoderThread {
 class ConsumerDecoder {
  public:
   // As DecoderThread's. The calling thread sets it up; throws Error.
-  ConsumerDecoder(const LoaderSetup& setup, const ReadingAids& aids, FaultLog& faults,
+  ConsumerDecoder(const LoaderSetup& setup, const DecodingContext& context, FaultLog& faults,
                   BatchRing& ring)
-      : decoder_(0, setup, aids, faults, ring) {
+      : decoder_(0, setup, context, faults, ring) {
     decoder_.SetUp();
   }
   // A thread whose range has ended may still be in here when the next one comes.

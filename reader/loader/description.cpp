@@ -6,7 +6,7 @@
 #include "reader/batch/uploader.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/dataset/storage_choice.h"
-#include "reader/reading/kept_pictures.h"
+#include "reader/decoding/cached_rows.h"
 #include "reader/transform/pixel_steps.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/step_text.h"

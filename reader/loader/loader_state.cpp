@@ -16,12 +16,12 @@ namespace {
 
 // As pictures, neither masks nor 16-bit images are kept: masks are not resampled, and 16-bit images
 // are stored raw.
-std::unique_ptr<DecodedStore> MakeStore(const BatchRecipe& recipe) {
+std::unique_ptr<DecodedCache> MakeCache(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
   const bool pictures = !layout.images.empty() && !layout.picture().nearest &&
                         layout.picture().pixels == PixelType::kUint8;
   if (!recipe.options.keep || (!pictures && !KeepsFunctionRows(recipe.options))) return nullptr;
-  return std::make_unique<DecodedStore>(recipe.dataset.shape.samples(), recipe.options.keep->bytes,
+  return std::make_unique<DecodedCache>(recipe.dataset.shape.samples(), recipe.options.keep->bytes,
                                         recipe.options.keep->folder);
 }
 
@@ -74,7 +74,7 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   if (LocksInMemory(recipe.options)) {
     LockInMemory(recipe.dataset, recipe.options.integrity.on_fault != OnFault::kError);
   }
-  decoded_ = MakeStore(recipe);
+  cache_ = MakeCache(recipe);
   stage_ = MakeStage(recipe);
   direct_ = MakeDirectFiles(recipe);
   RequireRoom(recipe, BatchRing::FirstSlots(setup_));
@@ -82,7 +82,7 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   uploader_ = MakeUploader(recipe, driver_);
   stored_ = MakeStored(recipe, driver_);
   ring_ = std::make_unique<BatchRing>(setup_, driver_, uploader_.get());
-  const KeptImages* kept = decoded_.get();
+  const PictureCache* kept = cache_.get();
   if (stored_ != nullptr) kept = stored_.get();
   source_ = MakeBlockSource(recipe.dataset, recipe.options, recipe.choice, kept, direct_.get(),
                             OpenBound(recipe), ring_->give_up());
@@ -118,22 +118,22 @@ void LoaderState::StartThreads() {
   auto planner = std::make_shared<PlannerThread>(setup_, *source_, stage_.get(), *ring_);
   StartThread([planner] { planner->Run(); });
   if (filler_ != nullptr) filler_->Start();
-  const ReadingAids aids = Aids();
-  rows_ = std::make_unique<RowMaker>(setup_, aids);
+  const DecodingContext context = Context();
+  rows_ = std::make_unique<RowMaker>(setup_, context);
   if (setup_.decodes_in_consumer) {
-    auto here = std::make_shared<ConsumerDecoder>(setup_, aids, faults_, *ring_);
+    auto here = std::make_shared<ConsumerDecoder>(setup_, context, faults_, *ring_);
     ring_->DecodeInConsumer([here](const BatchRing::Rows& rows) { here->Decode(rows); });
     return;
   }
   if (setup_.uploads_in_threads()) {
-    auto worker = std::make_shared<RowWorker>(setup_.recipe, aids, faults_);
+    auto worker = std::make_shared<RowWorker>(setup_.recipe, context, faults_);
     ring_->UploadElsewhere();
     StartThread([this] { ring_->BeginUploadsUntilStopped(); });
     StartThread([this, worker] { ring_->EndUploadsUntilStopped(*worker); });
   }
   ThreadSetups setups(threads());
   for (unsigned t = 0; t < threads(); ++t) {
-    auto decoder = std::make_shared<DecoderThread>(t, setup_, aids, faults_, *ring_);
+    auto decoder = std::make_shared<DecoderThread>(t, setup_, context, faults_, *ring_);
     StartThread([this, t, decoder, gate = setups.gate()] {
       setup_.nodes.KeepThreadOn(setup_.nodes.NodeOf(t));
       if (gate->Run([&decoder] { decoder->SetUp(); })) decoder->Run();
@@ -142,15 +142,13 @@ void LoaderState::StartThreads() {
   setups.Await();
 }
 
-ReadingAids LoaderState::Aids() {
-  const bool rows = KeepsFunctionRows(setup_.recipe.options);
-  return {rows ? nullptr : decoded_.get(),
-          rows ? decoded_.get() : nullptr,
-          stored_.get(),
-          direct_.get(),
-          stage_.get(),
-          &compared_,
-          source_->holds_blocks()};
+DecodingContext LoaderState::Context() {
+  return {.direct = direct_.get(),
+          .stage = stage_.get(),
+          .compared = &compared_,
+          .cache = cache_.get(),
+          .stored = stored_.get(),
+          .holds_blocks = source_->holds_blocks()};
 }
 
 Batch LoaderState::Row(std::uint64_t sample, std::uint64_t epoch) {
@@ -200,9 +198,9 @@ LoaderStats LoaderState::Stats() {
     stats.requests = requests.requests;
     stats.repeated_requests = requests.repeated;
   }
-  if (decoded_ != nullptr) {
-    stats.kept_pictures = decoded_->kept();
-    stats.kept_bytes = decoded_->kept_bytes();
+  if (cache_ != nullptr) {
+    stats.kept_pictures = cache_->kept();
+    stats.kept_bytes = cache_->kept_bytes();
   }
   return stats;
 }

@@ -9,12 +9,12 @@
 
 #include "reader/batch/uploader.h"
 #include "reader/decoding/compared_payloads.h"
-#include "reader/decoding/fault_log.h"
+#include "reader/decoding/faults.h"
 #include "reader/loader/batch_ring.h"
 #include "reader/loader/loader_setup.h"
 #include "reader/loader/row_maker.h"
 #include "reader/reading/block_source.h"
-#include "reader/reading/decoded_store.h"
+#include "reader/reading/decoded_cache.h"
 #include "reader/reading/direct/direct_files.h"
 #include "reader/reading/picture_filler.h"
 #include "reader/reading/shard_stage.h"
@@ -57,14 +57,14 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
 
  private:
   void StartThreads();
-  ReadingAids Aids();
+  DecodingContext Context();
   void StartThread(std::function<void()> run);
 
   const LoaderSetup setup_;
   FaultLog faults_;
-  std::unique_ptr<DecodedStore> decoded_;  // LoaderOptions::keep
-  std::unique_ptr<ShardStage> stage_;      // LoaderOptions::stage
-  std::unique_ptr<DirectFiles> direct_;    // LoaderOptions::storage = Direct
+  std::unique_ptr<DecodedCache> cache_;  // LoaderOptions::keep
+  std::unique_ptr<ShardStage> stage_;    // LoaderOptions::stage
+  std::unique_ptr<DirectFiles> direct_;  // LoaderOptions::storage = Direct
   ComparedPayloads compared_;
   std::shared_ptr<DeviceDriver> driver_;    // of page-locked slots; null: slots are not
   std::unique_ptr<StoredPictures> stored_;  // OnDevice::images

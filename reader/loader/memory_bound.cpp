@@ -15,7 +15,7 @@
 #include "reader/order/ceil_div.h"
 #include "reader/order/mixture_order.h"
 #include "reader/reading/available_memory.h"
-#include "reader/reading/decoded_store.h"
+#include "reader/reading/decoded_cache.h"
 #include "reader/reading/remote_blocks.h"
 #include "reader/transform/batch_mix.h"
 #include "reader/transform/geometric_steps.h"
@@ -335,7 +335,7 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   memory.scratch = WorkersOf(options, layout) * ScratchOfThread(recipe);
   memory.bookkeeping = BookkeepingOf(dataset, options, layout, slots, window);
   if (options.keep) {
-    memory.kept = DecodedStore::MemoryBytes(shape.samples(), options.keep->bytes,
+    memory.kept = DecodedCache::MemoryBytes(shape.samples(), options.keep->bytes,
                                             !options.keep->folder.empty());
     // A picture on its way to the store and one read from it.
     memory.scratch *= 2;

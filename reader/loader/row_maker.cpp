@@ -75,8 +75,9 @@ Found Find(const DatasetState& dataset, LoaderOptions options, std::uint64_t sam
 
 }  // namespace
 
-RowMaker::Worker::Worker(const LoaderSetup& setup, const ReadingAids& aids)
-    : recipe(setup.recipe.dataset, RowOptions(setup.recipe.options)), rows(recipe, aids, faults) {
+RowMaker::Worker::Worker(const LoaderSetup& setup, const DecodingContext& context)
+    : recipe(setup.recipe.dataset, RowOptions(setup.recipe.options)),
+      rows(recipe, context, faults) {
   // The layout above has what this function makes; the function itself needs a whole batch.
   recipe.options.batch_function = nullptr;
   rows.SetUp(0);
@@ -85,7 +86,7 @@ RowMaker::Worker::Worker(const LoaderSetup& setup, const ReadingAids& aids)
 std::shared_ptr<const Slot> RowMaker::Make(std::uint64_t sample, std::uint64_t epoch,
                                            std::shared_ptr<void> owner) {
   const MutexLock lock(mutex_);
-  if (worker_ == nullptr) worker_ = std::make_shared<Worker>(setup_, aids_);
+  if (worker_ == nullptr) worker_ = std::make_shared<Worker>(setup_, context_);
   const BatchRecipe& recipe = worker_->recipe;
   const Found found = Find(recipe.dataset, setup_.recipe.options, sample, epoch);
   struct Kept {
@@ -104,7 +105,7 @@ std::shared_ptr<const Slot> RowMaker::Make(std::uint64_t sample, std::uint64_t e
   slot.flags[0] = SampleFlag::kOwn;
   slot.positions[0] = found.draw_position;
   slot.samples[0] = sample;
-  slot.blocks.resize(aids_.holds_blocks ? 1 : 0);
+  slot.blocks.resize(context_.holds_blocks ? 1 : 0);
   RowWorker::Outcome outcome = worker_->rows.Work(slot, 0, 1);
   if (!outcome.error) outcome.error = worker_->rows.Close(slot);
   if (outcome.error) throw *outcome.error;

@@ -8,7 +8,7 @@
 
 #include "format/mutex.h"
 #include "reader/batch/slot.h"
-#include "reader/decoding/fault_log.h"
+#include "reader/decoding/faults.h"
 #include "reader/decoding/row_worker.h"
 #include "reader/loader/loader_setup.h"
 
@@ -16,8 +16,9 @@ namespace sluice {
 
 class RowMaker {
  public:
-  // What `aids` points to must outlive it, as must the setup.
-  RowMaker(const LoaderSetup& setup, const ReadingAids& aids) : setup_(setup), aids_(aids) {}
+  // What `context` points to must outlive it, as must the setup.
+  RowMaker(const LoaderSetup& setup, const DecodingContext& context)
+      : setup_(setup), context_(context) {}
 
   // The row of the sample in that epoch, as a slot of one row that keeps `owner` alive. Throws
   // Error.
@@ -29,14 +30,14 @@ class RowMaker {
  private:
   // The recipe of a batch of one row, and what works by it. Made when it is first asked for.
   struct Worker {
-    Worker(const LoaderSetup& setup, const ReadingAids& aids);
+    Worker(const LoaderSetup& setup, const DecodingContext& context);
     BatchRecipe recipe;
     FaultLog faults;  // the caller gets the error: this one is not listed
     RowWorker rows;
   };
 
   const LoaderSetup& setup_;
-  const ReadingAids aids_;
+  const DecodingContext context_;
   Mutex mutex_;
   std::shared_ptr<Worker> worker_ GUARDED_BY(mutex_);
 };

@@ -7,7 +7,7 @@
 namespace sluice {
 
 std::unique_ptr<BlockSource> MakeBlockSource(DatasetState& dataset, const LoaderOptions& options,
-                                             const FieldChoice& choice, const KeptImages* kept,
+                                             const FieldChoice& choice, const PictureCache* kept,
                                              DirectFiles* direct, std::uint64_t most_open,
                                              const std::atomic<bool>& give_up) {
   if (dataset.remote != nullptr) {

@@ -87,7 +87,7 @@ std::vector<Bytes> WantedOf(const DatasetState& dataset, const ShardFile& shard,
 }  // namespace
 
 MappedBlocks::MappedBlocks(DatasetState& dataset, const FieldChoice& choice,
-                           const KeptImages* store, const std::atomic<bool>& give_up,
+                           const PictureCache* store, const std::atomic<bool>& give_up,
                            std::optional<BlocksBehind> behind)
     : dataset_(dataset),
       choice_(choice),

@@ -10,7 +10,7 @@
 #include "reader/dataset/field_choice.h"
 #include "reader/reading/block_source.h"
 #include "reader/reading/blocks_behind.h"
-#include "reader/reading/kept_images.h"
+#include "reader/reading/decoded_cache.h"
 #include "reader/reading/page_map.h"
 
 namespace sluice {
@@ -20,7 +20,7 @@ namespace sluice {
 class MappedBlocks : public BlockSource {
  public:
   // All references must outlive it. If `behind` is empty, blocks stay mapped after they are played.
-  MappedBlocks(DatasetState& dataset, const FieldChoice& choice, const KeptImages* store,
+  MappedBlocks(DatasetState& dataset, const FieldChoice& choice, const PictureCache* store,
                const std::atomic<bool>& give_up, std::optional<BlocksBehind> behind = {});
 
   void Open(std::uint64_t block, std::uint64_t rows) override;
@@ -54,7 +54,7 @@ class MappedBlocks : public BlockSource {
   DatasetState& dataset_;
   const FieldChoice& choice_;
   const FieldChoice others_;  // without the image
-  const KeptImages* store_;
+  const PictureCache* store_;
   const std::atomic<bool>& give_up_;
   std::deque<std::uint64_t> queue_;
   std::deque<Reading> in_flight_;

@@ -26,7 +26,7 @@ Bytes BytesOf(const ShardFile& shard, std::uint32_t block) {
 }  // namespace
 
 RemoteBlocks::RemoteBlocks(DatasetState& dataset, const LoaderOptions& options,
-                           const FieldChoice& choice, const KeptImages* store,
+                           const FieldChoice& choice, const PictureCache* store,
                            std::uint64_t most_open, const std::atomic<bool>& give_up)
     : dataset_(dataset),
       remote_(*dataset.remote),

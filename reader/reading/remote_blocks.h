@@ -23,7 +23,7 @@
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
 #include "reader/reading/block_source.h"
-#include "reader/reading/kept_images.h"
+#include "reader/reading/decoded_cache.h"
 #include "reader/reading/next_uses.h"
 #include "reader/reading/open_blocks.h"
 
@@ -38,7 +38,8 @@ class RemoteBlocks : public BlockSource {
   // All must outlive it; `store` may be null. `options` are checked ones; `most_open`: bytes of
   // blocks held open, beyond which the least recently used block is let go.
   RemoteBlocks(DatasetState& dataset, const LoaderOptions& options, const FieldChoice& choice,
-               const KeptImages* store, std::uint64_t most_open, const std::atomic<bool>& give_up);
+               const PictureCache* store, std::uint64_t most_open,
+               const std::atomic<bool>& give_up);
 
   void BeginEpoch(std::uint64_t epoch) override;
   void Open(std::uint64_t block, std::uint64_t rows) override;
@@ -88,7 +89,7 @@ class RemoteBlocks : public BlockSource {
 
   DatasetState& dataset_;
   RemoteShards& remote_;
-  const KeptImages* const store_;
+  const PictureCache* const store_;
   const bool needs_payloads_;
   const bool needs_others_;  // if all pictures of a block are kept decoded
   const std::uint64_t most_open_;

@@ -17,11 +17,11 @@
 #include "reader/device/device_driver.h"
 #include "reader/device/host_buffer.h"
 #include "reader/device/jpeg_parcel.h"
-#include "reader/reading/kept_images.h"
+#include "reader/reading/decoded_cache.h"
 
 namespace sluice {
 
-class StoredPictures final : public KeptImages {
+class StoredPictures final : public PictureCache {
  public:
   // The memory for that many pictures of a field, at least.
   static std::uint64_t BytesFor(const ImageSummary& field, std::uint64_t pictures) noexcept;

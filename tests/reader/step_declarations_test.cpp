@@ -4,7 +4,7 @@
 
 #include <sluice/parse_pipeline.h>
 
-#include "reader/reading/kept_pictures.h"
+#include "reader/decoding/cached_rows.h"
 #include "reader/transform/all_steps.h"
 #include "reader/transform/geometric_steps.h"
 #include "reader/transform/geometry.h"

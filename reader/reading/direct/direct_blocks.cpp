@@ -31,7 +31,7 @@ ByteRange WholePages(ByteRange range) noexcept {
 }  // namespace
 
 DirectBlocks::DirectBlocks(DatasetState& dataset, const FieldChoice& choice,
-                           const KeptImages* store, DirectFiles& files, bool one_at_a_time,
+                           const PictureCache* store, DirectFiles& files, bool one_at_a_time,
                            const std::atomic<bool>& give_up, std::unique_ptr<BlockIo> io)
     : dataset_(dataset),
       choice_(choice),

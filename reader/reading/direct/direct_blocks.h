@@ -16,9 +16,9 @@
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
 #include "reader/reading/block_source.h"
+#include "reader/reading/decoded_cache.h"
 #include "reader/reading/direct/block_io.h"
 #include "reader/reading/direct/direct_files.h"
-#include "reader/reading/kept_images.h"
 #include "reader/reading/open_blocks.h"
 
 namespace sluice {
@@ -27,7 +27,7 @@ class DirectBlocks : public BlockSource {
  public:
   // All references must outlive it; `store` may be null. `one_at_a_time`: rows come in the order of
   // blocks (Shuffle::kSequential). `io` null: io_uring if it is available, otherwise threads.
-  DirectBlocks(DatasetState& dataset, const FieldChoice& choice, const KeptImages* store,
+  DirectBlocks(DatasetState& dataset, const FieldChoice& choice, const PictureCache* store,
                DirectFiles& files, bool one_at_a_time, const std::atomic<bool>& give_up,
                std::unique_ptr<BlockIo> io = nullptr);
   ~DirectBlocks() override;
@@ -70,7 +70,7 @@ class DirectBlocks : public BlockSource {
   DatasetState& dataset_;
   const FieldChoice& choice_;
   const FieldChoice others_;  // without the image
-  const KeptImages* store_;
+  const PictureCache* store_;
   DirectFiles& files_;
   const std::atomic<bool>& give_up_;
   std::unique_ptr<BlockIo> io_;

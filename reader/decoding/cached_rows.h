@@ -1,13 +1,16 @@
-// Decoding that keeps what it has decoded: LoaderOptions::keep.
+// What a decoder thread takes from the cache of decoded pictures (DecodedCache) and puts there:
+// LoaderOptions::keep. Each decoder thread has its own; they share the cache.
 //
-// The store keeps each sample's picture before its first random step. If only flips and turns are
+// The cache keeps each sample's picture before its first random step. If only flips and turns are
 // random, that is the row itself, before them: batches are the same to the byte as without keeping.
 // Otherwise it is the whole picture in the batch's channels, from which each epoch takes its crop.
 // Every sample then goes that way, kept or not, so that batches do not depend on which pictures had
 // room; they differ by rounding from batches decoded without keeping. Raw payloads are not kept:
 // there is nothing to decode.
 //
-// Each worker thread has one; they share the store.
+// With DecodedPictures::function_is_deterministic the cache keeps whole rows instead, as the user's
+// sample_function left them: such a sample is neither read nor decoded again, and the function is
+// not called for it.
 #pragma once
 
 #include <vector>
@@ -15,7 +18,8 @@
 #include <sluice/loader_options.h>
 
 #include "format/pixels/decode.h"
-#include "reader/reading/decoded_store.h"
+#include "reader/batch/slot.h"
+#include "reader/reading/decoded_cache.h"
 
 namespace sluice {
 
@@ -23,11 +27,11 @@ namespace sluice {
 // rows are the same in all epochs but for those; and nothing but the row is made from a picture.
 bool RowsAreFixed(const LoaderOptions& options);
 
-class KeptPictures {
+class CachedPicture {
  public:
-  // `store` may be null: nothing is kept then.
-  KeptPictures(DecodedStore* store, const LoaderOptions& options)
-      : store_(store), rows_(RowsAreFixed(options)) {}
+  // `cache` may be null: nothing is kept then.
+  CachedPicture(DecodedCache* cache, const LoaderOptions& options)
+      : cache_(cache), rows_(RowsAreFixed(options)) {}
 
   // Whether that sample's picture is kept. If so, the next Decode() takes it, and needs no payload.
   bool Find(std::uint64_t sample, const ImagePayload& payload, const Region& region,
@@ -37,7 +41,7 @@ class KeptPictures {
                 const PixelTarget& target);
   // Whether the next Decode() decodes the whole picture, whatever the region.
   bool whole(const ImagePayload& payload) const noexcept {
-    return store_ != nullptr && payload.codec != Codec::kRaw && !rows_;
+    return cache_ != nullptr && payload.codec != Codec::kRaw && !rows_;
   }
   // Whether Decode() has made a picture to keep, so that its payload should be verified.
   bool pending() const noexcept { return pending_; }
@@ -45,12 +49,29 @@ class KeptPictures {
   void Keep(std::uint64_t sample);
 
  private:
-  DecodedStore* store_;
+  DecodedCache* cache_;
   bool rows_;
   std::vector<std::byte> read_;     // from a file
-  std::vector<std::byte> picture_;  // on its way to the store
+  std::vector<std::byte> picture_;  // on its way to the cache
   ImagePayload kept_;  // the picture after Find() or Decode(); no bytes if there is none
   bool pending_ = false;
+};
+
+class CachedRows {
+ public:
+  // `cache` may be null: nothing is kept then.
+  explicit CachedRows(DecodedCache* cache) noexcept : cache_(cache) {}
+
+  // Fills the row if its sample is kept; the row then has no file.
+  bool Restore(Slot& slot, std::size_t row);
+  // Keeps the row, unless it was restored, or there is no room. Its sample must have been read
+  // whole.
+  void Keep(Slot& slot, std::size_t row);
+
+ private:
+  DecodedCache* cache_;
+  std::vector<std::byte> read_;  // from a file
+  std::vector<std::byte> row_;   // on its way to the cache
 };
 
 }  // namespace sluice

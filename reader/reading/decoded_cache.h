@@ -1,5 +1,5 @@
-// Decoded pictures kept from one epoch to the next, in memory or in a file on a local disk, up to a
-// budget.
+// Decoded pictures kept from one epoch to the next (LoaderOptions::keep), in memory or in a file on
+// a local disk, up to a budget.
 //
 // Pictures are never evicted: an epoch visits every sample once, so replacing one by another gains
 // nothing. Thread-safe without locks: a thread takes room for a picture by an atomic addition, and
@@ -13,21 +13,32 @@
 
 #include "format/disk/file.h"
 #include "reader/device/host_buffer.h"
-#include "reader/reading/kept_images.h"
+#include "reader/order/shape.h"
 
 namespace sluice {
 
-class DecodedStore final : public KeptImages {
+// The samples whose pictures need not be read any more, because a cache has them in a form nearer
+// to the batch: decoded (DecodedCache), or in memory that a device reads (DeviceCache). Sources of
+// blocks ask it what to read. Any thread may.
+class PictureCache {
+ public:
+  virtual ~PictureCache() = default;
+  virtual bool Has(std::uint64_t sample) const noexcept = 0;
+  // Whether it has the pictures of all samples of a block, by its number in the dataset.
+  bool HasAll(const DatasetShape& shape, std::uint64_t block) const noexcept;
+};
+
+class DecodedCache final : public PictureCache {
  public:
   // For `samples` pictures, of which `budget` bytes are kept: in memory if `folder` is empty,
   // otherwise in an unnamed file in that folder, whose disk space is taken at once. Throws
   // Error(kIo), and Error(kLimit) if there is not enough memory.
-  DecodedStore(std::uint64_t samples, std::uint64_t budget, const std::filesystem::path& folder);
+  DecodedCache(std::uint64_t samples, std::uint64_t budget, const std::filesystem::path& folder);
 
   bool Has(std::uint64_t sample) const noexcept override {
     return entries_[sample].place.load(std::memory_order_acquire) < kTaken;
   }
-  // The picture's bytes, in the store or read into `scratch`. Empty if it is not kept, or if the
+  // The picture's bytes, in the cache or read into `scratch`. Empty if it is not kept, or if the
   // file no longer gives back the bytes that were written.
   Bytes Get(std::uint64_t sample, std::vector<std::byte>& scratch) const;
   void Put(std::uint64_t sample, Bytes picture);

@@ -1,4 +1,4 @@
-#include "reader/reading/decoded_store.h"
+#include "reader/reading/decoded_cache.h"
 
 #include <cerrno>
 #include <cstring>
@@ -58,10 +58,6 @@ bool WriteWhole(int fd, Bytes bytes, std::uint64_t at) {
   return true;
 }
 
-}  // namespace
-
-namespace {
-
 // Checked before allocating, because a manifest may claim any number of samples.
 std::uint64_t WithRoom(std::uint64_t samples, std::uint64_t entry_bytes) {
   const std::uint64_t available = AvailableMemory();
@@ -74,7 +70,16 @@ std::uint64_t WithRoom(std::uint64_t samples, std::uint64_t entry_bytes) {
 
 }  // namespace
 
-DecodedStore::DecodedStore(std::uint64_t samples, std::uint64_t budget,
+bool PictureCache::HasAll(const DatasetShape& shape, std::uint64_t block) const noexcept {
+  const std::uint64_t first = shape.Row(block, 0).index;
+  const std::uint64_t end = first + shape.SamplesIn(block);
+  for (std::uint64_t sample = first; sample < end; ++sample) {
+    if (!Has(sample)) return false;
+  }
+  return true;
+}
+
+DecodedCache::DecodedCache(std::uint64_t samples, std::uint64_t budget,
                            const std::filesystem::path& folder)
     : budget_(budget), entries_(std::make_unique<Entry[]>(WithRoom(samples, sizeof(Entry)))) {
   if (!folder.empty()) {
@@ -91,7 +96,7 @@ DecodedStore::DecodedStore(std::uint64_t samples, std::uint64_t budget,
   memory_ = HostBuffer(budget);
 }
 
-Bytes DecodedStore::Get(std::uint64_t sample, std::vector<std::byte>& scratch) const {
+Bytes DecodedCache::Get(std::uint64_t sample, std::vector<std::byte>& scratch) const {
   const Entry& entry = entries_[sample];
   const std::uint64_t place = entry.place.load(std::memory_order_acquire);
   if (place >= kTaken) return {};
@@ -101,7 +106,7 @@ Bytes DecodedStore::Get(std::uint64_t sample, std::vector<std::byte>& scratch) c
   return scratch;
 }
 
-void DecodedStore::Put(std::uint64_t sample, Bytes picture) {
+void DecodedCache::Put(std::uint64_t sample, Bytes picture) {
   Entry& entry = entries_[sample];
   std::uint64_t expected = kNone;
   if (full() || !entry.place.compare_exchange_strong(expected, kTaken, std::memory_order_acquire)) {

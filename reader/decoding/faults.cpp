@@ -1,4 +1,4 @@
-#include "reader/decoding/fault_log.h"
+#include "reader/decoding/faults.h"
 
 #include <algorithm>
 
@@ -6,18 +6,18 @@ namespace sluice {
 
 namespace {
 
-void Again(SampleFault& known, std::uint64_t epoch) {
+void CountAgain(SampleFault& known, std::uint64_t epoch) {
   ++known.times;
   known.epoch = std::min(known.epoch, epoch);
 }
 
 // Counts the fault; a new one gets an entry if there is room.
 template <class Number>
-void Note(std::map<Number, SampleFault>& faults, Number number, SampleFault fault,
-          std::size_t most) {
+void NoteFault(std::map<Number, SampleFault>& faults, Number number, SampleFault fault,
+               std::size_t most) {
   const auto known = faults.find(number);
   if (known != faults.end()) {
-    Again(known->second, fault.epoch);
+    CountAgain(known->second, fault.epoch);
   } else if (faults.size() < most) {
     fault.times = 1;
     faults.emplace(number, std::move(fault));
@@ -30,13 +30,13 @@ void FaultLog::Add(SampleFault fault) {
   const MutexLock lock(mutex_);
   ++count_;
   const std::uint64_t sample = fault.sample;
-  Note(by_sample_, sample, std::move(fault), kMostKept - by_shard_.size());
+  NoteFault(by_sample_, sample, std::move(fault), kMaxEntries - by_shard_.size());
 }
 
 void FaultLog::AddShard(std::uint32_t shard, SampleFault fault) {
   const MutexLock lock(mutex_);
   ++count_;
-  Note(by_shard_, shard, std::move(fault), kMostKept - by_sample_.size());
+  NoteFault(by_shard_, shard, std::move(fault), kMaxEntries - by_sample_.size());
 }
 
 bool FaultLog::MetAgain(std::uint32_t shard, std::uint64_t epoch) {
@@ -44,7 +44,7 @@ bool FaultLog::MetAgain(std::uint32_t shard, std::uint64_t epoch) {
   const auto known = by_shard_.find(shard);
   if (known == by_shard_.end()) return false;
   ++count_;
-  Again(known->second, epoch);
+  CountAgain(known->second, epoch);
   return true;
 }
 
@@ -64,6 +64,20 @@ std::vector<SampleFault> FaultLog::List() const {
   std::stable_sort(list.begin(), list.end(),
                    [](const SampleFault& a, const SampleFault& b) { return a.sample < b.sample; });
   return list;
+}
+
+SampleRef Substitutes::At(std::uint64_t epoch, std::uint64_t draw_position, unsigned attempt) {
+  if (!order_ || order_->epoch != epoch) {
+    order_.reset();
+    order_.emplace(dataset_.shape, options_, deal_, epoch);
+  }
+  const std::uint64_t position =
+      options_.ranks.by_shards ? draw_position / options_.ranks.world_size : draw_position;
+  const std::uint64_t stride =
+      options_.order.shuffle == Shuffle::kQuasiRandom ? options_.order.lanes : 1;
+  const std::uint64_t away = stride * attempt * (attempt + 1) / 2;
+  opened_.clear();
+  return order_->order.Substitute(position, away, order_->size.domain, opened_);
 }
 
 }  // namespace sluice

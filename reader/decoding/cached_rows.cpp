@@ -1,0 +1,126 @@
+#include "reader/decoding/cached_rows.h"
+
+#include <cstring>
+#include <type_traits>
+
+#include "reader/transform/geometric_steps.h"
+#include "reader/transform/step_kind.h"
+
+namespace sluice {
+
+namespace {
+
+// Calls `part(data, bytes)` for each part of a row that has a size of its own for all rows.
+template <class Part>
+void ForEachFixedPart(Slot& slot, std::size_t row, const Part& part) {
+  static_assert(std::is_trivially_copyable_v<VisiblePart>);
+  const SlotLayout& layout = *slot.layout;
+  const auto at = [&](std::size_t offset, std::size_t bytes) {
+    part(slot.memory.data() + offset + row * bytes, bytes);
+  };
+  for (std::size_t i = 0; i < slot.images.size(); ++i) {
+    SlotImage& image = slot.images[i];
+    at(layout.images[i].offset, image.image.sample_bytes());
+    if (i >= layout.views) part(reinterpret_cast<std::byte*>(&image.present[row]), 1);
+    if (!image.shown.empty())
+      part(reinterpret_cast<std::byte*>(&image.shown[row]), sizeof(VisiblePart));
+  }
+  for (const SlotLayout::ArrayField& array : layout.arrays)
+    at(array.offset, array.sample_bytes);
+  for (VariableRows& variable : slot.variables)
+    part(reinterpret_cast<std::byte*>(&variable.present[row]), 1);
+}
+
+}  // namespace
+
+bool RowsAreFixed(const LoaderOptions& options) {
+  if (!options.views.empty() || options.sizes.size() > 1 || !options.schedule.empty()) return false;
+  bool turned = false;
+  for (const Transform& step : options.transform) {
+    // These steps work on the row, after this stage.
+    if (!IsGeometric(step) || Warps(step)) continue;
+    if (DrawsPart(step)) return false;
+    // A crop after a flip may round differently.
+    if (turned && !Turns(step)) return false;
+    turned = turned || Turns(step);
+  }
+  return true;
+}
+
+bool CachedPicture::Find(std::uint64_t sample, const ImagePayload& payload, const Region& region,
+                         std::uint32_t channels) {
+  pending_ = false;
+  kept_ = {};
+  if (cache_ == nullptr || payload.codec == Codec::kRaw) return false;
+  kept_ = {Codec::kRaw,
+           PixelType::kUint8,
+           static_cast<std::uint8_t>(channels),
+           rows_ ? region.x.target : payload.width,
+           rows_ ? region.y.target : payload.height,
+           cache_->Get(sample, read_)};
+  const std::size_t bytes = std::size_t{kept_.width} * kept_.height * channels;
+  if (kept_.bytes.size() != bytes) kept_.bytes = {};
+  pending_ = kept_.bytes.empty() && !cache_->full();
+  return !kept_.bytes.empty();
+}
+
+Defect CachedPicture::Decode(PayloadDecoder& decoder, const ImagePayload& payload,
+                             const Region& region, const PixelTarget& target) {
+  const bool whole_way = kept_.codec == Codec::kRaw && !rows_;
+  if (kept_.bytes.empty()) {
+    if (!pending_ && !whole_way) return decoder.Decode(payload, region, target);
+    const Region first = rows_ ? region.Upright() : Region::Whole(payload.width, payload.height);
+    picture_.resize(std::size_t{kept_.width} * kept_.height * target.channels);
+    auto* const pixels = reinterpret_cast<std::uint8_t*>(picture_.data());
+    if (const Defect defect =
+            decoder.Decode(payload, first, {pixels, target.channels, PixelOrder::kInterleaved})) {
+      pending_ = false;
+      return defect;
+    }
+    kept_.bytes = picture_;
+  }
+  if (whole_way) return decoder.Decode(kept_, region, target);
+  return decoder.Decode(kept_, region.TurnOf(kept_.width, kept_.height), target);
+}
+
+void CachedPicture::Keep(std::uint64_t sample) {
+  cache_->Put(sample, picture_);
+  pending_ = false;
+}
+
+bool CachedRows::Restore(Slot& slot, std::size_t row) {
+  if (cache_ == nullptr) return false;
+  Bytes kept = cache_->Get(slot.refs[row].index, read_);
+  if (kept.empty()) return false;
+  const auto take = [&kept](std::byte* to, std::size_t bytes) {
+    std::memcpy(to, kept.data(), bytes);
+    kept = kept.subspan(bytes);
+  };
+  ForEachFixedPart(slot, row, take);
+  for (VariableRows& variable : slot.variables) {
+    std::uint64_t bytes = 0;
+    take(reinterpret_cast<std::byte*>(&bytes), sizeof(bytes));
+    variable.rows[row].resize(bytes);
+    if (bytes > 0) take(variable.rows[row].data(), bytes);
+  }
+  slot.files[row] = {};
+  return true;
+}
+
+void CachedRows::Keep(Slot& slot, std::size_t row) {
+  const bool restored = slot.files[row] == nullptr;
+  if (cache_ == nullptr || restored || cache_->full()) return;
+  row_.clear();
+  const auto put = [this](const std::byte* from, std::size_t bytes) {
+    row_.insert(row_.end(), from, from + bytes);
+  };
+  ForEachFixedPart(slot, row, put);
+  for (const VariableRows& variable : slot.variables) {
+    const std::uint64_t bytes = variable.rows[row].size();
+    put(reinterpret_cast<const std::byte*>(&bytes), sizeof(bytes));
+    put(variable.rows[row].data(), bytes);
+  }
+  cache_->Put(slot.refs[row].index, row_);
+}
+
+}  // namespace sluice

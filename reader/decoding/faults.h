@@ -1,0 +1,63 @@
+// Samples that cannot be read: the list of them (Loader::Faults()), and the samples that take their
+// place (OnFault::kSubstitute).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sluice/sample_fault.h>
+
+#include "format/mutex.h"
+#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/rank_epoch.h"
+
+namespace sluice {
+
+// The samples that could not be read, and the shards that could not be opened. Thread-safe.
+class FaultLog {
+ public:
+  // Sets `fault.times` itself.
+  void Add(SampleFault fault);
+  // Notes that a sample was asked for whose whole shard cannot be opened.
+  void AddShard(std::uint32_t shard, SampleFault fault);
+  // The same for a shard that is in the log already. False if it is not.
+  bool MetAgain(std::uint32_t shard, std::uint64_t epoch);
+  std::uint64_t count() const;
+  std::vector<SampleFault> List() const;
+
+ private:
+  static constexpr std::size_t kMaxEntries = 10'000;  // of both together
+  mutable Mutex mutex_;
+  std::uint64_t count_ GUARDED_BY(mutex_) = 0;
+  std::map<std::uint64_t, SampleFault> by_sample_ GUARDED_BY(mutex_);
+  std::map<std::uint32_t, SampleFault> by_shard_ GUARDED_BY(mutex_);
+};
+
+// Chooses the sample that takes the place of one that cannot be read.
+//
+// The choice depends on the position alone, so that every rank, thread and resumed process agrees.
+// In the quasi-random order it stays in the position's lane, whose blocks are being read anyway;
+// later tries lie further and further away, so that one broken block or shard does not use up all
+// tries. Used by one thread.
+class Substitutes {
+ public:
+  static constexpr unsigned kTries = 64;
+
+  // Both must outlive it. `options` are checked ones.
+  Substitutes(const DatasetState& dataset, const LoaderOptions& options)
+      : dataset_(dataset), options_(options), deal_(dataset.shape, DealOptionsOf(options)) {}
+
+  // The sample to try for the row with that position for draws. `attempt` counts from 1.
+  SampleRef At(std::uint64_t epoch, std::uint64_t draw_position, unsigned attempt);
+
+ private:
+  const DatasetState& dataset_;
+  const LoaderOptions& options_;
+  Deal deal_;
+  std::optional<RankEpoch> order_;  // made when the first fault is met
+  std::vector<std::uint64_t> opened_;
+};
+
+}  // namespace sluice

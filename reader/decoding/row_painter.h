@@ -1,0 +1,76 @@
+// Paints a sample's picture into its row of a slot: every view of it, through the view's frame and
+// steps.
+//
+// The picture comes from one of three places: a device that decodes it by itself, the cache of
+// decoded pictures, or the payload. Several views are made from one decoding if that is cheaper
+// (SharedPart). Each decoder thread has one painter.
+#pragma once
+
+#include <vector>
+
+#include "format/pixels/decode.h"
+#include "reader/batch/batch_recipe.h"
+#include "reader/batch/slot.h"
+#include "reader/decoding/cached_rows.h"
+#include "reader/device/jpeg_parcel.h"
+#include "reader/reading/stored_pictures.h"
+#include "reader/transform/row_writer.h"
+#include "reader/transform/shared_part.h"
+
+namespace sluice {
+
+inline PixelOrder OrderOf(const ImageBatch& image) noexcept {
+  return image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
+}
+
+class RowPainter {
+ public:
+  enum class From {
+    kDevice,   // the device has the picture and paints the row: nothing is left to do
+    kCache,    // Paint() takes the decoded picture, and needs no payload
+    kPayload,  // Paint() decodes the payload, or leaves that to a device
+  };
+
+  // `cache` and `stored` may be null.
+  RowPainter(const BatchRecipe& recipe, DecodedCache* cache, const StoredPictures* stored);
+
+  // Call these in this order for a row. Clear() forgets what a device was to paint there.
+  void Clear(Slot& slot, std::size_t row) { DropJpeg(slot, row); }
+  // Works out what each view shows, and gives the row its sizes. False: it has no room for them.
+  bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row);
+  From Find(const ImagePayload& payload, Slot& slot, std::size_t row);
+  // Not for masks (FieldReader::DecodeMask()).
+  Defect Paint(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot, std::size_t row);
+
+  // What the first view shows, after FrameViews().
+  const Frame& first_frame() const noexcept { return frames_[0]; }
+  // Whether Paint() makes, or has made, a picture for the cache, so that its payload must be
+  // verified; and puts it there, once the payload is known to have been whole.
+  bool keeps() const noexcept { return from_ == From::kPayload && cached_.pending(); }
+  void Keep(std::uint64_t sample) { cached_.Keep(sample); }
+
+ private:
+  Defect PaintViews(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
+                    std::size_t row);
+  // Leaves a view of the row to a device. False: the host must decode it. `stored`: where the
+  // device finds the picture, if `at` is not null.
+  bool Ship(const StoredPicture& stored, const ImagePayload& payload, Slot& slot, std::size_t view,
+            std::size_t row);
+  // Leaves all views of the row to a device that has the picture.
+  bool ShipStored(const ImagePayload& payload, Slot& slot, std::size_t row);
+  // Draws what a device is to do with a view of the row.
+  void DrawOps(Slot& slot, std::size_t view, std::size_t row) const;
+
+  const std::vector<ViewProgram>& views_;
+  const SlotLayout& layout_;
+  const StoredPictures* const stored_;
+  const bool read_later_;
+  CachedPicture cached_;
+  From from_ = From::kPayload;
+  std::vector<Frame> frames_;  // by view
+  SharedPart shared_;
+  RowWriter writer_;
+  JpegParcel parcel_;
+};
+
+}  // namespace sluice

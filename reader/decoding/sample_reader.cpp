@@ -1,0 +1,289 @@
+#include "reader/decoding/sample_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "format/disk/payload_start.h"
+#include "reader/dataset/storage_choice.h"
+#include "reader/reading/remote_blocks.h"
+
+namespace sluice {
+
+namespace {
+
+// The bytes of the sample's block.
+Bytes BlockBytesOf(const ShardFile& shard, const SampleRef& ref) {
+  const BlockEntry& block = shard.block_entry(ref.block);
+  return shard.bytes().subspan(block.offset, block.bytes);
+}
+
+}  // namespace
+
+SampleReader::SampleReader(const BatchRecipe& recipe, const DecodingContext& context)
+    : dataset_(recipe.dataset),
+      layout_(recipe.layout),
+      context_(context),
+      // Rows that are kept have been compared.
+      verify_(context.cache != nullptr && KeepsFunctionRows(recipe.options)
+                  ? Verify::kAlways
+                  : recipe.options.integrity.verify),
+      raw_bytes_(dataset_.RawImageBytes(layout_.picture_field())),
+      painter_(recipe, KeepsFunctionRows(recipe.options) ? nullptr : context.cache, context.stored),
+      fields_(recipe) {}
+
+void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
+  // The bytes that a CPU fetches at a time; the bytes of an image that are worth prefetching (after
+  // them, the CPU prefetches by itself); and the largest image for which that is worth it.
+  constexpr std::size_t kLineBytes = 64;
+  constexpr std::size_t kFetchedBytes = 1024;
+  constexpr std::size_t kMaxImageBytes = 16384;
+  if (context_.stored != nullptr || raw_bytes_ == 0 || raw_bytes_ > kMaxImageBytes ||
+      context_.holds_blocks) {
+    return;
+  }
+  if (!dataset_.keeps_all()) return;  // finding the shard would take a lock
+  const SampleRef& ref = slot.refs[row];
+  const ShardUse shard = dataset_.OpenShard(ref.shard);
+  if (shard == nullptr) return;
+  const BlockEntry& entry = shard->block_entry(ref.block);
+  const std::byte* const block = shard->bytes().data() + entry.offset;
+  const std::size_t row_bytes = dataset_.LayoutOf(ref.shard).row_bytes();
+  __builtin_prefetch(block + sizeof(BlockHeader) + ref.row * row_bytes);
+  // Assumes that the image is the first payload field, as it mostly is; otherwise this fetches in
+  // vain.
+  const std::byte* const payload = block + PayloadStart(entry.count, row_bytes) +
+                                   ref.row * AlignUp(raw_bytes_, kPayloadAlignment);
+  for (std::size_t at = 0; at < std::min(raw_bytes_, kFetchedBytes); at += kLineBytes)
+    __builtin_prefetch(payload + at);
+}
+
+RowVerdict SampleReader::Read(Slot& slot, std::size_t row) {
+  Sample sample;
+  sample.ref = slot.refs[row];
+  try {
+    if (const std::optional<RowVerdict> verdict = Open(slot, row, sample)) return *verdict;
+    std::optional<Error> error = ReadFrom(sample, slot, row);
+    if (sample.needs_picture) {
+      sample.held = ReadNow(sample.ref, sample.file);
+      error = ReadFrom(sample, slot, row);
+    }
+    const bool damaged =
+        error && (error->code() == ErrorCode::kCorrupt || error->code() == ErrorCode::kIo);
+    if (damaged && context_.stage != nullptr && dataset_.IsCopy(sample.ref.shard, *sample.file))
+      error = ReadOriginal(sample, slot, row, *error);
+    if (error) return RowVerdict::Of(*error);
+    // Bytes that a source holds in memory of its own cannot change. Without a picture, no checksum
+    // covers the row.
+    const bool unverified = sample.unverified || layout_.images.empty();
+    return {nullptr, false, unverified && !context_.holds_blocks, false};
+  } catch (const Error& error) {
+    return RowVerdict::Of(error);
+  } catch (const std::bad_alloc&) {
+    return RowVerdict::Of(Error(ErrorCode::kMemory, "", PlaceOf(sample.ref),
+                                "there is not enough memory to read it"));
+  }
+}
+
+std::optional<RowVerdict> SampleReader::Open(const Slot& slot, std::size_t row, Sample& sample) {
+  if (context_.holds_blocks) sample.held = slot.blocks[row];
+  if (sample.held != nullptr && sample.held->read()) {
+    sample.file = sample.held->shard();
+    return std::nullopt;
+  }
+  RowVerdict verdict;
+  sample.file = dataset_.Shard(sample.ref.shard, verdict.error);
+  verdict.of_shard = true;
+  if (sample.file == nullptr) return verdict;
+  // The block was not read ahead: the row is a substitute, or the shard could not be opened then.
+  if (context_.holds_blocks) sample.held = ReadNow(sample.ref, sample.file);
+  return std::nullopt;
+}
+
+std::shared_ptr<const HeldBlock> SampleReader::ReadNow(const SampleRef& ref,
+                                                       const ShardUse& shard) {
+  return context_.direct != nullptr ? context_.direct->Read(ref.shard, shard, ref.block)
+                                    : RemoteBlocks::Fetch(dataset_, ref.shard, shard, ref.block);
+}
+
+std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::size_t row) {
+  const ShardFile& shard = *sample.file;
+  const SampleRef& ref = sample.ref;
+  slot.files[row] = sample.file;
+  sample.picture = {};
+  sample.compared_before.reset();
+  sample.unverified = sample.needs_picture = false;
+  const auto failure = [&](ErrorCode code, const char* what) {
+    return Error(code, shard.name(), PlaceOf(ref), what);
+  };
+  try {
+    const ReadGuard guard = shard.Guard();
+    const BlockView block =
+        sample.held != nullptr ? sample.held->View(shard, ref.block) : shard.Block(ref.block);
+    const ValueFault fault = MakeRow(block, sample, slot, row);
+    // Bytes that could not be read are zeros, which may even decode to a good picture.
+    if (Lost(sample, block, bool(fault)) || (fault && !shard.StillTheSame()))
+      return shard.Unreadable(PlaceOf(ref));
+    if (fault) return failure(fault.code, fault.what);
+    if (sample.compared_before == false) context_.compared->Add(ref, shard);
+    if (painter_.keeps() && (sample.held != nullptr || !shard.CutBefore(sample.picture)))
+      painter_.Keep(ref.index);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return failure(ErrorCode::kMemory, "there is not enough memory to decode it");
+  }
+}
+
+std::optional<Error> SampleReader::ReadOriginal(Sample& sample, Slot& slot, std::size_t row,
+                                                const Error& of_copy) {
+  const ShardUse copy = sample.file;
+  const std::uint32_t shard = sample.ref.shard;
+  std::optional<Error> error;
+  try {
+    sample.file = dataset_.Original(shard);
+    sample.held.reset();
+    if (context_.direct != nullptr)
+      sample.held = context_.direct->Read(shard, sample.file, sample.ref.block);
+    error = ReadFrom(sample, slot, row);
+    if (!error) {
+      context_.stage->Reject(shard, copy);
+      return std::nullopt;
+    }
+  } catch (const Error& thrown) {
+    error = thrown;
+  }
+  return Error(error->code(), error->file(), error->place(),
+               error->sentence() + "; its copy (LoaderOptions::stage) cannot be read either: " +
+                   copy->name() + ": " + of_copy.sentence());
+}
+
+bool SampleReader::LeaveCopy(const Slot& slot, std::size_t row) {
+  const std::uint32_t shard = slot.refs[row].shard;
+  if (context_.stage == nullptr || !dataset_.IsCopy(shard, *slot.files[row])) return false;
+  context_.stage->Reject(shard, slot.files[row]);
+  return true;
+}
+
+ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& slot,
+                                 std::size_t row) {
+  CopyArrays(block, sample.ref, slot, row);
+  fields_.Clear();
+  if (!layout_.images.empty()) {
+    if (const ValueFault fault = MakePicture(block, sample, slot, row)) return fault;
+  }
+  if (fields_.empty()) return {};
+  const ValueFault fault = fields_.Read(block, slot, row, decoder_, Verifies(sample, false));
+  for (const Bytes payload : fields_.payloads())
+    payload_bytes_ += payload.size();
+  return fault;
+}
+
+void SampleReader::CopyArrays(const BlockView& block, const SampleRef& ref, Slot& slot,
+                              std::size_t row) const {
+  const RowLayout& stored = dataset_.LayoutOf(ref.shard);
+  for (const SlotLayout::ArrayField& array : layout_.arrays) {
+    std::byte* const target = slot.memory.data() + array.offset + row * array.sample_bytes;
+    if (array.field != Schema::kNone && stored.has(array.field)) {
+      const Bytes value = block.Elements(stored, ref.row, array.field);
+      std::memcpy(target, value.data(), value.size());
+    } else if (array.absent.empty()) {
+      std::memset(target, 0, array.sample_bytes);
+    } else {
+      std::memcpy(target, array.absent.data(), array.sample_bytes);
+    }
+  }
+}
+
+ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slot& slot,
+                                     std::size_t row) {
+  const SlotLayout::ImageField& field = layout_.picture();
+  const SampleRef& ref = sample.ref;
+  painter_.Clear(slot, row);
+  ImagePayload payload;
+  std::uint64_t checksum = 0;
+  if (const Defect defect =
+          block.GetImage(dataset_.LayoutOf(ref.shard), ref.row, field.field, payload, checksum)) {
+    return {defect};
+  }
+  sample.picture = payload.bytes;
+  if (payload.codec == Codec::kAbsent) return {"the sample has no image in this field"};
+  if (const ValueFault over = dataset_.LimitsOf(ref.shard).CheckImage(field.field, payload))
+    return over;
+  if (payload.pixel_type != field.pixels)
+    return {"the image has another pixel type than the rest of the field"};
+  // The layout relies on the sizes in the manifest. If a shard differs, its rows must not be
+  // written beyond their place.
+  if (!painter_.FrameViews(payload, slot, row))
+    return {"the image's size is not the one in the manifest"};
+  const RowPainter::From from = painter_.Find(payload, slot, row);
+  if (from == RowPainter::From::kPayload) {
+    if (sample.held != nullptr && sample.held->lacks_image()) {
+      sample.needs_picture = true;
+      return {"its kept picture cannot be read"};
+    }
+    sample.unverified = !Verifies(sample, payload.codec == Codec::kRaw) && !painter_.keeps();
+    if (!sample.unverified && !block.Matches(payload.bytes, checksum)) {
+      return {
+          "the image's checksum does not match: the shard is damaged. `sluice verify` lists all "
+          "damage"};
+    }
+    payload_bytes_ += payload.bytes.size();
+  } else {
+    sample.picture = {};
+    sample.unverified = true;  // the row's other values come from the file
+  }
+  if (!fields_.empty()) fields_.SetPicture(field.field, payload, painter_.first_frame());
+  if (from == RowPainter::From::kDevice) return {};
+  if (!field.nearest) return {painter_.Paint(payload, decoder_, slot, row)};
+  if (payload.channels != field.image.channels)
+    return {"the mask has another number of channels than the rest of the field"};
+  return {fields_.DecodeMask(payload, painter_.first_frame(), field.fill, OrderOf(field.image),
+                             PixelsOf(slot, 0, row), decoder_)};
+}
+
+bool SampleReader::Verifies(Sample& sample, bool raw) {
+  if (verify_ == Verify::kAlways || (verify_ == Verify::kAuto && !raw)) return true;
+  if (verify_ == Verify::kNever) return false;
+  if (!sample.compared_before)
+    sample.compared_before = context_.compared->Has(sample.ref, *sample.file);
+  return !*sample.compared_before;
+}
+
+bool SampleReader::Lost(const Sample& sample, const BlockView& block, bool faulty) const {
+  const auto any_lost = [&](const auto& source) {
+    const std::vector<Bytes>& others = fields_.payloads();
+    return source.Lost(block.Row(sample.ref.row)) || source.Lost(sample.picture) ||
+           std::any_of(others.begin(), others.end(),
+                       [&source](const Bytes payload) { return source.Lost(payload); });
+  };
+  if (sample.held != nullptr) return any_lost(*sample.held);
+  return any_lost(*sample.file) ||
+         (faulty && sample.file->CutBefore(BlockBytesOf(*sample.file, sample.ref)));
+}
+
+std::string SampleReader::KeyOf(const SampleRef& ref) const {
+  try {
+    const ShardUse shard = dataset_.Shard(ref.shard);
+    return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
+                        kMaxKeyChunkBytes);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::string SampleReader::PlaceOf(const SampleRef& ref) const {
+  const std::string key = KeyOf(ref);
+  return "sample " + std::to_string(ref.index) + " " +
+         (key.empty() ? "(its key cannot be read)" : "\"" + key + "\"") + " (block " +
+         std::to_string(ref.block) + ", row " + std::to_string(ref.row) + ")";
+}
+
+bool FileCheck::Holds(const ShardFile& file, const SampleRef& ref) {
+  if (std::find(whole_.begin(), whole_.end(), &file) != whole_.end()) return true;
+  if (file.CutBefore(file.bytes())) return !file.CutBefore(BlockBytesOf(file, ref));
+  whole_.push_back(&file);
+  return true;
+}
+
+}  // namespace sluice

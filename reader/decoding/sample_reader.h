@@ -1,0 +1,127 @@
+// Reads one sample into its row of a slot.
+//
+// A sample's bytes lie in its block: in a mapping of its shard, or in memory that holds the block
+// (LoaderOptions::storage = Direct, and datasets in an object store). Read() finds the block,
+// copies arrays, has the picture painted (RowPainter) and the other fields read (FieldReader). Only
+// then does it know whether the bytes were whole: pages of a mapping can vanish at any moment, and
+// read as zeros then, which may even decode to a good picture. Hence the order in ReadFrom(): hold
+// a guard, make the row, ask what was lost. Two things are tried again: a block whose picture was
+// left out, because a cache had it and lost it since; and a copy of a shard (LoaderOptions::stage)
+// that is damaged, from the shard itself.
+//
+// What is wrong with a sample is a value (RowVerdict). What becomes of the row is the caller's
+// business (RowWorker).
+#pragma once
+
+#include <optional>
+
+#include "format/pixels/decode.h"
+#include "reader/batch/batch_recipe.h"
+#include "reader/batch/slot.h"
+#include "reader/decoding/compared_payloads.h"
+#include "reader/decoding/field_reader.h"
+#include "reader/decoding/row_painter.h"
+#include "reader/reading/direct/direct_files.h"
+#include "reader/reading/shard_stage.h"
+
+namespace sluice {
+
+// What a loader's decoder threads share. Null where its option is off.
+struct DecodingContext {
+  DirectFiles* direct = nullptr;           // LoaderOptions::storage = Direct
+  ShardStage* stage = nullptr;             // LoaderOptions::stage
+  ComparedPayloads* compared = nullptr;    // Verify::kAuto and kFirstEpoch
+  DecodedCache* cache = nullptr;           // LoaderOptions::keep
+  const StoredPictures* stored = nullptr;  // OnDevice::images
+  bool holds_blocks = false;               // BlockSource::holds_blocks()
+};
+
+// Whether a row was made, and if not, why.
+struct RowVerdict {
+  std::shared_ptr<const Error> error;  // null: it was made
+  bool of_shard = false;               // its whole shard cannot be opened
+  // No checksum was compared, so only FileCheck finds a file that was cut meanwhile.
+  bool unverified = false;
+
+  // The user's sample_function has kept the row's memory, and could still change the row.
+  bool memory_kept = false;
+
+  static RowVerdict Of(const Error& error) {
+    return {std::make_shared<const Error>(error), false, false, false};
+  }
+  bool failed() const noexcept { return error != nullptr; }
+  // Whether the sample may be whole, and this process has no memory left to read it with.
+  bool lacks_memory() const noexcept { return failed() && error->code() == ErrorCode::kMemory; }
+};
+
+// Each decoder thread has one.
+class SampleReader {
+ public:
+  // All references must outlive it.
+  SampleReader(const BatchRecipe& recipe, const DecodingContext& context);
+
+  // Fills row `row` of the slot with its sample.
+  RowVerdict Read(Slot& slot, std::size_t row);
+  // Prefetches into the CPU's cache what Read() of that row will need, if that is known beforehand.
+  void Prefetch(const Slot& slot, std::size_t row) const noexcept;
+  // If the row was read from a copy of its shard (LoaderOptions::stage), gives up the copy for the
+  // shard itself. False if it was not.
+  bool LeaveCopy(const Slot& slot, std::size_t row);
+
+  // Empty if the key cannot be read.
+  std::string KeyOf(const SampleRef& ref) const;
+  // Names a sample in messages: its number, its key and where it lies.
+  std::string PlaceOf(const SampleRef& ref) const;
+
+  std::uint64_t payload_bytes() const noexcept { return payload_bytes_; }  // decoded so far
+
+ private:
+  // The sample that is being read.
+  struct Sample {
+    SampleRef ref;
+    ShardUse file;
+    std::shared_ptr<const HeldBlock> held;  // null: the block is mapped
+    Bytes picture;                          // the payload that the picture was made from, if any
+    std::optional<bool> compared_before;    // by an earlier read; empty until it matters
+    bool unverified = false;                // the picture was made without comparing a checksum
+    bool needs_picture = false;             // of which the block that is held has no bytes
+  };
+
+  std::optional<RowVerdict> Open(const Slot& slot, std::size_t row, Sample& sample);
+  // Reads a block that was not read ahead, for a source that holds blocks.
+  std::shared_ptr<const HeldBlock> ReadNow(const SampleRef& ref, const ShardUse& shard);
+  // These return why the row could not be made, if it could not.
+  std::optional<Error> ReadFrom(Sample& sample, Slot& slot, std::size_t row);
+  std::optional<Error> ReadOriginal(Sample& sample, Slot& slot, std::size_t row,
+                                    const Error& of_copy);
+  ValueFault MakeRow(const BlockView& block, Sample& sample, Slot& slot, std::size_t row);
+  void CopyArrays(const BlockView& block, const SampleRef& ref, Slot& slot, std::size_t row) const;
+  ValueFault MakePicture(const BlockView& block, Sample& sample, Slot& slot, std::size_t row);
+  // Whether to compare a payload with its checksum.
+  bool Verifies(Sample& sample, bool raw);
+  // Whether some of the bytes that the row was made from could not be read.
+  bool Lost(const Sample& sample, const BlockView& block, bool faulty) const;
+
+  DatasetState& dataset_;
+  const SlotLayout& layout_;
+  const DecodingContext context_;
+  const Verify verify_;
+  const std::size_t raw_bytes_;  // of each picture if all are raw and of one size; otherwise 0
+  PayloadDecoder decoder_;
+  RowPainter painter_;
+  FieldReader fields_;
+  std::uint64_t payload_bytes_ = 0;
+};
+
+// Whether files still hold the bytes of the rows that were read from them. Asks the file system
+// once for each file of a run of rows.
+class FileCheck {
+ public:
+  void BeginRun() noexcept { whole_.clear(); }
+  bool Holds(const ShardFile& file, const SampleRef& ref);
+
+ private:
+  std::vector<const ShardFile*> whole_;
+};
+
+}  // namespace sluice
