@@ -23,7 +23,6 @@
 #include "bench/report/result.h"
 #include "format/pixels/decode.h"
 #include "reader/device/device_driver.h"
-#include "reader/device/host_buffer.h"
 #include "reader/transform/geometry.h"
 #include "samples/plain_loader.h"
 #include "tools/cli/exit_code.h"
@@ -207,7 +206,8 @@ void DecodeOnCard(const std::string& list, const std::string& folder, std::uint3
   GoToCard(options);
   const std::shared_ptr<DeviceDriver> driver = DeviceAccess::Open(options.device);
   const OwnStream stream(*driver);
-  const HostBuffer pixels(std::size_t{size} * size * 3, driver);
+  const std::size_t bytes = std::size_t{size} * size * 3;
+  const HostBuffer pixels = driver == nullptr ? HostBuffer(bytes) : PinnedBuffer(driver, bytes);
   const std::vector<std::uint64_t> numbers = NumbersOf(ItemsOf(list));
   options.order.samples = SampleList::Of(numbers);
   std::map<std::uint64_t, std::string> pictures;

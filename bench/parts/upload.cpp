@@ -1,7 +1,6 @@
 #include "bench/parts/upload.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -19,9 +18,8 @@
 #include "format/disk/bytes.h"
 #include "format/random.h"
 #include "reader/batch/slot.h"
-#include "reader/batch/uploader.h"
-#include "reader/device/host_buffer.h"
 #include "reader/transform/pixel_steps.h"
+#include "reader/upload/uploader.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -72,7 +70,7 @@ double BareCopies::BytesPerSecond(std::uint64_t copies) {
 double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes) {
   constexpr std::size_t kPlaces = 4;  // as a loader's ring
   constexpr std::uint64_t kRoundBytes = 256 << 20;
-  const HostBuffer memory(kPlaces * bytes, driver);
+  const HostBuffer memory = PinnedBuffer(driver, kPlaces * bytes);
   std::vector<const std::byte*> places;
   places.reserve(kPlaces);
   for (std::size_t i = 0; i < kPlaces; ++i)
@@ -114,7 +112,8 @@ PixelProgram UploadProgramOf(const UploadShape& shape) {
 }
 
 // A slot's layout with images and a label, and the description for the device.
-SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program) {
+SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program,
+                          DeviceLayout& device_part) {
   SlotLayout layout;
   layout.batch_size = shape.batch_size;
   layout.views = 1;
@@ -126,8 +125,9 @@ SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program)
   layout.bytes = AlignUp(field.row_bytes * shape.batch_size, kPageBytes);
   layout.arrays.push_back({1, "label", DType::kInt32, 4, layout.bytes, {}});
   layout.bytes = AlignUp(layout.bytes + 4 * shape.batch_size, kPayloadAlignment);
-  field.ops = {program.device_ops(), layout.bytes};
-  layout.bytes = AlignUp(layout.bytes + field.ops.row_bytes() * shape.batch_size, kPageBytes);
+  device_part.ops = {{program.device_ops(), layout.bytes}};
+  layout.bytes =
+      AlignUp(layout.bytes + device_part.ops[0].row_bytes() * shape.batch_size, kPageBytes);
   return layout;
 }
 
@@ -149,14 +149,14 @@ class UploadRun {
   UploadRun(const Device& device, std::shared_ptr<DeviceDriver> driver, const UploadShape& shape)
       : driver_(std::move(driver)),
         program_(UploadProgramOf(shape)),
-        layout_(UploadLayoutOf(shape, program_)),
-        uploader_(device, driver_, layout_, std::array{&program_}, shape.layout),
+        layout_(UploadLayoutOf(shape, program_, device_part_)),
+        uploader_(device, driver_, {layout_, device_part_, {&program_}, shape.layout}),
         trainer_(*driver_),
         done_(*driver_) {
     std::vector<const std::byte*> places;
     for (std::size_t i = 0; i < kUploadPlaces; ++i) {
       Slot& slot = *slots_.emplace_back(std::make_unique<Slot>());
-      Prepare(slot, layout_, driver_);
+      Prepare(slot, layout_, PinnedBuffer(driver_, layout_.bytes));
       slot.device = uploader_.NewSlot(slot);
       slot.rows = slot.size = slot.images[0].image.samples = shape.batch_size;
       FillLikePictures(i, slot.memory.data(), slot.memory.size());
@@ -174,13 +174,10 @@ class UploadRun {
   }
 
   void DrawOps(const Slot& slot) const {
-    const SlotLayout::ImageField& field = layout_.picture();
-    auto* const first = reinterpret_cast<PixelOp*>(slot.memory.data() + field.ops.offset);
-    const auto side = static_cast<std::uint32_t>(field.image.width);
-    for (std::size_t row = 0; row < layout_.batch_size && field.ops.each > 0; ++row) {
-      program_.DrawOps({nullptr, side, side, 3}, 1, row,
-                       {first + row * field.ops.each, field.ops.each});
-    }
+    const std::size_t each = device_part_.ops[0].each;
+    const auto side = static_cast<std::uint32_t>(layout_.picture().image.width);
+    for (std::size_t row = 0; row < layout_.batch_size && each > 0; ++row)
+      program_.DrawOps({nullptr, side, side, 3}, 1, row, {PlaceOf(slot).OpsOf(0, row), each});
   }
 
   // The bytes that the uploader counts as copied; batch_bytes() are what a batch should take.
@@ -214,7 +211,7 @@ class UploadRun {
       Slot& slot = *slots_[b % kUploadPlaces];
       if (b >= kUploadPlaces) {  // the earlier batch in this place
         slot.device->Synchronize();
-        timeline.push_back(MomentsOf(*slot.device));
+        timeline.push_back(MomentsOf(PlaceOf(slot)));
       }
       if (b >= batches) continue;
       slot.device->Reclaim(wanted);
@@ -230,6 +227,8 @@ class UploadRun {
     slot.device->Release();
   }
 
+  static DeviceSlot& PlaceOf(const Slot& slot) { return static_cast<DeviceSlot&>(*slot.device); }
+
   // The times since done_ for a batch that is on the device.
   UploadMoments MomentsOf(const DeviceSlot& place) const {
     const auto since = [&](const OwnTimedEvent& event) {
@@ -241,6 +240,7 @@ class UploadRun {
 
   const std::shared_ptr<DeviceDriver> driver_;
   const PixelProgram program_;
+  DeviceLayout device_part_;
   const SlotLayout layout_;
   Uploader uploader_;
   OwnStream trainer_;

@@ -12,29 +12,30 @@ namespace {
 
 // The longest ring pays only where some samples take far longer than others. There is none if a
 // batch takes memory besides its slot: for fields of any length, and for blocks that it reads from.
-std::size_t MostPrefetch(const BatchRecipe& recipe) {
-  constexpr std::size_t kMostBytes = std::size_t{128} << 20;
+std::size_t MaxPrefetch(const BatchRecipe& recipe) {
+  constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
   const bool holds_more = !recipe.layout.variables.empty() || recipe.dataset.remote != nullptr ||
                           ReadsDirectly(recipe.options);
   const std::size_t most = holds_more ? kLongPrefetch : kLongestPrefetch;
-  return std::clamp(kMostBytes / recipe.layout.bytes, kLongPrefetch, most);
+  return std::clamp(kMaxBytes / recipe.layout.bytes, kLongPrefetch, most);
 }
 
 }  // namespace
 
-BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options)
+BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options,
+                         const ExtendLayout& extend)
     : dataset(of),
       options(std::move(checked_options)),
       views(ViewsOf(options)),
       choice(FieldChoice::Of(dataset, options)),
       program(dataset, options, choice),
-      layout(MakeSlotLayout(dataset, options, choice, views, program.target())),
+      layout(MakeSlotLayout(dataset, options, choice, views, program.target(), extend)),
       followers(Followers::Of(dataset, choice, layout, views[0], program.mixes())),
       closes_batches(!layout.variables.empty() || program.mixes() ||
                      layout.image_sizes != ImageSizes::kEqual ||
                      options.batch_function != nullptr) {
   program.Bind(layout);
-  if (!options.ring.prefetch) options.ring.prefetch = MostPrefetch(*this);
+  if (!options.ring.prefetch) options.ring.prefetch = MaxPrefetch(*this);
 }
 
 bool BatchRecipe::RowsLeaveCaches() const noexcept {

@@ -20,7 +20,7 @@ struct BatchRecipe {
   // Error(kInvalidArgument) for an impossible transform, and for options that do not fit the
   // dataset.
   // Sets options.ring.prefetch if the loader may choose it: to the most that it may choose.
-  BatchRecipe(DatasetState& of, LoaderOptions checked_options);
+  BatchRecipe(DatasetState& of, LoaderOptions checked_options, const ExtendLayout& extend = {});
   BatchRecipe(const BatchRecipe&) = delete;
   BatchRecipe& operator=(const BatchRecipe&) = delete;
 

@@ -9,7 +9,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/bytes.h"
-#include "reader/device/dlpack_abi.h"
+#include "reader/batch/dlpack_abi.h"
 
 namespace sluice {
 

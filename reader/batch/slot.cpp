@@ -94,16 +94,16 @@ void JoinRows(VariableRows& variable, std::size_t count, std::size_t entry_bytes
 
 }  // namespace
 
-void RenewMemory(Slot& slot, std::shared_ptr<DeviceDriver> pinned) {
+void RenewMemory(Slot& slot, HostBuffer memory) {
   const SlotLayout& layout = *slot.layout;
-  slot.memory = HostBuffer(layout.bytes, std::move(pinned));
+  slot.memory = std::move(memory);
   for (std::size_t i = 0; i < layout.images.size(); ++i) {
     slot.images[i].image.data =
         reinterpret_cast<const std::uint8_t*>(slot.memory.data() + layout.images[i].offset);
   }
 }
 
-void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver> pinned) {
+void Prepare(Slot& slot, const SlotLayout& layout, HostBuffer memory) {
   slot.layout = &layout;
   for (const SlotLayout::ImageField& field : layout.images) {
     SlotImage& image = slot.images.emplace_back();
@@ -122,7 +122,7 @@ void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver>
   slot.positions.resize(layout.batch_size);
   slot.samples.resize(layout.batch_size);
   slot.files.resize(layout.batch_size);
-  RenewMemory(slot, std::move(pinned));
+  RenewMemory(slot, std::move(memory));
 }
 
 void SetStages(Slot& slot, std::vector<std::size_t> stages) {
@@ -136,7 +136,7 @@ void SetStages(Slot& slot, std::vector<std::size_t> stages) {
 }
 
 void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std::size_t rows) {
-  DropJpegs(slot);
+  if (slot.device != nullptr) slot.device->TakeBackAll();
   slot.epoch = epoch;
   slot.rows = slot.size = rows;
   for (SlotImage& image : slot.images)
@@ -194,7 +194,7 @@ void ResetProgress(Slot& slot) {
   slot.done = 0;
   slot.in_hand = 0;
   slot.to_upload = slot.uploading = 0;
-  slot.all_here = false;
+  if (slot.device != nullptr) slot.device->host_only = false;
   slot.left_out = 0;
   slot.error.reset();
   slot.abandoned.store(false, std::memory_order_relaxed);
@@ -210,8 +210,8 @@ void CloseGaps(Slot& slot) {
       for (std::size_t i = 0; i < slot.images.size(); ++i) {
         const SlotLayout::ImageField& field = slot.layout->images[i];
         MoveImage(slot.memory.data() + field.offset, slot.images[i], from, to);
-        MoveRow(slot.memory.data() + field.ops.offset, field.ops.row_bytes(), from, to);
       }
+      if (slot.device != nullptr) slot.device->MoveRow(from, to);
       for (VariableRows& variable : slot.variables) {
         variable.rows[to].swap(variable.rows[from]);
         variable.present[to] = variable.present[from];

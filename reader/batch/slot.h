@@ -10,10 +10,8 @@
 #include <sluice/error.h>
 #include <sluice/loader_options.h>
 
-#include "reader/batch/device_slot.h"
-#include "reader/batch/jpeg_room.h"
+#include "reader/batch/loader_device.h"
 #include "reader/batch/slot_layout.h"
-#include "reader/device/host_buffer.h"
 #include "reader/order/shape.h"
 #include "reader/reading/direct/held_block.h"
 #include "reader/transform/visible_part.h"
@@ -60,7 +58,7 @@ struct BatchRecipe;
 struct Slot {
   const SlotLayout* layout = nullptr;  // lives as long as the loader's state, which a Batch keeps
   HostBuffer memory;
-  std::unique_ptr<DeviceSlot> device;  // null: the batch is delivered on the host
+  std::unique_ptr<DeviceBatch> device;  // null: the batch is delivered on the host
 
   // The batch. The planner writes it; then each worker may change its rows of faulty samples; after
   // that it is only read.
@@ -78,8 +76,6 @@ struct Slot {
   std::vector<ShardUse> files;           // the shard each row was read from, until it is done
   // LoaderOptions::storage = Direct: the block of each row until it is decoded.
   std::vector<std::shared_ptr<const HeldBlock>> blocks;
-  JpegFill jpegs;
-  unsigned device_parts = kShareParts;  // the device's share of the rows: see IsOffered()
   std::uint64_t draw_seed = 0;
   std::vector<std::uint64_t> view_seeds;  // by view, for its own draws
   std::vector<std::size_t> stages;        // by view: Geometry::StageOf the epoch
@@ -98,20 +94,18 @@ struct Slot {
   std::size_t error_row = 0;  // of `error`: the first row that failed
   std::optional<Error> error;
 
-  bool all_here = false;  // the host decodes what is read from now on, whatever the device can do
-
   // Set if the consumer has left this stream; workers look at it before each sample.
   std::atomic<bool> abandoned{false};
 };
 
-// Gives a slot new memory, page-locked if a driver is given. Throws as HostBuffer does.
-void RenewMemory(Slot& slot, std::shared_ptr<DeviceDriver> pinned);
+// Gives a slot new memory, of SlotLayout::bytes.
+void RenewMemory(Slot& slot, HostBuffer memory);
 
 // Gives each view's image the size of its stage, and the images that follow it theirs.
 void SetStages(Slot& slot, std::vector<std::size_t> stages);
 
-// Allocates the memory of a slot of that layout, page-locked if a driver is given.
-void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver> pinned);
+// Prepares a slot of that layout, with its memory.
+void Prepare(Slot& slot, const SlotLayout& layout, HostBuffer memory);
 
 // Begins a batch of that epoch: the sizes of its stages, and its seeds for draws.
 void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std::size_t rows);

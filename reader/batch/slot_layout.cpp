@@ -8,8 +8,6 @@
 #include "format/disk/bytes.h"
 #include "format/disk/limits.h"
 #include "reader/dataset/field_errors.h"
-#include "reader/dataset/ring_slots.h"
-#include "reader/device/device_driver.h"
 #include "reader/transform/geometric_steps.h"
 #include "reader/transform/step_kind.h"
 
@@ -496,34 +494,11 @@ void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
   }
 }
 
-void LayOutDeviceOps(const std::vector<ViewProgram>& views, SlotLayout& layout) {
-  for (std::size_t v = 0; v < layout.views; ++v) {
-    SlotLayout::DeviceOps& ops = layout.images[v].ops;
-    ops = {views[v].pixels.device_ops(), layout.bytes};
-    layout.bytes += AlignUp(ops.row_bytes() * layout.batch_size, kPayloadAlignment);
-  }
-}
-
-void LayOutJpegs(const DatasetState& dataset, const LoaderOptions& options, SlotLayout& layout) {
-  if (options.on_device.decode == DecodeOn::kHost || layout.images.empty()) return;
-  const SlotLayout::ImageField& picture = layout.picture();
-  if (picture.nearest || picture.pixels != PixelType::kUint8) return;
-  std::vector<std::size_t> sides;
-  for (std::size_t v = 0; v < layout.views; ++v)
-    sides.push_back(layout.images[v].image.width + layout.images[v].image.height);
-  const bool raw = dataset.RawImageBytes(picture.field) != 0;
-  if (raw && options.on_device.images == ImagesIn::kStorage) return;
-  layout.jpeg =
-      JpegRoom::For(dataset.ImagesOf(picture.field), raw, layout.batch_size, sides, layout.bytes);
-  layout.jpeg.DivideScratch(SlotsOf(options),
-                            DeviceAccess::Open(options.device)->FreeDeviceBytes());
-}
-
 }  // namespace
 
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
                           const FieldChoice& choice, const std::vector<ViewProgram>& views,
-                          const std::optional<Field>& target) {
+                          const std::optional<Field>& target, const ExtendLayout& extend) {
   constexpr std::size_t kMaxBatch = std::size_t{1} << 24;
   if (options.batch_size == 0 || options.batch_size > kMaxBatch) {
     Refuse(dataset, "LoaderOptions::batch_size must be 1 to 16777216");
@@ -537,8 +512,7 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   layout.keeps_shown = options.sample_function || options.batch_function;
   LayOutFields(dataset, options, choice, layout);
   LayOutMadeFields(dataset, options, target, layout);
-  LayOutDeviceOps(views, layout);
-  LayOutJpegs(dataset, options, layout);
+  if (extend) extend(layout, dataset, options, views);
   layout.bytes = std::max<std::size_t>(AlignUp(layout.bytes, kPageBytes), kPageBytes);
   if (layout.bytes > kMaxSlotBytes) RefuseBytes(dataset);
   return layout;

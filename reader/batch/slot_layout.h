@@ -1,8 +1,9 @@
 // The layout of a batch in host memory, worked out once from the dataset and the options: images,
-// then arrays, then operations for a device, then JPEGs that it decodes.
+// then arrays, then what a device needs besides (reader/upload/device_layout.h).
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +11,6 @@
 
 #include <sluice/loader_options.h>
 
-#include "reader/batch/jpeg_room.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
 #include "reader/transform/view_program.h"
@@ -36,14 +36,6 @@ struct SlotLayout {
     std::vector<std::byte> absent = {};
   };
 
-  // Operations that a device runs on the rows of an image: `each` for each row, at the end of the
-  // slot.
-  struct DeviceOps {
-    std::size_t each = 0;  // 0: there are none
-    std::size_t offset = 0;
-    std::size_t row_bytes() const noexcept { return each * sizeof(PixelOp); }
-  };
-
   // One image of the batch: a view of the picture, or another image field.
   struct ImageField {
     std::size_t field = 0;
@@ -60,7 +52,6 @@ struct SlotLayout {
     std::vector<Geometry::Extent> extents, least;
     std::size_t row_bytes = 0;  // of the slot, for each row
     std::size_t offset = 0;     // of the first row, from the slot's start
-    DeviceOps ops;
   };
   // A variable field, or a bytes field, where each byte is an entry.
   struct VariableField {
@@ -81,7 +72,6 @@ struct SlotLayout {
   ImageSizes image_sizes = ImageSizes::kEqual;
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
-  JpegRoom jpeg;
   bool keeps_shown = false;  // the user's functions may ask what part of a picture is visible
   std::size_t bytes = 0;     // of a slot
 
@@ -110,10 +100,14 @@ std::size_t FindIn(const std::vector<FieldOfLayout>& fields, std::string_view na
 [[noreturn]] void RefuseKind(const SlotLayout& layout, std::string_view name, const char* kind,
                              const char* of_bytes = "Bytes() or Text()");
 
+// Adds to the layout, before its end is known, what a device needs besides.
+using ExtendLayout = std::function<void(SlotLayout&, const DatasetState&, const LoaderOptions&,
+                                        const std::vector<ViewProgram>&)>;
+
 // `target`: one more field, which the loader makes. Throws Error(kInvalidArgument) for options that
 // do not fit the dataset.
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
                           const FieldChoice& choice, const std::vector<ViewProgram>& views,
-                          const std::optional<Field>& target);
+                          const std::optional<Field>& target, const ExtendLayout& extend);
 
 }  // namespace sluice

@@ -60,7 +60,8 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
     return false;
   }
   const SlotLayout::ImageField& picture = layout.picture();
-  if (picture.pixels != PixelType::kUint8 || picture.nearest || picture.ops.each != 0 ||
+  if (picture.pixels != PixelType::kUint8 || picture.nearest ||
+      recipe.views[0].pixels.device_ops() != 0 ||
       recipe.dataset.RawImageBytes(picture.field) == 0) {
     return false;
   }

@@ -2,10 +2,11 @@
 
 namespace sluice {
 
-RowPainter::RowPainter(const BatchRecipe& recipe, DecodedCache* cache, const StoredPictures* stored)
+RowPainter::RowPainter(const BatchRecipe& recipe, DecodedCache* cache,
+                       std::unique_ptr<DevicePainter> device)
     : views_(recipe.views),
       layout_(recipe.layout),
-      stored_(stored),
+      device_(std::move(device)),
       read_later_(recipe.RowsLeaveCaches()),
       cached_(cache, recipe.options) {}
 
@@ -22,7 +23,7 @@ bool RowPainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t
 }
 
 RowPainter::From RowPainter::Find(const ImagePayload& payload, Slot& slot, std::size_t row) {
-  if (stored_ != nullptr && ShipStored(payload, slot, row)) {
+  if (device_ != nullptr && device_->PaintCached(payload, frames_, slot, row)) {
     from_ = From::kDevice;
   } else {
     const auto channels = static_cast<std::uint32_t>(layout_.picture().image.channels);
@@ -54,8 +55,9 @@ Defect RowPainter::PaintViews(const ImagePayload& payload, PayloadDecoder& decod
       return shared ? shared_.Take(decoder, region, target)
                     : cached_.Decode(decoder, payload, region, target);
     };
-    const bool shipped = !shared && !decoded && Ship({}, payload, slot, v, row);
-    if (!shipped) {
+    const bool left_to_device =
+        device_ != nullptr && !shared && !decoded && device_->Paint(payload, frames_, slot, v, row);
+    if (!left_to_device) {
       const PixelTarget target{PixelsOf(slot, v, row), channels, OrderOf(slot.images[v].image),
                                read_later_};
       const Defect defect =
@@ -63,44 +65,9 @@ Defect RowPainter::PaintViews(const ImagePayload& payload, PayloadDecoder& decod
                         {slot.view_seeds[v], slot.positions[row], slot.stages[v]}, target);
       if (defect != nullptr) return defect;
     }
-    DrawOps(slot, v, row);
+    if (device_ != nullptr) device_->DrawOps(frames_, slot, v, row);
   }
   return nullptr;
-}
-
-bool RowPainter::Ship(const StoredPicture& stored, const ImagePayload& payload, Slot& slot,
-                      std::size_t view, std::size_t row) {
-  if (!layout_.jpeg || slot.all_here || !IsOffered(slot, row)) return false;
-  if (frames_[view].warped || !views_[view].pixels.idle(slot.stages[view])) return false;
-  const auto channels = static_cast<std::uint32_t>(layout_.picture().image.channels);
-  const Region& region = frames_[view].region;
-  const bool made = stored.at != nullptr ? parcel_.Make(stored, payload, region, channels)
-                                         : parcel_.Make(payload, region, channels);
-  return made && PutJpeg(slot, view, row, parcel_);
-}
-
-bool RowPainter::ShipStored(const ImagePayload& payload, Slot& slot, std::size_t row) {
-  const StoredPicture stored = stored_->Find(slot.refs[row].index);
-  if (stored.at == nullptr || SharedPart::Cheaper(payload, frames_)) return false;
-  for (std::size_t v = 0; v < views_.size(); ++v) {
-    if (Ship(stored, payload, slot, v, row)) continue;
-    DropJpeg(slot, row);
-    return false;
-  }
-  for (std::size_t v = 0; v < views_.size(); ++v)
-    DrawOps(slot, v, row);
-  return true;
-}
-
-void RowPainter::DrawOps(Slot& slot, std::size_t view, std::size_t row) const {
-  const SlotLayout::DeviceOps& ops = layout_.images[view].ops;
-  if (ops.each == 0) return;
-  auto* const first = reinterpret_cast<PixelOp*>(slot.memory.data() + ops.offset);
-  const Region& region = frames_[view].region;
-  views_[view].pixels.DrawOps({nullptr, region.width(), region.height(),
-                               static_cast<std::uint32_t>(layout_.picture().image.channels)},
-                              slot.view_seeds[view], slot.positions[row],
-                              std::span(first + row * ops.each, ops.each), slot.stages[view]);
 }
 
 }  // namespace sluice

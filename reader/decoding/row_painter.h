@@ -12,8 +12,6 @@
 #include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot.h"
 #include "reader/decoding/cached_rows.h"
-#include "reader/device/jpeg_parcel.h"
-#include "reader/reading/stored_pictures.h"
 #include "reader/transform/row_writer.h"
 #include "reader/transform/shared_part.h"
 
@@ -31,11 +29,13 @@ class RowPainter {
     kPayload,  // Paint() decodes the payload, or leaves that to a device
   };
 
-  // `cache` and `stored` may be null.
-  RowPainter(const BatchRecipe& recipe, DecodedCache* cache, const StoredPictures* stored);
+  // `cache` and `device` may be null.
+  RowPainter(const BatchRecipe& recipe, DecodedCache* cache, std::unique_ptr<DevicePainter> device);
 
   // Call these in this order for a row. Clear() forgets what a device was to paint there.
-  void Clear(Slot& slot, std::size_t row) { DropJpeg(slot, row); }
+  void Clear(Slot& slot, std::size_t row) {
+    if (device_ != nullptr) slot.device->TakeBack(row);
+  }
   // Works out what each view shows, and gives the row its sizes. False: it has no room for them.
   bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row);
   From Find(const ImagePayload& payload, Slot& slot, std::size_t row);
@@ -52,25 +52,15 @@ class RowPainter {
  private:
   Defect PaintViews(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot,
                     std::size_t row);
-  // Leaves a view of the row to a device. False: the host must decode it. `stored`: where the
-  // device finds the picture, if `at` is not null.
-  bool Ship(const StoredPicture& stored, const ImagePayload& payload, Slot& slot, std::size_t view,
-            std::size_t row);
-  // Leaves all views of the row to a device that has the picture.
-  bool ShipStored(const ImagePayload& payload, Slot& slot, std::size_t row);
-  // Draws what a device is to do with a view of the row.
-  void DrawOps(Slot& slot, std::size_t view, std::size_t row) const;
-
   const std::vector<ViewProgram>& views_;
   const SlotLayout& layout_;
-  const StoredPictures* const stored_;
+  const std::unique_ptr<DevicePainter> device_;
   const bool read_later_;
   CachedPicture cached_;
   From from_ = From::kPayload;
   std::vector<Frame> frames_;  // by view
   SharedPart shared_;
   RowWriter writer_;
-  JpegParcel parcel_;
 };
 
 }  // namespace sluice

@@ -114,10 +114,15 @@ RowVerdict RowWorker::Failure(const Slot& slot, std::size_t row, ErrorCode code,
 }
 
 RowVerdict RowWorker::Read(Slot& slot, std::size_t row) {
-  if (options_.on_device.decode != DecodeOn::kAuto || slot.all_here) return reader_.Read(slot, row);
+  if (options_.on_device.decode != DecodeOn::kAuto || slot.device == nullptr ||
+      slot.device->host_only) {
+    return reader_.Read(slot, row);
+  }
   const Clock::time_point begin = Clock::now();
   RowVerdict verdict = reader_.Read(slot, row);
-  if (!verdict.failed()) costs_.Add(IsOffered(slot, row), SecondsBetween(begin, Clock::now()));
+  if (!verdict.failed())
+    costs_.Add(slot.device->share.Offers(slot.index, slot.layout->batch_size, row),
+               SecondsBetween(begin, Clock::now()));
   return verdict;
 }
 
@@ -148,7 +153,7 @@ RowVerdict RowWorker::CheckFile(Slot& slot, std::size_t row) {
 
 std::optional<Error> RowWorker::DecodeHere(Slot& slot, std::size_t row) {
   Outcome outcome;
-  slot.all_here = true;
+  slot.device->host_only = true;
   WorkStep(slot, row, row + 1, outcome);
   slot.left_out += outcome.left_out;
   return std::move(outcome.error);
@@ -156,10 +161,10 @@ std::optional<Error> RowWorker::DecodeHere(Slot& slot, std::size_t row) {
 
 std::optional<Error> RowWorker::DecodeAllHere(Slot& slot) {
   for (std::size_t row = 0; row < slot.rows; ++row) {
-    if (slot.flags[row] == kLeftOut || !HasJpeg(slot, row)) continue;
+    if (slot.flags[row] == kLeftOut || !slot.device->HasPicture(row)) continue;
     if (std::optional<Error> error = DecodeHere(slot, row)) return error;
   }
-  DropJpegs(slot);  // of rows left out
+  slot.device->TakeBackAll();  // of rows left out
   return std::nullopt;
 }
 
@@ -172,7 +177,7 @@ std::optional<Error> RowWorker::CloseDecoded(Slot& slot, std::span<const std::si
 }
 
 std::optional<Error> RowWorker::Close(Slot& slot) {
-  if (!slot.layout->jpeg || !HasJpegs(slot)) return CloseHere(slot);
+  if (slot.device == nullptr || !slot.device->HasPictures()) return CloseHere(slot);
   if (slot.left_out == 0) return std::nullopt;
   if (std::optional<Error> error = DecodeAllHere(slot)) return error;
   return CloseHere(slot);

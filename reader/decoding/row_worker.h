@@ -11,7 +11,6 @@
 
 #include "reader/batch/batch_recipe.h"
 #include "reader/decoding/cached_rows.h"
-#include "reader/decoding/decoding_costs.h"
 #include "reader/decoding/faults.h"
 #include "reader/decoding/plain_copy.h"
 #include "reader/decoding/sample_reader.h"

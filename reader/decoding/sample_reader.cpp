@@ -27,8 +27,11 @@ SampleReader::SampleReader(const BatchRecipe& recipe, const DecodingContext& con
       verify_(context.cache != nullptr && KeepsFunctionRows(recipe.options)
                   ? Verify::kAlways
                   : recipe.options.integrity.verify),
-      raw_bytes_(dataset_.RawImageBytes(layout_.picture_field())),
-      painter_(recipe, KeepsFunctionRows(recipe.options) ? nullptr : context.cache, context.stored),
+      raw_bytes_(recipe.options.on_device.images == ImagesIn::kStorage
+                     ? dataset_.RawImageBytes(layout_.picture_field())
+                     : 0),
+      painter_(recipe, KeepsFunctionRows(recipe.options) ? nullptr : context.cache,
+               context.new_painter ? context.new_painter() : nullptr),
       fields_(recipe) {}
 
 void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
@@ -37,10 +40,7 @@ void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   constexpr std::size_t kLineBytes = 64;
   constexpr std::size_t kFetchedBytes = 1024;
   constexpr std::size_t kMaxImageBytes = 16384;
-  if (context_.stored != nullptr || raw_bytes_ == 0 || raw_bytes_ > kMaxImageBytes ||
-      context_.holds_blocks) {
-    return;
-  }
+  if (raw_bytes_ == 0 || raw_bytes_ > kMaxImageBytes || context_.holds_blocks) return;
   if (!dataset_.keeps_all()) return;  // finding the shard would take a lock
   const SampleRef& ref = slot.refs[row];
   const ShardUse shard = dataset_.OpenShard(ref.shard);

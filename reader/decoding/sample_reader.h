@@ -28,12 +28,12 @@ namespace sluice {
 
 // What a loader's decoder threads share. Null where its option is off.
 struct DecodingContext {
-  DirectFiles* direct = nullptr;           // LoaderOptions::storage = Direct
-  ShardStage* stage = nullptr;             // LoaderOptions::stage
-  ComparedPayloads* compared = nullptr;    // Verify::kAuto and kFirstEpoch
-  DecodedCache* cache = nullptr;           // LoaderOptions::keep
-  const StoredPictures* stored = nullptr;  // OnDevice::images
-  bool holds_blocks = false;               // BlockSource::holds_blocks()
+  DirectFiles* direct = nullptr;                                // LoaderOptions::storage = Direct
+  ShardStage* stage = nullptr;                                  // LoaderOptions::stage
+  ComparedPayloads* compared = nullptr;                         // Verify::kAuto and kFirstEpoch
+  DecodedCache* cache = nullptr;                                // LoaderOptions::keep
+  std::function<std::unique_ptr<DevicePainter>()> new_painter;  // LoaderOptions::device
+  bool holds_blocks = false;                                    // BlockSource::holds_blocks()
 };
 
 // Whether a row was made, and if not, why.
@@ -106,7 +106,7 @@ class SampleReader {
   const SlotLayout& layout_;
   const DecodingContext context_;
   const Verify verify_;
-  const std::size_t raw_bytes_;  // of each picture if all are raw and of one size; otherwise 0
+  const std::size_t raw_bytes_;  // of each picture if all are raw, of one size and read; else 0
   PayloadDecoder decoder_;
   RowPainter painter_;
   FieldReader fields_;

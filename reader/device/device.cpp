@@ -38,4 +38,12 @@ Device DeviceAccess::DeviceOf(std::shared_ptr<DeviceDriver> driver) {
   return device;
 }
 
+HostBuffer PinnedBuffer(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes) {
+  if (bytes == 0) return {};
+  std::byte* const pinned = driver->AllocatePinned(bytes);
+  return {std::shared_ptr<std::byte>(pinned,
+                                     [driver](std::byte* memory) { driver->FreePinned(memory); }),
+          bytes};
+}
+
 }  // namespace sluice

@@ -18,6 +18,7 @@
 
 #include "reader/device/jpeg_job.h"
 #include "reader/device/pixels_to_numbers.h"
+#include "reader/reading/host_buffer.h"
 
 namespace sluice {
 
@@ -89,6 +90,9 @@ class DeviceDriver {
   // Seconds between two timed events that are done.
   virtual double SecondsBetween(Event begin, Event end) = 0;
 };
+
+// Page-locked memory, which keeps the driver. Throws what the driver throws.
+HostBuffer PinnedBuffer(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes);
 
 // Opens that GPU; -1: the calling thread's. Throws Error(kUnsupported) if there is none.
 std::shared_ptr<DeviceDriver> OpenCuda(int ordinal);

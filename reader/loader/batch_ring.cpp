@@ -36,16 +36,15 @@ StreamCursor::Options CursorOptionsOf(const LoaderSetup& setup) {
 
 }  // namespace
 
-BatchRing::BatchRing(const LoaderSetup& setup, std::shared_ptr<DeviceDriver> driver,
-                     Uploader* uploader)
+BatchRing::BatchRing(const LoaderSetup& setup, LoaderDevice* device)
     : setup_(setup),
       options_(setup.recipe.options),
-      driver_(std::move(driver)),
-      uploader_(uploader),
+      device_(device),
+      uploads_batches_(device != nullptr && device->lanes() > 0),
       cursor_(setup.deal, CursorOptionsOf(setup)),
       measures_(setup.tuning, setup.recipe.options.on_device.decode) {
   const MutexLock lock(mutex_);
-  if (uploader_ != nullptr) uploads_.reserve(uploader_->lanes());
+  if (uploads_batches_) uploads_.reserve(device_->lanes());
   for (std::size_t i = 0; i < FirstSlots(setup); ++i)
     AddSlot(NewSlot(i));
 }
@@ -57,28 +56,33 @@ void BatchRing::AddSlot(std::unique_ptr<Slot> slot) {
 }
 
 BatchRing::~BatchRing() {
-  if (uploader_ == nullptr) return;
-  uploader_->Finish();
+  if (!uploads_batches_) return;
+  device_->Finish();
   for (const std::unique_ptr<Slot>& slot : slots_)
     slot->device->Finish();
+}
+
+HostBuffer BatchRing::NewMemory() const {
+  const std::size_t bytes = setup_.recipe.layout.bytes;
+  return device_ != nullptr ? device_->NewMemory(bytes) : HostBuffer(bytes);
 }
 
 std::unique_ptr<Slot> BatchRing::NewSlot(std::size_t number) const {
   auto slot = std::make_unique<Slot>();
   slot->node = setup_.nodes.NodeOf(number);
-  Prepare(*slot, setup_.recipe.layout, driver_);
+  Prepare(*slot, setup_.recipe.layout, NewMemory());
   setup_.nodes.Place(slot->node, slot->memory.data(), slot->memory.size());
-  if (uploader_ != nullptr) slot->device = uploader_->NewSlot(*slot);
+  if (uploads_batches_) slot->device = device_->NewBatch(*slot);
   return slot;
 }
 
 // The slot is free, and somebody else shares its memory.
 void BatchRing::LeaveMemory(Slot& slot) const {
-  RenewMemory(slot, driver_);
+  RenewMemory(slot, NewMemory());
   setup_.nodes.Place(slot.node, slot.memory.data(), slot.memory.size());
-  if (uploader_ == nullptr) return;
+  if (!uploads_batches_) return;
   slot.device->Finish();
-  slot.device = uploader_->NewSlot(slot);  // what it has recorded for the device names the memory
+  slot.device = device_->NewBatch(slot);  // what it has recorded for the device names the memory
 }
 
 bool BatchRing::Stop() {
@@ -248,8 +252,8 @@ void BatchRing::WaitForFront() {
     }
     {
       WaitTimer timer(measures_.consumer_waits);
-      const DriverRange waiting(FrontIsToCome(range) ? driver_.get() : nullptr,
-                                "Sluice: wait for a batch");
+      const LoaderDeviceRange waiting(FrontIsToCome(range) ? device_ : nullptr,
+                                      "Sluice: wait for a batch");
       while (FrontIsToCome(range) && !ConsumerHasRows()) {
         timer.Begin();
         WaitReady(begun);
@@ -257,12 +261,10 @@ void BatchRing::WaitForFront() {
     }
     if (FrontIsToCome(range)) continue;  // the consumer has rows to decode
     if (stopping_ || out_of_memory_ || range != cursor_.range() || !WaitsForItself()) return;
-    const DeviceSlot::Named stream = *captured_;
+    const TrainerStream stream = *captured_;
     captured_.reset();  // the planner sets it again while the capture lasts
     const MutexUnlock unlocked(mutex_);
-    // Also asks by the handle that other threads use for the stream, as the planner does.
-    if (driver_->IsCapturing(stream.stream) ||
-        driver_->IsCapturing(driver_->ForOtherThreads(stream.stream))) {
+    if (device_->IsCapturing(stream)) {
       throw Error(ErrorCode::kState,
                   "no free slot: a batch dropped during CUDA graph capture is held until capture "
                   "ends. End the capture first, or raise LoaderOptions::ring.prefetch by the "

@@ -21,7 +21,6 @@
 
 #include "format/mutex.h"
 #include "reader/batch/slot.h"
-#include "reader/batch/uploader.h"
 #include "reader/decoding/row_worker.h"
 #include "reader/loader/loader_measures.h"
 #include "reader/loader/loader_setup.h"
@@ -36,9 +35,8 @@ class BatchRing {
   static std::size_t FirstSlots(const LoaderSetup& setup) noexcept {
     return 1 + setup.tuning.now().prefetch + setup.recipe.options.ring.hold;
   }
-  // Allocates the slots' memory, page-locked if there is a driver. All must outlive the ring;
-  // `driver` and `uploader` may be null.
-  BatchRing(const LoaderSetup& setup, std::shared_ptr<DeviceDriver> driver, Uploader* uploader);
+  // Allocates the slots' memory, on `device` if it is not null. Both must outlive the ring.
+  BatchRing(const LoaderSetup& setup, LoaderDevice* device);
   ~BatchRing();
   BatchRing(const BatchRing&) = delete;
   BatchRing& operator=(const BatchRing&) = delete;
@@ -140,6 +138,7 @@ class BatchRing {
 
  private:
   class Handle;
+  HostBuffer NewMemory() const;
   std::unique_ptr<Slot> NewSlot(std::size_t number) const;
   void LeaveMemory(Slot& slot) const;
   void Release(Slot& slot);  // the slot's last Batch is gone; any thread
@@ -182,8 +181,8 @@ class BatchRing {
 
   const LoaderSetup& setup_;
   const LoaderOptions& options_;
-  const std::shared_ptr<DeviceDriver> driver_;
-  Uploader* const uploader_;
+  LoaderDevice* const device_;
+  const bool uploads_batches_;
   std::atomic<bool> give_up_{false};
   std::function<void(const Rows&)> decode_here_;  // empty: there are decoder threads
   bool uploads_elsewhere_ = false;
@@ -210,7 +209,7 @@ class BatchRing {
   std::size_t held_ GUARDED_BY(mutex_) = 0;         // slots that the consumer has
   bool may_grow_ GUARDED_BY(mutex_) = true;         // there was memory for the last slot added
   // The stream whose capture the planner is waiting for.
-  std::optional<DeviceSlot::Named> captured_ GUARDED_BY(mutex_);
+  std::optional<TrainerStream> captured_ GUARDED_BY(mutex_);
   // The first batch, for LoaderOptions::diagnostics.repeat_first_batch.
   std::shared_ptr<const Slot> repeated_ GUARDED_BY(mutex_);
   std::uint64_t empty_batches_ GUARDED_BY(mutex_) = 0;  // in a row, in one epoch

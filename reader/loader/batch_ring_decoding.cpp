@@ -94,7 +94,7 @@ void BatchRing::Closed(const Rows& rows, std::optional<Error> error, RowWorker& 
 }
 
 void BatchRing::Complete(Slot& slot, std::size_t rows, RowWorker& worker) {
-  if (uploader_ != nullptr && slot.done + rows == slot.rows &&
+  if (uploads_batches_ && slot.done + rows == slot.rows &&
       !slot.abandoned.load(std::memory_order_relaxed)) {
     slot.to_upload = rows;
     if (uploads_elsewhere_) {
@@ -121,7 +121,7 @@ void BatchRing::CountDone(Slot& slot, std::size_t rows) {
 }
 
 Slot* BatchRing::NextToUpload() const {
-  if (uploads_.size() == uploader_->lanes()) return nullptr;
+  if (uploads_.size() == device_->lanes()) return nullptr;
   for (Slot* const slot : planned_) {
     if (slot->done == slot->rows || slot->uploading > 0) continue;  // on the device, or on its way
     return slot->to_upload > 0 ? slot : nullptr;
@@ -174,7 +174,7 @@ void BatchRing::BeginUpload(Slot& slot) {
     std::optional<Error> error;
     {
       const MutexUnlock unlocked(mutex_);
-      error = uploader_->Upload(slot);
+      error = device_->Upload(slot);
     }
     if (error) slot.error = std::move(error);
   }
@@ -191,14 +191,14 @@ void BatchRing::EndUpload(RowWorker& worker) {
         WaitTimer timer(measures_.worker_waits);
         if (!uploads_elsewhere_) timer.Begin();
         const MutexUnlock unlocked(mutex_);
-        error = uploader_->AwaitDecoding(slot, refused);
+        error = device_->AwaitDecoding(slot, refused);
       }
       // While so many are decoded at once, the device gives each a part of its time.
-      const double at_once = uploads_elsewhere_ ? double(uploader_->lanes()) : 1;
+      const double at_once = uploads_elsewhere_ ? double(device_->lanes()) : 1;
       if (!error) measures_.counters.device_decode_seconds += slot.device->decode_seconds / at_once;
       const MutexUnlock unlocked(mutex_);
       if (!error) error = worker.CloseDecoded(slot, refused);
-      if (!error) error = uploader_->FinishUpload(slot, refused);
+      if (!error) error = device_->FinishUpload(slot, refused);
     } catch (const std::bad_alloc&) {
       error = OutOfMemory();
     }

@@ -39,7 +39,7 @@ BatchRing::Turn BatchRing::NextTurn(std::optional<std::uint64_t> in_hand, bool h
     turn.task = Task::kPlan;
     // On the host, the slot used last: it may still be in the CPU's caches. For a device, the slot
     // unused for longest: its last copy is the most likely to have ended.
-    const auto next = uploader_ != nullptr ? free_.begin() : std::prev(free_.end());
+    const auto next = uploads_batches_ ? free_.begin() : std::prev(free_.end());
     turn.planned = {*next, cursor_.TakeToPlan(), cursor_.stream()};
     turn.ends_epoch = cursor_.EndsEpoch(turn.planned.number);
     free_.erase(next);
@@ -91,12 +91,12 @@ bool BatchRing::Reclaim(Slot& slot) {
   if (slot.memory.is_shared()) LeaveMemory(slot);
   if (slot.device == nullptr) return true;
   const Clock::time_point begun = Clock::now();
-  const auto on_capture = [this](const DeviceSlot::Named& stream) {
+  const auto on_capture = [this](const TrainerStream& stream) {
     const MutexLock lock(mutex_);
     captured_ = stream;
     ready_.NotifyAll();
   };
-  const DriverRange range(driver_.get(), "Sluice: wait for a slot's last copy");
+  const LoaderDeviceRange range(device_, "Sluice: wait for a slot's last copy");
   const std::optional<double> copied = slot.device->Reclaim(give_up_, on_capture);
   const MutexLock lock(mutex_);
   captured_.reset();
@@ -115,7 +115,7 @@ bool BatchRing::Publish(const Planned& planned) {
     slot.rows = slot.handed_out = slot.done = 0;
     if (handing_out_ == planned_.size()) ++handing_out_;
   }
-  slot.device_parts = measures_.device_parts();
+  if (slot.device != nullptr) slot.device->share.parts = measures_.device_parts();
   planned_.push_back(&slot);
   to_work_.NotifyOne();  // that thread wakes another if it leaves rows
   if (ConsumerHasRows() || (planned_.front() == &slot && slot.done == slot.rows))

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reader/batch/uploader.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/dataset/storage_choice.h"
 #include "reader/decoding/cached_rows.h"
 #include "reader/transform/pixel_steps.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/step_text.h"
+#include "reader/upload/uploader.h"
 
 namespace sluice {
 
@@ -144,7 +144,7 @@ std::string StorageText(const DatasetState& dataset) {
 
 }  // namespace
 
-std::string DescriptionOf(const BatchRecipe& recipe) {
+std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes) {
   const LoaderOptions& options = recipe.options;
   const SlotLayout& layout = recipe.layout;
   const std::vector<ViewProgram>& views = recipe.views;
@@ -160,7 +160,7 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
              v == 0 ? options.transform : options.views[v - 1].transform,
              v == 0 ? options.schedule : options.views[v - 1].schedule, views[v], text);
   }
-  if (layout.jpeg) {
+  if (device_decodes) {
     text += layout.picture().name +
             ": JPEGs and packed pictures as `sluice convert` stores them are " +
             (options.on_device.decode == DecodeOn::kAuto

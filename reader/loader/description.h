@@ -9,6 +9,6 @@ namespace sluice {
 
 // One line for each view, each step and each field that moves with an image. Each ends with a
 // newline.
-std::string DescriptionOf(const BatchRecipe& recipe);
+std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes);
 
 }  // namespace sluice

@@ -14,8 +14,8 @@
 #include <sluice/loader_stats.h>
 
 #include "reader/decoding/stage_clock.h"
-#include "reader/loader/decoding_share.h"
 #include "reader/loader/self_tuning.h"
+#include "reader/upload/decoding_share.h"
 
 namespace sluice {
 
@@ -30,7 +30,7 @@ class LoaderMeasures {
 
   LoaderStats Now() const;
   const Tuning& tuning() const noexcept { return tuning_.now(); }
-  // The device's share of the rows of a batch, of kShareParts.
+  // The device's share of the rows of a batch, of DeviceShare::kParts.
   unsigned device_parts() const noexcept { return share_.parts(); }
   // Learns from an interval. Returns whether the tuning changed.
   bool Tune(const LoaderStats& interval) { return tuning_.Learn(interval); }

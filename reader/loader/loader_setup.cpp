@@ -20,14 +20,14 @@ namespace {
 std::size_t RowsAtOnce(const BatchRecipe& recipe) {
   constexpr std::uint64_t kDecodedBytes = 65536;
   constexpr std::uint64_t kCopiedBytes = std::uint64_t{1} << 20;
-  constexpr std::uint64_t kMostRows = 64;
+  constexpr std::uint64_t kMaxRows = 64;
   const std::size_t field = recipe.layout.picture_field();
-  if (field == Schema::kNone) return kMostRows;
+  if (field == Schema::kNone) return kMaxRows;
   const ImageSummary& images = recipe.dataset.ImagesOf(field);
   const std::uint64_t mean =
       std::max<std::uint64_t>(images.payload_bytes / std::max<std::uint64_t>(images.present, 1), 1);
   const bool raw = recipe.dataset.RawImageBytes(field) != 0;
-  return std::clamp<std::uint64_t>((raw ? kCopiedBytes : kDecodedBytes) / mean, 1, kMostRows);
+  return std::clamp<std::uint64_t>((raw ? kCopiedBytes : kDecodedBytes) / mean, 1, kMaxRows);
 }
 
 // Not with page-locked batches: they are best near the card. Nor with functions of the user's: they
@@ -39,8 +39,8 @@ bool SpreadsOver(const LoaderOptions& options, const CpuNodes& nodes) {
 
 // Batches that are copied within a few hundred microseconds.
 bool TakesWholeBatches(const BatchRecipe& recipe) {
-  constexpr std::size_t kMostBytes = std::size_t{4} << 20;
-  return PlainCopy::Serves(recipe) && recipe.layout.bytes <= kMostBytes;
+  constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
+  return PlainCopy::Serves(recipe) && recipe.layout.bytes <= kMaxBytes;
 }
 
 }  // namespace
@@ -64,7 +64,10 @@ LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes 
       decodes_in_consumer(options.threads == 0U),
       tuning(TuningFor(options)),
       rank_variables(options.ranks.world_size == 0 ? Rank::FromEnvironment().variables : ""),
-      recipe(*dataset.state(), CheckedOptions(*dataset.state(), std::move(options))),
+      recipe(*dataset.state(), CheckedOptions(*dataset.state(), std::move(options)),
+             [this](SlotLayout& layout, const auto&... given) {
+               device_layout = DeviceLayout::AddTo(layout, given...);
+             }),
       deal(dataset.state()->shape, DealOptionsOf(recipe.options)),
       start(StartOf(*dataset.state(), recipe.options)),
       rows_at_once(RowsAtOnce(recipe)),
@@ -83,7 +86,7 @@ std::string LoaderSetup::Describe() const {
   const std::optional<ResumePoint>& resume_from = recipe.options.resume_from;
   const EpochSize size = deal.SizeOf(resume_from ? resume_from->epoch : 0);
   const std::string share = ShareText(rank(), size.samples, size.positions);
-  return DescriptionOf(recipe) + (share.empty() ? "" : share + "\n");
+  return DescriptionOf(recipe, bool(device_layout.room)) + (share.empty() ? "" : share + "\n");
 }
 
 LoaderMemory LoaderSetup::Memory() const {

@@ -13,6 +13,7 @@
 #include "reader/loader/cpu_nodes.h"
 #include "reader/loader/self_tuning.h"
 #include "reader/order/deal.h"
+#include "reader/upload/device_layout.h"
 
 namespace sluice {
 
@@ -34,12 +35,13 @@ class LoaderSetup {
   // Without the memory on a device.
   LoaderMemory Memory() const;
   // A device decodes, and a thread waits for it: BatchRing::UploadElsewhere().
-  bool uploads_in_threads() const noexcept { return recipe.layout.jpeg && !decodes_in_consumer; }
+  bool uploads_in_threads() const noexcept { return device_layout.room && !decodes_in_consumer; }
 
   const Dataset dataset;  // with shards of its own if this loader stages or reads them directly
   const bool decodes_in_consumer;         // LoaderOptions::threads = 0
   SelfTuning tuning;                      // at the start
   const std::string_view rank_variables;  // Rank::variables
+  DeviceLayout device_layout;             // the slots' part for LoaderOptions::device
   const BatchRecipe recipe;
   const Deal deal;
   const ResumePoint start;         // the order, at the beginning of epoch 0

@@ -9,6 +9,7 @@
 #include "reader/loader/thread_setups.h"
 #include "reader/reading/locked_dataset.h"
 #include "reader/reading/make_block_source.h"
+#include "reader/upload/device_painter.h"
 
 namespace sluice {
 
@@ -36,32 +37,28 @@ std::unique_ptr<DirectFiles> MakeDirectFiles(const BatchRecipe& recipe) {
   return std::make_unique<DirectFiles>(std::make_shared<BlockMemory>(MemoryBound(recipe).blocks));
 }
 
-std::shared_ptr<DeviceDriver> OpenDriver(const LoaderOptions& options) {
-  std::shared_ptr<DeviceDriver> driver = DeviceAccess::Open(options.device);
-  return driver == nullptr && options.ring.pinned ? OpenCuda(-1) : driver;
-}
-
-// Null as well if the images are none that a device makes.
-std::unique_ptr<StoredPictures> MakeStored(const BatchRecipe& recipe,
-                                           const std::shared_ptr<DeviceDriver>& driver) {
+// Also null if the device does not make the images.
+std::unique_ptr<DeviceCache> MakeDeviceCache(const LoaderSetup& setup,
+                                             const std::shared_ptr<DeviceDriver>& driver) {
+  const BatchRecipe& recipe = setup.recipe;
   const ImagesIn where = recipe.options.on_device.images;
-  if (where == ImagesIn::kStorage || !recipe.layout.jpeg) return nullptr;
+  if (where == ImagesIn::kStorage || !setup.device_layout.room) return nullptr;
   const ImageSummary& field = recipe.dataset.ImagesOf(recipe.layout.picture_field());
   const std::uint64_t samples =
-      PictureFiller::CountOf(recipe.dataset, recipe.options.order.samples);
-  return std::make_unique<StoredPictures>(recipe.options.device, driver, where,
-                                          recipe.dataset.shape.samples(),
-                                          StoredPictures::BytesFor(field, samples));
+      DeviceCacheFiller::CountOf(recipe.dataset, recipe.options.order.samples);
+  return std::make_unique<DeviceCache>(recipe.options.device, driver, where,
+                                       recipe.dataset.shape.samples(),
+                                       DeviceCache::BytesFor(field, samples));
 }
 
-std::unique_ptr<Uploader> MakeUploader(const BatchRecipe& recipe,
+std::unique_ptr<Uploader> MakeUploader(const LoaderSetup& setup,
                                        const std::shared_ptr<DeviceDriver>& driver) {
-  if (recipe.options.device.is_host()) return nullptr;
-  std::vector<const PixelProgram*> programs;
+  const BatchRecipe& recipe = setup.recipe;
+  if (driver == nullptr) return nullptr;
+  Uploader::Work work{recipe.layout, setup.device_layout, {}, recipe.options.output.layout};
   for (const ViewProgram& view : recipe.views)
-    programs.push_back(&view.pixels);
-  return std::make_unique<Uploader>(recipe.options.device, driver, recipe.layout, programs,
-                                    recipe.options.output.layout);
+    work.programs.push_back(&view.pixels);
+  return std::make_unique<Uploader>(recipe.options.device, driver, work);
 }
 
 }  // namespace
@@ -78,18 +75,21 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   stage_ = MakeStage(recipe);
   direct_ = MakeDirectFiles(recipe);
   RequireRoom(recipe, BatchRing::FirstSlots(setup_));
-  driver_ = OpenDriver(recipe.options);
-  uploader_ = MakeUploader(recipe, driver_);
-  stored_ = MakeStored(recipe, driver_);
-  ring_ = std::make_unique<BatchRing>(setup_, driver_, uploader_.get());
+  const std::shared_ptr<DeviceDriver> driver = DeviceAccess::Open(recipe.options.device);
+  uploader_ = MakeUploader(setup_, driver);
+  if (driver == nullptr && recipe.options.ring.pinned)
+    pinned_ = std::make_unique<PinnedSlots>(OpenCuda(-1));
+  device_cache_ = MakeDeviceCache(setup_, driver);
+  ring_ =
+      std::make_unique<BatchRing>(setup_, uploader_ != nullptr ? uploader_.get() : pinned_.get());
   const PictureCache* kept = cache_.get();
-  if (stored_ != nullptr) kept = stored_.get();
+  if (device_cache_ != nullptr) kept = device_cache_.get();
   source_ = MakeBlockSource(recipe.dataset, recipe.options, recipe.choice, kept, direct_.get(),
                             OpenBound(recipe), ring_->give_up());
-  if (stored_ != nullptr) {
-    filler_ =
-        std::make_unique<PictureFiller>(recipe.dataset, recipe.layout.picture_field(),
-                                        recipe.options.order.samples, direct_.get(), *stored_);
+  if (device_cache_ != nullptr) {
+    filler_ = std::make_unique<DeviceCacheFiller>(recipe.dataset, recipe.layout.picture_field(),
+                                                  recipe.options.order.samples, direct_.get(),
+                                                  *device_cache_);
   }
   try {
     StartThreads();
@@ -143,12 +143,19 @@ void LoaderState::StartThreads() {
 }
 
 DecodingContext LoaderState::Context() {
-  return {.direct = direct_.get(),
-          .stage = stage_.get(),
-          .compared = &compared_,
-          .cache = cache_.get(),
-          .stored = stored_.get(),
-          .holds_blocks = source_->holds_blocks()};
+  DecodingContext context{.direct = direct_.get(),
+                          .stage = stage_.get(),
+                          .compared = &compared_,
+                          .cache = cache_.get(),
+                          .new_painter = {},
+                          .holds_blocks = source_->holds_blocks()};
+  if (uploader_ != nullptr && !setup_.recipe.layout.images.empty()) {
+    context.new_painter = [this] {
+      return std::make_unique<SlotPainter>(setup_.recipe, setup_.device_layout,
+                                           device_cache_.get());
+    };
+  }
+  return context;
 }
 
 Batch LoaderState::Row(std::uint64_t sample, std::uint64_t epoch) {
@@ -183,9 +190,9 @@ LoaderStats LoaderState::Stats() {
     stats.upload_bytes = uploader_->uploaded_bytes();
     stats.device_pictures = uploader_->decoded_pictures();
   }
-  if (stored_ != nullptr) {
-    stats.stored_pictures = stored_->pictures();
-    stats.stored_bytes = stored_->bytes();
+  if (device_cache_ != nullptr) {
+    stats.stored_pictures = device_cache_->pictures();
+    stats.stored_bytes = device_cache_->bytes();
   }
   if (stage_ != nullptr) stats.staged_shards = stage_->staged();
   if (direct_ != nullptr) stats.refused_shards = direct_->refused();
@@ -216,13 +223,12 @@ LoaderMemory LoaderState::Memory() const {
     memory.device =
         uploader_->device_bytes() + SlotsOf(setup_.recipe.options) * uploader_->slot_bytes();
   }
-  if (stored_ != nullptr) {
+  if (device_cache_ != nullptr) {
     const BatchRecipe& recipe = setup_.recipe;
-    memory.device += stored_->device_bytes();
-    memory.images =
-        stored_->page_locked_bytes() +
-        StoredPictures::TableBytes(recipe.dataset.ImagesOf(recipe.layout.picture_field()),
-                                   recipe.dataset.shape.samples());
+    memory.device += device_cache_->device_bytes();
+    memory.images = device_cache_->page_locked_bytes() +
+                    DeviceCache::TableBytes(recipe.dataset.ImagesOf(recipe.layout.picture_field()),
+                                            recipe.dataset.shape.samples());
   }
   return memory;
 }

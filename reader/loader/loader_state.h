@@ -7,7 +7,6 @@
 
 #include <sluice/loader.h>
 
-#include "reader/batch/uploader.h"
 #include "reader/decoding/compared_payloads.h"
 #include "reader/decoding/faults.h"
 #include "reader/loader/batch_ring.h"
@@ -16,8 +15,9 @@
 #include "reader/reading/block_source.h"
 #include "reader/reading/decoded_cache.h"
 #include "reader/reading/direct/direct_files.h"
-#include "reader/reading/picture_filler.h"
 #include "reader/reading/shard_stage.h"
+#include "reader/upload/device_cache.h"
+#include "reader/upload/uploader.h"
 
 namespace sluice {
 
@@ -66,10 +66,10 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::unique_ptr<ShardStage> stage_;    // LoaderOptions::stage
   std::unique_ptr<DirectFiles> direct_;  // LoaderOptions::storage = Direct
   ComparedPayloads compared_;
-  std::shared_ptr<DeviceDriver> driver_;    // of page-locked slots; null: slots are not
-  std::unique_ptr<StoredPictures> stored_;  // OnDevice::images
-  std::unique_ptr<PictureFiller> filler_;
-  std::unique_ptr<Uploader> uploader_;  // LoaderOptions::device; null: batches stay on the host
+  std::unique_ptr<DeviceCache> device_cache_;  // OnDevice::images
+  std::unique_ptr<DeviceCacheFiller> filler_;
+  std::unique_ptr<PinnedSlots> pinned_;  // LoaderOptions::ring.pinned
+  std::unique_ptr<Uploader> uploader_;   // LoaderOptions::device; null: batches stay on the host
   std::unique_ptr<BatchRing> ring_;
   std::unique_ptr<BlockSource> source_;  // used by the planner only
   std::unique_ptr<RowMaker> rows_;

@@ -72,8 +72,8 @@ std::uint64_t MasksOf(const DatasetState& dataset, const SlotLayout& layout) {
 
 // Threads that decode, and the one that uploads what a device decodes: the host decodes again what
 // that refuses.
-std::uint64_t WorkersOf(const LoaderOptions& options, const SlotLayout& layout) {
-  return *options.threads + (layout.jpeg ? 1U : 0U);
+std::uint64_t WorkersOf(const LoaderOptions& options) {
+  return *options.threads + (options.on_device.decode != DecodeOn::kHost ? 1U : 0U);
 }
 
 std::uint64_t ScratchOfThread(const BatchRecipe& recipe) {
@@ -168,7 +168,7 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
            : 0;
   const auto& lists = options.order.batches.lists();
   // Each thread that has to find substitutes makes an order of its own.
-  const std::uint64_t workers = 1 + WorkersOf(options, layout);
+  const std::uint64_t workers = 1 + WorkersOf(options);
   return workers * order + shards + rows + (lists ? lists->memory_bytes() : 0) +
          (64 + 32 * workers) * window.blocks + compared + kFaults + kKeys;
 }
@@ -305,8 +305,7 @@ std::uint64_t RemoteBound(const BatchRecipe& recipe) {
   // On their way, and for the next windows; a block begins while there is room.
   const std::uint64_t ahead =
       2 * (ReadAheadBytesOf(options).value_or(kMostRemoteAhead) + block_bytes);
-  const std::uint64_t held =
-      open + in_ring + ahead + WorkersOf(options, recipe.layout) * block_bytes;
+  const std::uint64_t held = open + in_ring + ahead + WorkersOf(options) * block_bytes;
   // Blocks have different sizes.
   return std::min(shape.bytes(), held + CeilDiv(held, 8) + RemoteShards::kIdleBytes) +
          dataset.FrameBytes();
@@ -332,7 +331,7 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   const Window window = WindowOf(dataset, options);
   LoaderMemory memory;
   memory.slots = slots * layout.bytes;
-  memory.scratch = WorkersOf(options, layout) * ScratchOfThread(recipe);
+  memory.scratch = WorkersOf(options) * ScratchOfThread(recipe);
   memory.bookkeeping = BookkeepingOf(dataset, options, layout, slots, window);
   if (options.keep) {
     memory.kept = DecodedCache::MemoryBytes(shape.samples(), options.keep->bytes,
@@ -366,7 +365,7 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
       if (!options.order.samples.all()) {
         memory.mapped = std::min(shape.bytes(), memory.mapped + rows * block_bytes);
       }
-      memory.blocks = memory.mapped + WorkersOf(options, layout) * block_bytes;
+      memory.blocks = memory.mapped + WorkersOf(options) * block_bytes;
       memory.blocks += CeilDiv(memory.blocks, 8);
       memory.mapped = 0;
     }

@@ -98,7 +98,7 @@ std::shared_ptr<const Slot> RowMaker::Make(std::uint64_t sample, std::uint64_t e
   kept->owner = std::move(owner);
   kept->worker = worker_;
   Slot& slot = kept->slot;
-  Prepare(slot, recipe.layout, nullptr);
+  Prepare(slot, recipe.layout, HostBuffer(recipe.layout.bytes));
   BeginBatch(slot, recipe, epoch, 1);
   slot.valid = 1;
   slot.refs[0] = found.ref;

@@ -18,7 +18,9 @@ class RowMaker {
  public:
   // What `context` points to must outlive it, as must the setup.
   RowMaker(const LoaderSetup& setup, const DecodingContext& context)
-      : setup_(setup), context_(context) {}
+      : setup_(setup), context_(context) {
+    context_.new_painter = nullptr;  // the host makes it
+  }
 
   // The row of the sample in that epoch, as a slot of one row that keeps `owner` alive. Throws
   // Error.
@@ -37,7 +39,7 @@ class RowMaker {
   };
 
   const LoaderSetup& setup_;
-  const DecodingContext context_;
+  DecodingContext context_;
   Mutex mutex_;
   std::shared_ptr<Worker> worker_ GUARDED_BY(mutex_);
 };

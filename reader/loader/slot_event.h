@@ -12,7 +12,9 @@ inline TraceEvent SlotEvent(TraceEvent::Kind kind, unsigned thread, const Slot& 
                             std::size_t begin_row, std::size_t end_row, Clock::time_point begin,
                             Clock::time_point end) {
   // The image that the consumer finds in Batch::image(), or else the slot's memory.
-  const std::byte* place = slot.device != nullptr ? slot.device->memory.data() : slot.memory.data();
+  const std::byte* place = slot.memory.data();
+  if (slot.device != nullptr && !slot.images.empty())
+    place = reinterpret_cast<const std::byte*>(slot.device->images[0].data);
   return {kind,
           thread,
           slot.epoch,

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "format/disk/file.h"
-#include "reader/device/host_buffer.h"
 #include "reader/order/shape.h"
+#include "reader/reading/host_buffer.h"
 
 namespace sluice {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "reader/batch/jpeg_room.h"
+#include "reader/upload/device_layout.h"
 #include "tests/file_content.h"
 
 using namespace sluice;
@@ -379,7 +379,7 @@ TEST_CASE("Decoding takes a part of a device's memory, in lanes that hold the la
   constexpr std::uint64_t kMiB = std::uint64_t{1} << 20, kGiB = 1024 * kMiB;
   const auto lanes_of = [](std::uint64_t batch, std::uint64_t picture, std::size_t slots,
                            std::uint64_t free) {
-    JpegRoom room;
+    PictureRoom room;
     room.scratch = batch / 16;
     room.largest = picture / 16;
     room.DivideScratch(slots, free);

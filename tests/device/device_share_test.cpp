@@ -5,7 +5,7 @@
 // that must come is waited for.
 #include <atomic>
 
-#include "reader/batch/slot.h"
+#include "reader/batch/loader_device.h"
 #include "tests/device/device_decoding.h"
 
 using namespace sluice;
@@ -37,21 +37,19 @@ TEST_CASE("A loader that shares decoding begins with a half, and its batches are
 }
 
 TEST_CASE("The share of a batch is its last rows, and over batches each share is met") {
-  SlotLayout layout;
-  Slot slot;
-  slot.layout = &layout;
+  constexpr unsigned kParts = DeviceShare::kParts;
   for (const std::size_t size : {1U, 7U, 8U, 256U}) {
-    layout.batch_size = size;
-    for (const unsigned parts : {0U, 1U, 13U, 32U, 63U, kShareParts}) {
-      slot.device_parts = parts;
+    for (const unsigned parts : {0U, 1U, 13U, 32U, 63U, kParts}) {
+      const DeviceShare share{parts};
       std::size_t offered = 0;
-      for (slot.index = 0; slot.index < kShareParts; ++slot.index) {
+      for (std::uint64_t batch = 0; batch < kParts; ++batch) {
         for (std::size_t row = 0; row < size; ++row) {
-          if (IsOffered(slot, row)) ++offered;
-          if (row > 0 && IsOffered(slot, row - 1)) REQUIRE(IsOffered(slot, row));
+          if (share.Offers(batch, size, row)) ++offered;
+          if (row > 0 && share.Offers(batch, size, row - 1))
+            REQUIRE(share.Offers(batch, size, row));
         }
-        CAPTURE(size, parts, slot.index);
-        REQUIRE(offered == (slot.index + 1) * size * parts / kShareParts);
+        CAPTURE(size, parts, batch);
+        REQUIRE(offered == (batch + 1) * size * parts / kParts);
       }
     }
   }

@@ -2,7 +2,7 @@
 
 #include <sluice/dlpack.h>
 
-#include "reader/device/dlpack_abi.h"
+#include "reader/batch/dlpack_abi.h"
 #include "tests/device/trainer.h"
 
 using namespace sluice;

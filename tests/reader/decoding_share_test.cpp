@@ -1,5 +1,5 @@
 // The share of pictures that a device decodes, where the loader chooses it (DecodeOn::kAuto).
-#include "reader/loader/decoding_share.h"
+#include "reader/upload/decoding_share.h"
 
 #include <algorithm>
 #include <random>
@@ -51,8 +51,8 @@ struct Sides {
   // The best of all shares there are.
   double Best() const {
     double best = 1;
-    for (unsigned part = 1; part <= kShareParts; ++part) {
-      const double share = double(part) / kShareParts;
+    for (unsigned part = 1; part <= DeviceShare::kParts; ++part) {
+      const double share = double(part) / DeviceShare::kParts;
       if (RowSeconds(share) < RowSeconds(best)) best = share;
     }
     return best;
@@ -86,7 +86,7 @@ TEST_CASE("A slow device gets less, a slow host gives more, and the share ends a
   CHECK(slow_host.After(more, 10) > 0.9);
   CHECK(fast.After(all, 10) == 1);
   DecodingShare least(DecodeOn::kAuto);
-  CHECK(hopeless.After(least, 10) == 1.0 / kShareParts);
+  CHECK(hopeless.After(least, 10) == 1.0 / DeviceShare::kParts);
 }
 
 TEST_CASE("A share stays where both sides take equally long, though measurements vary") {

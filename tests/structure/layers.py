@@ -32,7 +32,7 @@ REMOTE = "format/remote/"
 # A binding of writer and reader, which sees no more of them than any program.
 PYTHON = "reader/python"
 # Inside reader/, lowest first: each may include itself and those before it.
-READER = ["order", "transform", "device", "dataset", "reading", "batch", "decoding", "loader"]
+READER = ["order", "transform", "dataset", "reading", "batch", "decoding", "device", "upload", "loader"]
 # The same inside these folders. "" is the folder itself, but for the headers named here.
 ROOMS = {
     "writer/source": ["images", "list", "records", "labels", ""],

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "format/mutex.h"
-#include "reader/device/host_buffer.h"
+#include "reader/reading/host_buffer.h"
 
 namespace sluice {
 

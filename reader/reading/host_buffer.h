@@ -1,4 +1,4 @@
-// Memory for batches: page-aligned, page-locked if a device driver gives it.
+// Page-aligned memory for batches, blocks and decoded pictures.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace sluice {
 
-class DeviceDriver;
-
 class HostBuffer {
  public:
   HostBuffer() = default;
-  // Zeroed memory: page-locked, from `driver`, which it keeps; if null, ordinary memory. Throws
-  // std::bad_alloc, and what the driver throws.
-  explicit HostBuffer(std::size_t bytes, std::shared_ptr<DeviceDriver> driver = nullptr);
+  // Zeroed memory. Throws std::bad_alloc.
+  explicit HostBuffer(std::size_t bytes);
+  // Takes over zeroed memory that something else allocated, such as page-locked memory.
+  HostBuffer(std::shared_ptr<std::byte> memory, std::size_t bytes) noexcept
+      : memory_(std::move(memory)), bytes_(bytes) {}
   HostBuffer(HostBuffer&& other) noexcept
       : memory_(std::move(other.memory_)), bytes_(std::exchange(other.bytes_, 0)) {}
   HostBuffer& operator=(HostBuffer&& other) noexcept {

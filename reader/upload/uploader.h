@@ -23,42 +23,46 @@
 #include <vector>
 
 #include "format/mutex.h"
-#include "reader/batch/device_slot.h"
 #include "reader/batch/slot_layout.h"
-#include "reader/device/host_buffer.h"
 #include "reader/transform/pixel_program.h"
+#include "reader/upload/device_slot.h"
 
 namespace sluice {
 
-struct Slot;
-
-class Uploader {
+// Page-locked host memory for slots whose batches stay there (LoaderOptions::ring.pinned).
+class PinnedSlots : public LoaderDevice {
  public:
-  // `shipped`: the layout of a slot on the host. `programs`: those of its views. If a program
-  // leaves steps to the device, they are done there, and the result is laid out as `layout`. Throws
-  // Error.
-  Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver, const SlotLayout& shipped,
-           std::span<const PixelProgram* const> programs, Layout layout);
+  explicit PinnedSlots(std::shared_ptr<DeviceDriver> driver) : driver_(std::move(driver)) {}
+  HostBuffer NewMemory(std::size_t bytes) override { return PinnedBuffer(driver_, bytes); }
+  bool IsCapturing(const TrainerStream& stream) override;
+  void BeginRange(const char* name) noexcept override { driver_->BeginRange(name); }
+  void EndRange() noexcept override { driver_->EndRange(); }
 
-  // For that slot, whose own memory it has.
+ protected:
+  const std::shared_ptr<DeviceDriver> driver_;
+};
+
+class Uploader final : public PinnedSlots {
+ public:
+  // `shipped`: the layout of a slot on the host, with its part for the device. `programs`: those of
+  // its views. If a program leaves steps to the device, they are done there, and the result is laid
+  // out as `layout`. Throws Error.
+  struct Work {
+    const SlotLayout& shipped;
+    const DeviceLayout& device_part;
+    std::vector<const PixelProgram*> programs;
+    Layout layout = Layout::kNHWC;
+  };
+  Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver, const Work& work);
+
+  // LoaderDevice, which says more.
+  std::unique_ptr<DeviceBatch> NewBatch(const Slot& slot) override { return NewSlot(slot); }
   std::unique_ptr<DeviceSlot> NewSlot(const Slot& slot);
-
-  // Batches that may be on their way at once.
-  std::size_t lanes() const noexcept { return lanes_.size(); }
-
-  // Starts the upload of the slot's batch, and does not wait for it. Returns why the batch fails,
-  // if it does. If it `decodes` then (DeviceSlot), the upload has to be finished: in the order in
-  // which uploads were started, and before lanes() more are. One thread may start uploads while
-  // another one finishes them.
-  std::optional<Error> Upload(Slot& slot);
-  // Waits until the device has decoded the slot's pictures. Adds the rows in which it found
-  // something broken.
-  std::optional<Error> AwaitDecoding(Slot& slot, std::vector<std::size_t>& refused);
-  // Finishes the upload. The host has decoded the rows in `redone` since AwaitDecoding().
-  std::optional<Error> FinishUpload(Slot& slot, std::span<const std::size_t> redone);
-
-  // Waits for the uploads that were started. No upload may follow.
-  void Finish() noexcept;
+  std::size_t lanes() const noexcept override { return lanes_.size(); }
+  std::optional<Error> Upload(Slot& slot) override;
+  std::optional<Error> AwaitDecoding(Slot& slot, std::vector<std::size_t>& refused) override;
+  std::optional<Error> FinishUpload(Slot& slot, std::span<const std::size_t> redone) override;
+  void Finish() noexcept override;
 
   std::size_t slot_bytes() const noexcept { return rest_there_ + shipped_.bytes - rest_; }
   std::size_t device_bytes() const noexcept;  // besides slots
@@ -75,7 +79,6 @@ class Uploader {
     DeviceNeed need;
     std::size_t staged = 0;  // in staging
     std::size_t table = 0;   // in table_
-    SlotLayout::DeviceOps ops;
   };
   struct Lane {
     DeviceBuffer staging;        // pixels between their copy or decoding and their conversion
@@ -86,9 +89,9 @@ class Uploader {
   // `program`: null for an image that is no view of the picture.
   void AddPicture(const SlotLayout::ImageField& shipped, const PixelProgram* program,
                   Layout layout);
-  void CopyTables(std::span<const PixelProgram* const> programs);
+  void CopyTables(const std::vector<const PixelProgram*>& programs);
   // Whether the device does more than copy.
-  bool works() const noexcept { return staging_bytes_ > 0 || shipped_.jpeg; }
+  bool works() const noexcept { return staging_bytes_ > 0 || room_; }
   Error Failed(const Slot& slot, const Error& error);
   void Start(Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
   void Copy(std::byte* to, const Slot& slot, std::size_t from, std::size_t count) REQUIRES(mutex_);
@@ -97,18 +100,22 @@ class Uploader {
                 std::size_t end) REQUIRES(mutex_);
   std::byte* ImagesOf(const DeviceSlot& place, const Picture& picture) const noexcept;
   void PlanDecoding(const Slot& slot, const DeviceSlot& place) REQUIRES(mutex_);
-  void SortRows(const Slot& slot, const JpegWave& wave) REQUIRES(mutex_);
+  void SortRows(const DeviceSlot& place, const JpegWave& wave) REQUIRES(mutex_);
   void StartDecoding(const Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
   JpegJob JobOf(const DeviceSlot& place, const Lane& lane) const;  // on its first wave
   void Decode(DeviceDriver::Stream stream, const Slot& slot, const DeviceSlot& place,
               const Lane& lane, std::size_t waves) const;
   void StartConversions(DeviceSlot& place) REQUIRES(mutex_);
-  Conversion ConversionOf(const Picture& picture, const ImageBatch& image,
-                          const DeviceSlot& place) const;
+  Conversion ConversionOf(std::size_t picture, const DeviceSlot& place) const;
+
+  static DeviceSlot& PlaceOf(const Slot& slot) noexcept {  // NewSlot() made it
+    return static_cast<DeviceSlot&>(*slot.device);
+  }
 
   const Device device_;
-  const std::shared_ptr<DeviceDriver> driver_;
   const SlotLayout& shipped_;
+  const DeviceLayout& device_part_;
+  const PictureRoom& room_;
   std::vector<Picture> pictures_;  // as SlotLayout::images
   std::size_t rest_ = 0;           // where the data after images begins in a slot's host memory
   std::size_t rest_there_ = 0;     // and in its DeviceSlot

@@ -1,10 +1,9 @@
-#include "reader/batch/uploader.h"
+#include "reader/upload/uploader.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "format/disk/bytes.h"
-#include "reader/batch/slot.h"
 #include "reader/device/jpeg_parcel.h"
 #include "reader/device/pixel_ops.h"
 
@@ -28,28 +27,33 @@ ImageBatch DeliveredImage(const ImageBatch& shipped, const PixelProgram& program
   return image;
 }
 
-Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
-                   const SlotLayout& shipped, std::span<const PixelProgram* const> programs,
-                   Layout layout)
-    : device_(device),
-      driver_(std::move(driver)),
-      shipped_(shipped),
-      lanes_(shipped.jpeg ? shipped.jpeg.lanes : 2),
+// Also asks by the handle that other threads use for the stream, as Reclaim() does.
+bool PinnedSlots::IsCapturing(const TrainerStream& stream) {
+  return driver_->IsCapturing(stream.stream) ||
+         driver_->IsCapturing(driver_->ForOtherThreads(stream.stream));
+}
+
+Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver, const Work& work)
+    : PinnedSlots(std::move(driver)),
+      device_(device),
+      shipped_(work.shipped),
+      device_part_(work.device_part),
+      room_(device_part_.room),
+      lanes_(room_ ? room_.lanes : 2),
       copy_stream_(*driver_) {
-  for (std::size_t i = 0; i < shipped.images.size(); ++i)
-    AddPicture(shipped.images[i], i < shipped.views ? programs[i] : nullptr, layout);
+  for (std::size_t i = 0; i < shipped_.images.size(); ++i)
+    AddPicture(shipped_.images[i], i < shipped_.views ? work.programs[i] : nullptr, work.layout);
   if (!works()) return;
-  CopyTables(programs);
+  CopyTables(work.programs);
   if (spare_bytes_ > 0) spare_ = DeviceBuffer(*driver_, spare_bytes_);
-  const JpegRoom& room = shipped_.jpeg;
-  rows_.reserve(room.rows);
+  rows_.reserve(room_.rows);
   for (Lane& lane : lanes_) {
     if (staging_bytes_ > 0) {
       lane.staging = DeviceBuffer(*driver_, staging_bytes_);
       lane.read = OwnEvent(*driver_);
     }
-    if (!room) continue;
-    lane.scratch = DeviceBuffer(*driver_, 16 * room.scratch);
+    if (!room_) continue;
+    lane.scratch = DeviceBuffer(*driver_, 16 * room_.scratch);
     lane.decoding = OwnPriorityStream(*driver_);
   }
   convert_stream_ = OwnPriorityStream(*driver_);
@@ -58,7 +62,7 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
 void Uploader::AddPicture(const SlotLayout::ImageField& field, const PixelProgram* program,
                           Layout layout) {
   const ImageBatch& shipped = field.image;
-  Picture picture{field.offset, rest_there_, shipped, false, {}, 0, 0, field.ops};
+  Picture picture{field.offset, rest_there_, shipped, false, {}, 0, 0};
   std::size_t bytes = AlignUp(field.row_bytes * shipped.samples, kPageBytes);
   rest_ = field.offset + bytes;
   if (program != nullptr && program->goes_on() && shipped.sample_bytes() > 0) {
@@ -76,10 +80,10 @@ void Uploader::AddPicture(const SlotLayout::ImageField& field, const PixelProgra
   pictures_.push_back(picture);
 }
 
-void Uploader::CopyTables(std::span<const PixelProgram* const> programs) {
+void Uploader::CopyTables(const std::vector<const PixelProgram*>& programs) {
   jpeg_table_ = table_bytes_;
-  if (shipped_.jpeg) table_bytes_ += sizeof(JpegTables);
-  host_table_ = HostBuffer(table_bytes_, driver_);
+  if (room_) table_bytes_ += sizeof(JpegTables);
+  host_table_ = PinnedBuffer(driver_, table_bytes_);
   table_ = DeviceBuffer(*driver_, table_bytes_);
   std::size_t at = 0;
   for (std::size_t v = 0; v < shipped_.views; ++v) {
@@ -88,7 +92,7 @@ void Uploader::CopyTables(std::span<const PixelProgram* const> programs) {
     std::memcpy(host_table_.data() + at, numbers.data(), numbers.size());
     at += numbers.size();
   }
-  if (shipped_.jpeg) {
+  if (room_) {
     const JpegTables tables = StandardJpegTables();
     std::memcpy(host_table_.data() + jpeg_table_, &tables, sizeof tables);
   }
@@ -96,16 +100,17 @@ void Uploader::CopyTables(std::span<const PixelProgram* const> programs) {
 }
 
 std::unique_ptr<DeviceSlot> Uploader::NewSlot(const Slot& of) {
-  auto slot = std::make_unique<DeviceSlot>(device_, *driver_, slot_bytes(), works());
+  auto slot =
+      std::make_unique<DeviceSlot>(device_, *driver_, of, device_part_, slot_bytes(), works());
   slot->shift = rest_ - rest_there_;  // modulo 2^64, because converted images may be larger
   for (const Picture& picture : pictures_) {
     ImageBatch& image = slot->images.emplace_back(picture.delivered);
     image.data = reinterpret_cast<const std::uint8_t*>(slot->memory.data() + picture.to);
   }
-  if (!shipped_.jpeg) return slot;
+  if (!room_) return slot;
   for (const Lane& lane : lanes_) {
     slot->decoding.emplace_back(*driver_, [&](DeviceDriver::Stream stream) {
-      Decode(stream, of, *slot, lane, shipped_.jpeg.views);
+      Decode(stream, of, *slot, lane, room_.views);
     });
   }
   return slot;
@@ -127,9 +132,10 @@ std::optional<Error> Uploader::Upload(Slot& slot) {
   const DriverRange range(driver_.get(), "Sluice: start an upload");
   try {
     const MutexLock lock(mutex_);
-    slot.device->lane = turn_;
+    DeviceSlot& place = PlaceOf(slot);
+    place.lane = turn_;
     turn_ = (turn_ + 1) % lanes_.size();
-    Start(slot, *slot.device);
+    Start(slot, place);
     return std::nullopt;
   } catch (const Error& error) {
     return Failed(slot, error);
@@ -165,10 +171,10 @@ void Uploader::CopyImages(const Slot& slot, const DeviceSlot& place, std::size_t
     }
     return;
   }
-  const bool decodes = place.decodes && picture < shipped_.jpeg.views;
+  const bool decodes = place.decodes && picture < room_.views;
   std::size_t begin = 0;  // of rows that the host has decoded
   for (std::size_t row = 0; decodes && row < image.samples; ++row) {
-    if (JpegOf(slot, picture, row).components == 0) continue;
+    if (place.PictureOf(picture, row).components == 0) continue;
     CopyRows(slot, place, picture, begin, row);
     begin = row + 1;
   }
@@ -177,8 +183,8 @@ void Uploader::CopyImages(const Slot& slot, const DeviceSlot& place, std::size_t
 
 void Uploader::Start(Slot& slot, DeviceSlot& place) {
   DeviceDriver::Stream const stream = copy_stream_.get();
-  const JpegRoom& room = shipped_.jpeg;
-  place.decodes = room && HasJpegs(slot);
+  const PictureRoom& room = room_;
+  place.decodes = room && place.HasPictures();
   for (std::size_t i = 0; i < pictures_.size(); ++i) {
     const ImageBatch& image = slot.images[i].image;
     place.images[i].samples = image.samples;
@@ -196,7 +202,7 @@ void Uploader::Start(Slot& slot, DeviceSlot& place) {
   if (place.decodes) {
     PlanDecoding(slot, place);
     end = room.rows_at + row_count_ * sizeof(JpegRow);
-    const std::size_t words = slot.jpegs.words.load(std::memory_order_relaxed);
+    const std::size_t words = place.words_put();
     Copy(place.At(room.words_at), slot, room.words_at, words * sizeof(std::uint32_t));
   }
   Copy(place.memory.data() + rest_there_, slot, rest_, end - rest_);
@@ -215,14 +221,16 @@ void Uploader::StartConversions(DeviceSlot& place) {
   if (place.decodes) driver_->Wait(stream, place.decoded.get());
   for (std::size_t i = 0; i < pictures_.size(); ++i) {
     if (!pictures_[i].converts || place.images[i].samples == 0) continue;
-    driver_->Convert(stream, ConversionOf(pictures_[i], place.images[i], place));
+    driver_->Convert(stream, ConversionOf(i, place));
   }
   if (staging_bytes_ > 0) driver_->Record(lanes_[place.lane].read.get(), stream);
   driver_->Record(place.converted.get(), stream);
 }
 
-Conversion Uploader::ConversionOf(const Picture& picture, const ImageBatch& image,
-                                  const DeviceSlot& place) const {
+Conversion Uploader::ConversionOf(std::size_t number, const DeviceSlot& place) const {
+  const Picture& picture = pictures_[number];
+  const ImageBatch& image = place.images[number];
+  const DeviceLayout::Ops& ops = device_part_.ops[number];
   Conversion job;
   job.from = reinterpret_cast<std::uint8_t*>(ImagesOf(place, picture));
   job.to = place.memory.data() + picture.to;
@@ -232,9 +240,9 @@ Conversion Uploader::ConversionOf(const Picture& picture, const ImageBatch& imag
   job.channels = static_cast<std::uint32_t>(image.channels);
   job.number_bytes = static_cast<std::uint32_t>(SizeOf(image.type));
   job.planar = image.layout == Layout::kNCHW;
-  if (picture.ops.each == 0) return job;
-  job.ops = reinterpret_cast<const PixelOp*>(place.At(picture.ops.offset));
-  job.ops_each = static_cast<std::uint32_t>(picture.ops.each);
+  if (ops.each == 0) return job;
+  job.ops = reinterpret_cast<const PixelOp*>(place.At(ops.offset));
+  job.ops_each = static_cast<std::uint32_t>(ops.each);
   job.width = static_cast<std::uint32_t>(image.width);
   job.whole = picture.need.whole;
   if (picture.need.spare_bytes > 0) {

@@ -1,36 +1,41 @@
 // A dataset's pictures in memory that a device reads: on the device, or page-locked on the host
 // (OnDevice::images). JPEGs lie there taken apart (JpegParts), raw pictures as their pixels.
 //
-// Nothing is ever evicted. One thread puts pictures there, once; any thread finds them as soon as
-// they have arrived.
+// Nothing is ever evicted. A thread of its own fills the cache once, with the pictures in the order
+// in which they are stored, while the loader plays already; any thread finds them as soon as they
+// have arrived. A picture that is not of a form which a device decodes, or that cannot be read, is
+// passed over: the host decodes it, or finds its fault, when it is played.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <span>
+#include <thread>
 #include <unordered_set>
 #include <vector>
 
 #include <sluice/dataset.h>
 #include <sluice/loader_options.h>
+#include <sluice/sample_list.h>
 
+#include "reader/dataset/dataset_state.h"
 #include "reader/device/device_driver.h"
-#include "reader/device/host_buffer.h"
 #include "reader/device/jpeg_parcel.h"
 #include "reader/reading/decoded_cache.h"
+#include "reader/reading/direct/direct_files.h"
 
 namespace sluice {
 
-class StoredPictures final : public PictureCache {
+class DeviceCache final : public PictureCache {
  public:
   // The memory for that many pictures of a field, at least.
   static std::uint64_t BytesFor(const ImageSummary& field, std::uint64_t pictures) noexcept;
 
   // For pictures of a dataset of so many samples. Takes all its memory at once. Throws
   // Error(kLimit), with the sizes, if there is not so much.
-  StoredPictures(const Device& device, std::shared_ptr<DeviceDriver> driver, ImagesIn where,
-                 std::uint64_t samples, std::uint64_t bytes);
-  ~StoredPictures() override;
+  DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver, ImagesIn where,
+              std::uint64_t samples, std::uint64_t bytes);
+  ~DeviceCache() override;
 
   bool Has(std::uint64_t sample) const noexcept override {
     return entries_[sample].at.load(std::memory_order_acquire) != nullptr;
@@ -94,6 +99,40 @@ class StoredPictures final : public PictureCache {
   std::uint32_t* rows_end_ = nullptr;  // of the last of them,
   std::size_t rows_left_ = 0;          // and how many of it are not used
   std::atomic<std::uint64_t> pictures_{0}, bytes_{0};
+};
+
+// The thread that fills the cache.
+class DeviceCacheFiller {
+ public:
+  // All must outlive it. `direct` is null unless shards are read directly; `samples`: those that
+  // are played.
+  DeviceCacheFiller(DatasetState& dataset, std::size_t field, const SampleList& samples,
+                    DirectFiles* direct, DeviceCache& cache);
+  ~DeviceCacheFiller() { Stop(); }
+
+  void Start();
+  // Returns once the thread has ended, which it does after the block that it reads.
+  void Stop();
+
+  // How many of a dataset's samples such a list has.
+  static std::uint64_t CountOf(const DatasetState& dataset, const SampleList& samples);
+
+ private:
+  void Run();
+  void Fill(std::uint64_t block);
+  bool Wants(std::uint64_t block) const;
+  void Put(std::uint64_t sample, const ImagePayload& payload);
+
+  DatasetState& dataset_;
+  const std::size_t field_;
+  DirectFiles* const direct_;
+  DeviceCache& cache_;
+  std::vector<bool> wanted_;  // empty: all
+  JpegParts parts_;
+  std::vector<JpegRow> rows_;
+  std::vector<std::uint32_t> words_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
 };
 
 }  // namespace sluice

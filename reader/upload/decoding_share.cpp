@@ -1,4 +1,4 @@
-#include "reader/loader/decoding_share.h"
+#include "reader/upload/decoding_share.h"
 
 #include <algorithm>
 #include <cmath>

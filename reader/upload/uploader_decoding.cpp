@@ -5,27 +5,26 @@
 #include <span>
 #include <utility>
 
-#include "reader/batch/slot.h"
-#include "reader/batch/uploader.h"
+#include "reader/upload/uploader.h"
 
 namespace sluice {
 
 // Finds places in scratch memory, and with them the waves. Then puts the rows into the order in
 // which the device takes them.
 void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
-  const JpegRoom& room = shipped_.jpeg;
+  const PictureRoom& room = room_;
   waves_ = 0;
   for (std::size_t view = 0; view < room.views; ++view) {
     const ImageBatch& image = place.images[view];
     const Picture& made = pictures_[view];
     std::uint64_t scratch = room.scratch + 1;  // the first picture begins a wave
     for (std::size_t row = 0; row < slot.rows; ++row) {
-      JpegPicture& picture = JpegOf(slot, view, row);
+      JpegPicture& picture = place.PictureOf(view, row);
       if (picture.components == 0) continue;
       const auto number = static_cast<std::uint32_t>(view * room.images + row);
       if (scratch + picture.scratch > room.scratch) {
         scratch = 0;
-        JpegWave& wave = JpegWavesOf(slot)[waves_++];
+        JpegWave& wave = place.Waves()[waves_++];
         wave = {};
         wave.first_picture = number;
         wave.width = static_cast<std::uint32_t>(image.width);
@@ -35,32 +34,32 @@ void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
                   row * image.height * image.width * image.channels;
       }
       scratch += std::exchange(picture.scratch, static_cast<std::uint32_t>(scratch));
-      JpegWave& wave = JpegWavesOf(slot)[waves_ - 1];
+      JpegWave& wave = place.Waves()[waves_ - 1];
       wave.picture_count = number - wave.first_picture + 1;
       (picture.packed ? wave.packed_count : wave.row_count) += picture.rows;
     }
   }
   // Rows are written over as they were put there.
-  const JpegRow* const first = JpegRowsOf(slot);
-  rows_.assign(first, first + slot.jpegs.rows.load(std::memory_order_relaxed));
+  const JpegRow* const first = place.PictureRows();
+  rows_.assign(first, first + place.rows_put());
   row_count_ = 0;
   for (std::size_t w = 0; w < waves_; ++w) {
-    JpegWave& wave = JpegWavesOf(slot)[w];
+    JpegWave& wave = place.Waves()[w];
     wave.first_row = static_cast<std::uint32_t>(row_count_);
-    SortRows(slot, wave);
+    SortRows(place, wave);
     row_count_ += std::size_t{wave.row_count} + wave.packed_count;
   }
   for (std::size_t w = waves_; w < room.views; ++w)  // the graph plays so many
-    JpegWavesOf(slot)[w] = {};
+    place.Waves()[w] = {};
 }
 
 // The wave's rows, from rows_ to their place in the slot. Of JPEGs, about the longest first, so
 // that threads side by side have about as much to do: sorted by counting, by the upper bits of
 // their lengths. Behind them those of packed pictures, as they come: a warp each, so order saves
 // nothing.
-void Uploader::SortRows(const Slot& slot, const JpegWave& wave) {
+void Uploader::SortRows(const DeviceSlot& place, const JpegWave& wave) {
   constexpr unsigned kClassBits = 8;
-  const JpegPicture* const pictures = &JpegOf(slot, 0, 0) + wave.first_picture;
+  const JpegPicture* const pictures = &place.PictureOf(0, 0) + wave.first_picture;
   const std::span<const JpegRow> put = rows_;
   const auto rows_of = [put](const JpegPicture& picture) {
     return put.subspan(picture.first_row, picture.rows);
@@ -81,7 +80,7 @@ void Uploader::SortRows(const Slot& slot, const JpegWave& wave) {
   std::uint32_t begin = wave.first_row;
   for (auto of_class = next.rbegin(); of_class != next.rend(); ++of_class)
     begin += std::exchange(*of_class, begin);
-  JpegRow* const to = JpegRowsOf(slot);
+  JpegRow* const to = place.PictureRows();
   for_jpegs([&](const JpegRow& row) { to[next[row.bytes >> shift]++] = row; });
   JpegRow* packed = to + begin;
   for (std::uint32_t p = 0; p < wave.picture_count; ++p) {
@@ -92,7 +91,7 @@ void Uploader::SortRows(const Slot& slot, const JpegWave& wave) {
 }
 
 JpegJob Uploader::JobOf(const DeviceSlot& place, const Lane& lane) const {
-  const JpegRoom& room = shipped_.jpeg;
+  const PictureRoom& room = room_;
   JpegJob job;
   job.wave = reinterpret_cast<const JpegWave*>(place.At(room.waves_at));
   job.pictures = reinterpret_cast<const JpegPicture*>(place.At(room.pictures_at));
@@ -113,7 +112,7 @@ JpegJob Uploader::JobOf(const DeviceSlot& place, const Lane& lane) const {
 
 void Uploader::Decode(DeviceDriver::Stream stream, const Slot& slot, const DeviceSlot& place,
                       const Lane& lane, std::size_t waves) const {
-  const JpegRoom& room = shipped_.jpeg;
+  const PictureRoom& room = room_;
   JpegJob job = JobOf(place, lane);
   for (std::size_t w = 0; w < waves; ++w, ++job.wave)
     driver_->Decode(stream, job);
@@ -126,7 +125,7 @@ void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
   DeviceDriver::Stream const stream = lane.decoding.get();
   driver_->Wait(stream, place.copied.get());
   driver_->Record(place.decoding_begins.get(), stream);
-  if (waves_ <= shipped_.jpeg.views) {
+  if (waves_ <= room_.views) {
     driver_->Launch(stream, place.decoding[place.lane].get());
   } else {
     Decode(stream, slot, place, lane, waves_);
@@ -136,8 +135,8 @@ void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
 
 std::optional<Error> Uploader::AwaitDecoding(Slot& slot, std::vector<std::size_t>& refused) {
   const DriverRange range(driver_.get(), "Sluice: wait for a batch to be decoded");
+  DeviceSlot& place = PlaceOf(slot);
   try {
-    DeviceSlot& place = *slot.device;
     driver_->Synchronize(place.decoded.get());
     place.decode_seconds =
         driver_->SecondsBetween(place.decoding_begins.get(), place.decoded.get());
@@ -145,8 +144,8 @@ std::optional<Error> Uploader::AwaitDecoding(Slot& slot, std::vector<std::size_t
     return Failed(slot, error);
   }
   for (std::size_t row = 0; row < slot.rows; ++row) {
-    for (std::size_t view = 0; view < shipped_.jpeg.views; ++view) {
-      if (JpegOf(slot, view, row).components == 0 || BrokenOf(slot, view, row) == 0) continue;
+    for (std::size_t view = 0; view < room_.views; ++view) {
+      if (place.PictureOf(view, row).components == 0 || place.BrokenOf(view, row) == 0) continue;
       refused.push_back(row);
       break;
     }
@@ -155,22 +154,22 @@ std::optional<Error> Uploader::AwaitDecoding(Slot& slot, std::vector<std::size_t
 }
 
 std::optional<Error> Uploader::FinishUpload(Slot& slot, std::span<const std::size_t> redone) {
-  DeviceSlot& place = *slot.device;
+  DeviceSlot& place = PlaceOf(slot);
   try {
     const MutexLock lock(mutex_);
     if (slot.left_out > 0) {  // rows have moved, and the host has decoded all of them
       Start(slot, place);
       return std::nullopt;
     }
-    for (std::size_t view = 0; view < shipped_.jpeg.views; ++view)
+    for (std::size_t view = 0; view < room_.views; ++view)
       for (std::size_t row = 0; row < slot.rows; ++row)
-        decoded_pictures_ += JpegOf(slot, view, row).components > 0 ? 1 : 0;
+        decoded_pictures_ += place.PictureOf(view, row).components > 0 ? 1 : 0;
     if (!redone.empty()) {
       driver_->Record(place.copy_begins.get(), copy_stream_.get());
       for (std::size_t i = 0; i < pictures_.size(); ++i)
         for (const std::size_t row : redone)
           CopyRows(slot, place, i, row, row + 1);
-      Copy(place.memory.data() + rest_there_, slot, rest_, shipped_.jpeg.broken_at - rest_);
+      Copy(place.memory.data() + rest_there_, slot, rest_, room_.broken_at - rest_);
       driver_->Record(place.copied.get(), copy_stream_.get());
     }
     StartConversions(place);

@@ -22,8 +22,7 @@
 #include <sluice/loader_options.h>
 #include <sluice/loader_stats.h>
 
-#include "reader/batch/jpeg_room.h"
-#include "reader/decoding/decoding_costs.h"
+#include "reader/batch/loader_device.h"
 
 namespace sluice {
 
@@ -35,6 +34,7 @@ class DecodingShare {
 
   bool fixed() const noexcept { return fixed_; }
   // Of kShareParts.
+  static constexpr unsigned kShareParts = DeviceShare::kParts;
   unsigned parts() const noexcept { return parts_; }
   double share() const noexcept { return double(parts_) / kShareParts; }
   std::uint64_t changes() const noexcept { return changes_; }

@@ -1,0 +1,188 @@
+// All that the host's side of the loader knows of a device: a batch's place on it (DeviceBatch),
+// what paints rows there (DevicePainter), and the device itself (LoaderDevice).
+//
+// reader/upload/ makes them. Without LoaderOptions::device there are none: pointers to them are
+// null, and no layer below the loader does anything for their sake.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include <sluice/batch.h>
+#include <sluice/error.h>
+
+#include "format/pixels/decode.h"
+#include "reader/reading/host_buffer.h"
+#include "reader/transform/frame.h"
+
+namespace sluice {
+
+struct Slot;
+
+// A stream of the trainer's, and the thread that passed it to WaitOn(): the handle of CUDA's
+// per-thread default stream means a different stream on each thread.
+struct TrainerStream {
+  void* stream = nullptr;
+  std::thread::id by;
+};
+
+// DecodeOn::kAuto: of the rows of a batch the device is offered a share, in kParts parts: the last
+// rows, so that those before them, which the host decodes, cross in one copy, and that threads
+// begin with what takes longest.
+struct DeviceShare {
+  static constexpr unsigned kParts = 64;
+  unsigned parts = kParts;
+  // Whether that row of batch number `batch` is offered. All batches up to one are offered their
+  // share exactly, so that fractions add up.
+  bool Offers(std::uint64_t batch, std::uint64_t batch_size, std::size_t row) const noexcept {
+    const auto offered_before = [&](std::uint64_t index) {
+      return index * batch_size * parts / kParts;
+    };
+    return row >= batch_size - (offered_before(batch + 1) - offered_before(batch));
+  }
+};
+
+// A slot's place on a device, with the batch that is in the slot.
+class DeviceBatch {
+ public:
+  explicit DeviceBatch(const Device& device) : device_(device) {}
+  virtual ~DeviceBatch() = default;
+  DeviceBatch(const DeviceBatch&) = delete;
+  DeviceBatch& operator=(const DeviceBatch&) = delete;
+
+  const Device& device() const noexcept { return device_; }
+  // Where the bytes at that offset of the slot's host memory lie here. Not for images.
+  virtual std::byte* At(std::size_t offset) const noexcept = 0;
+  std::vector<ImageBatch> images;  // as Slot::images, as delivered
+
+  // For the consumer: see Batch. Release(): its last handle is gone.
+  virtual void WaitOn(void* stream) = 0;
+  virtual void Synchronize() = 0;
+  virtual void Release() noexcept = 0;
+
+  // For the planner: waits until the host memory may be written. Returns how long the last copy
+  // from it took, in seconds; nothing if `give_up` was set meanwhile. Calls `on_capture` again and
+  // again while a stream's capture must end first.
+  using OnCapture = std::function<void(const TrainerStream&)>;
+  virtual std::optional<double> Reclaim(const std::atomic<bool>& give_up,
+                                        const OnCapture& on_capture = {}) = 0;
+  // Waits until no stream uses the memory. Call it before the memory is freed, when the loader's
+  // own streams are gone.
+  virtual void Finish() noexcept = 0;
+
+  // Of a batch on its way: the device decodes pictures of it, which took so long, once known.
+  bool decodes = false;
+  double decode_seconds = 0;
+
+  // For decoder threads. Whether the device is to decode a picture of the row; or of any row.
+  virtual bool HasPicture(std::size_t row) const = 0;
+  virtual bool HasPictures() const = 0;
+  // Leaves the row, or all rows, to the host. Before a batch, call the latter.
+  virtual void TakeBack(std::size_t row) = 0;
+  virtual void TakeBackAll() = 0;
+  // Moves what the device is to do with a row, when the gap of a row left out is closed.
+  virtual void MoveRow(std::size_t from, std::size_t to) = 0;
+
+  DeviceShare share;
+  bool host_only = false;  // the host decodes what is read from now on, whatever the device can do
+
+ private:
+  const Device device_;
+};
+
+// Leaves the painting of rows to a device. Each decoder thread has one.
+class DevicePainter {
+ public:
+  virtual ~DevicePainter() = default;
+  // Leaves a view of the row to the device. False: the host must paint it. `frames`: by view.
+  virtual bool Paint(const ImagePayload& payload, std::span<const Frame> frames, Slot& slot,
+                     std::size_t view, std::size_t row) = 0;
+  // Leaves all views of the row to a device that has the picture. False: it has not.
+  virtual bool PaintCached(const ImagePayload& payload, std::span<const Frame> frames, Slot& slot,
+                           std::size_t row) = 0;
+  // Draws what the device is to do with the pixels of a view of the row, whoever paints it.
+  virtual void DrawOps(std::span<const Frame> frames, Slot& slot, std::size_t view,
+                       std::size_t row) const = 0;
+};
+
+// A loader's device. Without lanes, batches stay on the host, in memory that the device can read.
+class LoaderDevice {
+ public:
+  virtual ~LoaderDevice() = default;
+
+  // Page-locked and zeroed. Throws Error.
+  virtual HostBuffer NewMemory(std::size_t bytes) = 0;
+  // For a slot whose memory that is; null if batches stay on the host.
+  virtual std::unique_ptr<DeviceBatch> NewBatch(const Slot&) { return nullptr; }
+
+  // Batches that may be on their way at once.
+  virtual std::size_t lanes() const noexcept { return 0; }
+  // Starts the upload of the slot's batch, and does not wait for it. Returns why the batch fails,
+  // if it does. If the device then decodes (DeviceBatch::decodes), the upload has to be finished:
+  // in the order in which uploads were started, and before lanes() more are. One thread may start
+  // uploads while another one finishes them.
+  virtual std::optional<Error> Upload(Slot&) { return std::nullopt; }
+  // Waits until the device has decoded the slot's pictures. Adds the rows in which it found
+  // something broken.
+  virtual std::optional<Error> AwaitDecoding(Slot&, std::vector<std::size_t>&) {
+    return std::nullopt;
+  }
+  // Finishes the upload. The host has decoded the rows in `redone` since AwaitDecoding().
+  virtual std::optional<Error> FinishUpload(Slot&, std::span<const std::size_t>) {
+    return std::nullopt;
+  }
+  // Waits for the uploads that were started. No upload may follow.
+  virtual void Finish() noexcept {}
+
+  virtual bool IsCapturing(const TrainerStream& stream) = 0;
+  // What the calling thread does until EndRange(), for the device's profiler.
+  virtual void BeginRange(const char* name) noexcept = 0;
+  virtual void EndRange() noexcept = 0;
+};
+
+// A range that lasts as long as this; no device: none.
+class LoaderDeviceRange {
+ public:
+  LoaderDeviceRange(LoaderDevice* device, const char* name) noexcept : device_(device) {
+    if (device_ != nullptr) device_->BeginRange(name);
+  }
+  LoaderDeviceRange(const LoaderDeviceRange&) = delete;
+  LoaderDeviceRange& operator=(const LoaderDeviceRange&) = delete;
+  ~LoaderDeviceRange() {
+    if (device_ != nullptr) device_->EndRange();
+  }
+
+ private:
+  LoaderDevice* const device_;
+};
+
+// What rows have cost a thread, by whether their pictures were offered to the device
+// (DecodeOn::kAuto). An offered row is cheap if the device takes it, and dear if it does not.
+struct DecodingCosts {
+  struct Rows {
+    double seconds = 0;
+    std::uint64_t count = 0;
+  };
+  Rows kept, offered;
+
+  void Add(bool was_offered, double seconds) noexcept {
+    Rows& rows = was_offered ? offered : kept;
+    rows.seconds += seconds;
+    ++rows.count;
+  }
+  DecodingCosts& operator+=(const DecodingCosts& more) noexcept {
+    kept.seconds += more.kept.seconds;
+    kept.count += more.kept.count;
+    offered.seconds += more.offered.seconds;
+    offered.count += more.offered.count;
+    return *this;
+  }
+};
+
+}  // namespace sluice

@@ -1,0 +1,318 @@
+#include "reader/upload/device_cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include <sluice/error.h>
+
+#include "format/disk/bytes.h"
+#include "format/disk/checksum.h"
+#include "reader/dataset/sample_list_state.h"
+#include "reader/reading/available_memory.h"
+#include "reader/reading/remote_blocks.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::size_t kPictureAlignment = 16;
+constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
+constexpr std::size_t kNotedRows = 16384;  // at a time
+// Pictures of one conversion have one form, or two with grey ones. Beyond this many the dataset is
+// of JPEGs kept as they came, and only the first of their forms have room in the table.
+constexpr std::size_t kMaxForms = 4096;
+constexpr std::uint64_t kBytesPerMB = 1'000'000;
+
+std::string CacheMegabytes(std::uint64_t bytes) {
+  return std::to_string((bytes + kBytesPerMB - 1) / kBytesPerMB) + " MB";
+}
+
+void RequireCacheRoom(const Device& device, DeviceDriver& driver, ImagesIn where,
+                      std::uint64_t bytes) {
+  const bool on_device = where == ImagesIn::kDevice;
+  const std::uint64_t available = on_device ? driver.FreeDeviceBytes() : AvailableMemory();
+  if (bytes <= available) return;
+  throw Error(ErrorCode::kLimit,
+              "the dataset's images take " + CacheMegabytes(bytes) + ", and " +
+                  (on_device ? device.name() : "this machine") + " has " +
+                  CacheMegabytes(available) +
+                  " of memory left; set LoaderOptions::on_device.images = kStorage" +
+                  (on_device ? ", or ImagesIn::kPageLocked if the host has so much memory" : ""));
+}
+
+// Makes the table of a manifest that may claim any number of samples.
+std::uint64_t ForCacheTable(std::uint64_t samples, std::uint64_t entry_bytes) {
+  const std::uint64_t available = AvailableMemory();
+  if (samples <= available / entry_bytes) return samples;
+  throw Error(ErrorCode::kLimit, "LoaderOptions::on_device.images needs " +
+                                     std::to_string(entry_bytes) +
+                                     " bytes of the host for each of " + std::to_string(samples) +
+                                     " samples, and there are " + CacheMegabytes(available) +
+                                     " of memory left; set it to kStorage");
+}
+
+// The samples of a list that is the same in each epoch; null: any sample may come.
+const std::vector<std::uint64_t>* FixedSamples(const SampleList& samples) {
+  if (samples.all()) return nullptr;
+  const auto* const fixed = std::get_if<FixedDraw>(&samples.state()->draw);
+  return fixed == nullptr ? nullptr : &fixed->samples;
+}
+
+std::vector<bool> WantedSamples(const DatasetState& dataset, const SampleList& samples) {
+  const std::vector<std::uint64_t>* const fixed = FixedSamples(samples);
+  if (fixed == nullptr) return {};
+  std::vector<bool> wanted(dataset.facts->shape.samples());
+  for (const std::uint64_t sample : *fixed)
+    wanted[sample] = true;
+  return wanted;
+}
+
+}  // namespace
+
+std::uint64_t DeviceCache::BytesFor(const ImageSummary& field, std::uint64_t pictures) noexcept {
+  // A JPEG without its headers and stuffed zeros is smaller than its file, even with its rows in
+  // whole words, unless it is 5000 pixels high. Each picture is aligned.
+  const std::uint64_t most =
+      pictures >= field.present ? field.payload_bytes : pictures * field.max_payload_bytes;
+  return std::min(field.payload_bytes, most) +
+         kPictureAlignment * std::min(pictures, field.present);
+}
+
+std::uint64_t DeviceCache::TableBytes(const ImageSummary& field, std::uint64_t samples) noexcept {
+  // A packed picture has rows of each component.
+  const std::uint64_t rows_each = 3 * ((std::uint64_t{field.max_height} + 7) / 8);
+  return samples * sizeof(Entry) +
+         (field.present * rows_each + kNotedRows) * sizeof(std::uint32_t) +
+         kMaxForms * (sizeof(JpegForm) + 4 * sizeof(void*));
+}
+
+DeviceCache::DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver, ImagesIn where,
+                         std::uint64_t samples, std::uint64_t bytes)
+    : driver_(std::move(driver)),
+      entries_(std::make_unique<Entry[]>(ForCacheTable(samples, sizeof(Entry)))),
+      size_(bytes) {
+  RequireCacheRoom(device, *driver_, where, bytes);
+  if (where == ImagesIn::kPageLocked) {
+    here_ = PinnedBuffer(driver_, bytes);
+    begin_ = here_.data();
+    return;
+  }
+  there_ = DeviceBuffer(*driver_, bytes);
+  begin_ = there_.data();
+  stream_ = OwnStream(*driver_);
+  for (Staging& staging : staging_) {
+    staging.memory = PinnedBuffer(driver_, kStagingBytes);
+    staging.copied = OwnEvent(*driver_);
+  }
+}
+
+DeviceCache::~DeviceCache() {
+  if (stream_.get() != nullptr) driver_->Drain(stream_.get());  // it may still read staging memory
+}
+
+std::uint64_t DeviceCache::page_locked_bytes() const noexcept {
+  return here_.size() + staging_[0].memory.size() + staging_[1].memory.size();
+}
+
+StoredPicture DeviceCache::Find(std::uint64_t sample) const noexcept {
+  const Entry& entry = entries_[sample];
+  const std::byte* const at = entry.at.load(std::memory_order_acquire);
+  if (at == nullptr) return {};
+  return {at, entry.form, entry.row_bytes};
+}
+
+std::size_t DeviceCache::FormHash::operator()(const JpegForm& form) const noexcept {
+  return Hash64(std::as_bytes(std::span(&form, 1)));
+}
+bool DeviceCache::FormEqual::operator()(const JpegForm& a, const JpegForm& b) const noexcept {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+const JpegForm* DeviceCache::Known(const JpegForm& form) {
+  const auto found = forms_.find(form);
+  if (found != forms_.end()) return &*found;
+  return forms_.size() < kMaxForms ? &*forms_.insert(form).first : nullptr;
+}
+
+const std::uint32_t* DeviceCache::Noted(std::span<const JpegRow> rows) {
+  if (rows.size() > rows_left_) {
+    rows_left_ = std::max(kNotedRows, rows.size());
+    rows_.push_back(std::make_unique<std::uint32_t[]>(rows_left_));
+    rows_end_ = rows_.back().get() + rows_left_;
+  }
+  std::uint32_t* const noted = rows_end_ - rows_left_;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    noted[i] = rows[i].bytes;
+  rows_left_ -= rows.size();
+  return noted;
+}
+
+void DeviceCache::Put(std::uint64_t sample, const JpegForm& form, std::span<const JpegRow> rows,
+                      std::span<const std::uint32_t> words) {
+  if (size_ - used_ < words.size_bytes()) return;
+  if (const JpegForm* const known = Known(form))
+    Place(sample, {nullptr, known, Noted(rows)}, words.data(), words.size_bytes());
+}
+
+void DeviceCache::PutRaw(std::uint64_t sample, Bytes pixels) {
+  Place(sample, {}, pixels.data(), pixels.size());
+}
+
+void DeviceCache::Place(std::uint64_t sample, StoredPicture picture, const void* data,
+                        std::size_t bytes) {
+  const std::size_t room = AlignUp(bytes, kPictureAlignment);
+  if (bytes == 0 || room > size_ - used_) return;
+  picture.at = begin_ + used_;
+  if (here_.size() > 0) {
+    std::memcpy(here_.data() + used_, data, bytes);
+    used_ += room;
+    Publish(sample, picture);
+    return;
+  }
+  std::byte* const staged = RoomInStaging(room);
+  if (staged == nullptr) return;
+  std::memcpy(staged, data, bytes);
+  used_ += room;
+  staging_[turn_].pictures.emplace_back(sample, picture);
+}
+
+// Null if a picture of that size never has room.
+std::byte* DeviceCache::RoomInStaging(std::size_t bytes) {
+  if (bytes > kStagingBytes) return nullptr;
+  if (staging_[turn_].used + bytes > kStagingBytes) {
+    Send();
+    turn_ = 1 - turn_;
+    Arrive(staging_[turn_]);
+  }
+  Staging& staging = staging_[turn_];
+  std::byte* const at = staging.memory.data() + staging.used;
+  staging.used += bytes;
+  return at;
+}
+
+void DeviceCache::Send() {
+  const Staging& staging = staging_[turn_];
+  if (staging.used == 0) return;
+  driver_->Copy(stream_.get(), begin_ + used_ - staging.used, staging.memory.data(), staging.used);
+  driver_->Record(staging.copied.get(), stream_.get());
+}
+
+void DeviceCache::Arrive(Staging& staging) {
+  if (staging.used == 0) return;
+  driver_->Synchronize(staging.copied.get());
+  for (const auto& [sample, picture] : staging.pictures)
+    Publish(sample, picture);
+  staging.pictures.clear();
+  staging.used = 0;
+}
+
+void DeviceCache::Publish(std::uint64_t sample, const StoredPicture& picture) {
+  Entry& entry = entries_[sample];
+  entry.form = picture.form;
+  entry.row_bytes = picture.row_bytes;
+  entry.at.store(picture.at, std::memory_order_release);
+  pictures_.fetch_add(1, std::memory_order_relaxed);
+  bytes_.store(used_, std::memory_order_relaxed);
+}
+
+void DeviceCache::Finish() {
+  if (here_.size() > 0) return;
+  Send();
+  for (std::size_t i = 0; i < 2; ++i) {
+    turn_ = 1 - turn_;
+    Arrive(staging_[turn_]);
+  }
+}
+
+std::uint64_t DeviceCacheFiller::CountOf(const DatasetState& dataset, const SampleList& samples) {
+  const std::vector<bool> wanted = WantedSamples(dataset, samples);
+  return wanted.empty()
+             ? dataset.facts->shape.samples()
+             : static_cast<std::uint64_t>(std::count(wanted.begin(), wanted.end(), true));
+}
+
+DeviceCacheFiller::DeviceCacheFiller(DatasetState& dataset, std::size_t field,
+                                     const SampleList& samples, DirectFiles* direct,
+                                     DeviceCache& cache)
+    : dataset_(dataset),
+      field_(field),
+      direct_(direct),
+      cache_(cache),
+      wanted_(WantedSamples(dataset, samples)) {}
+
+void DeviceCacheFiller::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void DeviceCacheFiller::Stop() {
+  stop_.store(true, std::memory_order_relaxed);
+  if (thread_.joinable()) thread_.join();
+}
+
+// What fails here fails again, with its name, when the sample is played or the device is used.
+void DeviceCacheFiller::Run() {
+  for (std::uint64_t block = 0; block < dataset_.facts->shape.blocks(); ++block) {
+    if (stop_.load(std::memory_order_relaxed)) return;
+    try {
+      if (Wants(block)) Fill(block);
+    } catch (const Error&) {
+      continue;
+    } catch (const std::bad_alloc&) {
+      break;
+    }
+  }
+  try {
+    cache_.Finish();
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+bool DeviceCacheFiller::Wants(std::uint64_t block) const {
+  if (wanted_.empty()) return true;
+  const auto first =
+      wanted_.begin() + static_cast<std::ptrdiff_t>(dataset_.facts->shape.Row(block, 0).index);
+  const auto end = first + static_cast<std::ptrdiff_t>(dataset_.facts->shape.SamplesIn(block));
+  return std::find(first, end, true) != end;
+}
+
+void DeviceCacheFiller::Fill(std::uint64_t block) {
+  const SampleRef first = dataset_.facts->shape.Row(block, 0);
+  const ShardUse shard = dataset_.table.Shard(first.shard);
+  std::shared_ptr<const HeldBlock> held;
+  if (dataset_.table.remote != nullptr) {
+    held = RemoteBlocks::Fetch(dataset_, first.shard, shard, first.block);
+  } else if (direct_ != nullptr) {
+    held = direct_->Read(first.shard, shard, first.block);
+  }
+  const ReadGuard guard = shard->Guard();
+  const BlockView view =
+      held != nullptr ? held->View(*shard, first.block) : shard->Block(first.block);
+  const RowLayout& layout = dataset_.facts->LayoutOf(first.shard);
+  const std::uint64_t count = dataset_.facts->shape.SamplesIn(block);
+  for (std::uint32_t row = 0; row < count; ++row) {
+    const std::uint64_t sample = first.index + row;
+    if (!wanted_.empty() && !wanted_[sample]) continue;
+    ImagePayload payload;
+    std::uint64_t checksum = 0;
+    if (view.GetImage(layout, row, field_, payload, checksum) != nullptr) continue;
+    // Bytes that cannot be read are zeros, and do not match.
+    if (payload.codec == Codec::kAbsent || !view.Matches(payload.bytes, checksum)) continue;
+    Put(sample, payload);
+  }
+}
+
+void DeviceCacheFiller::Put(std::uint64_t sample, const ImagePayload& payload) {
+  if (payload.codec == Codec::kRaw && payload.pixel_type == PixelType::kUint8) {
+    const std::uint64_t size = std::uint64_t{payload.width} * payload.height * payload.channels;
+    if (payload.bytes.size() == size) cache_.PutRaw(sample, payload.bytes);
+    return;
+  }
+  words_.clear();
+  rows_.clear();
+  if (parts_.Take(payload) && parts_.AppendRows(0, parts_.rows(), words_, rows_))
+    cache_.Put(sample, parts_.form(), rows_, words_);
+}
+
+}  // namespace sluice

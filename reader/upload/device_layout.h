@@ -1,0 +1,60 @@
+// The part of a slot's host memory that is for a device alone. It lies at the slot's end, and
+// crosses to the device with the batch: for each view the operations that the device runs on each
+// row (PixelProgram::DrawOps()); and if the device decodes, room for pictures
+// (reader/device/jpeg_job.h).
+//
+// The room has, for each image of each view, whether a row of it was found broken; the waves in
+// which pictures are decoded; the pictures; then the rows and the words of all of them, as they
+// come. Rows and words have a budget; the host decodes pictures that exceed it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "reader/batch/slot_layout.h"
+#include "reader/device/jpeg_job.h"
+
+namespace sluice {
+
+struct PictureRoom {
+  std::size_t images = 0;  // of a view; 0: the host decodes everything
+  std::size_t views = 0;
+  std::size_t rows = 0;       // budgets: of rows,
+  std::size_t words = 0;      // of words,
+  std::uint64_t scratch = 0;  // and of a lane's scratch memory, in 16 bytes
+  std::uint64_t largest = 0;  // the scratch memory that the largest picture needs
+  std::size_t lanes = 1;      // batches that the device decodes at once (Uploader)
+  // In a slot's memory.
+  std::size_t broken_at = 0, waves_at = 0, pictures_at = 0, rows_at = 0, words_at = 0;
+
+  // For batches of so many images; `view_sides`: the sum of an image's width and height, by view;
+  // `raw`: all pictures are raw, so none crosses with a batch. Begins at `slot_bytes`, which grows
+  // by it. There is one lane, with as much scratch memory as a batch may need.
+  static PictureRoom For(const ImageSummary& stored, bool raw, std::size_t images,
+                         std::span<const std::size_t> view_sides, std::size_t& slot_bytes);
+  // Chooses the number of lanes for a ring of so many slots, and cuts their scratch memory down to
+  // what a device with that much free memory should give for it: a 32nd, or 256 MiB if that is more
+  // and at most a quarter; and no lane has more than 1 GiB.
+  void DivideScratch(std::size_t slots, std::uint64_t free_device_bytes) noexcept;
+  explicit operator bool() const noexcept { return images > 0; }
+  // Of all views; a wave has one at least.
+  std::size_t pictures() const noexcept { return images * views; }
+};
+
+struct DeviceLayout {
+  struct Ops {
+    std::size_t each = 0;  // for each row; 0: there are none
+    std::size_t offset = 0;
+    std::size_t row_bytes() const noexcept { return each * sizeof(PixelOp); }
+  };
+  std::vector<Ops> ops;  // by view
+  PictureRoom room;
+
+  // Adds it to the layout of a slot.
+  static DeviceLayout AddTo(SlotLayout& layout, const DatasetState& dataset,
+                            const LoaderOptions& options, const std::vector<ViewProgram>& views);
+};
+
+}  // namespace sluice

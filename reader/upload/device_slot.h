@@ -1,0 +1,99 @@
+// A slot's memory on a device, the events that order who may touch it, and the slot's part for the
+// device in host memory (DeviceLayout).
+//
+// The copy waits for the work that the trainer's streams had before the trainer dropped the
+// previous batch. The trainer's streams wait for the copy. The planner thread waits until the copy
+// has read the slot's host memory before that is written again. Nothing else waits.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include "format/mutex.h"
+#include "reader/batch/slot.h"
+#include "reader/device/device_driver.h"
+#include "reader/device/jpeg_parcel.h"
+#include "reader/upload/device_layout.h"
+
+namespace sluice {
+
+class DeviceSlot final : public DeviceBatch {
+ public:
+  // For that slot, which owns it. `converts`: what is copied still has to be decoded or converted
+  // to the batch.
+  DeviceSlot(const Device& device, DeviceDriver& driver, const Slot& slot,
+             const DeviceLayout& layout, std::size_t bytes, bool converts);
+
+  std::byte* At(std::size_t offset) const noexcept override {
+    return memory.data() + (offset - shift);
+  }
+  void WaitOn(DeviceDriver::Stream stream) override;
+  void Synchronize() override;
+  void Release() noexcept override;
+  std::optional<double> Reclaim(const std::atomic<bool>& give_up,
+                                const OnCapture& on_capture = {}) override;
+  void Finish() noexcept override;
+
+  bool HasPicture(std::size_t row) const override;
+  bool HasPictures() const override;
+  void TakeBack(std::size_t row) override;
+  void TakeBackAll() override;
+  void MoveRow(std::size_t from, std::size_t to) override;
+
+  // Leaves the view of the row to the device. False: there is no more room, so the host must decode
+  // it. Threads may put pictures of different rows at the same time. Until the batch is uploaded,
+  // JpegPicture::scratch says how much the picture needs.
+  bool Put(std::size_t view, std::size_t row, const JpegParcel& parcel);
+  // In the slot's host memory, of a view of a row, or of all. The layout has room for pictures.
+  JpegPicture& PictureOf(std::size_t view, std::size_t row) const;
+  std::uint32_t& BrokenOf(std::size_t view, std::size_t row) const;
+  JpegRow* PictureRows() const;
+  JpegWave* Waves() const;
+  PixelOp* OpsOf(std::size_t view, std::size_t row) const;
+  // So much of the room's budgets has been taken.
+  std::size_t rows_put() const noexcept { return rows_put_.load(std::memory_order_relaxed); }
+  std::size_t words_put() const noexcept { return words_put_.load(std::memory_order_relaxed); }
+
+  DeviceBuffer memory;
+  std::size_t shift = 0;  // for At()
+
+  // For the uploader. Makes the stream wait for the trainer's streams that used the memory before.
+  void WaitForTrainer(DeviceDriver::Stream stream);
+  OwnTimedEvent copy_begins, copied, decoding_begins, decoded, converted;
+  std::vector<OwnGraph> decoding;  // by lane: of a batch in as many waves as there are views
+  std::size_t lane = 0;            // which of the uploader's lanes the batch goes through
+  bool under_way = false;          // a copy has been enqueued since the last Reclaim()
+
+ private:
+  DeviceDriver::Event ready() const noexcept { return converts_ ? converted.get() : copied.get(); }
+  bool RecordLate(const std::atomic<bool>& give_up, const OnCapture& on_capture) REQUIRES(mutex_);
+  // The handle by which the calling thread names that stream.
+  DeviceDriver::Stream HandleOf(const TrainerStream& named) const noexcept;
+
+  template <class Value>
+  Value* InSlot(std::size_t offset) const {
+    return reinterpret_cast<Value*>(slot_.memory.data() + offset);
+  }
+  std::size_t NumberOf(std::size_t view, std::size_t row) const noexcept {
+    return view * layout_.room.images + row;
+  }
+
+  DeviceDriver& driver_;
+  const Slot& slot_;
+  const DeviceLayout& layout_;
+  const bool converts_;
+
+  std::atomic<std::uint32_t> rows_put_ = 0, words_put_ = 0;
+  std::atomic<bool> any_put_ = false;  // a picture was put there
+
+  Mutex mutex_;
+  std::vector<TrainerStream> streams_ GUARDED_BY(mutex_);  // that wait for the batch, each once
+  std::vector<OwnEvent> events_ GUARDED_BY(mutex_);        // at least as many
+  std::size_t recorded_ GUARDED_BY(mutex_) = 0;            // of them, by Release()
+  std::vector<TrainerStream> unrecorded_
+      GUARDED_BY(mutex_);  // that were being captured when the batch was dropped
+  std::optional<Error> failure_ GUARDED_BY(mutex_);  // of Release()
+};
+
+}  // namespace sluice
