@@ -72,7 +72,7 @@ Dataset OpenDataset(const std::filesystem::path& dataset, const ReadLimits& limi
     store = std::make_shared<LocalStore>(dataset);
   }
   return DatasetOf(
-      std::make_shared<DatasetState>(std::make_shared<SlowStore>(std::move(store), *link), limits));
+      DatasetState::Open(std::make_shared<SlowStore>(std::move(store), *link), limits));
 }
 
 void AddLink(nlohmann::ordered_json& json, const std::optional<SlowLink>& link) {

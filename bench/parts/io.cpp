@@ -89,7 +89,7 @@ struct BlockPlace {
 std::vector<BlockPlace> BlocksOf(const Dataset& dataset) {
   std::vector<BlockPlace> blocks;
   for (std::uint32_t s = 0; s < dataset.shards().size(); ++s) {
-    const ShardUse shard = dataset.state()->Shard(s);
+    const ShardUse shard = dataset.state()->table.Shard(s);
     for (std::uint32_t b = 0; b < dataset.shards()[s].blocks; ++b) {
       const BlockEntry& entry = shard->block_entry(b);
       blocks.push_back({s, b, entry.offset, entry.bytes});
@@ -144,12 +144,13 @@ double ReadBlocks(const std::vector<std::filesystem::path>& files,
 double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<BlockPlace>& blocks,
                         bool& uring, const std::stop_token& stop) {
   const Dataset dataset = Dataset::Open(folder);
-  DatasetState state(*dataset.state(), MapAdvice::kPageByPage);
+  const std::shared_ptr<DatasetState> own = dataset.state()->WithOwnShards(MapAdvice::kPageByPage);
+  DatasetState& state = *own;
   std::uint64_t all = 0;
   for (const BlockPlace& block : blocks)
     all += block.bytes;
-  for (std::uint32_t s = 0; s < state.shards.size(); ++s)
-    state.Shard(s);  // opening is not reading
+  for (std::uint32_t s = 0; s < state.facts->shards.size(); ++s)
+    state.table.Shard(s);  // opening is not reading
   DirectFiles files(std::make_shared<BlockMemory>(all));
   const FieldChoice choice = FieldChoice::Of(state, {});
   const std::atomic<bool> give_up{false};
@@ -169,7 +170,7 @@ double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<B
   const Clock::time_point begin = Clock::now();
   for (const BlockPlace& block : blocks) {
     ThrowIfStopped(stop);
-    const std::uint64_t number = state.shape.first_block(block.file) + block.number;
+    const std::uint64_t number = state.facts->shape.first_block(block.file) + block.number;
     reading.Open(number, 1);
     held.push_back(reading.Use(number));
     reading.EndBatch();
@@ -276,8 +277,8 @@ class Download {
 double DownloadInOrder(const DatasetState& dataset, const std::stop_token& stop) {
   const Clock::time_point begin = Clock::now();
   std::uint64_t all = 0;
-  Download download(*dataset.store);
-  for (const ShardSummary& shard : dataset.shards) {
+  Download download(*dataset.facts->store);
+  for (const ShardSummary& shard : dataset.facts->shards) {
     for (std::uint64_t offset = 0; offset < shard.bytes; offset += kRange) {
       ThrowIfStopped(stop);
       download.Ask(shard.file, offset, std::min(kRange, shard.bytes - offset));
@@ -291,11 +292,11 @@ double DownloadInOrder(const DatasetState& dataset, const std::stop_token& stop)
 double FetchBlocks(DatasetState& dataset, std::uint64_t round, std::uint64_t& requests,
                    const std::stop_token& stop) {
   std::vector<std::vector<ShardParts::Held>> frames;
-  for (std::uint32_t s = 0; s < dataset.shards.size(); ++s)
-    frames.push_back(dataset.BeginOpening(s));
-  for (std::uint32_t s = 0; s < dataset.shards.size(); ++s)
-    dataset.Shard(s);  // opening is not fetching
-  std::vector<std::uint64_t> blocks(dataset.shape.blocks());
+  for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s)
+    frames.push_back(dataset.table.BeginOpening(s));
+  for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s)
+    dataset.table.Shard(s);  // opening is not fetching
+  std::vector<std::uint64_t> blocks(dataset.facts->shape.blocks());
   for (std::size_t i = 0; i < blocks.size(); ++i)
     blocks[i] = i;
   std::mt19937_64 random(round);
@@ -309,29 +310,29 @@ double FetchBlocks(DatasetState& dataset, std::uint64_t round, std::uint64_t& re
   std::uint64_t waiting = 0;
   std::uint64_t all = 0;
   const auto finish_one = [&] {
-    dataset.remote->Await(in_flight.front().held);
+    dataset.table.remote->Await(in_flight.front().held);
     waiting -= in_flight.front().bytes;
     in_flight.pop_front();
   };
-  const std::uint64_t requests_before = dataset.store->counts().requests;
+  const std::uint64_t requests_before = dataset.facts->store->counts().requests;
   const Clock::time_point begin = Clock::now();
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     ThrowIfStopped(stop);
-    const SampleRef first = dataset.shape.Row(blocks[i], 0);
-    const ShardUse shard = dataset.Shard(first.shard);
+    const SampleRef first = dataset.facts->shape.Row(blocks[i], 0);
+    const ShardUse shard = dataset.table.Shard(first.shard);
     const ShardParts::Block parts = shard->PartsOf(first.block);
     const std::uint64_t bytes = parts.bytes(true);
-    in_flight.push_back({dataset.remote->Begin(first.shard, parts.whole(), {i, 0}), bytes});
-    dataset.remote->Flush();
+    in_flight.push_back({dataset.table.remote->Begin(first.shard, parts.whole(), {i, 0}), bytes});
+    dataset.table.remote->Flush();
     waiting += bytes;
     all += bytes;
-    while (waiting > InFlight(*dataset.store))
+    while (waiting > InFlight(*dataset.facts->store))
       finish_one();
   }
   while (!in_flight.empty())
     finish_one();
   const double rate = RateSince(all, begin);
-  requests = dataset.store->counts().requests - requests_before;
+  requests = dataset.facts->store->counts().requests - requests_before;
   return rate;
 }
 
@@ -345,10 +346,11 @@ DownloadRates MeasureDownload(const Dataset& dataset, std::uint64_t rounds,
   for (std::uint64_t round = 0; round < rounds; ++round) {
     rates.download.push_back(DownloadInOrder(*dataset.state(), stop));
     // Anew, so that nothing is there yet.
-    DatasetState fresh(*dataset.state(), MapAdvice::kNormal);
+    const std::shared_ptr<DatasetState> own = dataset.state()->WithOwnShards(MapAdvice::kNormal);
+    DatasetState& fresh = *own;
     rates.blocks.push_back(FetchBlocks(fresh, round, rates.block_requests, stop));
   }
-  rates.repeated_requests = dataset.state()->store->counts().repeated;
+  rates.repeated_requests = dataset.state()->facts->store->counts().repeated;
   return rates;
 }
 

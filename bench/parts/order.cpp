@@ -272,7 +272,7 @@ OrderTask TaskOf(const OrderArguments& arguments, const DatasetShape& shape) {
 
 SizeFigures MeasureDataset(const OrderArguments& arguments, const Dataset& dataset,
                            const std::stop_token& stop) {
-  const DatasetShape& shape = dataset.state()->shape;
+  const DatasetShape& shape = dataset.state()->facts->shape;
   const std::vector<std::uint32_t> classes = ClassesOf(dataset);
   OrderTask task = TaskOf(arguments, shape);
   SizeFigures figures{"dataset", shape.samples(), {}, {}};
@@ -344,7 +344,7 @@ void MeasureOrder(const OrderArguments& arguments, PartResult& part, const std::
       throw cli::UsageError("--samples: orders are drawn of up to 4G samples (--ranks: 1000G)");
   }
   const Dataset dataset = Dataset::Open(arguments.dataset);
-  const DatasetShape& shape = dataset.state()->shape;
+  const DatasetShape& shape = dataset.state()->facts->shape;
   part.members = {{"dataset", ShownPath(arguments.dataset)},
                   {"batch_size", arguments.batch},
                   {"lanes", arguments.lanes},

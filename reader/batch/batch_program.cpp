@@ -39,7 +39,7 @@ std::int64_t IntegerOf(DType type, const std::byte* value) {
 
 }  // namespace
 
-BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& options,
+BatchProgram::BatchProgram(const DatasetFacts& dataset, const LoaderOptions& options,
                            const FieldChoice& choice) {
   for (const PipelineStage& stage : StagesOf(options.transform, options.sizes, options.schedule)) {
     target_.reset();  // the same in all stages
@@ -69,7 +69,7 @@ BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& opt
     RefuseTransform("MixUp and CutMix mix pictures, and LoaderOptions::output.image is a mask");
 }
 
-void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice) {
+void BatchProgram::Add(const OneHot& op, const DatasetFacts& dataset, const FieldChoice& choice) {
   const Schema& schema = dataset.manifest.schema;
   if (target_) RefuseTransform("a transform can have one OneHot only");
   const std::size_t field = op.label.empty() ? schema.LabelField() : dataset.FieldIndex(op.label);
@@ -87,7 +87,7 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
     RefuseTransform("OneHot needs field \"" + label.name +
                     "\", which LoaderOptions::output.fields leaves out");
   }
-  if (const DatasetState* const without = dataset.LacksField(field)) {
+  if (const DatasetFacts* const without = dataset.LacksField(field)) {
     RefuseTransform("OneHot needs field \"" + label.name + "\", which " + without->folder.string() +
                     " lacks; leave that dataset out of the mixture");
   }

@@ -7,7 +7,7 @@
 #include <sluice/loader_options.h>
 
 #include "reader/batch/slot_layout.h"
-#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/dataset_facts.h"
 #include "reader/dataset/field_choice.h"
 #include "reader/transform/batch_mix.h"
 
@@ -19,7 +19,7 @@ class BatchProgram {
  public:
   // Throws Error(kInvalidArgument) for parameters out of range, steps in an impossible order, and a
   // dataset without the labels that a step needs.
-  BatchProgram(const DatasetState& dataset, const LoaderOptions& options,
+  BatchProgram(const DatasetFacts& dataset, const LoaderOptions& options,
                const FieldChoice& choice);
 
   // The field that OneHot adds to batches.
@@ -35,7 +35,7 @@ class BatchProgram {
   void Mix(Slot& slot, std::vector<std::uint8_t>& saved) const;
 
  private:
-  void Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice);
+  void Add(const OneHot& op, const DatasetFacts& dataset, const FieldChoice& choice);
   void AddMix(MixStep step, std::vector<MixStep>& mixes) const;
   std::span<const std::byte> LabelOf(const Slot& slot, std::size_t row) const;
 

@@ -14,8 +14,8 @@ namespace {
 // batch takes memory besides its slot: for fields of any length, and for blocks that it reads from.
 std::size_t MaxPrefetch(const BatchRecipe& recipe) {
   constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
-  const bool holds_more = !recipe.layout.variables.empty() || recipe.dataset.remote != nullptr ||
-                          ReadsDirectly(recipe.options);
+  const bool holds_more = !recipe.layout.variables.empty() ||
+                          recipe.dataset.table.remote != nullptr || ReadsDirectly(recipe.options);
   const std::size_t most = holds_more ? kLongPrefetch : kLongestPrefetch;
   return std::clamp(kMaxBytes / recipe.layout.bytes, kLongPrefetch, most);
 }

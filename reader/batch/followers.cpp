@@ -8,7 +8,7 @@ namespace {
 
 class Finder {
  public:
-  Finder(const DatasetState& dataset, const FieldChoice& choice, const SlotLayout& layout)
+  Finder(const DatasetFacts& dataset, const FieldChoice& choice, const SlotLayout& layout)
       : dataset_(dataset), choice_(choice), layout_(layout) {}
 
   // `why`: what happens to the image, and what to do instead.
@@ -107,7 +107,7 @@ class Finder {
     }
   }
 
-  const DatasetState& dataset_;
+  const DatasetFacts& dataset_;
   const FieldChoice& choice_;
   const SlotLayout& layout_;
   Followers followers_;
@@ -115,7 +115,7 @@ class Finder {
 
 }  // namespace
 
-Followers Followers::Of(const DatasetState& dataset, const FieldChoice& choice,
+Followers Followers::Of(const DatasetFacts& dataset, const FieldChoice& choice,
                         const SlotLayout& layout, const ViewProgram& view, bool mixes) {
   Finder finder(dataset, choice, layout);
   if (view.pixels.moves()) {

@@ -33,7 +33,7 @@ struct Followers {
   // Throws Error(kInvalidArgument) for fields that cannot be moved: integers, or coordinates
   // unknown to this build. Also for boxes, key points and masks if a step moves pixels and nothing
   // else, or if samples of a batch are mixed. Empty if the geometric steps of `view` do nothing.
-  static Followers Of(const DatasetState& dataset, const FieldChoice& choice,
+  static Followers Of(const DatasetFacts& dataset, const FieldChoice& choice,
                       const SlotLayout& layout, const ViewProgram& view, bool mixes);
 };
 

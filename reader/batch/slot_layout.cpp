@@ -7,6 +7,7 @@
 
 #include "format/disk/bytes.h"
 #include "format/disk/limits.h"
+#include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_errors.h"
 #include "reader/transform/geometric_steps.h"
 #include "reader/transform/step_kind.h"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxSlotBytes = std::size_t{1} << 40;
 
-[[noreturn]] void Refuse(const DatasetState& dataset, const std::string& what) {
+[[noreturn]] void Refuse(const DatasetFacts& dataset, const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(), what);
 }
 
@@ -26,7 +27,7 @@ std::string RangeText(std::uint32_t low, std::uint32_t high) {
 }
 
 // Refuses the dataset if even its smallest image is over the limit: nothing could be played.
-void CheckPixels(const DatasetState& dataset, const ImageSummary& images) {
+void CheckPixels(const DatasetFacts& dataset, const ImageSummary& images) {
   const std::uint64_t least = std::uint64_t{images.min_width} * images.min_height;
   const std::uint64_t most = dataset.limits.pixels(dataset.FieldIndex(images.field));
   if (least <= most) return;
@@ -42,7 +43,7 @@ ElementType ElementOf(PixelType type) {
 }
 
 // `as_stored`: masks and 16-bit images, whose channels are not converted.
-std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options,
+std::size_t ChannelsOf(const DatasetFacts& dataset, const LoaderOptions& options,
                        const ImageSummary& images, bool as_stored) {
   if (options.output.channels != 0 && options.output.channels != 1 &&
       options.output.channels != 3) {
@@ -73,7 +74,7 @@ std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options
   return images.max_channels;
 }
 
-void CheckSixteenBits(const DatasetState& dataset, const Geometry& geometry) {
+void CheckSixteenBits(const DatasetFacts& dataset, const Geometry& geometry) {
   for (std::size_t stage = 0; stage < geometry.stages(); ++stage) {
     const Pipeline& steps = geometry.steps(stage);
     if (!std::all_of(steps.begin(), steps.end(), Turns)) {
@@ -98,7 +99,7 @@ Geometry::Extent BoundOf(const ImageSummary& images, const Geometry& geometry, s
   return bound;
 }
 
-Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& images,
+Geometry::Extent ExtentOf(const DatasetFacts& dataset, const ImageSummary& images,
                           const Geometry& geometry, std::size_t stage, ImageSizes sizes) {
   if (const auto fixed = geometry.FixedExtent(stage)) return *fixed;
   if (sizes != ImageSizes::kEqual) return BoundOf(images, geometry, stage, true);
@@ -120,7 +121,7 @@ Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& image
   return {region.width(), region.height()};
 }
 
-std::vector<Geometry::Extent> ExtentsOf(const DatasetState& dataset, const ImageSummary& images,
+std::vector<Geometry::Extent> ExtentsOf(const DatasetFacts& dataset, const ImageSummary& images,
                                         const Geometry& geometry, ImageSizes sizes) {
   std::vector<Geometry::Extent> extents;
   for (std::size_t stage = 0; stage < geometry.stages(); ++stage)
@@ -139,12 +140,12 @@ std::vector<Geometry::Extent> LeastOf(const ImageSummary& images, const Geometry
   return least;
 }
 
-[[noreturn]] void RefuseBytes(const DatasetState& dataset) {
+[[noreturn]] void RefuseBytes(const DatasetFacts& dataset) {
   Refuse(dataset, "a batch of this size takes more than 1 TiB; lower LoaderOptions::batch_size");
 }
 
 // The bytes that a row of the image takes in a slot. `most_pixels`: of a stored image.
-std::size_t RowBytesOf(const DatasetState& dataset, const LoaderOptions& options,
+std::size_t RowBytesOf(const DatasetFacts& dataset, const LoaderOptions& options,
                        const ImageBatch& image, const std::vector<Geometry::Extent>& extents,
                        const Geometry& geometry, std::uint64_t most_pixels) {
   const ImageSizes sizes = options.output.image_sizes;
@@ -173,7 +174,7 @@ void SetExtents(const std::vector<Geometry::Extent>& extents, ImageBatch& image)
   image.height = largest.height;
 }
 
-void SetOutput(const DatasetState& dataset, const PixelProgram& program, const std::string& field,
+void SetOutput(const DatasetFacts& dataset, const PixelProgram& program, const std::string& field,
                bool plain, const std::vector<Geometry::Extent>& smallest, ImageBatch& image) {
   if (program.empty()) return;
   if (!plain) {
@@ -191,7 +192,7 @@ void SetOutput(const DatasetState& dataset, const PixelProgram& program, const s
   }
 }
 
-void CheckWarp(const DatasetState& dataset, const Geometry& geometry, const ImageBatch& image) {
+void CheckWarp(const DatasetFacts& dataset, const Geometry& geometry, const ImageBatch& image) {
   if (!geometry.warping_step().empty() && image.channels != 1 && image.channels != 3) {
     Refuse(dataset, geometry.warping_step() +
                         " is for images of one or three channels, and these have " +
@@ -206,9 +207,9 @@ void AddImage(SlotLayout::ImageField field, SlotLayout& layout) {
 }
 
 // Refuses datasets whose pictures cannot be made into batches, whatever the view.
-void CheckPicture(const DatasetState& dataset, const FieldChoice& choice) {
+void CheckPicture(const DatasetFacts& dataset, const FieldChoice& choice) {
   const Field& field = dataset.manifest.schema.fields[choice.image];
-  if (const DatasetState* const without = dataset.LacksField(choice.image)) {
+  if (const DatasetFacts* const without = dataset.LacksField(choice.image)) {
     Refuse(*without, "it has no image field \"" + field.name +
                          "\", which batches of the mixture are made of; name a field that all its "
                          "datasets have in LoaderOptions::output.image, or leave this one out");
@@ -219,7 +220,7 @@ void CheckPicture(const DatasetState& dataset, const FieldChoice& choice) {
   CheckPixels(dataset, images);
 }
 
-void CheckViews(const DatasetState& dataset, const std::vector<ViewProgram>& views,
+void CheckViews(const DatasetFacts& dataset, const std::vector<ViewProgram>& views,
                 const Field& field, const ImageSummary& images) {
   if (field.role == Role::kMask || images.pixel_type == PixelType::kUint16) {
     Refuse(dataset, "LoaderOptions::views needs 8-bit images, and field \"" + field.name +
@@ -232,7 +233,7 @@ void CheckViews(const DatasetState& dataset, const std::vector<ViewProgram>& vie
   }
 }
 
-void LayOutViews(const DatasetState& dataset, const LoaderOptions& options,
+void LayOutViews(const DatasetFacts& dataset, const LoaderOptions& options,
                  const FieldChoice& choice, const std::vector<ViewProgram>& views,
                  SlotLayout& layout) {
   if (choice.image == Schema::kNone) {
@@ -273,7 +274,7 @@ void LayOutViews(const DatasetState& dataset, const LoaderOptions& options,
 }
 
 // Lays out an image that leads others before those others.
-void LayOutOtherImages(const DatasetState& dataset, const LoaderOptions& options,
+void LayOutOtherImages(const DatasetFacts& dataset, const LoaderOptions& options,
                        const FieldChoice& choice, const Geometry& geometry, SlotLayout& layout) {
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
   std::vector<std::vector<Geometry::Extent>> extents(fields.size());
@@ -321,7 +322,7 @@ void LayOutOtherImages(const DatasetState& dataset, const LoaderOptions& options
 }
 
 // LoaderOptions::output.mask_fill.
-void SetMaskFills(const DatasetState& dataset, const LoaderOptions& options, SlotLayout& layout) {
+void SetMaskFills(const DatasetFacts& dataset, const LoaderOptions& options, SlotLayout& layout) {
   for (const auto& [name, value] : options.output.mask_fill) {
     const Field& field = dataset.manifest.schema.fields[dataset.FieldIndex(name)];
     if (field.kind != FieldKind::kImage || field.role != Role::kMask) {
@@ -365,12 +366,13 @@ void AddArray(const Field& of, std::size_t index, SlotLayout& layout) {
   layout.bytes += AlignUp(bytes * layout.batch_size, kPayloadAlignment);
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> LackingOf(const DatasetState& dataset,
+std::vector<std::pair<std::uint64_t, std::uint64_t>> LackingOf(const DatasetFacts& dataset,
                                                                std::size_t field) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> lacking;
-  for (const MixedDataset& part : dataset.mixed) {
+  for (const MixedDataset& part : dataset.parts) {
     if (part.layout.has(field)) continue;
-    lacking.emplace_back(part.first_sample, part.first_sample + part.dataset->manifest.samples);
+    lacking.emplace_back(part.first_sample,
+                         part.first_sample + part.dataset->facts->manifest.samples);
   }
   return lacking;
 }
@@ -399,10 +401,10 @@ bool Fill(DType type, std::int64_t value, std::vector<std::byte>& elements) {
 }
 
 // LoaderOptions::output.absent, for a field that a dataset of the mixture may lack.
-std::vector<std::byte> AbsentOf(const DatasetState& dataset, const LoaderOptions& options,
+std::vector<std::byte> AbsentOf(const DatasetFacts& dataset, const LoaderOptions& options,
                                 std::size_t index) {
   const Field& field = dataset.manifest.schema.fields[index];
-  const DatasetState* const without = dataset.LacksField(index);
+  const DatasetFacts* const without = dataset.LacksField(index);
   if (field.role != Role::kLabel || without == nullptr) return {};
   if (!options.output.absent) {
     Refuse(*without,
@@ -421,7 +423,7 @@ std::vector<std::byte> AbsentOf(const DatasetState& dataset, const LoaderOptions
   return value;
 }
 
-void LayOutFields(const DatasetState& dataset, const LoaderOptions& options,
+void LayOutFields(const DatasetFacts& dataset, const LoaderOptions& options,
                   const FieldChoice& choice, SlotLayout& layout) {
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
   for (std::size_t f = 0; f < fields.size(); ++f) {
@@ -436,13 +438,13 @@ void LayOutFields(const DatasetState& dataset, const LoaderOptions& options,
   }
 }
 
-[[noreturn]] void RefuseMade(const DatasetState& dataset, const Field& field,
+[[noreturn]] void RefuseMade(const DatasetFacts& dataset, const Field& field,
                              const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
               "LoaderOptions::output.made_fields: field \"" + field.name + "\" " + what);
 }
 
-void CheckMadeShape(const DatasetState& dataset, const Field& field) {
+void CheckMadeShape(const DatasetFacts& dataset, const Field& field) {
   if (field.kind == FieldKind::kImage) {
     RefuseMade(dataset, field,
                "is an image field; declare an array of shape {height, width, channels} instead");
@@ -457,7 +459,7 @@ void CheckMadeShape(const DatasetState& dataset, const Field& field) {
 
 // Checks the fields that the user's functions, and OneHot, add to batches. An array may be as large
 // as an image, because it is not on disk.
-void CheckMadeFields(const DatasetState& dataset, const std::vector<Field>& made,
+void CheckMadeFields(const DatasetFacts& dataset, const std::vector<Field>& made,
                      const std::optional<Field>& target) {
   // Names and references are checked like those on disk; shapes have other limits.
   Schema schema;
@@ -475,7 +477,7 @@ void CheckMadeFields(const DatasetState& dataset, const std::vector<Field>& made
   if (!schema.fields.empty()) schema.Validate();
 }
 
-void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
+void LayOutMadeFields(const DatasetFacts& dataset, const LoaderOptions& options,
                       const std::optional<Field>& target, SlotLayout& layout) {
   CheckMadeFields(dataset, options.output.made_fields, target);
   if (target) AddArray(*target, Schema::kNone, layout);
@@ -496,7 +498,7 @@ void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
 
 }  // namespace
 
-SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
+SlotLayout MakeSlotLayout(const DatasetFacts& dataset, const LoaderOptions& options,
                           const FieldChoice& choice, const std::vector<ViewProgram>& views,
                           const std::optional<Field>& target, const ExtendLayout& extend) {
   constexpr std::size_t kMaxBatch = std::size_t{1} << 24;

@@ -11,7 +11,7 @@
 
 #include <sluice/loader_options.h>
 
-#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/dataset_facts.h"
 #include "reader/dataset/field_choice.h"
 #include "reader/transform/view_program.h"
 
@@ -101,12 +101,12 @@ std::size_t FindIn(const std::vector<FieldOfLayout>& fields, std::string_view na
                              const char* of_bytes = "Bytes() or Text()");
 
 // Adds to the layout, before its end is known, what a device needs besides.
-using ExtendLayout = std::function<void(SlotLayout&, const DatasetState&, const LoaderOptions&,
+using ExtendLayout = std::function<void(SlotLayout&, const DatasetFacts&, const LoaderOptions&,
                                         const std::vector<ViewProgram>&)>;
 
 // `target`: one more field, which the loader makes. Throws Error(kInvalidArgument) for options that
 // do not fit the dataset.
-SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
+SlotLayout MakeSlotLayout(const DatasetFacts& dataset, const LoaderOptions& options,
                           const FieldChoice& choice, const std::vector<ViewProgram>& views,
                           const std::optional<Field>& target, const ExtendLayout& extend);
 

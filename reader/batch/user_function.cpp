@@ -161,7 +161,7 @@ std::span<std::byte> MutableRows::FieldBytes(std::string_view name, DType type) 
 
 std::string MutableSample::key() const {
   const SampleRef& ref = slot_.refs[first_];
-  const ShardUse shard = dataset_.Shard(ref.shard);
+  const ShardUse shard = dataset_.table.Shard(ref.shard);
   try {
     return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
                         kMaxKeyChunkBytes);

@@ -20,45 +20,46 @@ Dataset DatasetOf(std::shared_ptr<DatasetState> state) {
 }
 
 Dataset Dataset::Open(const std::filesystem::path& path, const ReadLimits& limits) {
-  return DatasetOf(std::make_shared<DatasetState>(path, MostMappedShards(), limits));
+  return DatasetOf(DatasetState::Open(path, limits));
 }
 
 std::uint64_t Dataset::size() const noexcept {
-  return state_->manifest.samples;
+  return state_->facts->manifest.samples;
 }
 const Schema& Dataset::schema() const noexcept {
-  return state_->manifest.schema;
+  return state_->facts->manifest.schema;
 }
 const std::string& Dataset::id() const noexcept {
-  return state_->id;
+  return state_->facts->id;
 }
 const std::string& Dataset::name() const noexcept {
-  return state_->manifest.name;
+  return state_->facts->manifest.name;
 }
 const std::filesystem::path& Dataset::path() const noexcept {
-  return state_->folder;
+  return state_->facts->folder;
 }
 const std::vector<ShardSummary>& Dataset::shards() const noexcept {
-  return state_->shards;
+  return state_->facts->shards;
 }
 const std::vector<ImageSummary>& Dataset::images() const noexcept {
-  return state_->images;
+  return state_->facts->images;
 }
 const std::vector<std::uint64_t>& Dataset::class_counts() const noexcept {
-  return state_->manifest.class_counts;
+  return state_->facts->manifest.class_counts;
 }
 const ReadLimits& Dataset::limits() const noexcept {
-  return state_->limits.read_limits();
+  return state_->facts->limits.read_limits();
 }
 
 const std::string& Dataset::made_with() const noexcept {
-  return state_->manifest.made;
+  return state_->facts->manifest.made;
 }
 
 ShardFaults Dataset::LookAtShards(const std::stop_token& stop) const {
-  ShardsLook look = state_->store != nullptr
-                        ? sluice::LookAtShards(*state_->store, state_->manifest, stop)
-                        : sluice::LookAtShards(state_->folder, state_->manifest, stop);
+  ShardsLook look =
+      state_->facts->store != nullptr
+          ? sluice::LookAtShards(*state_->facts->store, state_->facts->manifest, stop)
+          : sluice::LookAtShards(state_->facts->folder, state_->facts->manifest, stop);
   ShardFaults faults{std::move(look.faulty), look.shards, look.samples, {}};
   for (const Error& error : look.errors)
     faults.reasons.emplace_back(error.what());
@@ -71,7 +72,7 @@ std::optional<std::uint64_t> Dataset::Find(std::string_view key) const {
 
 Sample Dataset::operator[](std::uint64_t index) const {
   if (index >= size()) {
-    throw Error(ErrorCode::kInvalidArgument, state_->folder.string(),
+    throw Error(ErrorCode::kInvalidArgument, state_->facts->folder.string(),
                 "has " + std::to_string(size()) + " samples, so there is no sample " +
                     std::to_string(index));
   }
@@ -80,7 +81,7 @@ Sample Dataset::operator[](std::uint64_t index) const {
 
 Sample::Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index)
     : dataset_(std::move(dataset)), index_(index) {
-  const SampleRef ref = dataset_->shape.Sample(index);
+  const SampleRef ref = dataset_->facts->shape.Sample(index);
   shard_ = ref.shard;
   block_ = ref.block;
   row_ = ref.row;
@@ -89,8 +90,8 @@ Sample::Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index)
 // The caller's span points into this shard, so the sample keeps it mapped.
 const ShardFile& Sample::File() const {
   if (file_ != nullptr) return *file_;
-  ShardUse use = dataset_->Shard(shard_);
-  if (dataset_->keeps_all()) return *use;
+  ShardUse use = dataset_->table.Shard(shard_);
+  if (dataset_->table.keeps_all()) return *use;
   file_ = std::move(use);
   return *file_;
 }
@@ -99,7 +100,7 @@ const ShardFile& Sample::File() const {
 const ShardFile& Sample::FileWithBlock() const {
   const ShardFile& shard = File();
   if (shard.parts() != nullptr && block_held_ == nullptr) {
-    block_held_ = dataset_->HoldBlock(shard_, shard, block_);
+    block_held_ = dataset_->table.HoldBlock(shard_, shard, block_);
   }
   return shard;
 }
@@ -110,7 +111,7 @@ std::string Sample::key() const {
 }
 
 std::string Sample::place() const {
-  return dataset_->shards[shard_].file + ", block " + std::to_string(block_) + ", row " +
+  return dataset_->facts->shards[shard_].file + ", block " + std::to_string(block_) + ", row " +
          std::to_string(row_);
 }
 
@@ -129,7 +130,7 @@ Bytes ColumnOf(const ShardFile& shard, const Schema& schema, std::size_t field) 
 [[noreturn]] void Corrupt(const DatasetState& dataset, std::uint32_t shard, std::uint32_t block,
                           std::uint32_t row, const std::string& what,
                           ErrorCode code = ErrorCode::kCorrupt) {
-  throw Error(code, (dataset.folder / dataset.shards[shard].file).string(),
+  throw Error(code, (dataset.facts->folder / dataset.facts->shards[shard].file).string(),
               "block " + std::to_string(block) + ", row " + std::to_string(row), what);
 }
 
@@ -152,21 +153,21 @@ auto Sample::Guarded(const Read& read) const {
 }
 
 std::span<const std::byte> Sample::Elements(std::string_view name, DType type) const {
-  const std::size_t index = dataset_->FieldIndex(name);
-  const Field& field = dataset_->manifest.schema.fields[index];
+  const std::size_t index = dataset_->facts->FieldIndex(name);
+  const Field& field = dataset_->facts->manifest.schema.fields[index];
   const bool array = field.kind == FieldKind::kArray;
   if ((!array && field.kind != FieldKind::kVariable) || field.dtype != type) {
-    throw Error(ErrorCode::kInvalidArgument, dataset_->folder.string(),
+    throw Error(ErrorCode::kInvalidArgument, dataset_->facts->folder.string(),
                 "field \"" + field.name + "\" is not an array of " + std::string(NameOf(type)));
   }
   if (array && field.shape.empty()) {
     const ShardFile& shard = File();
     const std::size_t at = std::size_t{block_} * shard.block_samples() + row_;
-    return ColumnOf(shard, dataset_->manifest.schema, index)
+    return ColumnOf(shard, dataset_->facts->manifest.schema, index)
         .subspan(at * SizeOf(type), SizeOf(type));
   }
   if (array) {
-    return FileWithBlock().BlockThere(block_).Elements(dataset_->layout, row_, index);
+    return FileWithBlock().BlockThere(block_).Elements(dataset_->facts->layout, row_, index);
   }
   const std::span<const std::byte> bytes = Bytes(name);
   if (bytes.size() % (field.elements() * SizeOf(type)) != 0) {
@@ -192,7 +193,7 @@ template std::span<const float> Sample::Array<float>(std::string_view) const;
 template std::span<const double> Sample::Array<double>(std::string_view) const;
 
 std::int64_t Sample::Integer(std::string_view name) const {
-  const Field& field = dataset_->manifest.schema.fields[dataset_->FieldIndex(name)];
+  const Field& field = dataset_->facts->manifest.schema.fields[dataset_->facts->FieldIndex(name)];
   if (field.kind == FieldKind::kArray && field.shape.empty() && IsInteger(field.dtype)) {
     const std::vector<std::byte> value = Copy(name);
     switch (field.dtype) {
@@ -204,15 +205,15 @@ std::int64_t Sample::Integer(std::string_view name) const {
       default: return LoadAt<std::uint16_t>(value, 0);
     }
   }
-  throw Error(ErrorCode::kInvalidArgument, dataset_->folder.string(),
+  throw Error(ErrorCode::kInvalidArgument, dataset_->facts->folder.string(),
               "field \"" + field.name + "\" is not an integer scalar");
 }
 
 std::span<const std::byte> Sample::Bytes(std::string_view name) const {
-  const std::size_t index = dataset_->FieldIndex(name);
-  const Field& field = dataset_->manifest.schema.fields[index];
+  const std::size_t index = dataset_->facts->FieldIndex(name);
+  const Field& field = dataset_->facts->manifest.schema.fields[index];
   if (field.kind != FieldKind::kBytes && field.kind != FieldKind::kVariable) {
-    throw Error(ErrorCode::kInvalidArgument, dataset_->folder.string(),
+    throw Error(ErrorCode::kInvalidArgument, dataset_->facts->folder.string(),
                 "field \"" + field.name + "\" is not a bytes field; its kind is " +
                     std::string(NameOf(field.kind)));
   }
@@ -222,9 +223,9 @@ std::span<const std::byte> Sample::Bytes(std::string_view name) const {
 
 std::span<const std::byte> Sample::BytesIn(const BlockView& block, std::size_t index,
                                            std::span<const std::byte>& read) const {
-  const Field& field = dataset_->manifest.schema.fields[index];
+  const Field& field = dataset_->facts->manifest.schema.fields[index];
   BlockView::Payload payload;
-  if (const Defect defect = block.GetPayload(dataset_->layout, row_, index, payload)) {
+  if (const Defect defect = block.GetPayload(dataset_->facts->layout, row_, index, payload)) {
     Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": " + defect);
   }
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return {};
@@ -247,7 +248,7 @@ std::span<const std::byte> Sample::BytesIn(const BlockView& block, std::size_t i
   if (!size) {
     Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": no usable zstd frame");
   }
-  if (const ValueFault over = dataset_->limits.CheckBytes(index, *size)) {
+  if (const ValueFault over = dataset_->facts->limits.CheckBytes(index, *size)) {
     Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": " + over.what,
             over.code);
   }
@@ -265,11 +266,11 @@ std::string_view Sample::Text(std::string_view field) const {
 }
 
 bool Sample::Has(std::string_view name) const {
-  const std::size_t index = dataset_->FieldIndex(name);
-  if (dataset_->manifest.schema.fields[index].kind == FieldKind::kArray) return true;
+  const std::size_t index = dataset_->facts->FieldIndex(name);
+  if (dataset_->facts->manifest.schema.fields[index].kind == FieldKind::kArray) return true;
   return Guarded([&](const BlockView& block, sluice::Bytes&) {
     BlockView::Payload payload;
-    if (const Defect defect = block.GetPayload(dataset_->layout, row_, index, payload)) {
+    if (const Defect defect = block.GetPayload(dataset_->facts->layout, row_, index, payload)) {
       Corrupt(*dataset_, shard_, block_, row_, defect);
     }
     return payload.entry.codec != static_cast<std::uint16_t>(Codec::kAbsent);
@@ -277,10 +278,11 @@ bool Sample::Has(std::string_view name) const {
 }
 
 ImagePayload Sample::EntryOf(std::string_view name, std::uint64_t& checksum) const {
-  const std::size_t index = dataset_->ImageField(name);
+  const std::size_t index = dataset_->facts->ImageField(name);
   return Guarded([&](const BlockView& block, sluice::Bytes&) {
     ImagePayload payload;
-    if (const Defect defect = block.GetImage(dataset_->layout, row_, index, payload, checksum)) {
+    if (const Defect defect =
+            block.GetImage(dataset_->facts->layout, row_, index, payload, checksum)) {
       Corrupt(*dataset_, shard_, block_, row_, defect);
     }
     return payload;
@@ -307,8 +309,9 @@ ImagePayload Sample::Payload(std::string_view field) const {
 }
 
 std::vector<std::byte> Sample::Copy(std::string_view name) const {
-  const std::size_t index = name.empty() ? dataset_->ImageField(name) : dataset_->FieldIndex(name);
-  const Field& field = dataset_->manifest.schema.fields[index];
+  const std::size_t index =
+      name.empty() ? dataset_->facts->ImageField(name) : dataset_->facts->FieldIndex(name);
+  const Field& field = dataset_->facts->manifest.schema.fields[index];
   const ShardFile& shard = File();
   const ReadGuard guard = shard.Guard();
   std::span<const std::byte> bytes;
@@ -325,18 +328,18 @@ std::vector<std::byte> Sample::Copy(std::string_view name) const {
 }
 
 std::vector<std::byte> Dataset::Column(std::string_view name) const {
-  const std::size_t index = state_->FieldIndex(name);
-  const Field& field = state_->manifest.schema.fields[index];
+  const std::size_t index = state_->facts->FieldIndex(name);
+  const Field& field = state_->facts->manifest.schema.fields[index];
   if (field.kind != FieldKind::kArray || !field.shape.empty()) {
     throw Error(ErrorCode::kInvalidArgument, path().string(),
                 "field \"" + field.name + "\" is not one number for each sample");
   }
   std::vector<std::byte> values;
   values.reserve(size() * SizeOf(field.dtype));
-  for (std::uint32_t s = 0; s < state_->shards.size(); ++s) {
-    const ShardUse shard = state_->Shard(s);
+  for (std::uint32_t s = 0; s < state_->facts->shards.size(); ++s) {
+    const ShardUse shard = state_->table.Shard(s);
     const ReadGuard guard = shard->Guard();
-    const Bytes column = ColumnOf(*shard, state_->manifest.schema, index);
+    const Bytes column = ColumnOf(*shard, state_->facts->manifest.schema, index);
     values.insert(values.end(), column.begin(), column.end());
     if (shard->Lost(column) || shard->CutBefore(column)) throw shard->Unreadable("directory");
   }
@@ -347,7 +350,8 @@ Image Sample::Decode(std::string_view field) const try {
   const ShardFile& shard = FileWithBlock();
   const ReadGuard guard = shard.Guard();
   const ImagePayload payload = Payload(field);
-  if (const ValueFault over = dataset_->limits.CheckImage(dataset_->ImageField(field), payload);
+  if (const ValueFault over =
+          dataset_->facts->limits.CheckImage(dataset_->facts->ImageField(field), payload);
       over && payload.codec != Codec::kAbsent) {
     Corrupt(*dataset_, shard_, block_, row_, over.what, over.code);
   }

@@ -24,7 +24,7 @@ std::size_t LeaderOf(const Schema& schema, std::size_t field, std::size_t image)
   return HasGeometry(of) ? image : Schema::kNone;
 }
 
-std::size_t ImageOf(const DatasetState& dataset, const LoaderOptions& options,
+std::size_t ImageOf(const DatasetFacts& dataset, const LoaderOptions& options,
                     const std::vector<bool>& named) {
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
   if (!options.output.image.empty()) {
@@ -47,7 +47,7 @@ std::size_t ImageOf(const DatasetState& dataset, const LoaderOptions& options,
 
 }  // namespace
 
-FieldChoice FieldChoice::Of(const DatasetState& dataset, const LoaderOptions& options) {
+FieldChoice FieldChoice::Of(const DatasetFacts& dataset, const LoaderOptions& options) {
   const Schema& schema = dataset.manifest.schema;
   const std::size_t count = schema.fields.size();
   std::vector<bool> named;

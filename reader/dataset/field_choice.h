@@ -5,7 +5,7 @@
 
 #include <sluice/loader_options.h>
 
-#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/dataset_facts.h"
 
 namespace sluice {
 
@@ -22,7 +22,7 @@ struct FieldChoice {
 
   // Throws Error(kInvalidArgument) for names that the dataset lacks, and for a mask without the
   // image that it follows.
-  static FieldChoice Of(const DatasetState& dataset, const LoaderOptions& options);
+  static FieldChoice Of(const DatasetFacts& dataset, const LoaderOptions& options);
 };
 
 }  // namespace sluice

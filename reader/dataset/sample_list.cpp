@@ -53,20 +53,20 @@ bool HasSeveralClasses(const Field& field) noexcept {
 }
 
 std::size_t LabelField(const DatasetState& dataset, const std::string& name) {
-  const Schema& schema = dataset.manifest.schema;
-  std::size_t index = name.empty() ? schema.LabelField() : dataset.FieldIndex(name);
+  const Schema& schema = dataset.facts->manifest.schema;
+  std::size_t index = name.empty() ? schema.LabelField() : dataset.facts->FieldIndex(name);
   for (std::size_t f = 0; f < schema.fields.size() && index == Schema::kNone; ++f) {
     if (HasSeveralClasses(schema.fields[f])) index = f;
   }
   if (index == Schema::kNone) {
-    throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
+    throw Error(ErrorCode::kInvalidArgument, dataset.facts->folder.string(),
                 "has no label field of integers");
   }
   const Field& field = schema.fields[index];
   if (HasSeveralClasses(field)) return index;
   if (field.kind != FieldKind::kArray || !field.shape.empty() || !IsInteger(field.dtype)) {
     throw Error(
-        ErrorCode::kInvalidArgument, dataset.folder.string(),
+        ErrorCode::kInvalidArgument, dataset.facts->folder.string(),
         "field \"" + field.name +
             "\" is neither an integer scalar nor a list of labels (int32), so it cannot be a class "
             "label");
@@ -76,13 +76,13 @@ std::size_t LabelField(const DatasetState& dataset, const std::string& name) {
 
 // The field's value of every sample, from the shards' directories.
 std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
-  const Schema& schema = dataset.manifest.schema;
+  const Schema& schema = dataset.facts->manifest.schema;
   const std::vector<std::size_t> columns = ColumnFields(schema);
   const auto column =
       static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field) - columns.begin());
   std::vector<std::int64_t> values;
-  for (std::uint32_t s = 0; s < dataset.shards.size(); ++s) {
-    const ShardUse use = dataset.Shard(s);
+  for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s) {
+    const ShardUse use = dataset.table.Shard(s);
     const ShardFile& shard = *use;
     const ReadGuard guard = shard.Guard();
     const Bytes bytes = shard.Column(column);
@@ -147,7 +147,7 @@ SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_c
                                      const std::string& field) {
   DatasetState& state = *dataset.state();
   const std::size_t index = LabelField(state, field);
-  const Field& label = state.manifest.schema.fields[index];
+  const Field& label = state.facts->manifest.schema.fields[index];
   std::map<std::int64_t, std::vector<std::uint64_t>> classes;
   const auto take = [&](std::uint64_t sample, std::int64_t number) {
     if (!label.classes.empty() && !IsClass(label, number)) return;

@@ -56,11 +56,13 @@ std::string ShardCheck::KeyOf(const ShardFile& file, std::uint64_t sample) {
 }
 
 Defect ShardCheck::CheckField(const BlockView& view, std::uint32_t row, std::size_t index) {
-  const Field& field = dataset_.manifest.schema.fields[index];
-  if (field.numbers_classes()) return CheckLabel(field, view.Elements(dataset_.layout, row, index));
+  const Field& field = dataset_.facts->manifest.schema.fields[index];
+  if (field.numbers_classes())
+    return CheckLabel(field, view.Elements(dataset_.facts->layout, row, index));
   if (field.kind == FieldKind::kArray) return nullptr;
   BlockView::Payload payload;
-  if (const Defect defect = view.GetPayload(dataset_.layout, row, index, payload)) return defect;
+  if (const Defect defect = view.GetPayload(dataset_.facts->layout, row, index, payload))
+    return defect;
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return nullptr;
   if (!view.Matches(payload.bytes, payload.entry.checksum))
     return "the payload's checksum does not match";
@@ -78,21 +80,21 @@ Defect ShardCheck::CheckLabel(const Field& field, Bytes element) {
 
 // Checks against the manifest only: ReadLimits belong to readers, and say nothing about a fault.
 Defect ShardCheck::CheckValue(const BlockView::Payload& payload, std::size_t field) const {
-  if (dataset_.manifest.values.empty()) return nullptr;
+  if (dataset_.facts->manifest.values.empty()) return nullptr;
   std::uint64_t bytes = payload.bytes.size();
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kZstd))
     bytes = ZstdContentBytes(payload.bytes).value_or(0);
-  return dataset_.limits.CheckBytes(field, bytes).what;
+  return dataset_.facts->limits.CheckBytes(field, bytes).what;
 }
 
 Defect ShardCheck::CheckImage(const BlockView& view, std::uint32_t row, std::size_t index) {
   ImagePayload image;
   std::uint64_t checksum = 0;
-  if (const Defect defect = view.GetImage(dataset_.layout, row, index, image, checksum)) {
+  if (const Defect defect = view.GetImage(dataset_.facts->layout, row, index, image, checksum)) {
     return defect;
   }
-  if (!options_.decode) return dataset_.limits.CheckEntry(index, image).what;
-  if (const ValueFault over = dataset_.limits.CheckImage(index, image)) return over.what;
+  if (!options_.decode) return dataset_.facts->limits.CheckEntry(index, image).what;
+  if (const ValueFault over = dataset_.facts->limits.CheckImage(index, image)) return over.what;
   pixels_.resize(std::size_t{image.width} * image.height * image.channels *
                  SizeOf(image.pixel_type));
   return decoder_.Decode(image, Region::Whole(image.width, image.height),
@@ -112,17 +114,18 @@ void ShardCheck::CheckSections(const ShardFile& file, std::uint32_t shard,
       if (options_.stop.stop_requested()) return;
       if (IsShortage(error)) throw;
       faults.push_back(
-          {dataset_.shards[shard].file, -1, {}, error.place() + ": " + error.sentence()});
+          {dataset_.facts->shards[shard].file, -1, {}, error.place() + ": " + error.sentence()});
     }
   }
 }
 
 void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint32_t shard,
                             std::uint32_t block, std::vector<Fault>& faults) {
-  const std::string& name = dataset_.shards[shard].file;
+  const std::string& name = dataset_.facts->shards[shard].file;
   const std::uint64_t first = std::uint64_t{block} * file.block_samples();
   const auto number = [&](std::uint64_t row) {
-    const SampleRef ref = dataset_.shape.Row(dataset_.shape.first_block(shard) + block, row);
+    const SampleRef ref =
+        dataset_.facts->shape.Row(dataset_.facts->shape.first_block(shard) + block, row);
     return static_cast<std::int64_t>(ref.index);
   };
   std::optional<BlockView> view;
@@ -139,28 +142,29 @@ void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint3
     return;
   }
   for (std::uint32_t row = 0; row < view->count(); ++row) {
-    for (std::size_t f = 0; f < dataset_.manifest.schema.fields.size(); ++f) {
+    for (std::size_t f = 0; f < dataset_.facts->manifest.schema.fields.size(); ++f) {
       if (const Defect defect = CheckField(*view, row, f)) {
         faults.push_back({name, number(row), KeyOf(file, first + row),
                           file.Place(first + row) + ", field \"" +
-                              dataset_.manifest.schema.fields[f].name + "\": " + defect});
+                              dataset_.facts->manifest.schema.fields[f].name + "\": " + defect});
       }
     }
   }
-  if (const Defect defect = view->VerifyPlacement(dataset_.manifest.schema, dataset_.layout)) {
+  if (const Defect defect =
+          view->VerifyPlacement(dataset_.facts->manifest.schema, dataset_.facts->layout)) {
     faults.push_back({name, -1, {}, "block " + std::to_string(block) + ": " + defect});
   }
   // The directory's columns must repeat the scalars in the rows.
-  const std::vector<std::size_t> columns = ColumnFields(dataset_.manifest.schema);
+  const std::vector<std::size_t> columns = ColumnFields(dataset_.facts->manifest.schema);
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    const std::size_t size = SizeOf(dataset_.manifest.schema.fields[columns[c]].dtype);
+    const std::size_t size = SizeOf(dataset_.facts->manifest.schema.fields[columns[c]].dtype);
     for (std::uint32_t row = 0; row < view->count(); ++row) {
-      const Bytes in_row = view->Elements(dataset_.layout, row, columns[c]);
+      const Bytes in_row = view->Elements(dataset_.facts->layout, row, columns[c]);
       const Bytes in_column = file.Column(c).subspan((first + row) * size, size);
       if (std::memcmp(in_row.data(), in_column.data(), size) != 0) {
         faults.push_back({name, number(row), KeyOf(file, first + row),
                           "the directory's column of field \"" +
-                              dataset_.manifest.schema.fields[columns[c]].name +
+                              dataset_.facts->manifest.schema.fields[columns[c]].name +
                               "\" differs from the sample's row"});
       }
     }
@@ -170,9 +174,9 @@ void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint3
 template <class OnSamples>
 std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) {
   std::vector<Fault> faults;
-  const std::string& name = dataset_.shards[shard].file;
+  const std::string& name = dataset_.facts->shards[shard].file;
   try {
-    const ShardUse use = dataset_.Shard(shard);
+    const ShardUse use = dataset_.table.Shard(shard);
     const ShardFile& file = *use;
     const ReadGuard guard = file.Guard();
     keys_ = {};
@@ -190,7 +194,7 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
     if (IsShortage(error)) throw;
     faults.push_back(
         {name, -1, {}, (error.place().empty() ? "" : error.place() + ": ") + error.sentence()});
-    on_samples(dataset_.shards[shard].samples);
+    on_samples(dataset_.facts->shards[shard].samples);
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::kMemory, name, "there is not enough memory to check it");
   }
@@ -213,26 +217,23 @@ VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOption
   const std::stop_callback on_stop(options.stop, [&store] {
     if (store != nullptr) store->StopCalls();
   });
-  std::optional<DatasetState> opened;
+  std::shared_ptr<DatasetState> opened;
   try {
-    if (store != nullptr) {
-      opened.emplace(store, limits);
-    } else {
-      opened.emplace(path, MostMappedShards(), limits);
-    }
+    opened =
+        store != nullptr ? DatasetState::Open(store, limits) : DatasetState::Open(path, limits);
   } catch (const Error& error) {
     report.stopped = options.stop.stop_requested();
     if (error.code() != ErrorCode::kState || !report.stopped) throw;
     return report;
   }
   DatasetState& dataset = *opened;
-  const std::size_t shards = dataset.shards.size();
+  const std::size_t shards = dataset.facts->shards.size();
   std::vector<std::vector<Fault>> faults(shards);
   std::mutex mutex;  // guards report.samples and the progress call
   const auto count = [&](std::uint64_t samples) {
     const std::lock_guard lock(mutex);
     report.samples += samples;
-    if (options.on_progress) options.on_progress(report.samples, dataset.manifest.samples);
+    if (options.on_progress) options.on_progress(report.samples, dataset.facts->manifest.samples);
   };
   const unsigned threads = options.threads != 0 ? options.threads : AvailableCpus();
   std::vector<std::optional<ShardCheck>> checks(std::min<std::size_t>(threads, shards));
@@ -242,7 +243,7 @@ VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOption
     faults[shard] = check->Check(static_cast<std::uint32_t>(shard), count);
   });
   for (std::size_t s = 0; s < shards; ++s) {
-    report.bytes += dataset.shards[s].bytes;
+    report.bytes += dataset.facts->shards[s].bytes;
     std::move(faults[s].begin(), faults[s].end(), std::back_inserter(report.faults));
   }
   report.stopped = options.stop.stop_requested();

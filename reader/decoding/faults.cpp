@@ -69,7 +69,7 @@ std::vector<SampleFault> FaultLog::List() const {
 SampleRef Substitutes::At(std::uint64_t epoch, std::uint64_t draw_position, unsigned attempt) {
   if (!order_ || order_->epoch != epoch) {
     order_.reset();
-    order_.emplace(dataset_.shape, options_, deal_, epoch);
+    order_.emplace(dataset_.facts->shape, options_, deal_, epoch);
   }
   const std::uint64_t position =
       options_.ranks.by_shards ? draw_position / options_.ranks.world_size : draw_position;

@@ -41,10 +41,10 @@ FieldReader::FieldReader(const BatchRecipe& recipe)
       geometry_(recipe.views[0].geometry),
       box_rule_(recipe.options.output.boxes),
       followers_(recipe.followers),
-      pictures_(dataset_.manifest.schema.fields.size()) {}
+      pictures_(dataset_.facts->manifest.schema.fields.size()) {}
 
 ValueFault FieldReader::Fault(std::size_t field, const std::string& what, ErrorCode code) {
-  sentence_ = "field \"" + dataset_.manifest.schema.fields[field].name + "\": " + what;
+  sentence_ = "field \"" + dataset_.facts->manifest.schema.fields[field].name + "\": " + what;
   return {sentence_.c_str(), code};
 }
 
@@ -55,8 +55,8 @@ void FieldReader::SetPicture(std::size_t field, const ImagePayload& payload, con
 ValueFault FieldReader::Read(const BlockView& block, Slot& slot, std::size_t row,
                              PayloadDecoder& decoder, bool verify) {
   verify_ = verify;
-  stored_ = &dataset_.LayoutOf(slot.refs[row].shard);
-  limits_ = &dataset_.LimitsOf(slot.refs[row].shard);
+  stored_ = &dataset_.facts->LayoutOf(slot.refs[row].shard);
+  limits_ = &dataset_.facts->LimitsOf(slot.refs[row].shard);
   for (std::size_t v = 0; v < layout_.variables.size(); ++v)
     if (const ValueFault fault = ReadVariable(block, slot, row, v)) return fault;
   for (std::size_t i = layout_.views; i < layout_.images.size(); ++i) {

@@ -29,7 +29,7 @@ bool OnlyMoves(const Transform& step) {
 
 // What every image of the recipe's field is, if they are raw and of one size.
 ImagePayload ImageOf(const BatchRecipe& recipe) {
-  const ImageSummary& images = recipe.dataset.ImagesOf(recipe.layout.picture_field());
+  const ImageSummary& images = recipe.dataset.facts->ImagesOf(recipe.layout.picture_field());
   ImagePayload image;
   image.codec = Codec::kRaw;
   image.width = images.max_width;
@@ -62,12 +62,12 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
   const SlotLayout::ImageField& picture = layout.picture();
   if (picture.pixels != PixelType::kUint8 || picture.nearest ||
       recipe.views[0].pixels.device_ops() != 0 ||
-      recipe.dataset.RawImageBytes(picture.field) == 0) {
+      recipe.dataset.facts->RawImageBytes(picture.field) == 0) {
     return false;
   }
   if (options.on_device.images != ImagesIn::kStorage || ReadsDirectly(options) ||
-      recipe.dataset.remote != nullptr || options.keep || !recipe.dataset.keeps_all() ||
-      !recipe.dataset.one_layout() || options.integrity.verify == Verify::kAlways) {
+      recipe.dataset.table.remote != nullptr || options.keep || !recipe.dataset.table.keeps_all() ||
+      !recipe.dataset.facts->one_layout() || options.integrity.verify == Verify::kAlways) {
     return false;
   }
   const ImagePayload image = ImageOf(recipe);
@@ -78,7 +78,7 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
       return false;
   }
   return image.channels == picture.image.channels &&
-         !recipe.dataset.limits.CheckImage(picture.field, image);
+         !recipe.dataset.facts->limits.CheckImage(picture.field, image);
 }
 
 PlainCopy::PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared)
@@ -86,10 +86,10 @@ PlainCopy::PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared)
       layout_(recipe.layout),
       geometry_(recipe.views[0].geometry),
       compared_(compared),
-      row_bytes_(dataset_.layout.row_bytes()),
-      entry_offset_(dataset_.layout.offset(layout_.picture_field())),
+      row_bytes_(dataset_.facts->layout.row_bytes()),
+      entry_offset_(dataset_.facts->layout.offset(layout_.picture_field())),
       image_(ImageOf(recipe)),
-      image_bytes_(dataset_.RawImageBytes(layout_.picture_field())),
+      image_bytes_(dataset_.facts->RawImageBytes(layout_.picture_field())),
       whole_(geometry_.empty() && layout_.picture().image.layout == Layout::kNHWC &&
              layout_.picture().image.sample_bytes() == image_bytes_),
       read_later_(recipe.RowsLeaveCaches()) {
@@ -120,7 +120,7 @@ void PlainCopy::FindRows(const Slot& slot, std::size_t begin, std::size_t end) {
   const ShardFile* last = nullptr;
   for (std::size_t row = begin; row < end; ++row) {
     const SampleRef& ref = slot.refs[row];
-    const ShardFile* const file = dataset_.KeptShard(ref.shard);
+    const ShardFile* const file = dataset_.table.KeptShard(ref.shard);
     if (file == nullptr || (compared_ != nullptr && !compared_->Has(ref, *file))) continue;
     const std::byte* const block = file->VerifiedBlock(ref.block);
     if (block == nullptr) continue;
@@ -157,7 +157,7 @@ void PlainCopy::CopyArrays(Slot& slot) const {
                   (sources_.back().row + 1 - sources_.front().row) * bytes);
       continue;
     }
-    const std::size_t offset = dataset_.layout.offset(array.field);
+    const std::size_t offset = dataset_.facts->layout.offset(array.field);
     for (const Source& source : sources_)
       CopyElements(source.entries + offset, bytes, first + source.row * bytes);
   }

@@ -63,7 +63,7 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
       return false;
     }
   }
-  if (!dataset_.keeps_all()) {
+  if (!dataset_.table.keeps_all()) {
     for (std::size_t row = begin; row < end; ++row)
       slot.files[row].reset();  // the rows are done: their shards may be unmapped
   }
@@ -217,9 +217,10 @@ bool RowWorker::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdic
     ++outcome.left_out;
     return true;
   }
-  const ShardSummary& shard = dataset_.shards[ref.shard];
+  const ShardSummary& shard = dataset_.facts->shards[ref.shard];
   if (verdict.of_shard) {
-    const std::uint64_t first = dataset_.shape.Row(dataset_.shape.first_block(ref.shard), 0).index;
+    const std::uint64_t first =
+        dataset_.facts->shape.Row(dataset_.facts->shape.first_block(ref.shard), 0).index;
     faults_.AddShard(ref.shard,
                      {first, shard.samples, shard.file, {}, error.sentence(), slot.epoch, 0});
   } else {

@@ -28,7 +28,7 @@ SampleReader::SampleReader(const BatchRecipe& recipe, const DecodingContext& con
                   ? Verify::kAlways
                   : recipe.options.integrity.verify),
       raw_bytes_(recipe.options.on_device.images == ImagesIn::kStorage
-                     ? dataset_.RawImageBytes(layout_.picture_field())
+                     ? dataset_.facts->RawImageBytes(layout_.picture_field())
                      : 0),
       painter_(recipe, KeepsFunctionRows(recipe.options) ? nullptr : context.cache,
                context.new_painter ? context.new_painter() : nullptr),
@@ -41,13 +41,13 @@ void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   constexpr std::size_t kFetchedBytes = 1024;
   constexpr std::size_t kMaxImageBytes = 16384;
   if (raw_bytes_ == 0 || raw_bytes_ > kMaxImageBytes || context_.holds_blocks) return;
-  if (!dataset_.keeps_all()) return;  // finding the shard would take a lock
+  if (!dataset_.table.keeps_all()) return;  // finding the shard would take a lock
   const SampleRef& ref = slot.refs[row];
-  const ShardUse shard = dataset_.OpenShard(ref.shard);
+  const ShardUse shard = dataset_.table.OpenShard(ref.shard);
   if (shard == nullptr) return;
   const BlockEntry& entry = shard->block_entry(ref.block);
   const std::byte* const block = shard->bytes().data() + entry.offset;
-  const std::size_t row_bytes = dataset_.LayoutOf(ref.shard).row_bytes();
+  const std::size_t row_bytes = dataset_.facts->LayoutOf(ref.shard).row_bytes();
   __builtin_prefetch(block + sizeof(BlockHeader) + ref.row * row_bytes);
   // Assumes that the image is the first payload field, as it mostly is; otherwise this fetches in
   // vain.
@@ -69,7 +69,8 @@ RowVerdict SampleReader::Read(Slot& slot, std::size_t row) {
     }
     const bool damaged =
         error && (error->code() == ErrorCode::kCorrupt || error->code() == ErrorCode::kIo);
-    if (damaged && context_.stage != nullptr && dataset_.IsCopy(sample.ref.shard, *sample.file))
+    if (damaged && context_.stage != nullptr &&
+        dataset_.table.IsCopy(sample.ref.shard, *sample.file))
       error = ReadOriginal(sample, slot, row, *error);
     if (error) return RowVerdict::Of(*error);
     // Bytes that a source holds in memory of its own cannot change. Without a picture, no checksum
@@ -91,7 +92,7 @@ std::optional<RowVerdict> SampleReader::Open(const Slot& slot, std::size_t row, 
     return std::nullopt;
   }
   RowVerdict verdict;
-  sample.file = dataset_.Shard(sample.ref.shard, verdict.error);
+  sample.file = dataset_.table.Shard(sample.ref.shard, verdict.error);
   verdict.of_shard = true;
   if (sample.file == nullptr) return verdict;
   // The block was not read ahead: the row is a substitute, or the shard could not be opened then.
@@ -141,7 +142,7 @@ std::optional<Error> SampleReader::ReadOriginal(Sample& sample, Slot& slot, std:
   const std::uint32_t shard = sample.ref.shard;
   std::optional<Error> error;
   try {
-    sample.file = dataset_.Original(shard);
+    sample.file = dataset_.table.Original(shard);
     sample.held.reset();
     if (context_.direct != nullptr)
       sample.held = context_.direct->Read(shard, sample.file, sample.ref.block);
@@ -160,7 +161,7 @@ std::optional<Error> SampleReader::ReadOriginal(Sample& sample, Slot& slot, std:
 
 bool SampleReader::LeaveCopy(const Slot& slot, std::size_t row) {
   const std::uint32_t shard = slot.refs[row].shard;
-  if (context_.stage == nullptr || !dataset_.IsCopy(shard, *slot.files[row])) return false;
+  if (context_.stage == nullptr || !dataset_.table.IsCopy(shard, *slot.files[row])) return false;
   context_.stage->Reject(shard, slot.files[row]);
   return true;
 }
@@ -181,7 +182,7 @@ ValueFault SampleReader::MakeRow(const BlockView& block, Sample& sample, Slot& s
 
 void SampleReader::CopyArrays(const BlockView& block, const SampleRef& ref, Slot& slot,
                               std::size_t row) const {
-  const RowLayout& stored = dataset_.LayoutOf(ref.shard);
+  const RowLayout& stored = dataset_.facts->LayoutOf(ref.shard);
   for (const SlotLayout::ArrayField& array : layout_.arrays) {
     std::byte* const target = slot.memory.data() + array.offset + row * array.sample_bytes;
     if (array.field != Schema::kNone && stored.has(array.field)) {
@@ -202,13 +203,13 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
   painter_.Clear(slot, row);
   ImagePayload payload;
   std::uint64_t checksum = 0;
-  if (const Defect defect =
-          block.GetImage(dataset_.LayoutOf(ref.shard), ref.row, field.field, payload, checksum)) {
+  if (const Defect defect = block.GetImage(dataset_.facts->LayoutOf(ref.shard), ref.row,
+                                           field.field, payload, checksum)) {
     return {defect};
   }
   sample.picture = payload.bytes;
   if (payload.codec == Codec::kAbsent) return {"the sample has no image in this field"};
-  if (const ValueFault over = dataset_.LimitsOf(ref.shard).CheckImage(field.field, payload))
+  if (const ValueFault over = dataset_.facts->LimitsOf(ref.shard).CheckImage(field.field, payload))
     return over;
   if (payload.pixel_type != field.pixels)
     return {"the image has another pixel type than the rest of the field"};
@@ -264,7 +265,7 @@ bool SampleReader::Lost(const Sample& sample, const BlockView& block, bool fault
 
 std::string SampleReader::KeyOf(const SampleRef& ref) const {
   try {
-    const ShardUse shard = dataset_.Shard(ref.shard);
+    const ShardUse shard = dataset_.table.Shard(ref.shard);
     return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
                         kMaxKeyChunkBytes);
   } catch (const Error&) {

@@ -15,16 +15,16 @@ BatchPlanner::BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSou
       deal_(deal),
       watch_(dataset_),
       give_up_(give_up),
-      announced_(dataset_.shape.blocks()),
-      asked_for_(dataset_.shards.size()) {}
+      announced_(dataset_.facts->shape.blocks()),
+      asked_for_(dataset_.facts->shards.size()) {}
 
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   if (epoch_ && epoch == epoch_->epoch && batch == next_batch_) return;
-  dataset_.ForgetFaults();
+  dataset_.table.ForgetFaults();
   // Blocks that an unfinished order announced may be gone by now.
   epoch_.reset();
   source_.CloseAll();
-  epoch_.emplace(dataset_.shape, options_, deal_, epoch, &give_up_);
+  epoch_.emplace(dataset_.facts->shape, options_, deal_, epoch, &give_up_);
   source_.BeginEpoch(epoch);
   if (stage_ == nullptr && source_.MayTakeSuggestions()) epoch_->order.NoteFollowing();
   played_ = 0;
@@ -49,7 +49,7 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
     for (std::size_t row = 0; row < slot.rows; ++row)
       stage_->Want(slot.refs[row].shard);
     for (const std::uint64_t block : opened_)
-      stage_->Want(dataset_.shape.Row(block, 0).shard);
+      stage_->Want(dataset_.facts->shape.Row(block, 0).shard);
   }
   AskForFrames();
   const std::uint64_t needed = OpenBlocks(slot, planned);
@@ -64,7 +64,7 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
 // this suggests blocks of the next windows as fast as blocks are played.
 void BatchPlanner::SuggestFollowing(std::size_t rows) {
   played_ += rows;
-  while (played_ >= dataset_.shape.max_block_samples()) {
+  while (played_ >= dataset_.facts->shape.max_block_samples()) {
     std::optional<std::uint64_t> block;
     if (source_.TakesSuggestions()) block = epoch_->order.TakeFollowing();
     if (!block) {
@@ -113,10 +113,10 @@ void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::ui
 // together.
 void BatchPlanner::AskForFrames() {
   for (const std::uint64_t block : opened_) {
-    const std::uint32_t shard = dataset_.shape.Row(block, 0).shard;
+    const std::uint32_t shard = dataset_.facts->shape.Row(block, 0).shard;
     if (asked_for_[shard]) continue;
     asked_for_[shard] = true;
-    dataset_.AskForFrame(shard);
+    dataset_.table.AskForFrame(shard);
   }
 }
 
@@ -130,7 +130,7 @@ std::uint64_t BatchPlanner::OpenBlocks(Slot& slot, std::size_t rows) {
     announced_[block] = true;
   for (std::size_t row = 0; row < rows && (uses_rows_ || !opened_.empty()); ++row) {
     const SampleRef& ref = slot.refs[row];
-    const std::uint64_t block = dataset_.shape.first_block(ref.shard) + ref.block;
+    const std::uint64_t block = dataset_.facts->shape.first_block(ref.shard) + ref.block;
     if (announced_[block]) Open(block);
     if (!uses_rows_) continue;
     std::shared_ptr<const HeldBlock> held = source_.Use(block);

@@ -4,6 +4,7 @@
 #include <sluice/rank.h>
 
 #include "format/disk/limits.h"
+#include "reader/dataset/dataset_state.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/dataset/sample_list_state.h"
 #include "reader/dataset/storage_choice.h"
@@ -26,7 +27,7 @@ constexpr unsigned kMaxRanks = 65536;
   throw Error(ErrorCode::kInvalidArgument, what);
 }
 
-void CheckRank(const DatasetState& dataset, const LoaderOptions& options) {
+void CheckRank(const DatasetFacts& dataset, const LoaderOptions& options) {
   const std::string ranks = std::to_string(options.ranks.world_size);
   if (options.ranks.world_size > kMaxRanks)
     Refuse("LoaderOptions::ranks.world_size must be at most 65536");
@@ -84,13 +85,13 @@ void CheckFunctionRows(const LoaderOptions& options) {
   }
 }
 
-void CheckStorage(const DatasetState& dataset, const LoaderOptions& options) {
+void CheckStorage(const DatasetFacts& dataset, const LoaderOptions& options) {
   if (options.keep && options.keep->bytes == 0) {
     Refuse("LoaderOptions::keep: set DecodedPictures::bytes to the most that may be kept");
   }
   if (KeepsFunctionRows(options)) CheckFunctionRows(options);
   CheckStage(options);
-  if (dataset.remote != nullptr && (LocksInMemory(options) || ReadsDirectly(options))) {
+  if (dataset.store != nullptr && (LocksInMemory(options) || ReadsDirectly(options))) {
     Refuse(
         "LoaderOptions::storage = Direct and Locked are for files that can be mapped; leave "
         "storage "
@@ -128,7 +129,7 @@ void CheckBoxes(const BoxRule& rule) {
 
 }  // namespace
 
-void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::uint64_t epoch,
+void CheckEpoch(const DatasetFacts& dataset, const LoaderOptions& options, std::uint64_t epoch,
                 const EpochSize& size) {
   if (size.batches > 0) return;
   const std::string folder = dataset.folder.string();
@@ -161,7 +162,7 @@ void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::
 namespace {
 
 // The user's batches are played as a list, in the order given.
-void SetBatches(const DatasetState& dataset, LoaderOptions& options) {
+void SetBatches(const DatasetFacts& dataset, LoaderOptions& options) {
   if (!options.order.batches) return;
   const auto refuse = [](const std::string& what) {
     Refuse("LoaderOptions::order.batches says which samples each batch has; " + what);
@@ -180,7 +181,7 @@ void SetBatches(const DatasetState& dataset, LoaderOptions& options) {
 }
 
 // A mixture with weights is played as a list that is drawn anew for each epoch.
-void SetMixture(const DatasetState& dataset, LoaderOptions& options) {
+void SetMixture(const DatasetFacts& dataset, LoaderOptions& options) {
   if (!dataset.mixture) return;
   const auto refuse = [](const std::string& what) {
     Refuse("Mixture: its weights say which samples an epoch has; " + what +
@@ -195,9 +196,9 @@ void SetMixture(const DatasetState& dataset, LoaderOptions& options) {
   const MixtureRule& rule = *dataset.mixture;
   std::vector<DatasetShape> shapes;
   std::vector<std::uint64_t> windows;
-  for (const MixedDataset& part : dataset.mixed) {
-    shapes.push_back(part.dataset->shape);
-    windows.push_back(WindowBlocks(part.dataset->shape, OrderParametersOf(options)));
+  for (const MixedDataset& part : dataset.parts) {
+    shapes.push_back(part.dataset->facts->shape);
+    windows.push_back(WindowBlocks(part.dataset->facts->shape, OrderParametersOf(options)));
   }
   MixtureParameters parameters{rule.weights, rule.shares, rule.length, rule.samples};
   parameters.batch_size = options.batch_size;
@@ -243,7 +244,7 @@ void CheckDecoding(const LoaderOptions& options) {
 
 }  // namespace
 
-LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
+LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options) {
   if (options.threads && *options.threads > kMaxThreads) {
     Refuse(
         "LoaderOptions::threads must be 1 to 1024, or 0 to decode in the thread that asks for "

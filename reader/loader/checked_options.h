@@ -9,7 +9,7 @@
 
 #include <sluice/loader_options.h>
 
-#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/dataset_facts.h"
 #include "reader/order/deal.h"
 
 namespace sluice {
@@ -21,11 +21,11 @@ void CheckStage(const LoaderOptions& options);
 // may choose, as does `ring.prefetch` if that is fixed (BatchRecipe fills it in otherwise),
 // `ranks.rank` and `ranks.world_size` those of the environment.
 // Throws Error(kInvalidArgument).
-LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options);
+LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options);
 
 // Throws Error(kInvalidArgument) if the epoch has no batches, and says why and what to change.
 // `options` are checked ones.
-void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::uint64_t epoch,
+void CheckEpoch(const DatasetFacts& dataset, const LoaderOptions& options, std::uint64_t epoch,
                 const EpochSize& size);
 
 }  // namespace sluice

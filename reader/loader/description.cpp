@@ -103,10 +103,10 @@ std::string FollowersText(const LoaderOptions& options, const SlotLayout& layout
 
 namespace {
 
-std::string MixtureText(const DatasetState& dataset, const LoaderOptions& options) {
-  if (dataset.mixed.empty()) return {};
+std::string MixtureText(const DatasetFacts& dataset, const LoaderOptions& options) {
+  if (dataset.parts.empty()) return {};
   const auto plan = MixturePlanOf(options);
-  std::string text = "a mixture of " + std::to_string(dataset.mixed.size()) + " datasets, ";
+  std::string text = "a mixture of " + std::to_string(dataset.parts.size()) + " datasets, ";
   if (plan == nullptr) {
     text += "every sample once an epoch\n";
   } else if (plan->parameters().shares == MixtureShares::kOfEachBatch) {
@@ -115,8 +115,8 @@ std::string MixtureText(const DatasetState& dataset, const LoaderOptions& option
     text += "by weight\n";
   }
   constexpr std::size_t kMostNamed = 10;
-  for (std::size_t k = 0; k < std::min(dataset.mixed.size(), kMostNamed); ++k) {
-    const DatasetState& part = *dataset.mixed[k].dataset;
+  for (std::size_t k = 0; k < std::min(dataset.parts.size(), kMostNamed); ++k) {
+    const DatasetFacts& part = *dataset.parts[k].dataset->facts;
     const std::string samples = std::to_string(part.manifest.samples) + " samples";
     text += "  " + part.folder.string() + ": ";
     if (plan == nullptr) {
@@ -131,13 +131,13 @@ std::string MixtureText(const DatasetState& dataset, const LoaderOptions& option
     if (share.of_batch > 0) text += ", " + std::to_string(share.of_batch) + " a batch";
     text += "\n";
   }
-  if (dataset.mixed.size() > kMostNamed)
-    text += "  and " + std::to_string(dataset.mixed.size() - kMostNamed) + " more\n";
+  if (dataset.parts.size() > kMostNamed)
+    text += "  and " + std::to_string(dataset.parts.size() - kMostNamed) + " more\n";
   return text;
 }
 
-std::string StorageText(const DatasetState& dataset) {
-  if (dataset.remote == nullptr || IsStoreUrl(dataset.folder.string())) return {};
+std::string StorageText(const DatasetFacts& dataset) {
+  if (dataset.store == nullptr || IsStoreUrl(dataset.folder.string())) return {};
   return dataset.folder.string() +
          ": blocks are read into memory, since its file system maps no files\n";
 }

@@ -4,7 +4,7 @@
 #include <sluice/error.h>
 #include <sluice/loader.h>
 
-#include "reader/dataset/mixed_datasets.h"
+#include "reader/dataset/dataset_state.h"
 #include "reader/dataset/storage_choice.h"
 #include "reader/loader/loader_state.h"
 
@@ -34,7 +34,7 @@ Dataset JoinedDataset(const Mixture& mixture, const LoaderOptions& options) {
                 "Mixture: LoaderOptions::stage and storage = Direct are for one dataset yet; leave "
                 "stage empty and storage as Mapped, or join the datasets with `sluice merge`");
   }
-  return DatasetOf(std::make_shared<DatasetState>(MixedDatasets(mixture)));
+  return DatasetOf(DatasetState::Mix(mixture));
 }
 
 }  // namespace

@@ -23,10 +23,10 @@ std::size_t RowsAtOnce(const BatchRecipe& recipe) {
   constexpr std::uint64_t kMaxRows = 64;
   const std::size_t field = recipe.layout.picture_field();
   if (field == Schema::kNone) return kMaxRows;
-  const ImageSummary& images = recipe.dataset.ImagesOf(field);
+  const ImageSummary& images = recipe.dataset.facts->ImagesOf(field);
   const std::uint64_t mean =
       std::max<std::uint64_t>(images.payload_bytes / std::max<std::uint64_t>(images.present, 1), 1);
-  const bool raw = recipe.dataset.RawImageBytes(field) != 0;
+  const bool raw = recipe.dataset.facts->RawImageBytes(field) != 0;
   return std::clamp<std::uint64_t>((raw ? kCopiedBytes : kDecodedBytes) / mean, 1, kMaxRows);
 }
 
@@ -51,12 +51,12 @@ Dataset LoaderSetup::OwnShards(const Dataset& shared, const LoaderOptions& optio
   const bool direct = ReadsDirectly(options);
   if (!options.stage && !direct) return shared;
   std::optional<BlockCache> cache;
-  if (options.stage && shared.state()->remote != nullptr) {
+  if (options.stage && shared.state()->table.remote != nullptr) {
     CheckStage(options);
     cache = {options.stage->folder, options.stage->bytes};
   }
-  return DatasetOf(std::make_shared<DatasetState>(
-      *shared.state(), direct ? MapAdvice::kPageByPage : MapAdvice::kNormal, cache));
+  return DatasetOf(
+      shared.state()->WithOwnShards(direct ? MapAdvice::kPageByPage : MapAdvice::kNormal, cache));
 }
 
 LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes of_machine)
@@ -68,7 +68,7 @@ LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes 
              [this](SlotLayout& layout, const auto&... given) {
                device_layout = DeviceLayout::AddTo(layout, given...);
              }),
-      deal(dataset.state()->shape, DealOptionsOf(recipe.options)),
+      deal(dataset.state()->facts->shape, DealOptionsOf(recipe.options)),
       start(StartOf(*dataset.state(), recipe.options)),
       rows_at_once(RowsAtOnce(recipe)),
       whole_batches(TakesWholeBatches(recipe)),

@@ -22,13 +22,13 @@ std::unique_ptr<DecodedCache> MakeCache(const BatchRecipe& recipe) {
   const bool pictures = !layout.images.empty() && !layout.picture().nearest &&
                         layout.picture().pixels == PixelType::kUint8;
   if (!recipe.options.keep || (!pictures && !KeepsFunctionRows(recipe.options))) return nullptr;
-  return std::make_unique<DecodedCache>(recipe.dataset.shape.samples(), recipe.options.keep->bytes,
-                                        recipe.options.keep->folder);
+  return std::make_unique<DecodedCache>(recipe.dataset.facts->shape.samples(),
+                                        recipe.options.keep->bytes, recipe.options.keep->folder);
 }
 
 std::unique_ptr<ShardStage> MakeStage(const BatchRecipe& recipe) {
   const std::optional<Stage>& stage = recipe.options.stage;
-  if (!stage || recipe.dataset.remote != nullptr) return nullptr;
+  if (!stage || recipe.dataset.table.remote != nullptr) return nullptr;
   return std::make_unique<ShardStage>(recipe.dataset, stage->folder, stage->bytes);
 }
 
@@ -43,11 +43,11 @@ std::unique_ptr<DeviceCache> MakeDeviceCache(const LoaderSetup& setup,
   const BatchRecipe& recipe = setup.recipe;
   const ImagesIn where = recipe.options.on_device.images;
   if (where == ImagesIn::kStorage || !setup.device_layout.room) return nullptr;
-  const ImageSummary& field = recipe.dataset.ImagesOf(recipe.layout.picture_field());
+  const ImageSummary& field = recipe.dataset.facts->ImagesOf(recipe.layout.picture_field());
   const std::uint64_t samples =
       DeviceCacheFiller::CountOf(recipe.dataset, recipe.options.order.samples);
   return std::make_unique<DeviceCache>(recipe.options.device, driver, where,
-                                       recipe.dataset.shape.samples(),
+                                       recipe.dataset.facts->shape.samples(),
                                        DeviceCache::BytesFor(field, samples));
 }
 
@@ -65,9 +65,9 @@ std::unique_ptr<Uploader> MakeUploader(const LoaderSetup& setup,
 
 LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes nodes)
     : setup_(dataset, std::move(options), std::move(nodes)),
-      compared_(setup_.recipe.dataset.shards.size()) {
+      compared_(setup_.recipe.dataset.facts->shards.size()) {
   const BatchRecipe& recipe = setup_.recipe;
-  recipe.dataset.ForgetFaults();  // the user may have repaired them since
+  recipe.dataset.table.ForgetFaults();  // the user may have repaired them since
   if (LocksInMemory(recipe.options)) {
     LockInMemory(recipe.dataset, recipe.options.integrity.on_fault != OnFault::kError);
   }
@@ -196,7 +196,7 @@ LoaderStats LoaderState::Stats() {
   }
   if (stage_ != nullptr) stats.staged_shards = stage_->staged();
   if (direct_ != nullptr) stats.refused_shards = direct_->refused();
-  if (const RemoteShards* const remote = setup_.recipe.dataset.remote.get()) {
+  if (const RemoteShards* const remote = setup_.recipe.dataset.table.remote.get()) {
     const RemoteShards::Counts counts = remote->counts();
     stats.fetched_bytes = counts.fetched_bytes;
     stats.cached_bytes = counts.from_cache_bytes;
@@ -226,9 +226,10 @@ LoaderMemory LoaderState::Memory() const {
   if (device_cache_ != nullptr) {
     const BatchRecipe& recipe = setup_.recipe;
     memory.device += device_cache_->device_bytes();
-    memory.images = device_cache_->page_locked_bytes() +
-                    DeviceCache::TableBytes(recipe.dataset.ImagesOf(recipe.layout.picture_field()),
-                                            recipe.dataset.shape.samples());
+    memory.images =
+        device_cache_->page_locked_bytes() +
+        DeviceCache::TableBytes(recipe.dataset.facts->ImagesOf(recipe.layout.picture_field()),
+                                recipe.dataset.facts->shape.samples());
   }
   return memory;
 }

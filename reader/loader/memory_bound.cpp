@@ -62,8 +62,8 @@ std::uint64_t MasksOf(const DatasetState& dataset, const SlotLayout& layout) {
   std::uint64_t most = 0;
   for (const SlotLayout::ImageField& field : layout.images) {
     if (!field.nearest || field.field == layout.picture_field()) continue;
-    const ImageSummary& masks = dataset.ImagesOf(field.field);
-    const std::uint64_t pixels = dataset.limits.pixels(field.field);
+    const ImageSummary& masks = dataset.facts->ImagesOf(field.field);
+    const std::uint64_t pixels = dataset.facts->limits.pixels(field.field);
     most = std::max(most, pixels * masks.max_channels * SizeOf(masks.pixel_type) +
                               2 * field.image.sample_bytes() + masks.max_payload_bytes);
   }
@@ -82,9 +82,9 @@ std::uint64_t ScratchOfThread(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
   if (layout.images.empty()) return kThreadBytes;
   const ImageBatch& picture = layout.picture().image;
-  const ImageSummary& images = dataset.ImagesOf(layout.picture_field());
+  const ImageSummary& images = dataset.facts->ImagesOf(layout.picture_field());
   const std::uint64_t pixels =
-      dataset.limits.pixels(layout.picture_field()) +
+      dataset.facts->limits.pixels(layout.picture_field()) +
       kMargin * (std::uint64_t{images.max_width} + images.max_height + kMargin);
   std::uint64_t steps = StepsOf(options.transform, options.schedule, picture);
   std::uint64_t shared = 0;
@@ -120,7 +120,7 @@ Window WindowOf(const DatasetShape& shape, const LoaderOptions& options) {
 
 Window WindowOf(const DatasetState& dataset, const LoaderOptions& options) {
   const std::shared_ptr<const MixturePlan> mixture = MixturePlanOf(options);
-  if (mixture == nullptr) return WindowOf(dataset.shape, options);
+  if (mixture == nullptr) return WindowOf(dataset.facts->shape, options);
   Window all;
   for (const MixturePlan::Part& part : mixture->parts()) {
     const Window window = WindowOf(part.shape, options);
@@ -144,17 +144,17 @@ std::uint64_t SharedTail(const DatasetShape& shape, const LoaderOptions& options
 
 std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& options,
                             const SlotLayout& layout, std::uint64_t slots, const Window& window) {
-  const DatasetShape& shape = dataset.shape;
+  const DatasetShape& shape = dataset.facts->shape;
   const std::uint64_t order = OrderBound(shape, options, window.samples);
   std::uint64_t schema = 0;
-  for (const Field& field : dataset.manifest.schema.fields) {
+  for (const Field& field : dataset.facts->manifest.schema.fields) {
     schema += 256;
     for (const std::string& name : field.classes)
       schema += 64 + name.size();
   }
   // Every shard costs something, and a mapped one more, with its directory.
   const std::uint64_t all = std::max<std::uint64_t>(shape.shards().size(), 1);
-  const std::uint64_t mapped = std::min<std::uint64_t>(all, dataset.most_mapped());
+  const std::uint64_t mapped = std::min<std::uint64_t>(all, dataset.table.max_mapped());
   const std::uint64_t shards = schema + 512 * all + 4096 * mapped +
                                CeilDiv(40 * shape.blocks(), all) * mapped + shape.blocks() / 8;
   // Kept for each image of a row if the user's functions may ask: see SlotLayout::keeps_shown.
@@ -175,15 +175,15 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
 
 // Passes over shards that cannot be read: no batch will hold their values.
 std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
-  const Schema& schema = dataset.manifest.schema;
+  const Schema& schema = dataset.facts->manifest.schema;
   std::vector<ManifestValues> values = NoValues(schema);
-  for (std::uint32_t s = 0; s < dataset.shards.size(); ++s) {
+  for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s) {
     try {
-      const ShardUse shard = dataset.Shard(s);
+      const ShardUse shard = dataset.table.Shard(s);
       const ReadGuard guard = shard->Guard();
       BlockHold blocks(*shard);
       for (std::uint32_t block = 0; block < shard->blocks(); ++block)
-        AddValues(blocks.Block(block), dataset.LayoutOf(s), schema, values);
+        AddValues(blocks.Block(block), dataset.facts->LayoutOf(s), schema, values);
     } catch (const Error& error) {
       if (IsShortage(error)) throw;
     }
@@ -201,7 +201,7 @@ std::size_t ValuesBefore(const std::vector<Field>& fields, std::size_t field) {
 // the average size in the manifest; 0 if the manifest does not say.
 std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& layout,
                                  std::size_t slots) {
-  const Manifest& manifest = dataset.manifest;
+  const Manifest& manifest = dataset.facts->manifest;
   if (manifest.values.empty() || manifest.samples == 0) return 0;
   std::uint64_t bytes = 0;
   for (const SlotLayout::VariableField& field : layout.variables) {
@@ -209,7 +209,8 @@ std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& 
     const ManifestValues& values =
         manifest.values[ValuesBefore(manifest.schema.fields, field.field)];
     // The loader does not read a value larger than ReadLimits allows.
-    bytes += 2 * std::min(values.bytes / manifest.samples, dataset.limits.bytes(field.field));
+    bytes +=
+        2 * std::min(values.bytes / manifest.samples, dataset.facts->limits.bytes(field.field));
   }
   return bytes * slots * layout.batch_size;
 }
@@ -239,12 +240,12 @@ void RequireRoom(const BatchRecipe& recipe, std::size_t slots) {
   }
   // An order takes more than a few MB only with a list, or if blocks have several sizes.
   if (options.order.shuffle != Shuffle::kQuasiRandom && options.order.samples.all()) return;
-  const std::uint64_t order = OrderBound(dataset.shape, options, 0);
+  const std::uint64_t order = OrderBound(dataset.facts->shape, options, 0);
   available = AvailableMemory();
   if (order > available) {
     throw Error(
-        ErrorCode::kLimit, dataset.folder.string(),
-        "the order of an epoch of its " + std::to_string(dataset.shape.blocks()) +
+        ErrorCode::kLimit, dataset.facts->folder.string(),
+        "the order of an epoch of its " + std::to_string(dataset.facts->shape.blocks()) +
             " blocks takes " + std::to_string(order / kMB) + " MB, and there are " +
             std::to_string(available / kMB) +
             " MB of memory left; set LoaderOptions::order.shuffle = kSequential, play "
@@ -257,17 +258,18 @@ std::uint64_t VariableBound(const BatchRecipe& recipe) {
   const LoaderOptions& options = recipe.options;
   const SlotLayout& layout = recipe.layout;
   constexpr std::uint64_t kRowBytes = 128;  // the row's bookkeeping and the allocator's overhead
-  const std::vector<Field>& fields = dataset.manifest.schema.fields;
+  const std::vector<Field>& fields = dataset.facts->manifest.schema.fields;
   const auto of_dataset = [](const SlotLayout::VariableField& field) {
     return field.field != Schema::kNone;
   };
   if (std::none_of(layout.variables.begin(), layout.variables.end(), of_dataset)) return 0;
-  const std::vector<ManifestValues> found =
-      dataset.manifest.values.empty() ? SurveyValues(dataset) : std::vector<ManifestValues>();
+  const std::vector<ManifestValues> found = dataset.facts->manifest.values.empty()
+                                                ? SurveyValues(dataset)
+                                                : std::vector<ManifestValues>();
   std::uint64_t row = 0;
   for (const SlotLayout::VariableField& field : layout.variables) {
     if (!of_dataset(field)) continue;
-    std::uint64_t most = dataset.limits.bytes(field.field);
+    std::uint64_t most = dataset.facts->limits.bytes(field.field);
     if (!found.empty()) most = std::min(most, found[ValuesBefore(fields, field.field)].max_bytes);
     row += 2 * most + kRowBytes;
   }
@@ -276,7 +278,7 @@ std::uint64_t VariableBound(const BatchRecipe& recipe) {
 
 std::uint64_t OpenBound(const BatchRecipe& recipe) {
   const DatasetState& dataset = recipe.dataset;
-  const DatasetShape& shape = dataset.shape;
+  const DatasetShape& shape = dataset.facts->shape;
   if (shape.blocks() == 0) return 0;
   const std::uint64_t block_bytes = CeilDiv(shape.bytes(), shape.blocks());
   // Random order uses a block for one row at a time.
@@ -293,7 +295,7 @@ namespace {
 std::uint64_t RemoteBound(const BatchRecipe& recipe) {
   const DatasetState& dataset = recipe.dataset;
   const LoaderOptions& options = recipe.options;
-  const DatasetShape& shape = dataset.shape;
+  const DatasetShape& shape = dataset.facts->shape;
   const std::uint64_t block_bytes = CeilDiv(shape.bytes(), shape.blocks());
   const std::uint64_t rows = (SlotsOf(options) + 1) * options.batch_size;
   const std::uint64_t windows =
@@ -308,16 +310,18 @@ std::uint64_t RemoteBound(const BatchRecipe& recipe) {
   const std::uint64_t held = open + in_ring + ahead + WorkersOf(options) * block_bytes;
   // Blocks have different sizes.
   return std::min(shape.bytes(), held + CeilDiv(held, 8) + RemoteShards::kIdleBytes) +
-         dataset.FrameBytes();
+         dataset.table.FrameBytes();
 }
 
 // The connections' buffers, the table of what is there, and for a cache when that is needed next.
 std::uint64_t RemoteBookkeeping(const BatchRecipe& recipe) {
   const DatasetState& dataset = recipe.dataset;
-  const std::uint64_t bytes = dataset.store->BufferBytes() + dataset.remote->BookkeepingBytes();
-  if (!dataset.remote->has_cache()) return bytes;
-  return bytes + NextUsesAhead::MemoryBytes(dataset.shape) +
-         OrderBound(dataset.shape, recipe.options, WindowOf(dataset, recipe.options).samples);
+  const std::uint64_t bytes =
+      dataset.facts->store->BufferBytes() + dataset.table.remote->BookkeepingBytes();
+  if (!dataset.table.remote->has_cache()) return bytes;
+  return bytes + NextUsesAhead::MemoryBytes(dataset.facts->shape) +
+         OrderBound(dataset.facts->shape, recipe.options,
+                    WindowOf(dataset, recipe.options).samples);
 }
 
 }  // namespace
@@ -326,7 +330,7 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   const DatasetState& dataset = recipe.dataset;
   const LoaderOptions& options = recipe.options;
   const SlotLayout& layout = recipe.layout;
-  const DatasetShape& shape = dataset.shape;
+  const DatasetShape& shape = dataset.facts->shape;
   const std::uint64_t slots = SlotsOf(options);
   const Window window = WindowOf(dataset, options);
   LoaderMemory memory;
@@ -346,7 +350,7 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   const bool let_go =
       BehindOf(options) != Behind::kKeep && options.order.shuffle != Shuffle::kRandom;
   const bool direct = ReadsDirectly(options);
-  if (dataset.remote != nullptr) {
+  if (dataset.table.remote != nullptr) {
     memory.bookkeeping += RemoteBookkeeping(recipe);
     memory.blocks = RemoteBound(recipe);
     memory.mapped = 0;
@@ -379,7 +383,7 @@ LoaderMemory RowBound(const BatchRecipe& row, const BatchRecipe& recipe) {
   memory.variable = VariableBound(row) / SlotsOf(row.options);
   memory.scratch = ScratchOfThread(row);
   const DatasetState& dataset = recipe.dataset;
-  memory.bookkeeping = kFaults + 2 * OrderBound(dataset.shape, recipe.options,
+  memory.bookkeeping = kFaults + 2 * OrderBound(dataset.facts->shape, recipe.options,
                                                 WindowOf(dataset, recipe.options).samples);
   return memory;
 }

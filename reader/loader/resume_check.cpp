@@ -21,7 +21,7 @@ void RequireSame(const char* option, const std::string& saved, const std::string
 
 }  // namespace
 
-ResumePoint StartOf(const DatasetState& dataset, const LoaderOptions& options) {
+ResumePoint StartOf(const DatasetFacts& dataset, const LoaderOptions& options) {
   const OrderParameters order = OrderParametersOf(options);
   ResumePoint start;
   start.dataset = dataset.id;

@@ -3,12 +3,12 @@
 
 #include <sluice/loader_options.h>
 
-#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/dataset_facts.h"
 
 namespace sluice {
 
 // The resume point that describes the order, at the beginning of epoch 0.
-ResumePoint StartOf(const DatasetState& dataset, const LoaderOptions& options);
+ResumePoint StartOf(const DatasetFacts& dataset, const LoaderOptions& options);
 
 // Throws Error(kInvalidArgument), which says what to set, unless `point` was taken from the order
 // that `start` describes and lies between two batches of `global_batch` samples. `positions`: of

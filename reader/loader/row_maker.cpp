@@ -57,7 +57,7 @@ std::optional<Found> FindIn(const DatasetShape& shape, const LoaderOptions& opti
   return std::nullopt;
 }
 
-Found Find(const DatasetState& dataset, LoaderOptions options, std::uint64_t sample,
+Found Find(const DatasetFacts& dataset, LoaderOptions options, std::uint64_t sample,
            std::uint64_t epoch) {
   const unsigned orders = options.ranks.by_shards ? options.ranks.world_size : 1;
   for (unsigned rank = 0; rank < orders; ++rank) {

@@ -59,7 +59,7 @@ BlocksBehind::BlocksBehind(DatasetState& dataset, const LoaderOptions& options)
       behind_(BehindOf(options)),
       one_at_a_time_(options.order.shuffle == Shuffle::kSequential),
       ring_(SlotsOf(options)),
-      prepared_(dataset.keeps_all() ? dataset.shards.size() : 0) {}
+      prepared_(dataset.table.keeps_all() ? dataset.facts->shards.size() : 0) {}
 
 void BlocksBehind::PrepareShard(std::uint32_t shard, const ShardFile& file) {
   if (!prepared_.empty() && std::exchange(prepared_[shard], &file) == &file) return;
@@ -118,8 +118,8 @@ BlocksBehind::Around BlocksBehind::AroundOf(std::uint64_t block, bool up_to_expe
   // For a page fault, Linux maps the whole folio of the page cache, which has up to 2 MiB (before
   // 6.18: 64 KiB around the page).
   constexpr std::uint64_t kMostMappedAlong = std::uint64_t{2} << 20;
-  const SampleRef first = dataset_.shape.Row(block, 0);
-  const ShardUse shard = dataset_.OpenShard(first.shard);
+  const SampleRef first = dataset_.facts->shape.Row(block, 0);
+  const ShardUse shard = dataset_.table.OpenShard(first.shard);
   if (shard == nullptr) return {};
   const std::uint64_t shard_block = block - first.block;  // number of the shard's first block
   const auto ends_at = [&](std::uint32_t other) {

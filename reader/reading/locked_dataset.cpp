@@ -28,15 +28,15 @@ std::string Binary(std::uint64_t bytes) {
 // Returns why the shard cannot be read, if it cannot.
 std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
   std::shared_ptr<const Error> fault;
-  const ShardUse file = dataset.Shard(shard, fault);
+  const ShardUse file = dataset.table.Shard(shard, fault);
   if (file == nullptr) return *fault;
   if (mlock(file->bytes().data(), file->bytes().size()) == 0) return std::nullopt;
   const int error = errno;
   if (error == EAGAIN || file->CutBefore(file->bytes())) return file->Unreadable({});
   rlimit limit{};
   getrlimit(RLIMIT_MEMLOCK, &limit);
-  throw Error(ErrorCode::kLimit, dataset.folder.string(),
-              "has " + Binary(dataset.shape.bytes()) + ", and this process may lock " +
+  throw Error(ErrorCode::kLimit, dataset.facts->folder.string(),
+              "has " + Binary(dataset.facts->shape.bytes()) + ", and this process may lock " +
                   Binary(limit.rlim_cur) + " in memory (" + SystemErrorText(error) +
                   "); raise `ulimit -l`, or set LoaderOptions::storage = Mapped");
 }
@@ -44,23 +44,23 @@ std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
 }  // namespace
 
 void LockInMemory(DatasetState& dataset, bool pass_over) {
-  if (!dataset.keeps_all()) {
-    throw Error(ErrorCode::kLimit, dataset.folder.string(),
-                "has " + std::to_string(dataset.shards.size()) + " shards, and " +
-                    std::to_string(dataset.most_mapped()) +
+  if (!dataset.table.keeps_all()) {
+    throw Error(ErrorCode::kLimit, dataset.facts->folder.string(),
+                "has " + std::to_string(dataset.facts->shards.size()) + " shards, and " +
+                    std::to_string(dataset.table.max_mapped()) +
                     " at most stay mapped: it cannot be locked in memory (LoaderOptions::storage = "
                     "Locked); make fewer shards with `sluice transcode` and a larger --shard-size, "
                     "or set storage = Mapped");
   }
-  const std::uint64_t bytes = dataset.shape.bytes();
+  const std::uint64_t bytes = dataset.facts->shape.bytes();
   const std::uint64_t available = AvailableMemory();
   if (bytes > available) {
-    throw Error(ErrorCode::kLimit, dataset.folder.string(),
+    throw Error(ErrorCode::kLimit, dataset.facts->folder.string(),
                 "has " + Binary(bytes) + ", and there are " + Binary(available) +
                     " of memory left, so it cannot be locked (LoaderOptions::storage = Locked); "
                     "set storage = Mapped");
   }
-  for (std::uint32_t shard = 0; shard < dataset.shards.size(); ++shard) {
+  for (std::uint32_t shard = 0; shard < dataset.facts->shards.size(); ++shard) {
     const std::optional<Error> failure = Lock(dataset, shard);
     if (failure && !pass_over) throw *failure;
   }

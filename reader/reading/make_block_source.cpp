@@ -10,7 +10,7 @@ std::unique_ptr<BlockSource> MakeBlockSource(DatasetState& dataset, const Loader
                                              const FieldChoice& choice, const PictureCache* kept,
                                              DirectFiles* direct, std::uint64_t most_open,
                                              const std::atomic<bool>& give_up) {
-  if (dataset.remote != nullptr) {
+  if (dataset.table.remote != nullptr) {
     return std::make_unique<RemoteBlocks>(dataset, options, choice, kept, most_open, give_up);
   }
   if (direct == nullptr) {

@@ -67,7 +67,7 @@ std::size_t TableBytes(const RowLayout& layout, const BlockEntry& entry) {
 // fail.
 std::vector<Bytes> WantedOf(const DatasetState& dataset, const ShardFile& shard,
                             const FieldChoice& choice, const SampleRef& first) {
-  const RowLayout& layout = dataset.LayoutOf(first.shard);
+  const RowLayout& layout = dataset.facts->LayoutOf(first.shard);
   const BlockEntry& entry = shard.block_entry(first.block);
   const Bytes bytes = shard.bytes().subspan(entry.offset, entry.bytes);
   if (choice.all_payloads) return {bytes};
@@ -76,7 +76,7 @@ std::vector<Bytes> WantedOf(const DatasetState& dataset, const ShardFile& shard,
   try {
     const ReadGuard guard = shard.Guard();
     const BlockView view = shard.Block(first.block);
-    for (const ByteRange& range : RangesOf(view, layout, dataset.manifest.schema, choice))
+    for (const ByteRange& range : RangesOf(view, layout, dataset.facts->manifest.schema, choice))
       parts.push_back(bytes.subspan(range.offset, range.bytes));
     return parts;
   } catch (const Error&) {
@@ -118,7 +118,7 @@ void MappedBlocks::CloseAll() {
 
 ShardUse MappedBlocks::ShardOf(const SampleRef& first) {
   std::shared_ptr<const Error> fault;  // each of the shard's samples will fail with it
-  ShardUse shard = dataset_.Shard(first.shard, fault);
+  ShardUse shard = dataset_.table.Shard(first.shard, fault);
   if (shard != nullptr && behind_) behind_->PrepareShard(first.shard, *shard);
   return shard;
 }
@@ -131,10 +131,10 @@ void MappedBlocks::Begin() {
     queue_.pop_front();
     ++begun_;
     Reading& reading = in_flight_.back();
-    const SampleRef first = dataset_.shape.Row(reading.block, 0);
+    const SampleRef first = dataset_.facts->shape.Row(reading.block, 0);
     reading.shard = ShardOf(first);
     if (reading.shard == nullptr) continue;
-    const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, reading.block);
+    const bool kept = store_ != nullptr && store_->HasAll(dataset_.facts->shape, reading.block);
     for (const Bytes bytes : WantedOf(dataset_, *reading.shard, kept ? others_ : choice_, first)) {
       reading.parts.push_back({bytes, page_map_.HasAll(bytes)});
       cold_ = !reading.parts.back().there;
@@ -154,8 +154,8 @@ bool MappedBlocks::TakesSuggestions() const noexcept {
 }
 
 void MappedBlocks::Suggest(std::uint64_t block) {
-  if (store_ != nullptr && store_->HasAll(dataset_.shape, block)) return;
-  const SampleRef first = dataset_.shape.Row(block, 0);
+  if (store_ != nullptr && store_->HasAll(dataset_.facts->shape, block)) return;
+  const SampleRef first = dataset_.facts->shape.Row(block, 0);
   const ShardUse shard = ShardOf(first);
   if (shard == nullptr) return;
   for (const Bytes bytes : WantedOf(dataset_, *shard, choice_, first))

@@ -29,16 +29,16 @@ RemoteBlocks::RemoteBlocks(DatasetState& dataset, const LoaderOptions& options,
                            const FieldChoice& choice, const PictureCache* store,
                            std::uint64_t most_open, const std::atomic<bool>& give_up)
     : dataset_(dataset),
-      remote_(*dataset.remote),
+      remote_(*dataset.table.remote),
       store_(store),
-      needs_payloads_(NeedsPayloads(dataset.manifest.schema, choice)),
+      needs_payloads_(NeedsPayloads(dataset.facts->manifest.schema, choice)),
       needs_others_(store == nullptr ||
-                    NeedsPayloads(dataset.manifest.schema, choice.WithoutImage())),
+                    NeedsPayloads(dataset.facts->manifest.schema, choice.WithoutImage())),
       most_open_(most_open),
       most_ahead_(ReadAheadBytesOf(options).value_or(kMostRemoteAhead)),
       give_up_(give_up),
       open_(options.order.shuffle == Shuffle::kSequential) {
-  if (remote_.has_cache()) next_uses_.emplace(dataset.shape, options);
+  if (remote_.has_cache()) next_uses_.emplace(dataset.facts->shape, options);
 }
 
 void RemoteBlocks::SetDepth(std::uint64_t bytes) noexcept {
@@ -88,19 +88,21 @@ ShardParts::Held RemoteBlocks::BeginPiece(std::uint64_t block, const SampleRef& 
 }
 
 bool RemoteBlocks::TakesWhole(std::uint64_t block, bool& without_image) const noexcept {
-  without_image = !needs_others_ && store_ != nullptr && store_->HasAll(dataset_.shape, block);
+  without_image =
+      !needs_others_ && store_ != nullptr && store_->HasAll(dataset_.facts->shape, block);
   return needs_payloads_ && !without_image;
 }
 
 std::vector<ShardParts::Held> RemoteBlocks::FrameOf(std::uint32_t shard) {
-  if (dataset_.OpenShard(shard) != nullptr || dataset_.KnownFault(shard) != nullptr) return {};
-  return dataset_.BeginOpening(shard);
+  if (dataset_.table.OpenShard(shard) != nullptr || dataset_.table.KnownFault(shard) != nullptr)
+    return {};
+  return dataset_.table.BeginOpening(shard);
 }
 
 void RemoteBlocks::Open(std::uint64_t block, std::uint64_t rows) {
   open_.Open(block, rows, [&] {
-    const SampleRef first = dataset_.shape.Row(block, 0);
-    const ShardSummary& shard = dataset_.shards[first.shard];
+    const SampleRef first = dataset_.facts->shape.Row(block, 0);
+    const ShardSummary& shard = dataset_.facts->shards[first.shard];
     Pending pending;
     pending.number = block;
     pending.held = std::make_shared<HeldBlock>();
@@ -143,7 +145,7 @@ void RemoteBlocks::Begin() {
 
 // False if nobody wants the block any more.
 bool RemoteBlocks::Start(Pending& pending) {
-  const SampleRef first = dataset_.shape.Row(pending.number, 0);
+  const SampleRef first = dataset_.facts->shape.Row(pending.number, 0);
   try {
     // All frames that the batch needs have been asked for at once.
     for (const ShardParts::Held& part : pending.frame)
@@ -152,7 +154,7 @@ bool RemoteBlocks::Start(Pending& pending) {
     // Opening the shard will say so, too.
   }
   std::shared_ptr<const Error> fault;  // each of its samples will say so
-  pending.shard = dataset_.Shard(first.shard, fault);
+  pending.shard = dataset_.table.Shard(first.shard, fault);
   pending.frame.clear();
   if (pending.shard == nullptr) return true;
   try {
@@ -183,7 +185,7 @@ void RemoteBlocks::Await(std::uint64_t count) {
 
 void RemoteBlocks::FinishFront() {
   Pending& front = pending_.front();
-  const std::uint32_t block = dataset_.shape.Row(front.number, 0).block;
+  const std::uint32_t block = dataset_.facts->shape.Row(front.number, 0).block;
   try {
     if (!remote_.Await(front.piece, &give_up_)) return;
     if (front.shard != nullptr) {
@@ -216,9 +218,9 @@ bool RemoteBlocks::TakesSuggestions() const noexcept {
 }
 
 void RemoteBlocks::Suggest(std::uint64_t block) {
-  const SampleRef first = dataset_.shape.Row(block, 0);
+  const SampleRef first = dataset_.facts->shape.Row(block, 0);
   try {
-    const ShardUse shard = dataset_.OpenShard(first.shard);
+    const ShardUse shard = dataset_.table.OpenShard(first.shard);
     if (shard == nullptr) {
       FrameOf(first.shard);  // it will be there when a block of it is opened
     } else if (suggested_.count(block) == 0) {
@@ -238,8 +240,8 @@ void RemoteBlocks::Suggest(std::uint64_t block) {
 std::shared_ptr<const HeldBlock> RemoteBlocks::Fetch(DatasetState& dataset, std::uint32_t number,
                                                      const ShardUse& shard, std::uint32_t block) {
   auto held = std::make_shared<HeldBlock>();
-  ShardParts::Held piece = dataset.remote->Begin(number, shard->PartsOf(block).whole(), {});
-  dataset.remote->Await(piece);
+  ShardParts::Held piece = dataset.table.remote->Begin(number, shard->PartsOf(block).whole(), {});
+  dataset.table.remote->Await(piece);
   held->Give(BytesOf(*shard, block), std::move(piece), shard);
   return held;
 }

@@ -24,10 +24,10 @@ bool LiesInBlocks(const Field& field) {
 
 FieldChoice ChoiceOf(const DatasetState& dataset, const std::vector<std::string>& names) {
   FieldChoice choice;
-  choice.chosen.resize(dataset.manifest.schema.fields.size());
+  choice.chosen.resize(dataset.facts->manifest.schema.fields.size());
   choice.all_payloads = false;
   for (const std::string& name : names)
-    choice.chosen[dataset.FieldIndex(name)] = true;
+    choice.chosen[dataset.facts->FieldIndex(name)] = true;
   return choice;
 }
 
@@ -40,12 +40,13 @@ class Filtering {
         keep_(keep),
         options_(options),
         choice_(ChoiceOf(state_, options.fields)),
-        reads_blocks_(std::any_of(options.fields.begin(), options.fields.end(),
-                                  [this](const std::string& name) {
-                                    return LiesInBlocks(
-                                        state_.manifest.schema.fields[state_.FieldIndex(name)]);
-                                  })),
-        kept_(state_.shards.size()) {}
+        reads_blocks_(
+            std::any_of(options.fields.begin(), options.fields.end(),
+                        [this](const std::string& name) {
+                          return LiesInBlocks(
+                              state_.facts->manifest.schema.fields[state_.facts->FieldIndex(name)]);
+                        })),
+        kept_(state_.facts->shards.size()) {}
 
   // Works until no shard is left. Throws nothing.
   void Work();
@@ -98,23 +99,23 @@ void Filtering::Work() {
 }
 
 void Filtering::AskAbout(std::uint32_t shard) {
-  const ShardUse use = state_.Shard(shard);
+  const ShardUse use = state_.table.Shard(shard);
   const ShardFile& file = *use;
-  const std::uint64_t first_block = state_.shape.first_block(shard);
+  const std::uint64_t first_block = state_.facts->shape.first_block(shard);
   const std::atomic<bool> give_up{false};
   std::optional<MappedBlocks> ahead;
-  if (reads_blocks_ && state_.remote == nullptr) {
+  if (reads_blocks_ && state_.table.remote == nullptr) {
     ahead.emplace(state_, choice_, nullptr, give_up);
     for (std::uint32_t block = 0; block < file.blocks(); ++block)
       ahead->Open(first_block + block, 0);
   }
-  const std::uint64_t first = state_.shape.Row(first_block, 0).index;
+  const std::uint64_t first = state_.facts->shape.Row(first_block, 0).index;
   std::vector<bool> kept(file.samples());
   std::uint64_t row = 0;
   BlockHold remote(file);
   for (std::uint32_t block = 0; block < file.blocks(); ++block) {
     if (Ended(shard)) return;
-    if (reads_blocks_ && state_.remote != nullptr) remote.Block(block);
+    if (reads_blocks_ && state_.table.remote != nullptr) remote.Block(block);
     if (ahead) ahead->Await(block + 1);
     const ReadGuard guard = file.Guard();
     const std::uint32_t count = file.block_entry(block).count;
@@ -153,7 +154,7 @@ Error Filtering::Named(const ShardFile& file, const Sample& sample, ErrorCode co
   } catch (const Error&) {
     key = "(its key cannot be read)";
   }
-  const SampleRef ref = state_.shape.Sample(sample.index());
+  const SampleRef ref = state_.facts->shape.Sample(sample.index());
   return {code, file.name(),
           "sample " + std::to_string(sample.index()) + " " + key + " (block " +
               std::to_string(ref.block) + ", row " + std::to_string(ref.row) + ")",
@@ -171,7 +172,7 @@ std::vector<std::uint64_t> Filtering::Result() {
   const MutexLock lock(mutex_);
   if (error_ != nullptr) std::rethrow_exception(error_);
   if (options_.stop.stop_requested()) {
-    throw Error(ErrorCode::kState, state_.folder.string(),
+    throw Error(ErrorCode::kState, state_.facts->folder.string(),
                 "SampleList::Where was stopped before it had asked about every sample");
   }
   std::size_t count = 0;

@@ -130,14 +130,14 @@ ShardStage::ShardStage(DatasetState& dataset, const fs::path& path, std::uint64_
     : dataset_(dataset),
       root_(RootFor(dataset, AbsolutePath(path))),
       budget_(budget),
-      wanted_(dataset.shards.size()),
-      rejected_(dataset.shards.size()) {
+      wanted_(dataset.facts->shards.size()),
+      rejected_(dataset.facts->shards.size()) {
   Enter();
   thread_ = std::thread([this] { Run(); });
 }
 
 SharedFolder ShardStage::RootFor(const DatasetState& dataset, const fs::path& path) {
-  if (LiesIn(path, dataset.place)) {
+  if (LiesIn(path, dataset.facts->place)) {
     throw Error(ErrorCode::kInvalidArgument, path.string(),
                 "Stage::folder is the dataset's own folder, or inside it; choose another folder");
   }
@@ -158,7 +158,8 @@ void ShardStage::Close() {
 bool ShardStage::Enter() {
   const FileHandle root = TakeLock(root_.OpenLock(kLockFile), LOCK_EX);
   if (!root) return false;
-  if (!folder_) folder_ = std::make_shared<const SharedFolder>(root_.MakeFolder(dataset_.id));
+  if (!folder_)
+    folder_ = std::make_shared<const SharedFolder>(root_.MakeFolder(dataset_.facts->id));
   in_use_ = TakeLock(folder_->OpenLock(kLockFile), LOCK_SH);
   if (!in_use_) return false;
   for (const std::string& name : folder_->Names()) {
@@ -174,7 +175,7 @@ bool ShardStage::Enter() {
 }
 
 std::string ShardStage::NameOf(std::uint32_t shard) const {
-  return fs::path(dataset_.shards[shard].file).filename().string();
+  return fs::path(dataset_.facts->shards[shard].file).filename().string();
 }
 
 void ShardStage::Want(std::uint32_t shard) {
@@ -190,7 +191,7 @@ void ShardStage::Want(std::uint32_t shard) {
 
 void ShardStage::Reject(std::uint32_t shard, const ShardUse& copy) {
   try {
-    if (!dataset_.LeaveCopy(shard, *copy)) return;
+    if (!dataset_.table.LeaveCopy(shard, *copy)) return;
   } catch (const Error&) {
     return;  // the original cannot be read any more
   }
@@ -208,7 +209,7 @@ bool ShardStage::Adopt(std::uint32_t shard) {
   const std::string name = NameOf(shard);
   if (!folder_->Has(name)) return false;
   try {
-    dataset_.ReadFrom(shard, {folder_, name});
+    dataset_.table.ReadFrom(shard, {folder_, name});
     staged_.fetch_add(1, std::memory_order_relaxed);
     return true;
   } catch (const Error& error) {
@@ -250,7 +251,7 @@ ShardStage::Outcome ShardStage::Begin(const Task& task, FileHandle& copy) {
   copy = TakeLock(folder_->OpenFile(temporary), LOCK_EX);
   if (!copy) return Outcome::kBusy;
   // Empties the file first: a process that died may have left a part of a copy.
-  const std::uint64_t bytes = dataset_.shards[task.shard].bytes;
+  const std::uint64_t bytes = dataset_.facts->shards[task.shard].bytes;
   if (ftruncate(copy.get(), 0) == 0 && MakeRoom(bytes) &&
       posix_fallocate(copy.get(), 0, static_cast<off_t>(bytes)) == 0) {
     return Outcome::kCopied;
@@ -265,8 +266,8 @@ ShardStage::Outcome ShardStage::Do(const Task& task) {
   if (!copy || begun != Outcome::kCopied) return begun;
   const std::string name = NameOf(task.shard);
   const std::string temporary = TemporaryOf(name);
-  const ManifestShard& shard = dataset_.manifest.shards[task.shard];
-  const FileHandle source = OpenForReading(dataset_.place / shard.file);
+  const ManifestShard& shard = dataset_.facts->manifest.shards[task.shard];
+  const FileHandle source = OpenForReading(dataset_.facts->place / shard.file);
   if (!CopyBytes(source.get(), copy.get(), shard.bytes, stopping_) || fsync(copy.get()) != 0 ||
       !folder_->Rename(temporary, name)) {
     folder_->Remove(temporary);

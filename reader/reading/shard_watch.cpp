@@ -26,7 +26,7 @@ void ShardWatch::LookSoon(std::uint32_t shard) {
 }
 
 void ShardWatch::Look(std::uint32_t shard) {
-  if (const ShardUse file = dataset_.OpenShard(shard)) file->StillTheSame();
+  if (const ShardUse file = dataset_.table.OpenShard(shard)) file->StillTheSame();
 }
 
 void ShardWatch::LookAtDue() {

@@ -21,7 +21,7 @@ class ShardWatch {
 
   // `dataset` must outlive it.
   explicit ShardWatch(DatasetState& dataset)
-      : dataset_(dataset), looked_at_(dataset.shards.size()) {}
+      : dataset_(dataset), looked_at_(dataset.facts->shards.size()) {}
   ~ShardWatch();
   ShardWatch(const ShardWatch&) = delete;
   ShardWatch& operator=(const ShardWatch&) = delete;

@@ -64,7 +64,7 @@ void PictureRoom::DivideScratch(std::size_t slots, std::uint64_t free_device_byt
 
 namespace {
 
-PictureRoom RoomFor(const DatasetState& dataset, const LoaderOptions& options, SlotLayout& layout) {
+PictureRoom RoomFor(const DatasetFacts& dataset, const LoaderOptions& options, SlotLayout& layout) {
   if (options.on_device.decode == DecodeOn::kHost || layout.images.empty()) return {};
   const SlotLayout::ImageField& picture = layout.picture();
   if (picture.nearest || picture.pixels != PixelType::kUint8) return {};
@@ -81,7 +81,7 @@ PictureRoom RoomFor(const DatasetState& dataset, const LoaderOptions& options, S
 
 }  // namespace
 
-DeviceLayout DeviceLayout::AddTo(SlotLayout& layout, const DatasetState& dataset,
+DeviceLayout DeviceLayout::AddTo(SlotLayout& layout, const DatasetFacts& dataset,
                                  const LoaderOptions& options,
                                  const std::vector<ViewProgram>& views) {
   DeviceLayout device;

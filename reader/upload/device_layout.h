@@ -53,7 +53,7 @@ struct DeviceLayout {
   PictureRoom room;
 
   // Adds it to the layout of a slot.
-  static DeviceLayout AddTo(SlotLayout& layout, const DatasetState& dataset,
+  static DeviceLayout AddTo(SlotLayout& layout, const DatasetFacts& dataset,
                             const LoaderOptions& options, const std::vector<ViewProgram>& views);
 };
 

@@ -41,10 +41,10 @@ std::vector<PlayedBatch> PlayLocal(const std::filesystem::path& path, LoaderOpti
 
 // Bytes of all blocks.
 std::uint64_t BlockBytes(const std::filesystem::path& path) {
-  const auto state = std::make_shared<DatasetState>(path);
+  const auto state = DatasetState::Open(path);
   std::uint64_t bytes = 0;
-  for (std::uint32_t s = 0; s < state->shards.size(); ++s) {
-    const ShardUse shard = state->Shard(s);
+  for (std::uint32_t s = 0; s < state->facts->shards.size(); ++s) {
+    const ShardUse shard = state->table.Shard(s);
     for (std::uint32_t b = 0; b < shard->blocks(); ++b)
       bytes += shard->block_entry(b).bytes;
   }

@@ -17,7 +17,7 @@ namespace {
 
 // 16 pictures of a WriteLargerDataset.
 std::uint64_t BlockBytes(const Dataset& dataset) {
-  return dataset.state()->Shard(0)->block_entry(0).bytes;
+  return dataset.state()->table.Shard(0)->block_entry(0).bytes;
 }
 
 enum class By { kKernel, kThreads };
@@ -57,8 +57,8 @@ TEST_CASE("A file system that refuses is read through the page cache, which is l
   CHECK(files.refused() == 1);
   for (std::uint64_t block = 0; block < 20; ++block) {
     const auto held = reading.Use(block);
-    const Bytes mapped = state.Shard(0)->bytes().subspan(
-        state.Shard(0)->block_entry(static_cast<std::uint32_t>(block)).offset,
+    const Bytes mapped = state.table.Shard(0)->bytes().subspan(
+        state.table.Shard(0)->block_entry(static_cast<std::uint32_t>(block)).offset,
         held->bytes().size());
     CHECK(std::equal(mapped.begin(), mapped.end(), held->bytes().begin(), held->bytes().end()));
   }
@@ -105,9 +105,9 @@ TEST_CASE("A file system that opens with O_DIRECT and does not read so is asked 
       for (std::uint32_t block = 0; block < 20; ++block) {
         const auto held = reading.Use(block);
         REQUIRE(held->read());
-        const BlockEntry& entry = state.Shard(0)->block_entry(block);
-        const Bytes mapped = state.Shard(0)->bytes().subspan(entry.offset, entry.bytes);
-        const std::size_t bytes = labels ? HeldBlock::TableBytes(*state.Shard(0), block)
+        const BlockEntry& entry = state.table.Shard(0)->block_entry(block);
+        const Bytes mapped = state.table.Shard(0)->bytes().subspan(entry.offset, entry.bytes);
+        const std::size_t bytes = labels ? HeldBlock::TableBytes(*state.table.Shard(0), block)
                                          : static_cast<std::size_t>(entry.bytes);
         CHECK(std::equal(mapped.begin(), mapped.begin() + static_cast<std::ptrdiff_t>(bytes),
                          held->bytes().begin()));
@@ -140,7 +140,7 @@ TEST_CASE("Blocks come the same by the kernel's queue and by threads, and memory
       for (std::uint64_t b = block; b < block + 4; ++b) {
         const auto held = reading.Use(b);
         REQUIRE(held->read());
-        const BlockView view = held->View(*state.Shard(0), static_cast<std::uint32_t>(b));
+        const BlockView view = held->View(*state.table.Shard(0), static_cast<std::uint32_t>(b));
         REQUIRE(view.count() == 16);
       }
       CHECK(files.memory().allocated() <= budget);
@@ -167,7 +167,7 @@ TEST_CASE("Where memory does not suffice for the open blocks, the least used is 
       reading.EndBatch();
       reading.Await(reading.opened());
       REQUIRE(held->read());
-      REQUIRE(held->View(*state.Shard(0), static_cast<std::uint32_t>(block)).count() == 16);
+      REQUIRE(held->View(*state.table.Shard(0), static_cast<std::uint32_t>(block)).count() == 16);
       CHECK(files.memory().in_use() <= budget);
     }
   }
@@ -208,7 +208,8 @@ TEST_CASE(
     CHECK(std::count_if(blocks.begin(), blocks.end(),
                         [](const auto& block) { return !block->read(); }) == 3);
     for (std::uint32_t block = 0; block < 10; ++block)
-      if (blocks[block]->read()) CHECK(blocks[block]->View(*state.Shard(0), block).count() == 16);
+      if (blocks[block]->read())
+        CHECK(blocks[block]->View(*state.table.Shard(0), block).count() == 16);
   }
 }
 

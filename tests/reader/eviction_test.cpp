@@ -64,17 +64,17 @@ TEST_CASE("What other processes need later is given up once the table is looked 
 TEST_CASE("When blocks are needed next is computed beside playing, for the epoch asked for last") {
   const TemporaryFolder folder;
   const auto path = WriteRawDataset(folder, 3000);
-  const auto state = std::make_shared<DatasetState>(path);
+  const auto state = DatasetState::Open(path);
   LoaderOptions options = OptionsFor(10, 1);
   options.order.lanes = 4;
   const std::atomic<bool> never{false};
-  NextUsesAhead ahead(state->shape, options);
+  NextUsesAhead ahead(state->facts->shape, options);
   for (const std::uint64_t epoch : {1u, 2u, 3u, 9u, 4u, 4u, 5u}) {
     ahead.Begin(epoch);
     ahead.Await(&never);
     const NextUsesAhead::Uses uses = ahead.Find();
     REQUIRE(uses != nullptr);
-    CHECK(*uses == NextUses(state->shape, options, epoch, nullptr));
+    CHECK(*uses == NextUses(state->facts->shape, options, epoch, nullptr));
   }
   for (std::uint64_t epoch = 20; epoch < 40; epoch += 3)
     ahead.Begin(epoch);  // and is left in the midst of it

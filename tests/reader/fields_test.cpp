@@ -135,13 +135,13 @@ TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 8));
   DatasetState& state = *dataset.state();
-  const BlockView block = state.Shard(0)->Block(0);
+  const BlockView block = state.table.Shard(0)->Block(0);
   const auto bytes_of = [&](const std::vector<std::string>& fields) {
     LoaderOptions options;
     options.output.fields = fields;
     std::size_t bytes = 0;
-    for (const ByteRange& range :
-         RangesOf(block, state.layout, state.manifest.schema, FieldChoice::Of(state, options)))
+    for (const ByteRange& range : RangesOf(block, state.facts->layout, state.facts->manifest.schema,
+                                           FieldChoice::Of(state, options)))
       bytes += range.bytes;
     return bytes;
   };
@@ -151,7 +151,8 @@ TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
   // Neighbours are one range.
   LoaderOptions options;
   options.output.fields = {"image", "mask"};
-  CHECK(RangesOf(block, state.layout, state.manifest.schema, FieldChoice::Of(state, options))
+  CHECK(RangesOf(block, state.facts->layout, state.facts->manifest.schema,
+                 FieldChoice::Of(state, options))
             .size() == 1);
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, options);

@@ -55,16 +55,16 @@ class FlippingStore : public LocalStore {
 };
 
 Dataset OpenFlipping(const fs::path& path, const Flip& flip) {
-  return DatasetOf(std::make_shared<DatasetState>(std::make_shared<FlippingStore>(path, flip)));
+  return DatasetOf(DatasetState::Open(std::make_shared<FlippingStore>(path, flip)));
 }
 
 // One place of each kind of bytes that has a checksum.
 std::vector<std::pair<std::string, Flip>> PlacesIn(const fs::path& path) {
-  const auto state = std::make_shared<DatasetState>(path);
-  const ShardUse shard = state->Shard(0);
+  const auto state = DatasetState::Open(path);
+  const ShardUse shard = state->table.Shard(0);
   const BlockEntry& block = shard->block_entry(1);
   const auto tail = LoadAt<ShardTail>(shard->bytes(), shard->bytes().size() - sizeof(ShardTail));
-  const std::string file = state->shards[0].file;
+  const std::string file = state->facts->shards[0].file;
   return {
       {"a payload", {file, block.offset + block.bytes / 2}},
       {"a block's header", {file, block.offset + 9}},

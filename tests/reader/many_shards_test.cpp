@@ -63,7 +63,7 @@ TEST_CASE("A dataset of more shards than stay mapped is played as any other") {
     }
     const FewMapped few;
     const Dataset dataset = Dataset::Open(path);
-    REQUIRE_FALSE(dataset.state()->keeps_all());
+    REQUIRE_FALSE(dataset.state()->table.keeps_all());
     Loader loader(dataset, options);
     for (int again = kSanitized ? 1 : 0; again < 2; ++again) {
       const Played played = PlayOn(loader, 1);
@@ -76,18 +76,19 @@ TEST_CASE("A dataset of more shards than stay mapped is played as any other") {
 TEST_CASE("Shards that are no longer used are unmapped beyond the bound") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
-  DatasetState dataset(path, kMostMapped);
-  const auto shards = static_cast<std::uint32_t>(dataset.shards.size());
+  const std::shared_ptr<DatasetState> opened = DatasetState::Open(path, {}, kMostMapped);
+  DatasetState& dataset = *opened;
+  const auto shards = static_cast<std::uint32_t>(dataset.facts->shards.size());
   REQUIRE(shards >= 5);
   for (std::uint32_t s = 0; s < shards; ++s)
-    dataset.Shard(s);
+    dataset.table.Shard(s);
   CHECK(MappedShards(path) == kMostMapped);
-  CHECK(dataset.OpenShard(shards - 1) != nullptr);
-  CHECK(dataset.OpenShard(0) == nullptr);
+  CHECK(dataset.table.OpenShard(shards - 1) != nullptr);
+  CHECK(dataset.table.OpenShard(0) == nullptr);
   // Shards in use stay mapped, beyond the bound if necessary.
   std::vector<ShardUse> uses;
   for (std::uint32_t s = 0; s < shards; ++s)
-    uses.push_back(dataset.Shard(s));
+    uses.push_back(dataset.table.Shard(s));
   CHECK(MappedShards(path) == shards);
   CHECK(uses[0]->Key(0) == "key-0");
 }
@@ -95,19 +96,20 @@ TEST_CASE("Shards that are no longer used are unmapped beyond the bound") {
 TEST_CASE("A shard whose copy is gone when it is mapped again is read from the dataset's folder") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
-  DatasetState dataset(path, kMostMapped);
+  const std::shared_ptr<DatasetState> opened = DatasetState::Open(path, {}, kMostMapped);
+  DatasetState& dataset = *opened;
   const std::filesystem::path copy = folder / "copy.sluice";
-  std::filesystem::copy_file(path / dataset.shards[0].file, copy);
-  dataset.ReadFrom(
+  std::filesystem::copy_file(path / dataset.facts->shards[0].file, copy);
+  dataset.table.ReadFrom(
       0, {std::make_shared<const SharedFolder>(SharedFolder::Open(folder.path())), "copy.sluice"});
-  CHECK(dataset.Shard(0)->name() == copy.string());
+  CHECK(dataset.table.Shard(0)->name() == copy.string());
   const auto use_others = [&dataset] {
     for (std::uint32_t s = 1; s <= kMostMapped; ++s)
-      dataset.Shard(s);
-    REQUIRE(dataset.OpenShard(0) == nullptr);
+      dataset.table.Shard(s);
+    REQUIRE(dataset.table.OpenShard(0) == nullptr);
   };
   use_others();
-  CHECK(dataset.Shard(0)->name() == copy.string());
+  CHECK(dataset.table.Shard(0)->name() == copy.string());
   use_others();
   const bool damaged = GENERATE(false, true);
   if (damaged) {
@@ -115,8 +117,8 @@ TEST_CASE("A shard whose copy is gone when it is mapped again is read from the d
   } else {
     std::filesystem::remove(copy);
   }
-  CHECK(dataset.Shard(0)->name() == (path / dataset.shards[0].file).string());
-  CHECK(dataset.Shard(0)->Key(0) == "key-0");
+  CHECK(dataset.table.Shard(0)->name() == (path / dataset.facts->shards[0].file).string());
+  CHECK(dataset.table.Shard(0)->Key(0) == "key-0");
 }
 
 TEST_CASE("A sample's values stay readable when its shard is no longer kept open") {
@@ -163,16 +165,17 @@ TEST_CASE("A shard that cannot be opened is tried once an epoch, and is one faul
   CHECK(loader.Stats().faults >= lost.samples);
 
   // Known, it is not looked for again; the next epoch does.
-  DatasetState state(path);
+  const std::shared_ptr<DatasetState> opened = DatasetState::Open(path);
+  DatasetState& state = *opened;
   std::shared_ptr<const Error> fault;
-  CHECK(state.Shard(1, fault) == nullptr);
+  CHECK(state.table.Shard(1, fault) == nullptr);
   std::filesystem::rename(away, path / lost.file);
   fault = nullptr;
-  CHECK(state.Shard(1, fault) == nullptr);
+  CHECK(state.table.Shard(1, fault) == nullptr);
   REQUIRE(fault != nullptr);
   CHECK(fault->code() == ErrorCode::kNotFound);
-  state.ForgetFaults();
-  CHECK(state.Shard(1, fault) != nullptr);
+  state.table.ForgetFaults();
+  CHECK(state.table.Shard(1, fault) != nullptr);
 }
 
 TEST_CASE("Twenty thousand shards play with no more of them mapped than is promised", "[slow]") {
@@ -181,7 +184,7 @@ TEST_CASE("Twenty thousand shards play with no more of them mapped than is promi
   const std::filesystem::path path = folder / "tiny";
   WriteTinyShards(path, kShards);
   const Dataset dataset = Dataset::Open(path);
-  REQUIRE_FALSE(dataset.state()->keeps_all());
+  REQUIRE_FALSE(dataset.state()->table.keeps_all());
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom}) {
     LoaderOptions options = OptionsFor(256, 4);
     options.order.shuffle = shuffle;
@@ -202,7 +205,7 @@ TEST_CASE("Twenty thousand shards play with no more of them mapped than is promi
       REQUIRE(samples[i] == i);
     // And those that samples in the ring are from, at most.
     const std::size_t rows = 256 * (1 + *options.ring.prefetch + options.ring.hold);
-    CHECK(MappedShards(path) <= dataset.state()->most_mapped() + rows);
+    CHECK(MappedShards(path) <= dataset.state()->table.max_mapped() + rows);
   }
 }
 

@@ -1,4 +1,4 @@
-// Loaders of several datasets: reader/dataset/mixed_datasets.h. How their datasets take turns is
+// Loaders of several datasets: reader/dataset/dataset_state.h. How their datasets take turns is
 // mixture_order_test.cpp's.
 #include <algorithm>
 #include <cstring>

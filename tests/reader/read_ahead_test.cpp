@@ -16,7 +16,7 @@ using namespace sluice::test;
 namespace {
 
 std::uint64_t BlockBytes(DatasetState& state, std::uint32_t block) {
-  return state.Shard(0)->block_entry(block).bytes;
+  return state.table.Shard(0)->block_entry(block).bytes;
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ TEST_CASE("Suggestions are taken if blocks are not in memory, and only of whole 
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 64));
   DatasetState& state = *dataset.state();
-  const ShardFile& shard = *state.Shard(0);
+  const ShardFile& shard = *state.table.Shard(0);
   const BlockEntry& entry = shard.block_entry(2);
   const Bytes block = shard.bytes().subspan(entry.offset, entry.bytes);
   auto* const pages = const_cast<std::byte*>(block.data());
@@ -116,7 +116,7 @@ TEST_CASE("Releasing blocks keeps those read for the next windows") {
     return;
   }
   DatasetState& state = *dataset.state();
-  const ShardFile& shard = *state.Shard(0);
+  const ShardFile& shard = *state.table.Shard(0);
   const Bytes all = shard.bytes();
   LoaderOptions options = OptionsFor(1, 1);
   options.storage = Mapped{.behind = Behind::kDrop};

@@ -8,8 +8,8 @@
 namespace sluice::test {
 
 inline Dataset OpenRemote(const std::filesystem::path& folder, const SlowLink& link = {}) {
-  return DatasetOf(std::make_shared<DatasetState>(
-      std::make_shared<SlowStore>(std::make_shared<LocalStore>(folder), link)));
+  return DatasetOf(
+      DatasetState::Open(std::make_shared<SlowStore>(std::make_shared<LocalStore>(folder), link)));
 }
 
 }  // namespace sluice::test

@@ -64,7 +64,7 @@ TEST_CASE("a block that cannot be asked for is an error each time, until it can"
   const TemporaryFolder folder;
   const auto path = WriteJpegDataset(folder, 60);
   const auto store = std::make_shared<RefusingStore>(path);
-  const Dataset remote = DatasetOf(std::make_shared<DatasetState>(store));
+  const Dataset remote = DatasetOf(DatasetState::Open(store));
   store->refuses = true;
   for (int attempt = 0; attempt < 2; ++attempt)
     CHECK(ErrorText([&] { remote[50].Decode(); }, ErrorCode::kState).find("no requests") !=
@@ -77,7 +77,7 @@ TEST_CASE("a sample keeps its block, however many others are read meanwhile", "[
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 1600);  // 20 MB
   const auto store = std::make_shared<LocalStore>(path);
-  const auto state = std::make_shared<DatasetState>(store);
+  const auto state = DatasetState::Open(store);
   const Dataset dataset = DatasetOf(state);
   const Sample first = dataset[0];
   const ImagePayload payload = first.Payload();
@@ -205,7 +205,7 @@ TEST_CASE("a remote loader can be stopped and begin other epochs at any time", "
 TEST_CASE("a loader holds no more of a remote dataset than Memory() says", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 12'000);  // 148 MB in two shards
-  const auto state = std::make_shared<DatasetState>(
+  const auto state = DatasetState::Open(
       std::make_shared<SlowStore>(std::make_shared<LocalStore>(path), SlowLink{1ms, 0, 0, 16}));
   LoaderOptions options = OptionsFor(32, 2);
   options.order.lanes = 4;
@@ -217,7 +217,7 @@ TEST_CASE("a loader holds no more of a remote dataset than Memory() says", "[rem
   std::uint64_t most = 0;
   for (const std::uint64_t epoch : {0, 1})
     for (const Batch& batch : loader.Epoch(epoch))
-      most = std::max(most, (void(batch), state->remote->allocated()));
+      most = std::max(most, (void(batch), state->table.remote->allocated()));
   CHECK(most <= bound);
   CHECK(most > 4'000'000);
 }

@@ -76,11 +76,11 @@ void DirectBlocks::Begin() {
 }
 
 void DirectBlocks::Start(Pending& pending) {
-  const SampleRef first = dataset_.shape.Row(pending.number, 0);
+  const SampleRef first = dataset_.facts->shape.Row(pending.number, 0);
   pending.block = first.block;
   try {
     std::shared_ptr<const Error> fault;  // each of its samples will say so
-    pending.shard = dataset_.Shard(first.shard, fault);
+    pending.shard = dataset_.table.Shard(first.shard, fault);
     if (pending.shard == nullptr) {
       pending.failed = true;
       return GoOn(pending);
@@ -89,7 +89,7 @@ void DirectBlocks::Start(Pending& pending) {
     const std::uint64_t bytes = pending.shard->block_entry(first.block).bytes;
     MakeRoom(bytes);
     pending.held->Give(files_.memory().Take(bytes), bytes, pending.shard);
-    const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, pending.number);
+    const bool kept = store_ != nullptr && store_->HasAll(dataset_.facts->shape, pending.number);
     pending.choice = kept ? &others_ : &choice_;
     if (kept) pending.held->LeaveOutImage();
     pending.table_first = !pending.choice->all_payloads;
@@ -132,7 +132,7 @@ void DirectBlocks::StartParts(Pending& pending) {
   try {
     const BlockView view = pending.held->View(*pending.shard, pending.block);
     for (const ByteRange& range :
-         RangesOf(view, dataset_.layout, dataset_.manifest.schema, *pending.choice))
+         RangesOf(view, dataset_.facts->layout, dataset_.facts->manifest.schema, *pending.choice))
       StartRange(pending, range);
   } catch (const Error&) {
     return;  // each of its samples will say so
@@ -147,7 +147,7 @@ bool DirectBlocks::ReadsAgain(Pending& pending, BlockRead& read) {
   if (read.error != EINVAL) return false;
   try {
     if (pending.file->direct) {
-      const std::uint32_t number = dataset_.shape.Row(pending.number, 0).shard;
+      const std::uint32_t number = dataset_.facts->shape.Row(pending.number, 0).shard;
       pending.refused = std::exchange(pending.file, files_.Refuse(number, pending.shard));
     }
     if (!pending.file->handle || read.file == pending.file->handle.get()) return false;

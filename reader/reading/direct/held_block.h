@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "format/disk/shard.h"
-#include "reader/dataset/recent_shards.h"
+#include "reader/dataset/shard_table.h"
 #include "reader/reading/direct/block_memory.h"
 #include "reader/reading/field_ranges.h"
 

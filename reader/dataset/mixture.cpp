@@ -1,9 +1,12 @@
-#include "reader/dataset/mixed_datasets.h"
+// How the datasets of a mixture become one: their schemas are joined by the names of fields, their
+// shards follow one another, and a field that one of them lacks is absent in its rows. Datasets
+// that would give one name two meanings are refused, with both named.
 
 #include <algorithm>
 #include <span>
 
 #include <sluice/error.h>
+#include <sluice/mixture.h>
 
 #include "format/disk/checksum.h"
 #include "format/disk/value_totals.h"
@@ -13,14 +16,14 @@ namespace sluice {
 
 namespace {
 
-[[noreturn]] void RefuseMixing(const DatasetState& dataset, const std::string& what) {
+[[noreturn]] void RefuseMixing(const DatasetFacts& dataset, const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(), "Mixture: " + what);
 }
 
 // The longer of two lists of class names. Throws unless it begins with the other.
 const std::vector<std::string>& Longer(const Field& field, const std::vector<std::string>& a,
                                        const std::vector<std::string>& b,
-                                       const DatasetState& dataset, const DatasetState& other) {
+                                       const DatasetFacts& dataset, const DatasetFacts& other) {
   const std::vector<std::string>& longer = a.size() >= b.size() ? a : b;
   const std::vector<std::string>& shorter = a.size() >= b.size() ? b : a;
   if (std::equal(shorter.begin(), shorter.end(), longer.begin())) return longer;
@@ -36,8 +39,8 @@ std::string PairsOf(const Field& field) {
   return pairs == field.attributes.end() ? "" : pairs->second;
 }
 
-void RequireSame(const Field& field, const Field& known, const DatasetState& dataset,
-                 const DatasetState& other) {
+void RequireSame(const Field& field, const Field& known, const DatasetFacts& dataset,
+                 const DatasetFacts& other) {
   const auto refuse = [&](const std::string& what) {
     RefuseMixing(dataset, "field \"" + field.name + "\" has another " + what + " than in " +
                               other.folder.string() +
@@ -55,13 +58,13 @@ void RequireSame(const Field& field, const Field& known, const DatasetState& dat
 
 Schema JoinedSchema(const std::vector<MixedDataset>& datasets) {
   Schema joined;
-  std::vector<const DatasetState*> first_with;  // by field
+  std::vector<const DatasetFacts*> first_with;  // by field
   for (const MixedDataset& mixed : datasets) {
-    for (const Field& field : mixed.dataset->manifest.schema.fields) {
+    for (const Field& field : mixed.dataset->facts->manifest.schema.fields) {
       const std::size_t at = joined.Find(field.name);
       if (at == Schema::kNone) {
         joined.fields.push_back(field);
-        first_with.push_back(mixed.dataset.get());
+        first_with.push_back(mixed.dataset->facts.get());
         continue;
       }
       RequireSame(field, joined.fields[at], *mixed.dataset, *first_with[at]);
@@ -103,7 +106,7 @@ Manifest InSchema(const Manifest& own, const Schema& joined) {
 }
 
 // Adds a dataset's shards and summaries to those of all.
-void Add(const Manifest& part, const DatasetState& dataset, Manifest& all) {
+void Add(const Manifest& part, const DatasetFacts& dataset, Manifest& all) {
   all.samples += part.samples;
   std::size_t image = 0;
   for (const Field& field : all.schema.fields) {
@@ -149,38 +152,65 @@ std::optional<MixtureRule> RuleOf(const Mixture& mixture) {
 
 }  // namespace
 
-MixedDatasets::MixedDatasets(const Mixture& mixture) : rule(RuleOf(mixture)) {
+struct DatasetFacts::Joined {
+  explicit Joined(const Mixture& mixture);
+
+  std::vector<MixedDataset> datasets;
+  std::optional<MixtureRule> rule;  // none: without weights
+  Manifest manifest;
+  ReadLimits limits;  // no tighter than any dataset's
+  std::string name;   // for messages
+  std::string id;
+};
+
+DatasetFacts::DatasetFacts(const Mixture& mixture_of) : DatasetFacts(Joined(mixture_of)) {}
+
+DatasetFacts::DatasetFacts(Joined joined)
+    : folder(joined.name),
+      place(folder),
+      id(std::move(joined.id)),
+      manifest(std::move(joined.manifest)),
+      layout(manifest.schema),
+      limits(manifest, joined.limits),
+      shape(ShapeOf(manifest)),
+      parts(std::move(joined.datasets)),
+      mixture(std::move(joined.rule)) {
+  Summarize();
+}
+
+DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
   if (mixture.parts.empty())
     throw Error(ErrorCode::kInvalidArgument, "Mixture: it has no datasets");
   std::uint64_t shards = 0, samples = 0;
   for (const Mixture::Part& part : mixture.parts) {
     const std::shared_ptr<DatasetState>& dataset = part.dataset.state();
-    if (dataset->remote != nullptr) {
+    if (dataset->facts->store != nullptr) {
       RefuseMixing(*dataset,
                    "datasets at URLs, or on file systems that map no files, cannot be mixed yet; "
                    "copy it to a local disk "
                    "(`sluice copy`), or join them with `sluice merge`");
     }
-    if (dataset->manifest.samples == 0) RefuseMixing(*dataset, "it has no samples; leave it out");
+    if (dataset->facts->manifest.samples == 0)
+      RefuseMixing(*dataset, "it has no samples; leave it out");
     datasets.push_back({dataset, static_cast<std::uint32_t>(shards), samples,
-                        RowLayout(dataset->manifest.schema), dataset->limits});
-    shards += dataset->shards.size();
-    samples += dataset->manifest.samples;
+                        RowLayout(dataset->facts->manifest.schema), dataset->facts->limits});
+    shards += dataset->facts->shards.size();
+    samples += dataset->facts->manifest.samples;
   }
   if (shards > UINT32_MAX)
     throw Error(ErrorCode::kLimit, "Mixture: it has more than 4294967295 shards");
   manifest.schema = JoinedSchema(datasets);
   std::vector<Manifest> parts;
   for (const MixedDataset& mixed : datasets)
-    parts.push_back(InSchema(mixed.dataset->manifest, manifest.schema));
+    parts.push_back(InSchema(mixed.dataset->facts->manifest, manifest.schema));
   manifest.images.resize(parts[0].images.size());
   // Known only if they are known of each dataset.
   manifest.values = NoValues(manifest.schema);
   limits.max_pixels = 0;
   for (std::size_t k = 0; k < datasets.size(); ++k) {
     MixedDataset& mixed = datasets[k];
-    const ReadLimits& own = mixed.dataset->limits.read_limits();
-    mixed.layout = RowLayout(mixed.dataset->manifest.schema, manifest.schema);
+    const ReadLimits& own = mixed.dataset->facts->limits.read_limits();
+    mixed.layout = RowLayout(mixed.dataset->facts->manifest.schema, manifest.schema);
     mixed.limits = ValueLimits(parts[k], own);
     Add(parts[k], *mixed.dataset, manifest);
     limits.max_pixels = std::max(limits.max_pixels, own.max_pixels);
@@ -196,10 +226,10 @@ MixedDatasets::MixedDatasets(const Mixture& mixture) : rule(RuleOf(mixture)) {
   manifest.name = "mixture";
   std::string ids = "mixture";
   for (const MixedDataset& mixed : datasets)
-    ids += " " + mixed.dataset->id;
+    ids += " " + mixed.dataset->facts->id;
   id = ToHex(Hash128(std::as_bytes(std::span(ids))));
-  name = "mixture of " + datasets[0].dataset->folder.string();
-  if (datasets.size() == 2) name += " and " + datasets[1].dataset->folder.string();
+  name = "mixture of " + datasets[0].dataset->facts->folder.string();
+  if (datasets.size() == 2) name += " and " + datasets[1].dataset->facts->folder.string();
   if (datasets.size() > 2) name += " and " + std::to_string(datasets.size() - 1) + " others";
 }
 

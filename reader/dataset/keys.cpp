@@ -1,4 +1,4 @@
-#include "reader/dataset/key_index.h"
+#include "reader/dataset/keys.h"
 
 #include <algorithm>
 #include <new>
@@ -11,11 +11,49 @@ namespace sluice {
 
 namespace {
 
+// KeyCache keeps so much; the latest chunk is always kept, whatever its size.
+constexpr std::size_t kMaxKeyChunks = 64;
+constexpr std::size_t kMaxKeyCacheBytes = std::size_t{4} << 20;
+
 std::uint64_t HashOfKey(std::string_view key) noexcept {
   return Hash64(std::as_bytes(std::span(key)));
 }
 
 }  // namespace
+
+std::string KeyCache::Key(const ShardFile& shard, std::uint64_t sample, std::uint64_t most) {
+  const MutexLock lock(mutex_);
+  try {
+    std::string key = shard.Key(sample, EntryOf(shard).chunk, most);
+    DropOld();
+    return key;
+  } catch (...) {
+    if (!entries_.empty() && entries_.front().shard == shard.id()) entries_.pop_front();
+    throw;
+  }
+}
+
+KeyCache::Entry& KeyCache::EntryOf(const ShardFile& shard) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&shard](const Entry& entry) {
+    return entry.shard == shard.id();
+  });
+  if (found == entries_.end()) {
+    entries_.push_front({shard.id(), {}});
+  } else {
+    entries_.splice(entries_.begin(), entries_, found);
+  }
+  return entries_.front();
+}
+
+void KeyCache::DropOld() {
+  std::size_t bytes = 0;
+  std::size_t kept = 0;
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++kept) {
+    bytes += entry->chunk.content.capacity();
+    const bool old = kept > 0 && (kept >= kMaxKeyChunks || bytes > kMaxKeyCacheBytes);
+    entry = old ? entries_.erase(entry) : std::next(entry);
+  }
+}
 
 std::optional<std::uint64_t> KeyIndex::Find(DatasetState& dataset, std::string_view key) {
   std::shared_ptr<const Error> fault;
@@ -37,9 +75,9 @@ std::optional<std::uint64_t> KeyIndex::FindIn(const Keys& keys, DatasetState& da
   const std::uint64_t hash = HashOfKey(key);
   for (auto at = std::lower_bound(keys.entries.begin(), keys.entries.end(), Entry{hash, 0});
        at != keys.entries.end() && at->hash == hash; ++at) {
-    const SampleRef ref = dataset.shape.Sample(at->sample);
+    const SampleRef ref = dataset.facts->shape.Sample(at->sample);
     try {
-      const ShardUse shard = dataset.Shard(ref.shard);
+      const ShardUse shard = dataset.table.Shard(ref.shard);
       const std::uint64_t row = std::uint64_t{ref.block} * shard->block_samples() + ref.row;
       if (dataset.Key(*shard, row) == key) return at->sample;
     } catch (const Error& error) {  // another sample may have the key, too
@@ -52,7 +90,7 @@ std::optional<std::uint64_t> KeyIndex::FindIn(const Keys& keys, DatasetState& da
 std::shared_ptr<const KeyIndex::Keys> KeyIndex::All(DatasetState& dataset, bool try_again) try {
   const MutexLock lock(mutex_);
   if (keys_ == nullptr) {
-    std::vector<std::uint32_t> shards(dataset.shards.size());
+    std::vector<std::uint32_t> shards(dataset.facts->shards.size());
     std::iota(shards.begin(), shards.end(), 0U);
     keys_ = std::make_shared<const Keys>(Read(dataset, shards));
   } else if (try_again && !keys_->unread.empty()) {
@@ -64,9 +102,9 @@ std::shared_ptr<const KeyIndex::Keys> KeyIndex::All(DatasetState& dataset, bool 
   }
   return keys_;
 } catch (const std::bad_alloc&) {
-  throw Error(ErrorCode::kLimit, dataset.folder.string(),
+  throw Error(ErrorCode::kLimit, dataset.facts->folder.string(),
               "Dataset::Find() needs 16 bytes of memory for each of the " +
-                  std::to_string(dataset.manifest.samples) +
+                  std::to_string(dataset.facts->manifest.samples) +
                   " samples, and up to 48 while it reads their keys; there is not that much");
 }
 
@@ -74,10 +112,10 @@ KeyIndex::Keys KeyIndex::Read(DatasetState& dataset, const std::vector<std::uint
   // Grows with the shards that are there, not with the samples that the manifest claims.
   Keys keys;
   for (const std::uint32_t s : shards) {
-    const std::uint64_t first = dataset.shape.first_sample(s);
+    const std::uint64_t first = dataset.facts->shape.first_sample(s);
     const std::size_t before = keys.entries.size();
     try {
-      const ShardUse shard = dataset.Shard(s);
+      const ShardUse shard = dataset.table.Shard(s);
       KeyChunk chunk;
       for (std::uint64_t row = 0; row < shard->samples(); ++row) {
         if (!chunk.Holds(row)) shard->Key(row, chunk);

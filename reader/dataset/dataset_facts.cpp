@@ -1,0 +1,146 @@
+#include "reader/dataset/dataset_facts.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+#include "format/disk/absolute_path.h"
+#include "format/remote/local_store.h"
+#include "format/remote/remote_manifest.h"
+#include "reader/dataset/dataset_state.h"
+
+namespace sluice {
+
+namespace {
+
+// The dataset's folder, if the path is that folder or the manifest in it.
+std::filesystem::path FolderOf(const std::filesystem::path& path) {
+  if (path.filename() != kManifestName) return path;
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+std::vector<ImageSummary> ImagesOfManifest(const Manifest& manifest) {
+  std::vector<ImageSummary> summaries;
+  for (const Field& field : manifest.schema.fields) {
+    if (field.kind != FieldKind::kImage) continue;
+    const ManifestImages& images = manifest.images[summaries.size()];
+    ImageSummary summary;
+    summary.field = field.name;
+    summary.min_width = images.min_width;
+    summary.max_width = images.max_width;
+    summary.min_height = images.min_height;
+    summary.max_height = images.max_height;
+    summary.min_channels = static_cast<std::uint8_t>(images.min_channels);
+    summary.max_channels = static_cast<std::uint8_t>(images.max_channels);
+    summary.pixel_type = static_cast<PixelType>(images.pixel_type);
+    summary.max_payload_bytes = images.max_payload_bytes;
+    summary.payload_bytes = images.payload_bytes;
+    summary.present = images.present;
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+Manifest ReadManifestText(const std::filesystem::path& folder, ObjectStore* store,
+                          std::string& id) {
+  Id128 digest;
+  Manifest manifest =
+      store != nullptr ? ReadManifest(*store, digest) : ReadManifest(folder, digest);
+  id = ToHex(digest);
+  return manifest;
+}
+
+}  // namespace
+
+DatasetFacts::Source DatasetFacts::Source::Of(const std::filesystem::path& path) {
+  const std::filesystem::path folder = FolderOf(path);
+  if (!IsStoreUrl(folder.string())) return {folder, StoreIfUnmappable(folder)};
+  std::shared_ptr<ObjectStore> store = OpenStore(folder.string());
+  return {store->url(), store};
+}
+
+DatasetFacts::DatasetFacts(Source source, const ReadLimits& read_limits)
+    : folder(std::move(source.folder)),
+      place(source.store != nullptr ? folder : AbsolutePath(folder)),
+      store(std::move(source.store)),
+      manifest(ReadManifestText(folder, store.get(), id)),
+      layout(manifest.schema),
+      limits(manifest, read_limits),
+      shape(ShapeOf(manifest)) {
+  Summarize();
+}
+
+DatasetShape DatasetFacts::ShapeOf(const Manifest& manifest) {
+  std::vector<DatasetShape::Shard> shards;
+  shards.reserve(manifest.shards.size());
+  for (const ManifestShard& shard : manifest.shards) {
+    shards.push_back({shard.samples, shard.blocks, shard.block_samples, shard.bytes});
+  }
+  return DatasetShape(std::move(shards));
+}
+
+void DatasetFacts::Summarize() {
+  for (const ManifestShard& shard : manifest.shards)
+    shards.push_back({shard.file, shard.samples, shard.blocks, shard.bytes, shard.block_samples});
+  images = ImagesOfManifest(manifest);
+}
+
+const MixedDataset& DatasetFacts::PartWith(std::uint32_t shard) const noexcept {
+  return *std::prev(std::upper_bound(
+      parts.begin(), parts.end(), shard,
+      [](std::uint32_t number, const MixedDataset& part) { return number < part.first_shard; }));
+}
+
+bool DatasetFacts::one_layout() const noexcept {
+  return std::all_of(parts.begin(), parts.end(),
+                     [this](const MixedDataset& part) { return part.layout == layout; });
+}
+
+const DatasetFacts* DatasetFacts::LacksField(std::size_t field) const noexcept {
+  for (const MixedDataset& part : parts)
+    if (!part.layout.has(field)) return part.dataset->facts.get();
+  return nullptr;
+}
+
+std::size_t DatasetFacts::FieldIndex(std::string_view name) const {
+  const std::size_t field = manifest.schema.Find(name);
+  if (field != Schema::kNone) return field;
+  std::string known;
+  for (const Field& other : manifest.schema.fields) {
+    known += (known.empty() ? "" : ", ") + other.name;
+  }
+  throw Error(ErrorCode::kInvalidArgument, folder.string(),
+              "has no field \"" + std::string(name) + "\"; it has: " + known);
+}
+
+std::size_t DatasetFacts::ImageField(std::string_view name) const {
+  const std::vector<Field>& fields = manifest.schema.fields;
+  if (name.empty()) {
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      if (fields[f].kind == FieldKind::kImage) return f;
+    }
+    throw Error(ErrorCode::kInvalidArgument, folder.string(), "has no image field");
+  }
+  const std::size_t field = FieldIndex(name);
+  if (fields[field].kind == FieldKind::kImage) return field;
+  throw Error(ErrorCode::kInvalidArgument, folder.string(),
+              "field \"" + std::string(name) + "\" is not an image");
+}
+
+const ImageSummary& DatasetFacts::ImagesOf(std::size_t field) const {
+  std::size_t before = 0;
+  for (std::size_t f = 0; f < field; ++f) {
+    before += manifest.schema.fields[f].kind == FieldKind::kImage ? 1 : 0;
+  }
+  return images[before];
+}
+
+std::uint64_t DatasetFacts::RawImageBytes(std::size_t field) const {
+  if (field == Schema::kNone) return 0;
+  const ImageSummary& summary = ImagesOf(field);
+  const std::uint64_t bytes = std::uint64_t{summary.max_width} * summary.max_height *
+                              summary.max_channels * SizeOf(summary.pixel_type);
+  return summary.uniform() && summary.payload_bytes == summary.present * bytes ? bytes : 0;
+}
+
+}  // namespace sluice

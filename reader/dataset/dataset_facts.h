@@ -1,0 +1,103 @@
+// What is known of a dataset once its manifest has been read. It never changes, so that all handles
+// to the dataset, and loaders with shards of their own, share it.
+//
+// A mixture is a dataset, too: its schema joins those of its parts, and its shards are theirs, one
+// part's after another's. `parts` says whose shard a shard is; rows of parts may differ in their
+// layout, and in the limits on their values.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sluice/dataset.h>
+#include <sluice/mixture.h>
+
+#include "format/disk/manifest.h"
+#include "format/disk/row_layout.h"
+#include "format/remote/object_store.h"
+#include "reader/dataset/value_limits.h"
+#include "reader/order/shape.h"
+
+namespace sluice {
+
+// A dataset of a mixture, as the mixture sees it.
+struct MixedDataset {
+  std::shared_ptr<DatasetState> dataset;
+  std::uint32_t first_shard = 0;  // among those of all
+  std::uint64_t first_sample = 0;
+  // By field of the mixture's schema.
+  RowLayout layout;
+  ValueLimits limits;
+};
+
+// How the datasets of a mixture with weights are played.
+struct MixtureRule {
+  std::vector<double> weights;
+  MixtureShares shares = MixtureShares::kOfSamples;
+  MixtureLength length = MixtureLength::kFirst;
+  std::uint64_t samples = 0;
+};
+
+struct DatasetFacts {
+  // Where a dataset lies: a folder, or an object store.
+  struct Source {
+    std::filesystem::path folder;
+    std::shared_ptr<ObjectStore> store;
+    // Takes the dataset's folder or URL, or its manifest's.
+    static Source Of(const std::filesystem::path& path);
+  };
+  // Reads the manifest. Throws Error.
+  DatasetFacts(Source source, const ReadLimits& read_limits);
+  // Of a mixture. Throws Error(kInvalidArgument) for datasets that cannot be mixed, and names both.
+  explicit DatasetFacts(const Mixture& mixture_of);
+  DatasetFacts(const DatasetFacts&) = delete;
+  DatasetFacts& operator=(const DatasetFacts&) = delete;
+
+  std::filesystem::path folder;        // as the caller named it
+  std::filesystem::path place;         // the absolute path, used to open files
+  std::shared_ptr<ObjectStore> store;  // null: a folder
+  std::string id;
+  Manifest manifest;
+  // How rows are laid out, and the limits on their values: see LayoutOf() and LimitsOf().
+  RowLayout layout;
+  ValueLimits limits;
+  DatasetShape shape;
+  std::vector<ShardSummary> shards;
+  std::vector<ImageSummary> images;
+  std::vector<MixedDataset> parts;     // of a mixture; else empty
+  std::optional<MixtureRule> mixture;  // of a mixture with weights
+
+  // The part of a mixture that has the shard.
+  const MixedDataset& PartWith(std::uint32_t shard) const noexcept;
+  // Of the rows of that shard.
+  const RowLayout& LayoutOf(std::uint32_t shard) const noexcept {
+    return parts.empty() ? layout : PartWith(shard).layout;
+  }
+  const ValueLimits& LimitsOf(std::uint32_t shard) const noexcept {
+    return parts.empty() ? limits : PartWith(shard).limits;
+  }
+  // Whether the rows of all shards are laid out alike.
+  bool one_layout() const noexcept;
+  // A part of the mixture that lacks the field, or null.
+  const DatasetFacts* LacksField(std::size_t field) const noexcept;
+
+  // "label" -> its index; throws Error(kInvalidArgument) that names the fields there are.
+  std::size_t FieldIndex(std::string_view name) const;
+  // The image field of that name, or the first one for {}.
+  std::size_t ImageField(std::string_view name) const;
+  // The manifest's summary of that image field.
+  const ImageSummary& ImagesOf(std::size_t field) const;
+  // Bytes of each of its images if all are raw and of one size; else 0, and 0 for Schema::kNone.
+  std::uint64_t RawImageBytes(std::size_t field) const;
+
+ private:
+  struct Joined;  // by mixture.cpp
+  explicit DatasetFacts(Joined joined);
+  static DatasetShape ShapeOf(const Manifest& manifest);
+  void Summarize();  // shards and images, from the manifest
+};
+
+}  // namespace sluice

@@ -1,0 +1,79 @@
+// The samples' keys: from a sample to its key (KeyCache), and back (KeyIndex).
+//
+// Keys are compressed in chunks of thousands, in the samples' order (format/FORMAT.md, "Keys").
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/error.h>
+
+#include "format/disk/keys.h"
+#include "format/disk/shard.h"
+#include "format/mutex.h"
+
+namespace sluice {
+
+struct DatasetState;
+
+// The most bytes of keys that a loader decompresses to tell one; its memory bound includes them.
+// Usual chunks take a tenth of that.
+inline constexpr std::uint64_t kMaxKeyChunkBytes = std::uint64_t{4} << 20;
+
+// The chunks decompressed last. A caller that asks for one key after another has each chunk
+// decompressed once, even if several threads go through several shards. Thread-safe.
+class KeyCache {
+ public:
+  // The key of a sample of that shard. Throws Error(kCorrupt), or Error(kLimit) if its chunk has
+  // more than `most` bytes.
+  std::string Key(const ShardFile& shard, std::uint64_t sample, std::uint64_t most = UINT64_MAX);
+
+ private:
+  struct Entry {
+    Id128 shard;
+    KeyChunk chunk;
+  };
+  // The shard's entry, made the newest; without its chunk if there was none.
+  Entry& EntryOf(const ShardFile& shard) REQUIRES(mutex_);
+  void DropOld() REQUIRES(mutex_);
+
+  Mutex mutex_;  // held while decompressing: other threads need the same chunk
+  std::list<Entry> entries_ GUARDED_BY(mutex_);  // the newest first
+};
+
+// Dataset::Find(). The first question reads all keys, and keeps a hash of each with the sample's
+// number. Shards whose keys cannot be read are left out; a question that the others do not answer
+// tries them again. Thread-safe.
+class KeyIndex {
+ public:
+  // The first sample of that key among the shards that can be read. Throws Error if none has it and
+  // a shard cannot be read.
+  std::optional<std::uint64_t> Find(DatasetState& dataset, std::string_view key);
+
+ private:
+  struct Entry {
+    std::uint64_t hash = 0, sample = 0;
+    friend auto operator<=>(const Entry&, const Entry&) = default;
+  };
+  struct Keys {
+    std::vector<Entry> entries;          // sorted
+    std::vector<std::uint32_t> unread;   // shards
+    std::shared_ptr<const Error> fault;  // of the first unread shard
+  };
+  static std::optional<std::uint64_t> FindIn(const Keys& keys, DatasetState& dataset,
+                                             std::string_view key,
+                                             std::shared_ptr<const Error>& fault);
+  static Keys Read(DatasetState& dataset, const std::vector<std::uint32_t>& shards);
+  std::shared_ptr<const Keys> All(DatasetState& dataset, bool try_again);
+
+  Mutex mutex_;  // held while keys are read: other threads need them, too
+  std::shared_ptr<const Keys> keys_ GUARDED_BY(mutex_);  // null: not read yet
+};
+
+}  // namespace sluice

@@ -1,0 +1,315 @@
+#include "reader/dataset/shard_table.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+
+#include <fcntl.h>
+
+#include "format/disk/system_error.h"
+#include "reader/dataset/dataset_state.h"
+
+namespace sluice {
+
+ShardUse RecentShards::Find(std::uint32_t shard) {
+  const MutexLock lock(mutex_);
+  const auto found = at_.find(shard);
+  if (found == at_.end()) return {};
+  by_use_.splice(by_use_.begin(), by_use_, found->second);
+  return found->second->second;
+}
+
+void RecentShards::Keep(std::uint32_t shard, ShardUse file) {
+  Shards gone;  // unmapped after the mutex is released
+  const MutexLock lock(mutex_);
+  const auto found = at_.find(shard);
+  if (found != at_.end()) {
+    gone.splice(gone.begin(), by_use_, found->second);
+    at_.erase(found);
+  }
+  by_use_.emplace_front(shard, std::move(file));
+  at_.emplace(shard, by_use_.begin());
+  // A few tries for each new shard: shards in use are passed over, and not all of them lie at the
+  // end.
+  constexpr std::size_t kTries = 8;
+  TakeOver(max_, kTries, gone);
+}
+
+void RecentShards::Drop(std::uint32_t shard) {
+  Shards gone;
+  const MutexLock lock(mutex_);
+  const auto found = at_.find(shard);
+  if (found == at_.end()) return;
+  gone.splice(gone.begin(), by_use_, found->second);
+  at_.erase(found);
+}
+
+void RecentShards::DropHalf() {
+  Shards gone;
+  const MutexLock lock(mutex_);
+  TakeOver(by_use_.size() / 2, by_use_.size(), gone);
+}
+
+void RecentShards::TakeOver(std::size_t max, std::size_t tries, Shards& gone) {
+  for (; tries > 0 && by_use_.size() > max; --tries) {
+    const auto last = std::prev(by_use_.end());
+    // Nobody can start to use it meanwhile: uses are copied from this list, under the mutex.
+    if (last->second.use_count() > 1) {
+      by_use_.splice(by_use_.begin(), by_use_, last);
+      continue;
+    }
+    at_.erase(last->first);
+    gone.splice(gone.begin(), by_use_, last);
+  }
+}
+
+std::size_t MaxMappedShards() {
+  constexpr std::size_t kMax = 16'384;
+  if (const char* const text = std::getenv("SLUICE_MAX_MAPPED_SHARDS")) {
+    const std::string_view number(text);
+    std::size_t max = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), max);
+    if (error == std::errc() && end == number.data() + number.size() && max > 0) return max;
+  }
+  std::size_t mappings = 0;
+  std::ifstream("/proc/sys/vm/max_map_count") >> mappings;
+  return mappings == 0 ? kMax : std::clamp<std::size_t>(mappings / 4, 1, kMax);
+}
+
+ShardTable::ShardTable(const DatasetFacts& facts, const Options& options)
+    : remote(facts.store != nullptr
+                 ? RemoteShards::Open(facts.store, facts.manifest, facts.id, options.cache)
+                 : nullptr),
+      facts_(facts),
+      advice_(options.advice),
+      max_mapped_(options.max_mapped),
+      schema_(std::make_shared<const ShardSchema>(facts.manifest.schema)),
+      recent_(facts.shards.size() > max_mapped_ ? std::make_unique<RecentShards>(max_mapped_)
+                                                : nullptr),
+      originals_(keeps_all() ? facts.shards.size() : 0),
+      open_(originals_.size()) {}
+
+std::unique_ptr<ShardFile> ShardTable::Open(std::uint32_t shard, const ShardCopy& copy) const {
+  const auto open = [&] {
+    if (remote != nullptr) {
+      return std::make_unique<ShardFile>(remote->PartsOf(shard), schema_,
+                                         facts_.manifest.shards[shard]);
+    }
+    const ShardExpectation expect = ShardExpectation::Of(facts_.manifest.shards[shard]);
+    const std::filesystem::path path =
+        copy.folder != nullptr ? copy.folder->path() / copy.name : PlaceOf(shard);
+    const FileHandle file =
+        copy.folder != nullptr ? copy.folder->OpenForReading(copy.name) : OpenForReading(path);
+    return std::make_unique<ShardFile>(MappedFile(file, path, advice_), path.string(), schema_,
+                                       expect);
+  };
+  if (keeps_all()) return open();
+  try {
+    return open();
+  } catch (const SystemError& error) {
+    if (error.number() != ENOMEM) throw;
+  }
+  recent_->DropHalf();
+  return open();
+}
+
+std::filesystem::path ShardTable::PlaceOf(std::uint32_t shard) const {
+  return facts_.place / facts_.manifest.shards[shard].file;
+}
+
+ShardUse ShardTable::Shard(std::uint32_t shard) {
+  if (ShardUse open = OpenShard(shard)) return open;
+  return OpenNow(shard);
+}
+
+ShardUse ShardTable::Shard(std::uint32_t shard, std::shared_ptr<const Error>& fault) {
+  if (ShardUse open = OpenShard(shard)) return open;
+  fault = KnownFault(shard);
+  if (fault != nullptr) return {};
+  try {
+    return OpenNow(shard);
+  } catch (const Error& error) {
+    fault = Remember(shard, error);
+    return {};
+  }
+}
+
+std::vector<ShardParts::Held> ShardTable::BeginOpening(std::uint32_t shard) const {
+  const ShardFrame frame = ShardFrame::Of(*schema_, facts_.manifest.shards[shard]);
+  return {remote->Begin(shard, {&frame.start, 1}, {}), remote->Begin(shard, {&frame.end, 1}, {})};
+}
+
+void ShardTable::AskForFrame(std::uint32_t shard) const noexcept {
+  if (remote != nullptr || OpenShard(shard) != nullptr) return;
+  if (!facts_.parts.empty()) {
+    const MixedDataset& part = facts_.PartWith(shard);
+    return part.dataset->table.AskForFrame(shard - part.first_shard);
+  }
+  try {
+    const ShardFrame frame = ShardFrame::Of(*schema_, facts_.manifest.shards[shard]);
+    const FileHandle file = OpenForReading(PlaceOf(shard));
+    for (const ShardParts::Part& part : {frame.start, frame.end})
+      posix_fadvise(file.get(), static_cast<off_t>(part.offset), static_cast<off_t>(part.bytes),
+                    POSIX_FADV_WILLNEED);
+  } catch (const std::exception&) {
+    return;  // opening it will say so
+  }
+}
+
+std::uint64_t ShardTable::FrameBytes() const noexcept {
+  std::uint64_t bytes = 0;
+  std::uint64_t max = 0;
+  for (const ManifestShard& shard : facts_.manifest.shards) {
+    const ShardFrame frame = ShardFrame::Of(*schema_, shard);
+    bytes += frame.start.bytes + frame.end.bytes;
+    max = std::max(max, frame.start.bytes + frame.end.bytes);
+  }
+  return std::min(bytes, max * max_mapped_);
+}
+
+ShardParts::Held ShardTable::HoldBlock(std::uint32_t shard, const ShardFile& file,
+                                       std::uint32_t block) {
+  constexpr std::uint64_t kAhead = RemoteShards::kIdleBytes / 4;
+  ShardParts::Held held = remote->Begin(shard, file.PartsOf(block).whole(), {});
+  const std::uint64_t number = facts_.shape.first_block(shard) + block;
+  const std::uint64_t before = last_held_.exchange(number, std::memory_order_relaxed);
+  if (number == before + 1) {
+    // Nobody holds these; they stay for a while.
+    std::uint64_t ahead = 0;
+    std::uint32_t next = block + 1;
+    for (; next < file.blocks() && ahead < kAhead; ++next) {
+      remote->Begin(shard, file.PartsOf(next).whole(), {});
+      ahead += file.block_entry(next).bytes;
+    }
+    if (next == file.blocks() && shard + 1 < facts_.shards.size()) BeginOpening(shard + 1);
+  }
+  remote->Await(held);
+  return held;
+}
+
+ShardUse ShardTable::OpenInPart(std::uint32_t shard) {
+  const MixedDataset& part = facts_.PartWith(shard);
+  ShardUse use = part.dataset->table.Shard(shard - part.first_shard);
+  if (keeps_all()) {
+    open_[shard].store(use.get(), std::memory_order_release);
+  } else {
+    recent_->Keep(shard, use);
+  }
+  return use;
+}
+
+ShardUse ShardTable::OpenNow(std::uint32_t shard) {
+  if (!facts_.parts.empty()) return OpenInPart(shard);
+  // Before the mutex, so that several threads can wait for several shards.
+  std::vector<ShardParts::Held> frame;
+  if (remote != nullptr) frame = BeginOpening(shard);
+  for (const ShardParts::Held& held : frame)
+    remote->Await(held);
+  if (keeps_all()) {
+    const MutexLock lock(open_mutex_);
+    if (ShardUse open = OpenShard(shard)) return open;
+    const ShardFile& original = KeepOriginal(shard);
+    open_[shard].store(&original, std::memory_order_release);
+    return Uncounted(&original);
+  }
+  ShardCopy copy;
+  {
+    const MutexLock lock(open_mutex_);
+    copy = CopyOf(shard);
+  }
+  // Outside of any lock: threads open shards side by side, and one may be opened twice.
+  ShardUse opened;
+  if (copy.folder != nullptr) {
+    try {
+      opened = Open(shard, copy);
+    } catch (const Error&) {  // the copy is gone or damaged: read the shard itself
+      const MutexLock lock(open_mutex_);
+      if (CopyOf(shard) == copy) copied_to_.erase(shard);
+      copy = {};
+    }
+  }
+  if (opened == nullptr) opened = Open(shard);
+  const MutexLock lock(open_mutex_);
+  if (CopyOf(shard) == copy)
+    recent_->Keep(shard, opened);  // else a copy was added or given up meanwhile
+  return opened;
+}
+
+ShardCopy ShardTable::CopyOf(std::uint32_t shard) const {
+  const auto copy = copied_to_.find(shard);
+  return copy == copied_to_.end() ? ShardCopy() : copy->second;
+}
+
+const ShardFile& ShardTable::KeepOriginal(std::uint32_t shard) {
+  std::unique_ptr<ShardFile>& original = originals_[shard];
+  if (original == nullptr) original = Open(shard);
+  return *original;
+}
+
+std::shared_ptr<const Error> ShardTable::KnownFault(std::uint32_t shard) {
+  if (!any_fault_.load(std::memory_order_acquire)) return nullptr;
+  const MutexLock lock(fault_mutex_);
+  const auto found = faults_.find(shard);
+  return found == faults_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const Error> ShardTable::Remember(std::uint32_t shard, const Error& error) {
+  auto fault = std::make_shared<const Error>(error);
+  // If this process lacks memory or mappings, the shard itself may be sound.
+  if (IsShortage(error)) return fault;
+  const MutexLock lock(fault_mutex_);
+  faults_.insert_or_assign(shard, fault);
+  any_fault_.store(true, std::memory_order_release);
+  return fault;
+}
+
+void ShardTable::ForgetFaults() {
+  if (!any_fault_.load(std::memory_order_acquire)) return;
+  const MutexLock lock(fault_mutex_);
+  faults_.clear();
+  any_fault_.store(false, std::memory_order_release);
+}
+
+ShardUse ShardTable::Original(std::uint32_t shard) {
+  if (!keeps_all()) return Open(shard);
+  const MutexLock lock(open_mutex_);
+  return Uncounted(&KeepOriginal(shard));
+}
+
+void ShardTable::ReadFrom(std::uint32_t shard, const ShardCopy& copy) {
+  std::unique_ptr<ShardFile> opened = Open(shard, copy);
+  const MutexLock lock(open_mutex_);
+  if (keeps_all()) {
+    copies_.push_back(std::move(opened));
+    open_[shard].store(copies_.back().get(), std::memory_order_release);
+  } else {
+    copied_to_[shard] = copy;
+    recent_->Keep(shard, std::move(opened));
+  }
+}
+
+bool ShardTable::IsCopy(std::uint32_t shard, const ShardFile& file) const {
+  return file.name() != PlaceOf(shard).string();
+}
+
+bool ShardTable::LeaveCopy(std::uint32_t shard, const ShardFile& copy) {
+  const MutexLock lock(open_mutex_);
+  if (keeps_all()) {
+    if (open_[shard].load(std::memory_order_acquire) != &copy) return false;
+    open_[shard].store(&KeepOriginal(shard), std::memory_order_release);
+    return true;
+  }
+  const auto found = copied_to_.find(shard);
+  if (found == copied_to_.end() ||
+      (found->second.folder->path() / found->second.name).string() != copy.name()) {
+    return false;
+  }
+  copied_to_.erase(found);
+  recent_->Drop(shard);
+  return true;
+}
+
+}  // namespace sluice

@@ -1,0 +1,155 @@
+// The shards of a dataset that are mapped, or fetched from an object store.
+//
+// With at most MaxMappedShards() shards, a shard stays mapped once it has been used, and is found
+// without a lock. With more, those used last stay mapped (RecentShards). A shard that could not be
+// opened is tried again once an epoch, not for each of its samples and blocks. A stage
+// (LoaderOptions::stage) can have a shard read from a copy, and the shard itself again if the copy
+// turns out to be damaged. The shards of a mixture are opened in the tables of its parts.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <list>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "format/disk/shard.h"
+#include "format/disk/shared_folder.h"
+#include "format/mutex.h"
+#include "format/remote/cache/remote_shards.h"
+#include "reader/dataset/dataset_facts.h"
+
+namespace sluice {
+
+// Keeps a shard mapped while it lives. If the dataset keeps all of its shards mapped, this counts
+// nothing and costs no more than a pointer.
+using ShardUse = std::shared_ptr<const ShardFile>;
+
+// The mapped shards of a dataset with more shards than a process may have mappings: those used
+// last, and all that are in use. Thread-safe.
+class RecentShards {
+ public:
+  // `max` shards stay mapped; more only while more are in use.
+  explicit RecentShards(std::size_t max) : max_(max) {}
+
+  // Null if it is not mapped.
+  ShardUse Find(std::uint32_t shard);
+  // Keeps an opened shard, in place of an earlier mapping of it.
+  void Keep(std::uint32_t shard, ShardUse file);
+  void Drop(std::uint32_t shard);
+  // Drops half of the shards that nobody uses: for when the system has no mappings left.
+  void DropHalf();
+
+ private:
+  using Shards = std::list<std::pair<std::uint32_t, ShardUse>>;
+  // Moves unused shards beyond `max` to `gone`.
+  void TakeOver(std::size_t max, std::size_t tries, Shards& gone) REQUIRES(mutex_);
+
+  const std::size_t max_;
+  Mutex mutex_;
+  Shards by_use_ GUARDED_BY(mutex_);  // used last: first
+  std::unordered_map<std::uint32_t, Shards::iterator> at_ GUARDED_BY(mutex_);
+};
+
+// How many shards of a dataset stay mapped: 16,384, or a quarter of the mappings the system allows
+// a process (vm.max_map_count), because other datasets and code need some; or the number in the
+// environment variable SLUICE_MAX_MAPPED_SHARDS.
+std::size_t MaxMappedShards();
+
+// A copy of a shard in a stage.
+struct ShardCopy {
+  std::shared_ptr<const SharedFolder> folder;  // null: none
+  std::string name;                            // there
+  friend bool operator==(const ShardCopy&, const ShardCopy&) = default;
+};
+
+class ShardTable {
+ public:
+  struct Options {
+    std::size_t max_mapped = MaxMappedShards();
+    MapAdvice advice = MapAdvice::kNormal;
+    std::optional<BlockCache> cache;  // of a dataset in an object store
+  };
+  // The facts must outlive it.
+  ShardTable(const DatasetFacts& facts, const Options& options);
+
+  // Whether all shards stay mapped: then a pointer to one is valid as long as this lives.
+  bool keeps_all() const noexcept { return recent_ == nullptr; }
+  std::size_t max_mapped() const noexcept { return max_mapped_; }
+  // Returns the shard, and maps it if needed. Throws Error. Thread-safe.
+  ShardUse Shard(std::uint32_t shard);
+  // The same, but returns null and sets `fault` if the shard cannot be opened, and remembers that:
+  // a loader opens it once, not for each of its samples.
+  ShardUse Shard(std::uint32_t shard, std::shared_ptr<const Error>& fault);
+  // The shard if it is mapped already, else null.
+  ShardUse OpenShard(std::uint32_t shard) const {
+    if (!keeps_all()) return recent_->Find(shard);
+    // Pairs with the release in OpenNow(): a thread that sees the pointer sees the whole shard.
+    return Uncounted(open_[shard].load(std::memory_order_acquire));
+  }
+  // The same without counting, if keeps_all(): valid as long as this lives.
+  const ShardFile* KeptShard(std::uint32_t shard) const noexcept {
+    return open_[shard].load(std::memory_order_acquire);
+  }
+  // The fault that is remembered of a shard, or null.
+  std::shared_ptr<const Error> KnownFault(std::uint32_t shard);
+  // From now on, shards whose fault is remembered are tried again.
+  void ForgetFaults();
+  // From now on, reads the shard from that copy. The copy is checked as the shard itself would be;
+  // if it fails, throws Error and changes nothing. Earlier mappings stay. Thread-safe.
+  void ReadFrom(std::uint32_t shard, const ShardCopy& copy);
+  // The shard in the dataset's folder, even if it is read from a copy. Throws Error. Thread-safe.
+  ShardUse Original(std::uint32_t shard);
+  // Whether `file` is a copy of the shard. Thread-safe.
+  bool IsCopy(std::uint32_t shard, const ShardFile& file) const;
+  // If the shard is still read from that copy, reads it from the dataset's folder again, and
+  // returns true. Throws Error. Thread-safe.
+  bool LeaveCopy(std::uint32_t shard, const ShardFile& copy);
+
+  // Begins to fetch what opening the shard needs. Keep the result until it is open.
+  std::vector<ShardParts::Held> BeginOpening(std::uint32_t shard) const;
+  // Of a folder: makes the kernel begin to read what opening the shard needs, if it is not open.
+  // Nobody waits for it.
+  void AskForFrame(std::uint32_t shard) const noexcept;
+  // The bytes of shards' frames that stay in memory at once.
+  std::uint64_t FrameBytes() const noexcept;
+  // Fetches a block, and holds it. If one is asked for after the other, also begins to fetch those
+  // that come next. Throws Error. Thread-safe.
+  ShardParts::Held HoldBlock(std::uint32_t shard, const ShardFile& file, std::uint32_t block);
+
+  // The shards of a dataset in an object store; null for one in a folder.
+  const std::shared_ptr<RemoteShards> remote;
+
+ private:
+  static ShardUse Uncounted(const ShardFile* shard) noexcept { return {ShardUse(), shard}; }
+  std::unique_ptr<ShardFile> Open(std::uint32_t shard, const ShardCopy& copy = {}) const;
+  std::filesystem::path PlaceOf(std::uint32_t shard) const;
+  ShardUse OpenNow(std::uint32_t shard);
+  ShardUse OpenInPart(std::uint32_t shard);
+  ShardCopy CopyOf(std::uint32_t shard) const REQUIRES(open_mutex_);
+  const ShardFile& KeepOriginal(std::uint32_t shard) REQUIRES(open_mutex_);
+  std::shared_ptr<const Error> Remember(std::uint32_t shard, const Error& error);
+
+  std::atomic<std::uint64_t> last_held_{0};  // by HoldBlock()
+  const DatasetFacts& facts_;
+  const MapAdvice advice_;
+  const std::size_t max_mapped_;
+  const std::shared_ptr<const ShardSchema> schema_;
+  // Null if all shards stay mapped.
+  const std::unique_ptr<RecentShards> recent_;
+  Mutex open_mutex_;  // if all stay mapped: held while a shard is being mapped
+  std::vector<std::unique_ptr<ShardFile>> originals_ GUARDED_BY(open_mutex_);  // if all stay mapped
+  std::vector<std::unique_ptr<ShardFile>> copies_
+      GUARDED_BY(open_mutex_);  // the same: all there ever were, threads may read there
+  std::vector<std::atomic<const ShardFile*>> open_;                                 // the same
+  std::unordered_map<std::uint32_t, ShardCopy> copied_to_ GUARDED_BY(open_mutex_);  // not all kept
+
+  std::atomic<bool> any_fault_{false};
+  Mutex fault_mutex_;
+  std::unordered_map<std::uint32_t, std::shared_ptr<const Error>> faults_
+      GUARDED_BY(fault_mutex_);  // by shard
+};
+
+}  // namespace sluice
