@@ -1,5 +1,6 @@
 #include "bench/machine/machine.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/catch.h"
@@ -29,6 +30,38 @@ TEST_CASE("others' load is never negative, nor more than the machine has") {
     work = work * 1.0000001;
   CHECK(watch.OtherCpus() >= 0);
   CHECK(watch.OtherCpus() <= static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+TEST_CASE("a tree's use is that of a process and of the children it has") {
+  int ready[2], go[2];
+  REQUIRE(pipe(ready) == 0);
+  REQUIRE(pipe(go) == 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    // A child that has 30 MB of its own, and a grandchild that has another 30 MB.
+    const pid_t child = fork();
+    constexpr std::size_t kBytes = 30'000'000;
+    char* const memory = static_cast<char*>(malloc(kBytes));
+    for (std::size_t i = 0; i < kBytes; i += 1000)
+      memory[i] = 1;
+    char byte = 1;
+    if (write(ready[1], &byte, 1) != 1) _exit(1);
+    close(go[1]);
+    if (read(go[0], &byte, 1) != 0) _exit(1);  // until the test closes its end
+    if (child > 0) waitpid(child, nullptr, 0);
+    _exit(0);
+  }
+  close(go[0]);
+  char bytes[2];
+  REQUIRE(read(ready[0], bytes, 1) == 1);
+  REQUIRE(read(ready[0], bytes, 1) == 1);
+  const TreeUse use = UseOfTree(parent, true);
+  CHECK(use.resident_bytes >= 60'000'000);
+  CHECK(use.cpu_seconds >= 0);
+  CHECK(UseOfTree(parent, false).resident_bytes == 0);
+  close(go[1]);
+  waitpid(parent, nullptr, 0);
+  CHECK(UseOfTree(parent, true).resident_bytes == 0);
 }
 
 }  // namespace sluice::bench

@@ -1,5 +1,7 @@
 #include "tests/fuzz/forged_dataset.h"
 
+#include <algorithm>
+#include <map>
 #include <optional>
 
 #include <fcntl.h>
@@ -11,13 +13,261 @@
 #include "format/disk/schema_json.h"
 #include "format/disk/shard.h"
 #include "format/disk/value_totals.h"
+#include "format/disk/zstd.h"
+#include "format/pixels/packed/pack.h"
 #include "tests/format/built_shard.h"
-#include "tests/fuzz/forged_samples.h"
-#include "tests/fuzz/forged_shard.h"
+#include "tests/fuzz/jpeg_mutate.h"
+#include "tests/fuzz/mutate.h"
 #include "tests/fuzz/reseal.h"
+#include "tests/pictures.h"
 #include "writer/convert/options.h"
 
 namespace sluice::fuzz {
+
+std::uint64_t NumberFor(const Change& change, std::uint64_t old) {
+  static constexpr std::uint64_t kTelling[] = {
+      0,     1,          2,          255,        4095,       4096,       65535,
+      65536, 0x7FFFFFFF, 0xFFFFFFFF, 1ULL << 48, 1ULL << 53, 1ULL << 63, UINT64_MAX};
+  constexpr std::size_t kOthers = 6;
+  const std::size_t choice = change.value % (std::size(kTelling) + kOthers);
+  switch (choice) {
+    case 0: return old + 1;
+    case 1: return old - 1;
+    case 2: return old * 2;
+    case 3: return old ^ 1ULL << change.number % 64;
+    case 4: return change.number % 64;
+    case 5: return change.number;
+    default: return kTelling[choice - kOthers];
+  }
+}
+
+void ChangeWord(std::span<std::byte> bytes, const Change& change) {
+  const std::size_t size = std::size_t{1} << change.size % 4;
+  if (bytes.size() < size) return;
+  const std::size_t at = change.at % (bytes.size() / size) * size;
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes.data() + at, size);
+  word = NumberFor(change, word);
+  std::memcpy(bytes.data() + at, &word, size);
+}
+
+std::span<std::byte> PartOf(Bytes sound, std::span<std::byte> file, const Change& change) {
+  const std::size_t tail_at = sound.size() - sizeof(ShardTail);
+  const auto tail = LoadAt<ShardTail>(sound, tail_at);
+  const auto directory = LoadAt<DirectoryHeader>(sound, tail.directory_offset);
+  const std::size_t blocks_at = tail.directory_offset + sizeof(DirectoryHeader);
+  const auto block =
+      LoadAt<BlockEntry>(sound, blocks_at + change.which % directory.blocks * sizeof(BlockEntry));
+  const auto section =
+      LoadAt<SectionEntry>(sound, blocks_at + directory.blocks * sizeof(BlockEntry) +
+                                      change.which % directory.sections * sizeof(SectionEntry));
+  switch (change.place) {
+    case kHeader: return file.first(sizeof(ShardHeader));
+    case kBlock: return file.subspan(block.offset, sizeof(BlockHeader));
+    case kTable:
+      return file.subspan(
+          block.offset + sizeof(BlockHeader),
+          std::size_t{block.count} * LoadAt<BlockHeader>(sound, block.offset).row_bytes);
+    case kSection: return file.subspan(section.offset, section.bytes);
+    case kDirectory: return file.subspan(tail.directory_offset, tail.directory_bytes);
+    default: return file.subspan(tail_at);
+  }
+}
+
+void SetSchema(std::span<std::byte> file, const std::string& text) {
+  auto header = LoadAt<ShardHeader>(file, 0);
+  if (sizeof(header) + text.size() > header.header_bytes) return;
+  const auto place = file.subspan(sizeof(header), header.header_bytes - sizeof(header));
+  std::fill(place.begin(), place.end(), std::byte{0});
+  std::copy_n(AsBytes(text).begin(), text.size(), place.begin());
+  header.schema_bytes = static_cast<std::uint32_t>(text.size());
+  StoreAt(file, 0, header);
+}
+
+void MakeAgree(Bytes sound, std::span<std::byte> file, std::uint8_t left) {
+  const Id128 id = LoadAt<ShardHeader>(file, 0).shard_id;
+  const std::size_t tail_at = sound.size() - sizeof(ShardTail);
+  auto tail = LoadAt<ShardTail>(file, tail_at);
+  const std::uint64_t directory_at = LoadAt<ShardTail>(sound, tail_at).directory_offset;
+  const std::uint32_t blocks = LoadAt<DirectoryHeader>(sound, directory_at).blocks;
+  auto directory = LoadAt<DirectoryHeader>(file, directory_at);
+  std::uint64_t samples = 0;
+  for (std::uint32_t b = 0; b < blocks; ++b) {
+    const std::size_t entry_at = directory_at + sizeof(directory) + b * sizeof(BlockEntry);
+    auto entry = LoadAt<BlockEntry>(file, entry_at);
+    const std::uint64_t block_at = LoadAt<BlockEntry>(sound, entry_at).offset;
+    auto block = LoadAt<BlockHeader>(file, block_at);
+    if ((left & kIds) == 0) block.shard_id = id;
+    StoreAt(file, block_at, block);
+    samples += block.count;
+    if ((left & kCounts) != 0) continue;
+    entry.bytes = block.bytes;
+    entry.count = block.count;
+    StoreAt(file, entry_at, entry);
+  }
+  if ((left & kCounts) == 0) directory.samples = samples;
+  if ((left & kIds) == 0) directory.shard_id = tail.shard_id = id;
+  StoreAt(file, directory_at, directory);
+  StoreAt(file, tail_at, tail);
+}
+
+void FollowShard(Bytes file, ManifestShard& line, std::uint8_t left) {
+  line.bytes = file.size();
+  if (file.size() < sizeof(ShardHeader) + sizeof(ShardTail)) return;
+  const Bytes tail = file.last(sizeof(ShardTail));
+  const auto end = LoadAt<ShardTail>(tail, 0);
+  if (!Inside(end.directory_offset, end.directory_bytes, file.size())) return;
+  const Bytes directory = file.subspan(end.directory_offset, end.directory_bytes);
+  line.digest = Hash128({directory, tail});
+  if ((left & kShardLines) != 0 || directory.size() < sizeof(DirectoryHeader)) return;
+  const auto header = LoadAt<ShardHeader>(file, 0);
+  const auto counts = LoadAt<DirectoryHeader>(directory, 0);
+  line.id = header.shard_id;
+  line.block_samples = header.block_samples;
+  line.samples = counts.samples;
+  line.blocks = counts.blocks;
+}
+
+namespace {
+
+using File = std::vector<std::byte>;
+
+FieldValue Compressed(std::string_view content) {
+  return test::PayloadValue(AsText(ZstdCompress(AsBytes(content))), Codec::kZstd);
+}
+
+FieldValue PictureValue(std::uint8_t form, std::uint32_t seed) {
+  constexpr std::uint32_t kWidth = 24, kHeight = 16;
+  const test::Picture picture = test::MakePicture(kWidth, kHeight, 3, seed);
+  const std::string_view pixels = AsText(std::as_bytes(std::span(picture.pixels)));
+  switch (form) {
+    case 2: {
+      packed::Coefficients coefficients;
+      std::string why;
+      packed::ReadCoefficients(test::MakeJpeg(picture), coefficients, why);
+      return test::ImageValue(kWidth, kHeight, 3, AsText(packed::Pack(coefficients)),
+                              Codec::kPacked);
+    }
+    case 3: return test::ImageValue(kWidth, kHeight, 3, pixels);
+    case 4:
+      return test::ImageValue(kWidth / 2, kHeight, 3, pixels, Codec::kRaw, PixelType::kUint16);
+    case 5:
+      return test::ImageValue(kWidth, kHeight, 3, AsText(ZstdCompress(AsBytes(pixels))),
+                              Codec::kZstd);
+    default:
+      return test::ImageValue(kWidth, kHeight, 3,
+                              AsText(test::MakeJpeg(picture, {.restart_rows = 1})), Codec::kJpeg);
+  }
+}
+
+EncodedSample SampleOf(std::uint8_t form, std::uint32_t i) {
+  EncodedSample sample{"some/" + std::to_string(i) + ".jpg", {}};
+  sample.fields = {PictureValue(form, i + 1),
+                   test::ArrayValue<std::int32_t>({static_cast<std::int32_t>(i % 3)})};
+  if (form == 0) return sample;
+  const std::uint32_t width = sample.fields[0].width, height = sample.fields[0].height;
+  const std::string mask(std::size_t{width} * height, static_cast<char>(i % 4));
+  sample.fields.push_back(
+      test::ImageValue(width, height, 1, AsText(ZstdCompress(AsBytes(mask))), Codec::kZstd));
+  const float corners[] = {1, 2, 10, 12, 0, 0, 5, 6};
+  const std::int32_t kinds[] = {1, 0};
+  const std::size_t boxes = i % 3;
+  sample.fields.push_back(
+      test::PayloadValue(AsText(std::as_bytes(std::span(corners).first(boxes * 4)))));
+  sample.fields.push_back(Compressed(AsText(std::as_bytes(std::span(kinds).first(boxes)))));
+  sample.fields.push_back(test::ArrayValue<float>({1, 2, 3, 4}));
+  sample.fields.push_back(i == 4 ? FieldValue{} : Compressed("what is seen in " + sample.key));
+  sample.fields.push_back(test::PayloadValue("sound " + std::to_string(i)));
+  return sample;
+}
+
+// Bounded so that a test is not too slow.
+const File& ZerosFrame(std::uint64_t bytes) {
+  static std::map<std::uint64_t, File> frames;
+  File& frame = frames[bytes];
+  if (frame.empty()) frame = ZstdCompress(File(bytes));
+  return frame;
+}
+
+std::string OddKey(std::uint32_t number) {
+  static const std::string kOdd[] = {"",         "../../up.jpg",      "/etc/root.jpg",
+                                     "some",     "some/0.jpg/in.jpg", std::string("zero\0.jpg", 9),
+                                     "\xFF\xFE", "=1+1,\"\n",         std::string(65535, 'k'),
+                                     "a//b/.",   "some/1.png",        std::string(300, 'n') + "/x"};
+  return kOdd[number % std::size(kOdd)];
+}
+
+void ChangeEntry(FieldValue& value, const Change& change) {
+  switch (change.at % 5) {
+    case 0: value.codec = static_cast<Codec>(change.number % 7); return;
+    case 1: value.width = static_cast<std::uint32_t>(NumberFor(change, value.width)); return;
+    case 2: value.height = static_cast<std::uint32_t>(NumberFor(change, value.height)); return;
+    case 3: value.channels = static_cast<std::uint8_t>(NumberFor(change, value.channels)); return;
+    default: value.pixel_type = static_cast<PixelType>(change.number % 3); return;
+  }
+}
+
+}  // namespace
+
+Schema SchemaOf(std::uint8_t form) {
+  const std::vector<std::string> classes = {"cat", "dog", "owl"};
+  Schema schema{{Field::Image(), Field::Label("label", classes)}};
+  if (form == 0) return schema;  // as converted from a folder, so that `append` works
+  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+  boxes.role = Role::kBoxes;
+  boxes.follows = "image";
+  boxes.coordinates = "xyxy-pixels";
+  Field kinds = Field::Variable("kinds", DType::kInt32, {});
+  kinds.role = Role::kLabel;
+  kinds.follows = "image";
+  kinds.classes = {"head", "tail"};
+  Field points = Field::Array("points", DType::kFloat32, {2, 2});
+  points.role = Role::kKeypoints;
+  points.follows = "image";
+  for (Field& field :
+       std::vector<Field>{Field::Mask("mask", "image"), boxes, kinds, points,
+                          Field::Bytes("caption", Role::kText), Field::Bytes("sound")})
+    schema.fields.push_back(std::move(field));
+  return schema;
+}
+
+std::vector<EncodedSample> SamplesOf(std::uint8_t form) {
+  std::vector<EncodedSample> samples;
+  for (std::uint32_t i = 0; i < 10; ++i)
+    samples.push_back(SampleOf(form, i));
+  return samples;
+}
+
+void ChangeSample(EncodedSample& sample, const EncodedSample& other, const Change& change) {
+  if (change.place == kKey) {
+    sample.key = change.value % 4 == 0 ? other.key : OddKey(change.number);
+    return;
+  }
+  const std::size_t f = change.field % sample.fields.size();
+  FieldValue& value = sample.fields[f];
+  if (change.place == kElements) return ChangeWord(value.bytes, change);
+  if (value.codec == Codec::kAbsent) return;  // or an array
+  switch (change.place) {
+    case kPayload: {
+      RandomStream random(change.number, static_cast<Purpose>(0xF26), 0);
+      (value.codec == Codec::kJpeg ? MutateJpeg : Mutate)(value.bytes, other.fields[f].bytes,
+                                                          random);
+      return;
+    }
+    case kZeros:
+      value.bytes = ZerosFrame((std::uint64_t{1} << change.number % 23) + change.value % 3 - 1);
+      value.codec = Codec::kZstd;
+      return;
+    case kZeroImage:
+      value.width = 1U << change.number % 12;
+      value.height = 1U << change.number / 16 % 12;
+      value.bytes = ZerosFrame(std::uint64_t{value.width} * value.height * value.channels *
+                               SizeOf(value.pixel_type));
+      value.codec = Codec::kZstd;
+      return;
+    default: ChangeEntry(value, change); return;
+  }
+}
 
 namespace {
 

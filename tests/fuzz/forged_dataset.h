@@ -7,11 +7,95 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include "format/disk/block.h"
+#include "format/disk/bytes.h"
+#include "format/disk/manifest.h"
 #include "format/random.h"
 #include "tests/fuzz/targets.h"
 
 namespace sluice::fuzz {
+
+// Parts that are left in disagreement after the changes.
+enum Disagreement : std::uint8_t {
+  kShardLines = 1,     // the manifest's lines of the shards: counts and ids (sizes and digests are)
+  kTotals = 2,         // the manifest's sums over images and values
+  kCounts = 4,         // the directory's counts and sizes with the blocks' headers
+  kIds = 8,            // the shard's id in its other structures
+  kSums = 16,          // the manifest's numbers of samples and blocks, among each other
+  kShardSchemas = 32,  // the shards' schemas with the manifest's
+  kNoValues = 64,      // a manifest without `values`
+  kUnsealed = 128,     // checksums
+};
+
+enum Place : std::uint8_t {
+  // A sample before it is stored; `which` 255: every sample.
+  kElements,   // a word of a value
+  kPayload,    // a payload, by its own structure
+  kZeros,      // a payload becomes a zstd frame of zeros
+  kZeroImage,  // the same, and the image as large
+  kEntry,      // codec, sizes, pixel type
+  kKey,
+  // A word of a shard's structures.
+  kHeader,
+  kBlock,
+  kTable,
+  kSection,
+  kDirectory,
+  kTail,
+  // Files.
+  kSize,
+  kMissing,  // `which` 255: the manifest
+  kExchanged,
+  // Texts.
+  kSchema,
+  kManifest,
+  kShardLine,  // the manifest's, of a shard
+  kPlaces,
+};
+
+struct Change {
+  std::uint8_t place, which, value, size;
+  std::uint16_t at, field;
+  std::uint32_t number;
+};
+static_assert(sizeof(Change) == 12);
+
+// A number to replace `old`: one near it, a special value, or the change's own.
+std::uint64_t NumberFor(const Change& change, std::uint64_t old);
+
+// Writes such a number into one of the words.
+void ChangeWord(std::span<std::byte> bytes, const Change& change);
+
+// Changes of a shard's bytes, and the changes that must follow.
+
+// The bytes of the structure that a change is for (kHeader to kTail). `sound`: the shard before all
+// changes, to find the structure.
+std::span<std::byte> PartOf(Bytes sound, std::span<std::byte> file, const Change& change);
+
+// Puts another schema into the header, if it fits.
+void SetSchema(std::span<std::byte> file, const std::string& text);
+
+// Makes ids and counts of a shard's structures agree after one of them was changed. `left`:
+// Disagreement.
+void MakeAgree(Bytes sound, std::span<std::byte> file, std::uint8_t left);
+
+// The manifest's line of a shard, for its present file.
+void FollowShard(Bytes file, ManifestShard& line, std::uint8_t left);
+
+// The samples of forged datasets: small, of every kind of field, pictures in six forms.
+
+// The form of pictures. 0: JPEG, with no other field than the label. The others have all fields: 1
+// JPEG, 2 packed, 3 raw, 4 raw of 16 bits, 5 zstd.
+inline constexpr std::uint8_t kForms = 6;
+
+Schema SchemaOf(std::uint8_t form);
+std::vector<EncodedSample> SamplesOf(std::uint8_t form);
+
+// Makes a change of kElements to kKey. `other`: a sample to take from.
+void ChangeSample(EncodedSample& sample, const EncodedSample& other, const Change& change);
 
 // Writes the dataset into `folder`, which must be empty. Returns the input's number for the user.
 std::uint16_t ForgeDataset(Bytes input, const std::filesystem::path& folder);

@@ -1,6 +1,7 @@
 #include "tests/fuzz/mutate.h"
 
 #include <algorithm>
+#include <string>
 
 namespace sluice::fuzz {
 
@@ -57,6 +58,141 @@ void Mutate(Input& input, const Input& other, RandomStream& random) {
   for (std::uint64_t left = random.Below(4) + 1; left > 0; --left) {
     MutateOnce(input, other, random);
   }
+}
+
+namespace {
+
+constexpr std::size_t kOptionBytes = 2;
+constexpr std::size_t kHeadBytes = 8;
+constexpr std::size_t kMaxBytes = 1 << 16;
+
+std::uint32_t BigAt(const Input& file, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    value = value << 8 | std::to_integer<std::uint32_t>(file[at + i]);
+  return value;
+}
+
+void StoreBig(Input& file, std::size_t at, std::uint32_t value) {
+  for (std::size_t i = 0; i < 4; ++i)
+    file[at + i] = static_cast<std::byte>(value >> (24 - 8 * i));
+}
+
+struct Box {
+  std::string type;
+  std::size_t begin, end;
+  std::vector<std::size_t> around;  // where the boxes that it lies in begin
+};
+
+// Of the bytes from `begin` to `end`, with what lies in them.
+void FindBoxes(const Input& file, std::size_t begin, std::size_t end,
+               const std::vector<std::size_t>& around, std::vector<Box>& boxes) {
+  static constexpr std::string_view kHoldBoxes = "iprp ipco moov trak mdia minf stbl dinf jp2h ";
+  static constexpr std::string_view kAfterVersion = "meta iref ";
+  while (end - begin >= kHeadBytes && boxes.size() < 200) {
+    const std::size_t size = BigAt(file, begin) == 0 ? end - begin : BigAt(file, begin);
+    if (size < kHeadBytes || size > end - begin) return;
+    const auto text = AsText(Bytes(file).subspan(begin + 4, 4));
+    const Box box{std::string(text), begin, begin + size, around};
+    boxes.push_back(box);
+    std::vector<std::size_t> inner = around;
+    inner.push_back(begin);
+    if (kHoldBoxes.find(box.type + " ") != std::string_view::npos)
+      FindBoxes(file, begin + kHeadBytes, box.end, inner, boxes);
+    else if (kAfterVersion.find(box.type + " ") != std::string_view::npos && size >= 12)
+      FindBoxes(file, begin + 12, box.end, inner, boxes);
+    begin = box.end;
+  }
+}
+
+// Items' places behind `at` move: numbers in 'iloc' that may be such places.
+void MoveItems(Input& file, const Box& iloc, std::size_t at, std::size_t by) {
+  for (std::size_t i = iloc.begin + kHeadBytes; i + 4 <= iloc.end; ++i) {
+    const std::uint32_t place = BigAt(file, i);
+    if (place + kOptionBytes < at || place + kOptionBytes >= file.size()) continue;
+    StoreBig(file, i, place + static_cast<std::uint32_t>(by));
+    i += 3;
+  }
+}
+
+// Puts `with` in the place of the bytes from `begin` to `end`, which lie in those boxes.
+void Replace(Input& file, const std::vector<Box>& boxes, const std::vector<std::size_t>& around,
+             std::size_t begin, std::size_t end, const Input& with) {
+  const std::size_t by = with.size() - (end - begin);  // modulo 2^64, as all that is added here
+  for (const std::size_t box : around) {
+    if (BigAt(file, box) != 0)
+      StoreBig(file, box, BigAt(file, box) + static_cast<std::uint32_t>(by));
+  }
+  for (const Box& box : boxes) {
+    if (box.type == "iloc") MoveItems(file, box, end, by);
+  }
+  const auto at = [&file](std::size_t i) { return file.begin() + static_cast<std::ptrdiff_t>(i); };
+  file.erase(at(begin), at(end));
+  file.insert(at(begin), with.begin(), with.end());
+}
+
+Input Within(const Input& box, std::uint64_t times) {
+  Input whole = box;
+  for (; times > 0 && whole.size() < kMaxBytes / 2; --times) {
+    Input head(box.begin(), box.begin() + kHeadBytes);
+    StoreBig(head, 0, static_cast<std::uint32_t>(whole.size() + kHeadBytes));
+    whole.insert(whole.begin(), head.begin(), head.end());
+  }
+  return whole;
+}
+
+void ChangeBox(Input& file, const Input& other, const std::vector<Box>& boxes, const Box& box,
+               RandomStream& random) {
+  const auto at = [&file](std::size_t i) { return file.begin() + static_cast<std::ptrdiff_t>(i); };
+  const Input whole(at(box.begin), at(box.end));
+  const std::size_t content = box.begin + kHeadBytes;
+  std::vector<std::size_t> around = box.around;
+  switch (random.Below(8)) {
+    case 0: return Replace(file, boxes, around, box.end, box.end, whole);
+    case 1: return Replace(file, boxes, around, box.begin, box.end, {});
+    case 2:
+      return Replace(file, boxes, around, box.begin, box.end,
+                     Within(whole, std::uint64_t{1} << random.Below(13)));
+    case 3: {  // longer or shorter
+      around.push_back(box.begin);
+      const std::size_t from = content + random.Below(box.end - content + 1);
+      if (random.Below(2) == 0)
+        return Replace(file, boxes, around, from, from, Input(random.Below(40), std::byte{}));
+      const std::size_t less = random.Below(std::min<std::size_t>(box.end - from, 16) + 1);
+      return Replace(file, boxes, around, from, from + less, {});
+    }
+    case 4: {  // a number near to the old one, or a telling one
+      if (box.end - content < 4) return;
+      static constexpr std::uint32_t kTelling[] = {0,      1,       2,          255,       256,
+                                                   0xFFFF, 0x10000, 0x7FFFFFFF, 0xFFFFFFFF};
+      const std::size_t from = content + random.Below(box.end - content - 3);
+      const std::uint32_t old = BigAt(file, from);
+      return StoreBig(file, from,
+                      random.Below(2) == 0 ? kTelling[random.Below(std::size(kTelling))]
+                                           : old + static_cast<std::uint32_t>(random.Below(9)) - 4);
+    }
+    default: {  // bytes, of which the box gets no more or less
+      Input inside(at(content), at(box.end));
+      Mutate(inside, other, random);
+      inside.resize(box.end - content);
+      std::copy(inside.begin(), inside.end(), at(content));
+    }
+  }
+}
+
+}  // namespace
+
+void MutateBoxes(Input& input, const Input& other, RandomStream& random) {
+  for (std::uint64_t left = random.Below(3) + 1; left > 0; --left) {
+    std::vector<Box> boxes;
+    if (input.size() > kOptionBytes) FindBoxes(input, kOptionBytes, input.size(), {}, boxes);
+    if (boxes.size() < 2 || random.Below(8) == 0) {
+      Mutate(input, other, random);
+    } else {
+      ChangeBox(input, other, boxes, boxes[random.Below(boxes.size())], random);
+    }
+  }
+  input.resize(std::min(input.size(), kMaxBytes));
 }
 
 }  // namespace sluice::fuzz

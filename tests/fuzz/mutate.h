@@ -1,4 +1,4 @@
-// A small deterministic mutator, for running fuzz targets as ordinary tests.
+// Small deterministic mutators, for running fuzz targets as ordinary tests.
 #pragma once
 
 #include "format/random.h"
@@ -9,5 +9,12 @@ namespace sluice::fuzz {
 // Changes `input` in one to four places: flips bits, sets bytes and words to special values, and
 // removes runs, doubles them, or copies them from `other`.
 void Mutate(Input& input, const Input& other, RandomStream& random);
+
+// A mutator that knows the boxes of AVIF, HEIF, JPEG XL and JPEG 2000 files (ISO/IEC 14496-12), for
+// the picture target: changes the file after the two bytes of options. A box gets other numbers,
+// grows, shrinks, is doubled, put into itself many times, or removed; then the sizes of the boxes
+// around it and the places of items that follow are corrected. Changes other bytes, and files
+// without boxes, as Mutate() does.
+void MutateBoxes(Input& input, const Input& other, RandomStream& random);
 
 }  // namespace sluice::fuzz

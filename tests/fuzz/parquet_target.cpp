@@ -2,7 +2,6 @@
 #include <sluice/error.h>
 
 #include "tests/file_content.h"
-#include "tests/fuzz/scratch_file.h"
 #include "tests/fuzz/targets.h"
 #include "writer/source/records/records.h"
 

@@ -1,7 +1,6 @@
 // TFRecord and RecordIO files: framing, messages, labels, and the images that lie in them.
 #include <sluice/error.h>
 
-#include "tests/fuzz/scratch_file.h"
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
 #include "writer/source/list/packed_page.h"

@@ -9,7 +9,6 @@
 #include "format/disk/shard.h"
 #include "tests/format/example.h"
 #include "tests/fuzz/reseal.h"
-#include "tests/fuzz/scratch_file.h"
 #include "tests/fuzz/targets.h"
 
 namespace sluice::fuzz {

@@ -3,7 +3,6 @@
 
 #include <sluice/error.h>
 
-#include "tests/fuzz/scratch_file.h"
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
 #include "writer/source/records/records.h"

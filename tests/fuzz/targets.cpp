@@ -3,9 +3,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tests/fuzz/box_mutate.h"
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "tests/fuzz/forged_targets.h"
 #include "tests/fuzz/jpeg_mutate.h"
+#include "tests/fuzz/mutate.h"
 
 namespace sluice::fuzz {
 
@@ -53,6 +56,17 @@ void Promise(bool holds, const char* promise) {
   if (holds) return;
   std::fprintf(stderr, "broken promise: %s\n", promise);
   std::abort();
+}
+
+ScratchFile::ScratchFile(Bytes content) : file_(memfd_create("fuzz", MFD_CLOEXEC)) {
+  while (!content.empty()) {
+    const ssize_t put = write(file_.get(), content.data(), content.size());
+    if (put <= 0) {
+      std::perror("no file in memory");
+      std::exit(2);
+    }
+    content = content.subspan(static_cast<std::size_t>(put));
+  }
 }
 
 }  // namespace sluice::fuzz

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "format/disk/bytes.h"
+#include "format/disk/file.h"
 #include "format/random.h"
 
 namespace sluice::fuzz {
@@ -111,6 +113,21 @@ class InputReader {
 
  private:
   Bytes input_;
+};
+
+// A file in memory, with a path, for readers that take one.
+
+class ScratchFile {
+ public:
+  explicit ScratchFile(Bytes content);
+
+  // "/proc/self/fd", and the file's name in it.
+  static std::filesystem::path folder() { return "/proc/self/fd"; }
+  std::string name() const { return std::to_string(file_.get()); }
+  std::filesystem::path path() const { return folder() / name(); }
+
+ private:
+  FileHandle file_;
 };
 
 }  // namespace sluice::fuzz

@@ -4,7 +4,6 @@
 #include "format/disk/keys.h"
 #include "format/disk/limits.h"
 #include "format/pixels/decode.h"
-#include "tests/fuzz/scratch_file.h"
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
 #include "writer/convert/origin.h"

@@ -1,16 +1,20 @@
+#include "bench/report/result.h"
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/report/result.h"
+#include "bench/report/page.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 
 namespace sluice::bench {
+
 namespace {
 
 std::string TextIn(const std::filesystem::path& path) {
@@ -60,6 +64,42 @@ TEST_CASE("a result goes into a file that is not regular without replacing it") 
   CHECK(std::string(text, 10) == "through it");
   close(end);
   CHECK(std::filesystem::is_fifo(pipe));
+}
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("an axis has steps of 1, 2 or 5 times a power of ten") {
+  CHECK(AxisStep(10, 5) == Approx(2));
+  CHECK(AxisStep(7600, 5) == Approx(2000));
+  CHECK(AxisStep(0.9, 10) == Approx(0.1));
+  CHECK(AxisStep(30, 10) == Approx(5));
+  CHECK(AxisStep(0, 10) == 1);
+}
+
+TEST_CASE("the text after a bar ends inside the picture") {
+  const std::string plot =
+      BarPlot("images/s", {{"loader", 1'630'000, 1'600'000, 1'700'000, "(sluice: 10.34x)", false},
+                           {"other", 10, 10, 10, "", true}});
+  const std::string text = "1630000 images/s  (sluice: 10.34x)";
+  REQUIRE(plot.find(text) != std::string::npos);
+  const std::size_t begin = plot.rfind("<text x=\"", plot.find(text)) + 9;
+  // Letters of 12 pixels' height are hardly wider than 7, and the picture has 760.
+  CHECK(std::stod(plot.substr(begin)) + 7 * static_cast<double>(text.size()) < 760);
+  CHECK(std::stod(plot.substr(begin)) > 400);
+}
+
+TEST_CASE("a page shows what names hold as text, never as markup, and asks for nothing outside") {
+  nlohmann::ordered_json result = ResultOf(
+      "compare", {{"images_per_second", "1/s", true, {10, 12, 11}}}, {"<b>loaded & slow</b>"});
+  result["loaders"] = {{{"name", "sluice"}, {"images_per_second", {10, 12, 11}}},
+                       {{"name", "<script>"}, {"missing", "not \"there\""}}};
+  const std::string page = PageOf(result, {});
+  CHECK(page.find("<script") == std::string::npos);
+  CHECK(page.find("<b>") == std::string::npos);
+  CHECK(page.find("http") == std::string::npos);
+  CHECK_THAT(page, ContainsSubstring("&lt;b&gt;loaded &amp; slow&lt;/b&gt;"));
+  CHECK_THAT(page, ContainsSubstring("not &quot;there&quot;"));
+  CHECK_THAT(page, ContainsSubstring("11 images/s"));
 }
 
 }  // namespace sluice::bench

@@ -1,0 +1,168 @@
+// The commands of sluice-bench that measure one part alone, run as a user would: io, transforms,
+// upload, order. (decode and convert have tests of their own.)
+#include <filesystem>
+
+#include <sluice/device.h>
+
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+TEST_CASE("sluice-bench io reads every shard in four ways and counts its bytes") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 10, 80, 60);
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  const nlohmann::json answer = JsonOf(Bench({"io", data, "--rounds", "2", "--json"}));
+  CHECK(answer["command"] == "io");
+  CHECK(answer["dataset_bytes"] == std::filesystem::file_size(folder / "data/shard-00000.sluice"));
+  REQUIRE(answer["measurements"].size() == 4);
+  for (const auto& one : answer["measurements"]) {
+    CHECK(one["values"].size() == 2);
+    CHECK(one["least"].get<double>() > 0);
+  }
+  const Outcome outcome = Bench({"io", data});
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, Catch::Matchers::ContainsSubstring("blocks in random order, cold"));
+}
+
+TEST_CASE("sluice-bench io of a dataset whose shard is missing is an error that names it") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 2, 80, 60);
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  std::filesystem::remove(folder / "data/shard-00000.sluice");
+  const Outcome outcome = Bench({"io", data});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("shard-00000.sluice"));
+}
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("sluice-bench transforms measures every step, and those that are named") {
+  const nlohmann::json all =
+      JsonOf(Bench({"transforms", "--rounds", "1", "--ms", "0", "--side", "40", "--json"}));
+  CHECK(all["command"] == "transforms");
+  CHECK(all["measurements"].size() == all["steps"].size());
+  CHECK(all["measurements"].size() > 20);
+  const nlohmann::json two = JsonOf(Bench({"transforms", "--rounds", "2", "--ms", "0", "--steps",
+                                           "flip:1,jitter:0.4", "--steps", "blur:3", "--json"}));
+  REQUIRE(two["measurements"].size() == 2);
+  CHECK(two["measurements"][0]["name"] == "ns_per_pixel.flip:1,jitter:0.4");
+  CHECK(two["measurements"][1]["values"].size() == 2);
+  CHECK(two["measurements"][1]["least"].get<double>() > 0);
+  const Outcome text = Bench({"transforms", "--rounds", "1", "--ms", "0", "--side", "16"});
+  CHECK(text.exit_code == 0);
+  CHECK_THAT(text.out, ContainsSubstring("ns/pixel"));
+}
+
+TEST_CASE("sluice-bench transforms refuses what it cannot measure") {
+  CHECK(Bench({"transforms", "--steps", "onehot"}).exit_code == 2);
+  CHECK(Bench({"transforms", "--steps", "mixup,flip"}).exit_code == 2);
+  CHECK(Bench({"transforms", "--steps", "mixup:0"}).exit_code == 2);
+  CHECK(Bench({"transforms", "--steps", "smear"}).exit_code == 2);
+  CHECK(Bench({"transforms", "--side", "0"}).exit_code == 2);
+}
+
+TEST_CASE("sluice-bench upload measures a card, or says that there is none") {
+  const Outcome outcome =
+      Bench({"upload", "--batch-size", "8", "--batches", "4", "--rounds", "2", "--json"});
+  if (Device::CudaCount() == 0) {
+    CHECK(outcome.exit_code == 1);
+    CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("no CUDA device"));
+    return;
+  }
+  const nlohmann::json answer = JsonOf(outcome);
+  CHECK(answer["command"] == "upload");
+  CHECK(answer["measurements"].size() == 2);
+}
+
+TEST_CASE("sluice-bench epoch takes a GPU, and says if there is none") {
+  const Outcome wrong = Bench({"epoch", "data", "--device", "gpu"});
+  CHECK(wrong.exit_code == 2);
+  CHECK_THAT(wrong.err, Catch::Matchers::ContainsSubstring("cuda:N"));
+  const TemporaryFolder folder;
+  WriteJpeg(folder / "source/a/1.jpg", MakePicture(20, 20));
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  const Outcome none = Bench({"epoch", data, "--device", "cuda:1023"});
+  CHECK(none.exit_code == 1);
+  CHECK_THAT(none.err, Catch::Matchers::ContainsSubstring("LoaderOptions::device"));
+}
+
+TEST_CASE("wrong usage of sluice-bench upload ends with 2 and names the option") {
+  for (const Words& words :
+       {Words{"--normalize", "f64"}, Words{"--layout", "chwn"}, Words{"--batch-size", "0"},
+        Words{"--rounds", "-1"}, Words{"--transform", "jiggle:1"}}) {
+    Words all = {"upload"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Outcome outcome = Bench(all);
+    CHECK(outcome.exit_code == 2);
+    CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring(words[0]));
+  }
+}
+
+TEST_CASE("sluice-bench order measures every order at the dataset's size and at made-up ones") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 10, 40, 30);
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  const nlohmann::json answer =
+      JsonOf(Bench({"order", data, "--samples", "5k,300", "--rounds", "2", "--json"}));
+  CHECK(answer["command"] == "order");
+  REQUIRE(answer["sizes"].size() == 3);
+  CHECK(answer["sizes"][0]["name"] == "dataset");
+  CHECK(answer["sizes"][1]["samples"] == 5000);
+  CHECK(answer["sizes"][2]["samples"] == 300);
+  for (const auto& size : answer["sizes"]) {
+    REQUIRE(size["orders"].size() == 4);
+    CHECK(size["orders"][3]["order"] == "list");
+    // Played as stored, every epoch is the same.
+    CHECK(size["orders"][2]["rank_correlation"].get<double>() == Approx(1));
+  }
+  CHECK(answer["sizes"][0]["orders"][0]["distinct_classes"].size() == 1);
+  CHECK(answer["sizes"][1]["orders"][0]["distinct_classes"].size() == 2);
+  for (const auto& one : answer["measurements"])
+    CHECK(one["values"].size() == 2);
+  const Outcome outcome = Bench({"order", data, "--samples", "none"});
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, Catch::Matchers::ContainsSubstring("quasi_random"));
+}
+
+TEST_CASE("sluice-bench order deals epochs to ranks: what each reads is its share, and a little") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 10, 40, 30);
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  const nlohmann::json answer = JsonOf(Bench(
+      {"order", data, "--samples", "2M", "--ranks", "1,40,70000", "--batch-size", "64", "--json"}));
+  REQUIRE(answer["ranks"].size() == 2 * 3 * 2);
+  for (const auto& line : answer["ranks"]) {
+    INFO(line.dump());
+    const std::uint64_t ranks = line["ranks"];
+    if (ranks == 70'000 || (line["size"] == "dataset" && ranks == 40 && line["by"] == "shards")) {
+      CHECK_THAT(line["trouble"].get<std::string>(), Catch::Matchers::ContainsSubstring("want as"));
+    } else if (line["size"] == "2000000" && line["by"] == "lanes") {
+      CHECK(line["rows"] == 2'000'000 / ranks);
+      CHECK(line["lanes"] == (ranks == 1 ? 192 : 200));
+      CHECK(line["read_of_share"][0] >= 1);
+      CHECK(line["read_of_share"][1] < 3);  // all ranks read the tail
+    } else if (ranks == 1) {
+      CHECK(line["read_of_share"][1].get<double>() == Approx(1));
+    }
+  }
+  CHECK(Bench({"order", data, "--ranks", "0"}).exit_code == 2);
+}
+
+TEST_CASE("sluice-bench order refuses sizes that no dataset has") {
+  CHECK(Bench({"order", "data", "--samples", "0"}).exit_code == 2);
+  CHECK(Bench({"order", "data", "--samples", "10,"}).exit_code == 2);
+  CHECK(Bench({"order", "data", "--lanes", "0"}).exit_code == 2);
+  CHECK(Bench({"order", "no-such-folder"}).exit_code == 1);
+}
+
+}  // namespace sluice::test
