@@ -6,13 +6,17 @@
 // and the run of samples is clipped at the edge of those that may be used. Weights are in 1/65536
 // and add up to 65536; a single weight is 65535.
 //
-// A third filter takes a value of Filter; its reach in axis.cpp and its shares in
-// kernels/weights.inc.h (weights are unsigned: one with negative lobes changes the sums of all
-// lines_*.h); if it reaches further than the triangle, NeededPixels() in decode.cpp; its word in
-// Filtering() of reader/transform/step.h; its value in reader/python/binding/steps.cpp; its formula
-// in tests/pixels/interleaved_test.cpp and bench/parts/decode_ways.cpp; lines in
-// bench/compare/measure.cpp and reader/TRANSFORMS.md. The writer's resample.h has the triangle
-// alone, and decode.cpp asks its SourceRange().
+// A third filter is a value of Filter, with its shares in kernels/weights.inc.h (weights are unsigned:
+// negative lobes change the sums of all lines_*.h) and, if it reaches further than the triangle,
+// NeededPixels() in decode.cpp. The writer's resample.h has the triangle alone. It also goes into
+// these files, where "area" shows how:
+//   format/pixels/axis.cpp                its reach
+//   reader/transform/step.h               Filtering()
+//   reader/python/binding/steps.cpp
+//   tests/pixels/interleaved_test.cpp     its formula, here and in the next
+//   bench/parts/decode_ways.cpp
+//   bench/compare/measure.cpp
+//   reader/TRANSFORMS.md
 #pragma once
 
 #include <cstdint>

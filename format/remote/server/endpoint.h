@@ -1,10 +1,17 @@
-// Where a store's objects are, and how that server is spoken to: what differs between S3 and a
+// Where a store's objects are, and how its server is spoken to: the differences between S3 and a
 // plain HTTP server. Thread-safe.
 //
-// Another protocol takes an endpoint of its own, its Kind and its prefix in http/url.h and
-// sluice/shown_path.h (else its URLs are taken for paths), its line in open_store.cpp, and
-// credentials in credentials/. What only S3 has (uploads in parts, lists) asks for an S3Endpoint;
-// RemoteStore::Writable() words its refusal for plain servers.
+// Another protocol is an endpoint of its own, made in open_store.cpp, with its credentials in
+// credentials/. Uploads in parts and lists need an S3Endpoint today. It also goes into these files,
+// where "gs://|google" shows how:
+//   format/remote/http/url.h
+//   format/remote/http/url.cpp
+//   format/shown_path.cpp                 else its URLs are taken for paths
+//   format/include/sluice/shown_path.h
+//   format/remote/open_store_none.cpp
+//   format/remote/server/remote_store.cpp  what plain servers cannot do
+//   format/remote/README.md
+//   tests/remote/url_test.cpp
 #pragma once
 
 #include <map>

@@ -1,9 +1,18 @@
 // The kinds of image files that are converted: a table in image_kinds.cpp has a line for each.
 //
-// A new kind takes a value of ImageKind and a signature (sniff.h), a source file here that defines
-// what pixel_source.h declares, its line in the table, and, if it needs a library, that library in
-// the CMakeLists.txt of writer/ and at the top, in tools/setup.sh and in
-// tools/packaging/package.cmake. The endings of its files go into IsImageEnding() (list/look.cpp).
+// A new kind is a source file here that defines a function of pixel_source.h. It also goes into
+// these files, where "jxl|jpeg xl" shows how:
+//   writer/source/images/sniff.h          its ImageKind; its signature in sniff.cpp
+//   writer/source/images/pixel_source.h
+//   writer/source/images/image_kinds.cpp
+//   writer/source/list/look.cpp           the endings of its files
+//   writer/CMakeLists.txt
+//   CMakeLists.txt                        this and the next two if it needs a library
+//   tools/setup.sh
+//   tools/packaging/package.cmake
+//   tools/convert.cpp                     its name in --help
+//   writer/README.md
+//   tests/writer/sniff_test.cpp
 #pragma once
 
 #include <map>

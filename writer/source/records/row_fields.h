@@ -1,12 +1,18 @@
 // The fields that a table's columns become, and their values row by row.
 //
-// Another type of column takes a value of ColumnType (sluice/convert_source.h), its case in the
-// switches of row_fields.cpp, and in IsStoredAsIs() and Join() there, which are none
-// (SettleClasses() there takes every field of role label for int32 classes), its parsing in
-// table_values.cpp, its word in ParseColumn() and in the help of --field
-// (tools/convert_source.cpp), its value in reader/python/binding/source.cpp, lines in
-// tests/writer/table_test.cpp and tests/fuzz/table_target.cpp, and a word in writer/README.md. A
-// new DType besides: sluice/schema.h, FORMAT.md, format/disk/schema_json.cpp and
+// Another type of column is a value of ColumnType; the compiler warns of the switches in
+// row_fields.cpp, but not of IsStoredAsIs(), Join() and SettleClasses() there (which takes every
+// field of role label for int32 classes), nor of its parsing in table_values.cpp. It also goes into
+// these files, where "kBoxClasses|box.classes" shows how:
+//   writer/include/sluice/convert_source.h
+//   writer/source/records/row_fields.cpp
+//   tools/convert_source.cpp              ParseColumn() and the help of --field
+//   reader/python/binding/source.cpp
+//   writer/README.md
+//   tests/writer/table_test.cpp
+//   tests/fuzz/table_target.cpp
+//
+// A new DType goes into sluice/schema.h, FORMAT.md, format/disk/schema_json.cpp and
 // reader/python/binding/schema.cpp; the compiler warns of the rest.
 #pragma once
 
