@@ -1,25 +1,29 @@
-// The sub-commands of sluice-bench; each one's --help describes it.
+// The sub-commands of sluice-bench, in the order of --help; each one's --help describes it.
 //
-// A new one takes a folder of its name with command.cpp, its line here, in sluice_bench.cpp and in
-// CMakeLists.txt, its place in README.md and report/SCHEMA.md, and a test in tests/tools/.
+// A new measurement of one part is a file in bench/parts/ and an entry here. It also goes into
+// these files, where "transforms" shows how:
+//   bench/CMakeLists.txt
+//   bench/README.md
+//   bench/report/SCHEMA.md
+//   tests/tools/usage_test.cpp
+//   tests/tools/bench_parts_test.cpp
 #pragma once
 
 #include "tools/cli/program.h"
 
 namespace sluice::bench {
 
-cli::Command AddAdviseCommand(CLI::App& program);
-cli::Command AddCompareCommand(CLI::App& program);
+using AddCommand = cli::Command(CLI::App& program);
+
+AddCommand AddEpochCommand, AddDecodeCommand, AddCompareCommand, AddConvertCommand, AddGateCommand,
+    AddIoCommand, AddUploadCommand, AddAdviseCommand, AddOrderCommand, AddTransformsCommand;
 // The loaders of this program as `sluice-bench compare` runs them, each in its own process. Not in
 // --help.
-cli::Command AddContendCommand(CLI::App& program);
-cli::Command AddConvertCommand(CLI::App& program);
-cli::Command AddDecodeCommand(CLI::App& program);
-cli::Command AddEpochCommand(CLI::App& program);
-cli::Command AddGateCommand(CLI::App& program);
-cli::Command AddIoCommand(CLI::App& program);
-cli::Command AddOrderCommand(CLI::App& program);
-cli::Command AddTransformsCommand(CLI::App& program);
-cli::Command AddUploadCommand(CLI::App& program);
+AddCommand AddContendCommand;
+
+inline constexpr AddCommand* kCommands[] = {
+    AddEpochCommand,  AddCompareCommand, AddAdviseCommand,    AddGateCommand,
+    AddDecodeCommand, AddConvertCommand, AddIoCommand,        AddUploadCommand,
+    AddOrderCommand,  AddContendCommand, AddTransformsCommand};
 
 }  // namespace sluice::bench

@@ -1,10 +1,13 @@
-// The sluice-bench command: one sub-command to a file.
+// The sluice-bench command: its commands are listed in commands.h.
+#include <utility>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 
 #include <sluice/version.h>
 
 #include "bench/commands.h"
-#include "tools/cli/exit_code.h"
+#include "tools/cli/program.h"
 
 int main(int argc, char** argv) {
   sluice::cli::EndWithoutMemory();
@@ -18,13 +21,8 @@ int main(int argc, char** argv) {
                              "  sluice-bench advise photos/\n"
                              "  sluice-bench epoch --help\n\n") +
                  sluice::cli::kExitCodeHelp);
-  return sluice::cli::RunProgram(
-      program,
-      {sluice::bench::AddEpochCommand(program), sluice::bench::AddDecodeCommand(program),
-       sluice::bench::AddCompareCommand(program), sluice::bench::AddConvertCommand(program),
-       sluice::bench::AddGateCommand(program), sluice::bench::AddIoCommand(program),
-       sluice::bench::AddUploadCommand(program), sluice::bench::AddAdviseCommand(program),
-       sluice::bench::AddOrderCommand(program), sluice::bench::AddContendCommand(program),
-       sluice::bench::AddTransformsCommand(program)},
-      argc, argv);
+  std::vector<sluice::cli::Command> commands;
+  for (const auto add : sluice::bench::kCommands)
+    commands.push_back(add(program));
+  return sluice::cli::RunProgram(program, std::move(commands), argc, argv);
 }

@@ -6,11 +6,10 @@
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
-#include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
+#include "tools/cli/program.h"
+#include "tools/cli/terminal.h"
 #include "tools/commands.h"
 #include "tools/convert_parts.h"
 #include "tools/convert_report.h"

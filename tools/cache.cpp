@@ -5,9 +5,9 @@
 #include <sluice/block_cache.h>
 #include <sluice/shown_path.h>
 
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
 #include "tools/commands.h"
 
@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kCacheDescription =
     "Lists, or clears, a folder in which loaders keep blocks of remote datasets.\n\n"
-    "That is the folder of LoaderOptions::stage, for datasets at URLs. For each dataset it\n"
-    "says how much of it is there and whether a process uses it, the longest unused first.\n";
+    "That is the folder of LoaderOptions::stage, for datasets at URLs. For each dataset it says "
+    "how much of it is there and whether a process uses it, the longest unused first.\n";
 
 constexpr const char* kCacheExamples =
     "\nExamples:\n"

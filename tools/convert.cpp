@@ -10,16 +10,13 @@
 #include <sluice/error.h>
 #include <sluice/schema.h>
 
-#include "tools/cli/exit_code.h"
-#include "tools/cli/input.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
+#include "tools/cli/program.h"
+#include "tools/cli/terminal.h"
 #include "tools/commands.h"
 #include "tools/convert_parts.h"
 #include "tools/convert_report.h"
-#include "tools/convert_shared.h"
 #include "tools/convert_source.h"
 #include "tools/convert_steps.h"
 #include "tools/edit_command.h"

@@ -5,6 +5,10 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include <sluice/convert.h>
+
 #include "tools/convert_source.h"
 
 namespace sluice {
@@ -18,7 +22,7 @@ struct ConvertPart {
 std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text);
 
 // The folders of the only source that look like the parts of a split, unless the arguments say what
-// they are. Empty: none, or another kind of source.
+// they are. Empty if there are none, or for another kind of source.
 std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
                                              const std::stop_token& stop);
 
@@ -31,5 +35,21 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
 
 // Creates the folder that the parts' datasets go into, on disk when this returns.
 void CreatePartsFolder(const std::string& folder);
+
+// Pictures that several parts of one conversion share, so that a test would use training images.
+using SharedImages = std::vector<std::vector<SharedImage>>;
+
+// Looks for them among the parts that were, or are to be, converted into `folder`, and lists them
+// in its duplicates.tsv unless it is a dry run.
+SharedImages LookForSharedImages(const std::vector<ConvertPart>& parts, const std::string& folder,
+                                 const ConvertOptions& options, const std::stop_token& stop);
+
+// A sentence that names two of them; empty if there are none.
+std::string SharedWarning(const SharedImages& shared);
+
+// For people: the warning to standard error, a line to standard output.
+void PrintShared(const SharedImages& shared, const std::string& folder, bool dry_run);
+
+nlohmann::ordered_json SharedJson(const SharedImages& shared);
 
 }  // namespace sluice

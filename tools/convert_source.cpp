@@ -8,8 +8,8 @@
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
-#include "tools/cli/input.h"
 #include "tools/cli/option.h"
+#include "tools/cli/terminal.h"
 
 namespace sluice {
 

@@ -9,12 +9,11 @@
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
-#include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
+#include "tools/cli/terminal.h"
 #include "tools/commands.h"
 #include "tools/convert_report.h"
 
@@ -28,13 +27,13 @@ namespace {
 
 constexpr const char* kFinishDescription =
     "Makes a dataset of the parts that `sluice convert --part` has made.\n\n"
-    "DATASET is a folder that `sluice plan` has begun. Reads the tables of all shards, and writes\n"
-    "skipped.tsv and the manifest, after which the dataset is what `sluice convert` alone would\n"
+    "DATASET is a folder that `sluice plan` has begun. Reads the tables of all shards, and writes "
+    "skipped.tsv and the manifest, after which the dataset is what `sluice convert` alone would "
     "have made. If parts are missing, it names their shards and ends with 1.\n";
 
 constexpr const char* kStatusDescription =
     "Shows how far a conversion in parts has come.\n\n"
-    "DATASET is a folder that `sluice plan` has begun. Looks at the names and times of its files\n"
+    "DATASET is a folder that `sluice plan` has begun. Looks at the names and times of its files "
     "alone, from any machine, and disturbs nobody.\n";
 
 struct StepArguments {
@@ -224,10 +223,10 @@ cli::Command AddFinishCommand(CLI::App& program) {
   const auto arguments = std::make_shared<StepArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder that was planned");
   cli::AddNumber(*app, "--threads", "N",
-                 "threads to look for duplicates with (default: one for\neach CPU)",
+                 "threads to look for duplicates with (default: one for each CPU)",
                  arguments->threads, 1, 1024);
   app->add_flag("--json", arguments->json,
-                "print one JSON object to standard output, and no\nprogress");
+                "print one JSON object to standard output, and no progress");
   app->add_flag("--quiet", arguments->quiet, "print errors only");
   app->footer(std::string("\nExamples:\n  sluice finish data/photos\n\n") + cli::kExitCodeHelp);
   return {app, [arguments] { return RunFinish(*arguments); }};
@@ -238,7 +237,7 @@ cli::Command AddStatusCommand(CLI::App& program) {
   const auto arguments = std::make_shared<StepArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder that was planned");
   app->add_flag("--watch", arguments->watch,
-                "look again every two seconds, until the dataset is\nfinished");
+                "look again every two seconds, until the dataset is finished");
   app->add_flag("--json", arguments->json, "print JSON objects to standard output");
   app->footer(std::string("\nExamples:\n  sluice status data/photos --watch\n\n") +
               cli::kExitCodeHelp);

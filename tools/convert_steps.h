@@ -7,7 +7,7 @@
 
 #include <sluice/convert_steps.h>
 
-#include "tools/cli/interrupt.h"
+#include "tools/cli/terminal.h"
 
 namespace sluice {
 

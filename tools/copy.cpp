@@ -2,9 +2,9 @@
 
 #include <sluice/copy.h>
 
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
@@ -14,12 +14,11 @@ namespace {
 
 constexpr const char* kCopyDescription =
     "Copies a dataset to another place: a folder, or an object store.\n\n"
-    "SOURCE and TARGET are folders or URLs (s3://bucket/prefix, gs://, https://; nothing can\n"
-    "be written to a plain HTTP server). Shards come first and the manifest last. Every byte\n"
-    "is compared with its checksum before it is written; damage ends the copy. If it is\n"
-    "interrupted, run it again: shards that are there are read, compared with their checksums\n"
-    "and, if they are whole, not copied again. So a copy run once more mends one that was\n"
-    "damaged since.\n";
+    "SOURCE and TARGET are folders or URLs (s3://bucket/prefix, gs://, https://; nothing can be "
+    "written to a plain HTTP server). Shards come first and the manifest last. Every byte is "
+    "compared with its checksum before it is written; damage ends the copy. If it is interrupted, "
+    "run it again: shards that are there are read, compared with their checksums and, if they are "
+    "whole, not copied again. So a copy run once more mends one that was damaged since.\n";
 
 constexpr const char* kCopyExamples =
     "\nExamples:\n"
@@ -68,8 +67,7 @@ cli::Command AddCopyCommand(CLI::App& program) {
   cli::AddArgument(*app, "SOURCE", arguments->source, "folder or URL of the dataset");
   cli::AddArgument(*app, "TARGET", arguments->target, "folder or URL to copy it to");
   cli::AddNumber(*app, "--threads", "N",
-                 "shards under way at once (default 4); each takes its\n"
-                 "size in memory",
+                 "shards under way at once (default 4); each takes its size in memory",
                  arguments->options.threads, 1, 1024);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kCopyExamples) + cli::kExitCodeHelp);

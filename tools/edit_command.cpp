@@ -7,24 +7,23 @@
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
-#include "tools/cli/interrupt.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
 #include "tools/cli/quantity.h"
+#include "tools/cli/terminal.h"
 
 namespace sluice {
 
 using cli::CountText;
 
 void AddOutputOptions(CLI::App& app, EditOutput& output) {
-  app.add_flag("--json", output.json, "print one JSON object to standard output, and no\nprogress");
+  app.add_flag("--json", output.json, "print one JSON object to standard output, and no progress");
   app.add_flag("--quiet", output.quiet, "print errors only");
 }
 
 void AddDirectOption(CLI::App& app, bool& direct) {
   app.add_flag("--direct", direct,
-               "write shards past the page cache (O_DIRECT), so that\n"
-               "other programs' files stay in it; same bytes");
+               "write shards past the page cache (O_DIRECT), so that other programs' files stay in "
+               "it; same bytes");
 }
 
 bool RunEdit(const EditOutput& output, const std::string& activity, const std::string& title,

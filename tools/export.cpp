@@ -1,6 +1,14 @@
+// `sluice export`: a dataset's samples as files, and a table of them that `sluice convert` reads.
+//
+// Threads write the samples' files in any order, but names and rows do not depend on that: names
+// are chosen for all samples beforehand (export_files.h), and rows that come early wait in
+// ExportTable.
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,36 +22,31 @@
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
-#include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
-#include "tools/cli/read_limits.h"
+#include "tools/cli/terminal.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
 #include "tools/export_files.h"
-#include "tools/export_names.h"
-#include "tools/export_table.h"
-#include "tools/inspect_sample.h"
-#include "tools/readable_samples.h"
+#include "tools/samples.h"
 
 namespace sluice {
 namespace {
 
 constexpr const char* kExportDescription =
     "Takes a dataset's samples out again, as files.\n\n"
-    "FOLDER is created. Images go to FOLDER/images under their keys: JPEGs with their stored\n"
-    "bytes, packed images as the JPEGs they were made from, raw pixels as PNG. Masks and\n"
-    "further images go to folders with their fields' names, and so do bytes that are neither\n"
-    "text nor JSON. If two keys would give the same file name, a number is added (x-1.jpg).\n"
-    "FOLDER/labels.csv has a row for each sample: the file's path, its key, and every other\n"
-    "field, with classes by name. FOLDER/classes/FIELD.txt has a field's classes in the order\n"
-    "of their numbers, and FOLDER/classes.txt those of the label: `sluice convert --table\n"
-    "labels.csv --classes classes.txt` reads both. Where there are more fields than label and\n"
-    "text, name all of them: `--field label=class --field tags=classes,classes=classes/tags.txt`.\n"
-    "Damaged samples are left out and named.\n";
+    "FOLDER is created. Images go to FOLDER/images under their keys: JPEGs with their stored "
+    "bytes, packed images as the JPEGs they were made from, raw pixels as PNG. Masks and further "
+    "images go to folders with their fields' names, and so do bytes that are neither text nor "
+    "JSON. If two keys would give the same file name, a number is added (x-1.jpg). "
+    "FOLDER/labels.csv has a row for each sample: the file's path, its key, and every other field, "
+    "with classes by name. FOLDER/classes/FIELD.txt has a field's classes in the order of their "
+    "numbers, and FOLDER/classes.txt those of the label: `sluice convert --table labels.csv "
+    "--classes classes.txt` reads both. Where there are more fields than label and text, name all "
+    "of them: `--field label=class --field tags=classes,classes=classes/tags.txt`. Damaged samples "
+    "are left out and named.\n";
 
 constexpr const char* kExportExamples =
     "\nExamples:\n"
@@ -56,6 +59,88 @@ struct ExportArguments {
   unsigned threads = 0;
   EditOutput output;
   ReadLimits limits;
+};
+
+// The result of one sample.
+struct ExportedSample {
+  std::string row;          // without its line's end
+  std::string trouble;      // why it is left out; then there is no row
+  std::uint64_t bytes = 0;  // of its files
+};
+
+// labels.csv, filled by several threads. Rows come in any order and are written in that of the
+// samples. Those that wait for an earlier one hold at most 16 MiB; beyond that, only the next in
+// order is let in. All is thread-safe.
+class ExportTable {
+ public:
+  // `on_written`: called for each sample, in order and one at a time, once its row is written.
+  // Throws Error(kIo) if the file cannot be written, and so does everything below. Without Close()
+  // there is no file in the end.
+  ExportTable(const std::filesystem::path& file, const std::string& headings,
+              std::function<void(std::uint64_t index, const ExportedSample& sample)> on_written)
+      : on_written_(std::move(on_written)), file_(file) {
+    Write(headings);
+  }
+
+  // Adds the result of sample `index`, counted from 0. Waits for room; does nothing after End().
+  void Put(std::uint64_t index, ExportedSample sample) {
+    const std::uint64_t bytes = BytesOf(sample);
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] {
+      return ended_ || index == next_ || waiting_bytes_ + bytes <= kMaxWaitingBytes;
+    });
+    if (ended_) return;
+    waiting_bytes_ += bytes;
+    waiting_.emplace(index, std::move(sample));
+    while (!waiting_.empty() && waiting_.begin()->first == next_) {
+      const ExportedSample& written = waiting_.begin()->second;
+      if (written.trouble.empty()) Write(written.row);
+      on_written_(next_++, written);
+      waiting_bytes_ -= BytesOf(written);
+      waiting_.erase(waiting_.begin());
+    }
+    room_.notify_all();
+  }
+
+  // Wakes all threads that wait, and lets none wait again.
+  void End() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    room_.notify_all();
+  }
+
+  // After the last row.
+  void Close() {
+    file_.Write(buffer_);
+    file_.Close();
+  }
+
+ private:
+  static constexpr std::uint64_t kMaxWaitingBytes = 16 << 20;
+
+  static std::uint64_t BytesOf(const ExportedSample& sample) noexcept {
+    constexpr std::uint64_t kNode = 64;  // of the map, about
+    return sizeof sample + kNode + sample.row.size() + sample.trouble.size();
+  }
+
+  void Write(const std::string& row) {
+    constexpr std::size_t kEnough = 64 << 10;
+    buffer_ += row;
+    buffer_ += '\n';
+    if (buffer_.size() < kEnough) return;
+    file_.Write(buffer_);
+    buffer_.clear();
+  }
+
+  const std::function<void(std::uint64_t, const ExportedSample&)> on_written_;
+  std::mutex mutex_;
+  std::condition_variable room_;
+  NewFile file_;
+  std::string buffer_;                               // rows to be written next
+  std::map<std::uint64_t, ExportedSample> waiting_;  // by index
+  std::uint64_t waiting_bytes_ = 0;
+  std::uint64_t next_ = 0;  // to be written
+  bool ended_ = false;
 };
 
 std::optional<std::size_t> FirstImage(const Schema& schema) {
@@ -372,10 +457,9 @@ cli::Command AddExportCommand(CLI::App& program) {
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   cli::AddArgument(*app, "FOLDER", arguments->folder, "folder to create");
   app->add_flag("--no-formulas", arguments->no_formulas,
-                "for spreadsheets, which run a cell as a formula if it\n"
-                "begins with = + - @, a tab or a line's end: put a '\n"
-                "before such cells of labels.csv, except numbers;\n"
-                "`sluice convert` then reads the ' as a part of them");
+                "for spreadsheets, which run a cell as a formula if it begins with = + - @, a tab "
+                "or a line's end: put a ' before such cells of labels.csv, except numbers; `sluice "
+                "convert` then reads the ' as a part of them");
   cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
                  arguments->threads, 1, 1024);
   cli::AddMaxPixels(*app, arguments->limits.max_pixels);

@@ -1,18 +1,23 @@
-// Samples as files: images as standard files, values as cells of a table.
+// The files of an export: writing them, values as cells of a table, and names.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <sluice/image.h>
+#include <sluice/schema.h>
 
 namespace sluice {
 
-// A file of an export: one that was not there, in a folder that is made if need be. Removed again
-// unless Close() succeeds, so that no file is left that is cut short. All throw Error(kIo).
+// A new file of an export, in a folder that is created if needed. An existing file is an error. It
+// is removed again unless Close() succeeds, so that no incomplete file stays. All throw Error(kIo).
 class NewFile {
  public:
   explicit NewFile(const std::filesystem::path& path);
@@ -38,11 +43,54 @@ std::vector<char> EncodePng(const Image& image);
 std::string CsvCell(const std::string& text);
 
 // The text with a "'" before it if a spreadsheet would take it for a formula: one that begins with
-// = + - @, a tab or a line's end, and is no number.
+// = + - @, a tab or a line's end, and is not a number.
 std::string NoFormula(const std::string& text);
 
 // Names of classes as one text: "cat|dog" or, if a name would be read as several or as another one,
 // a JSON list. The types classes and box-classes of `sluice convert --field` read both.
 std::string NamesCell(const std::vector<std::string>& names);
+
+// The samples to name. Samples whose key cannot be read (nullopt) get no name.
+struct ExportSamples {
+  std::uint64_t count = 0;
+  std::function<std::optional<std::string>(std::uint64_t)> key;
+  // The ending of the sample's first file, with its dot; called only if several samples would have
+  // the same name.
+  std::function<std::string(std::uint64_t)> ending;
+};
+
+// Names for the files of an export: safe to write to, and all different. They are chosen for all
+// samples before the first file is written, so that they do not depend on the order of writing.
+//
+// A sample's name is its key without the ending, as a relative path that cannot leave the folder;
+// all its files have it. Names that differ only in the case of A to Z count as the same, as on many
+// file systems. If several samples have the same name, the first whose file keeps the exact ending
+// of its key gets it, or else the first of all. The others get "-1", "-2", ..., and so does a
+// sample whose file would lie where a folder must be.
+//
+// Keeps some tens of bytes for each sample with a number; during construction, eight for every
+// sample.
+class ExportNames {
+ public:
+  explicit ExportNames(const ExportSamples& samples);
+
+  // "cat/0.jpg" for the key "cat/0.png" and the ending ".jpg". Endings that mean the same (".jpeg",
+  // ".JPG") stay as the key has them.
+  std::string NameFor(std::uint64_t index, const std::string& key, const std::string& ending) const;
+
+ private:
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // of samples that have one
+};
+
+// The folders for the fields' files, by the fields' numbers: "images" for `first_image`, and names
+// like the fields' own for the others.
+std::vector<std::string> ExportFolders(const Schema& schema,
+                                       std::optional<std::size_t> first_image);
+
+// The names of the fields' files of classes, without their ending, by the fields' numbers.
+std::vector<std::string> ExportClassFiles(const Schema& schema);
+
+// The headings of the fields: all different, and not "path" or "key".
+std::vector<std::string> ExportHeadings(const Schema& schema);
 
 }  // namespace sluice

@@ -1,8 +1,8 @@
 #include <memory>
 
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
@@ -12,13 +12,13 @@ namespace {
 
 constexpr const char* kMergeDescription =
     "Makes one dataset of several.\n\n"
-    "The datasets must have the same fields. Classes are matched by name: those of the first\n"
-    "dataset keep their numbers, and new ones are added after them. Shards whose class\n"
-    "numbers do not change are hard-linked (or copied, on another file system). Nothing is\n"
-    "decoded; every byte is compared with its checksum, and damage ends the merge.\n\n"
-    "If two datasets have the same sample (key and content), merge refuses, unless\n"
-    "--duplicates says what to do. Samples with the same key but different content are all\n"
-    "taken, with a warning.\n";
+    "The datasets must have the same fields. Classes are matched by name: those of the first "
+    "dataset keep their numbers, and new ones are added after them. Shards whose class numbers do "
+    "not change are hard-linked (or copied, on another file system). Nothing is decoded; every "
+    "byte is compared with its checksum, and damage ends the merge.\n\n"
+    "If two datasets have the same sample (key and content), merge refuses, unless --duplicates "
+    "says what to do. Samples with the same key but different content are all taken, with a "
+    "warning.\n";
 
 constexpr const char* kMergeExamples =
     "\nExamples:\n"
@@ -70,9 +70,8 @@ cli::Command AddMergeCommand(CLI::App& program) {
       ->type_name("... NEW");
   cli::AddChoice(
       *app, "--duplicates", "WHAT",
-      "if two datasets have the same sample (key and content):\n"
-      "refuse (default): say how many and do nothing;\n"
-      "keep: take it twice; drop: take it once",
+      "if two datasets have the same sample (key and content): refuse (default): say how many and "
+      "do nothing; keep: take it twice; drop: take it once",
       arguments->options.duplicates,
       {{"refuse", Duplicates::kRefuse}, {"keep", Duplicates::kKeep}, {"drop", Duplicates::kDrop}});
   AddDirectOption(*app, arguments->output.direct);

@@ -9,7 +9,7 @@
 #include <sluice/error.h>
 #include <sluice/work_folder.h>
 
-#include "tools/cli/interrupt.h"
+#include "tools/cli/terminal.h"
 #include "tools/convert_source.h"
 
 namespace sluice {

@@ -1,33 +1,362 @@
+// `sluice preview`: a dataset at a glance, as a page of HTML or as one sheet of pictures.
+//
+// However large the dataset is, at most some thousand samples are looked at, without their pixels:
+// from them the pictures are chosen, equally many of each class, and only these are decoded.
+// Damaged samples are shown as such, so that a preview also works on a dataset that has some.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/dataset.h>
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/read_limits.h"
-#include "tools/cli/whole_file.h"
+#include "tools/cli/program.h"
+#include "tools/cli/quantity.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
 #include "tools/export_files.h"
-#include "tools/preview_page.h"
-#include "tools/thumbnail.h"
+#include "tools/preview_picture.h"
+#include "tools/samples.h"
 
 namespace sluice {
+
 namespace {
+
+// The trouble of a sample that lacks a picture by right.
+constexpr const char* kNoImage = "has no image";
+
+struct PreviewPicture {
+  std::uint64_t index = 0;
+  std::string key;
+  std::optional<std::int64_t> label;  // of the first label field, if that is one number
+  std::string label_text;             // its class's name, or the numbers
+  std::string caption;                // of the first text field, cut off
+  std::uint32_t width = 0, height = 0;
+  Image thumbnail;      // with its annotations; empty if the picture is damaged or absent
+  std::string trouble;  // why it is, or why annotations are missing
+};
+
+struct Preview {
+  std::vector<PreviewPicture> pictures;  // by label, then by number
+  std::uint64_t probed = 0;              // samples that were looked at, spread evenly
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes;  // width and height of theirs
+};
+
+struct PreviewOptions {
+  std::uint64_t count = 100;  // of the pictures, at most
+  std::uint32_t side = 128;   // of a thumbnail, in pixels
+};
+
+// A dataset as one page of HTML that needs nothing else: pictures and style are in it, and it has
+// no script.
+
+constexpr std::uint64_t kMaxProbed = 4096;
+constexpr std::size_t kCaptionBytes = 200;
+
+bool IsDamage(const Error& error) noexcept {
+  return error.code() == ErrorCode::kCorrupt || error.code() == ErrorCode::kUnsupported ||
+         error.code() == ErrorCode::kLimit;
+}
+
+std::string ClassText(const Field& field, std::int64_t number) {
+  const bool named = number >= 0 && static_cast<std::uint64_t>(number) < field.classes.size();
+  return named ? field.classes[static_cast<std::size_t>(number)] : std::to_string(number);
+}
+
+void ReadLabel(const Sample& sample, const Field& field, PreviewPicture& picture) {
+  constexpr std::size_t kMaxLabels = 8;
+  if (!sample.Has(field.name)) return;
+  const std::vector<std::int64_t> numbers = IntegersOf(sample, field);
+  const std::size_t count = numbers.size();
+  for (std::size_t i = 0; i < std::min(count, kMaxLabels); ++i)
+    picture.label_text += (i == 0 ? "" : ", ") + ClassText(field, numbers[i]);
+  if (count == 1) picture.label = numbers[0];
+  if (count > kMaxLabels) picture.label_text += ", ...";
+}
+
+// One sample without its pixels.
+PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
+  PreviewPicture picture;
+  picture.index = index;
+  try {
+    const Sample sample = dataset[index];
+    picture.key = sample.key();
+    const Schema& schema = dataset.schema();
+    std::size_t label = schema.LabelField();
+    if (label == Schema::kNone) label = schema.FindRole(Role::kLabel);  // of several numbers
+    if (label != Schema::kNone) ReadLabel(sample, schema.fields[label], picture);
+    if (const std::size_t text = schema.FindRole(Role::kText); text != Schema::kNone) {
+      if (sample.Has(schema.fields[text].name)) {
+        picture.caption = sample.Text(schema.fields[text].name).substr(0, kCaptionBytes);
+      }
+    }
+    const std::string& field = ShownImage(schema).name;
+    if (!sample.Has(field)) {
+      picture.trouble = kNoImage;
+      return picture;
+    }
+    const ImagePayload payload = sample.Payload(field);
+    picture.width = payload.width;
+    picture.height = payload.height;
+  } catch (const Error& error) {
+    if (!IsDamage(error)) throw;
+    picture.trouble = error.what();
+  }
+  return picture;
+}
+
+// One of each label in turn, until there are `count`.
+std::vector<PreviewPicture> Chosen(std::vector<PreviewPicture> looked, std::uint64_t count) {
+  std::map<std::optional<std::int64_t>, std::vector<PreviewPicture>> by_label;
+  const bool labelled = std::any_of(looked.begin(), looked.end(), [](const PreviewPicture& one) {
+    return one.label.has_value();
+  });
+  if (!labelled) {  // evenly
+    std::vector<PreviewPicture> chosen;
+    const std::uint64_t most = std::min<std::uint64_t>(count, looked.size());
+    for (std::uint64_t i = 0; i < most; ++i)
+      chosen.push_back(std::move(looked[i * looked.size() / most]));
+    return chosen;
+  }
+  for (PreviewPicture& one : looked)
+    by_label[one.label].push_back(std::move(one));
+  std::vector<PreviewPicture> chosen;
+  for (std::size_t round = 0; chosen.size() < count; ++round) {
+    const std::size_t before = chosen.size();
+    for (auto& [label, pictures] : by_label) {
+      if (round < pictures.size() && chosen.size() < count) {
+        chosen.push_back(std::move(pictures[round]));
+      }
+    }
+    if (chosen.size() == before) break;
+  }
+  std::sort(chosen.begin(), chosen.end(), [](const PreviewPicture& a, const PreviewPicture& b) {
+    return std::tie(a.label, a.index) < std::tie(b.label, b.index);
+  });
+  return chosen;
+}
+
+// Looks at 4096 samples, spread evenly over the dataset (at all of a smaller one), and takes as
+// many of each class as there is room for. `on_progress`: pictures decoded, and in all.
+Preview TakePreview(const Dataset& dataset, const PreviewOptions& options,
+                    const std::function<void(std::uint64_t, std::uint64_t)>& on_progress) {
+  Preview preview;
+  preview.probed = std::min(dataset.size(), kMaxProbed);
+  std::vector<PreviewPicture> looked;
+  for (std::uint64_t i = 0; i < preview.probed; ++i) {
+    // Rounded so that no two are the same, without a product that could overflow.
+    const std::uint64_t whole = dataset.size() / preview.probed;
+    const std::uint64_t rest = dataset.size() % preview.probed;
+    looked.push_back(LookAt(dataset, i * whole + i * rest / preview.probed));
+    const PreviewPicture& picture = looked.back();
+    if (picture.width > 0) preview.sizes.emplace_back(picture.width, picture.height);
+  }
+  preview.pictures = Chosen(std::move(looked), options.count);
+  for (std::size_t i = 0; i < preview.pictures.size(); ++i) {
+    PreviewPicture& picture = preview.pictures[i];
+    on_progress(i, preview.pictures.size());
+    if (!picture.trouble.empty()) continue;
+    try {
+      const Field& field = ShownImage(dataset.schema());
+      const Sample sample = dataset[picture.index];
+      picture.thumbnail = Thumbnail(sample.Decode(field.name), options.side);
+      DrawAnnotations(sample, dataset.schema(), field, picture.width, picture.height,
+                      picture.thumbnail);
+    } catch (const Error& error) {
+      if (!IsDamage(error)) throw;
+      picture.trouble = error.what();
+    }
+  }
+  return preview;
+}
+
+using cli::CountText;
+using cli::Format;
+
+constexpr std::size_t kMaxClasses = 60;
+
+constexpr const char* kStyle =
+    "body{font:14px/1.4 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;"
+    "color:#222;background:#fff}"
+    "h1{font-size:1.5em;margin:0}h2{font-size:1.1em;margin:2em 0 .5em}p{margin:.2em 0;color:#555}"
+    ".pictures{display:flex;flex-wrap:wrap;gap:10px;align-items:flex-end}"
+    "figure{margin:0}figure img{display:block;margin:0 auto;image-rendering:auto}"
+    "figcaption{font-size:11px;color:#555;max-width:12em;overflow:hidden;text-overflow:ellipsis;"
+    "white-space:nowrap}"
+    "figcaption b{color:#222;font-weight:600}"
+    ".bad{background:#eee;color:#a00;font-size:11px;overflow:hidden;padding:.5em;width:9em;height:"
+    "9em}"
+    "table{border-collapse:collapse}td{padding:1px .6em 1px 0;vertical-align:middle}"
+    "td.n{text-align:right;font-variant-numeric:tabular-nums}"
+    "td i{display:block;height:.8em;background:#4a78b0;min-width:1px}"
+    ".plots{display:flex;flex-wrap:wrap;gap:3em}";
+
+std::string Escaped(const std::string& text) {
+  return cli::HtmlEscaped(cli::Printable(text));
+}
+
+// The end of a long path, which tells more than its beginning.
+std::string PathEnd(const std::string& path) {
+  constexpr std::size_t kMaxShown = 22;  // characters: about a caption's width
+  const std::string text = cli::Printable(path);
+  std::size_t shown = 0;
+  for (std::size_t at = text.size(); at > 0;) {
+    --at;
+    if ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) continue;  // within a character
+    if (++shown == kMaxShown && at > 0) return cli::HtmlEscaped("\xE2\x80\xA6" + text.substr(at));
+  }
+  return cli::HtmlEscaped(text);
+}
+
+struct BarRow {
+  std::string label;
+  std::uint64_t count = 0;
+};
+
+std::string Bars(const std::vector<BarRow>& rows) {
+  std::uint64_t most = 1;
+  for (const BarRow& row : rows)
+    most = std::max(most, row.count);
+  std::string html = "<table>\n";
+  for (const BarRow& row : rows) {
+    html += "<tr><td>" + Escaped(row.label) + "</td><td class=n>" + std::to_string(row.count);
+    if (row.count > 0) {
+      html += Format("</td><td><i style=\"width:%.1fem\"></i>",
+                     18.0 * static_cast<double>(row.count) / static_cast<double>(most));
+    }
+    html += "</td></tr>\n";
+  }
+  return html + "</table>\n";
+}
+
+std::string PictureHtml(const PreviewPicture& picture) {
+  std::string title = "sample " + std::to_string(picture.index) + ": " + picture.key;
+  if (!picture.caption.empty()) title += " - " + picture.caption;
+  std::string html = "<figure title=\"" + Escaped(title) + "\">";
+  if (picture.thumbnail.pixels.empty()) {
+    html += "<div class=bad>" + Escaped(picture.trouble) + "</div>";
+  } else {
+    html += Format("<img width=%u height=%u alt=\"\" src=\"data:image/jpeg;base64,",
+                   picture.thumbnail.width, picture.thumbnail.height) +
+            JpegInBase64(picture.thumbnail) + "\">";
+  }
+  html += "<figcaption>";
+  if (!picture.label_text.empty()) html += "<b>" + Escaped(picture.label_text) + "</b><br>";
+  html += PathEnd(picture.key);
+  if (picture.width > 0) html += Format("<br>%ux%u", picture.width, picture.height);
+  return html + "</figcaption></figure>\n";
+}
+
+std::string ClassesHtml(const Dataset& dataset) {
+  const std::vector<std::uint64_t>& counts = dataset.class_counts();
+  if (counts.empty()) return {};
+  const Field& field = dataset.schema().fields[dataset.schema().ClassField()];
+  std::vector<BarRow> rows;
+  std::uint64_t rest = 0;
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    if (c >= kMaxClasses) {
+      rest += counts[c];
+      continue;
+    }
+    rows.push_back({field.classes[c], counts[c]});
+  }
+  std::string html = "<h2>" + CountText(counts.size(), "class", "classes") + "</h2>\n" + Bars(rows);
+  if (counts.size() > kMaxClasses) {
+    html += "<p>and " + CountText(counts.size() - kMaxClasses, "more class", "more classes") +
+            " of " + CountText(rest, "sample", "samples") + "</p>\n";
+  }
+  return html;
+}
+
+// Longer sides, in steps that double.
+std::string SizesHtml(const Preview& preview) {
+  std::vector<BarRow> rows;
+  for (std::uint32_t least = 1; least <= 65536; least *= 2) {
+    const auto count = static_cast<std::uint64_t>(
+        std::count_if(preview.sizes.begin(), preview.sizes.end(), [least](const auto& size) {
+          const std::uint32_t longer = std::max(size.first, size.second);
+          return longer >= least && longer < 2 * least;
+        }));
+    if (count > 0 || !rows.empty()) {
+      rows.push_back({std::to_string(least) + " to " + std::to_string(2 * least - 1), count});
+    }
+  }
+  while (!rows.empty() && rows.back().count == 0)
+    rows.pop_back();
+  return "<div><h2>Longer side, pixels</h2>\n" + Bars(rows) + "</div>\n";
+}
+
+std::string ShapesHtml(const Preview& preview) {
+  struct Shape {
+    const char* name;
+    double least;  // width / height
+  };
+  constexpr std::array<Shape, 9> kShapes = {{{"narrower than 1:2", 0},
+                                             {"1:2 to 2:3", 1.0 / 2},
+                                             {"2:3 to 3:4", 2.0 / 3},
+                                             {"3:4 to nearly square", 3.0 / 4},
+                                             {"square, within 5%", 0.95},
+                                             {"nearly square to 4:3", 1 / 0.95},
+                                             {"4:3 to 3:2", 4.0 / 3},
+                                             {"3:2 to 2:1", 3.0 / 2},
+                                             {"wider than 2:1", 2.0}}};
+  std::vector<BarRow> rows;
+  for (const Shape& shape : kShapes)
+    rows.push_back({shape.name, 0});
+  for (const auto& [width, height] : preview.sizes) {
+    const double ratio = static_cast<double>(width) / height;
+    std::size_t at = kShapes.size() - 1;
+    while (at > 0 && ratio < kShapes[at].least)
+      --at;
+    ++rows[at].count;
+  }
+  return "<div><h2>Shape, width to height</h2>\n" + Bars(rows) + "</div>\n";
+}
+
+std::string PreviewPage(const Dataset& dataset, const Preview& preview) {
+  std::uint64_t bytes = 0;
+  for (const ShardSummary& shard : dataset.shards())
+    bytes += shard.bytes;
+  const std::string name = Escaped(dataset.path().filename().string());
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=en><meta charset=utf-8>\n"
+      "<meta name=viewport content=\"width=device-width\">\n<title>" +
+      name + "</title>\n<style>" + kStyle + "</style>\n<h1>" + name + "</h1>\n<p>" +
+      CountText(dataset.size(), "sample", "samples") + " in " +
+      CountText(dataset.shards().size(), "shard", "shards") + ", " + cli::BytesText(bytes) +
+      "; dataset " + dataset.id() + "</p>\n";
+  html += "<h2>" + CountText(preview.pictures.size(), "picture", "pictures") + "</h2>\n";
+  html += "<div class=pictures>\n";
+  for (const PreviewPicture& picture : preview.pictures)
+    html += PictureHtml(picture);
+  html += "</div>\n" + ClassesHtml(dataset);
+  html += "<div class=plots>\n" + SizesHtml(preview) + ShapesHtml(preview) + "</div>\n";
+  if (preview.probed < dataset.size()) {
+    html += "<p>Sizes and shapes are those of " + CountText(preview.probed, "sample", "samples") +
+            ", spread evenly over the dataset.</p>\n";
+  }
+  return html + "</html>\n";
+}
 
 constexpr const char* kPreviewDescription =
     "Shows a dataset at a glance.\n\n"
-    "OUT.html is a page in one file: pictures with their labels, the number of samples in\n"
-    "each class, and the images' sizes and shapes. OUT.png is a sheet of the pictures alone,\n"
-    "row by row. Pictures are spread evenly over the dataset, equally many of each class, in\n"
-    "the order of the classes, with their masks, boxes and key points. At most 4096 samples\n"
-    "are looked at, however large the dataset is.\n";
+    "OUT.html is a page in one file: pictures with their labels, the number of samples in each "
+    "class, and the images' sizes and shapes. OUT.png is a sheet of the pictures alone, row by "
+    "row. Pictures are spread evenly over the dataset, equally many of each class, in the order of "
+    "the classes, with their masks, boxes and key points. At most 4096 samples are looked at, "
+    "however large the dataset is.\n";
 
 constexpr const char* kPreviewExamples =
     "\nExamples:\n"
@@ -35,7 +364,7 @@ constexpr const char* kPreviewExamples =
     "  sluice preview data/photos sheet.png --count 400 --side 64\n\n";
 
 // A sheet and its PNG stay below a few hundred megabytes, a page below some tens.
-constexpr std::uint64_t kMostPixels = 64'000'000;
+constexpr std::uint64_t kMaxPixels = 64'000'000;
 
 struct PreviewArguments {
   std::string dataset;
@@ -58,7 +387,7 @@ void CheckPreview(const PreviewArguments& arguments) {
     throw cli::UsageError("--columns is for OUT.png; a page fits its pictures to the window");
   }
   const PreviewOptions& options = arguments.options;
-  if (options.count * options.side * options.side > kMostPixels) {
+  if (options.count * options.side * options.side > kMaxPixels) {
     throw cli::UsageError("--count " + std::to_string(options.count) + " pictures of --side " +
                           std::to_string(options.side) +
                           " are more than 64 million pixels; lower one of them");
@@ -133,15 +462,13 @@ cli::Command AddPreviewCommand(CLI::App& program) {
   const auto arguments = std::make_shared<PreviewArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   cli::AddArgument(*app, "OUT", arguments->out,
-                   "file to write, .html or .png; one that exists is\nreplaced");
+                   "file to write, .html or .png; one that exists is replaced");
   cli::AddNumber(*app, "--count", "N", "pictures to show, 1 to 10000 (default 100)",
                  arguments->options.count, 1, 10'000);
-  cli::AddNumber(*app, "--side", "N",
-                 "pixels of a picture's longer side, 16 to 1024 (default\n128)",
+  cli::AddNumber(*app, "--side", "N", "pixels of a picture's longer side, 16 to 1024 (default 128)",
                  arguments->options.side, 16, 1024);
   cli::AddNumber(*app, "--columns", "N",
-                 "pictures in a row of a sheet (default: a sheet that is\n"
-                 "a little wider than high)",
+                 "pictures in a row of a sheet (default: a sheet that is a little wider than high)",
                  arguments->columns, 1, 1000);
   cli::AddMaxPixels(*app, arguments->limits.max_pixels);
   cli::AddMaxValueBytes(*app, arguments->limits.max_value_bytes);

@@ -2,9 +2,9 @@
 
 #include <sluice/shown_path.h>
 
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
@@ -14,10 +14,10 @@ namespace {
 
 constexpr const char* kRepairDescription =
     "Makes a whole dataset of a damaged one.\n\n"
-    "Shards without faults are hard-linked (or copied). From damaged shards, every sample\n"
-    "whose values are all whole is written to new ones, even if header, directory or tail are\n"
-    "lost; lost samples are listed. A lost manifest is rebuilt from the shards. The damaged\n"
-    "dataset is not changed.\n\n"
+    "Shards without faults are hard-linked (or copied). From damaged shards, every sample whose "
+    "values are all whole is written to new ones, even if header, directory or tail are lost; lost "
+    "samples are listed. A lost manifest is rebuilt from the shards. The damaged dataset is not "
+    "changed.\n\n"
     "Without NEW, only a lost manifest is rebuilt, in DATASET itself.\n";
 
 constexpr const char* kRepairExamples =

@@ -1,9 +1,12 @@
-// The sluice command: one sub-command to a file.
+// The sluice command: its commands are listed in commands.h.
+#include <utility>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 
 #include <sluice/version.h>
 
-#include "tools/cli/exit_code.h"
+#include "tools/cli/program.h"
 #include "tools/commands.h"
 
 int main(int argc, char** argv) {
@@ -21,15 +24,8 @@ int main(int argc, char** argv) {
                   "  sluice verify data/\n"
                   "  sluice convert --help               each command explains itself\n\n") +
       sluice::cli::kExitCodeHelp);
-  return sluice::cli::RunProgram(
-      program,
-      {sluice::AddConvertCommand(program), sluice::AddAppendCommand(program),
-       sluice::AddInspectCommand(program), sluice::AddStatsCommand(program),
-       sluice::AddPreviewCommand(program), sluice::AddVerifyCommand(program),
-       sluice::AddRepairCommand(program), sluice::AddSubsetCommand(program),
-       sluice::AddMergeCommand(program), sluice::AddExportCommand(program),
-       sluice::AddTranscodeCommand(program), sluice::AddCopyCommand(program),
-       sluice::AddCacheCommand(program), sluice::AddPlanCommand(program),
-       sluice::AddFinishCommand(program), sluice::AddStatusCommand(program)},
-      argc, argv);
+  std::vector<sluice::cli::Command> commands;
+  for (const auto add : sluice::kCommands)
+    commands.push_back(add(program));
+  return sluice::cli::RunProgram(program, std::move(commands), argc, argv);
 }

@@ -13,21 +13,20 @@
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/read_limits.h"
+#include "tools/cli/program.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
-#include "tools/readable_samples.h"
+#include "tools/samples.h"
 
 namespace sluice {
 namespace {
 
 constexpr const char* kStatsDescription =
     "Computes what a training needs to know.\n\n"
-    "Mean and standard deviation of each channel (over all pixels of all images, decoded\n"
-    "whole; 0 to 1), the distribution of sizes, and the number of samples of each class.\n";
+    "Mean and standard deviation of each channel (over all pixels of all images, decoded whole; 0 "
+    "to 1), the distribution of sizes, and the number of samples of each class.\n";
 
 constexpr const char* kStatsExamples =
     "\nExamples:\n"

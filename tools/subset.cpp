@@ -3,9 +3,9 @@
 
 #include <sluice/error.h>
 
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
 
@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* kSubsetDescription =
     "Makes a dataset of some of another's samples.\n\n"
-    "Takes the samples that meet all conditions. They stay in their order, and classes keep\n"
-    "their numbers. Nothing is decoded.\n";
+    "Takes the samples that meet all conditions. They stay in their order, and classes keep their "
+    "numbers. Nothing is decoded.\n";
 
 constexpr const char* kSubsetExamples =
     "\nExamples:\n"
@@ -81,8 +81,7 @@ cli::Command AddSubsetCommand(CLI::App& program) {
       ->type_name("NAME")
       ->allow_extra_args(false);
   app->add_option("--ids", arguments->ids,
-                  "take the samples with the numbers in this file, one a\n"
-                  "line")
+                  "take the samples with the numbers in this file, one a line")
       ->type_name("FILE");
   cli::AddNumber(*app, "--count", "N", "take N of the samples at random", selection.count, 1,
                  UINT64_MAX);

@@ -2,11 +2,10 @@
 
 #include <sluice/error.h>
 
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
-#include "tools/cli/read_limits.h"
 #include "tools/commands.h"
 #include "tools/edit_command.h"
 
@@ -15,9 +14,9 @@ namespace {
 
 constexpr const char* kTranscodeDescription =
     "Makes a dataset of another's samples with the images in another form.\n\n"
-    "jpeg to packed and back gives the same JPEG bytes. raw stores the pixels that a reader\n"
-    "would decode. JPEGs are made from raw pixels with --quality. Images that cannot have the\n"
-    "form stay as they are and are counted. Masks and other fields are copied.\n";
+    "jpeg to packed and back gives the same JPEG bytes. raw stores the pixels that a reader would "
+    "decode. JPEGs are made from raw pixels with --quality. Images that cannot have the form stay "
+    "as they are and are counted. Masks and other fields are copied.\n";
 
 constexpr const char* kTranscodeExamples =
     "\nExamples:\n"
@@ -78,22 +77,18 @@ cli::Command AddTranscodeCommand(CLI::App& program) {
       *app, "--image", "FORM", "jpeg, packed or raw: see `sluice convert --help`", options.image,
       {{"jpeg", ImageCodec::kJpeg}, {"packed", ImageCodec::kPacked}, {"raw", ImageCodec::kRaw}})
       ->required();
-  cli::AddNumber(*app, "--quality", "Q",
-                 "quality of JPEGs made from pixels, 1 to 100 (default\n"
-                 "90)",
+  cli::AddNumber(*app, "--quality", "Q", "quality of JPEGs made from pixels, 1 to 100 (default 90)",
                  options.quality, 1, 100);
-  cli::AddOption(*app, "--restart", "N",
-                 "rows of blocks between the restart markers of JPEGs\nmade from pixels (default "
-                 "1), or none",
-                 [&options](const std::string& text) {
-                   options.restart_rows =
-                       text == "none" ? 0
-                                      : static_cast<unsigned>(cli::ParseInteger(text, 1, 65535));
-                 });
-  cli::AddChoice(
-      *app, "--subsampling", "S",
-      "colour of JPEGs made from pixels at half resolution,\n420 (default), or full, 444",
-      options.subsampling, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
+  cli::AddOption(
+      *app, "--restart", "N",
+      "rows of blocks between the restart markers of JPEGs made from pixels (default 1), or none",
+      [&options](const std::string& text) {
+        options.restart_rows =
+            text == "none" ? 0 : static_cast<unsigned>(cli::ParseInteger(text, 1, 65535));
+      });
+  cli::AddChoice(*app, "--subsampling", "S",
+                 "colour of JPEGs made from pixels at half resolution, 420 (default), or full, 444",
+                 options.subsampling, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
   cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
                  options.threads, 1, 1024);
   cli::AddMaxPixels(*app, options.max_pixels);

@@ -1,27 +1,71 @@
+// `sluice verify`: checks every byte of a dataset, and reports each fault.
 #include <chrono>
 #include <memory>
+#include <string>
+
+#include <nlohmann/json.hpp>
 
 #include <sluice/shown_path.h>
 #include <sluice/verify.h>
 
-#include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
-#include "tools/cli/read_limits.h"
+#include "tools/cli/program.h"
+#include "tools/cli/quantity.h"
+#include "tools/cli/terminal.h"
 #include "tools/commands.h"
-#include "tools/verify_report.h"
 
 namespace sluice {
+
 namespace {
+
+using cli::CountText;
+using cli::Printable;
+
+// A line for each fault, and (unless quiet) the outcome.
+void PrintVerifyText(const std::string& dataset, const VerifyReport& report, double seconds,
+                     bool quiet) {
+  std::string text;
+  for (const Fault& fault : report.faults) {
+    text += Printable(fault.shard);
+    if (fault.sample >= 0) text += ", sample " + std::to_string(fault.sample);
+    if (!fault.key.empty()) text += " (" + Printable(fault.key) + ")";
+    text += ": " + Printable(fault.reason) + "\n";
+  }
+  if (!quiet) {
+    text += Printable(dataset) + ": ";
+    text +=
+        report.faults.empty() ? "no faults" : CountText(report.faults.size(), "fault", "faults");
+    text += std::string(report.stopped ? " until interrupted" : "") + ", " +
+            CountText(report.samples, "sample", "samples") + ", " + cli::BytesText(report.bytes) +
+            " in " + cli::SecondsText(seconds) + "\n";
+  }
+  cli::PrintOut(text);
+}
+
+// One JSON object. A fault of a whole shard or file has null for its sample and key.
+void PrintVerifyJson(const VerifyReport& report, double seconds) {
+  auto faults = nlohmann::ordered_json::array();
+  for (const Fault& fault : report.faults) {
+    nlohmann::ordered_json one{
+        {"shard", fault.shard}, {"sample", nullptr}, {"key", nullptr}, {"reason", fault.reason}};
+    if (fault.sample >= 0) one["sample"] = fault.sample;
+    if (!fault.key.empty()) one["key"] = fault.key;
+    faults.push_back(std::move(one));
+  }
+  cli::PrintJson({{"samples", report.samples},
+                  {"bytes", report.bytes},
+                  {"seconds", seconds},
+                  {"stopped", report.stopped},
+                  {"faults", faults}});
+}
 
 constexpr const char* kVerifyDescription =
     "Checks every byte of a dataset.\n\n"
-    "Compares every byte of the dataset with its checksums: manifest, headers, tables,\n"
-    "directories, payloads, and the padding between them. Names each fault's shard, sample\n"
-    "and key. With --decode, also decodes every image: that finds images that were already\n"
-    "broken when they were written.\n";
+    "Compares every byte of the dataset with its checksums: manifest, headers, tables, "
+    "directories, payloads, and the padding between them. Names each fault's shard, sample and "
+    "key. With --decode, also decodes every image: that finds images that were already broken when "
+    "they were written.\n";
 
 constexpr const char* kVerifyExamples =
     "\n"
@@ -68,7 +112,7 @@ cli::Command AddVerifyCommand(CLI::App& program) {
                  arguments->options.threads, 1, 1024);
   cli::AddMaxPixels(*app, arguments->options.max_pixels);
   app->add_flag("--json", arguments->json,
-                "print one JSON object to standard output, and no\nprogress");
+                "print one JSON object to standard output, and no progress");
   app->add_flag("--quiet", arguments->quiet, "print faults and errors only");
   app->footer(std::string(kVerifyExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunVerify(*arguments); }};

@@ -16,7 +16,7 @@ namespace sluice::bench {
 
 namespace {
 
-constexpr std::uint64_t kMostMachines = 4096;
+constexpr std::uint64_t kMaxMachines = 4096;
 
 // The share of a machine's part of the dataset that a later epoch fetches: what a cache of that
 // size cannot hold. (It keeps what is needed first, so the rest is no less.)
@@ -25,7 +25,7 @@ double MissingShare(std::uint64_t bytes, const StoreLink& link, std::uint64_t ma
   return part > 0 ? std::max(0.0, 1 - static_cast<double>(link.cache_bytes) / part) : 0;
 }
 
-// The rate that one machine can deliver if it fetches that share of its images.
+// The rate that one machine can deliver if it fetches this share of its images.
 double LinkRate(const FormConstants& form, const StoreLink& link, double share) {
   const double bytes = form.bytes_per_image * share;
   return bytes > 0 ? std::min(form.all_threads_per_second, link.bytes_per_second / bytes)
@@ -94,7 +94,7 @@ Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resou
 
   const double wanted = need.ImagesPerSecond();
   const std::optional<StoreLink>& link = resources.link;
-  // Of one of so many machines: in later epochs, and in the first.
+  // The rate of one of several machines: in later epochs, and in the first.
   const auto later_rate = [&](std::uint64_t machines) {
     if (link) return LinkRate(form, *link, MissingShare(forecast.dataset_bytes, *link, machines));
     return SteadyRate(form, resources, FitsMemory(forecast.dataset_bytes, resources, machines));
@@ -104,7 +104,7 @@ Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resou
     const auto fed = [&](std::uint64_t machines) {
       return static_cast<double>(machines) * later_rate(machines);
     };
-    while (forecast.machines < kMostMachines && fed(forecast.machines) < kMargin * wanted)
+    while (forecast.machines < kMaxMachines && fed(forecast.machines) < kMargin * wanted)
       ++forecast.machines;
   }
   const auto machines = static_cast<double>(forecast.machines);
@@ -122,7 +122,7 @@ Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resou
     forecast.bound = link ? Bound::kLink : Bound::kDisk;
   }
   if (link) {
-    forecast.fits_disk = true;  // the store's, not this machine's
+    forecast.fits_disk = true;  // the store holds it, not this machine's disk
     CountRequests(forecast, *link);
   }
   forecast.threads = resources.threads;
@@ -300,7 +300,7 @@ void Decide(Advice& advice) {
             ? ForecastOf(trial.constants, advice.facts.images, advice.resources, advice.need)
             : Forecast());
     if (!trial.failed.empty()) continue;
-    // A dataset that is there already needs no more room.
+    // An existing dataset does not need more room.
     if (trial.form.as_it_is) advice.forecasts.back().fits_disk = true;
     constants.push_back(trial.constants);
     forecasts.push_back(advice.forecasts.back());

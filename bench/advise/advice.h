@@ -1,7 +1,5 @@
-// From measured constants to the cost of an epoch of the whole dataset, and to the form to choose.
-//
-// Pure arithmetic over the measurements of bench/advise/trial.h on a sample and the machine's
-// resources.
+// From constants measured on a sample (trial.h) and the machine's resources to the cost of an epoch
+// of the whole dataset, and to the form to choose. Pure arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +71,7 @@ inline constexpr std::uint64_t kUsualLanes = 192;
 
 // The share of free memory that is expected to keep pages of a dataset.
 inline constexpr double kMemoryShare = 0.8;
-// A form's rate must exceed the trainer's need by this factor, since both vary.
+// The factor by which a form's rate must exceed the trainer's need, since both vary.
 inline constexpr double kMargin = 1.15;
 
 Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resources& resources,

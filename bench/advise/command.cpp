@@ -21,9 +21,9 @@
 #include "bench/report/result.h"
 #include "reader/reading/available_memory.h"
 #include "reader/transform/geometry.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 
 namespace sluice::bench {
 namespace {
@@ -34,22 +34,21 @@ using cli::ParseInteger;
 
 constexpr const char* kAdviseDescription =
     "Says which form to train from on this machine, and what it costs.\n\n"
-    "SOURCE is a folder of pictures, or a dataset. A sample of it is converted to every form\n"
-    "(in a temporary folder, removed at the end) and played from memory through the loader.\n"
-    "The source's files are read for a second to measure the disk (and, if they are small, a\n"
-    "file of 64 MiB in the scratch folder, because a dataset's files are large). From these\n"
-    "measurements come the size of the whole dataset, its epochs, the threads and machines\n"
-    "that feed the trainer, and whether it fits memory. A third of the sample is held out:\n"
-    "the column \"error\" is how far the prediction from the rest was from that third's own\n"
-    "measurement. PSNR compares pictures shrunk to a square of the crop's size with those of\n"
-    "the source.\n\n"
-    "If you say what the trainer needs (--step-ms, --profile), it chooses the smallest form\n"
-    "from which one machine feeds the trainer, at the largest size that allows it. Otherwise\n"
-    "it chooses, at the usual size, the smallest form that is at least three quarters as fast\n"
-    "as the fastest.\n\n"
-    "With --link it says what training from an object store takes: an epoch's time over that\n"
-    "link, its requests and their price, and the time to the first batch. `sluice-bench io URL`\n"
-    "measures a link.\n";
+    "SOURCE is a folder of pictures, or a dataset. A sample of it is converted to every form (in a "
+    "temporary folder, removed at the end) and played from memory through the loader. The source's "
+    "files are read for a second to measure the disk (and, if they are small, a file of 64 MiB in "
+    "the scratch folder, because a dataset's files are large). From these measurements come the "
+    "size of the whole dataset, its epochs, the threads and machines that feed the trainer, and "
+    "whether it fits memory. A third of the sample is held out: the column \"error\" is how far "
+    "the prediction from the rest was from that third's own measurement. PSNR compares pictures "
+    "shrunk to a square of the crop's size with those of the source.\n\n"
+    "If you say what the trainer needs (--step-ms, --profile), it chooses the smallest form from "
+    "which one machine feeds the trainer, at the largest size that allows it. Otherwise it "
+    "chooses, at the usual size, the smallest form that is at least three quarters as fast as the "
+    "fastest.\n\n"
+    "With --link it says what training from an object store takes: an epoch's time over that link, "
+    "its requests and their price, and the time to the first batch. `sluice-bench io URL` measures "
+    "a link.\n";
 
 constexpr const char* kAdviseExamples =
     "\n"
@@ -199,18 +198,18 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
               arguments.own_batch_size = true;
             });
   AddOption(app, "--gpus", "N",
-            "accelerators that train together (default: those\nfound here, or 1)",
+            "accelerators that train together (default: those found here, or 1)",
             [&arguments](const std::string& text) {
               arguments.need.accelerators = ParseInteger(text, 1, 1'000'000);
               arguments.own_gpus = true;
             });
   AddOption(
       app, "--profile", "NAME",
-      "mlperf-resnet50-h100: batches of 400 and steps of\n224 ms; retinanet-b200: 24 and 47.55 ms",
+      "mlperf-resnet50-h100: batches of 400 and steps of 224 ms; retinanet-b200: 24 and 47.55 ms",
       [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
   AddOption(app, "--link", "RATE",
-            "the dataset will lie in an object store, and come over a\n"
-            "link of that many bytes a second to each machine:\n100MB/s",
+            "the dataset will lie in an object store, and come over a link of that many bytes a "
+            "second to each machine: 100MB/s",
             [&arguments](const std::string& text) {
               arguments.link.bytes_per_second = static_cast<double>(ParseRate(text));
             });
@@ -231,16 +230,13 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
               arguments.link_options = true;
             });
   AddOption(app, "--transform", "STEPS",
-            TransformHelp() +
-                "\n"
-                "(default: rrc:224; none if all are equal and small)",
+            TransformHelp() + " (default: rrc:224; none if all are equal and small)",
             [&arguments](const std::string& text) {
               arguments.transform = ParsePipeline(text);
               arguments.transform_text = text;
             });
   AddOption(app, "--quality", "Q[,Q...]",
-            "qualities of the JPEGs to make, the preferred one first\n"
-            "(default 90)",
+            "qualities of the JPEGs to make, the preferred one first (default 90)",
             [&arguments](const std::string& text) { arguments.qualities = ParseQualities(text); });
   AddNumber(app, "--sample", "N", "pictures to try the forms on (default 96)",
             arguments.trial.pictures, 1, 10'000);
@@ -250,8 +246,8 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
             arguments.trial.threads, 1, 1024);
   AddNumber(app, "--seed", "N", "seed of the sample (default 0)", arguments.seed, 0, UINT64_MAX);
   app.add_option("--scratch", arguments.trial.scratch,
-                 "folder for the trials, best on the disk that the\n"
-                 "dataset is for (default: TMPDIR, or /tmp)")
+                 "folder for the trials, best on the disk that the dataset is for (default: "
+                 "TMPDIR, or /tmp)")
       ->type_name("FOLDER");
 }
 

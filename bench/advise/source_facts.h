@@ -1,5 +1,5 @@
-// A look at the training data: a folder of pictures, or a dataset. How much there is, and of which
-// kinds and sizes; by a sample, so that it takes seconds for any amount.
+// Facts about the training data, a folder of pictures or a dataset: how much there is, and of which
+// kinds and sizes. They are estimated from a sample, so that it takes seconds whatever the size.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,9 @@
+// Tries forms on a sample: makes each, plays it from memory, and compares its pixels.
+//
+// Rates on a few dozen pictures would say little, since an epoch would be over before all threads
+// are busy. So each picture is repeated until an epoch is long enough. The pictures are the same
+// for all forms, and the quality is judged on pictures shrunk to the size that a trainer sees: a
+// form that loses detail which nobody looks at should not look worse.
 #include "bench/advise/trial.h"
 
 #include <algorithm>
@@ -117,7 +123,7 @@ std::vector<Form> FormsOfDataset(const SourceFacts& facts) {
     form.name = name;
     form.options = std::string("--image ") + name;
     form.convert.form.image = image;
-    // Made from pixels, both other forms lose something.
+    // Both other forms lose something if they are made from pixels.
     form.preference = most->first == "raw" ? 1 : 0;
     forms.push_back(std::move(form));
   }
@@ -151,7 +157,7 @@ double StoredBytesPerImage(const Dataset& dataset) {
   return bytes / static_cast<double>(dataset.size());
 }
 
-// One part of the sample (paths or numbers) in every form.
+// One part of the sample, by paths (of a folder) or numbers (of a dataset).
 struct Part {
   std::vector<std::string> paths;
   std::vector<std::uint64_t> numbers;

@@ -10,9 +10,9 @@
 #include "bench/machine/folders.h"
 #include "bench/report/result.h"
 #include "format/remote/object_store.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 
 namespace sluice::bench {
 namespace {
@@ -23,14 +23,13 @@ using cli::AddOption;
 constexpr const char* kCompareDescription =
     "Plays the same pictures through this loader and others.\n\n"
     "SOURCE is a folder of pictures, or a dataset; several are compared one after the other. A "
-    "folder is converted (with the defaults\n"
-    "of sluice convert); the dataset's JPEGs are written out, so that every loader starts\n"
-    "from the same bytes, and each packs them into its own format. Then they take turns, each\n"
-    "in a process of its own, over several rounds: random-resized-crop and flip, whole\n"
-    "epochs, after one that is not counted. Beside them stands a plain threaded loader of\n"
-    "files (samples/plain_loader.h). A dataset of raw images of one size is compared with\n"
-    "loaders of those instead: FFCV's raw form, and a bare loop that copies and does nothing\n"
-    "else; the middle of each is shown. What other loaders need is installed by\n"
+    "folder is converted (with the defaults of sluice convert); the dataset's JPEGs are written "
+    "out, so that every loader starts from the same bytes, and each packs them into its own "
+    "format. Then they take turns, each in a process of its own, over several rounds: "
+    "random-resized-crop and flip, whole epochs, after one that is not counted. Beside them stands "
+    "a plain threaded loader of files (samples/plain_loader.h). A dataset of raw images of one "
+    "size is compared with loaders of those instead: FFCV's raw form, and a bare loop that copies "
+    "and does nothing else; the middle of each is shown. What other loaders need is installed by "
     "bench/peers/setup.sh; one that is missing, or that fails, is a line in the table.\n";
 
 constexpr const char* kCompareExamples =
@@ -71,18 +70,18 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
       ->type_name("FOLDER");
   AddOption(app, "--only", "NAME[,NAME...]",
-            "these and sluice: sluice-packed, sluice-cuda,\nsluice-packed-cuda, plain, ffcv, dali, "
-            "tfdata,\ntorchvision, torchvision-cuda, torchcodec, webdataset,\nmds, litdata, "
-            "lancedb, huggingface, spdl; of raw images\ncopies, ffcv",
+            "these and sluice: sluice-packed, sluice-cuda, sluice-packed-cuda, plain, ffcv, dali, "
+            "tfdata, torchvision, torchvision-cuda, torchcodec, webdataset, mds, litdata, lancedb, "
+            "huggingface, spdl; of raw images copies, ffcv",
             [&options](const std::string& text) { options.only = cli::Split(text); });
-  app.add_option("--work", arguments.work,
-                 "a folder of its own for the formats (default\n"
-                 "sluice-compare); its content is overwritten")
+  app.add_option(
+         "--work", arguments.work,
+         "a folder of its own for the formats (default sluice-compare); its content is overwritten")
       ->type_name("FOLDER")
       ->check(CheckWorkFolder);
   AddOption(
       app, "--threads", "N[,N...]",
-      "threads or processes of each (default: all CPUs);\nseveral counts: one after the other",
+      "threads or processes of each (default: all CPUs); several counts: one after the other",
       [&arguments](const std::string& text) {
         arguments.threads.clear();
         for (const std::string& count : cli::Split(text))
@@ -92,20 +91,17 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
             100000);
   AddNumber(app, "--size", "S", "side of the crops (default 224)", options.size, 8, 2048);
   AddNumber(app, "--repeat", "N",
-            "each picture N times an epoch: some loaders have a\nfixed cost for each (default 1)",
+            "each picture N times an epoch: some loaders have a fixed cost for each (default 1)",
             options.repeat, 1, 10000);
   AddNumber(app, "--rounds", "N", "rounds, a turn of each loader in each (default 3)",
             options.rounds, 1, 1000);
-  AddNumber(app, "--seconds", "X",
-            "seconds of measured epochs in a turn, at least (default\n"
-            "10)",
+  AddNumber(app, "--seconds", "X", "seconds of measured epochs in a turn, at least (default 10)",
             options.seconds, 0, 36000);
   AddNumber(app, "--limit", "SECONDS", "seconds before a process is killed (default 600)",
             options.limit_seconds, 1, 1'000'000);
   AddNumber(app, "--quality-images", "N",
-            "pictures whose quality is measured (default 32; 0:\n"
-            "none)",
-            options.quality_images, 0, 1000);
+            "pictures whose quality is measured (default 32; 0: none)", options.quality_images, 0,
+            1000);
 }
 
 }  // namespace

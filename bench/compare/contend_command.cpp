@@ -25,8 +25,8 @@
 #include "reader/device/device_driver.h"
 #include "reader/transform/geometry.h"
 #include "samples/plain_loader.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {

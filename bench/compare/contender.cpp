@@ -1,3 +1,9 @@
+// Runs another loader as a child process: starts it, reads its lines, and measures it from outside.
+//
+// A contender's own clock cannot be trusted with its start, and its own memory figures leave out
+// its worker processes. So times begin when the process is started here, and CPU time and memory
+// are taken of its whole process tree while it runs. A contender may hang, fail, or leave children
+// behind; none of that may hold up the comparison.
 #include "bench/compare/contender.h"
 
 #include <algorithm>
@@ -21,12 +27,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A child in a process group of its own, so that all of its children can be ended with it.
+// A child process in a process group of its own, so that all of its children can be ended with it.
 class Child {
  public:
   Child(const std::vector<std::string>& words, const std::filesystem::path& log) {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw Error(ErrorCode::kIo, "no pipe can be made");
+    if (pipe2(ends, O_CLOEXEC) != 0) throw Error(ErrorCode::kIo, "cannot create a pipe");
     const int errors = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     std::vector<char*> arguments;
@@ -36,7 +42,7 @@ class Child {
     const pid_t parent = getpid();
     pid_ = fork();
     if (pid_ == 0) {
-      // If this process is killed, nobody reads the child's output: the child ends with it.
+      // The child ends if this process is killed, since then its output is no longer read.
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(127);
       setpgid(0, 0);
@@ -97,7 +103,7 @@ class Child {
   int code_ = 0;
 };
 
-// The last line that is not empty.
+// The last line of the log that is not empty.
 std::string LastLine(const std::filesystem::path& log) {
   std::ifstream file(log);
   std::string line, last;

@@ -1,3 +1,8 @@
+// One comparison, step by step: the dataset and its images as files, each loader's own format, how
+// close each loader's pixels are to the pictures, and then the rounds.
+//
+// What a contender does is said by its command line alone (bench/peers/contend.py, or `sluice-bench
+// contend` for the loaders of this program), so that all of them are started and measured alike.
 #include "bench/compare/measure.h"
 
 #include <algorithm>
@@ -182,7 +187,7 @@ bool HoldsRaw(const Dataset& dataset) {
          images.min_channels == 3 && images.pixel_type == PixelType::kUint8;
 }
 
-// The runs of one comparison, and what they need on disk.
+// Runs one comparison, and makes the files that it needs.
 class Runner {
  public:
   Runner(const CompareOptions& options, const CompareHooks& hooks)
@@ -358,7 +363,7 @@ class Runner {
     }
   }
 
-  // The figures that need all runs.
+  // The ratios and warnings, which need all runs.
   void Finish() {
     const Compared& own = comparison_.loaders.front();
     for (Compared& one : comparison_.loaders) {

@@ -17,10 +17,9 @@
 #include "bench/machine/machine.h"
 #include "bench/report/result.h"
 #include "format/remote/object_store.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/read_limits.h"
+#include "tools/cli/program.h"
 
 namespace sluice::bench {
 namespace {

@@ -56,13 +56,12 @@ const Profile& ProfileNamed(const std::string& name) {
 AcceleratorSearch SearchAccelerators(
     double wanted, std::uint64_t estimate,
     const std::function<AcceleratorTrial(std::uint64_t accelerators)>& trial) {
-  constexpr std::size_t kMostTrials = 40;
+  constexpr std::size_t kMaxTrials = 40;
   AcceleratorSearch search;
   search.wanted = wanted;
   std::uint64_t failed = 0;  // the smallest number that failed; 0: none yet
   std::uint64_t stride = 1;  // doubles until both sides are known
-  for (std::uint64_t n = std::max<std::uint64_t>(estimate, 1);
-       search.trials.size() < kMostTrials;) {
+  for (std::uint64_t n = std::max<std::uint64_t>(estimate, 1); search.trials.size() < kMaxTrials;) {
     search.trials.push_back(trial(n));
     if (search.trials.back().utilisation >= wanted) {
       search.fed = n;

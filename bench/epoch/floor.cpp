@@ -1,3 +1,7 @@
+// Two bare loops. CopyLoop is a whole loader of raw images reduced to its copies, for `sluice-bench
+// compare`. Floor does the copies or the decoding of one epoch in the loader's own order, into
+// buffers as many and as large as the loader's: what remains of the loader's time beyond that is
+// queueing, checksums, and waiting.
 #include "bench/epoch/floor.h"
 
 #include <algorithm>
@@ -89,7 +93,7 @@ Floor::Floor(const EpochOptions& options, unsigned threads)
   ring_.bytes.resize(threads * ring_.slots * ring_.rows * ring_.row_bytes);
 }
 
-// Gathers the samples of one epoch. A loader plays it, so that the order is the loader's.
+// Gathers the samples of one epoch by playing it, so that the order is the loader's.
 void Floor::Gather(const LoaderOptions& options) {
   items_.reserve(dataset_.size());
   const Geometry geometry(options.transform);

@@ -1,3 +1,10 @@
+// Plays epochs and measures them.
+//
+// A warm epoch continues with the loader of the one before, as training does; a cold one drops the
+// files from the page cache and opens everything anew, and its time includes that. All figures of
+// an epoch are differences of counters taken at its begin and end: the process's CPU time, the
+// loader's statistics, energy and the GPU's use. The consumer here does what a trainer does: it
+// asks for a batch, holds it for a pretend step, and gives it back.
 #include "bench/epoch/run.h"
 
 #include <algorithm>
@@ -123,7 +130,7 @@ void Train(const TrainingStep& step) {
 }
 
 SampleFunction Decoding(const PretendDecoding& pretended) {
-  constexpr std::uint64_t kSlow = 100;  // one of so many
+  constexpr std::uint64_t kSlow = 100;  // one sample of this many
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   return [pretended](MutableSample& sample) {
     const double times = sample.index() % kSlow == 0 ? pretended.slow : 1;
@@ -166,13 +173,12 @@ double Seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// Each sample so many times an epoch, in a list that fits memory: the loader sorts a copy of its
-// own.
+// A list with each sample `times` times. It must fit memory, where the loader sorts a copy of it.
 SampleList Repeated(const Dataset& dataset, std::uint64_t times) {
-  constexpr std::uint64_t kMostSamples = 20'000'000;
-  if (dataset.size() > 0 && times > kMostSamples / dataset.size()) {
+  constexpr std::uint64_t kMaxSamples = 20'000'000;
+  if (dataset.size() > 0 && times > kMaxSamples / dataset.size()) {
     throw Error(ErrorCode::kInvalidArgument,
-                "--repeat makes epochs of at most " + std::to_string(kMostSamples) +
+                "--repeat makes epochs of at most " + std::to_string(kMaxSamples) +
                     " samples, and the dataset has " + std::to_string(dataset.size()) +
                     "; use a smaller --repeat, or more --epochs");
   }
@@ -207,7 +213,7 @@ class EpochRunner {
     run_.stats = loader_->Stats().Since(options_.cold ? LoaderStats() : before);
     for (std::uint64_t epoch = usual; epoch < usual + options_.also_cold; ++epoch)
       Add(epoch, true, false);
-    loader_.reset();  // it decodes ahead, and nothing may run beside the following
+    loader_.reset();  // it decodes ahead, which would disturb the measurements below
     if (!options_.loader.device.is_host()) NoteDeviceUse();
     if (options_.floor) MeasureFloor();
     return std::move(run_);
@@ -265,7 +271,7 @@ class EpochRunner {
   EpochFigures Timed(std::uint64_t epoch) {
     EpochFigures figures;
     EnergyMeter energy;
-    gpu_.Take();  // what was before is not counted
+    gpu_.Take();  // discards the use before this epoch
     const auto begin = Clock::now();
     const double cpu = CpuSeconds();
     if (!loader_) MakeLoader();
@@ -383,7 +389,7 @@ class EpochRunner {
   std::optional<Dataset> opened_;
   EpochsRun run_;
   std::optional<Loader> loader_;
-  LoaderStats counted_;  // of loader_, at the end of the epoch before
+  LoaderStats counted_;  // of loader_, at the end of the previous epoch
   GpuMeter gpu_{BusIdOf(options_.loader.device)};
 };
 

@@ -24,13 +24,13 @@ SlowLink& LinkOf(std::optional<SlowLink>& link) {
 }  // namespace
 
 std::chrono::microseconds ParseDelay(std::string_view text) {
-  constexpr double kMostSeconds = 60;
+  constexpr double kMaxSeconds = 60;
   constexpr std::array<std::pair<std::string_view, double>, 3> kUnits = {
       {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
   for (const auto& [unit, seconds] : kUnits) {
     if (!text.ends_with(unit)) continue;
     const double value =
-        cli::ParseNumber(text.substr(0, text.size() - unit.size()), kMostSeconds / seconds);
+        cli::ParseNumber(text.substr(0, text.size() - unit.size()), kMaxSeconds / seconds);
     return std::chrono::microseconds(static_cast<std::int64_t>(value * seconds * 1e6));
   }
   throw cli::UsageError("give a time with its unit, such as 50ms, up to 60s");
@@ -46,15 +46,14 @@ std::uint64_t ParseRate(std::string_view text) {
 
 void AddStoreOptions(CLI::App& app, std::optional<SlowLink>& link) {
   cli::AddOption(app, "--store-delay", "TIME",
-                 "simulate an object store (also with a local DATASET)\n"
-                 "whose requests take that long to the first byte: 50ms",
+                 "simulate an object store (also with a local DATASET) whose requests take that "
+                 "long to the first byte: 50ms",
                  [&link](const std::string& text) { LinkOf(link).delay = ParseDelay(text); });
   cli::AddOption(
       app, "--store-rate", "RATE", "... over a link of that many bytes a second: 100MB/s",
       [&link](const std::string& text) { LinkOf(link).bytes_per_second = ParseRate(text); });
   cli::AddOption(app, "--store-errors", "SHARE",
-                 "... where that share of the requests fails, and is sent\n"
-                 "again: 0.05",
+                 "... where that share of the requests fails, and is sent again: 0.05",
                  [&link](const std::string& text) { LinkOf(link).errors = ParseShare(text); });
 }
 

@@ -5,9 +5,9 @@
 
 #include "bench/commands.h"
 #include "bench/gate/gate.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 
 namespace sluice::bench {
 namespace {

@@ -29,9 +29,9 @@
 #include "bench/machine/machine.h"
 #include "bench/report/result.h"
 #include "bench/report/statistics.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
 #include "writer/convert/sample_encoder.h"
 #include "writer/source/open_source.h"
@@ -378,11 +378,9 @@ constexpr const char* kConvertDescription =
     "Converts a folder of pictures and says where the time goes.\n\n"
     "FFCV's DatasetWriter writes the same pictures with as many workers, at the same size and "
     "quality, if bench/peers/setup.sh has installed it; if not, a line says so. Both take turns, "
-    "in "
-    "an order that changes with the round, and start-up is not counted. Then the stages are timed "
-    "on "
-    "one thread: CPU time of reading, of decoding and resizing, and of encoding. What a conversion "
-    "takes beyond them is writing and the rest.\n";
+    "in an order that changes with the round, and start-up is not counted. Then the stages are "
+    "timed on one thread: CPU time of reading, of decoding and resizing, and of encoding. What a "
+    "conversion takes beyond them is writing and the rest.\n";
 
 constexpr const char* kConvertExamples =
     "\n"

@@ -1,3 +1,5 @@
+// `sluice-bench decode`: chooses pictures and their crops, times all ways in turn, and judges their
+// pixels.
 #include "bench/parts/decode.h"
 
 #include <algorithm>
@@ -19,9 +21,9 @@
 #include "format/pixels/packed/pack.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/step_kind.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
@@ -126,13 +128,10 @@ constexpr const char* kDecodeDescription =
     "Decodes crops in several ways, side by side, on one thread.\n\n"
     "Reads every k-th JPEG of the dataset into memory (for packed images, the JPEGs they were made "
     "from; JPEGs are packed as well), draws one region for each, and decodes all of them in each "
-    "way "
-    "in turn, round after round. Prints each way's median time for a picture, its ratio to the "
-    "first "
-    "way (the median of the ratios within a round), and the quality: mean PSNR against the "
-    "accurate "
-    "inverse DCT and the transform's filter in double precision. (FFCV's way always has the area "
-    "filter: compare its quality with --transform rrc:224:area.)\n";
+    "way in turn, round after round. Prints each way's median time for a picture, its ratio to the "
+    "first way (the median of the ratios within a round), and the quality: mean PSNR against the "
+    "accurate inverse DCT and the transform's filter in double precision. (FFCV's way always has "
+    "the area filter: compare its quality with --transform rrc:224:area.)\n";
 
 constexpr const char* kDecodeExamples =
     "\n"

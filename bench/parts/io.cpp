@@ -34,9 +34,9 @@
 #include "format/mutex.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/reading/direct/direct_blocks.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 
 namespace sluice::bench {
 
@@ -220,10 +220,10 @@ struct DownloadRates {
 };
 
 constexpr std::uint64_t kRange = std::uint64_t{8} << 20;
-constexpr std::uint64_t kLeastInFlight = 8 * kRange;
+constexpr std::uint64_t kMinInFlight = 8 * kRange;
 
 std::uint64_t InFlight(const ObjectStore& store) {
-  return std::max(kLeastInFlight, store.UsefulBytesInFlight());
+  return std::max(kMinInFlight, store.UsefulBytesInFlight());
 }
 
 // Ranges one after another, with many in flight, and their bytes dropped as they come.
@@ -358,10 +358,8 @@ constexpr const char* kIoDescription =
     "Reads a dataset without decoding it, and compares with the disk's own rate.\n\n"
     "Each round reads all shards four times. First file after file in large pieces past the page "
     "cache: the disk's own rate. Then the blocks in random order, as a shuffled epoch does: past "
-    "the "
-    "page cache (as with the loader's storage = Direct), from an emptied page cache, and again "
-    "from "
-    "memory. An epoch cannot be faster than that.\n\n"
+    "the page cache (as with the loader's storage = Direct), from an emptied page cache, and again "
+    "from memory. An epoch cannot be faster than that.\n\n"
     "Of a dataset at a URL, each round fetches all shards twice: as a bare download, and as blocks "
     "in random order, as the loader fetches them. It also counts the requests.\n";
 

@@ -1,3 +1,9 @@
+// What an epoch's order costs, and how well it shuffles.
+//
+// Costs are timed over whole epochs, with the heap's growth as the order's memory. Two figures
+// judge the shuffle: how many classes a batch has, which shows whether samples that are neighbours
+// on disk stay together, and the rank correlation of two epochs' positions, which shows whether
+// epochs resemble each other. A shuffled list of all samples gives what chance gives.
 #include "bench/parts/order.h"
 
 #include <algorithm>
@@ -20,9 +26,9 @@
 #include "format/disk/limits.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/order/permutation.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 
 namespace sluice::bench {
 
@@ -31,7 +37,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kCountedBatches = 42;   // batches in which classes are counted
-constexpr std::uint64_t kCheckEvery = 1 << 20;  // draws between two looks at the stop token
+constexpr std::uint64_t kCheckEvery = 1 << 20;  // draws between two checks of the stop token
 constexpr std::uint64_t kShardBytes = 64'000'000;
 
 // One epoch's order: position to sample.
@@ -198,17 +204,16 @@ using cli::Format;
 
 constexpr const char* kOrderDescription =
     "Draws epochs' orders and shows what they cost and how well they shuffle.\n\n"
-    "For the dataset, and for made-up ones of other sizes with blocks like its own: the time\n"
-    "to set up an epoch's order, nanoseconds to draw a sample, and the order's memory at the\n"
-    "end of the epoch; the number of different classes in a batch; and the rank correlation\n"
-    "of all samples' positions in consecutive epochs (none: 0). After the loader's own orders\n"
-    "comes a shuffled list of all samples: what plain random order gives, and costs. Made-up\n"
-    "datasets have 1000 classes, once permuted (as sluice convert stores samples) and once\n"
-    "sorted by class.\n\n"
-    "With --ranks, epochs are dealt to so many ranks instead, by lanes and by shards: what a\n"
-    "rank has to set up and to hold, what its first batch opens (as after a resume with\n"
-    "other ranks), its rows, and what it reads, as a multiple of the dataset's share. Of\n"
-    "four ranks, the largest.\n";
+    "For the dataset, and for made-up ones of other sizes with blocks like its own: the time to "
+    "set up an epoch's order, nanoseconds to draw a sample, and the order's memory at the end of "
+    "the epoch; the number of different classes in a batch; and the rank correlation of all "
+    "samples' positions in consecutive epochs (none: 0). After the loader's own orders comes a "
+    "shuffled list of all samples: what plain random order gives, and costs. Made-up datasets have "
+    "1000 classes, once permuted (as sluice convert stores samples) and once sorted by class.\n\n"
+    "With --ranks, epochs are dealt to so many ranks instead, by lanes and by shards: what a rank "
+    "has to set up and to hold, what its first batch opens (as after a resume with other ranks), "
+    "its rows, and what it reads, as a multiple of the dataset's share. Of four ranks, the "
+    "largest.\n";
 
 constexpr const char* kOrderExamples =
     "\n"

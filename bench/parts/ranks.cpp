@@ -23,8 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using cli::Format;
 
-constexpr unsigned kLookedAt = 4;            // ranks
-constexpr std::uint32_t kMostLanes = 65536;  // of a loader
+constexpr unsigned kLookedAt = 4;           // ranks
+constexpr std::uint32_t kMaxLanes = 65536;  // of a loader
 
 struct RanksTask {
   const DatasetShape* shape = nullptr;
@@ -103,10 +103,10 @@ RanksFigures SimulateRanks(const RanksTask& task, const std::stop_token& stop) {
   RanksFigures figures;
   const std::uint64_t each = task.by_shards ? 1 : task.ranks;
   const std::uint64_t lanes = (task.lanes + each - 1) / each * each;
-  if (lanes > kMostLanes) {
+  if (lanes > kMaxLanes) {
     throw cli::UsageError(std::to_string(task.ranks) +
                           " ranks want as many lanes, and a loader has " +
-                          std::to_string(kMostLanes) + " at most");
+                          std::to_string(kMaxLanes) + " at most");
   }
   if (task.by_shards && task.shape->shards().size() < task.ranks)
     throw cli::UsageError(std::to_string(task.ranks) + " ranks want as many shards");

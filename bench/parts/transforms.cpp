@@ -1,3 +1,8 @@
+// The cost of each step of a transform, on raw pixels.
+//
+// The steps run through the loader's own row writer, on one picture again and again, with random
+// numbers drawn anew each time; rounds go over all steps, so that a disturbance of the machine does
+// not fall on one of them.
 #include "bench/parts/transforms.h"
 
 #include <algorithm>
@@ -14,9 +19,9 @@
 #include "reader/transform/row_writer.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/view_program.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
@@ -38,7 +43,7 @@ std::vector<std::byte> MakePixels(std::uint32_t side) {
   return pixels;
 }
 
-// A step that can be run again and again.
+// Runs one step (or several joined by commas) as often as wanted.
 class StepRunner {
  public:
   StepRunner(const std::string& text, std::uint32_t side, const std::vector<std::byte>& pixels)
@@ -186,9 +191,8 @@ constexpr const char* kTransformsDescription =
     "Measures what each step of a transform costs.\n\n"
     "Figures are nanoseconds of CPU time per pixel, on one thread. Each step reads raw pixels and "
     "writes a row of a batch, so every figure includes one copy of the row (the step \"none\") and "
-    "no "
-    "decoding; no dataset is needed. The steps take turns, and random numbers are drawn anew each "
-    "time, as in an epoch; mixup and cutmix mix 16 rows. A crop or resize that is fused with "
+    "no decoding; no dataset is needed. The steps take turns, and random numbers are drawn anew "
+    "each time, as in an epoch; mixup and cutmix mix 16 rows. A crop or resize that is fused with "
     "decoding a JPEG costs less than the same step does here on raw pixels.\n";
 
 constexpr const char* kTransformsExamples =

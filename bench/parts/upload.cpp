@@ -1,3 +1,9 @@
+// How fast a loader's batches reach a device.
+//
+// The loader's own uploader takes made-up batches across, in slots like those of its ring, with a
+// trainer's stream that waits for each. Copies of the same bytes out of the same slots, and nothing
+// else, give the limit. The device's own events say when a batch was copied and converted, and so
+// whether conversions overlap the copies of later batches.
 #include "bench/parts/upload.h"
 
 #include <algorithm>
@@ -20,9 +26,9 @@
 #include "reader/batch/slot.h"
 #include "reader/transform/pixel_steps.h"
 #include "reader/upload/uploader.h"
-#include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 
 namespace sluice::bench {
 

@@ -4,16 +4,16 @@
     contend.py LOADER play   LIST FOLDER THREADS BATCH SIZE SECONDS
     contend.py LOADER decode LIST FOLDER SIZE FILE
 
-LIST has a line "number<TAB>path" for each JPEG of an epoch; a number that is there twice is the same
-picture. (Loaders of raw images get PPM files.) `pack` writes the loader's own format into FOLDER. `play` loads epochs of random-resized-crop to
-SIZE and flip, in batches of BATCH, after one that is not counted, for at least SECONDS, and says so on
-standard output, a JSON object a line. `decode` writes the whole frames, stretched to SIZE x SIZE, to FILE,
-as bytes, RGB, in the list's order.
+LIST has a line "number<TAB>path" for each JPEG of an epoch; lines with the same number are the same picture.
+(Loaders of raw images get PPM files.) `pack` writes the loader's own format into FOLDER. `play` loads epochs of
+random-resized-crop to SIZE and flip, in batches of BATCH: one that is not counted, then for at least SECONDS. It
+reports on standard output, one JSON object a line. `decode` writes the whole frames, stretched to SIZE x SIZE, to
+FILE, as bytes, RGB, in the list's order.
 
-A loader is a module in contend/ with: `missing()`, why it cannot run on this machine or None, which may be
-absent; `describe()`, a text; `pack(items, folder, threads)`;
-`epochs(items, folder, threads, batch, size)`, an iterator over epochs, each an iterator over (images,
-numbers); `decode(items, folder, size)`, an array.
+A loader is a module in contend/ with: `describe()`, a text; `epochs(items, folder, threads, batch, size)`, an
+iterator over epochs, each an iterator over (images, numbers); `decode(items, folder, size)`, an array. It may also
+have `missing()`, why it cannot run on this machine or None; and, if it has a format of its own, `pack(items, folder,
+threads)`.
 """
 
 import importlib

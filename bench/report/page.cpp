@@ -1,3 +1,6 @@
+// A result as a page: a section for each kind of figure that a result may have, by its keys in the
+// JSON, and the plots as SVG written out by hand. A result that lacks a key has no such section, so
+// the page knows nothing of commands.
 #include "bench/report/page.h"
 
 #include <algorithm>
@@ -8,7 +11,7 @@
 
 #include "bench/report/result.h"
 #include "bench/report/statistics.h"
-#include "tools/cli/html.h"
+#include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {

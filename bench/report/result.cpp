@@ -16,11 +16,10 @@
 #include "bench/machine/machine.h"
 #include "bench/report/page.h"
 #include "bench/report/statistics.h"
-#include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/output.h"
+#include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
-#include "tools/cli/whole_file.h"
+#include "tools/cli/terminal.h"
 
 namespace sluice::bench {
 
@@ -203,8 +202,7 @@ void AddResultOptions(CLI::App& app, ResultOptions& options) {
   app.add_option("--json-file", options.json_file,
                  "also write the result as JSON, for `sluice-bench gate`")
       ->type_name("FILE");
-  app.add_flag("--json", options.json,
-               "print one JSON object to standard output, and no\nprogress");
+  app.add_flag("--json", options.json, "print one JSON object to standard output, and no progress");
   app.add_flag("--quiet", options.quiet, "no progress on standard error");
 }
 

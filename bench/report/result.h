@@ -16,7 +16,7 @@
 
 #include "bench/report/page.h"
 #include "tools/cli/program.h"
-#include "tools/cli/progress.h"
+#include "tools/cli/terminal.h"
 
 namespace sluice::bench {
 

@@ -8,7 +8,7 @@
 //   (transform.h);
 // - its declaration in steps/, and a line in all_steps.h;
 // - its program, by its kind, below;
-// - its lines in tests/reader/step_declarations_test.cpp, a line in bench/transforms/cost.cpp, and
+// - its lines in tests/reader/step_declarations_test.cpp, a line in bench/parts/transforms.cpp, and
 //   a row in reader/TRANSFORMS.md: tests fail without them;
 // - its class in reader/python/binding/steps.cpp;
 // - if it changes pixels, its lines in tests/reader/distribution_test.cpp and

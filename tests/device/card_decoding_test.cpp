@@ -215,7 +215,7 @@ TEST_CASE("A card decodes photos to the host's bytes, of every form, wherever th
   }
 }
 
-// bench/device_day.sh asks for it before it times anything.
+// bench/notebook/device_day.sh asks for it before it times anything.
 TEST_CASE("A dataset that the environment names is decoded to the host's bytes") {
   if (NoCard()) return;
   const char* const path = std::getenv("SLUICE_CARD_DATASET");

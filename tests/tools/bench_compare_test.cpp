@@ -126,7 +126,7 @@ TEST_CASE("a loader that is missing or fails is a line in the table, not a failu
                        "--quiet", "--rounds", "1"});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
-  CHECK_THAT(outcome.out, ContainsSubstring("ffcv               not installed"));
+  CHECK_THAT(outcome.out, ContainsSubstring("ffcv         not installed"));
   CHECK_THAT(outcome.out, ContainsSubstring("it broke"));
   CHECK_THAT(outcome.out, ContainsSubstring("sluice "));
   for (std::size_t begin = 0; begin < outcome.out.size();) {

@@ -1,4 +1,4 @@
-"""bench/device_day.sh without a card: on CUDA's double, with stubs for what would take too long there.
+"""bench/notebook/device_day.sh without a card: on CUDA's double, with stubs for what would take too long there.
 
     device_day_test.py REPOSITORY SLUICE_BENCH_DOUBLE SLUICE MAKE_PHOTOS
 
@@ -69,7 +69,7 @@ class DeviceDay(unittest.TestCase):
         subprocess.run(["zstd", "-q", "-o", self.folder / "programs.tar.zst"], check=True, input=tar)
         shutil.copy(shutil.which("zstd"), self.folder / "zstd/zstd")
         for name in ("device_day.sh", "device_day_table.py"):
-            shutil.copy(REPOSITORY / "bench" / name, self.folder)
+            shutil.copy(REPOSITORY / "bench/notebook" / name, self.folder)
         self.script = self.folder / "device_day.sh"
 
     def start(self, *stages, **environment):

@@ -3,7 +3,6 @@
 
 #include "tests/catch.h"
 #include "tools/cli/output.h"
-#include "tools/cli/printable.h"
 
 namespace sluice::cli {
 

@@ -3,7 +3,7 @@
 #include "tests/temporary_folder.h"
 #include "tests/tools/run.h"
 #include "tests/tools/sources.h"
-#include "tools/cli/progress.h"
+#include "tools/cli/terminal.h"
 
 namespace sluice::test {
 

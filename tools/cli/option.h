@@ -1,7 +1,8 @@
-// Options and arguments of a command. What they set must outlive the parsing. For the files that
-// define a command.
+// Options and arguments of a command, for the files that define one. The variables that they set
+// must outlive the parsing.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -113,6 +114,28 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, const std::string
     target = ParseChoice(text, choices);
   };
   return AddOption(app, name, value, description, parse)->check(Choices(names));
+}
+
+// Options of commands that read values of a dataset, which may come from a stranger: what one value
+// may take (ReadLimits of <sluice/dataset.h>).
+
+inline void AddMaxPixels(CLI::App& app, std::uint64_t& limit) {
+  AddOption(app, "--max-pixels", "N",
+            "do not decode larger images; checked before memory is allocated (default 178M)",
+            [&limit](const std::string& text) {
+              limit = ParseCount(text);
+              if (limit == 0) throw UsageError("0 pixels would refuse every image");
+            });
+}
+
+inline void AddMaxValueBytes(CLI::App& app, std::uint64_t& limit) {
+  AddOption(app, "--max-value-bytes", "SIZE",
+            "do not read larger values of bytes and variable-length fields; checked before memory "
+            "is allocated (default: what the manifest says, or 64 MiB if it says nothing)",
+            [&limit](const std::string& text) {
+              limit = ParseBytes(text);
+              if (limit == 0) throw UsageError("0 bytes would refuse every value");
+            });
 }
 
 }  // namespace sluice::cli

@@ -1,6 +1,16 @@
-// Writes to standard output so that a full disk or a closed descriptor is noticed.
+// The output of the programs: standard output, so that a full disk or a closed descriptor is
+// noticed, and files written whole.
+//
+// Text that comes from files (keys, class names, messages) holds whatever bytes a file had. It must
+// not act as a terminal's command, be invisible, or change the order in which other text is read,
+// so all of it goes through Printable(), PrintableLines() or HtmlEscaped(). Their results are valid
+// UTF-8. Controls below U+0020 and bytes that are not UTF-8 become \xNN. U+007F to U+009F, the
+// separators of lines and paragraphs, and invisible characters (marks of direction, blanks without
+// width, Unicode's other ignorable characters) become \uNNNN; above U+FFFF in two parts, as JSON
+// writes them.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -15,10 +25,15 @@ void PrintOut(std::string_view text);
 // become U+FFFD; characters that Printable() escapes become JSON escapes here.
 void PrintJson(const nlohmann::ordered_json& value);
 
-// `text` on one line. Characters that act on a terminal, are invisible, or turn text round are
-// written as \n, \t, \xNN or \uNNNN (tools/cli/printable.h): keys come from file names, class names
-// from manifests.
+// `text` on one line: tabs and line feeds become \t and \n. Secrets in URLs are left out.
 std::string Printable(std::string_view text);
+
+// `text` with its tabs and line feeds.
+std::string PrintableLines(std::string_view text);
+
+// PrintableLines() with HTML's characters escaped, for text and for attributes in either kind of
+// quotes.
+std::string HtmlEscaped(const std::string& text);
 
 // Text in lines of at most `columns`, broken at spaces; a longer word gets its own line.
 std::string Wrapped(std::string_view text, std::size_t columns);
@@ -29,5 +44,10 @@ std::string WrappedParagraphs(std::string_view text, std::size_t columns);
 
 // The columns of --help, and of these the ones before the text about an option.
 inline constexpr std::size_t kHelpColumns = 88, kHelpIndent = 24;
+
+// Writes a file whole: an existing file keeps its content until the new one is complete, and no
+// other file is touched. If the path is a link, the file that it leads to is written; a pipe or a
+// device gets the text. Throws Error(kIo).
+void WriteWholeFile(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace sluice::cli

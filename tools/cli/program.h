@@ -1,4 +1,5 @@
-// A program made of commands: parsing, error messages and exit codes, the same for all of them.
+// A program made of commands: parsing, error messages, completion in shells, and exit codes, the
+// same for all of them.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,20 @@ class App;
 
 namespace sluice::cli {
 
+// Scripts rely on these numbers: they do not change.
+enum ExitCode : int {
+  kDone = 0,
+  kFailed = 1,         // the command failed, or found faults
+  kWrongUsage = 2,     // unknown or contradictory options, or options that do not fit the data
+  kSomeLeftOut = 3,    // done, but some sources were left out as broken
+  kInterrupted = 130,  // ended early by SIGINT or SIGTERM
+};
+
+// The paragraph about exit codes that ends a command's --help.
+inline constexpr const char* kExitCodeHelp =
+    "Exit codes: 0 done; 1 failed, or faults found; 2 wrong usage;\n"
+    "            3 done, but broken sources were left out; 130 interrupted.";
+
 struct Command {
   CLI::App* app = nullptr;   // a sub-command of the program's App, with its options
   std::function<int()> run;  // called once its options are parsed; returns an ExitCode
@@ -21,9 +36,9 @@ struct Command {
 // complete. Returns the exit code.
 int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char** argv);
 
-// Call it first. From then on a lack of memory that nobody handles ends the process with a sentence
-// and kFailed, not by a signal: one in a thread, or in a function that may not throw, as are
-// destructors of the libraries that read options and JSON.
+// Call it first. From then on an unhandled lack of memory ends the process with a sentence and
+// kFailed instead of a signal. That can happen in a thread, or in a function that may not throw,
+// such as destructors of the libraries that read options and JSON.
 void EndWithoutMemory() noexcept;
 
 }  // namespace sluice::cli

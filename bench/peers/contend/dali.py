@@ -13,10 +13,6 @@ def describe():
     )
 
 
-def pack(items, folder, threads):
-    pass
-
-
 def epochs(items, folder, threads, batch, size):
     @pipeline_def(batch_size=batch, num_threads=threads, device_id=None, prefetch_queue_depth=2)
     def pipe():

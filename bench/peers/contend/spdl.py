@@ -18,10 +18,6 @@ def describe():
     )
 
 
-def pack(items, folder, threads):
-    pass
-
-
 def crop_of(width, height):
     """torchvision's rule."""
     area = width * height

@@ -27,9 +27,31 @@ class Augmented:
         return self.augment(decoded(sample["image"])), sample["number"]
 
 
-def decode_paths(items, size):
+class Files(torch.utils.data.Dataset):
+    """The pictures of a list, each decoded by `decode(path)` and augmented."""
+
+    def __init__(self, items, decode, size):
+        self.items, self.decode, self.augment = items, decode, augment(size)
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        number, path = self.items[index]
+        return self.augment(self.decode(path)), number
+
+
+def epochs_of_files(items, decode, threads, batch, size):
+    loader = torch.utils.data.DataLoader(
+        Files(items, decode, size), batch_size=batch, shuffle=True, num_workers=threads, persistent_workers=True,
+        worker_init_fn=one_thread)
+    while True:
+        yield iter(loader)
+
+
+def decode_paths(items, size, decode=lambda path: decoded(read(path))):
     stretch = v2.Resize((size, size), antialias=True)
-    return numpy.stack([stretch(decoded(read(path))).permute(1, 2, 0).numpy() for _, path in items])
+    return numpy.stack([stretch(decode(path)).permute(1, 2, 0).numpy() for _, path in items])
 
 
 def one_thread(_worker=0):

@@ -29,10 +29,6 @@ def describe():
     )
 
 
-def pack(items, folder, threads):
-    pass
-
-
 def decoded(files):
     return decode_jpeg(files, mode=ImageReadMode.RGB, device="cuda")
 

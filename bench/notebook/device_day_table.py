@@ -1,4 +1,4 @@
-"""What bench/device_day.sh found, as Markdown for bench/MEASURED.md.
+"""What bench/notebook/device_day.sh found, as Markdown for bench/MEASURED.md.
 
     python3 device_day_table.py OUT... [--price PER_HOUR] [--plot FILE.svg]
 
@@ -328,7 +328,7 @@ def main():
         if not folder.is_dir() and not (folder.is_file() and tarfile.is_tarfile(folder)):
             sys.exit(f"device_day: {folder} is neither a folder nor an archive of results")
     found = Found(arguments.out)
-    print(f"## On a card\n\n{card_of(found)}; `bench/device_day.sh run`.")
+    print(f"## On a card\n\n{card_of(found)}; `bench/notebook/device_day.sh run`.")
     state(found)
     decoding(found)
     kernels(found)

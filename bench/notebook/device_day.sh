@@ -1,7 +1,7 @@
 #!/bin/sh
 # Everything that wants an NVIDIA card, on a machine that has one and perhaps no network:
 #
-#   bench/device_day.sh pack BUILD FOLDER [--cifar DIR] [--photos DIR] [--wheel FILE]   # where Sluice was built
+#   bench/notebook/device_day.sh pack BUILD FOLDER [--cifar DIR] [--photos DIR] [--wheel FILE]   # where Sluice was built
 #   FOLDER/device_day.sh run OUT [STAGE...]            # where the card is
 #   FOLDER/device_day.sh table OUT... [--price N] [--plot FILE.svg]   # anywhere: what was found, as Markdown
 #
@@ -73,7 +73,7 @@ pack() {
     printf '%s\n' "device_day: $from holds no tests for a card; configure it with --preset cuda -DSLUICE_BUILD_TESTS=ON" >&2
     exit 1
   }
-  here=$(cd "$(dirname "$0")/.." && pwd)
+  here=$(cd "$(dirname "$0")/../.." && pwd)
   stage=$(mktemp -d)
   trap 'rm -rf "$stage"' EXIT
   mkdir -p "$stage/bin" "$stage/lib" "$stage/include" "$stage/samples" "$stage/peers"
@@ -107,7 +107,7 @@ pack() {
   mkdir -p "$folder/zstd"
   cp "$(command -v zstd)" "$folder/zstd/"
   ldd "$folder/zstd/zstd" | libraries_of_ldd "$folder/zstd"
-  cp "$0" "$here/bench/device_day_table.py" "$folder/"
+  cp "$0" "$here/bench/notebook/device_day_table.py" "$folder/"
   bytes=$(du -sb "$folder" | cut -f 1)
   printf '%s: %s bytes\n' "$folder" "$bytes"
   [ "$bytes" -lt 62914560 ] || {

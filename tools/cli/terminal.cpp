@@ -1,21 +1,146 @@
-#include "tools/cli/progress.h"
+#include "tools/cli/terminal.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
 
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
+
+#include <sluice/error.h>
 
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::cli {
+
+namespace {
+
+bool Ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// Ends the process by `signal`, so that the parent process sees the cause.
+void EndBySignal(int signal) {
+  std::signal(signal, SIG_DFL);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, signal);
+  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  raise(signal);
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  sigset_t caught;
+  sigemptyset(&caught);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    if (!Ignored(signal)) sigaddset(&caught, signal);
+  }
+  pthread_sigmask(SIG_BLOCK, &caught, &previous_);
+  signals_ = signalfd(-1, &caught, SFD_CLOEXEC);
+  finished_ = eventfd(0, EFD_CLOEXEC);
+  if (signals_ < 0 || finished_ < 0) {
+    if (signals_ >= 0) close(signals_);
+    if (finished_ >= 0) close(finished_);
+    pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
+    throw Error(ErrorCode::kIo,
+                "this process has no file descriptor left, and needs one to wait for signals; "
+                "raise `ulimit -n`");
+  }
+  thread_ = std::thread([this] { Wait(signals_, finished_); });
+}
+
+Interrupt::~Interrupt() {
+  const std::uint64_t one = 1;
+  // An eventfd takes eight bytes or, at its maximum, none; the counter is 0 here.
+  while (write(finished_, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+  thread_.join();
+  close(finished_);
+  close(signals_);
+  pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
+}
+
+void Interrupt::Wait(int signals, int finished) {
+  for (;;) {
+    pollfd events[] = {{signals, POLLIN, 0}, {finished, POLLIN, 0}};
+    if (poll(events, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
+    if (events[0].revents != 0) {
+      signalfd_siginfo info{};
+      if (read(signals, &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return;
+      if (stop_.stop_requested()) EndBySignal(static_cast<int>(info.ssi_signo));
+      stop_.request_stop();
+    } else {
+      return;
+    }
+  }
+}
+
+namespace {
+constexpr std::size_t kPieceBytes = 1 << 20;
+constexpr int kLookMilliseconds = 100;  // how often to look for a stop request while no input comes
+
+// Waits for input. Returns how many bytes came; 0 at the end.
+std::size_t ReadPiece(const std::stop_token& stop, std::span<char> piece) {
+  for (;;) {
+    if (stop.stop_requested()) {
+      throw Error(ErrorCode::kState, "standard input", "could not be read to its end");
+    }
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    const int ready = poll(&input, 1, kLookMilliseconds);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno == EINTR) continue;
+    throw Error(ErrorCode::kIo, "standard input",
+                std::string("cannot be read: ") + std::strerror(errno));
+  }
+}
+}  // namespace
+
+void ReadStandardInput(const std::stop_token& stop,
+                       const std::function<void(std::string_view piece)>& take) {
+  std::vector<char> piece(kPieceBytes);
+  while (const std::size_t got = ReadPiece(stop, piece))
+    take({piece.data(), got});
+}
+
+bool CanAsk() {
+  return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
+}
+
+bool Ask(const std::string& question, const std::stop_token& stop) {
+  std::fprintf(stderr, "%s [y/N] ", Printable(question).c_str());
+  std::fflush(stderr);
+  std::array<char, 256> line{};  // a terminal hands over whole lines
+  const std::size_t got = ReadPiece(stop, line);
+  std::string answer(line.data(), got);
+  answer.resize(std::min(answer.find_last_not_of(" \t\r\n") + 1, answer.size()));
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
 namespace {
 
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr auto kLogLine = std::chrono::minutes(1);
-constexpr std::size_t kMostBar = 30;
-constexpr std::size_t kLeastBar = 5;
+constexpr std::size_t kMaxBar = 30;
+constexpr std::size_t kMinBar = 5;
 
 std::size_t TerminalColumns() {
   winsize size{};
@@ -59,8 +184,8 @@ std::string ProgressLine(const ProgressFigures& figures, std::size_t columns) {
 
   const std::size_t used = front.size() + back.size() + 3;  // brackets and a blank
   std::string line = front;
-  if (figures.total > 0 && used + kLeastBar <= columns) {
-    line += Bar(Share(figures), std::min(kMostBar, columns - used));
+  if (figures.total > 0 && used + kMinBar <= columns) {
+    line += Bar(Share(figures), std::min(kMaxBar, columns - used));
   }
   line += back;
   if (line.size() > columns) line.resize(columns);

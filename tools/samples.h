@@ -1,0 +1,92 @@
+// Reading a dataset's samples in commands: all that can be read, a sample as JSON, and the numbers
+// of a field whatever their type.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <sluice/dataset.h>
+
+namespace sluice {
+
+// Calls take(values) with the elements of an array or variable field, as a span of their own type.
+template <class Take>
+void WithElements(const Sample& sample, const Field& field, Take&& take) {
+  switch (field.dtype) {
+    case DType::kInt8: return take(sample.Array<std::int8_t>(field.name));
+    case DType::kInt16: return take(sample.Array<std::int16_t>(field.name));
+    case DType::kInt32: return take(sample.Array<std::int32_t>(field.name));
+    case DType::kInt64: return take(sample.Array<std::int64_t>(field.name));
+    case DType::kUint8: return take(sample.Array<std::uint8_t>(field.name));
+    case DType::kUint16: return take(sample.Array<std::uint16_t>(field.name));
+    case DType::kFloat32: return take(sample.Array<float>(field.name));
+    case DType::kFloat64: return take(sample.Array<double>(field.name));
+  }
+}
+
+inline std::vector<double> NumbersOf(const Sample& sample, const Field& field) {
+  std::vector<double> numbers;
+  WithElements(sample, field, [&](auto values) { numbers.assign(values.begin(), values.end()); });
+  return numbers;
+}
+
+// Empty for a field of numbers with a fraction.
+inline std::vector<std::int64_t> IntegersOf(const Sample& sample, const Field& field) {
+  std::vector<std::int64_t> numbers;
+  if (!IsInteger(field.dtype)) return numbers;
+  WithElements(sample, field, [&](auto values) {
+    for (const auto value : values)
+      numbers.push_back(static_cast<std::int64_t>(value));
+  });
+  return numbers;
+}
+
+// The samples of the shards that are there, for commands that go through all of a dataset, and an
+// account of what they could not read.
+//
+// Each shard is looked at before anything else. One that is missing or cut short is one fault,
+// whatever number of samples a manifest claims for it: these are counted without being tried one by
+// one. At most kMaxKept reasons are kept.
+class ReadableSamples {
+ public:
+  static constexpr std::size_t kMaxKept = 100;
+
+  // Stops early if asked to, with the shards seen until then.
+  ReadableSamples(const Dataset& dataset, const std::stop_token& stop);
+
+  std::uint64_t size() const noexcept { return size_; }
+  // The dataset's number of the i-th readable sample. O(log shards).
+  std::uint64_t operator[](std::uint64_t i) const noexcept;
+
+  // Counts one more sample that could not be read. Thread-safe.
+  void LeaveOut(std::uint64_t sample, const std::string& why);
+
+  // The samples left out, those of missing shards included. Call it once no thread leaves out more.
+  std::uint64_t left_out() const noexcept { return left_out_; }
+  const std::vector<std::string>& reasons() const noexcept { return reasons_; }
+  // A line for each reason, which begins with `what`, and one for those that are not kept.
+  std::string Text(const std::string& what) const;
+
+ private:
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;  // from which i on, which sample
+  std::uint64_t size_ = 0;
+  std::mutex mutex_;
+  std::uint64_t left_out_ = 0;
+  std::uint64_t not_kept_ = 0;  // reasons
+  std::vector<std::string> reasons_;
+};
+
+// One sample as {"index", "key", "place", "fields": [{"name", "kind", and its content}, ...]}. A
+// field without a value has "absent": true.
+nlohmann::ordered_json SampleJson(const Dataset& dataset, std::uint64_t index);
+
+// The elements of an array or variable field, in row-major order; float32 as the shortest number
+// that is read as the same one.
+nlohmann::ordered_json ValuesJson(const Sample& sample, const Field& field);
+
+}  // namespace sluice
