@@ -36,9 +36,7 @@ const Case kCases[] = {
 
 }  // namespace
 
-TEST_CASE(
-    "An affine map gives torchvision's pixels: the nearest to the byte, bilinear up to its "
-    "rounding") {
+TEST_CASE("An affine map gives torchvision's pixels: nearest exactly and bilinear up to rounding") {
   for (const Case& expected : kCases) {
     CAPTURE(expected.degrees, expected.shift_x, expected.scale, expected.shear_x, expected.channels,
             expected.bilinear);
@@ -75,7 +73,7 @@ TEST_CASE("An affine map's inverse and products are those of matrices") {
   const AffineMap none = a * a.Inverse();
   CHECK(none.X(7, 11) == Approx(7));
   CHECK(none.Y(7, 11) == Approx(11));
-  // The centre moves by the shift alone.
+  // Only the shift moves the centre.
   CHECK(a.X(15, 10) == Approx(19));
   CHECK(a.Y(15, 10) == Approx(8));
 }

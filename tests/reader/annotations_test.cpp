@@ -53,7 +53,7 @@ TEST_CASE("Boxes are moved and cut off by a crop, and dropped if nothing is left
   CHECK(mapped.kept == std::vector<std::uint8_t>{1, 1, 0});
 }
 
-TEST_CASE("A flip mirrors boxes and keeps left before right") {
+TEST_CASE("If a crop adds a border, boxes are moved by it and end at the picture's edge") {
   CheckNear(Boxes({10, 5, 30, 15}, MapOf({HorizontalFlip{1}}, 100, 50)).boxes, {70, 5, 90, 15});
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("If a crop adds a border, boxes are moved by it and end where the pict
             {11, 7, 14, 13});
 }
 
-TEST_CASE("Boxes are dropped that are too small or too little visible") {
+TEST_CASE("Boxes that are too small or too little visible are dropped") {
   const PointMap map = MapOf({Resize(10, 10)}, 100, 100);
   // 9 pixels wide become 0.9.
   CHECK(Boxes({0, 0, 9, 50}, map).kept == std::vector<std::uint8_t>{0});
@@ -83,7 +83,7 @@ TEST_CASE("Boxes with NaN, or with corners out of order, are dropped") {
   CHECK(mapped.kept == std::vector<std::uint8_t>{0, 0, 0});
 }
 
-TEST_CASE("Each convention of boxes is understood, and kept") {
+TEST_CASE("Each box convention is understood and kept") {
   const PointMap map = MapOf({Resize(50, 100)}, 100, 50);  // x by 1/2, y by 2
   // The box 20, 10, 60, 30 in every convention becomes 10, 20, 30, 60.
   CheckNear(Boxes({20, 10, 40, 20}, map, {}, "xywh-pixels").boxes, {10, 20, 20, 40});
@@ -101,7 +101,7 @@ TEST_CASE("Each convention of boxes is understood, and kept") {
 TEST_CASE("Key points move, lose their visibility outside, and change sides with a flip") {
   const PointMap crop = MapOf({CenterCrop(10), HorizontalFlip{1}}, 20, 20);  // from (5, 5) on
   PointShape shape{2, 3, {{0, 1}}};
-  // An object of two points, left and right; another with a point outside and one unlabelled.
+  // One object has two points, left and right; another has a point outside and an unlabelled one.
   std::vector<float> points = {6, 7, 2, 8, 9, 1, 1, 1, 2, 0, 0, 0};
   MapPoints(std::span<float>(points), shape, {}, crop);
   CheckNear(points, {7, 4, 1, 9, 2, 2, 0, 0, 0, 14, -4, 0});
@@ -114,7 +114,7 @@ TEST_CASE("Key points move, lose their visibility outside, and change sides with
 
 TEST_CASE("Key points on an edge of the visible part belong to it, mirrored or not") {
   for (const double mirrored : {0.0, 1.0}) {
-    // The corners of 500 x 375, and points right beyond two of them.
+    // The corners of 500 x 375, and the points just beyond two of them.
     std::vector<double> points = {0,   0,   2, 500,    0, 2, 0, 375,   2,
                                   500, 375, 2, 500.01, 9, 2, 9, -0.01, 2};
     MapPoints(std::span<double>(points), PointShape{1, 3, {}}, {},
@@ -125,7 +125,7 @@ TEST_CASE("Key points on an edge of the visible part belong to it, mirrored or n
   }
 }
 
-TEST_CASE("Where a crop shows nothing of the picture, no point is inside") {
+TEST_CASE("In a crop that shows nothing of the picture, no point is inside") {
   std::vector<double> points = {3, 4, 2, 7, 0, 2};
   RandomTranslate far(1000);
   bool outside = false;
@@ -144,8 +144,8 @@ TEST_CASE("Where a crop shows nothing of the picture, no point is inside") {
 }
 
 TEST_CASE("Parts cut off by a crop do not come back when the rest is rotated") {
-  // The left half of 200 x 100 is cut off; a quarter turn about the middle of what is left then
-  // takes (x, y) to (100 - y, x). The last box, all of the picture, becomes what is shown.
+  // The left half of 200 x 100 is cut off. A quarter turn about the middle of the rest then takes
+  // (x, y) to (100 - y, x). The last box covers the whole picture and becomes the visible part.
   const AffineMap quarter = AffineAbout(100, 100, 90, 0, 0, 1, 0, 0);
   Frame frame = Geometry({CenterCrop(100)}).FrameFor(200, 100, 0, 0);
   frame.region.x.start = 100;  // the right half
@@ -160,13 +160,13 @@ TEST_CASE("Parts cut off by a crop do not come back when the rest is rotated") {
         std::vector<std::uint8_t>{0, 0});
   CHECK(Boxes({90, 40, 110, 60, 0, 0, 200, 100}, map, {1, 0.49}).kept ==
         std::vector<std::uint8_t>{1, 1});
-  // Turned by an eighth, the corners show `fill`: (-5, 50) of what was cropped lies there.
+  // Turned by an eighth, the corners show `fill`: (-5, 50) of the cropped picture lies in one.
   frame.warp = AffineAbout(100, 100, 45, 0, 0, 1, 0, 0);
   const PointMap eighth(frame, 200, 100);
   CHECK(Boxes({90, 45, 98, 55}, eighth).kept == std::vector<std::uint8_t>{0});
   CHECK(eighth.map.X(95, 50) > 0);
   CHECK(eighth.map.Y(95, 50) > 0);
-  // A box of no width stays none.
+  // A box without width is not kept, whatever the limits.
   CHECK(Boxes({150, 40, 150, 60}, eighth, {0, 0}).kept == std::vector<std::uint8_t>{0});
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("Pairs of points are read from their text") {
   }
 }
 
-TEST_CASE("A region for a picture of half the size shows the same") {
+TEST_CASE("A region for a picture of half the size shows the same part") {
   const Region region = Geometry({CenterCrop(10)}).FrameFor(20, 40, 0, 0).region;
   const Region half = Scaled(region, 20, 40, 10, 20);
   CHECK((half.x.start == 2.5 && half.x.length == 5 && half.x.out == 10 && half.x.bound == 0 &&
@@ -190,7 +190,7 @@ TEST_CASE("A region for a picture of half the size shows the same") {
   CHECK(Scaled(region, 20, 40, 20, 40) == region);
 }
 
-TEST_CASE("Masks show the pixel that each centre lies in") {
+TEST_CASE("Each pixel of a resized mask is the source pixel under its centre") {
   // Pillow: Image.fromarray([[0, 1, 2, 3, 4]]).resize((3, 1), Image.NEAREST) -> 0 2 4, to 8 wide
   // -> 0 0 1 2 2 3 4 4.
   const std::uint8_t row[5] = {0, 1, 2, 3, 4};

@@ -116,14 +116,14 @@ TEST_CASE("TrivialAugmentWide draws operations, magnitudes and signs evenly", "[
     ++counts[after];
   }
   for (const auto& [values, probability] : chance) {
-    const double mean = probability * kDraws;  // five deviations of a binomial either way
+    const double mean = probability * kDraws;  // five standard deviations on either side
     CHECK(counts[values] == Approx(mean).margin(5 * std::sqrt(mean)));
   }
 }
 
-TEST_CASE("RandAugment takes as many operations as it says, one after another") {
+TEST_CASE("RandAugment applies the requested number of operations one after another") {
   const std::vector<std::uint8_t> before = FormulaPicture(1, 3);
-  // All that two operations of that magnitude can make.
+  // Every result that two operations of that magnitude can give.
   const auto once = [](const std::vector<std::uint8_t>& of) {
     std::set<std::vector<std::uint8_t>> made;
     for (std::size_t k = 0; k < kAugmentKinds; ++k) {

@@ -22,7 +22,7 @@ RandomStream StreamOf(std::uint64_t number) {
 // Pixels (the first of each sample) and targets of an epoch.
 struct Mixed {
   std::vector<std::vector<double>> pixels;  // by batch
-  std::vector<std::vector<float>> targets;  // by batch, 10 a sample
+  std::vector<std::vector<float>> targets;  // by batch, 10 per sample
   std::vector<std::vector<std::uint64_t>> samples;
 };
 Mixed PlayMixed(const Dataset& dataset, const Pipeline& steps, unsigned threads) {
@@ -47,7 +47,7 @@ Mixed PlayMixed(const Dataset& dataset, const Pipeline& steps, unsigned threads)
 
 }  // namespace
 
-TEST_CASE("Shares from Beta(a, a) have its mean and variance") {
+TEST_CASE("Shares drawn from Beta(a, a) have its mean and variance") {
   for (const double alpha : {0.01, 0.2, 0.5, 1.0, 2.0, 8.0, 100.0}) {
     CAPTURE(alpha);
     double sum = 0, squares = 0;
@@ -64,7 +64,7 @@ TEST_CASE("Shares from Beta(a, a) have its mean and variance") {
   }
 }
 
-TEST_CASE("A share for an alpha next to nothing is one end or the other") {
+TEST_CASE("With an alpha close to 0, a share is 0 or 1") {
   int ones = 0;
   for (std::uint64_t i = 0; i < 400; ++i) {
     RandomStream draws = StreamOf(i);
@@ -75,7 +75,7 @@ TEST_CASE("A share for an alpha next to nothing is one end or the other") {
   CHECK(ones == Approx(200).margin(60));
 }
 
-TEST_CASE("A cut lies inside and has its share of the area unless an edge cuts it off") {
+TEST_CASE("A cut lies inside the image and covers its share unless an edge cuts it off") {
   for (std::uint64_t i = 0; i < 2000; ++i) {
     RandomStream draws = StreamOf(i);
     const CutRectangle cut = DrawCut(0.75, 40, 20, draws);
@@ -87,7 +87,8 @@ TEST_CASE("A cut lies inside and has its share of the area unless an edge cuts i
   CHECK(DrawCut(1, 40, 20, draws).width == 0);
 }
 
-TEST_CASE("Images are mixed with the one before, the first with the last, in every type") {
+TEST_CASE(
+    "Each image is mixed with the one before it, and the first with the last, in every type") {
   std::vector<std::uint8_t> saved;
   ImageBatch shape;
   shape.samples = 3, shape.height = 1, shape.width = 2, shape.channels = 1;
@@ -107,10 +108,10 @@ TEST_CASE("Images are mixed with the one before, the first with the last, in eve
   CHECK(OfHalf(halves[5]) == 4);
   shape.samples = 1;
   MixImages(bytes.data(), shape, 0.5, saved);
-  CHECK(bytes[0] == 10);  // alone: left as it is
+  CHECK(bytes[0] == 10);  // a single image stays as it is
 }
 
-TEST_CASE("Every number of 16 bits comes back as it was") {
+TEST_CASE("Every 16-bit half-precision number survives the way to float and back") {
   for (unsigned half = 0; half < 65536; ++half) {
     const float value = OfHalf(static_cast<std::uint16_t>(half));
     if (std::isnan(value)) continue;
@@ -142,7 +143,7 @@ TEST_CASE("A cut replaces a rectangle in either layout") {
   }
 }
 
-TEST_CASE("One-hot labels share out what smoothing takes") {
+TEST_CASE("One-hot labels spread the smoothed amount over the classes") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
   const Mixed plain = PlayMixed(dataset, {OneHot{}}, 2);
@@ -156,7 +157,7 @@ TEST_CASE("One-hot labels share out what smoothing takes") {
   }
 }
 
-TEST_CASE("Pixels and labels are mixed by the same share, the same for any number of threads") {
+TEST_CASE("Pixels and labels are mixed by the same share, for any number of threads") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 60));
   for (const bool cut : {false, true}) {
@@ -195,7 +196,7 @@ TEST_CASE("Pixels and labels are mixed by the same share, the same for any numbe
   }
 }
 
-TEST_CASE("Steps for labels and batches that make no sense are refused") {
+TEST_CASE("Invalid steps for labels and batches are refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
   const auto refusal = [&](const Pipeline& steps) {

@@ -15,7 +15,8 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Sizes from 1 to 4, samples that repeat and some that never come; longer in each epoch.
+// Batches of 1 to 4 samples. Some samples repeat and some never come. Each epoch is longer than the
+// one before.
 BatchSampler::Lists Ragged(std::uint64_t seed, std::uint64_t epoch) {
   BatchSampler::Lists lists(5 + epoch);
   for (std::size_t b = 0; b < lists.size(); ++b)
@@ -37,7 +38,8 @@ std::string Refusal(const Dataset& dataset, const LoaderOptions& options, ErrorC
 
 }  // namespace
 
-TEST_CASE("Composed batches have the samples of their lists, for any threads and from any batch") {
+TEST_CASE(
+    "Composed batches hold the listed samples, for any number of threads and from any batch") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = SamplerOptions(GENERATE(0U, 1U, 3U));
@@ -72,7 +74,7 @@ TEST_CASE("Composed batches have the samples of their lists, for any threads and
   }
 }
 
-TEST_CASE("Ranks share each composed batch, side by side") {
+TEST_CASE("Ranks share each composed batch in contiguous parts") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = SamplerOptions(2);
@@ -88,7 +90,7 @@ TEST_CASE("Ranks share each composed batch, side by side") {
     const auto played = PlayBatches(loader, 2);
     REQUIRE(played.size() == expected.size());
     for (std::size_t b = 0; b < played.size(); ++b) {
-      // All ranks have equally many rows; what fills up comes last.
+      // All ranks have the same number of rows; filler rows come last.
       CHECK(played[b].samples.size() == (expected[b].samples.size() + world - 1) / world);
       const auto valid = static_cast<std::ptrdiff_t>(played[b].valid);
       joined[b].samples.insert(joined[b].samples.end(), played[b].samples.begin(),
@@ -103,7 +105,7 @@ TEST_CASE("Ranks share each composed batch, side by side") {
   }
 }
 
-TEST_CASE("Rows, substitutes and skipped samples of composed batches") {
+TEST_CASE("Composed batches can have rows, substitutes and skipped samples") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = SamplerOptions(2);
@@ -134,7 +136,7 @@ TEST_CASE("Rows, substitutes and skipped samples of composed batches") {
   }
 }
 
-TEST_CASE("A batch sampler that is wrong is an error that names the batch") {
+TEST_CASE("A wrong batch sampler is an error that names the batch") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = SamplerOptions(2);
@@ -177,7 +179,7 @@ TEST_CASE("A batch sampler that fails for a later epoch loses no batch before it
   CHECK(PlayBatches(loader, 2).size() == 7);
 }
 
-TEST_CASE("A point among composed batches is refused by a loader without them") {
+TEST_CASE("A resume point among composed batches is refused by a loader without them") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = SamplerOptions(1);
@@ -196,7 +198,7 @@ TEST_CASE("A point among composed batches is refused by a loader without them") 
              ContainsSubstring("batch 5 of an epoch of 5"));
 }
 
-TEST_CASE("Memory() counts the lists of composed batches, and what a row alone takes") {
+TEST_CASE("Memory() counts the lists of composed batches, and what Row() needs") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = OptionsFor(1000, 2);

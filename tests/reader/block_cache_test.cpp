@@ -1,3 +1,5 @@
+// The disk cache of blocks from an object store: hits, damage, budget, full disks, several
+// processes and kills.
 #include <algorithm>
 #include <csignal>
 #include <fstream>
@@ -83,7 +85,7 @@ TEST_CASE("the second epoch, and the next loader, fetch nothing that the cache h
   CHECK(datasets[0].in_use);
 }
 
-TEST_CASE("what a cache holds is compared, and fetched again if it is not what was fetched",
+TEST_CASE("a cached block that differs from the fetched one is found and fetched again",
           "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 320);
@@ -104,7 +106,8 @@ TEST_CASE("what a cache holds is compared, and fetched again if it is not what w
     std::fstream(cached / "data").seekp(2'000'000).put('!');
   }
   SECTION("records changed") {
-    // After a page and 8 bytes for each piece, 32 bytes for each; the first five are the frame's.
+    // The table has a page, then 8 bytes per piece, then 32 bytes per piece; the first five pieces
+    // are the frame's.
     const auto size = static_cast<std::streamoff>(std::filesystem::file_size(cached / "pieces"));
     const std::streamoff pieces = (size - 4096) / 40;
     std::fstream(cached / "pieces").seekp(4096 + pieces * 8 + 8 * 32 + 3).put('!');
@@ -122,8 +125,7 @@ TEST_CASE("what a cache holds is compared, and fetched again if it is not what w
   CHECK(loader.Stats().fetched_bytes > 0);
 }
 
-TEST_CASE("a cache whose table is cut to nothing while it is played from costs no sample",
-          "[remote]") {
+TEST_CASE("a cache whose table is truncated while it is played from costs no sample", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 320);
   const LoaderOptions options = Cached(folder / "cache", 100'000'000);
@@ -155,12 +157,12 @@ TEST_CASE("two loaders on one cache fetch each block once", "[remote]") {
   }
   CHECK(theirs == PlayLocal(path, other));
   const std::uint64_t fetched = first.Stats().fetched_bytes + second.Stats().fetched_bytes;
-  // Each shard's frame comes besides: header and directory.
+  // Each shard's frame (header and directory) is fetched in addition.
   CHECK(fetched >= BlockBytes(path));
   CHECK(fetched <= BlockBytes(path) + 100'000);
 }
 
-TEST_CASE("a cache keeps to its budget, and what it has no room for is played all the same",
+TEST_CASE("a cache keeps to its budget, and blocks that do not fit are played all the same",
           "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 960);  // 60 blocks of 200 kB
@@ -174,7 +176,7 @@ TEST_CASE("a cache keeps to its budget, and what it has no room for is played al
   CHECK(loader.Stats().past_cache_bytes > 0);
 }
 
-TEST_CASE("what a cache of half the dataset must fetch again is Belady's minimum", "[remote]") {
+TEST_CASE("a cache of half the dataset fetches again no more than Belady's minimum", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 960);
   const Dataset dataset = Dataset::Open(path);
@@ -196,8 +198,8 @@ TEST_CASE("what a cache of half the dataset must fetch again is Belady's minimum
     for (const std::uint64_t sample : SamplesOf(PlayBatches(loader, epoch)))
       if (uses.empty() || uses.back() != sample / 16) uses.push_back(sample / 16);
   REQUIRE(uses.size() >= kEpochs * blocks - kEpochs);
-  // The least that must be fetched, if what is fetched may also be kept out of the cache. `slots`:
-  // the blocks that the cache has room for.
+  // The smallest possible number of fetches if a fetched block need not be cached. `slots`: the
+  // blocks that the cache has room for.
   const auto least = [&](std::uint64_t slots) {
     const auto next_use = [&](std::size_t at) {
       const auto next =
@@ -218,7 +220,7 @@ TEST_CASE("what a cache of half the dataset must fetch again is Belady's minimum
     return fetched;
   };
   const std::uint64_t fetched = (loader.Stats().fetched_bytes - 1) / block_bytes;
-  // Blocks in use cannot be given up: those of the ring, of the batch in hand and those read ahead.
+  // Blocks in use cannot be evicted: those of the ring, of the current batch and those read ahead.
   constexpr std::uint64_t kInUse = 8;
   INFO("least " << least(room) << " of " << uses.size());
   CHECK(fetched >= least(room));
@@ -247,7 +249,7 @@ TEST_CASE("a dataset that no process uses makes room for another", "[remote]") {
   CHECK(std::filesystem::exists(folder / "cache/0123456789abcdef0123456789abcdef/thesis.tex"));
 }
 
-TEST_CASE("a full disk is read past", "[remote]") {
+TEST_CASE("a loader plays past a cache on a full disk", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 640);  // 8 MB
   const std::filesystem::path small = folder / "small";
@@ -269,13 +271,13 @@ TEST_CASE("a full disk is read past", "[remote]") {
 
 namespace {
 
-// Kills a process that fills the cache `times` times, each time somewhat later. Another may play at
-// the same time.
+// Starts and kills a process that fills the cache, `times` times, each time somewhat later. Another
+// process may play at the same time.
 void KillAtRandom(int times) {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 640);
   const SlowLink link{1ms, 400'000'000, 0.05, 8};
-  LoaderOptions options = Cached(folder / "cache", 5'000'000);  // also gives up blocks
+  LoaderOptions options = Cached(folder / "cache", 5'000'000);  // also evicts blocks
   options.integrity.verify = Verify::kNever;
   const std::vector<PlayedBatch> expected = PlayLocal(path, options, 1);
   for (int i = 0; i < times; ++i) {

@@ -16,8 +16,8 @@ using Catch::Matchers::ContainsSubstring;
 
 constexpr std::uint16_t kClass = 7, kWideClass = 700;
 
-// White pictures of differing size, each with a mask of its size, and one of half of it, of two
-// channels of 16 bits; each mask is of one class. Sample 5 has no wide mask.
+// White pictures of different sizes. Each has a mask of its own size and a wide mask: half the
+// size, two channels of 16 bits. Each mask holds one class. Sample 5 has no wide mask.
 std::filesystem::path WriteWhite(const TemporaryFolder& folder, int count) {
   const std::filesystem::path path = folder / "white";
   DatasetWriter writer(
@@ -82,8 +82,7 @@ LoaderOptions BorderOptions(const BorderCase& of) {
 }
 
 // Compares a map with a white picture with a black border. If a warp has mixed the two, a pixel
-// inside the picture is more than half white beside an edge, and at least a quarter white at a
-// corner.
+// inside the picture is more than half white at an edge, and at least a quarter white at a corner.
 void CheckBorder(const std::uint8_t* map, const std::uint8_t* picture, bool warps) {
   for (std::size_t p = 0; p < kPixels; ++p) {
     const int white = picture[p * 3];
@@ -95,7 +94,7 @@ void CheckBorder(const std::uint8_t* map, const std::uint8_t* picture, bool warp
 
 }  // namespace
 
-TEST_CASE("A function is told which pixels are border, after all geometric steps, of every view") {
+TEST_CASE("A function learns which pixels are border, after all geometric steps, in every view") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteWhite(folder, 60));
   for (const BorderCase& of : BorderCases()) {
@@ -117,7 +116,7 @@ TEST_CASE("A function is told which pixels are border, after all geometric steps
   }
 }
 
-TEST_CASE("Masks have mask_fill in their border, of 8 and of 16 bits, in either layout") {
+TEST_CASE("Masks hold mask_fill in their border, with 8 and 16 bits and in either layout") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteWhite(folder, 60));
   for (const BorderCase& of : BorderCases()) {
@@ -152,7 +151,7 @@ TEST_CASE("Masks have mask_fill in their border, of 8 and of 16 bits, in either 
   }
 }
 
-TEST_CASE("Masks that mask_fill does not name, and pictures, keep the border that they have") {
+TEST_CASE("Pictures, and masks that mask_fill does not name, keep their border") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteWhite(folder, 24));
   for (const BorderCase& of : BorderCases()) {
@@ -171,7 +170,7 @@ TEST_CASE("Masks that mask_fill does not name, and pictures, keep the border tha
   }
 }
 
-TEST_CASE("A border that mirrors the picture mirrors its mask, and is told to be border") {
+TEST_CASE("A border that mirrors the picture also mirrors its mask, and counts as border") {
   const TemporaryFolder folder;
   LoaderOptions options = BorderOptions({"", false, {RandomCrop(kSide, 6, Border::kReflect)}});
   Loader loader(Dataset::Open(WriteWhite(folder, 24)), options);
@@ -205,7 +204,7 @@ TEST_CASE("Masks played alone have mask_fill in their border, too") {
   CHECK_THAT(loader.Describe(), ContainsSubstring("NHWC; 200 in a border of one colour\n"));
 }
 
-TEST_CASE("A batch function is told every row's border, without the rows that are left out") {
+TEST_CASE("A batch function learns every row's border, without the rows that are left out") {
   const TemporaryFolder folder;
   LoaderOptions options = BorderOptions(BorderCases().back());
   options.integrity.on_fault = OnFault::kSkip;
@@ -227,7 +226,7 @@ TEST_CASE("A batch function is told every row's border, without the rows that ar
   CHECK(SamplesOf(PlayBatches(loader, 0)).size() == 48);
 }
 
-TEST_CASE("A border that cannot be known, or has no room, is an error") {
+TEST_CASE("A border that cannot be computed, or whose map has the wrong size, is an error") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteWhite(folder, 6));
   LoaderOptions options = OptionsFor(6, 1);
@@ -258,7 +257,7 @@ TEST_CASE("A border that cannot be known, or has no room, is an error") {
   }
 }
 
-TEST_CASE("A mask_fill that does not fit is refused, and one that does is described") {
+TEST_CASE("A mask_fill that does not fit is refused, and a valid one is described") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteWhite(folder, 6));
   LoaderOptions options = OptionsFor(6, 1);

@@ -1,3 +1,4 @@
+// Keeping decoded rows and pictures for later epochs, and locking a dataset in memory.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -63,8 +64,8 @@ TEST_CASE("Kept rows give the same batches to the byte, and later epochs decode 
         Loader plain(dataset, options);
         REQUIRE(PlayBatches(keeping, 0) == PlayBatches(plain, 0));
         REQUIRE(PlayBatches(keeping, 1) == PlayBatches(plain, 1));
-        // At the border of two epochs, two threads may have decoded the same picture; by now all
-        // are kept.
+        // Where two epochs meet, two threads may have decoded the same picture; by now all are
+        // kept.
         const std::uint64_t decoded = keeping.Stats().payload_bytes;
         for (std::uint64_t epoch = 2; epoch < 5; ++epoch)
           REQUIRE(PlayBatches(keeping, epoch) == PlayBatches(plain, epoch));
@@ -77,7 +78,8 @@ TEST_CASE("Kept rows give the same batches to the byte, and later epochs decode 
   }
 }
 
-TEST_CASE("Whole pictures are kept for random crops, which do not depend on which had room") {
+TEST_CASE(
+    "Whole pictures are kept for random crops, and crops do not depend on which pictures fit") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 100));
   Loader all(dataset, Keeping(kRandom, 4'000'000));
@@ -166,7 +168,7 @@ TEST_CASE("A store gives back the pictures put into it, up to its budget, from a
   }
 }
 
-TEST_CASE("A budget that memory or the disk has no room for is refused before anything is read") {
+TEST_CASE("A budget that exceeds memory or the disk is refused before anything is read") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 10));
   LoaderOptions options = Keeping(kFixed, std::uint64_t{1} << 50);
@@ -212,7 +214,7 @@ Made PlayMade(Loader& loader, std::uint64_t epoch) {
 
 }  // namespace
 
-TEST_CASE("Rows behind a deterministic function are kept, and it is not called for them again") {
+TEST_CASE("Results of a deterministic function are kept, and it is not called for them again") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60));
   std::atomic<int> calls = 0;
@@ -258,7 +260,8 @@ TEST_CASE("Rows behind a deterministic function are kept, and it is not called f
   }
 }
 
-TEST_CASE("Rows behind a function are not kept if a step before it draws, or there is none") {
+TEST_CASE(
+    "Results of a function are not kept if a step before it is random, or without a function") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 10));
   LoaderOptions options = Keeping({Resize(24, 24)}, 1'000'000);
@@ -303,7 +306,7 @@ TEST_CASE("A locked dataset is resident as a whole when the loader is made, or r
              ContainsSubstring("stage"));
 }
 
-TEST_CASE("A locked dataset of which a shard is missing is refused, or played without it") {
+TEST_CASE("A locked dataset with a missing shard is refused, or played without it") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4000));
   REQUIRE(dataset.shards().size() == 2);

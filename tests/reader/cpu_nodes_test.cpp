@@ -1,5 +1,5 @@
-// Threads and slots on the nodes of a machine (CpuNodes). This machine may have one node alone: the
-// tests describe it as two, in a folder like the system's.
+// Threads and slots on the NUMA nodes of a machine (CpuNodes). This machine may have only one node,
+// so the tests describe two in a folder like the system's.
 #include "reader/loader/cpu_nodes.h"
 
 #include <fstream>
@@ -65,7 +65,7 @@ TEST_CASE("Nodes count if the thread may run on several of them") {
   Write(folder / "one" / "online", "0");
   Write(folder / "one" / "node0" / "cpulist", all);
   CHECK(CpuNodes::Find(folder / "one").count() == 0);
-  // A node of memory alone, one whose CPUs are not ours, and lists that make no sense.
+  // A node with memory only, one whose CPUs are not ours, and invalid lists.
   for (const std::string& other : {std::string(), std::string("900000"), std::string("x"),
                                    std::string("0-"), std::string("99999999999")}) {
     CAPTURE(other);
@@ -90,7 +90,7 @@ TEST_CASE("Threads are dealt to nodes by the CPUs that each has") {
   CHECK(CpuNodes().NodeOf(7) == 0);
 }
 
-TEST_CASE("A thread stays on the CPUs of its node, and others go on as they were") {
+TEST_CASE("A thread stays on the CPUs of its node, and other threads stay as they were") {
   const TemporaryFolder folder;
   const std::set<int> cpus = Mine();
   if (cpus.size() < 2) return;
@@ -100,7 +100,7 @@ TEST_CASE("A thread stays on the CPUs of its node, and others go on as they were
   std::thread([&] {
     nodes.KeepThreadOn(0);
     on_first = Mine();
-    // A thread that is confined to a node has none to choose from.
+    // A thread that is confined to one node has no choice.
     found = CpuNodes::Find(folder / "nodes").count();
     nodes.KeepThreadOn(1);
     on_second = Mine();

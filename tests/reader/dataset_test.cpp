@@ -1,3 +1,4 @@
+// Opening a dataset and reading its samples by number, and the errors of doing so.
 #include <fstream>
 #include <functional>
 #include <optional>
@@ -70,7 +71,7 @@ TEST_CASE("A JPEG's payload is the file that was given, and decodes to libjpeg's
   CHECK(LargestDifference(sample.Decode().pixels, DecodeJpeg(file).pixels) <= kChromaRounding);
 }
 
-TEST_CASE("Every kind of field is read back, and what is absent says so") {
+TEST_CASE("Every kind of field is read back, and an absent one says so") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "kinds";
   {
@@ -109,7 +110,7 @@ TEST_CASE("Every kind of field is read back, and what is absent says so") {
   CHECK(CodeOf([&] { bare.Decode(); }) == ErrorCode::kCorrupt);
 }
 
-TEST_CASE("Wrong names, types and numbers are refused with what there is") {
+TEST_CASE("Wrong names, types and numbers are refused with the valid ones") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 10));
   CHECK(CodeOf([&] { dataset[10]; }) == ErrorCode::kInvalidArgument);
@@ -120,7 +121,7 @@ TEST_CASE("Wrong names, types and numbers are refused with what there is") {
 }
 
 TEST_CASE(
-    "A folder that is no dataset, an unfinished one or a damaged one: each has its own error") {
+    "A folder without a dataset, an unfinished one and a damaged one each have their own error") {
   const TemporaryFolder folder;
   CHECK(CodeOf([&] { Dataset::Open(folder / "nowhere"); }) == ErrorCode::kNotFound);
   CHECK(CodeOf([&] { Dataset::Open(folder.path()); }) == ErrorCode::kNotFound);
@@ -196,7 +197,7 @@ TEST_CASE("Opening reads the manifest and no shard, for one shard and for ten th
     Id128 id;
     const std::string text = ManifestToJson(manifest, id);
     WriteFile(folder / "manifest.json", AsBytes(text));
-    const std::uint64_t own = [] {  // what looking at the counter itself reads
+    const std::uint64_t own = [] {  // bytes that reading the counter itself takes
       const std::uint64_t before = BytesRead();
       return BytesRead() - before;
     }();

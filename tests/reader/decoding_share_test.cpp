@@ -10,7 +10,7 @@ using namespace sluice;
 
 namespace {
 
-// Two sides that decode, and what a row costs each, in seconds.
+// Two sides that decode, and the seconds that a row costs each.
 struct Sides {
   double kept = 0;     // a thread, if the host decodes it
   double offered = 0;  // a thread, if it leaves it to the device
@@ -42,13 +42,13 @@ struct Sides {
     costs.offered = {rows * x * offered, static_cast<std::uint64_t>(rows * x)};
     return share.Learn(stats, costs);
   }
-  // What the share is after so many seconds.
+  // Plays so many seconds and returns the share.
   double After(DecodingShare& share, int seconds) const {
     for (int second = 0; second < seconds; ++second)
       Play(share);
     return share.share();
   }
-  // The best of all shares there are.
+  // The best of all possible shares.
   double Best() const {
     double best = 1;
     for (unsigned part = 1; part <= DeviceShare::kParts; ++part) {
@@ -61,7 +61,7 @@ struct Sides {
 
 }  // namespace
 
-TEST_CASE("A share that is told does not change") {
+TEST_CASE("A fixed share does not change") {
   const Sides sides{300e-6, 20e-6, 1e-3};
   for (const DecodeOn told : {DecodeOn::kHost, DecodeOn::kDevice}) {
     DecodingShare share(told);
@@ -103,7 +103,7 @@ TEST_CASE("A share stays where both sides take equally long, though measurements
   CHECK(share.changes() == changes);
 }
 
-TEST_CASE("A share follows sides that change, also from all and from least") {
+TEST_CASE("A share follows sides that change, also from the largest and the smallest share") {
   Sides sides{240e-6, 20e-6, 2e-6};
   DecodingShare share(DecodeOn::kAuto);
   CHECK(sides.After(share, 10) == 1);
@@ -115,7 +115,7 @@ TEST_CASE("A share follows sides that change, also from all and from least") {
 }
 
 TEST_CASE(
-    "A share does not move while the trainer is what everybody waits for, nor by one interval") {
+    "A share does not move while everybody waits for the trainer, nor because of one interval") {
   Sides sides{200e-6, 20e-6, 400e-6};
   sides.trainer_waits = false;
   DecodingShare share(DecodeOn::kAuto);

@@ -1,4 +1,4 @@
-// Blocks read past the page cache: what a loader with LoaderOptions::storage = Direct reads by.
+// Blocks read past the page cache, as a loader with LoaderOptions::storage = Direct reads them.
 #include "reader/reading/direct/direct_blocks.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::unique_ptr<BlockIo> MakeIo(By by) {
   return by == By::kKernel ? MakeUringIo() : MakeThreadIo(3);
 }
 
-// Reads are finished when they are asked for, and come back last first.
+// Finishes reads as soon as they are asked for, and returns them last first.
 class ReadyIo : public BlockIo {
  public:
   BlockRead& Wait() override {
@@ -40,7 +40,7 @@ class ReadyIo : public BlockIo {
 
 }  // namespace
 
-TEST_CASE("A file system that refuses is read through the page cache, which is let go of again") {
+TEST_CASE("Where a file system refuses O_DIRECT, reads use the page cache and drop its pages") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
   const bool drops = DropFromCache(dataset);
@@ -65,7 +65,7 @@ TEST_CASE("A file system that refuses is read through the page cache, which is l
   if (drops) CHECK(files.memory().in_use() >= 20 * BlockBytes(dataset));
 }
 
-TEST_CASE("A file system that opens with O_DIRECT and does not read so is asked once for a shard") {
+TEST_CASE("A file system that accepts O_DIRECT but fails to read so is asked once per shard") {
   class StubbornIo : public ReadyIo {
    public:
     explicit StubbornIo(int& refusals) : refusals_(refusals) {}
@@ -116,7 +116,7 @@ TEST_CASE("A file system that opens with O_DIRECT and does not read so is asked 
   }
 }
 
-TEST_CASE("Blocks come the same by the kernel's queue and by threads, and memory is used again") {
+TEST_CASE("The kernel's queue and threads give the same blocks, and memory is reused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 640));
   DatasetState& state = *dataset.state();
@@ -150,7 +150,7 @@ TEST_CASE("Blocks come the same by the kernel's queue and by threads, and memory
   }
 }
 
-TEST_CASE("Where memory does not suffice for the open blocks, the least used is read again") {
+TEST_CASE("If memory does not suffice for the open blocks, the least used one is read again") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
   DatasetState& state = *dataset.state();
@@ -174,8 +174,7 @@ TEST_CASE("Where memory does not suffice for the open blocks, the least used is 
   CHECK(reading.opened() == 30);
 }
 
-TEST_CASE(
-    "Blocks that there is no memory to ask for are not waited for, and are read when needed") {
+TEST_CASE("Blocks without memory to read ahead into are not waited for, and are read when needed") {
   class ShortIo : public ReadyIo {  // of memory, for every third read
    public:
     void Submit(BlockRead& read) override {
@@ -213,7 +212,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("Blocks not in flight yet are not read when no batch needs them any more") {
+TEST_CASE("Blocks that are not yet in flight are not read once no batch needs them") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 640));
   DatasetState& state = *dataset.state();

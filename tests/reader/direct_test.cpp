@@ -20,7 +20,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Plays the same with and without; returns what came.
+// Plays the same mapped and past the page cache, compares the batches and returns them.
 std::vector<PlayedBatch> RequireSame(const Dataset& dataset, LoaderOptions options,
                                      std::uint64_t epochs = 2) {
   options.storage = Mapped{};
@@ -38,7 +38,7 @@ std::vector<PlayedBatch> RequireSame(const Dataset& dataset, LoaderOptions optio
   return all;
 }
 
-// JPEGs with a second one beside them.
+// JPEGs, each with a second one next to it.
 std::filesystem::path WriteTwoImages(const TemporaryFolder& folder, int count) {
   const std::filesystem::path path = folder / "two";
   DatasetWriter writer(path, {{Field::Image(), Field::Image("other"), Field::Label("label")}},
@@ -55,7 +55,7 @@ std::filesystem::path WriteTwoImages(const TemporaryFolder& folder, int count) {
   return path;
 }
 
-// Overwrites the one file without a name that this process has open in a folder.
+// Overwrites the only unnamed file that this process has open in a folder.
 void ZeroNamelessFile(const std::filesystem::path& folder) {
   std::size_t found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -243,7 +243,7 @@ struct FolderInMemory {
 
 }  // namespace
 
-TEST_CASE("Any file system will do: shards that it refuses are counted") {
+TEST_CASE("Any file system works; shards that refuse direct reads are counted") {
   if (access("/dev/shm", W_OK) != 0) {
     WARN("skipped: no file system in memory is here");
     return;
@@ -282,7 +282,7 @@ TEST_CASE("A loader that reads past the page cache can be dropped at any moment"
   }
 }
 
-TEST_CASE("The memory of blocks is in the bound, and the loader stays under it") {
+TEST_CASE("The memory bound includes the blocks, and the loader stays under it") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 3200));
   LoaderOptions options = OptionsFor(16, 2);
@@ -309,7 +309,7 @@ TEST_CASE("The memory of blocks is in the bound, and the loader stays under it")
   CHECK(MappedBytes(dataset.path().string()) <= 4 * 65536);
 }
 
-TEST_CASE("If a shard is cut while it is read past the page cache, the rest is played") {
+TEST_CASE("If a shard is truncated while it is read past the page cache, the rest is played") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 3000);
   const Dataset dataset = Dataset::Open(path);

@@ -1,6 +1,6 @@
-// Checks the distributions of random steps, unless the tests of the steps do so: each from its
-// result on pictures chosen for it. Numbers are counted in bins, and must be within five deviations
-// of their distribution.
+// Distributions of the random steps that the steps' own tests do not check. Each is read from its
+// result on pictures chosen for it. Numbers are counted in bins, and each count must be within five
+// standard deviations of the expected one.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kTries = 4000;
 
-// Numbers of 0 to 1 are as frequent in each of ten parts.
+// Checks that numbers from 0 to 1 are equally frequent in each of ten parts.
 void CheckUniform(const std::vector<double>& numbers) {
   std::vector<int> counts(10);
   for (const double number : numbers) {
@@ -56,7 +56,7 @@ std::vector<std::uint8_t> Changed(const Transform& step, std::vector<std::uint8_
 
 }  // namespace
 
-TEST_CASE("A random-resized-crop lies anywhere that it fits, along either side") {
+TEST_CASE("A random resized crop lies anywhere that it fits, along either side") {
   std::vector<double> lefts, tops;
   for (std::uint64_t p = 0; p < kTries; ++p) {
     RandomResizedCrop op(64);
@@ -113,7 +113,7 @@ TEST_CASE("A jitter's contrast and saturation are uniform about 1") {
 }
 
 TEST_CASE("A blur's sigma is uniform between its bounds") {
-  // A bright line across 9 x 9: beside it lies exp(-1 / (2 sigma^2)) of what is left of it.
+  // A bright line across 9 x 9: next to it lies exp(-1 / (2 sigma^2)) of what the line keeps.
   std::vector<std::uint8_t> line(81, 0);
   for (std::size_t y = 0; y < 9; ++y)
     line[9 * y + 4] = 255;
@@ -183,7 +183,7 @@ TEST_CASE("Erased rectangles have uniform areas and logarithms of ratios, tops a
     tops.push_back((top + 0.5) / (kSide - height + 1));
     lefts.push_back((left + 0.5) / (kSide - width + 1));
   }
-  // Sides are rounded to whole pixels, which an area or a ratio at the bounds shows.
+  // Sides are rounded to whole pixels, which shows in areas and ratios at the bounds.
   const auto clamp = [](std::vector<double> numbers) {
     for (double& number : numbers)
       number = number > -0.06 && number < 1.06 ? std::clamp(number, 0.0, 1.0) : 99;

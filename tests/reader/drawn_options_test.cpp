@@ -1,5 +1,5 @@
-// Options drawn at random, held against the plainest way to play the same epochs: one thread, one
-// process, mapped shards, from the beginning to the end.
+// Options drawn at random. The batches must be those of playing the same epochs in the plainest
+// way: one thread, one process, mapped shards, from the beginning to the end.
 #include <chrono>
 #include <memory>
 #include <numeric>
@@ -87,7 +87,8 @@ class DrawnPlaying {
   std::uint64_t Below(std::uint64_t n) { return random_() % n; }
   bool Chance(std::uint64_t one_in) { return Below(one_in) == 0; }
 
-  // Damaged are some of the first 251 samples, each of a colour of its own that is not black.
+  // Some of the first 251 samples are damaged. Each sample has a colour of its own that is not
+  // black.
   void AddRaw(const char* name, int count, std::uint32_t block_samples,
               std::set<std::uint64_t> damaged) {
     const std::filesystem::path bad = folder_ / (std::string(name) + "-bad");
@@ -109,7 +110,7 @@ class DrawnPlaying {
     data_.push_back({folder_ / name / "raw", bad, std::move(damaged), false});
   }
 
-  // Of pictures that the others do not have, so that it can be merged with them.
+  // Pictures that the other datasets do not have, so that this one can be merged with them.
   void AddPart(const char* name, int count, std::uint32_t block_samples) {
     const Schema schema = Dataset::Open(folder_ / "one/raw").schema();
     DatasetWriter writer(folder_ / name, schema, {name, 1'000'000, block_samples});
@@ -148,7 +149,7 @@ class DrawnPlaying {
     }
   }
 
-  // Options that batches depend on.
+  // Options on which the batches depend.
   void DrawOrder() {
     of_ = Below(data_.size());
     const Dataset dataset = Dataset::Open(data_[of_].good);
@@ -169,7 +170,7 @@ class DrawnPlaying {
     constexpr std::size_t kGlobal[] = {1, 12, 24, 60};
     global_ = kGlobal[Below(4)];
     order_.batch_size = global_;
-    // An epoch of no batch is refused.
+    // An epoch without batches is refused.
     if (!order_.order.samples.all() && order_.order.samples.size() == 0)
       order_.order.samples = SampleList();
     const std::uint64_t count =
@@ -194,7 +195,7 @@ class DrawnPlaying {
            std::to_string(global_);
   }
 
-  // Options that batches do not depend on.
+  // Options on which the batches do not depend.
   LoaderOptions AnyWay() {
     LoaderOptions options = order_;
     if (const auto threads = static_cast<unsigned>(Below(6)); threads > 0)
@@ -222,7 +223,7 @@ class DrawnPlaying {
     return options;
   }
 
-  // A number of ranks that shares lanes and global batch evenly.
+  // A number of ranks that divides lanes and global batch evenly.
   unsigned AnyRanks() {
     std::vector<unsigned> fitting;
     for (unsigned ranks = 1; ranks <= global_; ++ranks) {
@@ -246,8 +247,8 @@ class DrawnPlaying {
     return batches;
   }
 
-  // A rank's share of a global batch; rows that only fill up the last one, for this number of
-  // ranks, are not in it.
+  // A rank's share of a global batch, without the rows that only fill up the last batch for this
+  // number of ranks.
   static DrawnRows ShareOf(const DrawnRows& global, unsigned rank, unsigned ranks) {
     DrawnRows rows;
     for (std::size_t row = rank; row < global.size(); row += ranks)
@@ -273,7 +274,7 @@ class DrawnPlaying {
     return loaders;
   }
 
-  // Two epochs, in pieces that each have ranks and ways of their own.
+  // Two epochs in pieces; each piece is played with its own ranks and options.
   void InPieces(std::uint64_t epoch, const std::vector<DrawnRows>& first,
                 const std::vector<DrawnRows>& second) {
     const Dataset dataset = Dataset::Open(data_[of_].good);
@@ -322,7 +323,7 @@ class DrawnPlaying {
     }
   }
 
-  // An epoch of the dataset that has damage, by each policy.
+  // An epoch of the damaged dataset, by each policy.
   void Faulty(std::uint64_t epoch, const std::vector<DrawnRows>& good) {
     const DrawnData& data = data_[of_];
     const Dataset dataset = Dataset::Open(data.bad);
@@ -360,7 +361,7 @@ class DrawnPlaying {
           thrown = true;
         }
         if (options.integrity.on_fault == OnFault::kError) {
-          // A row that fills up may be damaged, too.
+          // A filler row may be damaged, too.
           if (!any && thrown && b + 1 == good.size() && good[b].size() % ranks != 0) continue;
           REQUIRE(thrown == any);
           if (thrown) continue;
@@ -389,13 +390,13 @@ class DrawnPlaying {
 
 }  // namespace
 
-TEST_CASE("Whatever options are drawn, the batches are those of playing plainly") {
+TEST_CASE("Whatever options are drawn, the batches are those of plain playing") {
   DrawnPlaying playing(6);
   for (int round = 0; round < (kSanitized ? 5 : 12); ++round)
     playing.Round();
 }
 
-TEST_CASE("The same for five minutes of draws", "[slow]") {
+TEST_CASE("Five minutes of drawn options give the batches of plain playing", "[slow]") {
   const auto seed =
       static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
   INFO("seed " << seed);

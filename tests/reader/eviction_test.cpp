@@ -1,3 +1,4 @@
+// Which piece a full cache evicts: the one that all its processes need last.
 #include <algorithm>
 #include <random>
 
@@ -39,7 +40,7 @@ TEST_CASE("The piece given up is the one needed last, as a look at all of them f
   }
 }
 
-TEST_CASE("What other processes need later is given up once the table is looked at again") {
+TEST_CASE("A piece that other processes need later is evicted once the table is read again") {
   constexpr std::uint64_t kPieces = 640;
   std::vector<std::atomic<std::uint64_t>> next_uses(kPieces);
   for (std::uint64_t piece = 0; piece < kPieces; ++piece)
@@ -61,7 +62,7 @@ TEST_CASE("What other processes need later is given up once the table is looked 
   CHECK(found);
 }
 
-TEST_CASE("When blocks are needed next is computed beside playing, for the epoch asked for last") {
+TEST_CASE("Next uses of blocks are computed during playing, for the epoch requested last") {
   const TemporaryFolder folder;
   const auto path = WriteRawDataset(folder, 3000);
   const auto state = DatasetState::Open(path);
@@ -77,5 +78,5 @@ TEST_CASE("When blocks are needed next is computed beside playing, for the epoch
     CHECK(*uses == NextUses(state->facts->shape, options, epoch, nullptr));
   }
   for (std::uint64_t epoch = 20; epoch < 40; epoch += 3)
-    ahead.Begin(epoch);  // and is left in the midst of it
+    ahead.Begin(epoch);  // and is left halfway through
 }

@@ -1,3 +1,5 @@
+// Damaged, missing and truncated shards while a dataset plays: errors, skipped samples and
+// substitutes.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -154,7 +156,8 @@ TEST_CASE("Faults are listed with shard, sample, key and reason, and counted") {
   CHECK(loader.Stats().faults <= 3 * kDamaged.size());
 }
 
-TEST_CASE("Where nothing can be read, an epoch ends in an error, skipping as substituting") {
+TEST_CASE(
+    "Where nothing can be read, an epoch ends in an error, when skipping and when substituting") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 50);
   const Dataset dataset = Dataset::Open(path);
@@ -176,7 +179,7 @@ TEST_CASE("Where nothing can be read, an epoch ends in an error, skipping as sub
   REQUIRE_THAT(played.errors[0], ContainsSubstring(dataset.shards()[0].file));
 }
 
-TEST_CASE("Empty batches of an epoch that has others are no error") {
+TEST_CASE("Empty batches are not an error if the epoch has others") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   Damage(path, kDamaged);
@@ -193,7 +196,7 @@ TEST_CASE("Empty batches of an epoch that has others are no error") {
   }
 }
 
-TEST_CASE("A missing shard costs its own samples and no others") {
+TEST_CASE("A missing shard costs only its own samples") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 12'000);
   const Dataset dataset = Dataset::Open(path);
@@ -216,7 +219,7 @@ TEST_CASE(
   for (const Verify verify :
        {Verify::kAuto, Verify::kAlways, Verify::kFirstEpoch, Verify::kNever}) {
     if (direct && verify != Verify::kAlways && verify != Verify::kNever)
-      continue;  // not its matter
+      continue;  // these have no effect on direct reads
     for (const int cut : {0, 2, 1, 3}) {
       if (kSanitized && cut == 1) break;
       const TemporaryFolder folder;
@@ -229,10 +232,10 @@ TEST_CASE(
       if (direct) options.storage = Direct{};
       Loader loader(dataset, options);
       REQUIRE(PlayOn(loader, 0).samples.size() == dataset.size());
-      // Nothing left; whole pages; in the middle of a page, and of a picture.
+      // Cut to nothing, to whole pages, within a page, and within a picture.
       const off_t left[] = {0, bytes / 8192 * 4096, bytes / 8192 * 4096 + 100, bytes / 3 | 1};
       REQUIRE(truncate(file.c_str(), left[cut]) == 0);
-      loader.Epoch(7);  // gives up what was decoded ahead of epoch 1
+      loader.Epoch(7);  // drops what was decoded ahead of epoch 1
       const Played played = PlayOn(loader, 1);
       REQUIRE_FALSE(played.errors.empty());
       for (const std::string& error : played.errors) {
@@ -272,7 +275,7 @@ TEST_CASE("A shard that is deleted or replaced by rename while it is open is rea
   REQUIRE(played.errors.empty());
 }
 
-TEST_CASE("Samples decoded one by one from a shard that was cut are an error, too") {
+TEST_CASE("Decoding single samples of a truncated shard is an error, too") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   const Dataset dataset = Dataset::Open(path);
@@ -289,7 +292,7 @@ TEST_CASE("Samples decoded one by one from a shard that was cut are an error, to
     CHECK(ErrorText(read, ErrorCode::kIo).find("was cut short") != std::string::npos);
 }
 
-TEST_CASE("A disk that cannot read part of a shard costs the samples there, with the reason") {
+TEST_CASE("A disk that cannot read part of a shard costs only the samples there, with the reason") {
   if (!MayMountDisks()) {
     WARN("skipped: FUSE or its Python module (fuse3, python3-fusepy) is not here");
     return;
@@ -345,7 +348,7 @@ TEST_CASE("A disk that keeps no pages of its files is played and verified as any
 
 namespace {
 
-// From now on, this process cannot map files to be read only, as if no file system allowed it.
+// From now on, this process cannot map files read-only, as on a file system that does not allow it.
 bool RefuseToMapFiles() {
   constexpr auto kArgument = [](std::uint32_t number) {
     return static_cast<std::uint32_t>(offsetof(seccomp_data, args) + 8 * number);
@@ -367,7 +370,7 @@ bool RefuseToMapFiles() {
 
 }  // namespace
 
-TEST_CASE("Where no file can be mapped, a dataset is read into memory, and the loader says so") {
+TEST_CASE("If no file can be mapped, the loader reads the dataset into memory and says so") {
   if (!kForks) return;
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 2000);

@@ -11,7 +11,7 @@
 
 namespace sluice::test {
 
-// Changes a pixel of that sample of a WriteRawDataset, in a file that has it: the first one of its
+// Changes one pixel of that sample in a file of a WriteRawDataset: the first pixel of the sample's
 // colour.
 inline void DamageIn(const std::filesystem::path& file, std::uint64_t sample) {
   const std::string pixels(192, static_cast<char>(sample % 251));
@@ -22,7 +22,7 @@ inline void DamageIn(const std::filesystem::path& file, std::uint64_t sample) {
   out.put(static_cast<char>(~pixels[0]));
 }
 
-// Likewise each of these of one of at most 251 samples in one shard.
+// Does the same for each of these samples. The dataset has one shard and at most 251 samples.
 inline void Damage(const std::filesystem::path& path, const std::vector<int>& samples) {
   const std::filesystem::path file = path / Dataset::Open(path).shards().at(0).file;
   for (const int sample : samples)

@@ -1,4 +1,4 @@
-// How a batch and a user function are asked for fields.
+// How batches and user functions give access to fields.
 #include <algorithm>
 
 #include "tests/reader/playing.h"
@@ -8,7 +8,7 @@ using namespace sluice;
 using namespace sluice::test;
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("A field asked for as what it is not says how to ask for it") {
+TEST_CASE("Asking for a field in a wrong form gives an error that says how to ask") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
   Loader loader(dataset, OptionsFor(4, 1));
@@ -34,7 +34,7 @@ TEST_CASE("A field asked for as what it is not says how to ask for it") {
   CHECK_THAT(refusal([&] { batch.Field<float>("depth"); }), ContainsSubstring("leaves it out"));
 }
 
-TEST_CASE("A function that asks for a field as what it is not is told how to ask for it") {
+TEST_CASE("A function that asks for a field in a wrong form gets an error that says how to ask") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
   const auto refusal = [&](const std::string& field) {
@@ -47,7 +47,7 @@ TEST_CASE("A function that asks for a field as what it is not is told how to ask
   CHECK_THAT(refusal("blob"), ContainsSubstring("use Variable<std::byte>()"));
 }
 
-TEST_CASE("A field of any length can be had without knowing its type") {
+TEST_CASE("A field of any length can be read without knowing its type") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteStreet(folder, 10)), OptionsFor(10, 2));
   const Batch batch = *loader.Epoch(0).begin();

@@ -1,4 +1,4 @@
-// Fields in batches: chosen, of every kind, following their image.
+// Fields in batches: choosing them, fields of every kind, and fields that follow their image.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -49,7 +49,7 @@ std::vector<std::string> PlayTexts(Loader& loader, std::uint64_t epoch,
   return texts;
 }
 
-// Changes a byte of the run of that many equal bytes.
+// Changes a byte within the run of that many equal bytes.
 void DamageRun(const std::filesystem::path& path, char byte, std::size_t count) {
   const std::filesystem::path file = path / Dataset::Open(path).shards().at(0).file;
   const std::string bytes = ContentOf(file);
@@ -99,7 +99,7 @@ TEST_CASE("Fields of every kind reach the batch as they were stored") {
   REQUIRE(seen == 50);
 }
 
-TEST_CASE("Chosen fields alone are in the batch, and the others may even be damaged") {
+TEST_CASE("Only the chosen fields are in the batch, and the others may even be damaged") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteStreet(folder, 50);
   DamageRun(path, 33, 33 * 40);  // a blob
@@ -200,7 +200,7 @@ TEST_CASE("Masks, boxes and their classes follow the image through crop and flip
       }
       REQUIRE(ToVector(boxes[row]) == expected);
       REQUIRE(ToVector(classes[row]) == left);
-      // Points that are entries of their own are moved and never dropped.
+      // Points that are entries of their own move and are never dropped.
       REQUIRE(points[row].size() == i % 4 * 2);
       if (i % 4 > 0) REQUIRE((points[row][0] == 12 && points[row][1] == -1));
     }
@@ -260,7 +260,7 @@ TEST_CASE("Faulty samples are skipped or substituted with all of their fields") 
   }
 }
 
-TEST_CASE("Images that lead nothing and follow nothing come when they are named") {
+TEST_CASE("Images that neither lead nor follow come only when they are named") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
   LoaderOptions options = OptionsFor(5, 2);
@@ -282,7 +282,7 @@ TEST_CASE("Images that lead nothing and follow nothing come when they are named"
   }
 }
 
-TEST_CASE("Masks and images of 16 bits are never given other channels than they have") {
+TEST_CASE("Masks and 16-bit images are never converted to other channels") {
   const TemporaryFolder folder;
   const std::vector<std::uint8_t> bytes(16 * 16 * 3 * 2, 7);
   const auto write = [&](const char* name, std::uint8_t channels, PixelType type) {
@@ -321,7 +321,7 @@ TEST_CASE("Masks and images of 16 bits are never given other channels than they 
     CHECK(batch.image().type == ElementType::kUint16);
 }
 
-TEST_CASE("A mask that no sample has comes as zeros of one channel") {
+TEST_CASE("A mask that no sample has comes as one channel of zeros") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "d", {{Field::Image(), Field::Mask("mask", "image")}});
   SampleBuilder sample = writer.NewSample("a");
@@ -366,7 +366,7 @@ TEST_CASE("An impossible rule for boxes is refused") {
   }
 }
 
-TEST_CASE("Choices of fields that make no sense are refused with what to do") {
+TEST_CASE("Invalid choices of fields are refused with advice") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
   const auto refusal = [&](const LoaderOptions& options) {
@@ -385,7 +385,7 @@ TEST_CASE("Choices of fields that make no sense are refused with what to do") {
   CHECK_THAT(refusal(options), ContainsSubstring("leaves out"));
 }
 
-TEST_CASE("Samples are not mixed if masks, boxes or points would no longer fit") {
+TEST_CASE("Mixing samples is refused if masks, boxes or points would no longer fit") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
   const auto refusal = [&](std::vector<std::string> fields, const Pipeline& steps) {

@@ -1,4 +1,4 @@
-// Bits of a dataset that flip between its store and the loader, once or for ever.
+// Bits of a dataset that flip between its store and the loader, once or permanently.
 #include <atomic>
 
 #include "format/remote/local_store.h"
@@ -112,7 +112,7 @@ TEST_CASE("A bit that flips once on its way from a store costs no sample, and no
   }
 }
 
-TEST_CASE("A bit that flips once is no fault of a dataset that is verified or looked into") {
+TEST_CASE("A bit that flips once is not a fault when a dataset is verified or inspected") {
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, 64);
   const Dataset local = Dataset::Open(path);
@@ -137,7 +137,7 @@ TEST_CASE("A bit that flips once is no fault of a dataset that is verified or lo
   }
 }
 
-TEST_CASE("What its store holds damaged is a fault, with a cache and without") {
+TEST_CASE("Data that is damaged in the store is a fault, with and without a cache") {
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, 320);
   auto places = PlacesIn(path);
@@ -161,14 +161,14 @@ TEST_CASE("What its store holds damaged is a fault, with a cache and without") {
   }
 }
 
-TEST_CASE("A damaged piece of a cache that was written so is mended") {
+TEST_CASE("A cache piece that was written damaged is repaired") {
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, 320);
   Loader local(Dataset::Open(path), Skipping());
   const std::vector<PlayedBatch> expected = PlayBatches(local, 0);
   LoaderOptions cached = Skipping();
   cached.stage = Stage{folder / "cache", 100'000'000};
-  // Bytes that nobody compares when they come: a loader that takes payloads as they are.
+  // Bytes that nobody compares on arrival: this loader does not verify payloads.
   LoaderOptions careless = cached;
   careless.integrity.verify = Verify::kNever;
   const Flip payload = PlacesIn(path)[0].second;

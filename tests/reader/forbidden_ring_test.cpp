@@ -1,5 +1,4 @@
-// Systems that forbid io_uring, as many containers' do: reading past the page cache goes by
-// threads.
+// Systems that forbid io_uring, as many containers do: reads past the page cache then use threads.
 #include <cerrno>
 #include <cstddef>
 

@@ -149,12 +149,12 @@ TEST_CASE("Flips and quarter turns are those of the picture, in any order", "[no
                                     [&seen](const Grid* turned) { return *turned == seen; });
     REQUIRE(which != all.end());
     ++counts[which - all.begin()];
-    // Flips behind a turn are of what has come out of it.
+    // Flips after a turn act on the turned picture.
     const Frame flipped = FrameOf({RandomQuarterTurns{}, HorizontalFlip{1}}, picture, p);
     REQUIRE(Seen(flipped, picture) == Mirrored(seen, true));
     const Frame upended = FrameOf({RandomQuarterTurns{}, VerticalFlip{1}}, picture, p);
     REQUIRE(Seen(upended, picture) == Mirrored(seen, false));
-    // And crops.
+    // So do crops.
     const Frame cut = FrameOf({RandomQuarterTurns{}, CenterCrop(2, 2)}, picture, p);
     const Grid expected =
         Seen(Geometry({CenterCrop(2, 2)}).FrameFor(seen.width, seen.height, 0, 0), seen);
@@ -220,7 +220,7 @@ TEST_CASE("Reflection repeats if the picture is smaller than its border") {
         std::vector<std::uint8_t>(25, 0));
 }
 
-TEST_CASE("A random translation moves by every number of pixels as often, and keeps the size",
+TEST_CASE("A random translation moves by each number of pixels equally often and keeps the size",
           "[no-tsan]") {
   const Grid picture = Numbered(8, 6);
   int counts[9] = {};
@@ -251,7 +251,7 @@ TEST_CASE("A centred crop by ratio takes the same region as FFCV's") {
   CHECK((region.x.start == 86 && region.y.start == 23));
   CHECK((region.x.bound == 86 && region.x.bound_length == 328));
   CHECK((region.x.target == 224 && region.y.target == 224));
-  // For other shapes: of the largest rectangle of that shape, here 500 x 250.
+  // For other shapes the ratio is of the largest rectangle of that shape, here 500 x 250.
   CenterResizedCrop wide(200, 100);
   wide.ratio = 0.5;
   const Region half = FrameOf({wide}, {500, 375, 1, {}}, 0).region;
@@ -359,9 +359,7 @@ TEST_CASE("Masks, boxes and points stay with their picture through every geometr
   CHECK(shown > 20'000);
 }
 
-TEST_CASE(
-    "Key points of left and right change places where a picture is mirrored, not where it is "
-    "turned") {
+TEST_CASE("Left and right key points swap where a picture is mirrored, not where it is turned") {
   const Grid picture = Numbered(10, 10);
   for (std::uint64_t p = 0; p < 60; ++p) {
     const Frame frame =
@@ -384,7 +382,7 @@ TEST_CASE("Sizes that grow by epoch are those of FFCV's recipe") {
   CHECK(ProgressiveSizes(128, 192, 0, 4) ==
         std::vector<OutputSize>{{0, 128, 128}, {2, 160, 160}, {3, 192, 192}});
   CHECK_THROWS_AS(ProgressiveSizes(160, 192, 8, 8), Error);
-  // As many steps as there are, however long they last: rounded at 1.5, 2.5 (to 2) and 3.5 units.
+  // Every size is used, however long it lasts: rounded at 1.5, 2.5 (to 2) and 3.5 units.
   const std::vector<OutputSize> slow = ProgressiveSizes(32, 128, 0, std::uint64_t{3} << 60);
   REQUIRE(slow.size() == 4);
   CHECK((slow[1].width == 64 && double(slow[1].epoch) == Approx(0x1p59)));

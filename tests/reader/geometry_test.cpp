@@ -1,3 +1,5 @@
+// Geometric steps by hand-computed numbers: the regions that resizes, crops and flips take from a
+// picture.
 #include "reader/transform/geometry.h"
 
 #include <cmath>
@@ -58,7 +60,7 @@ TEST_CASE("A centre crop takes the middle, halves rounded to even") {
   CHECK(RegionOf({CenterCrop(10)}, 13, 15).y.start == 2);  // round(2.5) = 2
 }
 
-TEST_CASE("A centre crop of a smaller picture puts a border around it") {
+TEST_CASE("A centre crop larger than the picture puts a border around it") {
   const Region region = RegionOf({CenterCrop(10)}, 7, 4);
   CHECK((region.x.at == 1 && region.x.out == 7 && region.x.target == 10));
   CHECK((region.y.at == 3 && region.y.out == 4 && region.y.target == 10));
@@ -111,7 +113,7 @@ TEST_CASE("Random-resized-crops have the stated distribution and stay inside") {
   CHECK(log_ratio_squared / kDraws == Approx(width * width / 12).epsilon(0.03));
 }
 
-TEST_CASE("Where no random crop fits, the largest centred one of an allowed ratio is taken") {
+TEST_CASE("Where no random crop fits, the largest centred one with an allowed ratio is taken") {
   const Region region = RegionOf({RandomResizedCrop(224)}, 1000, 10);
   // round(10 * 4/3) = 13
   CHECK((region.x.length == 13 && region.x.start == 493 && region.y.length == 10));

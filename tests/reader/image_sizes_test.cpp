@@ -63,7 +63,8 @@ std::uint8_t At(const ImageBatch& image, std::size_t y, std::size_t x, std::size
              : image.data[(channel * image.height + y) * image.width + x];
 }
 
-// What the sample's image is, and around it, or in its place, that value.
+// Checks that the image holds the sample's values, and `padding` around them; only `padding` if the
+// sample has no image.
 void CheckImage(const ImageBatch& image, const ImageSize& own, std::uint64_t sample, bool absent,
                 std::uint8_t padding) {
   REQUIRE(image.samples == 1);
@@ -149,7 +150,7 @@ TEST_CASE("Images of their own sizes, or padded to a batch's largest, are the da
   std::uint8_t mask_fill = 0;
   std::uint64_t expected = kPictures;
   SECTION("interleaved") {}
-  SECTION("planar, with a value for masks beyond the picture") {
+  SECTION("planar, with a value for masks outside the picture") {
     options.output.layout = Layout::kNCHW;
     options.output.mask_fill = {{"mask", 255}};
     mask_fill = 255;
@@ -209,13 +210,13 @@ TEST_CASE("Batches of images that differ in size do not depend on threads, nor o
   }
 }
 
-TEST_CASE("Ranks have the same images that differ in size, whatever their number") {
+TEST_CASE("Ranks get the same images of different sizes, whatever their number") {
   const TemporaryFolder folder;
   const Dataset dataset = WriteSizes(folder);
   LoaderOptions options = SizesOptions(GENERATE(ImageSizes::kOwn, ImageSizes::kPadded));
   options.order.lanes = 4;
   options.transform = {HorizontalFlip(), ColorJitter{0.4}};
-  // By batch over all ranks: each sample's number and the own part of its image, sorted.
+  // For each batch over all ranks: each sample's number and its image without padding, sorted.
   using Own = std::vector<std::pair<std::uint64_t, std::vector<std::uint8_t>>>;
   const auto play = [&](unsigned ranks) {
     std::vector<Own> global;
@@ -247,7 +248,7 @@ TEST_CASE("Ranks have the same images that differ in size, whatever their number
   CHECK(play(4) == alone);
 }
 
-TEST_CASE("An image that keeps its shape is the one of a loader for its size") {
+TEST_CASE("An image that keeps its shape equals that of a loader for its size") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 20));
   LoaderOptions options = SizesOptions(ImageSizes::kOwn);
@@ -319,7 +320,7 @@ TEST_CASE("The user's functions see images of their own sizes") {
     }
 }
 
-TEST_CASE("Memory() has room for the largest image in each row, and no more") {
+TEST_CASE("Memory() counts room for the largest image in each row, and no more") {
   const TemporaryFolder folder;
   WriteSizes(folder);
   const auto slots = [&](ImageSizes image_sizes, std::uint64_t max_pixels, Pipeline transform) {
@@ -347,7 +348,7 @@ TEST_CASE("Memory() has room for the largest image in each row, and no more") {
   CHECK(slots(ImageSizes::kOwn, 1000, {RandomQuarterTurns(), ResizeShortSide(4)}) == 640);
 }
 
-TEST_CASE("What cannot be done with images that differ in size is refused with advice") {
+TEST_CASE("Options that do not work with images of different sizes are refused with advice") {
   const TemporaryFolder folder;
   const Dataset dataset = WriteSizes(folder);
   LoaderOptions options = SizesOptions(ImageSizes::kOwn);
@@ -387,7 +388,9 @@ TEST_CASE("What cannot be done with images that differ in size is refused with a
   CHECK_THAT(refusal(), ContainsSubstring("more than 1 TiB"));
 }
 
-TEST_CASE("Images of one size may be asked for as if they differed, and kept pictures may differ") {
+TEST_CASE(
+    "Images of one size may be asked for as if they differed, and pictures of any size may be "
+    "kept") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
   const ImageSizes image_sizes = GENERATE(ImageSizes::kOwn, ImageSizes::kPadded);

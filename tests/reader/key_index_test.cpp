@@ -50,7 +50,7 @@ TEST_CASE("Every sample is found by its key, in all shards") {
   CHECK(dataset.Find("") == std::nullopt);
 }
 
-TEST_CASE("Of samples that share a key, the first is found") {
+TEST_CASE("If samples share a key, the first is found") {
   const TemporaryFolder folder;
   std::vector<std::string> keys = NumberedKeys(200);
   keys[3] = keys[5] = keys[199] = "the same";
@@ -60,7 +60,7 @@ TEST_CASE("Of samples that share a key, the first is found") {
   CHECK(dataset.Find("") == 0);
 }
 
-TEST_CASE("Threads that look for keys at once all find them") {
+TEST_CASE("Threads that look up keys at once all find them") {
   const TemporaryFolder folder;
   const std::vector<std::string> keys = NumberedKeys(200);
   const Dataset dataset = Dataset::Open(WriteKeys(folder, keys));
@@ -77,7 +77,7 @@ TEST_CASE("Threads that look for keys at once all find them") {
   CHECK(found == 200);
 }
 
-TEST_CASE("Keys are found in the shards that can be read, while another is missing") {
+TEST_CASE("Keys in readable shards are found while another shard is missing") {
   const TemporaryFolder folder;
   std::vector<std::string> keys = NumberedKeys(200);
   keys[5] = keys[199];  // in the first shard and in the last
@@ -94,7 +94,7 @@ TEST_CASE("Keys are found in the shards that can be read, while another is missi
   CHECK(dataset.Find("nobody's") == std::nullopt);
 }
 
-TEST_CASE("A key that no readable shard has is an error that names the shard that may have it") {
+TEST_CASE("If no readable shard has the key, the error names the shard that may have it") {
   const TemporaryFolder folder;
   const std::vector<std::string> keys = NumberedKeys(200);
   const std::filesystem::path path = WriteKeys(folder, keys);
@@ -111,7 +111,7 @@ TEST_CASE("A key that no readable shard has is an error that names the shard tha
   CHECK(dataset.Find("nobody's") == std::nullopt);
 }
 
-TEST_CASE("A shard whose keys are damaged is passed over like one that is missing") {
+TEST_CASE("A shard whose keys are damaged is skipped like a missing one") {
   const TemporaryFolder folder;
   const std::vector<std::string> keys = NumberedKeys(200);
   const std::filesystem::path path = WriteKeys(folder, keys);

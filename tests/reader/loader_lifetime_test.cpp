@@ -1,3 +1,5 @@
+// How a loader, its ranges, iterators and batches may be used and dropped: held batches, epochs
+// left early, several threads, and errors.
 #include <chrono>
 #include <future>
 #include <optional>
@@ -28,7 +30,7 @@ std::optional<ErrorCode> OnAnotherThread(const std::function<void()>& action) {
   return code;
 }
 
-// Has samples of epoch 0 wait until they are released.
+// Makes samples of epoch 0 wait until they are released.
 struct Gate {
   std::promise<void> open;
   std::shared_future<void> opened = open.get_future().share();
@@ -46,7 +48,7 @@ void AwaitConsumer(const Loader& loader) {
 
 }  // namespace
 
-TEST_CASE("A consumer may hold several batches at once, as many as it said") {
+TEST_CASE("A consumer may hold several batches at once, as many as it announced") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
   options.ring.prefetch = 1;
@@ -91,7 +93,7 @@ TEST_CASE("A consumer that holds every batch and asks for another gets an error,
   REQUIRE(batches == 20);
 }
 
-TEST_CASE("An iterator goes on after the batch it threw for, and has no batch until then") {
+TEST_CASE("An iterator continues after the batch it threw for, and has no batch until then") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(8, 2);
   options.batch_function = [](MutableBatch& batch) {
@@ -100,7 +102,7 @@ TEST_CASE("An iterator goes on after the batch it threw for, and has no batch un
   Loader loader(Dataset::Open(WriteRawDataset(folder, 32)), options);
   const EpochRange range = loader.Epoch(0);
   ErrorText([&] { range.begin(); }, ErrorCode::kState);
-  EpochIterator it = range.begin();  // behind the one that is not to be had
+  EpochIterator it = range.begin();  // after the batch that failed
   CHECK(it->index() == 1);
   ++it;
   CHECK(it->index() == 2);
@@ -115,7 +117,7 @@ TEST_CASE("An iterator goes on after the batch it threw for, and has no batch un
   CHECK(it == range.end());
 }
 
-TEST_CASE("An iterator for whose batch there was no slot gets it once there is one") {
+TEST_CASE("An iterator that found no free slot gets its batch once there is one") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
   options.ring.prefetch = 1;
@@ -156,7 +158,7 @@ TEST_CASE("A batch outlives its epoch and its loader") {
   }
 }
 
-TEST_CASE("An epoch may be left at any batch, and any other begun") {
+TEST_CASE("An epoch may be left at any batch, and any other epoch begun") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 300)), OptionsFor(10, 3));
   for (std::uint64_t round = 0; round < 60; ++round) {
@@ -183,7 +185,8 @@ TEST_CASE("A range ends when another epoch is begun") {
   REQUIRE(second.begin()->epoch() == 3);
 }
 
-TEST_CASE("A second thread in a range gets an error at its first step, and the first one goes on") {
+TEST_CASE(
+    "A second thread in a range gets an error at its first step, and the first one continues") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsFor(10, 2));
   const EpochRange range = loader.Epoch(0);
@@ -215,7 +218,7 @@ TEST_CASE("A thread that steps while another waits for a batch gets an error") {
   CHECK(played == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5});
 }
 
-TEST_CASE("An iteration goes on in another thread that it is handed to") {
+TEST_CASE("An iteration may continue in another thread that receives it") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsFor(10, 2));
   const EpochRange range = loader.Epoch(0);
@@ -230,7 +233,7 @@ TEST_CASE("An iteration goes on in another thread that it is handed to") {
     CHECK_FALSE(OnAnotherThread([&] { ++moved; }));
     CHECK(moved->index() == ++next);
   }
-  // Whose iterator is gone plays no more.
+  // A thread without the iterator gets no batches.
   std::vector<std::uint64_t> rest;
   CHECK_FALSE(OnAnotherThread([&] {
     for (const Batch& batch : range)
@@ -258,7 +261,7 @@ TEST_CASE("Two iterators of a range on one thread share its batches") {
   CHECK(a == range.end());
 }
 
-TEST_CASE("Who waits for a batch of a range that another epoch ends comes to its end") {
+TEST_CASE("A thread that waits for a batch of a range ends when another epoch begins") {
   const TemporaryFolder folder;
   Gate gate;
   LoaderOptions options = OptionsFor(10, 2);
@@ -315,7 +318,7 @@ TEST_CASE("An exception in the consumer leaves nothing behind") {
   }
 }
 
-TEST_CASE("Batches may be given back by another thread while the next is waited for") {
+TEST_CASE("Another thread may give batches back while the next is waited for") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(5, 2);
   options.ring.prefetch = 1;
@@ -351,7 +354,7 @@ TEST_CASE("Several loaders over one dataset do not disturb each other") {
   REQUIRE(samples == 400);
 }
 
-TEST_CASE("An iterator whose loader is gone says so") {
+TEST_CASE("An iterator reports that its loader is gone") {
   const TemporaryFolder folder;
   std::optional<Loader> loader(std::in_place, Dataset::Open(WriteRawDataset(folder, 100)),
                                OptionsFor(10, 2));

@@ -1,3 +1,4 @@
+// LoaderStats: what is counted and timed, and the verdict that says what an epoch waited for.
 #include <thread>
 
 #include <sluice/loader_stats.h>
@@ -46,9 +47,9 @@ void Waits(LoaderStats& stats, double consumer, double decoders) {
 
 }  // namespace
 
-TEST_CASE("A wait clock adds up the waits of all threads, those under way included") {
+TEST_CASE("A wait clock adds up the waits of all threads, including those under way") {
   WaitClock clock;
-  clock.Begin(At(1));  // waits from before the start count from there on
+  clock.Begin(At(1));  // waits that began before Start() count from Start() on
   clock.Start(At(10));
   CHECK(clock.Seconds(At(12)) == Approx(2));
   clock.Begin(At(13));
@@ -59,7 +60,8 @@ TEST_CASE("A wait clock adds up the waits of all threads, those under way includ
   CHECK(clock.Seconds(At(90)) == Approx(6 + 7));
 }
 
-TEST_CASE("The verdict tells a slow link from a slow disk, and a long start from a slow epoch") {
+TEST_CASE(
+    "The verdict distinguishes a slow link from a slow disk, and a long start from a slow epoch") {
   LoaderStats stats = Measured();
   Waits(stats, 60, 150);
   stats.read_seconds = 90;
@@ -82,7 +84,7 @@ TEST_CASE("The verdict tells a slow link from a slow disk, and a long start from
   CHECK_THAT(stats.Verdict(), ContainsSubstring("the first batch came after 58.0 s"));
 }
 
-TEST_CASE("The verdict says that a device decodes all the time, and which share it is offered") {
+TEST_CASE("The verdict says that a device decodes all the time, and its share of the pictures") {
   LoaderStats stats = Measured();
   Waits(stats, 60, 150);
   stats.read_seconds = 5;
@@ -102,7 +104,7 @@ TEST_CASE("The verdict says that a device decodes all the time, and which share 
                                   !ContainsSubstring("kAuto"));
 }
 
-TEST_CASE("The verdict names what the training waits for, and what to change") {
+TEST_CASE("The verdict names what training waits for, and what to change") {
   LoaderStats stats = Measured();
   CHECK(stats.bound() == Bound::kTrainer);
   CHECK_THAT(stats.Verdict(), ContainsSubstring("bound by the trainer: it waited 0.0%"));
@@ -155,7 +157,7 @@ TEST_CASE("The difference of two snapshots counts what happened between them") {
   CHECK(since.prefetch == 2);
 }
 
-TEST_CASE("Every figure that counts up is added and subtracted, and the others stay") {
+TEST_CASE("Every counter is added and subtracted, and the other figures stay") {
   LoaderStats earlier, more;
   earlier.seconds = 100;
   earlier.samples = 100;
@@ -259,14 +261,14 @@ TEST_CASE("Each stage's times add up to the time played") {
   CHECK(stats.seconds > 0);
   CHECK(stats.read_seconds + stats.read_wait_seconds == Approx(stats.seconds));
   CHECK(stats.consumer_seconds + stats.consumer_wait_seconds == Approx(stats.seconds));
-  // Runs of rows under way are counted when they end; handing them out is neither.
+  // Decoding under way is counted when it ends; handing out rows is neither decoding nor waiting.
   CHECK(stats.decode_seconds + stats.decode_wait_seconds <= 3 * stats.seconds * 1.001);
   CHECK((stats.read_seconds >= 0 && stats.decode_wait_seconds >= 0 && stats.decode_seconds > 0));
   CHECK((stats.ready_batches >= 1 && stats.ready_batches <= 4));
   CHECK(stats.batches == 100);
 }
 
-TEST_CASE("A batch can be repeated for the length of epochs, at no cost") {
+TEST_CASE("A batch can be repeated for as long as epochs last, at no cost") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 195));
   LoaderOptions options = OptionsFor(10, 2);
@@ -283,7 +285,7 @@ TEST_CASE("A batch can be repeated for the length of epochs, at no cost") {
   CHECK(loader.Stats().payload_bytes == 10 * 192);
   CHECK((loader.Stats().batches == 60 && loader.Stats().samples == 600));
   CHECK((loader.State().epoch == 4 && loader.State().position == 0));
-  // It may be left at any time, and outlived.
+  // The repetition may be left at any time, and its loader may go first.
   std::optional<Batch> kept;
   {
     Loader other(dataset, options);

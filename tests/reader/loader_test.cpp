@@ -1,3 +1,5 @@
+// The loader's basic promises: every sample once, the same bytes for any threads, last batches,
+// channels, errors and counts.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -66,7 +68,7 @@ std::string MessageOf(const std::function<void()>& action, ErrorCode code) {
 
 }  // namespace
 
-TEST_CASE("Every sample comes once an epoch with its own pixels and label, in every order") {
+TEST_CASE("Every sample comes once per epoch with its own pixels and label, in every order") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 997));
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
@@ -91,7 +93,7 @@ TEST_CASE("Every sample comes once an epoch with its own pixels and label, in ev
   }
 }
 
-TEST_CASE("Batches are the same bytes for any number of threads and any prefetch") {
+TEST_CASE("Batches have the same bytes for any number of threads and any prefetch") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 90));
   Epoch first;
@@ -111,7 +113,7 @@ TEST_CASE("Batches are the same bytes for any number of threads and any prefetch
   }
 }
 
-TEST_CASE("Epochs differ, seeds differ, and an epoch played again is the same") {
+TEST_CASE("Epochs differ, seeds differ, and a repeated epoch is the same") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 40));
   LoaderOptions options = OptionsFor(8, 2);
@@ -128,7 +130,7 @@ TEST_CASE("Epochs differ, seeds differ, and an epoch played again is the same") 
   REQUIRE(Play(other, 0).samples != zero.samples);
 }
 
-TEST_CASE("Pixels of a batch are those of decoding the sample on its own") {
+TEST_CASE("Pixels of a batch equal those of decoding each sample alone") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "same";
   {
@@ -200,7 +202,7 @@ TEST_CASE(
   CHECK(Play(pad, 0).samples.size() == 8);
 }
 
-TEST_CASE("Grey and colour images are converted to the channels asked for, or refused when mixed") {
+TEST_CASE("Grey and colour images are converted to the requested channels, or refused when mixed") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "mixed";
   {
@@ -231,7 +233,7 @@ TEST_CASE("Grey and colour images are converted to the channels asked for, or re
   }
 }
 
-TEST_CASE("Options that do not fit the dataset are refused at construction, with what to do") {
+TEST_CASE("Options that do not fit the dataset are refused at construction, with advice") {
   const TemporaryFolder folder;
   const Dataset sizes = Dataset::Open(WriteJpegDataset(folder, 30));
   CHECK_THAT(MessageOf([&] { Loader(sizes, OptionsFor(8, 1)); }, ErrorCode::kInvalidArgument),
@@ -253,7 +255,7 @@ TEST_CASE("Options that do not fit the dataset are refused at construction, with
   refused([](LoaderOptions& o) { o.transform = {Resize(0)}; });
 }
 
-TEST_CASE("Batches that memory has no room for are refused before it is taken") {
+TEST_CASE("Batches larger than memory are refused before memory is taken") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 30));
   LoaderOptions options = OptionsFor(20'000, 1);
@@ -263,7 +265,7 @@ TEST_CASE("Batches that memory has no room for are refused before it is taken") 
              Catch::Matchers::ContainsSubstring("batch_size"));
 }
 
-TEST_CASE("A dataset without images gives its arrays") {
+TEST_CASE("A dataset without images gives its arrays as batches") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "arrays";
   {
@@ -323,7 +325,7 @@ TEST_CASE(
     CHECK(batches == 2);
     CHECK_THAT(message, Catch::Matchers::ContainsSubstring(whole.shards()[0].file));
     CHECK_THAT(message, Catch::Matchers::ContainsSubstring("sample 40 \"key-40\""));
-    // The loader is not broken: another epoch goes as far.
+    // The loader still works: another epoch gets as far.
     batches = 0;
     MessageOf(
         [&] {
@@ -336,7 +338,7 @@ TEST_CASE(
   options.integrity.verify = Verify::kNever;
   Loader careless(dataset, options);
   CHECK(Play(careless, 0).samples.size() == 64);
-  // By itself, raw payloads get what kFirstEpoch gives all of them.
+  // By default, raw payloads get what kFirstEpoch gives all payloads.
   for (const Verify verify : {Verify::kFirstEpoch, Verify::kAuto}) {
     options.integrity.verify = verify;
     Loader loader(dataset, options);
@@ -350,7 +352,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("A shard that is not there is an error from the epoch that needs it") {
+TEST_CASE("A missing shard is an error from the epoch that needs it on") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 64);
   Dataset dataset = Dataset::Open(path);
@@ -369,11 +371,11 @@ TEST_CASE("Statistics count the batches handed over") {
   CHECK(stats.payload_bytes >= 100 * 192);
   CHECK(stats.decode_seconds > 0);
   CHECK(loader.threads() == 2);
-  // Four slots of ten 8x8 RGB pictures and ten labels, each part page- or 64-byte-aligned.
+  // Four slots of ten 8x8 RGB pictures and ten labels; each part is aligned to a page or 64 bytes.
   CHECK(loader.memory_bytes() >= 4 * (10 * 192 + 10 * 4));
 }
 
-TEST_CASE("Without a number of threads, as many are used as this process has CPUs") {
+TEST_CASE("Without a number of threads, a loader uses as many as this process has CPUs") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 10)), OptionsFor(10, {}));
   CHECK(loader.threads() >= 1);

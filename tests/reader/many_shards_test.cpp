@@ -1,4 +1,4 @@
-// Datasets of more shards than stay mapped, by a bound that is made small.
+// Datasets with more shards than the loader keeps mapped. The tests make that bound small.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -21,14 +21,14 @@ using Catch::Matchers::ContainsSubstring;
 
 constexpr std::size_t kMostMapped = 2;
 
-// For as long as it lives datasets are opened with so few shards that stay mapped.
+// While it lives, opened datasets keep only this many shards mapped.
 class FewMapped {
  public:
   FewMapped() { setenv("SLUICE_MAX_MAPPED_SHARDS", std::to_string(kMostMapped).c_str(), 1); }
   ~FewMapped() { unsetenv("SLUICE_MAX_MAPPED_SHARDS"); }
 };
 
-// How many mappings of shards this process has, by the system.
+// The number of mappings of shards in this process, as the system counts them.
 std::size_t MappedShards(const std::filesystem::path& folder) {
   std::ifstream maps("/proc/self/maps");
   std::size_t count = 0;
@@ -39,7 +39,7 @@ std::size_t MappedShards(const std::filesystem::path& folder) {
 
 }  // namespace
 
-TEST_CASE("A dataset of more shards than stay mapped is played as any other") {
+TEST_CASE("A dataset with more shards than stay mapped is played like any other") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
   struct Way {
@@ -73,7 +73,7 @@ TEST_CASE("A dataset of more shards than stay mapped is played as any other") {
   }
 }
 
-TEST_CASE("Shards that are no longer used are unmapped beyond the bound") {
+TEST_CASE("Unused shards beyond the bound are unmapped") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
   const std::shared_ptr<DatasetState> opened = DatasetState::Open(path, {}, kMostMapped);
@@ -93,7 +93,8 @@ TEST_CASE("Shards that are no longer used are unmapped beyond the bound") {
   CHECK(uses[0]->Key(0) == "key-0");
 }
 
-TEST_CASE("A shard whose copy is gone when it is mapped again is read from the dataset's folder") {
+TEST_CASE(
+    "A shard whose copy has disappeared is read from the dataset's folder when mapped again") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
   const std::shared_ptr<DatasetState> opened = DatasetState::Open(path, {}, kMostMapped);
@@ -135,7 +136,7 @@ TEST_CASE("A sample's values stay readable when its shard is no longer kept open
   CHECK(std::equal(before.begin(), before.end(), payload.bytes.begin()));
 }
 
-TEST_CASE("A dataset whose shards do not all stay mapped cannot be locked in memory") {
+TEST_CASE("A dataset with more shards than stay mapped cannot be locked in memory") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
   const FewMapped few;
@@ -144,7 +145,7 @@ TEST_CASE("A dataset whose shards do not all stay mapped cannot be locked in mem
   REQUIRE_THROWS_WITH(Loader(Dataset::Open(path), options), ContainsSubstring("2 at most"));
 }
 
-TEST_CASE("A shard that cannot be opened is tried once an epoch, and is one fault") {
+TEST_CASE("A shard that cannot be opened is tried once per epoch, and is one fault") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 12'000);
   const Dataset dataset = Dataset::Open(path);
@@ -164,7 +165,7 @@ TEST_CASE("A shard that cannot be opened is tried once an epoch, and is one faul
   CHECK(faults[0].times >= lost.samples);  // the next epoch may have begun
   CHECK(loader.Stats().faults >= lost.samples);
 
-  // Known, it is not looked for again; the next epoch does.
+  // A known missing shard is not tried again in this epoch; the next epoch tries it.
   const std::shared_ptr<DatasetState> opened = DatasetState::Open(path);
   DatasetState& state = *opened;
   std::shared_ptr<const Error> fault;
@@ -178,7 +179,7 @@ TEST_CASE("A shard that cannot be opened is tried once an epoch, and is one faul
   CHECK(state.table.Shard(1, fault) != nullptr);
 }
 
-TEST_CASE("Twenty thousand shards play with no more of them mapped than is promised", "[slow]") {
+TEST_CASE("Twenty thousand shards play with no more of them mapped than promised", "[slow]") {
   constexpr std::size_t kShards = 20'000;
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "tiny";
@@ -203,20 +204,20 @@ TEST_CASE("Twenty thousand shards play with no more of them mapped than is promi
     REQUIRE(samples.size() == 2 * kShards);
     for (std::size_t i = 0; i < samples.size(); ++i)
       REQUIRE(samples[i] == i);
-    // And those that samples in the ring are from, at most.
+    // And at most those that samples in the ring come from.
     const std::size_t rows = 256 * (1 + *options.ring.prefetch + options.ring.hold);
     CHECK(MappedShards(path) <= dataset.state()->table.max_mapped() + rows);
   }
 }
 
 TEST_CASE(
-    "A billion samples that a manifest claims of missing shards are passed, and can be left") {
+    "A billion samples that a manifest claims of missing shards are skipped, and can be left") {
   const TemporaryFolder folder;
   Manifest manifest;
   manifest.schema = Schema{{Field::Image(), Field::Label("label", {"a", "b"})}};
   manifest.images = {{1, 48, 48, 4, 4, 4, 4, 3, 3, 0}};
   manifest.class_counts = {0, 0};
-  // As much as the shards' bytes could hold.
+  // As many samples as a shard of this size could hold.
   ManifestShard shard;
   shard.bytes = 128'000'000 / 4096 * 4096;
   shard.block_samples = 64;

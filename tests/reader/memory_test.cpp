@@ -1,3 +1,5 @@
+// The memory that a loader states (Memory()) bounds the memory that the process uses, in every way
+// of reading.
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -20,11 +22,12 @@ using namespace sluice::test;
 
 namespace {
 
-// Header and directory, with what the kernel maps around them; and, until it is let go of, around a
-// block that has just been read: folios of up to 2 MiB.
+// Header and directory, with the pages that the kernel maps around them, and the folios of up to 2
+// MiB around a block that was just read and not yet released.
 constexpr std::uint64_t kMappedAlong = 4 * 65536 + 2 * (std::uint64_t{2} << 20);
 
-// Shards as one large write makes them: in folios of the page cache as large as there are.
+// Rewrites each shard in one large write, so that the page cache holds it in folios as large as
+// possible.
 void RewriteShards(const Dataset& dataset) {
   for (const ShardSummary& shard : dataset.shards()) {
     const std::filesystem::path file = dataset.path() / shard.file;
@@ -76,16 +79,16 @@ TEST_CASE("A rank of two has half of the window") {
   options.ranks.world_size = 2;
   const LoaderMemory shared = Loader(dataset, options).Memory();
   CHECK(shared.window == alone / 2);
-  // Two windows, or more if the ring holds more samples; and in the tail a block of each lane.
+  // Two windows, or more if the ring holds more samples; in the tail, one block of each lane.
   const std::uint64_t block = alone / 8;
   CHECK(shared.mapped == 3 * shared.window + 4 * block);
 }
 
-TEST_CASE("Mapped memory stays under two windows if passed blocks are released", "[no-tsan]") {
+TEST_CASE("Mapped memory stays under two windows if used blocks are released", "[no-tsan]") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteLargerDataset(folder, 1600);
   if (GENERATE(false, true)) RewriteShards(Dataset::Open(path));
-  const std::uint64_t often = kSanitized ? 20 : 4;  // a sanitizer's mappings take long to sum up
+  const std::uint64_t often = kSanitized ? 20 : 4;  // a sanitizer's mappings take long to add up
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kSequential}) {
     for (const Behind behind : {Behind::kUnmap, Behind::kDrop}) {
       const Dataset dataset = Dataset::Open(path);
@@ -110,8 +113,7 @@ TEST_CASE("Mapped memory stays under two windows if passed blocks are released",
   }
 }
 
-TEST_CASE("Blocks behind are let go of when epochs are left early and on several ranks",
-          "[no-tsan]") {
+TEST_CASE("Used blocks are released when epochs are left early and on several ranks", "[no-tsan]") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteLargerDataset(folder, 1600);
   LoaderOptions options = SmallWindow(Behind::kUnmap);
@@ -127,11 +129,11 @@ TEST_CASE("Blocks behind are let go of when epochs are left early and on several
       if (++batches == 5 + round) break;
     }
   }
-  // An epoch that was left has its window open until the ring has gone round once more.
+  // An epoch that was left keeps its window open until the ring has gone round once more.
   CHECK(most <= 2 * loader.Memory().mapped + kMappedAlong);
 }
 
-TEST_CASE("Blocks that are dropped leave the page cache") {
+TEST_CASE("Released blocks leave the page cache") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 1600));
   if (!DropFromCache(dataset)) {
@@ -143,8 +145,7 @@ TEST_CASE("Blocks that are dropped leave the page cache") {
   CHECK(CachedBytes(dataset) <= dataset.shards()[0].bytes / 2);
 }
 
-TEST_CASE("The loader's own memory stays under the bound, whatever kind of file it meets",
-          "[no-tsan]") {
+TEST_CASE("The loader's own memory stays under the bound, for every kind of file", "[no-tsan]") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "kinds";
   {
@@ -177,8 +178,8 @@ TEST_CASE("The loader's own memory stays under the bound, whatever kind of file 
 
 namespace {
 
-// Number i has (i % 7)^4 x 16 bytes of boxes, and a text of 20 kB for every i % 5, of which every
-// second one is compressed; no picture.
+// Sample i has (i % 7)^4 x 16 bytes of boxes. If i % 5 is not 0 it has a text of 20 kB, and every
+// second one is compressed. There is no picture.
 std::filesystem::path WriteValues(const TemporaryFolder& folder, int count) {
   const std::filesystem::path path = folder / "values";
   DatasetWriter writer(path,
@@ -199,7 +200,7 @@ std::filesystem::path WriteValues(const TemporaryFolder& folder, int count) {
   return path;
 }
 
-// Takes out what the manifest says of values, as if it had been written before that was thought of.
+// Removes the limits of values from the manifest, as in datasets written before those existed.
 void ForgetValues(const std::filesystem::path& path) {
   Id128 id;
   Manifest manifest = ReadManifest(path, id);
@@ -230,7 +231,7 @@ TEST_CASE("Fields of variable size count twice their largest value for each row"
   }
 }
 
-TEST_CASE("Memory for values of very different size stays under the bound") {
+TEST_CASE("Memory for values of very different sizes stays under the bound") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteValues(folder, 420));
   const LoaderOptions options = OptionsFor(12, 3);
@@ -266,7 +267,8 @@ class MemoryGroup {
   }
   bool made() const { return !folder_.empty(); }
   static constexpr int kNoEntry = 77;
-  // Runs the program inside and returns its exit code, 256 + the signal that ended it, or kNoEntry.
+  // Runs the program in the group and returns its exit code, 256 + the signal that ended it, or
+  // kNoEntry.
   int Run(const std::string& command) const {
     const std::string inside = "echo $$ > '" + folder_ + "/cgroup.procs' || exit " +
                                std::to_string(kNoEntry) + "; exec " + command;
@@ -291,7 +293,7 @@ class MemoryGroup {
 
 }  // namespace
 
-TEST_CASE("A dataset four times as large as a memory group allows is read for several epochs") {
+TEST_CASE("A dataset four times as large as a memory group allows is played for several epochs") {
   constexpr std::uint64_t kLimit = 12 << 20;
   const MemoryGroup group(kLimit);
   if (!group.made() || kSanitized) {
@@ -302,7 +304,7 @@ TEST_CASE("A dataset four times as large as a memory group allows is read for se
   constexpr int kSamples = 4 * kLimit / kPictureBytes;
   const std::filesystem::path path = WriteLargerDataset(folder, kSamples);
   for (const std::string behind : {"keep", "drop"}) {
-    // Pages that are there already count as another group's.
+    // Pages that are already in memory count for another group.
     if (!DropFromCache(Dataset::Open(path))) WARN("this file system drops nothing");
     const std::string out = (folder / "out").string();
     const int result = group.Run(std::string(SLUICE_PLAY_BOUNDED) + " '" + path.string() + "' " +

@@ -58,7 +58,7 @@ MixtureParameters Weights(std::vector<double> weights, std::uint64_t samples = 0
 
 }  // namespace
 
-TEST_CASE("A mixture's parts have their shares of an epoch, and of any stretch of it") {
+TEST_CASE("Each part of a mixture has its share of an epoch, and of any stretch of the epoch") {
   const std::uint64_t length = GENERATE(1, 100, 9973);
   const std::vector<double> weights = {0.7, 0.2, 0.07, 0.03};
   const MixedEpochs mixed({4000, 1000, 30, 1}, Weights(weights, length));
@@ -74,14 +74,15 @@ TEST_CASE("A mixture's parts have their shares of an epoch, and of any stretch o
     for (std::size_t k = 0; k < 4; ++k)
       worst = std::max(worst, std::abs(counts[k] - weights[k] * static_cast<double>(p + 1)));
   }
-  // A row of columns is a stretch of the word, in which shares are exact to a turn or two; within
-  // the row, and in what fills no row, they are drawn. (Three deviations of drawing each: 137.)
+  // A row of columns is a stretch of the word, in which shares are exact to one or two turns.
+  // Within the row, and in the rest that fills no row, turns are drawn. (Three deviations of
+  // drawing each: 137.)
   CHECK(worst <= 24);
   for (std::size_t k = 0; k < 4; ++k)
     CHECK(std::abs(counts[k] - weights[k] * static_cast<double>(length)) < 1);
 }
 
-TEST_CASE("Each sample of a mixture's part comes once before one comes again, through all epochs") {
+TEST_CASE("Each sample of a mixture's part comes once before any comes again, across all epochs") {
   const std::vector<std::uint64_t> sizes = {500, 77, 1};
   const MixedEpochs mixed(sizes, Weights({5, 3, 1}, 400));
   std::vector<std::vector<std::uint64_t>> played(3);
@@ -103,7 +104,7 @@ TEST_CASE("Each sample of a mixture's part comes once before one comes again, th
   }
 }
 
-TEST_CASE("A mixture's epoch ends when the first dataset is through, or the shortest") {
+TEST_CASE("A mixture's epoch ends with the first dataset, or with the shortest") {
   MixtureParameters parameters = Weights({1, 2});
   const MixedEpochs first({300, 450}, parameters);
   std::vector<std::uint64_t> samples = first.Epoch(4);
@@ -118,7 +119,7 @@ TEST_CASE("A mixture's epoch ends when the first dataset is through, or the shor
   CHECK(std::set(samples.begin(), samples.end()).size() == 675);
 }
 
-TEST_CASE("A mixture's part is shuffled anew when it begins again") {
+TEST_CASE("A mixture's part is shuffled anew each time it begins again") {
   const MixedEpochs mixed({200, 100}, Weights({1, 1}));
   std::vector<std::uint64_t> second;
   for (const std::uint64_t sample : mixed.Epoch(0))
@@ -127,7 +128,7 @@ TEST_CASE("A mixture's part is shuffled anew when it begins again") {
   CHECK_FALSE(std::equal(second.begin(), second.begin() + 100, second.begin() + 100));
 }
 
-TEST_CASE("Any position of a mixture is reached at once, after any other") {
+TEST_CASE("Any position of a mixture is reached at once, after any other position") {
   const auto shuffle = GENERATE(Shuffle::kQuasiRandom, Shuffle::kRandom);
   const MixedEpochs mixed({3000, 50, 1}, Weights({3, 2, 1}), shuffle);
   const std::vector<std::uint64_t> samples = mixed.Epoch(1);
@@ -139,8 +140,8 @@ TEST_CASE("Any position of a mixture is reached at once, after any other") {
   }
 }
 
-TEST_CASE("A rank of a mixture opens the blocks of its own lanes") {
-  // 1536 samples in blocks of 16: 4 blocks for each of 24 lanes, which come to their ends together.
+TEST_CASE("A rank of a mixture opens only the blocks of its own lanes") {
+  // 1536 samples in blocks of 16: 4 blocks for each of 24 lanes, and all lanes end together.
   MixtureParameters parameters = Weights({1, 1});
   const MixedEpochs mixed({1536, 3072}, parameters);
   for (const unsigned ranks : {2U, 4U}) {
@@ -160,7 +161,7 @@ TEST_CASE("A rank of a mixture opens the blocks of its own lanes") {
   }
 }
 
-TEST_CASE("Each rank's batch has its share of each dataset, where that is asked for") {
+TEST_CASE("If requested, each rank's batch has its share of each dataset") {
   MixtureParameters parameters = Weights({3, 1});
   parameters.shares = MixtureShares::kOfEachBatch;
   std::vector<std::vector<std::uint64_t>> global;  // the first batches of 32, for any world size
@@ -186,7 +187,7 @@ TEST_CASE("Each rank's batch has its share of each dataset, where that is asked 
   CHECK(global[0] == global[2]);
 }
 
-TEST_CASE("A dataset of one sample is mixed with one of a million in no time and memory") {
+TEST_CASE("A dataset of one sample is mixed with one of a million without extra time or memory") {
   const MixedEpochs mixed({1, 1'000'003}, Weights({0.5, 0.5}, 200'000));
   EpochOrder order = mixed.Order(1'000'000'007);
   std::vector<std::uint64_t> opened;
@@ -200,7 +201,7 @@ TEST_CASE("A dataset of one sample is mixed with one of a million in no time and
   CHECK(ones < 10'500);
 }
 
-TEST_CASE("What is left of an apportioned number goes to the largest remainders") {
+TEST_CASE("The remainder of an apportioned number goes to the largest fractions") {
   CHECK(Apportion(10, {1, 1, 1}) == std::vector<std::uint64_t>{4, 3, 3});
   CHECK(Apportion(7, {1, 5, 4}) == std::vector<std::uint64_t>{1, 3, 3});  // of 0.7, 3.5, 2.8
   CHECK(Apportion(0, {2, 3}) == std::vector<std::uint64_t>{0, 0});

@@ -1,5 +1,5 @@
-// Loaders of several datasets: reader/dataset/dataset_state.h. How their datasets take turns is
-// mixture_order_test.cpp's.
+// Loaders of several datasets: reader/dataset/dataset_state.h. mixture_order_test.cpp tests how the
+// datasets take turns.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -50,7 +50,8 @@ std::vector<PlayedBatch> Epochs(Loader& loader, std::uint64_t first, std::uint64
 
 }  // namespace
 
-TEST_CASE("A mixture's batches have the samples they name, for any threads and from any batch") {
+TEST_CASE(
+    "A mixture's batches hold the samples that they name, for any threads and from any batch") {
   const TemporaryFolder folder;
   const Dataset a = WritePlain(folder, "a", 60, 0);
   const Dataset b = WritePlain(folder, "b", 1, 100);
@@ -58,8 +59,8 @@ TEST_CASE("A mixture's batches have the samples they name, for any threads and f
   Mixture mixture{{a, 0.6}, {b, 0.1}, {c, 0.3}};
   LoaderOptions options = OptionsFor(8, 3);
   options.order.lanes = 4;
-  SECTION("until the first dataset is through") {}
-  SECTION("until one is through") {
+  SECTION("until the first dataset has been played") {}
+  SECTION("until one has been played") {
     mixture.length = MixtureLength::kShortest;
   }
   SECTION("for a number of samples") {
@@ -72,7 +73,7 @@ TEST_CASE("A mixture's batches have the samples they name, for any threads and f
   SECTION("without weights") {
     mixture = {{a}, {b}, {c}};
   }
-  SECTION("with what functions and random steps make of them") {
+  SECTION("with functions and random steps") {
     options.transform = {ColorJitter{0.9}};
   }
   Loader loader(mixture, options);
@@ -134,7 +135,7 @@ TEST_CASE("Ranks of a mixture play the same global batches, whatever their numbe
   }
 }
 
-TEST_CASE("Without weights, a mixture's epoch has every sample once, of any number of datasets") {
+TEST_CASE("Without weights, a mixture's epoch has every sample once, for any number of datasets") {
   const TemporaryFolder folder;
   Mixture mixture;
   for (int i = 0; i < 20; ++i)
@@ -180,7 +181,7 @@ TEST_CASE("Fields that a dataset of a mixture lacks are absent from its samples"
   CHECK(SamplesOf(PlayBatches(parts, 0)).size() == 60);
 }
 
-TEST_CASE("Samples without a label are refused, or get the number that is asked for") {
+TEST_CASE("Samples without a label are refused, or get the requested number") {
   const TemporaryFolder folder;
   const Dataset labelled = WritePlain(folder, "labelled", 20, 0);
   {
@@ -361,7 +362,7 @@ TEST_CASE("A faulty sample of a mixture is replaced by another of its own datase
   };
   const auto replaced = flags(1);
   CHECK(replaced == flags(3));
-  // As many rows are of each dataset as without faults.
+  // Each dataset has as many rows as without faults.
   options.sample_function = {};
   options.integrity.on_fault = OnFault::kError;
   Loader whole(mixture, options);

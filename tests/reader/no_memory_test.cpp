@@ -1,4 +1,4 @@
-// Systems that have no more memory to give.
+// Systems without any more memory: each allocation may fail.
 #include <atomic>
 #include <cstdlib>
 #include <limits>
@@ -11,15 +11,15 @@
 using namespace sluice;
 using namespace sluice::test;
 
-// A sanitizer has functions of its own for these.
+// Sanitizers have their own versions of these functions.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 namespace {
 
 // A single request for more than this fails.
 std::atomic<std::size_t> most_memory{std::numeric_limits<std::size_t>::max()};
-// The request after so many others fails, of whatever size, and then each after so many more.
-// Negative: none does.
+// The request after this many others fails, whatever its size, and so does each after the same
+// number of requests. Negative: none fails.
 std::atomic<long> until_refused{-1};
 std::atomic<long> then_each{0};
 
@@ -50,11 +50,11 @@ bool Refuses() noexcept {
   std::free(memory);
 }
 
-TEST_CASE("Where there is no memory to find a substitute with, the batch is an Error") {
+TEST_CASE("Without memory to find a substitute, the batch is an Error") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   Damage(path, {40});
-  // The order that substitutes are looked for in takes 8 MB, as that of the planner does.
+  // The order in which substitutes are searched takes 8 MB, as that of the planner does.
   std::vector<std::uint64_t> samples(1'000'000, 7);
   samples[5'000] = 40;
   LoaderOptions options = OptionsFor(100, 2);
@@ -83,7 +83,7 @@ TEST_CASE("Where there is no memory to find a substitute with, the batch is an E
 static_assert(std::is_nothrow_copy_constructible_v<Error>);
 static_assert(std::is_nothrow_copy_assignable_v<Error>);
 
-TEST_CASE("Whichever allocation fails, an epoch is right or ends in an error") {
+TEST_CASE("Whichever allocation fails, an epoch is complete or ends in an error") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteJpegDataset(folder, 40);
   LoaderOptions options = OptionsFor(8, GENERATE(0U, 2U));

@@ -1,4 +1,4 @@
-// Labels that are numbers of none of their classes, which only forged or damaged datasets have.
+// Labels whose number is not one of their classes. Only forged or damaged datasets have them.
 #include <sluice/loader.h>
 #include <sluice/sample_list.h>
 #include <sluice/verify.h>
@@ -14,7 +14,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Box classes stand before the label, as they may.
+// Box classes may stand before the label.
 Schema BoxesAndLabel() {
   Field boxes = Field::Variable("box classes", DType::kInt32, {});
   boxes.role = Role::kLabel;
@@ -37,7 +37,7 @@ Dataset WriteLabels(const TemporaryFolder& folder, const std::vector<std::int32_
 
 }  // namespace
 
-TEST_CASE("verify names the samples whose label is that of no class") {
+TEST_CASE("verify names the samples whose label is not a class") {
   const TemporaryFolder folder;
   const Dataset dataset = WriteLabels(folder, {0, 1, -1, 0, 1, 2});
   CHECK(dataset.class_counts() == std::vector<std::uint64_t>{2, 2});
@@ -51,7 +51,7 @@ TEST_CASE("verify names the samples whose label is that of no class") {
   CHECK(report.faults[1].sample == 5);
 }
 
-TEST_CASE("A class-balanced list has no sample whose label is that of no class") {
+TEST_CASE("A class-balanced list leaves out samples whose label is not a class") {
   const TemporaryFolder folder;
   const Dataset dataset = WriteLabels(folder, {0, 1, -1, 0, 1, 2});
   LoaderOptions options;
@@ -65,7 +65,7 @@ TEST_CASE("A class-balanced list has no sample whose label is that of no class")
   }
 }
 
-TEST_CASE("OneHot takes the label that classes are counted of, and no number beyond them") {
+TEST_CASE("OneHot uses the label whose classes are counted, and refuses numbers beyond them") {
   const TemporaryFolder folder;
   const Dataset dataset = WriteLabels(folder, {0, 1, -1, 0, 1, 2});
   LoaderOptions options;

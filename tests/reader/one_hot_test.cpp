@@ -1,4 +1,4 @@
-// Labels of several integers as numbers, one for each class.
+// OneHot with labels of several integers: one number for each class.
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kSamples = 24;
 
-// The classes of sample i, of five: those that divide it, and none for 0 and 1.
+// The classes of sample i, out of five: those that divide i; no class for 0 and 1.
 std::vector<std::int64_t> TagsOf(std::uint64_t i) {
   std::vector<std::int64_t> tags;
   for (std::uint64_t c = 2; c < 5 && i > 0; ++c)
@@ -18,8 +18,8 @@ std::vector<std::int64_t> TagsOf(std::uint64_t i) {
   return tags;
 }
 
-// As a variable-length field, and as an array of four with -1 behind them. `stray` is appended to
-// the variable-length one of sample 6.
+// The classes as a variable-length field, and as an array of four filled with -1. `stray` is
+// appended to the variable-length field of sample 6.
 Dataset WriteTags(const TemporaryFolder& folder, const std::vector<std::int64_t>& stray = {}) {
   const std::filesystem::path path = folder / "tags";
   Field tags = Field::Variable("tags", DType::kInt64, {});
@@ -68,19 +68,19 @@ void CheckTargets(const Dataset& dataset, const OneHot& step, double own, double
 
 }  // namespace
 
-TEST_CASE("Each of several labels gives a one, from a field of any length and from an array") {
+TEST_CASE("Each of several labels sets a one, from a field of any length and from an array") {
   const TemporaryFolder folder;
   const Dataset dataset = WriteTags(folder, {3, 3});  // twice the same counts once
   CheckTargets(dataset, OneHot{0, 0, "tags"}, 1, 0);  // as many classes as are named
   CheckTargets(dataset, OneHot{5, 0, "padded"}, 1, 0);
 }
 
-TEST_CASE("Smoothing several labels moves each number by itself") {
+TEST_CASE("Smoothing several labels moves each number separately") {
   const TemporaryFolder folder;
   CheckTargets(WriteTags(folder), OneHot{0, 0.1, "tags"}, 0.9 + 0.02, 0.02);
 }
 
-TEST_CASE("A sample with one label too many that is no class is a fault") {
+TEST_CASE("A sample with one label too many that is not a class is a fault") {
   for (const std::int64_t stray : {std::int64_t{5}, std::int64_t{-1}, std::int64_t{1} << 40}) {
     const TemporaryFolder folder;
     LoaderOptions options = OptionsFor(kSamples, 2);
@@ -94,7 +94,7 @@ TEST_CASE("A sample with one label too many that is no class is a fault") {
   }
 }
 
-TEST_CASE("OneHot says how to name a label of several integers, and takes no floats") {
+TEST_CASE("OneHot says how to name a label of several integers, and refuses floats") {
   const TemporaryFolder folder;
   const Dataset dataset = WriteTags(folder);
   const auto refusal = [&](const OneHot& step) {

@@ -1,4 +1,5 @@
-// The order of version 1 is what reader/ORDER.md says, in which a script of its own has read it.
+// The order of version 1 is the one in reader/ORDER.md: a script that implements that page alone
+// (order_by_document.py) computed the expected values.
 #include <span>
 #include <sstream>
 #include <string>
@@ -49,7 +50,7 @@ DatasetShape::Shard DocumentedShard(std::uint64_t samples, std::uint32_t block_s
   return {samples, (samples + block_samples - 1) / block_samples, block_samples, bytes};
 }
 
-// The shapes that the script has, too.
+// The script has the same shapes.
 DatasetShape DocumentedShape(const std::string& name) {
   std::vector<DatasetShape::Shard> shards;
   if (name == "even") shards.resize(5, DocumentedShard(1003, 8, 1003 * 1000));
@@ -79,7 +80,7 @@ std::vector<std::uint64_t> EpochOf(const DatasetShape& shape, const OrderParamet
 
 }  // namespace
 
-TEST_CASE("Quasi-random epochs are those of the document") {
+TEST_CASE("Quasi-random epochs are those of ORDER.md") {
   std::size_t compared = 0;
   for (const Documented& documented : AllDocumented()) {
     std::istringstream words(documented.name);
@@ -94,7 +95,7 @@ TEST_CASE("Quasi-random epochs are those of the document") {
   CHECK(compared == 41);
 }
 
-TEST_CASE("Random epochs, and those of lists, are those of the document") {
+TEST_CASE("Random epochs, and those of lists, are those of ORDER.md") {
   for (const std::string shape : {"even", "large"}) {
     RequireDocumented("random " + shape, EpochOf(DocumentedShape(shape), {Shuffle::kRandom, 7}, 3));
   }
@@ -105,7 +106,7 @@ TEST_CASE("Random epochs, and those of lists, are those of the document") {
   RequireDocumented("list", EpochOf(even, {Shuffle::kQuasiRandom, 5, 12, 200'000}, 1, list));
 }
 
-TEST_CASE("Draws by weight and by class, and the deal of shards to ranks, are as documented") {
+TEST_CASE("Draws by weight and by class, and the deal of shards to ranks, are those of ORDER.md") {
   WeightedDraw weighted{{}, 800, true};
   for (std::uint64_t i = 0; i < 500; ++i)
     weighted.weights.push_back((i * 37 % 11) << 20);
@@ -153,7 +154,7 @@ void RequireDocumentedMixture(const std::string& name, const std::vector<std::st
 
 }  // namespace
 
-TEST_CASE("Epochs of mixtures are those of the document") {
+TEST_CASE("Epochs of mixtures are those of ORDER.md") {
   const std::vector<std::string> shapes = {"even", "one", "many", "whole"};
   for (const std::uint64_t epoch : {0, 3}) {
     MixtureParameters parameters{{1, 0.25, 0.5, 1}};

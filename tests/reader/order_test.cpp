@@ -1,3 +1,5 @@
+// The order of an epoch's samples: a permutation, computed from the position, that opens few blocks
+// at once.
 #include "reader/order/order.h"
 
 #include <algorithm>
@@ -55,11 +57,12 @@ std::vector<DatasetShape> Shapes() {
 
 }  // namespace
 
-TEST_CASE("A run of positions gives the samples, and opens the blocks, that each position does") {
+TEST_CASE(
+    "A run of positions gives the samples, and opens the blocks, that its single positions give") {
   for (const DatasetShape& shape : Shapes()) {
     for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
       for (const std::uint64_t stride : {1, 4, 12}) {
-        // One lane to a stride, windows of one block and of ten.
+        // One lane per stride, with windows of one block and of ten.
         const std::uint64_t window = stride == 4 ? 10 * 8000 * 12 : 1;
         const OrderParameters options{shuffle, 5, 12, window};
         EpochOrder one(shape, options, 2);
@@ -84,7 +87,7 @@ TEST_CASE("A run of positions gives the samples, and opens the blocks, that each
   }
 }
 
-TEST_CASE("The rows of a batch that do not fill it up follow each other at equal distances") {
+TEST_CASE("The rows that only fill up a batch follow each other at equal distances") {
   const DatasetShape shape = Equal(3, 101, 8);
   for (const bool by_shards : {false, true}) {
     for (const unsigned rank : {0U, 2U}) {
@@ -120,7 +123,7 @@ TEST_CASE("Every order plays every sample exactly once an epoch") {
   }
 }
 
-TEST_CASE("Windows may be as large as numbers go", "[no-tsan]") {
+TEST_CASE("Windows may be as large as numbers allow", "[no-tsan]") {
   constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
   for (const DatasetShape& shape : Shapes()) {
     for (const std::uint32_t lanes : {1U, 192U, 65'536U}) {
@@ -130,7 +133,7 @@ TEST_CASE("Windows may be as large as numbers go", "[no-tsan]") {
   }
 }
 
-TEST_CASE("An order is a function of the position: asked for in any order, it says the same") {
+TEST_CASE("An order is a function of the position, in whatever sequence positions are asked for") {
   for (const DatasetShape& shape : Shapes()) {
     const OrderParameters options{Shuffle::kQuasiRandom, 5, 12, 50'000};
     const std::vector<std::uint64_t> in_order = Play(shape, options, 1);
@@ -143,7 +146,7 @@ TEST_CASE("An order is a function of the position: asked for in any order, it sa
   }
 }
 
-TEST_CASE("Blocks that follow are told before they are opened, and once") {
+TEST_CASE("Following blocks are announced before they are opened, and once") {
   const ShardPart part{{0, 1, 3, 5, 8, 13, 21, 34}};
   for (const DatasetShape& shape : {Equal(40, 200, 8), Uneven()}) {
     for (const bool whole : {true, false}) {
@@ -155,7 +158,7 @@ TEST_CASE("Blocks that follow are told before they are opened, and once") {
                          whole ? OrderPart{} : OrderPart{part});
         order.NoteFollowing();
         std::vector<std::uint64_t> opened, told;
-        std::vector<std::size_t> opened_before;  // told: so many were open by then
+        std::vector<std::size_t> opened_before;  // announced: so many were open by then
         for (std::uint64_t p = 0; p < (whole ? shape.samples() : samples); ++p) {
           order.At(p, opened);
           while (const auto block = order.TakeFollowing()) {
@@ -175,7 +178,7 @@ TEST_CASE("Blocks that follow are told before they are opened, and once") {
   }
 }
 
-TEST_CASE("Blocks that follow are told as they open, those that are open by then left out") {
+TEST_CASE("Following blocks are announced in opening order, without those already open") {
   constexpr std::uint64_t kLanes = 12;
   for (const DatasetShape& shape : {Equal(40, 200, 8), Uneven()}) {
     for (const std::uint64_t begin : {0, 333, 1000}) {
@@ -185,7 +188,7 @@ TEST_CASE("Blocks that follow are told as they open, those that are open by then
       std::vector<std::uint64_t> opened;
       std::uint64_t p = begin;
       for (; p < begin + 5 * kLanes; ++p)
-        order.At(p, opened);  // some lanes have gone on to their next windows
+        order.At(p, opened);  // some lanes have moved to their next windows
       const std::size_t open = opened.size();
       std::vector<std::uint64_t> told;
       while (const auto block = order.TakeFollowing())
@@ -204,7 +207,7 @@ TEST_CASE("Blocks that follow are told as they open, those that are open by then
   }
 }
 
-TEST_CASE("A position that is asked for once more opens the block of its sample, and no window") {
+TEST_CASE("A repeated position opens the block of its sample, and no window") {
   const DatasetShape shape = Equal(40, 200, 8);
   const OrderParameters options{Shuffle::kQuasiRandom, 9, 12, 100'000};
   const std::vector<std::uint64_t> in_order = Play(shape, options, 2);
@@ -228,7 +231,7 @@ TEST_CASE("A position that is asked for once more opens the block of its sample,
   CHECK_FALSE(order.TakeFollowing());
 }
 
-TEST_CASE("Orders without windows tell of no blocks that follow") {
+TEST_CASE("Orders without windows announce no following blocks") {
   const DatasetShape shape = Equal(3, 64, 8);
   for (const Shuffle shuffle : {Shuffle::kRandom, Shuffle::kSequential}) {
     EpochOrder order(shape, {shuffle, 9}, 2);
@@ -261,8 +264,10 @@ TEST_CASE("An order over a thousand million samples needs no list of them") {
   }
 }
 
-TEST_CASE("An order over blocks of different size stays under its bound, note of each included") {
-  // Of a merge of two datasets.
+TEST_CASE(
+    "An order over blocks of different sizes stays under its memory bound, announcements "
+    "included") {
+  // The shape of a merge of two datasets.
   const DatasetShape shape({ShardOf(1'500'000, 3), ShardOf(2'000'000, 200)});
   const auto allocated = [] {
     const struct mallinfo2 info = mallinfo2();
@@ -274,13 +279,13 @@ TEST_CASE("An order over blocks of different size stays under its bound, note of
   const std::size_t before = allocated();
   const EpochOrder order(shape, OrderParametersOf(options), 0);
   const std::size_t taken = allocated() - before;
-  if (kSanitized) return;  // it counts nothing
+  if (kSanitized) return;  // this lambda counts nothing
   CHECK(taken > 8'000'000);
   CHECK(taken <= bound);
 }
 
-TEST_CASE("Ranks read near 1/W each, also with blocks of several sizes") {
-  // Of a merge of two datasets, and a list that has few samples of most blocks and many of some.
+TEST_CASE("Ranks read about 1/W each, also with blocks of several sizes") {
+  // A merge of two datasets, and a list that takes few samples from most blocks and many from some.
   const DatasetShape merged({ShardOf(15'000, 3), ShardOf(20'000, 200)});
   std::vector<DatasetShape::Shard> blocks;
   for (std::uint64_t b = 0; b < 3000; ++b)
@@ -309,7 +314,7 @@ TEST_CASE("Ranks read near 1/W each, also with blocks of several sizes") {
   }
 }
 
-TEST_CASE("A sample's shard, block and row are those of its number") {
+TEST_CASE("A sample's shard, block and row are found from its number") {
   const DatasetShape shape = Uneven();
   EpochOrder order(shape, {Shuffle::kQuasiRandom, 5, 12, 0}, 1);
   std::vector<std::uint64_t> opened;
@@ -320,7 +325,7 @@ TEST_CASE("A sample's shard, block and row are those of its number") {
   }
 }
 
-TEST_CASE("Sequential is the order of storage, and seeds and epochs change the others") {
+TEST_CASE("Sequential order is the stored order, and seeds and epochs change the other orders") {
   const DatasetShape shape = Equal(4, 500, 8);
   const std::vector<std::uint64_t> sequential = Play(shape, {Shuffle::kSequential, 1, 192, 0}, 0);
   REQUIRE(std::is_sorted(sequential.begin(), sequential.end()));
@@ -363,7 +368,7 @@ TEST_CASE("Each lane reads its own blocks, and has few of them open at once") {
   REQUIRE(shape.samples() - order.body() <= kLanes * 8);
 }
 
-TEST_CASE("Blocks are announced before they are needed, each once in the body") {
+TEST_CASE("Blocks are announced before they are needed, and in the body once each") {
   const DatasetShape shape = Equal(20, 800, 8);
   EpochOrder order(shape, {Shuffle::kQuasiRandom, 1, 16, 0}, 0);
   std::vector<std::uint64_t> opened;
@@ -377,7 +382,7 @@ TEST_CASE("Blocks are announced before they are needed, each once in the body") 
   }
 }
 
-TEST_CASE("A resumed epoch announces the rest, and the number of samples of each block") {
+TEST_CASE("A resumed epoch announces the rest, and how many samples of each block it needs") {
   std::vector<DatasetShape> shapes = Shapes();
   std::vector<OrderPart> parts(shapes.size());
   shapes.push_back(Uneven());
@@ -415,7 +420,7 @@ TEST_CASE("A resumed epoch announces the rest, and the number of samples of each
   }
 }
 
-TEST_CASE("A batch of a class-sorted dataset shows as many classes as was simulated") {
+TEST_CASE("A batch of a class-sorted dataset shows as many classes as the simulation") {
   // 1,281,167 samples in 1000 sorted classes, blocks of 8: independent draws show 641 distinct
   // classes in a batch of 1024; 192 lanes with windows of 4 blocks 472, by an independent
   // simulation.

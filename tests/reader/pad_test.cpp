@@ -1,4 +1,4 @@
-// Variable-length fields as rectangles.
+// Variable-length fields padded to rectangles.
 #include <sluice/pad.h>
 
 #include "tests/reader/playing.h"
@@ -39,7 +39,7 @@ TEST_CASE("A field of any number of entries is padded to the longest of the batc
   }
 }
 
-TEST_CASE("A batch without entries is padded to nothing, or to what is asked for") {
+TEST_CASE("A batch without entries is padded to nothing, or to the requested length") {
   const std::uint64_t offsets[] = {0, 0, 0};
   const VariableValues<float> none{{}, offsets, 4};
   CHECK((Pad(none).values.empty() && Pad(none).longest == 0));

@@ -1,4 +1,4 @@
-// Which pages are in the page tables.
+// Finding out which pages are in a process's page tables.
 #include "reader/reading/page_map.h"
 
 #include <sys/mman.h>
@@ -10,13 +10,13 @@ using namespace sluice;
 
 namespace {
 
-constexpr std::size_t kPages = 700;  // more than are read at once
+constexpr std::size_t kPages = 700;  // more than the reader takes at once
 
 std::size_t PageBytes() {
   return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Fresh anonymous pages, none of which is there before it is written to; never huge ones.
+// Fresh anonymous pages. None is mapped before it is written to, and none is huge.
 struct FreshPages {
   std::byte* data;
 
@@ -41,7 +41,7 @@ struct FreshPages {
 
 }  // namespace
 
-TEST_CASE("Pages that were touched are there, a range with one that was not is not") {
+TEST_CASE("Pages that were touched are present, and a range with an untouched page is not") {
   const bool by_range = GENERATE(true, false);
   CAPTURE(by_range);
   PageMap map(by_range);
@@ -55,7 +55,7 @@ TEST_CASE("Pages that were touched are there, a range with one that was not is n
   CHECK(map.HasAll(pages.Range(0, kPages - 1)));
   CHECK_FALSE(map.HasAll(pages.Range(0, kPages)));
   CHECK_FALSE(map.HasAll(pages.Range(kPages - 1, kPages)));
-  // Parts of pages count as the pages.
+  // Part of a page counts as the page.
   const Bytes within = pages.Range(3, 5).subspan(PageBytes() - 1, 2);
   CHECK(map.HasAll(within));
   const Bytes across = pages.Range(kPages - 2, kPages).subspan(PageBytes() - 1, 2);

@@ -1,4 +1,4 @@
-// Pipelines as they are typed.
+// Transforms parsed from text, as they are typed on a command line.
 #include <algorithm>
 #include <set>
 
@@ -11,7 +11,7 @@ namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("each step of a transform is read with its numbers") {
+TEST_CASE("each geometric step is read with its numbers") {
   const Pipeline steps =
       ParsePipeline("rrc:200x100,resize:64,short:256,center:224x192,crop:32+4,crop:28,flip");
   REQUIRE(steps.size() == 7);
@@ -27,7 +27,7 @@ TEST_CASE("each step of a transform is read with its numbers") {
   CHECK(ParsePipeline("none").empty());
 }
 
-TEST_CASE("a resize has a filter after it, the triangle if none is named") {
+TEST_CASE("a resize is read with its filter, and gets the triangle filter if none is named") {
   const Pipeline steps = ParsePipeline("rrc:224:area,resize:64:area,short:256:area,rrc:96");
   CHECK(std::get<RandomResizedCrop>(steps[0]).width == 224);
   CHECK(std::get<RandomResizedCrop>(steps[0]).filter == Filter::kArea);
@@ -103,7 +103,7 @@ TEST_CASE("augmentations and steps for batches are read with their numbers") {
   CHECK(std::get<CutMix>(steps[9]).probability == 0.5);
 }
 
-TEST_CASE("a step's probability is read behind it, and shares and ratios of crops") {
+TEST_CASE("a step's probability is read after it, and so are shares and ratios of crops") {
   const Pipeline steps = ParsePipeline(
       "rrc:224/0.2/0.9,rrc:64x32/0.25/1/0.5/2:area,jitter:0.4/0.4/0.2/0.1@0.8,blur:23/0.1/2@0.5,"
       "solarize:100@0.2,flip@0.3,erase:0.5/0.1/0.2,mixup:0.8@0.25");
@@ -201,7 +201,7 @@ TEST_CASE("an unreadable step is named with the arguments it takes") {
   CHECK_THAT(refusal("posterize:9"), ContainsSubstring("Posterize needs 1 <= bits <= 8"));
 }
 
-TEST_CASE("every step has a text form of its own, whose name is read") {
+TEST_CASE("every step has its own text form, whose name is parsed") {
   const std::vector<std::string> forms = PipelineSteps();
   CHECK(forms.size() == std::variant_size_v<Transform>);
   CHECK(std::find(forms.begin(), forms.end(), "crop:size[+padding][:reflect]") != forms.end());
@@ -209,14 +209,14 @@ TEST_CASE("every step has a text form of its own, whose name is read") {
   std::set<std::size_t> kinds;
   for (const std::string& form : forms) {
     std::string text = form.substr(0, form.find_first_of(":["));
-    if (form[text.size()] == ':') text += ":3";  // something that each takes
+    if (form[text.size()] == ':') text += ":3";  // arguments that each step takes
     CAPTURE(form, text);
     kinds.insert(ParsePipeline(text).at(0).index());
   }
   CHECK(kinds.size() == forms.size());
 }
 
-TEST_CASE("a step is one expression, whatever it says") {
+TEST_CASE("a step is one expression, whatever arguments it has") {
   const Pipeline steps = {RandomResizedCrop(224).scale(.35, 1).with_filter(Filter::kArea),
                           RandomAffine(15).translate(.1, .2).with_probability(.5),
                           ColorJitter(.4, .4, .4), GaussianBlur(23).sigma(.1, 1),

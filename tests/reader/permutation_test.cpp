@@ -1,3 +1,4 @@
+// The permutation that shuffles numbers without a table: a bijection, and evenly distributed.
 #include "reader/order/permutation.h"
 
 #include <cmath>
@@ -8,7 +9,7 @@
 
 using sluice::Permutation;
 
-TEST_CASE("A permutation takes every value exactly once, and its inverse leads back") {
+TEST_CASE("A permutation takes every value exactly once, and its inverse undoes it") {
   for (const std::uint64_t n :
        {0, 1, 2, 3, 7, 64, 1000, 65535, 65536, 65537, 100'000, 131'072, 200'001}) {
     const Permutation permutation(n, 42);
@@ -23,7 +24,7 @@ TEST_CASE("A permutation takes every value exactly once, and its inverse leads b
   }
 }
 
-TEST_CASE("Another key gives another permutation, the same key the same") {
+TEST_CASE("Different keys give different permutations, and the same key the same one") {
   for (const std::uint64_t n : {1000, 100'000}) {
     const Permutation a(n, 1);
     const Permutation b(n, 2);
@@ -55,7 +56,7 @@ TEST_CASE("Every position gets every value equally often over many keys") {
   REQUIRE(chi_square < 95);
 }
 
-TEST_CASE("A permutation beyond the table's limit spreads neighbours evenly") {
+TEST_CASE("A permutation above the table's limit spreads neighbours evenly") {
   constexpr std::uint64_t kN = 1'000'000;
   const Permutation permutation(kN, 7);
   // The mean distance of two independent uniform values is n / 3.

@@ -59,7 +59,7 @@ std::string Refusal(const Pipeline& steps) {
       ErrorCode::kInvalidArgument);
 }
 
-// Images, as bytes, of an epoch of a dataset of JPEGs.
+// The images, as bytes, of an epoch of a dataset of JPEGs.
 std::vector<PlayedBatch> PlayJpegs(const Dataset& dataset, LoaderOptions options) {
   Loader loader(dataset, std::move(options));
   return PlayBatches(loader, 1);
@@ -121,7 +121,7 @@ TEST_CASE("A jitter's four parts come in each of their 24 orders equally often")
   }
 }
 
-TEST_CASE("Steps happen as often as they say") {
+TEST_CASE("Steps are applied as often as their probability says") {
   for (const double probability : {0.0, 0.3, 1.0}) {
     int inverted = 0, grey = 0, erased = 0;
     RandomErasing erasing;
@@ -143,7 +143,7 @@ TEST_CASE("Steps happen as often as they say") {
 }
 
 TEST_CASE(
-    "Erased rectangles have the stated areas and ratios, lie anywhere, and hold what is asked") {
+    "Erased rectangles have the stated areas and ratios, lie anywhere, and hold the stated fill") {
   RandomErasing erasing;
   erasing.probability = 1;
   erasing.min_scale = 0.05;
@@ -191,7 +191,7 @@ TEST_CASE("A blur's weights are those of its sigma") {
   CHECK(out[36] == 0);
 }
 
-TEST_CASE("Adding a step does not change what the others draw, and the same step draws anew") {
+TEST_CASE("Adding a step does not change the draws of others, and the same step draws anew") {
   const std::vector<std::uint8_t> values = {100, 120, 140, 90, 20, 250};
   const auto jitter = RunOn({ColorJitter{0.5}}, values, 2, 1, 3, 7);
   CHECK(RunOn({Invert{0}, ColorJitter{0.5}, RandomGrayscale{0}}, values, 2, 1, 3, 7) == jitter);
@@ -200,7 +200,7 @@ TEST_CASE("Adding a step does not change what the others draw, and the same step
   CHECK(RunOn({ColorJitter{0.5}}, values, 2, 1, 3, 8) != jitter);
 }
 
-TEST_CASE("Half-precision numbers are the nearest, halves to even") {
+TEST_CASE("Half-precision numbers are the nearest ones, and halves round to even") {
   const std::pair<float, int> known[] = {{0.0F, 0x0000},
                                          {-0.0F, 0x8000},
                                          {1.0F, 0x3C00},
@@ -294,7 +294,7 @@ TEST_CASE("Images of two or four channels are cropped, resized and mirrored, and
   }
 }
 
-TEST_CASE("Deviations next to nothing make infinities, in 16 bits as in 32") {
+TEST_CASE("Deviations close to zero make infinities, in 16 bits as in 32") {
   const std::vector<std::uint8_t> values = {0, 1, 127, 128, 200, 255};
   Normalize normalize{{0.5F}, {1e-40F}};
   std::vector<float> floats(values.size());
@@ -318,7 +318,7 @@ TEST_CASE("Deviations next to nothing make infinities, in 16 bits as in 32") {
   }
 }
 
-TEST_CASE("Batches of changed pixels are the same for any number of threads, layout and resume") {
+TEST_CASE("Changed pixels are the same for any number of threads, layout and resume") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 40));
   LoaderOptions options = OptionsFor(8, 1);
@@ -338,7 +338,7 @@ TEST_CASE("Batches of changed pixels are the same for any number of threads, lay
     const std::size_t sample = i / 3072, c = i / 1024 % 3, pixel = i % 1024;
     REQUIRE(planar[0].pixels[i] == alone[0].pixels[sample * 3072 + pixel * 3 + c]);
   }
-  // The geometry is that of a pipeline without the steps.
+  // The geometry equals that of a pipeline without the steps.
   options.output.layout = Layout::kNHWC;
   options.transform = {RandomResizedCrop(32), HorizontalFlip(), Invert{}};
   const std::vector<PlayedBatch> inverted = PlayJpegs(dataset, options);
@@ -348,8 +348,8 @@ TEST_CASE("Batches of changed pixels are the same for any number of threads, lay
     REQUIRE(plain[0].pixels[i] + inverted[0].pixels[i] == 255);
 }
 
-TEST_CASE("Normalize with numbers for pixels of 0 to 255 is refused with those for 0 to 1") {
-  // FFCV's recipe for ImageNet, and torchvision's numbers for the same.
+TEST_CASE("Normalize with numbers for pixels of 0 to 255 is refused, naming those for 0 to 1") {
+  // The numbers of FFCV's recipe for ImageNet, and torchvision's for the same.
   CHECK_THAT(
       Refusal({Normalize{{123.675F, 116.28F, 103.53F}, {58.395F, 57.12F, 57.375F}}}),
       ContainsSubstring("divide them by 255: mean {0.485, 0.456, 0.406} and deviation {0.229, "
@@ -359,7 +359,7 @@ TEST_CASE("Normalize with numbers for pixels of 0 to 255 is refused with those f
                  !ContainsSubstring("} and deviation {0.0"));
   CHECK_THAT(Refusal({Normalize{{0}, {255}}}),
              ContainsSubstring("divide them by 255: deviation {1}"));
-  // Those that are of no scale.
+  // Numbers that fit neither scale.
   for (const Normalize& wrong : {Normalize{{-0.5F}}, Normalize{{300}}, Normalize{{0.5F}, {256}}}) {
     CHECK_THAT(Refusal({wrong}),
                ContainsSubstring("means from 0 to 1, and deviations above 0 and up to 1") &&
@@ -368,7 +368,7 @@ TEST_CASE("Normalize with numbers for pixels of 0 to 255 is refused with those f
   CHECK_NOTHROW(PixelProgram({Normalize{{0, 1, 0.5F}, {1, 1.0F / 255, 0.5F}}}));
 }
 
-TEST_CASE("Steps out of range, out of order, or on images that they are not for are refused") {
+TEST_CASE("Steps out of range, out of order, or on unsuitable images are refused") {
   RandomErasing scale;
   scale.max_scale = 2;
   Normalize two;

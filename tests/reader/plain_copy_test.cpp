@@ -1,4 +1,4 @@
-// Raw images that are copied in chunks: what comes is what reading row by row gives.
+// Raw images that are copied in chunks: the batches equal those of reading row by row.
 #include "reader/decoding/plain_copy.h"
 
 #include "format/random.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kRawWidth = 21;
 constexpr std::uint32_t kRawHeight = 17;
 
-// Pictures of noise, with a number and four floats each.
+// Pictures of noise, each with a number and four floats.
 std::filesystem::path WriteNoise(const TemporaryFolder& folder, int count) {
   const std::filesystem::path path = folder / "noise";
   DatasetWriter writer(path,
@@ -67,7 +67,7 @@ bool Serves(const Dataset& dataset, const LoaderOptions& options) {
 
 }  // namespace
 
-TEST_CASE("Raw images copied in chunks are those that are read row by row") {
+TEST_CASE("Raw images copied in chunks equal those read row by row") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteNoise(folder, 1200));
   REQUIRE(dataset.shards().size() > 1);
@@ -90,7 +90,7 @@ TEST_CASE("Raw images copied in chunks are those that are read row by row") {
   }
 }
 
-TEST_CASE("Raw images are not copied in chunks if something looks at each row") {
+TEST_CASE("Raw images are not copied in chunks if a step or function needs each row") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
   const LoaderOptions usual = OptionsFor(10, 1);

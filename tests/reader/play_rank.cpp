@@ -1,5 +1,5 @@
-// play_rank DATASET OUT: plays the epoch's share of the rank that a launcher gave this process, and
-// writes the number of its batches and its samples into OUT.RANK.of.WORLD_SIZE.
+// play_rank DATASET OUT: plays the share of an epoch for the rank that a launcher gave this
+// process. Writes the number of its batches, and its samples, into OUT.RANK.of.WORLD_SIZE.
 #include <cstdio>
 #include <fstream>
 

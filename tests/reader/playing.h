@@ -1,4 +1,4 @@
-// Playing epochs and keeping what came.
+// Playing epochs and keeping copies of the batches.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ inline PlayedBatch Keep(const Batch& batch) {
   return kept;
 }
 
-// The next `limit` batches of an epoch, or all that are left of it.
+// The next `limit` batches of an epoch, or all remaining ones.
 inline std::vector<PlayedBatch> PlayBatches(Loader& loader, std::uint64_t epoch,
                                             std::size_t limit = SIZE_MAX) {
   std::vector<PlayedBatch> played;
@@ -47,7 +47,7 @@ inline std::vector<std::uint64_t> SamplesOf(const std::vector<PlayedBatch>& batc
   return samples;
 }
 
-// `threads` empty: as many as the loader chooses.
+// `threads` empty: the loader chooses.
 inline LoaderOptions OptionsFor(std::size_t batch_size, std::optional<unsigned> threads) {
   LoaderOptions options;
   options.batch_size = batch_size;

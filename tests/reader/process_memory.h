@@ -5,13 +5,13 @@
 #include <fstream>
 #include <string>
 
-#include "tests/sanitized.h"  // whose memory is counted along, and which keeps what was freed
+#include "tests/sanitized.h"  // whose own memory is counted too, and which keeps freed memory
 
 namespace sluice::test {
 
 // The sum in bytes of `name` in /proc/self/smaps, over the mappings whose line contains `of`:
-// "7f00-7f01 r--s 0000 fd:00 123 /path". The kernel counts these pages one by one; the sums in
-// /proc/self/status lag behind on machines of many CPUs.
+// "7f00-7f01 r--s 0000 fd:00 123 /path". The kernel counts these pages one by one, while the sums
+// in /proc/self/status lag on machines with many CPUs.
 inline std::uint64_t SumOfMappings(const std::string& name, const std::string& of) {
   std::ifstream file("/proc/self/smaps");
   std::string line;
@@ -27,12 +27,13 @@ inline std::uint64_t SumOfMappings(const std::string& name, const std::string& o
   return bytes;
 }
 
-// Resident pages that are no file's, in bytes; 0 under sanitizers, whose own are many.
+// Resident pages that do not belong to a file, in bytes; 0 under sanitizers, which have many
+// themselves.
 inline std::uint64_t AnonymousBytes() {
   return kSanitized ? 0 : SumOfMappings("Anonymous", "");
 }
 
-// Resident pages of mapped files whose path begins so, in bytes.
+// Resident pages of mapped files whose path begins with this, in bytes.
 inline std::uint64_t MappedBytes(const std::string& path) {
   return SumOfMappings("Rss", " " + path);
 }

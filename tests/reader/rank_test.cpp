@@ -1,3 +1,5 @@
+// Ranks: several processes share each epoch's global batches, and find their rank in the launcher's
+// variables.
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -24,7 +26,7 @@ std::vector<std::vector<PlayedBatch>> PlayRanks(const Dataset& dataset, LoaderOp
     Loader loader(dataset, options);
     REQUIRE(loader.rank() == Rank{options.ranks.rank, world_size});
     ranks.push_back(PlayBatches(loader, epoch));
-    if (options.resume_from) continue;  // plays what is left
+    if (options.resume_from) continue;  // plays the rest
     REQUIRE(ranks.back().size() == loader.batches_per_epoch(epoch));
     std::size_t samples = 0;
     for (const PlayedBatch& batch : ranks.back())
@@ -35,7 +37,7 @@ std::vector<std::vector<PlayedBatch>> PlayRanks(const Dataset& dataset, LoaderOp
 }
 
 // The global batches that the ranks' batches are shares of: row j is row j / W of rank j mod W.
-// Rows that only fill up are left out.
+// Filler rows are left out.
 std::vector<PlayedBatch> Together(const std::vector<std::vector<PlayedBatch>>& ranks) {
   std::vector<PlayedBatch> global;
   for (std::size_t b = 0; b < ranks[0].size(); ++b) {
@@ -83,7 +85,7 @@ class Environment {  // variables set for one test
 
 }  // namespace
 
-TEST_CASE("The global batches are the same bytes for every number of ranks, in every order") {
+TEST_CASE("The global batches have the same bytes for every number of ranks, in every order") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 201));
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
@@ -104,7 +106,7 @@ TEST_CASE("The global batches are the same bytes for every number of ranks, in e
   }
 }
 
-TEST_CASE("Ranks have equally many batches of equal size, whatever the remainder") {
+TEST_CASE("Ranks have the same number of batches of equal size, whatever the remainder") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 41));
   for (const std::size_t batch_size : {1U, 3U, 10U, 11U}) {
@@ -112,7 +114,7 @@ TEST_CASE("Ranks have equally many batches of equal size, whatever the remainder
       LoaderOptions options = OptionsFor(batch_size, 1);
       options.ranks.last_batch = last;
       options.order.lanes = 8;
-      if (last == LastBatch::kDrop && batch_size == 11) continue;  // none has a whole batch
+      if (last == LastBatch::kDrop && batch_size == 11) continue;  // no rank has a whole batch
       const auto ranks = PlayRanks(dataset, options, 4, 0);
       std::vector<std::uint64_t> valid;
       std::uint64_t rows = 0;
@@ -137,7 +139,8 @@ TEST_CASE("Ranks have equally many batches of equal size, whatever the remainder
   }
 }
 
-TEST_CASE("More ranks than samples get a batch each, of which the surplus only fills up") {
+TEST_CASE(
+    "If there are more ranks than samples, each gets a batch, and surplus rows only fill up") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3));
   LoaderOptions options = OptionsFor(8, 1);
@@ -147,7 +150,7 @@ TEST_CASE("More ranks than samples get a batch each, of which the surplus only f
   REQUIRE((ranks[3][0].valid == 0 && ranks[3][0].samples == ranks[0][0].samples));
 }
 
-TEST_CASE("Ranks that would all get no batch are refused with what to change") {
+TEST_CASE("Ranks that would all get no batch are refused with advice") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 41));
   LoaderOptions options = OptionsFor(11, 1);
@@ -163,10 +166,11 @@ TEST_CASE("Ranks that would all get no batch are refused with what to change") {
              ContainsSubstring("use fewer ranks (LoaderOptions::ranks.world_size)"));
 }
 
-TEST_CASE("An epoch whose deal of whole shards leaves a rank no batch is refused when it comes") {
+TEST_CASE(
+    "An epoch whose deal of whole shards leaves a rank without a batch is refused when it begins") {
   const TemporaryFolder folder;
-  // Shards of about 10, 10 and 30 samples. Two ranks get at least 20 each, or 10 if the large shard
-  // is dealt last.
+  // Shards of about 10, 10 and 30 samples. Two ranks get at least 20 each, but only 10 if the large
+  // shard is dealt last.
   DatasetWriter writer(folder / "d", {{Field::Label(), Field::Bytes("blob")}}, {"d", 1'000'000, 1});
   for (int i = 0; i < 50; ++i) {
     SampleBuilder sample = writer.NewSample(std::to_string(i));
@@ -232,7 +236,7 @@ TEST_CASE("A rank reads its own lanes' blocks and, in the tail, those of its sam
   const TemporaryFolder folder;
   // 6000 samples in blocks of 5: 1200 blocks, 50 for each of 24 lanes.
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 6000, 5));
-  std::uint64_t block_bytes = 0;  // of the largest; they are all about as large
+  std::uint64_t block_bytes = 0;  // of the largest; all are about as large
   for (const ShardSummary& shard : dataset.shards())
     block_bytes = std::max(block_bytes, shard.bytes / shard.blocks);
   LoaderOptions options = OptionsFor(10, 1);
@@ -250,8 +254,8 @@ TEST_CASE("A rank reads its own lanes' blocks and, in the tail, those of its sam
         // Of the next epoch, at most the ring is planned.
         if (batch.index() + 5 == loader.batches_per_epoch()) read = loader.Stats().read_ahead_bytes;
       }
-      // A lane has 50 blocks, its rank 24 / W lanes; the tail is less than 24 x 5 samples, of which
-      // the rank takes every W-th.
+      // A lane has 50 blocks, and its rank 24 / W lanes; the tail has fewer than 24 x 5 samples, of
+      // which the rank takes every W-th.
       const std::uint64_t most = 1200 / world_size + 24 * 5 / world_size + 1;
       INFO("ranks " << world_size << ", blocks " << blocks.size() << ", read " << read);
       REQUIRE(blocks.size() <= most);
@@ -261,7 +265,7 @@ TEST_CASE("A rank reads its own lanes' blocks and, in the tail, those of its sam
   }
 }
 
-TEST_CASE("Ranks that do not divide the lanes, and other nonsense, are refused with what to set") {
+TEST_CASE("Ranks that do not divide the lanes, and other invalid ranks, are refused with advice") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   const auto refused = [&](unsigned rank, unsigned world_size, bool shards, const char* words) {
@@ -282,11 +286,11 @@ TEST_CASE("Ranks that do not divide the lanes, and other nonsense, are refused w
   Loader(dataset, options);  // has no lanes
 }
 
-TEST_CASE("Whole shards are dealt to ranks anew each epoch, each sample to one of them") {
+TEST_CASE("Whole shards are dealt to ranks anew each epoch, each shard to one rank") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 60'000, 16));
   REQUIRE(dataset.shards().size() >= 6);
-  std::vector<std::uint64_t> ends;  // the number behind each shard's last sample
+  std::vector<std::uint64_t> ends;  // one past each shard's last sample
   for (const ShardSummary& shard : dataset.shards())
     ends.push_back((ends.empty() ? 0 : ends.back()) + shard.samples);
   LoaderOptions options = OptionsFor(500, 2);
@@ -340,7 +344,7 @@ TEST_CASE("With whole shards for each rank, a resume keeps the number of ranks")
              ContainsSubstring("world_size"));
 }
 
-TEST_CASE("The rank is found in what each launcher says") {
+TEST_CASE("Each launcher's variables give the rank") {
   const auto found = [](const std::map<std::string, std::string>& variables) {
     const Environment environment(variables);
     return Rank::FromEnvironment();
@@ -350,12 +354,12 @@ TEST_CASE("The rank is found in what each launcher says") {
   CHECK(found({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}}) == Rank{1, 2});
   CHECK(found({{"PMI_RANK", "5"}, {"PMI_SIZE", "6"}}) == Rank{5, 6});
   CHECK(found({{"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "4"}}) == Rank{2, 4});
-  // A batch script of Slurm is no rank.
+  // A batch script of Slurm does not have a rank.
   CHECK(found({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}) == Rank{0, 1});
   CHECK(found({{"WORLD_SIZE", "1"}}) == Rank{0, 1});
-  // Another launcher's pair is whole.
+  // The variables of another launcher are complete.
   CHECK(found({{"WORLD_SIZE", "4"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}) == Rank{1, 4});
-  // torchrun under srun: the inner one knows.
+  // With torchrun under srun, the inner launcher decides.
   CHECK(found({{"RANK", "7"},
                {"WORLD_SIZE", "8"},
                {"SLURM_PROCID", "1"},
@@ -370,7 +374,7 @@ TEST_CASE("The rank is found in what each launcher says") {
   }
 }
 
-TEST_CASE("Half of what a launcher says is refused, unless the options say the rank") {
+TEST_CASE("Incomplete variables of a launcher are refused, unless the options give the rank") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   LoaderOptions options = OptionsFor(10, 1);
@@ -385,7 +389,7 @@ TEST_CASE("Half of what a launcher says is refused, unless the options say the r
   }
 }
 
-TEST_CASE("A loader takes its rank from the environment unless the options say it") {
+TEST_CASE("A loader takes its rank from the environment unless the options give it") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   const Environment environment({{"RANK", "2"}, {"WORLD_SIZE", "3"}});
@@ -399,7 +403,7 @@ TEST_CASE("A loader takes its rank from the environment unless the options say i
   CHECK(Loader(dataset, options).rank() == Rank{0, 1});
 }
 
-TEST_CASE("A loader of several ranks says which it is, who says so, and what it plays") {
+TEST_CASE("A loader of several ranks describes its rank, where that comes from, and its share") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   const Environment environment({{"RANK", "1"}, {"WORLD_SIZE", "4"}});

@@ -31,7 +31,7 @@ TEST_CASE("Blocks read ahead are in memory before a thread touches them") {
     return;
   }
   bool resident = false;
-  // A machine that is short of memory may take pages back at once.
+  // A machine that is short of memory may drop pages at once.
   for (int attempt = 0; attempt < 5 && !resident; ++attempt) {
     MappedBlocks reading(*dataset.state(), choice, nullptr, give_up);
     for (std::uint64_t block = 0; block < 20; ++block)
@@ -44,7 +44,7 @@ TEST_CASE("Blocks read ahead are in memory before a thread touches them") {
   CHECK(resident);
 }
 
-TEST_CASE("Suggested blocks are read if blocks had to be read, and nobody waits for them") {
+TEST_CASE("Suggested blocks are read if earlier ones came from disk, and nobody waits for them") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
   DatasetState& state = *dataset.state();
@@ -62,7 +62,7 @@ TEST_CASE("Suggested blocks are read if blocks had to be read, and nobody waits 
   CHECK(reading.opened() == 1);
   reading.Await(1);
   CHECK(reading.bytes_read() == BlockBytes(state, 0));
-  // As long as a busy disk takes; a machine that is short of memory may take pages back at once.
+  // As long as a busy disk takes; a machine that is short of memory may drop pages at once.
   for (int look = 1; CachedBytes(dataset) < 11 * BlockBytes(state, 0); ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     if (look % 1000 != 0) continue;
@@ -71,7 +71,7 @@ TEST_CASE("Suggested blocks are read if blocks had to be read, and nobody waits 
   }
 }
 
-TEST_CASE("Suggestions are taken if blocks are not in memory, and only of whole blocks") {
+TEST_CASE("Suggestions are accepted if blocks are not in memory, and only for whole blocks") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 64));
   DatasetState& state = *dataset.state();
@@ -130,7 +130,7 @@ TEST_CASE("Releasing blocks keeps those read for the next windows") {
     return std::all_of(there.begin(), there.end(), [](unsigned char page) { return page & 1; });
   };
   bool kept = false;
-  // A machine that is short of memory may take pages back at once.
+  // A machine that is short of memory may drop pages at once.
   for (int attempt = 0; attempt < 5 && !kept; ++attempt) {
     std::size_t sum = 0;
     for (std::size_t at = 0; at < all.size(); at += 4096)
@@ -152,7 +152,7 @@ TEST_CASE("Releasing blocks keeps those read for the next windows") {
   CHECK(kept);
 }
 
-TEST_CASE("No more blocks are in flight than the depth says, and those begin in order") {
+TEST_CASE("No more blocks are in flight than the depth allows, and they begin in order") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
   DatasetState& state = *dataset.state();
@@ -172,7 +172,7 @@ TEST_CASE("No more blocks are in flight than the depth says, and those begin in 
   CHECK_FALSE(reading.HasRoom());
   reading.Await(2);
   CHECK(reading.bytes_read() == 2 * bytes);
-  reading.Await(2);  // nothing is left to wait for
+  reading.Await(2);  // no block is left to wait for
   CHECK(reading.bytes_read() == 2 * bytes);
   give_up.store(true);
   reading.Await(5);

@@ -1,4 +1,4 @@
-// A dataset of a local folder, played as one in an object store behind a simulated link.
+// Plays a dataset of a local folder as if it were in an object store behind a simulated link.
 #pragma once
 
 #include "format/remote/local_store.h"

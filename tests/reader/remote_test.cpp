@@ -1,3 +1,5 @@
+// Datasets in an object store (simulated by local files): the same batches as from disk, what is
+// fetched, and faults.
 #include <algorithm>
 #include <fstream>
 
@@ -30,7 +32,7 @@ std::vector<PlayedBatch> Play(const Dataset& dataset, const LoaderOptions& optio
   return played;
 }
 
-// Takes no requests while `refuses` is set, as a store's thread does not after a fork.
+// Takes no requests while `refuses` is set, like a store's thread after a fork.
 struct RefusingStore : LocalStore {
   using LocalStore::LocalStore;
   std::uint64_t Read(RangeRead read) override {
@@ -60,7 +62,7 @@ TEST_CASE("a sample of a dataset in an object store has the values of the local 
   CHECK(remote.LookAtShards().shards == 0);
 }
 
-TEST_CASE("a block that cannot be asked for is an error each time, until it can", "[remote]") {
+TEST_CASE("a block that cannot be requested is an error each time, until it can", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteJpegDataset(folder, 60);
   const auto store = std::make_shared<RefusingStore>(path);
@@ -158,14 +160,14 @@ TEST_CASE("payloads that no batch needs are not fetched", "[remote]") {
     }
     CHECK(loader.Stats().fetched_bytes < 1'000'000);
   }
-  SECTION("rows that are kept") {  // raw pictures are not, but for a function
+  SECTION("rows that are kept") {  // raw pictures are kept only after a function
     options.sample_function = [](MutableSample&) {};
     options.keep = DecodedPictures{10'000'000, {}, true};
     if (GENERATE(false, true)) options.keep->folder = folder.path().string();
     Loader loader(OpenRemote(path), options);
     Loader local(Dataset::Open(path), options);
     CHECK(PlayBatches(loader, 0) == PlayBatches(local, 0));
-    PlayBatches(loader, 1);  // reading ahead of it begins before all pictures are kept
+    PlayBatches(loader, 1);  // read-ahead of it begins before all pictures are kept
     const std::uint64_t before = loader.Stats().read_ahead_bytes;
     CHECK(before > 7'000'000);
     CHECK(PlayBatches(loader, 2) == PlayBatches(local, 2));
@@ -173,7 +175,7 @@ TEST_CASE("payloads that no batch needs are not fetched", "[remote]") {
   }
 }
 
-TEST_CASE("a remote epoch goes on where another loader stopped", "[remote]") {
+TEST_CASE("a remote epoch continues where another loader stopped", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteJpegDataset(folder, 120);
   LoaderOptions options = Cropping(5, 2);
@@ -222,7 +224,7 @@ TEST_CASE("a loader holds no more of a remote dataset than Memory() says", "[rem
   CHECK(most > 4'000'000);
 }
 
-TEST_CASE("a remote shard that is gone is a fault that names its URL", "[remote]") {
+TEST_CASE("a missing remote shard is a fault that names its URL", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteRawDataset(folder, 12'000);  // in several shards
   const Dataset local = Dataset::Open(path);
@@ -260,7 +262,7 @@ TEST_CASE("a remote shard that is replaced while it is played is an error, never
   const Dataset dataset = OpenRemote(path);
   const std::string file = dataset.shards()[0].file;
   (void)dataset[0].Payload();
-  // The same bytes but one in the middle, as another file.
+  // The same bytes except one in the middle, as another file.
   std::filesystem::copy_file(path / file, path / "new");
   std::fstream(path / "new").seekp(4'000'000).put('!');
   std::filesystem::rename(path / "new", path / file);
@@ -280,7 +282,7 @@ TEST_CASE("damage in a remote shard is found as in a local one", "[remote]") {
   CHECK(loader.Faults().size() == 1);
 }
 
-TEST_CASE("the step that waits longer than the timeout throws, and the next one goes on",
+TEST_CASE("a step that waits longer than the timeout throws, and the next one continues",
           "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteJpegDataset(folder, 40);
@@ -288,7 +290,8 @@ TEST_CASE("the step that waits longer than the timeout throws, and the next one 
   Loader local(Dataset::Open(path), options);
   const std::vector<PlayedBatch> expected = PlayBatches(local, 0);
   options.timeout = 20ms;
-  // A store so slow that this thread asks before the answer comes, however busy the machine is.
+  // The store is so slow that this thread asks before the answer comes, however busy the machine
+  // is.
   std::string text;
   for (std::chrono::milliseconds delay = 100ms; text.empty(); delay *= 4) {
     REQUIRE(delay < 10min);

@@ -16,7 +16,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// How many files may be open, while it lives.
+// Limits the number of open files while it lives.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t most) {
@@ -31,7 +31,7 @@ class DescriptorLimit {
   rlimit before_{};
 };
 
-// The same file, with other bytes in it.
+// Writes other bytes into the same file.
 void Overwrite(const std::filesystem::path& file, const std::string& content) {
   struct stat before {};
   struct stat after {};
@@ -55,7 +55,7 @@ LoaderOptions PlayedBy(Shuffle shuffle, bool direct, Verify verify) {
 
 }  // namespace
 
-TEST_CASE("Past the page cache and with few descriptors, shards that go are read on as they were") {
+TEST_CASE("Past the page cache and with few descriptors, deleted shards are read to their end") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 3000, 2);
   const Dataset dataset = Dataset::Open(path);
@@ -97,7 +97,8 @@ TEST_CASE("Past the page cache and with few descriptors, shards that go are read
   CHECK(whole->Faults().empty());
 }
 
-TEST_CASE("A shard that is overwritten in place is a fault with its name, and no wrong sample") {
+TEST_CASE(
+    "A shard that is overwritten in place is a fault with its name, and no wrong sample comes") {
   const TemporaryFolder folder;
   const TemporaryFolder other_folder;
   const std::filesystem::path path = WriteRawDataset(folder, 800, 2);
@@ -117,7 +118,7 @@ TEST_CASE("A shard that is overwritten in place is a fault with its name, and no
       const std::string content = ContentOf(other.path() / other.shards()[0].file);
       REQUIRE(content.size() >= shard.bytes);
       Overwrite(copy / "d" / shard.file, content);
-      loader.Epoch(7);  // gives up what was decoded ahead of epoch 1
+      loader.Epoch(7);  // drops what was decoded ahead of epoch 1
       const Played played = PlayOn(loader, 1);
       REQUIRE_FALSE(played.errors.empty());
       for (const std::string& error : played.errors) {
@@ -132,7 +133,7 @@ TEST_CASE("A shard that is overwritten in place is a fault with its name, and no
   }
 }
 
-TEST_CASE("A shard that is touched, linked, or overwritten with its own bytes is played on") {
+TEST_CASE("A shard that is touched, linked, or overwritten with its own bytes still plays") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 1000);
   const Dataset dataset = Dataset::Open(path);

@@ -1,3 +1,5 @@
+// Resuming a loader from a saved state (ResumePoint): the rest of the stream, to the byte, and
+// refused states.
 #include <sluice/resume.h>
 
 #include "tests/reader/playing.h"
@@ -23,7 +25,7 @@ ResumePoint SomePoint() {
   return point;
 }
 
-// Loads on from `point` as another process would, with other numbers of threads and slots.
+// Continues from `point` as another process would, with other numbers of threads and slots.
 Loader Resumed(const Dataset& dataset, LoaderOptions options, const ResumePoint& point) {
   options.threads = 3;
   options.ring.prefetch = 4;
@@ -33,7 +35,7 @@ Loader Resumed(const Dataset& dataset, LoaderOptions options, const ResumePoint&
 
 }  // namespace
 
-TEST_CASE("After a resume come the batches that would have come, to the byte, in every order") {
+TEST_CASE("After a resume, the following batches are the same to the byte, in every order") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 90));
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
@@ -59,12 +61,12 @@ TEST_CASE("After a resume come the batches that would have come, to the byte, in
         REQUIRE(PlayBatches(loader, 5) == std::vector(epoch.begin() + long(stop), epoch.end()));
       }
       REQUIRE(PlayBatches(loader, 6) == after);
-      REQUIRE(PlayBatches(loader, 5) == epoch);  // asked for again, it is played whole
+      REQUIRE(PlayBatches(loader, 5) == epoch);  // asked for again, the epoch is played whole
     }
   }
 }
 
-TEST_CASE("Resuming decodes nothing from before the point") {
+TEST_CASE("Resuming decodes nothing from before the resume point") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 2000));
   LoaderOptions options = OptionsFor(10, 2);
@@ -79,7 +81,7 @@ TEST_CASE("Resuming decodes nothing from before the point") {
   REQUIRE(resumed.Stats().payload_bytes <= (1 + 4) * 10 * 192);
 }
 
-TEST_CASE("A state tells where the stream stands before, between and after epochs") {
+TEST_CASE("A state says where the stream stands before, between and after epochs") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 25)), OptionsFor(10, 2));
   REQUIRE((loader.State().epoch == 0 && loader.State().position == 0));
@@ -106,7 +108,7 @@ TEST_CASE("A batch that came as an error is played again after a resume") {
   REQUIRE(PlayBatches(resumed, 0).size() == 4);
 }
 
-TEST_CASE("A state that does not fit dataset or options is refused, with what to set") {
+TEST_CASE("A state that does not fit the dataset or the options is refused, with advice") {
   const TemporaryFolder folder;
   const TemporaryFolder other_folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 500));
@@ -145,7 +147,7 @@ TEST_CASE("A state that does not fit dataset or options is refused, with what to
   REQUIRE(PlayBatches(smaller, 2).size() == 500 / 7 - 10);
 }
 
-TEST_CASE("A state whose epoch has no whole batch left goes on with the next one") {
+TEST_CASE("A state whose epoch has no whole batch left continues with the next epoch") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 25));
   Loader loader(dataset, OptionsFor(10, 1));
@@ -158,7 +160,7 @@ TEST_CASE("A state whose epoch has no whole batch left goes on with the next one
   REQUIRE(PlayBatches(dropping, 1).size() == 2);
 }
 
-TEST_CASE("Every state that a loader gives is taken back, whatever deals the epoch") {
+TEST_CASE("Every state that a loader gives is accepted again, however ranks share the epoch") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 7001));
   REQUIRE(dataset.shards().size() >= 2);
@@ -187,7 +189,7 @@ TEST_CASE("Every state that a loader gives is taken back, whatever deals the epo
   }
 }
 
-TEST_CASE("A state's text is one line that leads back to the same value") {
+TEST_CASE("A state's text is one line and parses back to the same value") {
   const ResumePoint point = SomePoint();
   const std::string text = point.Text();
   REQUIRE(text.find_first_of("\n\"'\\") == std::string::npos);
@@ -196,7 +198,7 @@ TEST_CASE("A state's text is one line that leads back to the same value") {
   REQUIRE(ResumePoint::Parse(text + "\r\n") == point);
 }
 
-TEST_CASE("A state's text that was cut short or changed anywhere is refused") {
+TEST_CASE("A state's text that was truncated or changed anywhere is refused") {
   const std::string text = SomePoint().Text();
   for (std::size_t at = 0; at < text.size(); ++at) {
     std::string changed = text;

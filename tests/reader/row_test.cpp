@@ -1,4 +1,4 @@
-// Loader::Row(), decoding in the consumer's thread, and what threads set up for themselves.
+// Loader::Row(), decoding in the consumer's thread, and state that each thread sets up for itself.
 #include <atomic>
 #include <map>
 #include <set>
@@ -54,7 +54,7 @@ void CheckRows(Loader& loader, std::uint64_t epoch, std::size_t wanted) {
 
 }  // namespace
 
-TEST_CASE("A row alone is what its epoch has for the sample, in every order") {
+TEST_CASE("A single row equals the sample's row in its epoch, in every order") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 23));
   LoaderOptions options = DrawingOptions(4, 2);
@@ -104,7 +104,7 @@ TEST_CASE("A row is looked up over all ranks if shards are dealt to them") {
     REQUIRE(loader.Row(sample, 2).Field<double>("drawn")[0] == number);
 }
 
-TEST_CASE("A row that is not there, or that cannot be made, is an error") {
+TEST_CASE("A row that does not exist or cannot be made is an error") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = OptionsFor(8, 1);
@@ -128,7 +128,7 @@ TEST_CASE("A row that is not there, or that cannot be made, is an error") {
   CHECK(loader.Faults().empty());
 }
 
-TEST_CASE("Rows are made by several threads while an epoch is played") {
+TEST_CASE("Several threads make rows while an epoch is played") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
   Loader loader(dataset, DrawingOptions(4, 2));
@@ -197,7 +197,7 @@ TEST_CASE("Without threads, the consumer's thread decodes the same batches") {
   Loader loader(dataset, options);
   CHECK(loader.threads() == 0);
   std::vector<PlayedBatch> played = PlayBatches(loader, 0, 2);
-  CHECK(calls == 8);  // nothing ahead of the batch in hand
+  CHECK(calls == 8);  // nothing ahead of the current batch
   played.clear();
   for (std::uint64_t epoch = 0; epoch < 2; ++epoch)
     for (const PlayedBatch& batch : PlayBatches(loader, epoch))
@@ -236,7 +236,7 @@ TEST_CASE("Each thread has a state of its own, set up once on that thread") {
   };
   {
     Loader loader(dataset, options);
-    CHECK(made == 3);  // the constructor has waited for all
+    CHECK(made == 3);  // the constructor has waited for all threads
     CHECK(PlayBatches(loader, 0).size() == 16);
   }
   CHECK(wrong == 0);

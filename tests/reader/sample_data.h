@@ -50,7 +50,7 @@ inline std::filesystem::path WriteJpegDataset(const TemporaryFolder& folder, int
   return path;
 }
 
-inline constexpr std::uint64_t kPictureBytes = 64 * 64 * 3;  // of a WriteLargerDataset
+inline constexpr std::uint64_t kPictureBytes = 64 * 64 * 3;  // pixels of a WriteLargerDataset
 
 // `count` raw pictures of 64x64; blocks of 16, about 200 kB.
 inline std::filesystem::path WriteLargerDataset(const TemporaryFolder& folder, int count) {

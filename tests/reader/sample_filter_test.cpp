@@ -1,4 +1,4 @@
-// SampleList::Where: a user's function that selects the samples to play.
+// SampleList::Where: a user's function selects the samples to play.
 #include <algorithm>
 #include <atomic>
 #include <fstream>
@@ -78,7 +78,7 @@ TEST_CASE("A filter sees key, scalars, arrays, variable fields, text and an imag
      [](std::uint64_t i) { return i % 5 != 0; });
   is([](const Sample& s) { return s.Text("note").size() == 7; }, {"note", "boxes"},
      [](std::uint64_t i) { return i >= 10 && i < 100; });
-  // Named or not.
+  // With fields named or not.
   is([](const Sample& s) { return s.Shape().height == 9 && s.Array<float>("boxes").size() == 4; },
      {}, [](std::uint64_t i) { return i % 4 == 1 && i % 5 == 1; });
   CHECK(SampleList::Where(dataset, [](const Sample&) { return false; }).size() == 0);
@@ -86,8 +86,8 @@ TEST_CASE("A filter sees key, scalars, arrays, variable fields, text and an imag
 }
 
 TEST_CASE(
-    "The samples a filter keeps are played once an epoch in full batches, on ranks and after "
-    "resuming") {
+    "Samples that a filter keeps play once per epoch in full batches, on ranks and after a "
+    "resume") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3000));
   const auto odd = [](const Sample& sample) { return sample.Integer("label") % 2 == 1; };
@@ -126,7 +126,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("A resume with a filter that answers otherwise is refused") {
+TEST_CASE("A resume with a filter that now decides otherwise is refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 400));
   LoaderOptions options = OptionsFor(10, 1);
@@ -139,13 +139,13 @@ TEST_CASE("A resume with a filter that answers otherwise is refused") {
       SampleList::Where(dataset, [](const Sample& sample) { return sample.Integer("label") > 5; });
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("another list"));
-  // And one of another dataset.
+  // And with a filter of another dataset.
   const TemporaryFolder other;
   const Dataset longer = Dataset::Open(WriteRawDataset(other, 401));
   options.resume_from.reset();
   CHECK_THAT(ErrorText([&] { Loader(longer, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("400 samples"));
-  // Even if that has as many samples.
+  // Even if that dataset has as many samples.
   const TemporaryFolder another;
   const Dataset as_long = Dataset::Open(WriteRawDataset(another, 400, 8));
   REQUIRE(as_long.id() != dataset.id());
@@ -156,10 +156,10 @@ TEST_CASE("A resume with a filter that answers otherwise is refused") {
   }
 }
 
-TEST_CASE("Blocks in which nothing is kept are not read, and the others block by block") {
+TEST_CASE("Blocks without kept samples are not read, and the others block by block") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4000, 10));
-  // Every tenth block of ten, of which every second sample.
+  // The filter keeps every second sample of every tenth block of ten.
   LoaderOptions options = OptionsFor(50, 1);
   options.order.samples = SampleList::Where(dataset, [](const Sample& sample) {
     return sample.index() / 10 % 10 == 3 && sample.index() % 2 == 0;
@@ -169,7 +169,7 @@ TEST_CASE("Blocks in which nothing is kept are not read, and the others block by
   Loader loader(dataset, options);
   REQUIRE(PlayBatches(loader, 0).size() == 4);
   const std::uint64_t block_bytes = 8192;  // 10 x (192 + 56), in whole pages: less than that
-  // This epoch's and, of the next one's, no more than that.
+  // This epoch's blocks, and at most as much of the next epoch.
   CHECK(loader.Stats().read_ahead_bytes <= 2 * 40 * block_bytes);
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("An error from a filter names its sample: the first one, for any numbe
   ErrorText([&] { SampleList::Where(dataset, SampleFilter()); }, ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("A sample that a filter cannot read ends it, unless the filter knows what to do") {
+TEST_CASE("A sample that a filter cannot read ends it, unless the filter catches the error") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteBoxes(folder, 100);
   std::string note;
@@ -230,7 +230,7 @@ TEST_CASE("A sample that a filter cannot read ends it, unless the filter knows w
   CHECK(SampleList::Where(dataset, forgives).size() == 99);
 }
 
-TEST_CASE("A shard that is cut while a filter looks at it is an error, not a crash") {
+TEST_CASE("A shard that is truncated while a filter reads it is an error, not a crash") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteBoxes(folder, 100);
   const Dataset dataset = Dataset::Open(path);
@@ -245,7 +245,7 @@ TEST_CASE("A shard that is cut while a filter looks at it is an error, not a cra
       ContainsSubstring("cut short"));
 }
 
-TEST_CASE("Asking a filter can be watched, and stopped") {
+TEST_CASE("Running a filter can be watched, and stopped") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteBoxes(folder, 4000));
   FilterOptions options = FilterBy({"boxes"});

@@ -1,3 +1,4 @@
+// Lists of samples to play (SampleList): given, drawn by weight, or balanced by class.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,7 +32,7 @@ std::map<std::uint64_t, std::size_t> Counts(const std::vector<std::uint64_t>& sa
 
 }  // namespace
 
-TEST_CASE("A list of samples is what an epoch is made of, each as often as it is there") {
+TEST_CASE("An epoch of a list plays each listed sample, as often as the list has it") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3000));
   std::vector<std::uint64_t> list;
@@ -57,7 +58,7 @@ TEST_CASE("A list of samples is what an epoch is made of, each as often as it is
   }
 }
 
-TEST_CASE("A list is shared by ranks, resumed, and padded like a whole dataset") {
+TEST_CASE("Ranks share a list, resume it and pad it like a whole dataset") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 2000));
   std::vector<std::uint64_t> list;
@@ -91,7 +92,7 @@ TEST_CASE("A list is shared by ranks, resumed, and padded like a whole dataset")
              ContainsSubstring("another list"));
 }
 
-TEST_CASE("Only the blocks that a list has samples in are read ahead") {
+TEST_CASE("Only the blocks with listed samples are read ahead") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4000, 10));
   std::vector<std::uint64_t> list(100);
@@ -103,7 +104,7 @@ TEST_CASE("Only the blocks that a list has samples in are read ahead") {
   Loader loader(dataset, options);
   PlayBatches(loader, 0);
   const std::uint64_t block_bytes = 8192;  // 10 x (192 + 56), in whole pages: less than that
-  // The two batches and at most four of the next epochs.
+  // The two batches, and at most four of the next epochs.
   CHECK(loader.Stats().read_ahead_bytes <= 3 * 10 * block_bytes);
 }
 
@@ -128,7 +129,8 @@ TEST_CASE("Weights draw in proportion, anew each epoch, with replacement") {
   CHECK(Counts(SamplesOf(PlayBatches(loader, 0))) == counts);
 }
 
-TEST_CASE("Weights draw without replacement each sample at most once, the heavier ones oftener") {
+TEST_CASE(
+    "Weights without replacement draw each sample at most once, the heavier ones more often") {
   std::vector<double> weights(1000, 1.0);
   for (std::size_t i = 0; i < 100; ++i)
     weights[i] = 9.0;
@@ -148,7 +150,7 @@ TEST_CASE("Weights draw without replacement each sample at most once, the heavie
   for (int t = 0; t < 300; ++t)
     h += 9 * (100 - h) / (9 * (100 - h) + 899 - (t - h));
   CHECK(double(heavy) / 50 == Approx(h).epsilon(0.03));
-  // All that have a weight, if as many are asked for.
+  // All samples with a weight, if as many are requested.
   REQUIRE(Draw(WeightedDraw{WholeWeights(weights), 999, false}, 1, 0).size() == 999);
 }
 
@@ -159,7 +161,8 @@ TEST_CASE("Weights become whole numbers in proportion, and small ones do not van
   CHECK(WholeWeights({0.0, 0.0}) == std::vector<std::uint64_t>{0, 0});
 }
 
-TEST_CASE("A class-balanced epoch has as many samples of each class, whatever the dataset has") {
+TEST_CASE(
+    "A class-balanced epoch has equally many samples of each class, whatever the dataset has") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "uneven";
   {
@@ -202,7 +205,7 @@ TEST_CASE("A class-balanced epoch has as many samples of each class, whatever th
              ContainsSubstring("class label"));
 }
 
-TEST_CASE("Lists balanced over several labels a sample have as many of each class") {
+TEST_CASE("Lists balanced over several labels per sample have equally many of each class") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "tags";
   Field tags = Field::Variable("tags", DType::kInt32, {});
@@ -214,7 +217,7 @@ TEST_CASE("Lists balanced over several labels a sample have as many of each clas
       SampleBuilder sample = writer.NewSample(std::to_string(i));
       const std::vector<std::uint8_t> pixels(12, static_cast<std::uint8_t>(i));
       sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
-      std::vector<std::int32_t> numbers;  // both for 0, none for the last ten; 1 twice
+      std::vector<std::int32_t> numbers;  // both for 0, no class for the last ten; 1 twice
       if (i < 3) numbers.push_back(0);
       if (i == 0 || (i >= 3 && i < 50)) numbers.insert(numbers.end(), {1, 1});
       sample.SetArray<std::int32_t>("tags", numbers);
@@ -244,7 +247,7 @@ TEST_CASE("Lists balanced over several labels a sample have as many of each clas
   }
 }
 
-TEST_CASE("A loader of an empty list is refused, which says why the list is empty") {
+TEST_CASE("An empty list is refused with the reason why it is empty") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   const auto refusal = [&](const SampleList& list) {
@@ -262,7 +265,7 @@ TEST_CASE("A loader of an empty list is refused, which says why the list is empt
              ContainsSubstring("the filter of SampleList::Where keeps none of 30 samples"));
 }
 
-TEST_CASE("Lists that make no sense, or belong to another dataset, are refused") {
+TEST_CASE("Invalid lists, and lists of another dataset, are refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
   const auto refused = [&](const SampleList& list, const char* words) {
@@ -277,7 +280,7 @@ TEST_CASE("Lists that make no sense, or belong to another dataset, are refused")
                                     std::numeric_limits<std::uint64_t>::max()}) {
     refused(SampleList::Weighted(std::vector(100, 1.0), count, true), "2^40");
   }
-  // Ten classes, and numbers that, times ten, overflow 64 bits to 4 and 0.
+  // Ten classes, and numbers that overflow 64 bits when multiplied by ten, to 4 and to 0.
   for (const std::uint64_t count :
        {std::uint64_t{1} << 40, UINT64_MAX / 10 + 1, UINT64_MAX / 2 + 1})
     refused(SampleList::ClassBalanced(dataset, count), "2^40");

@@ -17,7 +17,7 @@ std::string Refusal(const Dataset& dataset, const LoaderOptions& options) {
 
 }  // namespace
 
-TEST_CASE("Scheduled steps begin with their epoch, for any number of threads and after a resume") {
+TEST_CASE("Scheduled steps start with their epoch, for any number of threads and after a resume") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 60));
   LoaderOptions options = OptionsFor(8, GENERATE(1U, 3U));
@@ -43,7 +43,7 @@ TEST_CASE("Scheduled steps begin with their epoch, for any number of threads and
   check(PlayBatches(resumed, 4), true);
 }
 
-TEST_CASE("An epoch of a schedule is that of a loader with its steps alone") {
+TEST_CASE("An epoch of a schedule equals that of a loader with its steps alone") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
   const Pipeline strong = {RandomResizedCrop(32), HorizontalFlip(), ColorJitter{0.4, 0.4}};
@@ -93,7 +93,7 @@ TEST_CASE("MixUp may end before the last epochs") {
   }
 }
 
-TEST_CASE("A schedule that makes no sense is refused") {
+TEST_CASE("An invalid schedule is refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
   LoaderOptions options = OptionsFor(4, 1);

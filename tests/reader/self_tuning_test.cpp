@@ -1,4 +1,5 @@
-// The loader's own decisions: threads, the ring's length, reading ahead.
+// The loader's own decisions on threads, the length of the ring and reading ahead, in a simulated
+// training.
 #include "reader/loader/self_tuning.h"
 
 #include <random>
@@ -16,14 +17,14 @@ using Catch::Matchers::ContainsSubstring;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-// A training of batches that need, in seconds, so much of each; a second of it as the loader would
-// measure it. Everything overlaps, so that the slowest sets the pace.
+// A simulated training whose batches need these seconds in each part. Second() is one second of it,
+// as the loader would measure it. All parts overlap, so the slowest sets the pace.
 struct Training {
   double step = 0;           // the trainer's
   double decode = 0;         // of one thread
-  double read = 0;           // with 16 MiB in flight; with twice as many, half of it,
+  double read = 0;           // with 16 MiB in flight; half of it with twice as much,
   double read_at_least = 0;  // but no less than this
-  double uneven = 0;  // what a ring of 2 is too short to even out; of one twice as long, half
+  double uneven = 0;  // stalls that a ring of 2 is too short for; half of it with twice the ring
 
   double ReadWith(const Tuning& tuning) const {
     return std::max(read_at_least, read * 16.0 * kMiB / double(tuning.read_ahead_bytes));
@@ -62,8 +63,8 @@ Tuning After(const Training& training, unsigned seconds, std::uint64_t* changes 
 
 }  // namespace
 
-TEST_CASE("With a slow trainer, threads that it leaves idle rest, and nothing else changes") {
-  // 8 threads could decode 100 batches a second; 20 are wanted: two threads are busy.
+TEST_CASE("With a slow trainer, idle threads rest, and nothing else changes") {
+  // 8 threads could decode 100 batches per second and 20 are needed: two threads suffice.
   const Training training{.step = 0.05, .decode = 0.08};
   const Tuning tuned = After(training, 1000);
   CHECK(tuned.threads == 3);  // of which 1.6 are busy; with two, both would be
@@ -75,12 +76,12 @@ TEST_CASE("With a slow trainer, threads that it leaves idle rest, and nothing el
 }
 
 TEST_CASE("With a slow store, more is read at a time, as long as storage is the bottleneck") {
-  // The trainer wants 100 batches a second, the store gives 20 with 16 MiB in flight, 40 with 32.
+  // The trainer wants 100 batches per second. The store gives 20 with 16 MiB in flight, 40 with 32.
   const Training latency{.step = 0.01, .decode = 0.02, .read = 0.05, .read_at_least = 0.005};
   CHECK(After(latency, 20).read_ahead_bytes == 64 * kMiB);
   const Training nearly{.step = 0.0255, .decode = 0.02, .read = 0.05, .read_at_least = 0.005};
   CHECK(After(nearly, 20).read_ahead_bytes == 32 * kMiB);
-  // A store that gives no more, whatever is asked for, is asked for the most and left at that.
+  // If the store gives no more at any depth, the loader stays at the largest depth.
   std::uint64_t changes = 0;
   const Training slow{.step = 0.01, .decode = 0.02, .read = 0.05, .read_at_least = 0.05};
   CHECK(After(slow, 500, &changes) == Tuning{8, 2, 64 * kMiB});
@@ -94,7 +95,7 @@ TEST_CASE("With a fast trainer and a fast store, nothing changes: all threads de
   CHECK(changes == 0);
 }
 
-TEST_CASE("Where neither side is busy all the time, the ring becomes longer") {
+TEST_CASE("Where neither side is always busy, the ring becomes longer") {
   const Training training{.step = 0.02, .decode = 0.08, .read = 0.001, .uneven = 0.003};
   const Tuning tuned = After(training, 45);
   CHECK(tuned.prefetch > 2);
@@ -102,15 +103,15 @@ TEST_CASE("Where neither side is busy all the time, the ring becomes longer") {
   CHECK(tuned.threads == 8);
 }
 
-TEST_CASE("The ring becomes longer also where slow samples hold threads up a little") {
-  // With a ring of 2 they wait 9% of their time, with one of 5 less than 4%.
+TEST_CASE("The ring also becomes longer where slow samples delay threads a little") {
+  // With a ring of 2 they wait 9% of the time, with one of 5 less than 4%.
   const Training training{.step = 0.001, .decode = 0.08, .read = 0.001, .uneven = 0.001};
   CHECK(After(training, 45).prefetch == 5);
   const Training even{.step = 0.001, .decode = 0.08, .read = 0.001, .uneven = 0.0003};
   CHECK(After(even, 45).prefetch == 2);
 }
 
-TEST_CASE("Threads that rest come back when they are needed, and do not rest again") {
+TEST_CASE("Resting threads come back when they are needed, and do not rest again") {
   SelfTuning tuning(kLeast, kMost, kStart);
   const Training slow{.step = 0.05, .decode = 0.08};
   const Training fast{.step = 0.001, .decode = 0.08};
@@ -127,7 +128,7 @@ TEST_CASE("Threads that rest come back when they are needed, and do not rest aga
 
 namespace {
 
-// A second in which threads that decode all the time have a CPU for part of it only.
+// A second in which threads that always decode have a CPU only part of the time.
 LoaderStats CrowdedSecond(unsigned threads, double batches) {
   LoaderStats stats;
   stats.seconds = 1;
@@ -139,7 +140,7 @@ LoaderStats CrowdedSecond(unsigned threads, double batches) {
   return stats;
 }
 
-// A second in which threads that have a CPU each decode samples in so many microseconds.
+// A second in which threads with a CPU each decode samples in so many microseconds.
 LoaderStats BusySecond(unsigned threads, double batches, double microseconds) {
   LoaderStats stats = CrowdedSecond(threads, batches);
   stats.decode_cpu_seconds = stats.decode_seconds;
@@ -147,7 +148,7 @@ LoaderStats BusySecond(unsigned threads, double batches, double microseconds) {
   return stats;
 }
 
-// Threads in the end, if `second` is what the loader measures.
+// The final number of threads if the loader measures `second`.
 template <typename Second>
 unsigned ThreadsAfter(const Second& second, std::uint64_t* changes = nullptr) {
   SelfTuning tuning(kLeast, kMost, kStart);
@@ -159,20 +160,20 @@ unsigned ThreadsAfter(const Second& second, std::uint64_t* changes = nullptr) {
 
 }  // namespace
 
-TEST_CASE("Threads that want more CPUs than there are rest if fewer play faster") {
-  // The most with six: with seven 4% less, with eight 8%.
+TEST_CASE("If more threads want CPUs than there are, some rest where fewer play faster") {
+  // Six play fastest: seven are 4% slower, eight 8%.
   CHECK(ThreadsAfter([](unsigned threads, unsigned) {
           return CrowdedSecond(threads, 1000 - 40 * std::abs(double(threads) - 6));
         }) == 6);
 }
 
-TEST_CASE("Threads that do little for each sample rest if fewer play faster") {
+TEST_CASE("If threads do little for each sample, some rest where fewer play faster") {
   const auto batches = [](unsigned threads) { return 1000 - 40 * double(threads); };
   std::uint64_t changes = 0;
   CHECK(ThreadsAfter([&](unsigned threads, unsigned) {
           return BusySecond(threads, batches(threads), 0.5);
         }) == 1);
-  // Also if they wait for the thread that puts samples in order, once reading ahead is deepest.
+  // Also if they wait for the thread that orders samples, once reading ahead is deepest.
   const auto waiting = [&](double microseconds) {
     return [&, microseconds](unsigned threads, unsigned) {
       LoaderStats stats = BusySecond(threads, batches(threads), microseconds);
@@ -185,25 +186,25 @@ TEST_CASE("Threads that do little for each sample rest if fewer play faster") {
   };
   CHECK(ThreadsAfter(waiting(0.5)) == 1);
   CHECK(ThreadsAfter(waiting(100)) == 8);
-  // Decoding takes longer: no rate is given up to find out.
+  // Decoding takes longer: the tuning does not lower the rate to find out.
   CHECK(ThreadsAfter(
             [&](unsigned threads, unsigned) { return BusySecond(threads, batches(threads), 100); },
             &changes) == 8);
   CHECK(changes == 0);
 }
 
-TEST_CASE("If fewer threads play no faster, all decode again, and no others are tried") {
+TEST_CASE("If fewer threads play no faster, all decode again, and no other number is tried") {
   std::uint64_t changes = 0;
   CHECK(ThreadsAfter(
             [](unsigned threads, unsigned) { return CrowdedSecond(threads, 1000 + 10 * threads); },
             &changes) == 8);
   CHECK(changes == 2);
-  // The same of threads that wait for most of their time, though the ring has become as long as it
-  // may: the trial comes after that.
+  // The same for threads that mostly wait although the ring is as long as it may be: the trial
+  // comes after that.
   const Training idle{.step = 0.01, .decode = 0.02, .read = 0.001, .uneven = 0.03};
   CHECK(After(idle, 100, &changes) == Tuning{8, 8, 16 * kMiB});
   CHECK(changes == 6 + 2);
-  // Nor is it taken for theirs what gets faster by itself.
+  // Nor does the tuning credit a trial with a rate that rises by itself.
   CHECK(ThreadsAfter([](unsigned threads,
                         unsigned second) { return CrowdedSecond(threads, 1000 + 50 * second); },
                      &changes) == 8);
@@ -227,7 +228,7 @@ TEST_CASE("Whatever is measured, choices stay in their bounds and come to an end
         REQUIRE((now.read_ahead_bytes >= 16 * kMiB && now.read_ahead_bytes <= 64 * kMiB));
       }
     }
-    // Each thread at most once to rest and back, and tried three times; the others only grow.
+    // Each thread rests and returns at most once, tried three times; the other choices only grow.
     CHECK(tuning.changes() <= (2 + 3) * 7 + 6 + 2);
   }
 }
@@ -245,7 +246,7 @@ TEST_CASE("Too short an interval changes nothing, and fixed options stay the sam
     CHECK_FALSE(fixed.Learn(Training{.step = 0.01, .decode = 0.1, .read = 0.05}.Second(kStart)));
 }
 
-TEST_CASE("A loader whose choices change while it plays gives the same batches") {
+TEST_CASE("A loader whose choices change during playing gives the same batches") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3000));
   LoaderOptions options = OptionsFor(20, 1);
@@ -287,7 +288,7 @@ TEST_CASE("A loader whose choices change while it plays gives the same batches")
   state->Stop();
 }
 
-TEST_CASE("The memory bound takes options left to the loader at their most") {
+TEST_CASE("The memory bound assumes the maximum of options that the loader chooses") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 300));
   LoaderOptions options = OptionsFor(20, 2);
@@ -302,7 +303,7 @@ TEST_CASE("The memory bound takes options left to the loader at their most") {
   CHECK(slots({}) == slots(12));
 }
 
-TEST_CASE("Depths of reading ahead that make no sense are refused") {
+TEST_CASE("Invalid depths of reading ahead are refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   LoaderOptions options = OptionsFor(10, 1);

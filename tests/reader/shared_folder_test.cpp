@@ -1,4 +1,4 @@
-// A stage, and a cache of blocks, in folders where other users of the machine can write.
+// A stage and a block cache in folders where other users of the machine can write.
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -45,7 +45,7 @@ std::vector<PlayedBatch> PlayPlain(const fs::path& path) {
   return PlayBatches(loader, 0);
 }
 
-// Plays until the folder has what it can have of the dataset, and says whether all was right.
+// Plays until the folder holds all it can of the dataset, and returns whether all was right.
 bool Fills(const fs::path& path, bool cache, const fs::path& folder,
            const std::vector<PlayedBatch>& expected) {
   Loader loader = Open(path, cache, folder);
@@ -62,13 +62,13 @@ bool IsRoot() {
   return false;
 }
 
-// In a child: gives up being root.
+// In a child process: drops root.
 bool Become(uid_t user, gid_t group) {
   umask(022);
   return setgroups(1, &group) == 0 && setgid(user) == 0 && setuid(user) == 0;
 }
 
-// A lock that is held by somebody who can only read the file.
+// A lock held by a user who can only read the file.
 class StrangersLock {
  public:
   explicit StrangersLock(const fs::path& file) : file_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
@@ -90,7 +90,7 @@ class StrangersLock {
   const int file_;
 };
 
-// A folder shown at another place, where nothing can be written.
+// A folder mounted read-only at another place.
 class ReadOnlyView {
  public:
   ReadOnlyView(const fs::path& folder, fs::path at) : at_(std::move(at)) {
@@ -112,7 +112,7 @@ class ReadOnlyView {
 
 }  // namespace
 
-TEST_CASE("A link in a stage or a cache is refused, and what it leads to stays as it was") {
+TEST_CASE("A link in a stage or a cache is refused, and its target stays as it was") {
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, kSharedSamples);
   const Dataset dataset = Dataset::Open(path);
@@ -177,7 +177,7 @@ TEST_CASE("A link in a stage or a cache is refused, and what it leads to stays a
   CHECK(Fills(path, cache, root, PlayPlain(path)));
 }
 
-TEST_CASE("A named pipe in a cache is called one") {
+TEST_CASE("A named pipe in a cache is reported as one") {
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, 32);
   const fs::path own = folder / "cache" / Dataset::Open(path).id();
@@ -188,7 +188,7 @@ TEST_CASE("A named pipe in a cache is called one") {
                                       ": is a named pipe, not a regular file; remove it"));
 }
 
-TEST_CASE("What belongs to another user is refused in a stage and a cache, with what to do") {
+TEST_CASE("Another user's files are refused in a stage and a cache, with advice") {
   if (!IsRoot()) return;
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, 32);
@@ -219,7 +219,7 @@ TEST_CASE("What belongs to another user is refused in a stage and a cache, with 
   CHECK_THAT(error, ContainsSubstring("chmod 2770 " + root.string()));
 }
 
-TEST_CASE("A folder of root's is used where root is nobody, as in a container without privileges") {
+TEST_CASE("A folder of root's is used where root is nobody, as in an unprivileged container") {
   if (!IsRoot()) return;
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, 32);
@@ -240,10 +240,10 @@ TEST_CASE("Two users of a group share a stage and a cache under umask 022") {
   const gid_t group = 5432;
   const fs::path root = folder / "shared";
   fs::create_directory(root);
-  SECTION("that root has made") {
+  SECTION("made by root") {
     REQUIRE(chown(root.c_str(), 0, group) == 0);
   }
-  SECTION("that one of them has made") {
+  SECTION("made by one of them") {
     REQUIRE(chown(root.c_str(), 1001, group) == 0);
   }
   REQUIRE(chmod(root.c_str(), 02770) == 0);
@@ -255,14 +255,14 @@ TEST_CASE("Two users of a group share a stage and a cache under umask 022") {
           return right &&
                  (cache ? loader.Stats().fetched_bytes == 0 : loader.Stats().staged_shards == 1);
         }) == 0);
-  // The second one may write there, too.
+  // The second user may write there, too.
   CHECK(InChild([&] {
           if (!Become(1002, group)) return false;
           if (cache) return ClearCache(root) > 0 && Fills(path, cache, root, expected);
           fs::remove(root / Dataset::Open(path).id() / "shard-00000.sluice");
           return Fills(path, cache, root, expected);
         }) == 0);
-  // Who is not of the group gets an error.
+  // A user outside the group gets an error.
   CHECK(InChild([&] {
           if (!Become(1003, 1003)) return false;
           try {
@@ -274,7 +274,7 @@ TEST_CASE("Two users of a group share a stage and a cache under umask 022") {
         }) == 0);
 }
 
-TEST_CASE("A cache that a stranger keeps locked is played past") {
+TEST_CASE("A loader plays past a cache that a stranger keeps locked") {
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, kSharedSamples);
   const std::vector<PlayedBatch> expected = PlayPlain(path);
@@ -290,7 +290,7 @@ TEST_CASE("A cache that a stranger keeps locked is played past") {
   SECTION("the dataset") {
     lock.emplace(own / "lock").TakeFile();
   }
-  SECTION("all pieces, which are not there") {
+  SECTION("all pieces, which do not exist") {
     lock.emplace(own / "pieces").TakeAllBytes();
   }
   Loader loader = Open(path, true, cache);
@@ -303,7 +303,7 @@ TEST_CASE("A cache that a stranger keeps locked is played past") {
   CHECK(later.Stats().fetched_bytes == 0);
 }
 
-TEST_CASE("A good cache in a folder that cannot be written to is used") {
+TEST_CASE("A valid cache in a read-only folder is used") {
   if (!IsRoot()) return;
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, kSharedSamples);
@@ -312,7 +312,7 @@ TEST_CASE("A good cache in a folder that cannot be written to is used") {
   REQUIRE(Fills(path, true, cache, expected));
   bool damaged = false;
   SECTION("whole") {}
-  SECTION("with a piece that is damaged, which is fetched") {
+  SECTION("with a damaged piece, which is fetched") {
     damaged = true;
     std::fstream(cache / Dataset::Open(path).id() / "data").seekp(2'000'000).put('!');
   }

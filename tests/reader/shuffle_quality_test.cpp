@@ -13,7 +13,7 @@ using namespace sluice;
 
 namespace {
 
-// ImageNet's number of samples, in blocks of 8 and shards of 64 MB, 50 kB a sample.
+// ImageNet's number of samples, in blocks of 8 and shards of 64 MB, with 50 kB per sample.
 constexpr std::uint64_t kImageNet = 1'281'167;
 constexpr std::uint64_t kClasses = 1000;
 
@@ -27,9 +27,9 @@ DatasetShape ImageNet() {
   return DatasetShape(shards);
 }
 
-// Distinct classes in a batch of 1024, the mean over 42 batches. Lanes open windows in step with
-// each other, every third batch alike: 29 is no multiple of 3. `stored(i)`: which of the samples,
-// sorted by class, is stored as number i.
+// Distinct classes in a batch of 1024: the mean over 42 batches. Lanes open windows in step with
+// each other, so every third batch is alike; 29 is not a multiple of 3. `stored(i)`: which of the
+// class-sorted samples is stored as number i.
 template <class Stored>
 double DistinctClasses(const DatasetShape& shape, const OrderParameters& options, Stored stored) {
   EpochOrder order(shape, options, 0);
@@ -57,7 +57,7 @@ std::vector<double> Positions(const DatasetShape& shape, const OrderParameters& 
   return position;
 }
 
-// Of two permutations of 0 .. n - 1 (Spearman's).
+// Spearman's correlation of two permutations of 0 .. n - 1.
 double RankCorrelation(const std::vector<double>& a, const std::vector<double>& b) {
   const double mean = double(a.size() - 1) / 2;
   double product = 0;
@@ -71,8 +71,7 @@ double RankCorrelation(const std::vector<double>& a, const std::vector<double>& 
 
 }  // namespace
 
-TEST_CASE("A batch shows as many classes as independent draws once the dataset was permuted",
-          "[no-tsan]") {
+TEST_CASE("A batch of a permuted dataset shows as many classes as independent draws", "[no-tsan]") {
   const DatasetShape shape = ImageNet();
   // Independent draws: 1000 x (1 - (1 - 1/1000)^1024).
   const double independent = kClasses * (1 - std::pow(1 - 1.0 / kClasses, 1024));
@@ -86,8 +85,8 @@ TEST_CASE("A batch shows as many classes as independent draws once the dataset w
     const OrderParameters options{Shuffle::kQuasiRandom, 1, 192, blocks * 192 * block};
     CHECK(DistinctClasses(shape, options, permuted) == Approx(independent).epsilon(0.02));
   }
-  // On a class-sorted dataset, by an independent simulation: 224, 345 and 597 for windows of 1, 2
-  // and 16 blocks a lane.
+  // A class-sorted dataset gives, by an independent simulation, 224, 345 and 597 for windows of 1,
+  // 2 and 16 blocks per lane.
   CHECK(DistinctClasses(shape, {Shuffle::kQuasiRandom, 1, 192, 192 * block}, sorted) ==
         Approx(224).epsilon(0.05));
   CHECK(DistinctClasses(shape, {Shuffle::kQuasiRandom, 1, 192, 0}, sorted) ==
@@ -96,14 +95,14 @@ TEST_CASE("A batch shows as many classes as independent draws once the dataset w
         Approx(597).epsilon(0.05));
 }
 
-TEST_CASE("Consecutive epochs have nothing to do with each other") {
+TEST_CASE("Consecutive epochs are uncorrelated") {
   std::vector<DatasetShape::Shard> shards(50, {1280, 160, 8, 1280 * 50'000});
   const DatasetShape shape(shards);
   const OrderParameters options{Shuffle::kQuasiRandom, 3};
   std::vector<double> before = Positions(shape, options, 0);
   for (std::uint64_t epoch = 1; epoch < 6; ++epoch) {
     std::vector<double> position = Positions(shape, options, epoch);
-    // Samples of a block stay near each other, so that 8000 blocks are what varies: the standard
+    // Samples of a block stay close together, so the 8000 blocks are what varies: the standard
     // deviation is about 1 / sqrt(8000) = 0.011.
     CHECK(std::abs(RankCorrelation(before, position)) < 5 * 0.0112);
     before = std::move(position);
@@ -130,8 +129,8 @@ TEST_CASE("With equal blocks, every sample is equally likely at every position",
     double chi_square = 0;
     for (const int count : counts)
       chi_square += (count - expected) * (count - expected) / expected;
-    // 35 x 35 degrees of freedom; samples of a block are not independent of each other, which
-    // widens the distribution a little: five standard deviations of it.
+    // 35 x 35 degrees of freedom. Samples of a block are not independent, which widens the
+    // distribution a little: five of its standard deviations.
     INFO("window of " << window_blocks << " blocks: chi-square " << chi_square);
     CHECK(chi_square < 1225 + 5 * std::sqrt(2.0 * 1225) * 1.5);
     CHECK(chi_square > 1225 - 5 * std::sqrt(2.0 * 1225) * 1.5);

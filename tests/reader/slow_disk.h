@@ -1,4 +1,4 @@
-// A folder shown as another kind of disk would show it: one that fails, or that takes its time.
+// A folder mounted as another kind of disk: one that fails, or that is slow.
 #pragma once
 
 #include <cstdlib>
@@ -17,7 +17,7 @@ inline bool MayMountDisks() {
 
 class MountedDisk {
  public:
-  // `how`: FILE BEGIN END [DELAY] [direct_io] of eio_fs.py.
+  // `how`: the arguments FILE BEGIN END [DELAY] [direct_io] of eio_fs.py.
   MountedDisk(const std::filesystem::path& shown, const std::string& how) {
     const std::string start = "/usr/bin/python3 '" SLUICE_EIO_FS "' '" + shown.string() + "' '" +
                               path().string() + "' " + how;

@@ -1,4 +1,5 @@
-// Loaders made and dropped at random for a while: nothing is lost, doubled, leaked or hung.
+// Loaders made and dropped at random for a while: no sample is lost or doubled, nothing leaks or
+// hangs.
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -24,8 +25,8 @@ std::size_t Entries(const char* folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
-// How the process is while a loader is made: its threads inherit what signals are blocked, and what
-// they read with depends on how many files may be open.
+// The state of the process while a loader is made: its threads inherit the blocked signals, and the
+// way they read depends on how many files may be open.
 class Surroundings {
  public:
   Surroundings(bool few_files, bool signals_blocked) {
@@ -89,7 +90,7 @@ class Soak {
     if (Chance(4)) options.ring.prefetch.reset();
     if (Chance(3)) {  // with room for some of the shards
       options.stage = Stage{(folder_ / "stage").string(), Below(5'000'000) + 1};
-      options.integrity.verify = Verify::kAlways;  // which notices what is spoilt
+      options.integrity.verify = Verify::kAlways;  // which detects damage
     }
     return options;
   }
@@ -99,7 +100,7 @@ class Soak {
     return Loader(dataset, options);
   }
 
-  // Nobody reads from the stage now.
+  // No loader reads from the stage now.
   void SpoilCopy() {
     std::vector<std::filesystem::path> copies;
     if (!std::filesystem::exists(folder_ / "stage")) return;
@@ -114,7 +115,7 @@ class Soak {
     file << "spoilt";
   }
 
-  // Plays what the range has left, or a part of it; the samples are added to `seen`.
+  // Plays the rest of the range, or a part of it, and adds the samples to `seen`.
   void Play(const EpochRange& range, std::size_t limit, std::vector<std::uint64_t>& seen) {
     std::vector<Batch> held;
     for (const Batch& batch : range) {
@@ -136,7 +137,7 @@ class Soak {
       REQUIRE(seen[i] == i);
   }
 
-  // Some epochs, of which some are left early; sometimes the handle is dropped first.
+  // Plays some epochs and leaves some of them early; sometimes the handle is dropped first.
   void Whole() {
     Loader loader = Make(Dataset::Open(folder_ / "raw"), AnyOptions());
     for (std::uint64_t epochs = 1 + Below(3), epoch = Below(9); epochs > 0; --epochs) {
@@ -148,7 +149,7 @@ class Soak {
     }
   }
 
-  // An epoch in pieces, each by another loader.
+  // An epoch in pieces, each played by another loader.
   void Resumed() {
     LoaderOptions options = AnyOptions();
     std::vector<std::uint64_t> seen;
@@ -164,13 +165,13 @@ class Soak {
     RequireEachOnce(std::move(seen));
   }
 
-  // A shard is cut short while it is played: the rest still comes, each once.
+  // A shard is truncated while it is played: the other samples still come, once each.
   void Broken() {
     const TemporaryFolder copy;
     std::filesystem::copy(folder_ / "raw", copy / "raw");
     const Dataset dataset = Dataset::Open(copy / "raw");
     LoaderOptions options = AnyOptions();
-    // In other orders the nearest substitutes may all lie in the shard that is cut: an error.
+    // In other orders, all the nearest substitutes may lie in the truncated shard: an error.
     const bool substitute = options.order.shuffle == Shuffle::kRandom && Chance(2);
     options.integrity.on_fault = substitute ? OnFault::kSubstitute : OnFault::kSkip;
     options.integrity.verify = Verify::kAlways;
@@ -211,7 +212,7 @@ void SoakFor(std::uint64_t rounds, std::chrono::seconds time) {
     ++played;
   }
   CHECK(Entries("/proc/self/fd") == files);
-  // A thread that was joined is in the list for a moment more.
+  // A joined thread stays in the list for a moment.
   while (Entries("/proc/self/task") > threads)
     std::this_thread::yield();
   // The memory that the allocator keeps varies by some megabytes with the order of the rounds.
@@ -224,7 +225,7 @@ void SoakFor(std::uint64_t rounds, std::chrono::seconds time) {
 
 }  // namespace
 
-TEST_CASE("Loaders made and dropped at random lose, double and leak nothing") {
+TEST_CASE("Loaders made and dropped for 20 minutes lose, double and leak nothing") {
   SoakFor(25, std::chrono::seconds(0));
 }
 

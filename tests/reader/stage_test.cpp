@@ -1,3 +1,5 @@
+// Copies of shards on a local disk (a stage): made in the background, checked, shared, and within a
+// budget.
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -27,13 +29,13 @@ LoaderOptions Staging(const std::filesystem::path& stage, std::uint64_t bytes) {
   return options;
 }
 
-// The batches that a stage must not change.
+// The batches, which a stage must not change.
 std::vector<PlayedBatch> PlayUnstaged(const Dataset& dataset) {
   Loader plain(dataset, OptionsFor(100, 2));
   return PlayBatches(plain, 4);
 }
 
-// Plays until so many shards are read from the stage; says what the last epoch gave.
+// Plays until so many shards are read from the stage; returns the last epoch's batches.
 std::vector<PlayedBatch> PlayUntilStaged(Loader& loader, std::uint64_t shards) {
   std::vector<PlayedBatch> played;
   do {
@@ -42,7 +44,7 @@ std::vector<PlayedBatch> PlayUntilStaged(Loader& loader, std::uint64_t shards) {
   return played;
 }
 
-// A file that gets its name meanwhile may be missed, or not.
+// A file that is renamed meanwhile may or may not be counted.
 std::uint64_t BytesIn(const std::filesystem::path& folder) {
   std::uint64_t bytes = 0;
   std::error_code gone;
@@ -53,7 +55,7 @@ std::uint64_t BytesIn(const std::filesystem::path& folder) {
   return bytes;
 }
 
-// A lock that somebody else holds.
+// A lock that another process holds.
 class HeldLock {
  public:
   explicit HeldLock(const std::filesystem::path& file)
@@ -130,7 +132,7 @@ TEST_CASE("A copy that is damaged or was never finished is made anew") {
   CHECK_FALSE(std::filesystem::exists(copies / ("." + dataset.shards()[1].file + ".tmp")));
 }
 
-TEST_CASE("A sample that its copy has damaged comes from the original, and the copy is made anew") {
+TEST_CASE("A sample damaged in its copy comes from the original, and the copy is made anew") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
@@ -149,7 +151,7 @@ TEST_CASE("A sample that its copy has damaged comes from the original, and the c
     REQUIRE(PlayBatches(loader, 4) == expected);
   } while (ContentOf(copy) != right);
   REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
-  // After a second damaged copy, there is no third.
+  // After a second damaged copy, no third one is made.
   DamageIn(copy, damaged + 1000);
   do {
     REQUIRE(PlayBatches(loader, 4) == expected);
@@ -159,7 +161,7 @@ TEST_CASE("A sample that its copy has damaged comes from the original, and the c
   CHECK(loader.Faults().empty());
 }
 
-TEST_CASE("A copy that comes into use in a later epoch is compared, too") {
+TEST_CASE("A copy first used in a later epoch is compared, too") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
@@ -213,7 +215,7 @@ TEST_CASE("A good copy that cannot be opened is not removed") {
   CHECK(PlayBatches(later, 4) == expected);
 }
 
-TEST_CASE("A copy that is cut while it is read costs no sample") {
+TEST_CASE("A copy that is truncated while it is read costs no sample") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   LoaderOptions options = Staging(folder / "stage", 100'000'000);
@@ -224,10 +226,10 @@ TEST_CASE("A copy that is cut while it is read costs no sample") {
   REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
   const std::filesystem::path copies = folder / "stage/" / dataset.id();
   const auto bytes = static_cast<off_t>(dataset.shards()[1].bytes);
-  // In the middle of a page, which reads as zeros from there on.
+  // In the middle of a page, the rest of which then reads as zeros.
   REQUIRE(truncate((copies / dataset.shards()[1].file).c_str(), bytes / 2 | 1) == 0);
   REQUIRE(truncate((copies / dataset.shards()[2].file).c_str(), 0) == 0);
-  loader.Epoch(7);  // gives up what was decoded ahead
+  loader.Epoch(7);  // drops what was decoded ahead
   REQUIRE(PlayBatches(loader, 4) == expected);
   CHECK(loader.Faults().empty());
 }
@@ -258,7 +260,7 @@ TEST_CASE("Where neither a copy nor its original can be read, the fault names bo
   CHECK_THAT(faults[1].reason, ContainsSubstring((copies / second.file).string()));
 }
 
-TEST_CASE("Nobody waits for a stage that somebody else has locked") {
+TEST_CASE("Nobody waits for a stage that another process has locked") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
@@ -276,7 +278,7 @@ TEST_CASE("Nobody waits for a stage that somebody else has locked") {
   }
 }
 
-TEST_CASE("The stage keeps to its budget, and shards without room are read where they lie") {
+TEST_CASE("The stage keeps to its budget, and the other shards are read where they lie") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::uint64_t budget = dataset.shards()[0].bytes + dataset.shards()[1].bytes;
@@ -329,11 +331,11 @@ TEST_CASE("A stage that cannot be written to is refused when the loader is made"
   std::ofstream(folder / "file") << "no folder";
   ErrorText([&] { Loader(dataset, Staging(folder / "file", 1000)); }, ErrorCode::kIo);
   ErrorText([&] { Loader(dataset, Staging(folder / "stage", 0)); }, ErrorCode::kInvalidArgument);
-  // A loader that ends in the middle of copying ends.
+  // A loader that is dropped while it copies still ends.
   Loader(dataset, Staging(folder / "stage", 100'000)).Epoch(0);
 }
 
-TEST_CASE("A stage without room takes nothing away that is not a stage's") {
+TEST_CASE("A stage without room deletes only files of a stage") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::string id(32, 'a');
@@ -348,7 +350,7 @@ TEST_CASE("A stage without room takes nothing away that is not a stage's") {
     std::filesystem::create_directories((folder / "stage" / other).parent_path());
     std::ofstream(folder / "stage" / other) << std::string(1000, 'x');
   }
-  // The copies that it may delete, and does.
+  // The copies that it may and does delete.
   const std::filesystem::path old = folder / "stage" / std::string(32, 'd');
   std::filesystem::create_directories(old);
   std::ofstream(old / "lock") << "";
@@ -363,7 +365,7 @@ TEST_CASE("A stage without room takes nothing away that is not a stage's") {
     CHECK(std::filesystem::exists(folder / "stage" / other));
 }
 
-TEST_CASE("A stage cannot be the dataset's own folder, or lie in it") {
+TEST_CASE("A stage cannot be the dataset's own folder, or lie inside it") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
   for (const char* inside : {"", "stage"}) {
@@ -371,5 +373,5 @@ TEST_CASE("A stage cannot be the dataset's own folder, or lie in it") {
                          ErrorCode::kInvalidArgument),
                ContainsSubstring("own folder"));
   }
-  CHECK_NOTHROW(Loader(dataset, Staging(folder / "stage", 1'000'000)));  // beside it
+  CHECK_NOTHROW(Loader(dataset, Staging(folder / "stage", 1'000'000)));  // next to it
 }

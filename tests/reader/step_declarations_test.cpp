@@ -1,4 +1,5 @@
-// What is declared of every step of a transform (reader/transform/steps/), held over all of them.
+// Every step of a transform (reader/transform/steps/) declares its properties. These tests hold the
+// declarations against what the steps do.
 #include <map>
 #include <set>
 
@@ -16,8 +17,8 @@ using namespace sluice;
 
 namespace {
 
-// A picture, and an example of each geometric step that changes its frame in every way that the
-// step can.
+// A picture, and for each geometric step an example that changes its frame in every way the step
+// can.
 constexpr std::uint32_t kFrameWidth = 40, kFrameHeight = 30;
 const char* const kGeometricExamples[] = {
     "rrc:24", "resize:20x16", "short:15", "center:24x36", "crop:24+4:reflect", "flip",
@@ -31,10 +32,10 @@ std::vector<Transform> EveryType() {
   return EveryType(static_cast<const Transform*>(nullptr));
 }
 
-// What a step does to the frame of a picture, over many positions and epochs.
+// The ways in which a step changes the frame of a picture, over many positions and epochs.
 struct Seen {
   bool resizes = false, borders = false, mirrors = false, swaps = false, warps = false;
-  std::set<std::pair<double, double>> corners;              // of the part that it shows
+  std::set<std::pair<double, double>> corners;              // of the visible part
   std::set<std::pair<std::uint32_t, std::uint32_t>> sizes;  // sorted: the shorter side first
 };
 
@@ -60,8 +61,8 @@ Seen Watch(const Transform& step) {
 }  // namespace
 
 TEST_CASE("Rows may be kept for these steps, and for no others") {
-  // By hand: what a step shows of a picture before flips, turns, warps and work on pixels is the
-  // same in each epoch.
+  // By hand: the part of a picture that a step shows before flips, turns, warps and pixel steps is
+  // the same in each epoch.
   const std::map<std::string, bool> fixed = {
       {"RandomResizedCrop", false},
       {"Resize", true},

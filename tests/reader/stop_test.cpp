@@ -1,4 +1,4 @@
-// Ending a loader: at once, from any state; and making another after it.
+// Stopping a loader at once, in any state, and making another one afterwards.
 #include <atomic>
 #include <fstream>
 #include <thread>
@@ -17,7 +17,7 @@ using namespace sluice::test;
 
 namespace {
 
-// Copies of one picture whose file is so large that threads take them one by one.
+// Copies of one picture whose file is so large that threads take them one at a time.
 std::filesystem::path WriteLargePictures(const TemporaryFolder& folder, int count) {
   const std::filesystem::path path = folder / "large";
   DatasetWriter writer(path, {{Field::Image()}}, {"large", 8'000'000, 4});
@@ -37,7 +37,7 @@ std::filesystem::path WriteLargePictures(const TemporaryFolder& folder, int coun
 
 }  // namespace
 
-TEST_CASE("Stopping works on nothing but the samples in hand") {
+TEST_CASE("Stopping finishes only the samples being decoded") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargePictures(folder, 60));
   const std::uint64_t bytes = dataset.images()[0].max_payload_bytes;
@@ -101,7 +101,7 @@ TEST_CASE("A process can fork before it makes a loader, or after one has gone") 
   REQUIRE(InChild(play) == 0);
 }
 
-TEST_CASE("By itself a loader has as many threads as this thread may use CPUs") {
+TEST_CASE("By default a loader has as many threads as this thread may use CPUs") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
   unsigned threads = 0;
@@ -109,14 +109,14 @@ TEST_CASE("By itself a loader has as many threads as this thread may use CPUs") 
     cpu_set_t mine;
     CPU_ZERO(&mine);
     CPU_SET(sched_getcpu(), &mine);
-    if (sched_setaffinity(0, sizeof mine, &mine) != 0) return;  // then there is nothing to see
+    if (sched_setaffinity(0, sizeof mine, &mine) != 0) return;  // then the test cannot see anything
     threads = Loader(dataset, OptionsFor(10, {})).threads();
   });
   narrow.join();
   REQUIRE(threads <= 1);
 }
 
-TEST_CASE("A control group's quota of CPUs counts, too") {
+TEST_CASE("A control group's CPU quota counts, too") {
   const std::string group = "/sys/fs/cgroup/cpu/sluice-test-" + std::to_string(getpid());
   if (!kForks || mkdir(group.c_str(), 0755) != 0) {
     WARN("skipped: this process may not make a control group");
@@ -130,7 +130,7 @@ TEST_CASE("A control group's quota of CPUs counts, too") {
     return out.good();
   };
   const bool limited = put("cpu.cfs_period_us", 100'000) && put("cpu.cfs_quota_us", 70'000);
-  // Also passes if this process may make a group, but not put a process into it.
+  // Also passes if this process may create a group but not move a process into it.
   const int result = InChild([&] {
     return !put("cgroup.procs", getpid()) || Loader(dataset, OptionsFor(10, {})).threads() == 1;
   });

@@ -1,4 +1,5 @@
-// The stream of batches, without a thread: what comes next to the planner and to the consumer.
+// The stream of batches, without threads: which batch comes next for the planner and for the
+// consumer.
 #include "reader/loader/stream_cursor.h"
 
 #include "tests/catch.h"
@@ -50,7 +51,7 @@ ResumePoint At(std::uint64_t epoch, std::uint64_t position) {
 
 }  // namespace
 
-TEST_CASE("Epochs asked for in a row are one stream, and planning runs on into the next one") {
+TEST_CASE("Consecutive epochs are one stream, and planning continues into the next one") {
   Stream stream(30);  // batches of 30, 30, 30 and 10
   CHECK_FALSE(stream.cursor.begun());
   CHECK(stream.Begin(0));
@@ -66,7 +67,7 @@ TEST_CASE("Epochs asked for in a row are one stream, and planning runs on into t
   CHECK(stream.cursor.RangeIsOver());
   CHECK_FALSE(stream.Begin(1));
   CHECK_FALSE(stream.cursor.RangeIsOver());
-  CHECK(stream.cursor.TakeToPlan() == BatchNumber{3, 0});  // what is planned stays planned
+  CHECK(stream.cursor.TakeToPlan() == BatchNumber{3, 0});  // planned batches stay planned
   CHECK(stream.cursor.range() == 2);
   CHECK(stream.cursor.stream() == 1);
 }
@@ -80,13 +81,13 @@ TEST_CASE("Another epoch than the next, or the same from its middle, begins anot
   CHECK(stream.cursor.TakeToPlan() == BatchNumber{0, 0});
   CHECK(stream.Begin(5));
   CHECK(stream.cursor.TakeToPlan() == BatchNumber{5, 0});
-  CHECK_FALSE(stream.Begin(5));  // nothing of it was taken
+  CHECK_FALSE(stream.Begin(5));  // nothing of it was consumed
   CHECK(stream.cursor.TakeToPlan() == BatchNumber{5, 1});
   CHECK(stream.cursor.stream() == 3);
   CHECK(stream.cursor.range() == 4);
 }
 
-TEST_CASE("Resuming goes on behind the batch that was handed over last") {
+TEST_CASE("Resuming continues after the batch that was handed over last") {
   Stream stream(30);
   CHECK(stream.Point() == Place{0, 0});
   stream.Begin(2);
@@ -99,7 +100,7 @@ TEST_CASE("Resuming goes on behind the batch that was handed over last") {
   CHECK(stream.Point() == Place{3, 0});
 }
 
-TEST_CASE("The epoch to resume plays its rest, once") {
+TEST_CASE("The resumed epoch plays its rest, once") {
   Stream stream(30, At(2, 60));
   CHECK(stream.Point() == Place{2, 60});
   stream.Begin(2);
@@ -111,7 +112,7 @@ TEST_CASE("The epoch to resume plays its rest, once") {
   CHECK(stream.cursor.TakeToPlan() == BatchNumber{2, 0});
 }
 
-TEST_CASE("Another epoch may be played before the one to resume") {
+TEST_CASE("Another epoch may be played before the resumed one") {
   Stream stream(30, At(2, 60));
   stream.Begin(7);
   CHECK(stream.cursor.TakeToPlan() == BatchNumber{7, 0});
@@ -119,8 +120,7 @@ TEST_CASE("Another epoch may be played before the one to resume") {
   CHECK(stream.cursor.TakeToPlan() == BatchNumber{2, 2});
 }
 
-TEST_CASE(
-    "An epoch of which less than a batch was left, with short ones dropped, is over at once") {
+TEST_CASE("An epoch with less than a batch left, where short ones are dropped, ends at once") {
   DealOptions drop;
   drop.last_batch = LastBatch::kDrop;
   Stream stream(30, At(0, 90), drop);  // three batches an epoch

@@ -31,7 +31,7 @@ inline std::uint8_t PixelAt(std::uint64_t i, std::uint32_t x, std::uint32_t y) {
 }
 
 // Raw pictures of 16 x 12. Sample i has i % 4 boxes of classes 100 i + 0, 1, ..., no caption if i %
-// 3 == 0, no mask if i % 11 == 10.
+// 3 == 0, and no mask if i % 11 == 10.
 inline std::filesystem::path WriteStreet(const TemporaryFolder& folder, int count) {
   const std::filesystem::path path = folder / "street";
   DatasetWriter writer(path, StreetSchema(), {"street", 1'000'000, 8});

@@ -1,4 +1,4 @@
-// Systems that have no more threads to give: every place where a loader starts one.
+// Systems that cannot start any more threads: every place where a loader starts one.
 #include <atomic>
 #include <cerrno>
 
@@ -12,12 +12,12 @@
 using namespace sluice;
 using namespace sluice::test;
 
-// A sanitizer stands in front of this function itself.
+// A sanitizer intercepts this function itself.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 namespace {
 
-// So many threads can be started, and then no more; -1: as many as the system has.
+// This many threads can be started, and then no more; -1: as many as the system allows.
 std::atomic<int> threads_left{-1};
 
 }  // namespace
@@ -31,12 +31,12 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   return real(thread, attributes, run, argument);
 }
 
-TEST_CASE("If a thread cannot be started the loader is refused, with what to set") {
+TEST_CASE("If a thread cannot be started, the loader is refused with advice") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 300));
   LoaderOptions options = OptionsFor(10, 3);
   options.stage = Stage{folder / "stage", 10'000'000};
-  // One copies to the stage, one plans, three decode.
+  // One copies to the stage, one plans, and three decode.
   for (int most = 0; most < 5; ++most) {
     threads_left = most;
     std::string message;
@@ -52,7 +52,7 @@ TEST_CASE("If a thread cannot be started the loader is refused, with what to set
   }
 }
 
-TEST_CASE("Where no thread can be started, a filter asks about every sample by itself") {
+TEST_CASE("If no thread can be started, a filter runs in the calling thread") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 1200, 2));
   REQUIRE(dataset.shards().size() >= 2);

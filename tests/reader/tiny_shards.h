@@ -1,4 +1,4 @@
-// Datasets of very many shards, which a DatasetWriter would fill with a megabyte each.
+// Datasets of very many shards. A DatasetWriter would make each of them a megabyte.
 #pragma once
 
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 namespace sluice::test {
 
-// So many shards of two samples each, three pages a shard. Nothing is synced to disk.
+// Writes so many shards of two samples each, three pages per shard, without syncing to disk.
 inline void WriteTinyShards(const std::filesystem::path& folder, std::size_t count) {
   const Schema schema{{Field::Image(), Field::Label("label", {"a", "b"})}};
   std::filesystem::create_directories(folder);

@@ -1,4 +1,4 @@
-// LoaderOptions::trace.
+// LoaderOptions::trace: the recorded events of playing.
 #include <map>
 
 #include "tests/reader/playing.h"
@@ -33,7 +33,7 @@ TEST_CASE("A trace has every row of every batch once, in the batch's own memory"
   CHECK(options.diagnostics.trace->Take().empty());
 }
 
-TEST_CASE("A trace keeps as many events as it may and counts the others") {
+TEST_CASE("A trace keeps its maximum of events and counts the others") {
   LoaderTrace trace(3);
   for (int i = 0; i < 5; ++i)
     trace.Add({});

@@ -1,4 +1,6 @@
-// The loader's own decisions, from measurements of real trainers and storage.
+// The loader's own decisions in real playing. No test here depends on how fast or busy the machine
+// is: trainers and stores are slow by construction, changes that must come are waited for, and
+// changes that must not come cannot.
 //
 // Nothing here depends on how fast the machine is, or on how busy: trainers and stores are slow by
 // construction, changes that must come are waited for, and what must not come cannot.
@@ -34,7 +36,7 @@ LoaderOptions Tuned() {
   return options;
 }
 
-// Plays epoch after epoch of a WriteLargerDataset, and has the loader learn from every 8 batches.
+// Plays epoch after epoch of a WriteLargerDataset, and lets the loader learn from every 8 batches.
 class Trainer {
  public:
   Trainer(const Dataset& dataset, const LoaderOptions& options)
@@ -60,8 +62,8 @@ class Trainer {
     learned_ = now;
   }
 
-  // Asks for the next batch when all others of the ring lie ready, and takes much longer than they
-  // took: it never waits, and the decoding threads hardly do anything else.
+  // Asks for the next batch when all others of the ring are ready, and takes much longer than they
+  // took: it never waits, and the decoding threads are mostly idle.
   void StepSlowly() {
     const Moment::time_point begin = Moment::now();
     const auto all_ready = [this] {
@@ -71,8 +73,8 @@ class Trainer {
     };
     while (!all_ready())
       std::this_thread::sleep_for(std::chrono::microseconds(50));
-    // A machine that stood still for a minute need not be waited for any longer: what was measured
-    // meanwhile teaches nothing, and what comes then does.
+    // If the machine stood still for a minute, the test waits no longer: the loader learns nothing
+    // from that time, and later changes still count.
     std::this_thread::sleep_for(std::min<Moment::duration>(4 * (Moment::now() - begin), kLongest));
     Step();
   }
@@ -87,7 +89,7 @@ class Trainer {
   std::optional<Batch> held_;
 };
 
-// This thread and those that it starts have two CPUs, if there are as many.
+// This thread and those that it starts get two CPUs, if there are that many.
 class TwoCpus {
  public:
   TwoCpus() {
@@ -125,7 +127,7 @@ TEST_CASE("Threads rest while a trainer is slow, come back when it is fast, and 
   while (trainer.Stats().threads == most)
     trainer.StepSlowly();
   CHECK(trainer.Stats().threads == most - 1);
-  CHECK(trainer.Stats().changes == 1);  // a trainer that waits for nothing is given nothing
+  CHECK(trainer.Stats().changes == 1);  // a trainer that waits for nothing gets no more threads
   CHECK(trainer.Stats().prefetch == 2);
   CHECK(trainer.Stats().read_ahead_depth_bytes == 16 * kTunedMiB);
   slow_decoding = true;
@@ -137,7 +139,7 @@ TEST_CASE("Threads rest while a trainer is slow, come back when it is fast, and 
   CHECK(trainer.Stats().threads == most);
 }
 
-TEST_CASE("From a store that takes its time over each read, more is read at a time") {
+TEST_CASE("From a store with slow reads, more is read at a time") {
   if (!MayMountDisks()) {
     WARN("skipped: FUSE or its Python module (fuse3, python3-fusepy) is not here");
     return;
@@ -146,7 +148,7 @@ TEST_CASE("From a store that takes its time over each read, more is read at a ti
   // No byte of it fails; each read of a part of a block takes 3 ms.
   const MountedDisk disk(WriteLargerDataset(folder, 640), "none 0 0 0.003");
   LoaderOptions options = Tuned();
-  options.storage = Direct{};  // or it would lie in the page cache from the second epoch on
+  options.storage = Direct{};  // otherwise it would lie in the page cache from the second epoch on
   Trainer trainer(Dataset::Open(disk.path()), options);
   CHECK(trainer.Stats().read_ahead_depth_bytes == 16 * kTunedMiB);
   while (trainer.Stats().read_ahead_depth_bytes < 64 * kTunedMiB)

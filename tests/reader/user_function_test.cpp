@@ -1,4 +1,4 @@
-// The user's own functions, for samples and for batches.
+// The user's own functions on samples and on batches.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -18,7 +18,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Inverts pixels, and notes draws and number.
+// Inverts pixels, and writes the draws and the number into fields.
 void InvertAndNote(MutableSample& sample) {
   for (std::uint8_t& value : sample.image())
     value = static_cast<std::uint8_t>(255 - value);
@@ -62,7 +62,7 @@ Noted PlayNoted(Loader& loader, std::uint64_t epoch, std::size_t limit = SIZE_MA
 
 }  // namespace
 
-TEST_CASE("A slow function runs in all threads at once, though the ring is short") {
+TEST_CASE("A slow function runs in all threads at once, even if the ring is short") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(64, 8);
   options.ring.prefetch = 1;
@@ -102,7 +102,7 @@ TEST_CASE("A sample function changes pixels in place and makes fields of its own
         std::vector<double>(alone.drawn.begin() + 24, alone.drawn.end()));
 }
 
-TEST_CASE("A sample function behind Normalize has the numbers in place") {
+TEST_CASE("A sample function after Normalize gets the normalised numbers") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
   LoaderOptions options = OptionsFor(8, 2);
@@ -146,7 +146,7 @@ TEST_CASE("An exception of a sample function is a fault of the sample, with its 
              ContainsSubstring("key-1"));
 }
 
-TEST_CASE("Memory that a function keeps is of no later batch, and its own batch is an error") {
+TEST_CASE("Memory that a function keeps is never reused, and its own batch is an error") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 40);
   const bool of_batch = GENERATE(false, true);
@@ -247,7 +247,7 @@ TEST_CASE("Images are read as their own type, and as no other") {
   CHECK(said == std::vector{yes, no, no, no, no, no, yes, no, no, yes, no, no});
 }
 
-TEST_CASE("A sample function that asks for a missing field or view is told so") {
+TEST_CASE("A sample function that asks for a missing field or view gets an error that says so") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4));
   const std::pair<SampleFunction, const char*> wrong[] = {
@@ -316,7 +316,7 @@ TEST_CASE("A batch function sees whole batches, without the rows that are left o
   CHECK(std::set<std::uint8_t>(first.begin(), first.end()).size() > 1);
 }
 
-TEST_CASE("An exception of a batch function fails its batch, and the next one comes") {
+TEST_CASE("An exception of a batch function fails its batch, and the next batch comes") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 32));
   LoaderOptions options = OptionsFor(8, 2);
@@ -333,7 +333,7 @@ TEST_CASE("An exception of a batch function fails its batch, and the next one co
   CHECK(it->index() == 2);
 }
 
-TEST_CASE("A value may be set to a part of itself, and absent differs from empty") {
+TEST_CASE("A value may be set to a part of itself, and an absent one differs from an empty one") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "d",
                        {{Field::Image(), Field::Mask("mask", "image"),
@@ -358,7 +358,7 @@ TEST_CASE("A value may be set to a part of itself, and absent differs from empty
                                 Field::Array("words", DType::kInt32, {})};
   options.sample_function = [](MutableSample& sample) {
     const auto number = static_cast<std::int32_t>(sample.index());
-    // All but the first pair and the last one.
+    // All except the first pair and the last one.
     const auto pairs = sample.Variable<std::int32_t>("pairs");
     if (pairs.size() >= 4)
       sample.SetVariable<std::int32_t>("pairs", pairs.subspan(2, pairs.size() - 4));
@@ -416,7 +416,7 @@ TEST_CASE("A made field gives pictures another shape, however large that is") {
   }
 }
 
-TEST_CASE("Made fields that cannot be are refused") {
+TEST_CASE("Invalid made fields are refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4));
   const auto refusal = [&](Field field, bool function) {
@@ -436,7 +436,7 @@ TEST_CASE("Made fields that cannot be are refused") {
   CHECK_THAT(refusal(Field::Array("", DType::kInt8, {3}), true), ContainsSubstring("name"));
 }
 
-TEST_CASE("A sample function is told the sample's key, also of one that stands in for another") {
+TEST_CASE("A sample function gets the sample's key, also of a sample that replaces another") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 60));
   LoaderOptions options = OptionsFor(8, 4);

@@ -1,5 +1,5 @@
-// Limits on the size of a value: the manifest's and ReadLimits'; and that memory is not taken
-// before either was asked.
+// Limits on the size of a value, from the manifest and from ReadLimits. They are checked before
+// memory is taken.
 #include <sluice/loader.h>
 #include <sluice/verify.h>
 
@@ -15,13 +15,13 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Of zeros: a frame of a few kB, however many they are.
+// A frame of a few kB of zeros, however many they are.
 FieldValue Zeros(std::size_t bytes) {
   return PayloadValue(AsText(ZstdCompress(std::vector<std::byte>(bytes), 1)), Codec::kZstd);
 }
 
-// A dataset of one field "blob" whose values inflate to so many bytes. `values`: what the manifest
-// says of them, nothing if empty.
+// A dataset of one field "blob" whose values inflate to so many bytes. `values`: the manifest's
+// statement of them, left out if empty.
 Dataset WriteBlobs(const TemporaryFolder& folder, const std::vector<std::size_t>& sizes,
                    const std::vector<ManifestValues>& values, const ReadLimits& limits = {}) {
   const Schema schema{{Field::Bytes("blob")}};
@@ -35,7 +35,7 @@ Dataset WriteBlobs(const TemporaryFolder& folder, const std::vector<std::size_t>
   return Dataset::Open(folder.path(), limits);
 }
 
-// Grey raw pictures of these sides, of which the manifest says that they are as large as `said`.
+// Grey raw pictures of these sides. The manifest states `said` as their size.
 Dataset WritePictures(const TemporaryFolder& folder, const std::vector<std::uint32_t>& sides,
                       std::uint32_t said, const ReadLimits& limits = {}) {
   const Schema schema{{Field::Image()}};
@@ -62,7 +62,7 @@ LoaderOptions Skipping(std::size_t batch_size) {
   return options;
 }
 
-// The reasons why samples could not be had, by their numbers.
+// The reasons why samples could not be read, by sample number.
 std::map<std::uint64_t, std::string> FaultsOf(Loader& loader) {
   for (const Batch& batch : loader.Epoch(0))
     (void)batch;
@@ -85,7 +85,7 @@ ErrorCode CodeOfReading(const Dataset& dataset, std::uint64_t sample) {
 
 TEST_CASE("A value larger than the manifest says is not read") {
   const TemporaryFolder folder;
-  // The third breaks what is said of all.
+  // The third is larger than the manifest's maximum.
   const Dataset dataset = WriteBlobs(folder, {1000, 2000, 2001, 5}, {{4, 5000, 2000}});
   CHECK(dataset[1].Bytes("blob").size() == 2000);
   CHECK(CodeOfReading(dataset, 2) == ErrorCode::kCorrupt);
@@ -150,7 +150,7 @@ TEST_CASE("A value is decompressed once, however often a sample is asked for it"
   CHECK(sample.Bytes("blob").data() == first.data());
 }
 
-TEST_CASE("An image of more pixels than are allowed is not decoded") {
+TEST_CASE("An image of more pixels than allowed is not decoded") {
   const TemporaryFolder folder;
   const Dataset dataset = WritePictures(folder, {10, 20, 10}, 0, {.max_pixels = 399});
   CHECK(dataset[0].Decode().width == 10);
@@ -177,7 +177,7 @@ TEST_CASE("An image of more pixels than are allowed is not decoded") {
   CHECK(VerifyDataset(folder.path(), verify).faults.size() == 1);
 }
 
-TEST_CASE("A loader of images that are all too large is refused when it is made") {
+TEST_CASE("A loader whose images are all too large is refused when it is made") {
   const TemporaryFolder folder;
   const Dataset dataset = WritePictures(folder, {20, 20}, 0, {.max_pixels = 399});
   LoaderOptions options = Skipping(2);

@@ -1,3 +1,4 @@
+// Checking a dataset (verify): every damage is found, and nothing else is reported.
 #include <fstream>
 
 #include <sluice/error.h>
@@ -75,7 +76,7 @@ TEST_CASE("A damaged payload is reported with shard, sample and key") {
   CHECK(report.samples == 40);
 }
 
-TEST_CASE("A payload with a good checksum that cannot be decoded is found by decoding") {
+TEST_CASE("A payload with a matching checksum that cannot be decoded is found by decoding") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "undecodable";
   {
@@ -109,7 +110,7 @@ TEST_CASE("A missing shard is a fault, a damaged manifest an error") {
   CHECK_THROWS_AS(VerifyDataset(path), Error);
 }
 
-TEST_CASE("A check that is told to stop says that it did") {
+TEST_CASE("A check that is asked to stop reports that it did") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 40, 8);
   std::stop_source source;

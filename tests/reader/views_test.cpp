@@ -38,7 +38,7 @@ Pipeline TwoCrops() {
 
 }  // namespace
 
-TEST_CASE("Views are drawn each for itself, and the same for any number of threads") {
+TEST_CASE("Views are drawn independently, and are the same for any number of threads") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60));
   LoaderOptions options = OptionsFor(8, 1);
@@ -58,7 +58,7 @@ TEST_CASE("Views are drawn each for itself, and the same for any number of threa
   CHECK(PlayViews(dataset, options, 1) == both);
 }
 
-TEST_CASE("A view with the first one's steps is the same") {
+TEST_CASE("A view with the first one's steps equals it") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = OptionsFor(8, 2);
@@ -72,7 +72,7 @@ TEST_CASE("A view with the first one's steps is the same") {
   }
 }
 
-TEST_CASE("One decoding for all views shows what each shows for itself, up to rounding") {
+TEST_CASE("One decoding for all views gives what each gives alone, up to rounding") {
   const Picture picture = MakePicture(180, 140, 3, 5);
   const std::vector<std::byte> file = MakeJpeg(picture);
   const ImagePayload payload{Codec::kJpeg, PixelType::kUint8, 3, 180, 140, file};
@@ -101,7 +101,7 @@ TEST_CASE("One decoding for all views shows what each shows for itself, up to ro
   }
 }
 
-TEST_CASE("One decoding is taken for many views of a JPEG, and for few it is not") {
+TEST_CASE("Many views of a JPEG share one decoding, and few do not") {
   const ImagePayload jpeg{Codec::kJpeg, PixelType::kUint8, 3, 500, 400, {}};
   const auto frames = [](std::size_t count, const Pipeline& steps) {
     std::vector<Frame> made;
@@ -166,11 +166,11 @@ TEST_CASE("Batches grow with the epoch in a loader that is made once") {
       throw Error(ErrorCode::kState, "of another size");
   };
   Loader loader(dataset, options);
-  // Room for the largest of both.
+  // Memory is for the larger of the two.
   CHECK(loader.memory_bytes() >= 4 * 8 * (24 * 20 * 3 + 12 * 12 * 3));
   std::size_t epochs = 0;
   for (std::uint64_t epoch = 0; epoch < 4; ++epoch, ++epochs) {
-    // The batches of a loader that makes only this size.
+    // The batches of a loader for only this size.
     LoaderOptions own = options;
     own.sizes = {{0, epoch < 2 ? 16U : 24U, epoch < 2 ? 16U : 20U}};
     own.views[0].sizes = {{0, epoch < 1 ? 8U : 12U, epoch < 1 ? 8U : 12U}};
@@ -187,7 +187,7 @@ TEST_CASE("Batches grow with the epoch in a loader that is made once") {
   CHECK(epochs == 4);
 }
 
-TEST_CASE("A resume in an epoch of another size goes on as it would have") {
+TEST_CASE("A resume in an epoch of another size gives the batches that would have come") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 40));
   LoaderOptions options = OptionsFor(8, 2);
@@ -204,7 +204,7 @@ TEST_CASE("A resume in an epoch of another size goes on as it would have") {
   CHECK(rest == std::vector<PlayedBatch>(all.begin() + 2, all.end()));
 }
 
-TEST_CASE("Views that cannot be are refused") {
+TEST_CASE("Invalid views are refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 4));
   const auto refusal = [&](std::vector<View> views, Pipeline first = {Resize(8)}) {
