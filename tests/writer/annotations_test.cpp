@@ -25,7 +25,8 @@ std::string CocoText(const std::string& annotations) {
 
 }  // namespace
 
-TEST_CASE("COCO's boxes and classes go to their images, classes in the order of the categories") {
+TEST_CASE(
+    "COCO's boxes and classes reach their images, with classes in the order of the categories") {
   const LabelledImages folder;
   const ConvertSummary summary = folder.Convert(folder.Coco(
       CocoText(R"({"id":1,"image_id":7,"category_id":18,"bbox":[10,5,20,10],"iscrowd":0},
@@ -43,9 +44,9 @@ TEST_CASE("COCO's boxes and classes go to their images, classes in the order of 
   CHECK(data.manifest.schema.Find("mask") == Schema::kNone);
 }
 
-TEST_CASE("COCO's outlines and runs become a mask of classes, small objects over large ones") {
+TEST_CASE("COCO's outlines and runs become a mask of classes, with small objects over large ones") {
   const LabelledImages folder;
-  // Runs go down the columns: 40 x 2 columns free, then 40 x 3 columns.
+  // Runs go down the columns: 2 columns of 40 without an object, then 3 with one.
   folder.Convert(folder.Coco(CocoText(R"({"image_id":7,"category_id":2,"bbox":[10,10,4,4],"area":16,
                    "segmentation":[[10,10,14,10,14,14,10,14]]},
                   {"image_id":7,"category_id":90,"bbox":[0,0,60,40],"area":2400,
@@ -75,7 +76,7 @@ TEST_CASE("COCO's outlines and runs become a mask of classes, small objects over
   CHECK(pixel("b.jpg", 5, 0) == 0);
 }
 
-TEST_CASE("COCO's key points follow their image and its boxes, with the pairs a flip exchanges") {
+TEST_CASE("COCO's key points follow their image and its boxes, with the pairs that a flip swaps") {
   const LabelledImages folder;
   const ConvertSource source = folder.Coco(
       R"({"images":[{"id":1,"file_name":"a.jpg"}],
@@ -97,7 +98,7 @@ TEST_CASE("COCO's key points follow their image and its boxes, with the pairs a 
   CHECK(field.attributes.at("flip_pairs") == "1-2");
 }
 
-TEST_CASE("COCO's captions are a list of texts, and parts that are not asked for are not taken") {
+TEST_CASE("COCO's captions are a list of texts, and parts that are not asked for are left out") {
   const LabelledImages folder;
   ConvertSource source = folder.Coco(CocoText(R"({"image_id":7,"caption":"a red tram"},
                               {"image_id":7,"caption":"trains"},
@@ -110,7 +111,7 @@ TEST_CASE("COCO's captions are a list of texts, and parts that are not asked for
   CHECK(AsText(data.Find("b.jpg").fields[1].bytes) == "[]");
 }
 
-TEST_CASE("images whose annotations cannot be used are left out with the reason") {
+TEST_CASE("images with unusable annotations are left out with the reason") {
   const LabelledImages folder;
   const auto [annotation, reason] = GENERATE(Catch::Generators::table<const char*, const char*>({
       {R"({"image_id":7,"category_id":2,"bbox":[1,2,3]})", "a box has four numbers"},
@@ -134,7 +135,7 @@ TEST_CASE("images whose annotations cannot be used are left out with the reason"
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring(reason));
 }
 
-TEST_CASE("an image of another size than its label file says is left out") {
+TEST_CASE("an image whose size differs from its label file is left out") {
   const LabelledImages folder;
   WriteSource(folder.images / "a.jpg",
               WithOrientation(MakeJpeg(MakePicture(40, 60)), 6));  // upright 60x40
@@ -147,7 +148,7 @@ TEST_CASE("an image of another size than its label file says is left out") {
   CHECK(summary.skipped[0].reason == "has 60x41 pixels, but its label file describes 60x40");
 }
 
-TEST_CASE("JSON that is no COCO file is refused with the place") {
+TEST_CASE("JSON that is not a COCO file is refused with the place") {
   const LabelledImages folder;
   const std::string deep(40, '[');
   for (const std::string text : {"[1]", "{\"images\":[", "", "7", "{}", "{\"images\":[{\"id\":1}]}",
@@ -162,7 +163,7 @@ TEST_CASE("JSON that is no COCO file is refused with the place") {
   CHECK_THAT(error->sentence(), ContainsSubstring("nests too deeply"));
 }
 
-TEST_CASE("Pascal VOC's boxes begin at 1, and images are found by their name without an ending") {
+TEST_CASE("Pascal VOC's boxes begin at 1, and its images are found by name without an ending") {
   const LabelledImages folder;
   const auto add = [&](const char* name, const std::string& inside) {
     WriteSource(folder.path() / "voc" / name,
@@ -215,7 +216,7 @@ TEST_CASE("VOC's classes that are whole numbers keep them, and \"?\" among them 
   CHECK_THAT(error->sentence(), ContainsSubstring("the class \"?\" among whole numbers"));
 }
 
-TEST_CASE("VOC's labels may lie beside their images, in its own tree, and under a name of before") {
+TEST_CASE("VOC's labels may lie next to their images, in its own tree, and under an earlier name") {
   const LabelledImages folder;
   const auto label = [](const std::string& image) {
     return "<annotation><filename>" + image + "</filename></annotation>";
@@ -246,7 +247,7 @@ TEST_CASE("VOC's labels may lie beside their images, in its own tree, and under 
   CHECK(folder.Data().Keys() == Strings{"a.jpg"});
 }
 
-TEST_CASE("YOLO's fractions become pixels, with the names that stand beside the labels") {
+TEST_CASE("YOLO's fractions become pixels, with the class names next to the labels") {
   const LabelledImages folder;
   WriteSource(folder.path() / "set/labels/a.txt",
               std::string("1 0.5 0.5 0.5 0.25\n\n0 0.1 0.1 0.2 0.2\r\n"));
@@ -267,7 +268,7 @@ TEST_CASE("YOLO's fractions become pixels, with the names that stand beside the 
   CHECK(ClassesOf(data, "mask") == Strings{"background", "cat", "big dog", "owl"});
 }
 
-TEST_CASE("images without a description, and labels without an image, are passed over and said") {
+TEST_CASE("images without a description, and labels without an image, are skipped and reported") {
   const LabelledImages folder;
   WriteSource(folder.path() / "voc/a.xml",
               std::string("<annotation><filename>a.jpg</filename></annotation>"));
@@ -295,7 +296,7 @@ TEST_CASE("images without a description, and labels without an image, are passed
   CHECK(listed(summary) == Strings{"deep/gone.txt: a label file without an image"});
 }
 
-TEST_CASE("a .yaml that counts other classes than it names is warned of") {
+TEST_CASE("a .yaml whose count of classes differs from its names gives a warning") {
   const LabelledImages folder;
   WriteSource(folder.path() / "labels/a.txt", std::string("0 0.5 0.5 0.5 0.5\n"));
   WriteSource(folder.path() / "labels/data.yaml", std::string("nc: 3\nnames: [cat, dog]\n"));
@@ -305,7 +306,7 @@ TEST_CASE("a .yaml that counts other classes than it names is warned of") {
   CHECK(summary.warnings[0] == "the .yaml names 2 classes, but says that there are 3 (nc)");
 }
 
-TEST_CASE("YOLO's key points have the shape that the .yaml gives them") {
+TEST_CASE("YOLO's key points have the shape that the .yaml states") {
   const LabelledImages folder;
   WriteSource(folder.path() / "labels/a.txt", std::string("0 0.5 0.5 1 1 0.25 0.5 0.75 1\n"));
   WriteSource(folder.path() / "labels/data.yaml",
@@ -317,7 +318,7 @@ TEST_CASE("YOLO's key points have the shape that the .yaml gives them") {
   CHECK(ValuesIn<float>(data, "a.jpg", "keypoints") == Floats{15, 20, 2, 45, 40, 2});
 }
 
-TEST_CASE("YOLO's lines that make no object leave their image out") {
+TEST_CASE("YOLO's lines that are not an object leave their image out") {
   const LabelledImages folder;
   const auto [line, reason] = GENERATE(Catch::Generators::table<const char*, const char*>({
       {"0 0.5 0.5 0.5", "no class and four numbers"},

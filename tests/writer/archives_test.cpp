@@ -1,4 +1,4 @@
-// Tar archives, written here header by header, and by the system's tar.
+// Tar archives, written here header by header and by the system's tar.
 #include <cstdlib>
 
 #include <sluice/convert.h>
@@ -17,7 +17,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// A ustar header and the content behind it.
+// A ustar header, followed by the content.
 std::string Member(const std::string& name, const std::string& content, char type = '0',
                    const std::string& linked = {}) {
   std::string header(512, '\0');
@@ -66,7 +66,7 @@ struct Folders {
 
 }  // namespace
 
-TEST_CASE("members that share a key make a sample, their endings its fields") {
+TEST_CASE("members that share a key form a sample, and their endings name its fields") {
   const Folders folders;
   const std::string mask(
       reinterpret_cast<const char*>(
@@ -95,7 +95,7 @@ TEST_CASE("members that share a key make a sample, their endings its fields") {
   CHECK(data.samples[1].fields[4].width == 40);
 }
 
-TEST_CASE("hidden folders and those of a system are passed over as in a folder, each once") {
+TEST_CASE("hidden folders and folders of systems are skipped as in a folder, each reported once") {
   const Folders folders;
   std::string archive = Member("cat/a.jpg", Jpeg(1));
   for (const char* name :
@@ -117,7 +117,7 @@ TEST_CASE("hidden folders and those of a system are passed over as in a folder, 
                                  "part0.tar: ._d.jpg: hidden"});
 }
 
-TEST_CASE("an image with a dot in its name is told of, but for one more image of its sample") {
+TEST_CASE("an image with a dot in its name is reported, except as a further image of its sample") {
   const Folders folders;
   const ConvertSummary summary =
       folders.Convert({Member("d/im.1.jpg", Jpeg(1)) + Member("d/im.2.jpg", Jpeg(2)) +
@@ -141,7 +141,7 @@ TEST_CASE("a sample without an image does not decide which fields the others hav
   CHECK(summary.skipped[0].path == "part0.tar: a");
 }
 
-TEST_CASE("without labels nobody asks for a .cls, and none is taken") {
+TEST_CASE("without labels, a .cls is neither needed nor used") {
   const Folders folders;
   const ConvertSummary summary =
       folders.Convert({Member("a.jpg", Jpeg(1)) + Member("a.cls", "owl") +
@@ -154,7 +154,7 @@ TEST_CASE("without labels nobody asks for a .cls, and none is taken") {
   CHECK(AsText(data.Find("b").fields[1].bytes) == "b");
 }
 
-TEST_CASE("a .cls that stands for no class among whole numbers is refused with its sample's name") {
+TEST_CASE("a .cls that is not a class among whole numbers is refused with its sample's name") {
   const Folders folders;
   for (const std::string gap : {"-1", "nan", "?", "unknown"}) {
     CAPTURE(gap);
@@ -171,7 +171,7 @@ TEST_CASE("a .cls that stands for no class among whole numbers is refused with i
   }
 }
 
-TEST_CASE("a number beyond 65535 in a .cls is told of, since all classes are then in name order") {
+TEST_CASE("a number above 65535 in a .cls is reported, since all classes are then in name order") {
   const Folders folders;
   const ConvertSummary summary =
       folders.Convert({Member("a.jpg", Jpeg(1)) + Member("a.cls", "2") + Member("b.jpg", Jpeg(2)) +
@@ -181,7 +181,7 @@ TEST_CASE("a number beyond 65535 in a .cls is told of, since all classes are the
   CHECK_THAT(summary.warnings[0], ContainsSubstring("though some are numbers: \"65536\""));
 }
 
-TEST_CASE("an image of a kind that is not read is left out of an archive by its kind") {
+TEST_CASE("an image of an unsupported kind is left out of an archive, named by its kind") {
   const Folders folders;
   const ConvertSummary summary = folders.Convert(
       {Member("a.jpg", Jpeg(1)) +
@@ -191,7 +191,7 @@ TEST_CASE("an image of a kind that is not read is left out of an archive by its 
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("a PCX image"));
 }
 
-TEST_CASE("samples that lack an image or a class are left out and named") {
+TEST_CASE("samples without an image or a class are left out and named") {
   const Folders folders;
   const ConvertSummary summary = folders.Convert(
       {Member("a.jpg", Jpeg()) + Member("a.cls", "1") + Member("b.cls", "1") +
@@ -211,7 +211,7 @@ TEST_CASE("samples that lack an image or a class are left out and named") {
   CHECK_THAT(reasons, ContainsSubstring("part0.tar: g: its .json is not JSON"));
 }
 
-TEST_CASE("members that lie apart make no sample, which is told") {
+TEST_CASE("members that lie apart do not form a sample, and are reported") {
   const Folders folders;
   const ConvertSummary summary =
       folders.Convert({Member("a.jpg", Jpeg()) + Member("b.jpg", Jpeg()) + Member("a.cls", "1") +
@@ -225,7 +225,7 @@ TEST_CASE("members that lie apart make no sample, which is told") {
   CHECK(summary.skipped[2].reason == "has no .cls, but others have one");
 }
 
-TEST_CASE("an archive that is damaged, cut short or compressed is refused with the place") {
+TEST_CASE("a damaged, truncated or compressed archive is refused with the place") {
   const Folders folders;
   const auto refusal = [&](const std::string& archive, ErrorCode code) {
     const auto error = ErrorOf([&] { folders.Convert({archive}); });
@@ -249,7 +249,7 @@ TEST_CASE("an archive that is damaged, cut short or compressed is refused with t
   CHECK_THAT(refusal("tar", ErrorCode::kCorrupt), ContainsSubstring("not a tar archive"));
 }
 
-TEST_CASE("archives that were put one behind the other are read to the last, and odd ends told") {
+TEST_CASE("concatenated archives are read to the last one, and odd ends are reported") {
   const Folders folders;
   const auto warnings = [](const ConvertSummary& summary) {
     return summary.warnings.empty() ? std::string() : summary.warnings[0];
@@ -267,7 +267,7 @@ TEST_CASE("archives that were put one behind the other are read to the last, and
     CHECK_THAT(warnings(summary),
                ContainsSubstring("part0.tar: ends without an end-of-archive mark"));
   }
-  SECTION("with something else behind the end") {
+  SECTION("with other bytes after the end") {
     std::string damaged = one + two + kEnd;
     damaged[one.size() + 3] ^= 1;  // the second one's first header
     const ConvertSummary summary = folders.Convert({damaged, damaged});
@@ -298,7 +298,7 @@ TEST_CASE("a hard link in an archive is the file that it links to, under another
   CHECK_THAT(summary.passed_over[0].reason, ContainsSubstring("not in the archive"));
 }
 
-TEST_CASE("long names and large sizes of tar's extensions are read") {
+TEST_CASE("long names and large sizes from tar's extensions are read") {
   const std::string name = std::string(150, 'd') + "/" + std::string(80, 'n') + ".jpg";
   const std::string key = name.substr(0, name.size() - 4);
   const Folders folders;
@@ -326,7 +326,7 @@ TEST_CASE("long names and large sizes of tar's extensions are read") {
   CHECK(folders.Data().samples.at(0).key == key);
 }
 
-TEST_CASE("archives of the system's tar can be read, in each of its formats") {
+TEST_CASE("archives of the system's tar are read, in each of its formats") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 2);
   for (const char* format : {"v7", "ustar", "gnu", "posix"}) {

@@ -1,4 +1,4 @@
-// A .beton that FFCV 1.0.2 wrote (goldens/write_beton.py), and damaged ones.
+// Conversions of a .beton that FFCV 1.0.2 wrote (goldens/write_beton.py), and of damaged ones.
 #include <fstream>
 
 #include <sluice/convert.h>
@@ -69,7 +69,7 @@ TEST_CASE("FFCV's fields keep their values, types and shapes") {
   const ConvertSummary summary = folder.Convert(folder.Source());
   CHECK(summary.samples == 5);
   REQUIRE(summary.warnings.size() == 1);
-  CHECK(summary.warnings[0] == "columns not used: wide");  // datasets have no uint32
+  CHECK(summary.warnings[0] == "columns not used: wide");  // datasets do not have uint32
   const StoredDataset data = folder.Data();
   const Schema& schema = data.manifest.schema;
   CHECK(schema.fields[schema.Find("label")].classes == std::vector<std::string>{"0", "1", "2"});
@@ -111,7 +111,7 @@ TEST_CASE("FFCV's fields keep their values, types and shapes") {
   }
 }
 
-TEST_CASE("FFCV's JPEGs are kept as they are, and its integers can be what a command asks for") {
+TEST_CASE("FFCV's JPEGs are kept as they are, and its integers become what the command asks for") {
   BetonFolder folder;
   folder.options.form.image = ImageCodec::kJpeg;
   folder.options.form.keep = true;
@@ -127,12 +127,12 @@ TEST_CASE("FFCV's JPEGs are kept as they are, and its integers can be what a com
   CHECK(std::string(serial.begin(), serial.end()) == "1000000000004");
 }
 
-TEST_CASE("a sample of a .beton whose payload does not fit it is left out with the reason") {
+TEST_CASE("a sample of a .beton whose payload is invalid is left out with the reason") {
   BetonFolder folder;
   folder.Put(kRowsAt + 0 * 96 + 5, std::uint64_t{12});        // no payload begins there
-  folder.Put(kRowsAt + 1 * 96 + 0, std::uint8_t{9});          // a way to store that is not known
+  folder.Put(kRowsAt + 1 * 96 + 0, std::uint8_t{9});          // an unknown way to store
   folder.Put(kRowsAt + 2 * 96 + 1, std::uint16_t{60'000});    // more pixels than bytes
-  folder.Put(kRowsAt + 3 * 96 + 48, std::uint64_t{1} << 60);  // a text beyond the file
+  folder.Put(kRowsAt + 3 * 96 + 48, std::uint64_t{1} << 60);  // a text that ends beyond the file
   const ConvertSummary summary = folder.Convert(folder.Source());
   CHECK(summary.samples == 1);
   REQUIRE(summary.skipped.size() == 4);
@@ -142,7 +142,7 @@ TEST_CASE("a sample of a .beton whose payload does not fit it is left out with t
   CHECK_THAT(summary.skipped[3].reason, ContainsSubstring("does not lie in the file"));
 }
 
-TEST_CASE("a .beton that lies about itself is refused before memory is taken") {
+TEST_CASE("a .beton with false claims is refused before memory is taken") {
   BetonFolder folder;
   SECTION("another version") {
     folder.Put(0, std::uint16_t{1});
@@ -152,11 +152,11 @@ TEST_CASE("a .beton that lies about itself is refused before memory is taken") {
     folder.Put(16, std::uint64_t{0});
     CHECK_THAT(folder.Refusal(ErrorCode::kCorrupt), ContainsSubstring("never finished"));
   }
-  SECTION("more samples than bytes") {
+  SECTION("more samples than the file has bytes for") {
     folder.Put(8, std::uint64_t{1} << 58);
     CHECK_THAT(folder.Refusal(ErrorCode::kCorrupt), ContainsSubstring("tables do not lie in it"));
   }
-  SECTION("its table of payloads beyond its end") {
+  SECTION("a table of payloads beyond the file's end") {
     folder.Put(16, std::uint64_t{1} << 62);
     CHECK_THAT(folder.Refusal(ErrorCode::kCorrupt), ContainsSubstring("tables do not lie in it"));
   }
@@ -164,7 +164,7 @@ TEST_CASE("a .beton that lies about itself is refused before memory is taken") {
     folder.content.resize(folder.content.size() - 7);
     CHECK_THAT(folder.Refusal(ErrorCode::kCorrupt), ContainsSubstring("cut short"));
   }
-  SECTION("more fields than bytes") {
+  SECTION("more fields than the file has bytes for") {
     folder.Put(2, std::uint16_t{900});
     CHECK_THAT(folder.Refusal(ErrorCode::kCorrupt), ContainsSubstring("900 fields"));
   }
@@ -172,7 +172,7 @@ TEST_CASE("a .beton that lies about itself is refused before memory is taken") {
     folder.Put(24 + 3 * 1041 + 17, std::uint64_t{1} << 40);
     CHECK_THAT(folder.Refusal(ErrorCode::kLimit), ContainsSubstring("\"matrix\" has more bytes"));
   }
-  SECTION("a field of a type of one's own") {
+  SECTION("a field of a user-defined type") {
     folder.Put(24 + 1 * 1041, std::uint8_t{255});
     CHECK_THAT(folder.Refusal(ErrorCode::kUnsupported), ContainsSubstring("sluice.Writer"));
   }

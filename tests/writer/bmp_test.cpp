@@ -11,7 +11,7 @@ struct Bmp {
   unsigned bits = 24;
   unsigned coding = 0;
   std::uint32_t header = 40;
-  std::vector<std::uint32_t> masks = {};    // behind a header of 40 bytes, else in it
+  std::vector<std::uint32_t> masks = {};    // after a header of 40 bytes, otherwise in it
   std::vector<std::uint32_t> palette = {};  // 0xRRGGBB
   FileBytes pixels;
 };
@@ -69,12 +69,12 @@ TEST_CASE("BMPs of 1, 2, 4 and 8 bits give the colours of their palette") {
   CHECK(PixelsOf({3, 1, 2, 0, 40, {}, palette, BytesOf({0b01000000, 0, 0, 0})}) == expected);
   CHECK(PixelsOf({3, 1, 4, 0, 40, {}, palette, BytesOf({0x10, 0x00, 0, 0})}) == expected);
   CHECK(PixelsOf({3, 1, 8, 0, 40, {}, palette, BytesOf({1, 0, 0, 0})}) == expected);
-  // An index that the palette does not have is black.
+  // An index outside the palette is black.
   CHECK(PixelsOf({1, 1, 8, 0, 40, {}, palette, BytesOf({9, 0, 0, 0})}) == Values{0, 0, 0});
 }
 
-TEST_CASE("BMPs of 16 and 32 bits are taken apart by their masks") {
-  // Five bits for each colour, unless the file says otherwise: 31 is the full value.
+TEST_CASE("BMPs of 16 and 32 bits are split by their masks") {
+  // Five bits for each colour, unless the file says otherwise; 31 is the full value.
   CHECK(PixelsOf({2, 1, 16, 0, 40, {}, {}, BytesOf({0x00, 0x7C, 0x10, 0x00})}) ==
         Values{255, 0, 0, 0, 0, 132});
   const std::vector<std::uint32_t> rgb565 = {0xF800, 0x07E0, 0x001F};
@@ -86,7 +86,7 @@ TEST_CASE("BMPs of 16 and 32 bits are taken apart by their masks") {
         Values{128, 0, 255});
 }
 
-TEST_CASE("a BMP's opacity counts if a long header has a mask for it and a pixel is not clear") {
+TEST_CASE("a BMP's opacity counts if a long header has a mask for it and some pixel is not clear") {
   const std::vector<std::uint32_t> masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000};
   CHECK(PixelsOf({2, 1, 32, 3, 108, masks, {}, BytesOf({200, 100, 0, 128, 1, 2, 3, 0})}) ==
         Values{Over(0, 128 / 255.0), Over(100 / 255.0, 128 / 255.0), Over(200 / 255.0, 128 / 255.0),
@@ -94,9 +94,9 @@ TEST_CASE("a BMP's opacity counts if a long header has a mask for it and a pixel
   CHECK(PixelsOf({1, 1, 32, 3, 124, masks, {}, BytesOf({1, 2, 3, 0})}) == Values{3, 2, 1});
 }
 
-TEST_CASE("BMPs of run lengths give their runs, literals and jumps") {
+TEST_CASE("run-length BMPs give their runs, literals and jumps") {
   const std::vector<std::uint32_t> palette = {0x000000, 0x010101, 0x020202, 0x030303, 0x040404};
-  // Two of 1; literals 2 3 4 and a byte of padding; end of row. One right and none up, one of 4.
+  // Two of 1; literals 2 3 4 and a byte of padding; end of row. One right and none up; one of 4.
   const FileBytes runs8 = BytesOf({2, 1, 0, 3, 2, 3, 4, 0, 0, 0, 0, 2, 1, 0, 1, 4, 0, 1});
   const auto grey = [](std::initializer_list<int> values) {
     Values pixels;
@@ -108,7 +108,7 @@ TEST_CASE("BMPs of run lengths give their runs, literals and jumps") {
   // Nibbles: three of 1 2 1; literals 3 4 3 in two bytes; end of picture.
   const FileBytes runs4 = BytesOf({3, 0x12, 0, 3, 0x34, 0x30, 0, 1});
   CHECK(PixelsOf({6, 1, 4, 2, 40, {}, palette, runs4}) == grey({1, 2, 1, 3, 4, 3}));
-  // The mark at the end may be missing, but no pixels.
+  // The end mark may be missing, but pixels may not.
   CHECK(PixelsOf({2, 1, 8, 1, 40, {}, palette, BytesOf({2, 3})}) == grey({3, 3}));
   CHECK(ConvertOne(WriteBmp({2, 2, 8, 1, 40, {}, palette, BytesOf({2, 3})}))
             .reason.find("end early") != std::string::npos);
@@ -123,7 +123,7 @@ TEST_CASE("BMPs of OS/2 with its short header are read") {
   CHECK(ConvertOne(out.bytes()).picture.pixels == Values{10, 20, 30, 1, 2, 3});
 }
 
-TEST_CASE("a BMP whose pixels are said to lie in its palette has them behind it, if they fit") {
+TEST_CASE("a BMP whose pixel offset points into its palette is read from after the palette") {
   const std::vector<std::uint32_t> palette = {0x0A141E, 0xFF0000};
   const auto moved = [](const Bmp& bmp, unsigned offset) {
     FileBytes file = WriteBmp(bmp);
@@ -137,17 +137,18 @@ TEST_CASE("a BMP whose pixels are said to lie in its palette has them behind it,
   CHECK(moved(whole, 58).picture.pixels == expected);
   CHECK(moved({2, 1, 8, 1, 40, {}, palette, BytesOf({1, 1, 1, 0, 0, 1})}, 54).picture.pixels ==
         expected);  // runs
-  // No palette at all, which would make everything black.
+  // Without any palette everything would be black.
   FileBytes none = WriteBmp({2, 1, 8, 0, 40, {}, {}, BytesOf({1, 0, 0, 0})});
   none[46] = std::byte{2};
   CHECK(ConvertOne(none).reason.find("where its palette should be") != std::string::npos);
-  // One that is shorter than it says: the offset is right.
+  // A palette that is shorter than stated: the offset is right.
   FileBytes shorter = WriteBmp(whole);
   shorter[46] = std::byte{16};
   CHECK(ConvertOne(shorter).picture.pixels == expected);
 }
 
-TEST_CASE("BMPs that end early, lie or are coded otherwise are left out with a reason") {
+TEST_CASE(
+    "BMPs that end early, contradict themselves or use another coding are left out with a reason") {
   const Bmp whole{4, 4, 24, 0, 40, {}, {}, FileBytes(48)};
   CHECK(ConvertOne(WriteBmp(whole)).reason == "");
   const auto reason = [](const Bmp& bmp) { return ConvertOne(WriteBmp(bmp)).reason; };

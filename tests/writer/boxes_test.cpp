@@ -1,4 +1,4 @@
-// Boxes that follow their image, against corners worked out by hand.
+// Boxes that follow their image; the expected corners are worked out by hand.
 #include <sluice/convert.h>
 
 #include "tests/catch.h"
@@ -41,7 +41,7 @@ TEST_CASE("boxes are scaled with their image") {
 }
 
 TEST_CASE("boxes are moved by a crop and cut off at its edges") {
-  // 60x60 of the middle: 20 pixels go on either side.
+  // The middle 60x60: 20 pixels are cut off on either side.
   const ConvertOptions options = WithSize(60, 60, Fit::kCrop);
   CHECK(Fitted({10, 0, 30, 10}, options) == Corners{0, 0, 10, 10});
   CHECK(Fitted({70, 10, 100, 60}, options) == Corners{50, 10, 60, 60});
@@ -61,12 +61,12 @@ TEST_CASE("boxes turn with every orientation") {
   CHECK(Fitted(box, options, 3) == Corners{70, 10, 90, 40});
   CHECK(Fitted(box, options, 4) == Corners{10, 10, 30, 40});
   CHECK(Fitted(box, options, 5) == Corners{20, 10, 50, 30});
-  CHECK(Fitted(box, options, 6) == Corners{10, 10, 40, 30});  // a quarter to the right
+  CHECK(Fitted(box, options, 6) == Corners{10, 10, 40, 30});  // a quarter turn to the right
   CHECK(Fitted(box, options, 7) == Corners{10, 70, 40, 90});
   CHECK(Fitted(box, options, 8) == Corners{20, 70, 50, 90});
 }
 
-TEST_CASE("boxes without area are dropped, in the order of the others") {
+TEST_CASE("boxes without area are dropped, and the others keep their order") {
   Placement placement{100, 60, {}, FitGeometry(100, 60, {})};
   const std::vector<double> boxes = {0, 0, 10, 10, 5, 5, 5, 9, 9, 5, 3, 9, 1, 1, 2, 2};
   const FittedBoxes fitted = FitBoxes(boxes, false, placement);
@@ -74,9 +74,9 @@ TEST_CASE("boxes without area are dropped, in the order of the others") {
   CHECK(fitted.corners == Corners{0, 0, 10, 10, 1, 1, 2, 2});
 }
 
-TEST_CASE("a converted table's boxes and their classes follow orientation and size together") {
+TEST_CASE("a converted table's boxes and their classes follow both orientation and size") {
   const TemporaryFolder folder;
-  // 100x60 as stored, 60x100 as seen; then the middle 60x60 of that, at half the size.
+  // 100x60 as stored, 60x100 as seen; then its middle 60x60, at half the size.
   WriteSource(folder / "s/a.jpg", WithOrientation(MakeJpeg(MakePicture(100, 60)), 6));
   WriteSource(folder / "s/t.csv",
               std::string("path,at,what\na.jpg,\"0 0 .1 1; .3 0 .2 .5\",hat|shoe\n"));
@@ -88,15 +88,15 @@ TEST_CASE("a converted table's boxes and their classes follow orientation and si
   CHECK(summary.boxes_dropped == 1);
   const StoredDataset data = ReadDataset(folder / "data");
   const auto& fields = data.samples.at(0).fields;
-  // The second box is x 30..50, y 0..30 as stored. Turned: x 30..60, y 30..50; cut 20 rows off the
-  // top, then halved.
+  // The second box is x 30..50, y 0..30 as stored. Turned: x 30..60, y 30..50. The crop takes 20
+  // rows off the top, and all is halved.
   REQUIRE(fields[1].bytes.size() == 16);
   Corners corners(4);
   std::memcpy(corners.data(), fields[1].bytes.data(), 16);
   CHECK(corners == Corners{15, 5, 30, 15});
   REQUIRE(fields[2].bytes.size() == 4);
   CHECK(LoadAt<std::int32_t>(fields[2].bytes, 0) == 1);  // hat 0, shoe 1
-  // The same box, said of the upright image.
+  // The same box, given for the upright image.
   WriteSource(folder / "s/t.csv", std::string("path,at,what\na.jpg,30 30 60 50,shoe\n"));
   source.rows.columns[0] = {"at", ColumnType::kBoxes};
   source.upright.reset();

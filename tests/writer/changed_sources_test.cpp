@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All have the same size.
+// All pictures have the same size.
 FileBytes Ppm(std::uint8_t value) {
   const std::string text =
       "P6 200 160 255\n" + std::string(std::size_t{200} * 160 * 3, static_cast<char>(value));
@@ -74,7 +74,7 @@ struct PpmImages : TemporaryFolder {
 
 }  // namespace
 
-TEST_CASE("an image that another of its size replaced is refused by the finished dataset") {
+TEST_CASE("an image replaced by another of its size is refused by the finished dataset") {
   PpmImages images;
   images.Convert();
   CHECK(WarningWith(images.Convert(), "changed").empty());
@@ -92,7 +92,7 @@ TEST_CASE("an image that another of its size replaced is refused by the finished
   CHECK(images.Convert().samples == 40);
 }
 
-TEST_CASE("a file that keeps its time of writing shows when it was moved there") {
+TEST_CASE("a file moved over a source is noticed, even if it keeps its old time") {
   const PpmImages images;
   WriteSource(images.path() / "other.ppm", Ppm(99));
   fs::last_write_time(images.path() / "other.ppm",
@@ -126,7 +126,7 @@ TEST_CASE("files that were only touched are compared once and change nothing") {
   CHECK(ContentsOf(images.data) == contents);
 }
 
-TEST_CASE("contents are compared where they are asked for, whatever the times say") {
+TEST_CASE("contents are compared on request, whatever the times say") {
   PpmImages images;
   images.Convert();
   WriteSource(images.source / "20.ppm", Ppm(200));
@@ -137,11 +137,11 @@ TEST_CASE("contents are compared where they are asked for, whatever the times sa
   CHECK_THAT(images.Refusal(), ContainsSubstring("such as 20.ppm,"));
 }
 
-TEST_CASE("shards of images that changed are made again by a conversion that goes on") {
+TEST_CASE("a resumed conversion makes shards of changed images again") {
   const PpmImages images;
   images.Interrupt();
   WriteSource(images.source / "03.ppm", Ppm(200));
-  WriteSource(images.source / "35.ppm", Ppm(201));  // its shard was not made yet
+  WriteSource(images.source / "35.ppm", Ppm(201));  // its shard had not been made yet
   const auto kept = fs::last_write_time(images.data / "shard-00001.sluice");
   const ConvertSummary summary = images.Convert();
   CHECK(WarningWith(summary, "changed") ==
@@ -153,7 +153,7 @@ TEST_CASE("shards of images that changed are made again by a conversion that goe
   CHECK(WarningWith(images.Convert(), "changed").empty());
 }
 
-TEST_CASE("parts make the shards of images that changed again, and finish waits for them") {
+TEST_CASE("parts make shards of changed images again, and finish waits for them") {
   const PpmImages images;
   PlanConversion(images.source, images.data, images.options);
   for (const std::uint64_t part : {0, 1})
@@ -171,7 +171,7 @@ TEST_CASE("parts make the shards of images that changed again, and finish waits 
   CHECK(ContentsOf(images.data) == ContentsOf(images.path() / "anew"));
 }
 
-TEST_CASE("parts whose sources are gone by now stay as they were made") {
+TEST_CASE("parts whose sources have been removed stay as they were made") {
   const PpmImages images;
   PlanConversion(images.source, images.data, images.options);
   ConvertPlanned(images.data, {0, 1}, {.threads = 1});
@@ -181,7 +181,7 @@ TEST_CASE("parts whose sources are gone by now stay as they were made") {
   CHECK(FinishConversion(images.data).summary.samples == 40);
 }
 
-TEST_CASE("a broken image that was mended without changing its size is seen") {
+TEST_CASE("a broken image that was repaired without changing its size is noticed") {
   const PpmImages images;
   const FileBytes whole = MakePng(MakePicture(60, 50));
   FileBytes broken = whole;
@@ -191,12 +191,12 @@ TEST_CASE("a broken image that was mended without changing its size is seen") {
   CHECK(images.Convert().skipped.size() == 1);
   WriteSource(images.source / "05.ppm", broken);  // as broken as before
   CHECK(images.Convert().skipped.size() == 1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a step of file systems' clocks
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // one clock tick of file systems
   WriteSource(images.source / "05.ppm", whole);
   CHECK_THAT(images.Refusal(), ContainsSubstring("such as 05.ppm,"));
 }
 
-TEST_CASE("a mask that another of its size replaced is seen, from a folder and from a table") {
+TEST_CASE("a mask replaced by another of its size is noticed, from a folder and from a table") {
   const PpmImages images;
   std::string rows = "path,mask\n";
   REQUIRE(Mask(3).size() == Mask(4).size());
@@ -223,7 +223,7 @@ TEST_CASE("a mask that another of its size replaced is seen, from a folder and f
   }
 }
 
-TEST_CASE("an archive that another with the same members and sizes replaced is seen") {
+TEST_CASE("an archive replaced by one with the same members and sizes is noticed") {
   const PpmImages images;
   const std::string tar = (images.path() / "all.tar").string();
   const auto pack = [&] {

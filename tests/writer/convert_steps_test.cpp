@@ -1,4 +1,5 @@
-// A conversion in parts gives the bytes of one in one piece, whoever makes which part and when.
+// A conversion in parts gives the bytes of a conversion in one piece, in whatever order and on
+// whatever machines the parts are made.
 #include <fstream>
 #include <thread>
 
@@ -20,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 
-// Thirty sources a shard or so of 1 MB, five shards; every tenth is broken.
+// About thirty sources for each shard of 1 MB; five shards; every tenth source is broken.
 void WriteSources(const fs::path& folder) {
   WriteClasses(folder, 42);
   for (int i = 0; i < 14; ++i)
@@ -63,7 +64,7 @@ TEST_CASE("parts give the bytes of a whole conversion, in any order and number, 
     ConvertPlanned(data, {1, 2});
     ConvertPlanned(data, {0, 1}, {.threads = 3});
   }
-  SECTION("every part by two at a time") {
+  SECTION("every part made twice at once") {
     std::vector<std::jthread> workers;
     for (std::uint64_t i = 0; i < 4; ++i)
       workers.emplace_back([&, i] { ConvertPlanned(data, {i % 2, 2}, {.threads = 1}); });
@@ -72,7 +73,7 @@ TEST_CASE("parts give the bytes of a whole conversion, in any order and number, 
     for (std::uint64_t i = 0; i < 9; ++i)
       ConvertPlanned(data, {i, 9}, {.threads = 1});
   }
-  SECTION("begun in parts, ended by a conversion in one piece") {
+  SECTION("begun in parts, finished by a conversion in one piece") {
     ConvertPlanned(data, {0, 2});
     Convert(folder / "source", data, FiveShards());
   }
@@ -86,14 +87,14 @@ TEST_CASE("parts give the bytes of a whole conversion, in any order and number, 
   CHECK(ContentsOf(data) == ContentsOf(folder / "whole"));
 }
 
-TEST_CASE("a planned shard without a sample is noted, so that nobody makes it again") {
+TEST_CASE("a planned shard without samples is recorded, so that it is not made again") {
   const TemporaryFolder folder;
   WriteSource(folder / "source/a/good.png",
               MakePng(Picture{8, 8, 3, std::vector<std::uint8_t>(192)}));
   for (int i = 0; i < 40; ++i)
     WriteSource(folder / ("source/b/" + std::to_string(i)), std::string("\xff\xd8\xff\xe0"));
   ConvertOptions options = FiveShards();
-  options.geometry.size = Size{300, 300};  // three samples a shard
+  options.geometry.size = Size{300, 300};  // three samples per shard
   options.shards.keep_order = true;
   const ConvertSummary whole = Convert(folder / "source", folder / "whole", options);
   CHECK(whole.samples == 1);
@@ -108,7 +109,7 @@ TEST_CASE("a planned shard without a sample is noted, so that nobody makes it ag
   CHECK(ContentsOf(data) == ContentsOf(folder / "whole"));
 }
 
-TEST_CASE("what is not of the plan is made again or refused by name") {
+TEST_CASE("files that do not belong to the plan are made again or refused by name") {
   const TemporaryFolder folder;
   WriteSources(folder / "source");
   const fs::path data = folder / "data";
@@ -139,7 +140,7 @@ TEST_CASE("what is not of the plan is made again or refused by name") {
                   fs::copy_options::overwrite_existing);
     CHECK(CodeOf([&] { ConvertPlanned(data, {0, 1}); }) == ErrorCode::kExists);
   }
-  SECTION("a part that makes no sense, and a folder without a plan") {
+  SECTION("an invalid part, and a folder without a plan") {
     CHECK(CodeOf([&] { ConvertPlanned(data, {2, 2}); }) == ErrorCode::kInvalidArgument);
     CHECK(CodeOf([&] { ConvertPlanned(folder / "source", {0, 1}); }) == ErrorCode::kNotFound);
   }
@@ -177,8 +178,8 @@ TEST_CASE("a damaged or forged list of sources is refused") {
   write(plain);
   CHECK(ConvertPlanned(data, {0, 2}).shards > 0);
   fs::remove(data / "shard-00000.sluice");
-  // Each number of the list with its highest byte changed, and each cut: an error or, where it is
-  // of no account (a name in a warning), a part as before.
+  // Changes the highest byte of each number in the list, and then truncates the list: an error, or
+  // the same part where the number does not matter (a name in a warning).
   for (std::size_t at = 0; at + 8 <= plain.size(); at += 5) {
     std::vector<std::byte> forged = plain;
     forged[at] ^= std::byte{0x81};
@@ -187,7 +188,7 @@ TEST_CASE("a damaged or forged list of sources is refused") {
     try {
       ConvertPlanned(data, {0, 1}, {.threads = 1});
       fs::remove(data / "shard-00000.sluice");
-    } catch (const Error&) {  // nothing else, and no fault of memory
+    } catch (const Error&) {  // any other exception or a memory fault would fail
     }
   }
   write({plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(plain.size() / 2)});

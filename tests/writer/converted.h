@@ -1,4 +1,4 @@
-// One file through Convert(), and what became of it.
+// Converts one file with Convert() and returns its sample, or the reason why it has none.
 #pragma once
 
 #include <optional>
@@ -20,25 +20,25 @@ struct Converted {
   ConvertSummary summary = {};
 };
 
-// Beside another file, so that there is a dataset if the first is left out.
+// Converts the file together with another one, so that there is a dataset even if it is left out.
 Converted ConvertOne(const FileBytes& file, const ConvertOptions& options = AsTheyAre());
 
-// Convert(), and the same in parts beside it: both must give the same files. Compared with them,
-// the sources must not have changed.
+// Runs Convert(), and the same in parts: both must give the same files. The sources must not change
+// meanwhile.
 ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesystem::path& dataset,
                                const ConvertOptions& options);
 
-// The first warning with this text in it; empty if there is none.
+// The first warning that contains this text; empty if no warning does.
 std::string WarningWith(const ConvertSummary& summary, const std::string& text);
 
 // A colour laid over another, in real numbers: value and opacity from 0 to 1, `under` from 0 to
 // 255.
 std::uint8_t Over(double value, double opacity, double under = 255);
 
-// Where the upright picture's pixels are stored for an Exif orientation, as the standard draws it.
+// The pixels as stored for an Exif orientation of this upright picture, by the standard's drawing.
 Picture Stored(const Picture& upright, int orientation);
 
-// Bytes of numbers, texts and other bytes, one after another; numbers little-endian.
+// Bytes of numbers, texts and other bytes, one after another. Numbers are little-endian.
 class ByteWriter {
  public:
   ByteWriter& U8(unsigned value) { return Number(value, 1); }

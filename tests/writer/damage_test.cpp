@@ -1,5 +1,5 @@
-// Files of every kind with bytes changed at random or cut off: each gives a picture of the size
-// that it says, or an error, and nothing else. Worth most under a sanitizer.
+// Files of every kind with bytes changed at random or cut off. Each gives a picture of the size
+// that it states, or an error, and nothing else. Most useful under a sanitizer.
 #include <sluice/error.h>
 
 #include "format/random.h"
@@ -39,7 +39,7 @@ FileBytes SomeGif() {
   out.Values({255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7});
   out.Values({0x21, 0xF9, 4, 1, 0, 0, 2, 0});
   out.U8(0x2C).U16(0).U16(0).U16(4).U16(4).U8(0);
-  // Codes of 8 bits: 128 clears, 129 ends.
+  // Codes of 8 bits: 128 clears the dictionary, 129 ends.
   out.Values({7, 18, 128, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 129, 0, 0x3B});
   return out.bytes();
 }
@@ -90,7 +90,7 @@ void DecodeDamaged(const FileBytes& whole, std::uint64_t seed) {
     FileBytes file = whole;
     if (round % 4 == 0) file.resize(random.Below(file.size()));
     for (std::uint64_t change = random.Below(6); change > 0 && !file.empty(); --change) {
-      // Headers are the beginning, mostly.
+      // Changes mostly hit the beginning, where headers are.
       const std::uint64_t reach =
           random.Below(2) == 0 ? std::min<std::uint64_t>(64, file.size()) : file.size();
       file[random.Below(reach)] = static_cast<std::byte>(random.Below(256));
@@ -117,7 +117,7 @@ TEST_CASE("damaged BMPs give a picture or an error") {
   DecodeDamaged(SomeBmp(8, 1), 4);
 }
 
-TEST_CASE("damaged PNGs give a picture or an error, with a profile as well") {
+TEST_CASE("damaged PNGs give a picture or an error, also with a profile") {
   DecodeDamaged(MakePng(MakePicture(24, 16)), 6);
   FileBytes png = MakePng(MakePicture(24, 16));
   ByteWriter chunk;  // of a profile that cannot be inflated
@@ -127,7 +127,7 @@ TEST_CASE("damaged PNGs give a picture or an error, with a profile as well") {
 }
 
 #ifdef SLUICE_HAS_GIF
-TEST_CASE("damaged GIFs give a picture or an error") {
+TEST_CASE("a build without the GIF library refuses a GIF") {
   DecodeDamaged(SomeGif(), 5);
 }
 #else

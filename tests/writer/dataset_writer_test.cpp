@@ -1,4 +1,4 @@
-// sluice::DatasetWriter, read back through format/.
+// sluice::DatasetWriter, with its output read back through format/.
 #include <cstring>
 #include <optional>
 
@@ -61,7 +61,7 @@ StoredDataset WriteBlobs(const std::filesystem::path& path, const DatasetWriterO
 
 }  // namespace
 
-TEST_CASE("every kind of field comes back as it was set") {
+TEST_CASE("every kind of field is read back as it was set") {
   const TemporaryFolder folder;
   const auto jpeg = MakeJpeg(MakePicture(31, 17));
   const std::vector<std::uint16_t> mask = {1, 2, 3, 4, 5, 60000};
@@ -105,7 +105,7 @@ TEST_CASE("every kind of field comes back as it was set") {
   CHECK(data.manifest.values == std::vector<ManifestValues>{{1, 16, 16}, {1, 5, 5}});
 }
 
-TEST_CASE("a JPEG set as packed has its pixels, one without a packed form stays a JPEG") {
+TEST_CASE("a JPEG set as packed has its pixels, and one without a packed form stays a JPEG") {
   const TemporaryFolder folder;
   const auto jpeg = MakeJpeg(MakePicture(31, 17));
   JpegOptions as_rgb;  // not Y Cb Cr
@@ -144,7 +144,7 @@ TEST_CASE("a JPEG set as packed has its pixels, one without a packed form stays 
   CHECK(data.samples[2].fields[0].codec == Codec::kAbsent);
 }
 
-TEST_CASE("fields not set are absent, and Reset() clears all fields") {
+TEST_CASE("unset fields are absent, and Reset() clears all fields") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", {{Field::Image(), Field::Bytes("text")}});
   SampleBuilder sample = writer.NewSample("one");
@@ -236,13 +236,13 @@ TEST_CASE("a shard's id is XXH3-128 of the dataset's name and the shard's number
   CHECK(data.manifest.name == "pets");
 }
 
-TEST_CASE("the dataset is named after its folder unless it is given a name") {
+TEST_CASE("the dataset is named after its folder unless a name is given") {
   const TemporaryFolder folder;
   CHECK(WriteBlobs(folder / "birds", {}, 1, 10).manifest.name == "birds");
   CHECK(WriteBlobs(folder.path() / "fish" / "", {}, 1, 10).manifest.name == "fish");
 }
 
-TEST_CASE("shards are closed before they pass shard_bytes, and none much earlier") {
+TEST_CASE("shards close before they exceed shard_bytes, and none much earlier") {
   const TemporaryFolder folder;
   const StoredDataset data = WriteBlobs(folder / "data", {"x", 2'000'000, 4}, 100, 50'000);
   REQUIRE(data.manifest.shards.size() == 3);
@@ -256,7 +256,7 @@ TEST_CASE("shards are closed before they pass shard_bytes, and none much earlier
   CHECK(data.Keys() == keys);
 }
 
-TEST_CASE("blocks hold block_samples samples, only a shard's last one fewer") {
+TEST_CASE("blocks hold block_samples samples, and only a shard's last block may hold fewer") {
   const TemporaryFolder folder;
   const StoredDataset data = WriteBlobs(folder / "data", {"x", 64'000'000, 7}, 24, 100);
   REQUIRE(data.manifest.shards.size() == 1);
@@ -275,12 +275,11 @@ TEST_CASE("automatic blocks hold a power of two of samples and have about 512 Ki
     CHECK(data.block_bytes[0] >= 262'144);
     CHECK(data.block_bytes[0] <= 1'048'576);
   }
-  // Tiny samples stop at 4096.
+  // Tiny samples stop at 4096 per block.
   CHECK(WriteBlobs(folder / "tiny", {}, 1100, 8).manifest.shards[0].block_samples == 4096);
 }
 
-TEST_CASE(
-    "a JPEG file that is cut short is refused, and one that only lacks its end marker is not") {
+TEST_CASE("a truncated JPEG file is refused, and one that only lacks its end marker is not") {
   const TemporaryFolder folder;
   const DatasetWriter writer(folder / "data", EveryKind());
   SampleBuilder sample = writer.NewSample("one");
@@ -298,7 +297,7 @@ TEST_CASE(
     CHECK_NOTHROW(sample.SetJpeg("image", bytes));
 }
 
-TEST_CASE("a JPEG without its end marker is stored with it, and readers decode what is stored") {
+TEST_CASE("a JPEG without its end marker is stored with it, and readers decode the stored file") {
   const TemporaryFolder folder;
   const Picture picture = MakePicture(64, 48);
   DatasetWriter writer(folder / "data", Schema{{Field::Image()}});
@@ -328,7 +327,7 @@ TEST_CASE("a JPEG without its end marker is stored with it, and readers decode w
   }
 }
 
-TEST_CASE("a JPEG that Exif turns is stored upright, without loss where whole blocks allow it") {
+TEST_CASE("a JPEG with an Exif orientation is stored upright, without loss for whole blocks") {
   const TemporaryFolder folder;
   const auto stored = [&](std::uint32_t width, std::uint32_t height, std::uint16_t orientation) {
     const FileBytes jpeg = WithOrientation(MakeJpeg(MakePicture(width, height)), orientation);
@@ -340,7 +339,7 @@ TEST_CASE("a JPEG that Exif turns is stored upright, without loss where whole bl
     writer.Finish();
     return ReadDataset(path).samples[0].fields[0];
   };
-  // Of the place (x, y) of the upright picture, the place of the stored one: Exif 2.32, 4.6.4 A.
+  // The stored place of the upright picture's place (x, y): Exif 2.32, 4.6.4 A.
   const auto upright = [](const Picture& picture, int orientation) {
     const bool swaps = orientation >= 5;
     Picture turned{
@@ -359,7 +358,7 @@ TEST_CASE("a JPEG that Exif turns is stored upright, without loss where whole bl
   };
   for (std::uint16_t orientation = 2; orientation <= 8; ++orientation) {
     INFO(orientation);
-    // Whole blocks of 16 pixels, and a picture that has to be encoded anew.
+    // Whole blocks of 16 pixels, and a picture that must be encoded anew.
     for (const auto& [width, height] : {std::pair{64U, 48U}, std::pair{61U, 43U}}) {
       const Picture expected =
           upright(DecodeJpeg(MakeJpeg(MakePicture(width, height))), orientation);
@@ -371,7 +370,7 @@ TEST_CASE("a JPEG that Exif turns is stored upright, without loss where whole bl
   }
 }
 
-TEST_CASE("values that do not fit the schema are refused, and the writer goes on") {
+TEST_CASE("values that do not fit the schema are refused, and the writer continues") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", EveryKind());
   SampleBuilder sample = writer.NewSample("one");
@@ -383,8 +382,8 @@ TEST_CASE("values that do not fit the schema are refused, and the writer goes on
   refused([&] { sample.Set<std::int64_t>("label", 0); });          // another type
   refused([&] { sample.SetText("label", "x"); });                  // another kind
   refused([&] { sample.SetArray<float>("pose", three); });         // another shape
-  refused([&] { sample.SetArray<std::int16_t>("boxes", five); });  // no whole box
-  refused([&] { sample.SetArray<float>("caption", four); });       // no array
+  refused([&] { sample.SetArray<std::int16_t>("boxes", five); });  // not a whole box
+  refused([&] { sample.SetArray<float>("caption", four); });       // not an array
   refused([&] { sample.SetJpeg("image", AsBytes("no JPEG")); });
   refused([&] { sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, AsBytes("short")); });
   refused([&] { sample.SetPixels("image", 0, 2, 3, PixelType::kUint8, {}); });
@@ -402,7 +401,8 @@ TEST_CASE("values that do not fit the schema are refused, and the writer goes on
   CHECK(ReadDataset(folder / "data").samples.size() == 1);
 }
 
-TEST_CASE("keys and payloads beyond the limits are refused, and the writer goes on", "[no-tsan]") {
+TEST_CASE("keys and payloads beyond the limits are refused, and the writer continues",
+          "[no-tsan]") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", BytesOnly(), {"x", 1'000'000, 1});
   SampleBuilder sample = writer.NewSample(std::string(65'536, 'k'));
@@ -411,7 +411,7 @@ TEST_CASE("keys and payloads beyond the limits are refused, and the writer goes 
   CHECK(CodeOf([&] { sample.SetBytes("blob", large); }) == ErrorCode::kLimit);
   sample.Reset(std::string(65'535, 'k'));
   sample.SetBytes("blob", Bytes(large).first(120'000'000));
-  writer.Add(sample);  // the largest there is, in a shard of its own
+  writer.Add(sample);  // the largest possible one, in a shard of its own
   AddBlobs(writer, 1, 10);
   writer.Finish();
   const StoredDataset data = ReadDataset(folder / "data");
@@ -420,7 +420,7 @@ TEST_CASE("keys and payloads beyond the limits are refused, and the writer goes 
   CHECK(data.samples[0].key.size() == 65'535);
 }
 
-TEST_CASE("an image of more pixels than a reader takes is refused, however few its bytes") {
+TEST_CASE("an image with more pixels than a reader accepts is refused, however few its bytes") {
   const TemporaryFolder folder;
   const DatasetWriter writer(folder / "data", {{Field::Image()}});
   SampleBuilder sample = writer.NewSample("x");
@@ -429,7 +429,7 @@ TEST_CASE("an image of more pixels than a reader takes is refused, however few i
         }) == ErrorCode::kLimit);
 }
 
-TEST_CASE("fields that together pass a shard's maximum are refused", "[no-tsan]") {
+TEST_CASE("fields that together exceed a shard's maximum are refused", "[no-tsan]") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", {{Field::Bytes("a"), Field::Bytes("b")}});
   SampleBuilder sample = writer.NewSample("both");
@@ -464,7 +464,7 @@ TEST_CASE("a folder that holds anything is refused") {
   CHECK(CodeOf([&] { DatasetWriter(folder / "data", BytesOnly()); }) == ErrorCode::kExists);
 }
 
-TEST_CASE("without Finish() there is no manifest and no unfinished file") {
+TEST_CASE("without Finish() there is neither a manifest nor an unfinished file") {
   const TemporaryFolder folder;
   {
     DatasetWriter writer(folder / "data", BytesOnly(), {"x", 1'000'000, 1});
@@ -475,7 +475,7 @@ TEST_CASE("without Finish() there is no manifest and no unfinished file") {
   CHECK(contents.begin()->first == "shard-00000.sluice");
 }
 
-TEST_CASE("a dataset is written to one place, wherever the process goes meanwhile") {
+TEST_CASE("a dataset is written to one place, even if the process changes its working directory") {
   const TemporaryFolder folder;
   const TemporaryFolder elsewhere;
   std::optional<DatasetWriter> writer;
@@ -501,7 +501,7 @@ TEST_CASE("after Finish() nothing can be added") {
   CHECK(ReadDataset(folder / "data").samples.empty());
 }
 
-TEST_CASE("a sample of another schema's writer is refused") {
+TEST_CASE("a sample of a writer with another schema is refused") {
   const TemporaryFolder folder;
   const DatasetWriter other(folder / "other", {{Field::Bytes("a"), Field::Bytes("b")}});
   DatasetWriter writer(folder / "data", BytesOnly());

@@ -1,4 +1,4 @@
-// Images of more than 8 bits a value that use next to nothing of their range.
+// Images of more than 8 bits per value that use very little of their range.
 #include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
@@ -42,16 +42,16 @@ TEST_CASE("a deep image is dim if its greatest value is below a quarter of the r
     CHECK_FALSE(IsDim(Grey16(0, 16'384, color_type)));
     CHECK_FALSE(IsDim(Grey16(65'535, 3, color_type)));
   }
-  // Opacity is no brightness.
+  // Opacity does not count as brightness.
   CHECK(IsDim(MakePng(1, 1, {0, 9, 255, 255}, {.color_type = 4, .bit_depth = 16})));
-  // The range is what the header says, and 8 bits may be as dark as they like.
+  // The header states the range, and 8-bit images may be as dark as they like.
   CHECK(IsDim(Netpbm("P2 2 1 4095 0 1023\n")));
   CHECK_FALSE(IsDim(Netpbm("P2 2 1 4095 0 1024\n")));
   CHECK_FALSE(IsDim(Netpbm("P2 2 1 255 0 3\n")));
   CHECK_FALSE(IsDim(MakePng(Picture{2, 1, 1, {0, 3}})));
 }
 
-TEST_CASE("dim images are counted and named, with what to do") {
+TEST_CASE("dim images are counted and named, with advice") {
   const TemporaryFolder folder;
   for (const char* name : {"a.png", "b.png", "c.png", "d.png"})
     WriteSource(folder / "source" / name, Grey16(0, 4095));

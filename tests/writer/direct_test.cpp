@@ -1,4 +1,4 @@
-// Shards that are written past the page cache.
+// Shards written past the page cache.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -37,7 +37,7 @@ ConvertOptions RawShards(bool direct) {
   return options;
 }
 
-// Pages of the file that the page cache holds.
+// Pages of the file that are in the page cache.
 std::size_t CachedPages(const std::filesystem::path& path) {
   const FileHandle file = OpenForReading(path);
   const std::size_t size = std::filesystem::file_size(path);
@@ -59,7 +59,7 @@ std::size_t CachedPagesOfShards(const std::filesystem::path& dataset) {
   return pages;
 }
 
-// Whether a file of this test's own making stays out of the page cache here.
+// Returns whether a file written here by the test itself stays out of the page cache.
 bool StaysOutOfTheCache(const std::filesystem::path& path) {
   const DirectBuffer memory;
   std::fill(memory.memory().begin(), memory.memory().end(), std::byte{7});
@@ -97,10 +97,10 @@ TEST_CASE("shards written directly are not in the page cache") {
   const ConvertSummary summary = Convert(folder / "source", folder / "direct", RawShards(true));
   CHECK_FALSE(summary.direct_refused);
   CHECK(CachedPagesOfShards(folder / "direct") == 0);
-  // As they are without the option, unless memory was scarce.
+  // They are there without the option, unless memory is scarce.
   Convert(folder / "source", folder / "plain", RawShards(false));
   if (CachedPagesOfShards(folder / "plain") == 0) WARN("nothing stays in the page cache here");
-  // Nor are those of a dataset made of this one.
+  // Shards of a dataset made from this one are not there either.
   EditHooks hooks;
   hooks.direct = true;
   Selection selection;

@@ -40,7 +40,7 @@ Picture Noise(std::uint32_t width, std::uint32_t height, std::uint32_t channels)
 
 }  // namespace
 
-TEST_CASE("pixels become the bytes that libjpeg makes of them, at any size") {
+TEST_CASE("pixels become libjpeg's bytes, at any size") {
   for (std::uint32_t width = 1; width <= 35; ++width) {
     for (const std::uint32_t height : {1U, 2U, 7U, 8U, 9U, 15U, 16U, 17U, 33U}) {
       for (const bool subsample : {true, false})
@@ -50,7 +50,7 @@ TEST_CASE("pixels become the bytes that libjpeg makes of them, at any size") {
   }
 }
 
-TEST_CASE("pixels become the bytes that libjpeg makes of them, at any quality") {
+TEST_CASE("pixels become libjpeg's bytes, at any quality") {
   const Picture picture = MakePicture(75, 51);
   const Picture noise = Noise(52, 39, 3);
   for (int quality = 1; quality <= 100; ++quality) {
@@ -76,7 +76,7 @@ TEST_CASE("every colour has libjpeg's Y, Cb and Cr") {
   }
 }
 
-TEST_CASE("a picture so wide that an interval of markers is at its limit") {
+TEST_CASE("a very wide picture is encoded, whose restart interval is at its limit") {
   CheckSame(MakePicture(65'500, 20, 1), true, 50, 9);
 }
 

@@ -1,4 +1,5 @@
-// Which files of a source folder become samples, of which class, and what is said of the others.
+// Which files of a source folder become samples and of which class, and what a conversion reports
+// of the others.
 #include <algorithm>
 
 #include <sys/stat.h>
@@ -46,7 +47,7 @@ bool Mentions(const Strings& texts, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("each sub-folder is a class, numbered in the order of their bytes") {
+TEST_CASE("each sub-folder is a class, numbered in byte order of the names") {
   const ClassFolders folders;
   for (const char* key : {"b/1.jpg", "B/1.jpg", "a/1.jpg", "a/2.jpg", "\xc3\xa4/1.jpg"}) {
     folders.Add(key);
@@ -63,7 +64,7 @@ TEST_CASE("each sub-folder is a class, numbered in the order of their bytes") {
   CHECK(data.manifest.class_counts == summary.class_counts);
 }
 
-TEST_CASE("files in nested folders belong to the class at the top") {
+TEST_CASE("files in nested folders belong to the class of the outermost folder") {
   const ClassFolders folders;
   folders.Add("a/x/y/1.jpg");
   folders.Add("b/1.jpg");
@@ -73,7 +74,7 @@ TEST_CASE("files in nested folders belong to the class at the top") {
   CHECK(data.Find("a/x/y/1.jpg").Label() == 0);
 }
 
-TEST_CASE("classes that have folders of their own are warned of by name") {
+TEST_CASE("folders inside a class folder give a warning that names them") {
   const ClassFolders folders;
   for (const char* key : {"city/cat/1.jpg", "city/dog/1.jpg", "farm/cat/1.jpg", "farm/2.jpg"})
     folders.Add(key);
@@ -119,7 +120,7 @@ TEST_CASE("without labels images may lie anywhere, and no folder is a class") {
   CHECK(ErrorOf([&] { Convert(named, folders.data); })->code() == ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("a dataset is named after its content") {
+TEST_CASE("a dataset is named after its source") {
   const ClassFolders folders;
   const auto name = [&] {
     std::filesystem::remove_all(folders.data);
@@ -158,7 +159,8 @@ TEST_CASE("a folder with images both directly and in sub-folders is refused by n
   CHECK(error->sentence().find("a/1.jpg") != std::string::npos);
 }
 
-TEST_CASE("folders called by whole numbers are told of if they get others, and may keep theirs") {
+TEST_CASE(
+    "folders named by whole numbers give a warning if their numbers differ, and may keep theirs") {
   const ClassFolders folders;
   for (const char* key : {"0/1.jpg", "2/1.jpg", "10/1.jpg"})
     folders.Add(key);
@@ -177,18 +179,18 @@ TEST_CASE("folders called by whole numbers are told of if they get others, and m
   CHECK_THAT(error->sentence(), ContainsSubstring("\"unknown\", which is not a whole number"));
   source.label.classes = {"0", "2", "10", "unknown"};
   CHECK(CodeOf([&] { Convert(source, folders.path() / "more"); }) == ErrorCode::kInvalidArgument);
-  source.label.numbers = false;  // somebody chose an order, and there is nothing to say
+  source.label.numbers = false;  // the user chose an order, so there is no warning
   CHECK(Convert(source, folders.path() / "more").warnings.empty());
 }
 
-TEST_CASE("folders called by the numbers that they get are not told of") {
+TEST_CASE("folders whose names are their numbers give no warning") {
   const ClassFolders folders;
   for (const char* key : {"0/1.jpg", "1/1.jpg", "2/1.jpg", "A/1.jpg"})
     folders.Add(key);
   CHECK(folders.Run().warnings.empty());
 }
 
-TEST_CASE("the classes of another dataset number those of any source alike") {
+TEST_CASE("the classes of another dataset give the same numbers for any source") {
   const ClassFolders folders;
   for (const char* key : {"ant/1.jpg", "bee/1.jpg", "cow/1.jpg"})
     folders.Add(key);
@@ -214,7 +216,7 @@ TEST_CASE("the classes of another dataset number those of any source alike") {
   CHECK(CodeOf([&] { Convert(source, folders.path() / "more"); }) == ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("a dataset without classes numbers no others") {
+TEST_CASE("a dataset without classes cannot number those of others") {
   const ClassFolders folders;
   folders.Add("1.jpg");
   folders.Run();
@@ -223,7 +225,7 @@ TEST_CASE("a dataset without classes numbers no others") {
   CHECK(CodeOf([&] { Convert(source, folders.path() / "later"); }) == ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("a sub-folder without images does not make a flat folder one of classes") {
+TEST_CASE("a sub-folder without images does not turn a flat folder into one of classes") {
   const ClassFolders folders;
   folders.Add("1.jpg");
   WriteSource(folders.source / "notes" / "readme.txt", std::string("text"));
@@ -245,7 +247,7 @@ TEST_CASE("an empty class keeps its number, with a warning") {
   CHECK(ReadDataset(folders.data).Find("c/1.jpg").Label() == 2);
 }
 
-TEST_CASE("folders that a system leaves behind are no classes, and are passed over as a whole") {
+TEST_CASE("system folders are not classes, and are skipped as a whole") {
   const ClassFolders folders;
   folders.Add("a/1.jpg");
   folders.Add("__MACOSX/a/._1.jpg");
@@ -259,7 +261,8 @@ TEST_CASE("folders that a system leaves behind are no classes, and are passed ov
         Strings{"@eaDir", "__MACOSX", "a/.AppleDouble", "a/.ipynb_checkpoints"});
 }
 
-TEST_CASE("hidden files and folders and files that are no images are skipped and are no faults") {
+TEST_CASE(
+    "hidden files and folders, and files that are not images, are skipped and are not faults") {
   const ClassFolders folders;
   folders.Add("a/1.jpg");
   folders.Add("a/.hidden.jpg");
@@ -276,7 +279,7 @@ TEST_CASE("hidden files and folders and files that are no images are skipped and
   CHECK(summary.classes == Strings{"a"});
 }
 
-TEST_CASE("a file that is named as an image and is none is broken") {
+TEST_CASE("a file that is named like an image but is not one is broken") {
   const ClassFolders folders;
   folders.Add("a/1.jpg");
   WriteSource(folders.source / "a" / "empty.jpg", std::string());
@@ -288,7 +291,7 @@ TEST_CASE("a file that is named as an image and is none is broken") {
   CHECK(summary.skipped[1].reason == "is not an image");
 }
 
-TEST_CASE("images are known by their content and not by their names") {
+TEST_CASE("images are recognised by their content and not by their names") {
   const ClassFolders folders;
   WriteSource(folders.source / "photo.txt", MakeJpeg(MakePicture(10, 10)));
   WriteSource(folders.source / "drawing.jpg", MakePng(MakePicture(12, 11)));
@@ -297,7 +300,7 @@ TEST_CASE("images are known by their content and not by their names") {
   CHECK(ReadDataset(folders.data).Find("drawing.jpg").Pixels().width == 12);
 }
 
-TEST_CASE("images of unsupported kinds and links to nothing are listed as broken") {
+TEST_CASE("images of unsupported kinds and dangling links are listed as broken") {
   const ClassFolders folders;
   folders.Add("a/1.jpg");
   WriteSource(folders.source / "a" / "move.psd", std::string("8BPS\0\1", 6));
@@ -307,7 +310,7 @@ TEST_CASE("images of unsupported kinds and links to nothing are listed as broken
   CHECK(summary.skipped[1].reason.find("Photoshop") != std::string::npos);
 }
 
-TEST_CASE("symbolic links are followed inside of the source, and out of it if that is asked for") {
+TEST_CASE("symbolic links are followed within the source, and outside of it on request") {
   const ClassFolders folders;
   folders.Add("a/1.jpg");
   WriteSource(folders.path() / "elsewhere" / "2.jpg", MakeJpeg(MakePicture(16, 16, 3, 2)));
@@ -333,7 +336,7 @@ TEST_CASE("symbolic links are followed inside of the source, and out of it if th
 
 TEST_CASE("each link to a folder is followed once, however many ways lead to it") {
   const ClassFolders folders;
-  // Two links in each folder to the next: more ways than could ever be walked.
+  // Two links in each folder to the next: more paths than anybody could walk.
   constexpr int kFolders = 40;
   for (int i = 0; i + 1 < kFolders; ++i) {
     const std::filesystem::path folder = folders.source / ("f" + std::to_string(i));
@@ -345,7 +348,7 @@ TEST_CASE("each link to a folder is followed once, however many ways lead to it"
   CHECK(folders.Run().samples <= 1 + 2 * kFolders);
 }
 
-TEST_CASE("a link to a folder that it lies in is not followed, with a warning") {
+TEST_CASE("a link to a folder that contains it is not followed, with a warning") {
   const ClassFolders folders;
   folders.Add("a/x/1.jpg");
   std::filesystem::create_symlink("..", folders.source / "a" / "x" / "up");
@@ -358,7 +361,7 @@ TEST_CASE("a link to a folder that it lies in is not followed, with a warning") 
 }
 
 TEST_CASE(
-    "names are bytes: those that are not UTF-8 stay in the key and are written out in the class") {
+    "names are bytes: those that are not UTF-8 stay in the key and are escaped in the class") {
   const ClassFolders folders;
   folders.Add("K\xff/\xfe.jpg");
   folders.Add("z/tab\there.jpg");
@@ -372,7 +375,7 @@ TEST_CASE(
         "path\treason\tkind\nz/odd\xfd\\tname\\n.txt\tno image\tpassed over\n");
 }
 
-TEST_CASE("skipped.tsv lists images left out and files passed over, in the order of paths") {
+TEST_CASE("skipped.tsv lists skipped images and files, in the order of paths") {
   const ClassFolders folders;
   folders.Add("a/2.jpg");
   WriteSource(folders.source / "a" / "1.txt", std::string("text"));
@@ -387,7 +390,8 @@ TEST_CASE("skipped.tsv lists images left out and files passed over, in the order
             "\tbroken\n");
 }
 
-TEST_CASE("a source that is missing, a file or without images is refused, and nothing is created") {
+TEST_CASE(
+    "a missing source, a file, or a folder without images is refused, and nothing is created") {
   const ClassFolders folders;
   const auto code = [&] { return CodeOf([&] { folders.Run(); }); };
   CHECK(code() == ErrorCode::kNotFound);
@@ -399,7 +403,7 @@ TEST_CASE("a source that is missing, a file or without images is refused, and no
   CHECK_FALSE(std::filesystem::exists(folders.data));
 }
 
-TEST_CASE("if no image can be converted, that is an error with the first reason") {
+TEST_CASE("if no image can be converted, the error states the first reason") {
   const ClassFolders folders;
   const FileBytes whole = MakeJpeg(MakePicture(64, 64));
   WriteSource(folders.source / "half.jpg", Truncated(whole, whole.size() / 2));
@@ -409,9 +413,7 @@ TEST_CASE("if no image can be converted, that is an error with the first reason"
   CHECK(error->sentence().find("half.jpg") != std::string::npos);
 }
 
-TEST_CASE(
-    "of a folder without images one file is named, and one that holds images is to be given "
-    "itself") {
+TEST_CASE("the error for a folder without images names a file, and one that holds images itself") {
   const ClassFolders folders;
   WriteSource(folders.source / "README.md", std::string("a text"));
   const auto sentence = [&] {
@@ -427,7 +429,7 @@ TEST_CASE(
                       "sources, not their folder"));
 }
 
-TEST_CASE("a dataset inside of its own source folder is refused") {
+TEST_CASE("a dataset inside its own source folder is refused") {
   const ClassFolders folders;
   folders.Add("a/1.jpg");
   const auto into = [&](const std::filesystem::path& dataset) {
@@ -436,7 +438,7 @@ TEST_CASE("a dataset inside of its own source folder is refused") {
   CHECK(into(folders.source / "out") == ErrorCode::kInvalidArgument);
   CHECK(into(folders.source) == ErrorCode::kInvalidArgument);
   CHECK_FALSE(std::filesystem::exists(folders.source / "out"));
-  // A name that only begins alike is another folder.
+  // A folder whose name only begins alike is fine.
   Convert(folders.source, folders.path() / "source-data", {});
 }
 

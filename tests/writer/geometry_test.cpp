@@ -1,4 +1,4 @@
-// Sizes of stored pictures, by hand from the rules stated in writer/fit/geometry.h.
+// Sizes of stored pictures, computed by hand from the rules in writer/fit/geometry.h.
 #include "writer/fit/geometry.h"
 
 #include "tests/catch.h"
@@ -37,7 +37,7 @@ Dimensions TargetOf(std::uint32_t width, std::uint32_t height, const ConvertOpti
 
 }  // namespace
 
-TEST_CASE("max_side bounds the longer side and rounds the other half up") {
+TEST_CASE("max_side bounds the longer side and rounds the other one, halves up") {
   CHECK(TargetOf(1000, 500, MaxSide(500)) == Dimensions{500, 250});
   CHECK(TargetOf(500, 1000, MaxSide(500)) == Dimensions{250, 500});
   CHECK(TargetOf(1000, 333, MaxSide(500)) == Dimensions{500, 167});  // 166.5
@@ -107,7 +107,7 @@ TEST_CASE("size with pad fits the whole picture inside, centred") {
   CHECK(odd.y == 16);
 }
 
-TEST_CASE("a decoder may reduce only as long as twice the target is left on both axes") {
+TEST_CASE("a decoder may reduce only while twice the target is left on both axes") {
   const auto reduction = [](std::uint32_t width, std::uint32_t height) {
     return DecodeReduction(FitGeometry(width, height, ToSize(100, 100, Fit::kStretch)));
   };

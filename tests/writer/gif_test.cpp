@@ -1,4 +1,4 @@
-// GIF files made byte by byte from the specification, their pixels as codes that repeat nothing.
+// GIF files made byte by byte from the specification. Their pixels are coded without repetition.
 #ifdef SLUICE_HAS_GIF
 #include "tests/catch.h"
 #include "tests/writer/converted.h"
@@ -9,8 +9,8 @@ namespace {
 
 using Values = std::vector<std::uint8_t>;
 
-// Indices below 128 as codes of 8 bits, with a code that clears the dictionary often enough that it
-// never grows beyond them.
+// Codes indices below 128 in 8 bits, and clears the dictionary so often that codes never grow
+// longer.
 FileBytes LzwOf(const Values& indices) {
   constexpr unsigned kClear = 128;
   constexpr unsigned kEnd = 129;
@@ -34,11 +34,11 @@ struct Frame {
   unsigned left = 0, top = 0, width = 0, height = 0;
   bool interlaced = false;
   int transparent = -1;
-  Values palette = {};  // of its own: two colours
-  Values indices;       // in the order in which they are coded
+  Values palette = {};  // its own palette: two colours
+  Values indices;       // in coded order
 };
 
-// `palette`: four colours of the whole file.
+// `palette`: four colours for the whole file.
 FileBytes WriteGif(unsigned width, unsigned height, const Values& palette,
                    const std::vector<Frame>& frames) {
   ByteWriter out;
@@ -82,7 +82,7 @@ TEST_CASE("a larger GIF of several blocks keeps every pixel") {
   CHECK(ConvertOne(WriteGif(61, 43, kPalette, {frame})).picture.pixels == expected);
 }
 
-TEST_CASE("a GIF's interlaced rows are put where they belong") {
+TEST_CASE("a GIF's interlaced rows are put in their places") {
   // Ten rows of one pixel come in the order 0 8, 4, 2 6, 1 3 5 7 9; row y has index y % 4.
   const FileBytes file =
       WriteGif(1, 10, kPalette, {{0, 0, 1, 10, true, -1, {}, {0, 0, 0, 2, 2, 1, 3, 1, 3, 1}}});
@@ -95,7 +95,7 @@ TEST_CASE("a GIF's interlaced rows are put where they belong") {
   }
 }
 
-TEST_CASE("transparent pixels of a GIF, and those beside its first frame, show the background") {
+TEST_CASE("transparent pixels of a GIF, and those outside its first frame, show the background") {
   const FileBytes file = WriteGif(3, 2, kPalette, {{1, 1, 2, 1, false, 2, {}, {1, 2}}});
   ConvertOptions options = AsTheyAre();
   CHECK(ConvertOne(file, options).picture.pixels ==
@@ -106,7 +106,7 @@ TEST_CASE("transparent pixels of a GIF, and those beside its first frame, show t
                                                            10, 20, 30, 0, 255, 0, 10, 20, 30});
 }
 
-TEST_CASE("a GIF's canvas beside a small opaque frame is transparent, as in browsers") {
+TEST_CASE("a GIF's canvas around a small opaque frame is transparent, as in browsers") {
   // Its header names a background colour, index 1; browsers ignore it.
   FileBytes file = WriteGif(2, 2, kPalette, {{1, 0, 1, 1, false, -1, {}, {3}}});
   file[11] = std::byte{1};
@@ -116,7 +116,7 @@ TEST_CASE("a GIF's canvas beside a small opaque frame is transparent, as in brow
         Values{10, 20, 30, 9, 8, 7, 10, 20, 30, 10, 20, 30});
 }
 
-TEST_CASE("a GIF that ends early, by zeros as well, is refused or taken as far as it goes") {
+TEST_CASE("a GIF that ends early, also by zeros, is refused or its decoded part is used") {
   Values indices;
   for (unsigned i = 0; i < 2500; ++i)
     indices.push_back(static_cast<std::uint8_t>(i % 3));
@@ -136,7 +136,7 @@ TEST_CASE("a GIF that ends early, by zeros as well, is refused or taken as far a
   }
 }
 
-TEST_CASE("a GIF's first frame that reaches beyond the canvas makes it larger") {
+TEST_CASE("a GIF's first frame that extends beyond the canvas enlarges it") {
   const FileBytes file = WriteGif(1, 1, kPalette, {{0, 0, 2, 1, false, -1, {}, {0, 3}}});
   CHECK(ConvertOne(file).picture.pixels == Values{255, 0, 0, 9, 8, 7});
 }

@@ -1,5 +1,5 @@
 // The result for each kind of image, pixel by pixel. Raw storage without resizing makes the
-// expected values exact: those of libjpeg's own decoding, or those that went into the PNG.
+// expected values exact: libjpeg's own decoding, or the pixels that went into the PNG.
 #include <cmath>
 
 #include <zlib.h>
@@ -57,7 +57,7 @@ TEST_CASE("grey JPEGs become RGB of equal values, or stay grey") {
   CHECK(Difference(ConvertOne(file, AsTheyAre(1)).picture, grey) == 0);
 }
 
-TEST_CASE("channels 1 makes grey of colours by their luma") {
+TEST_CASE("channels 1 converts colours to grey by their luma") {
   const FileBytes file = MakeJpeg(MakePicture(40, 30));
   CHECK(Difference(ConvertOne(file, AsTheyAre(1)).picture, DecodeJpeg(file, 1)) == 0);
   const Picture rgb = MakePicture(21, 13);
@@ -107,14 +107,14 @@ TEST_CASE("JPEGs are turned as their Exif orientation says") {
     INFO("orientation " << orientation);
     const FileBytes plain = MakeJpeg(Stored(upright, orientation), {.subsample = false});
     const FileBytes file = WithOrientation(plain, static_cast<std::uint16_t>(orientation));
-    // Close to what was photographed, and exactly the turned decode of the file.
+    // Close to the upright picture, and exactly the turned decode of the file.
     const Picture converted = ConvertOne(file).picture;
     CHECK(Difference(converted, upright) < 3);
     CHECK(Difference(Stored(converted, orientation), DecodeJpeg(plain)) == 0);
   }
 }
 
-TEST_CASE("an orientation out of range, or broken Exif data, turns nothing") {
+TEST_CASE("an invalid orientation, or broken Exif data, turns nothing") {
   const FileBytes plain = MakeJpeg(MakePicture(20, 10));
   CHECK(ConvertOne(WithOrientation(plain, 9)).picture.width == 20);
   FileBytes broken = WithOrientation(plain, 6);
@@ -127,7 +127,8 @@ TEST_CASE("turned pictures are fitted by their upright size") {
   ConvertOptions options = AsTheyAre();
   options.geometry.size = Size{30, 60};
   options.geometry.fit = Fit::kCrop;
-  // Stored lying, seen standing: 100 wide, 400 high. The crop keeps the middle half of the height.
+  // Stored on its side. Seen upright it is 100 wide and 400 high, and the crop keeps the middle
+  // half of the height.
   Picture upright{100, 400, 3, {}};
   for (std::uint32_t y = 0; y < 400; ++y) {
     for (std::uint32_t x = 0; x < 100; ++x) {
@@ -183,7 +184,7 @@ TEST_CASE("PNGs of 16 bits are rounded to 8") {
   }
 }
 
-TEST_CASE("PNGs of 1, 2 and 4 bits of grey spread over the whole range") {
+TEST_CASE("PNGs with 1, 2 and 4 bits of grey use the whole range") {
   PngOptions options;
   options.color_type = 0;
   options.bit_depth = 1;
@@ -242,7 +243,7 @@ TEST_CASE("a PNG's own Exif orientation turns it") {
         std::vector<std::uint8_t>{4, 5, 6, 1, 2, 3});
 }
 
-TEST_CASE("an XMP packet's orientation turns a file whose Exif data have none") {
+TEST_CASE("an XMP packet's orientation turns a file whose Exif data state none") {
   const std::string attribute = "<rdf:Description tiff:Orientation=\"3\"/>";
   PngOptions options;
   options.xmp = attribute;
@@ -250,7 +251,7 @@ TEST_CASE("an XMP packet's orientation turns a file whose Exif data have none") 
   CHECK(ConvertOne(MakePng(2, 1, {1, 2, 3, 4, 5, 6}, options)).picture.pixels == turned);
   options.xmp = "<tiff:Orientation>3</tiff:Orientation>";
   CHECK(ConvertOne(MakePng(2, 1, {1, 2, 3, 4, 5, 6}, options)).picture.pixels == turned);
-  options.orientation = 1;  // what the camera wrote holds
+  options.orientation = 1;  // as the camera wrote it
   CHECK(ConvertOne(MakePng(2, 1, {1, 2, 3, 4, 5, 6}, options)).picture.pixels ==
         std::vector<std::uint8_t>{1, 2, 3, 4, 5, 6});
   const FileBytes jpeg = MakeJpeg(MakePicture(20, 10));
@@ -261,7 +262,7 @@ TEST_CASE("an XMP packet's orientation turns a file whose Exif data have none") 
     CHECK(ConvertOne(WithXmp(jpeg, none)).picture.width == 20);
 }
 
-TEST_CASE("a PNG's texts do not count, whatever they hold, and its XMP does") {
+TEST_CASE("a PNG's XMP counts, and its other texts do not, whatever they hold") {
   const std::vector<std::uint8_t> rows = {1, 2, 3, 4, 5, 6};
   const FileBytes plain = MakePng(2, 1, rows);
   const auto chunk = [](const std::string& name, const std::string& content, bool damaged = false) {
@@ -328,11 +329,11 @@ TEST_CASE("a JPEG that lacks only its end marker is whole") {
   CHECK(Difference(converted.picture, DecodeJpeg(file)) == 0);
 }
 
-TEST_CASE("damaged data are broken, damage that only markers have is not") {
+TEST_CASE("damaged data are broken, damage in markers only is not") {
   FileBytes png = MakePng(MakePicture(60, 60));
   png[png.size() / 2] ^= std::byte{1};
   CHECK(ConvertOne(png).reason.find("PNG") != std::string::npos);
-  // Bytes between two markers are passed over by every decoder.
+  // Every decoder skips bytes between two markers.
   const FileBytes jpeg = MakeJpeg(MakePicture(60, 60));
   FileBytes junk(jpeg.begin(), jpeg.begin() + 20);  // up to the end of the first segment
   junk.insert(junk.end(), 5, std::byte{0x11});
@@ -353,7 +354,7 @@ TEST_CASE("a 12-bit or lossless JPEG is called unsupported") {
   CHECK(ConvertOne(lossless).reason.find("unsupported") != std::string::npos);
 }
 
-TEST_CASE("a header that promises absurd sizes is refused before memory is taken") {
+TEST_CASE("a header with absurd sizes is refused before memory is taken") {
   FileBytes file = MakeJpeg(MakePicture(16, 16));
   std::size_t frame = 0;
   while (file[frame] != std::byte{0xFF} || file[frame + 1] != std::byte{0xC0})
@@ -363,7 +364,7 @@ TEST_CASE("a header that promises absurd sizes is refused before memory is taken
   CHECK(ConvertOne(file).reason.find("64250x64250") != std::string::npos);
 }
 
-TEST_CASE("max_pixels refuses larger images and takes images of that size") {
+TEST_CASE("max_pixels refuses larger images and accepts images of that size") {
   ConvertOptions options = AsTheyAre();
   options.run.max_pixels = 2000;
   CHECK(ConvertOne(MakeJpeg(MakePicture(50, 40)), options).reason.empty());
@@ -376,7 +377,7 @@ TEST_CASE("max_pixels refuses larger images and takes images of that size") {
 TEST_CASE("a progressive JPEG with hundreds of scans is refused") {
   std::vector<jpeg_scan_info> scans = {{1, {0, 0, 0, 0}, 0, 0, 0, 0}};
   for (int i = 0; i < 150; ++i) {
-    // libjpeg refuses to write a coefficient twice, so the scans are of one coefficient each ...
+    // libjpeg refuses to write a coefficient twice, so the scans have one coefficient each ...
     if (i < 63) scans.push_back({1, {0, 0, 0, 0}, i + 1, i + 1, 0, 0});
   }
   FileBytes file = EncodeWith(MakePicture(16, 16, 1), [&](jpeg_compress_struct& jpeg) {
@@ -384,7 +385,7 @@ TEST_CASE("a progressive JPEG with hundreds of scans is refused") {
     jpeg.num_scans = static_cast<int>(scans.size());
   });
   CHECK(ConvertOne(file).reason.empty());  // 64 scans are many, and fine
-  // ... and the last one is repeated by hand: everything from its table to the end of the image.
+  // ... and the last one is repeated by hand, from its table to the end of the image.
   std::size_t last = file.size() - 2;
   while (file[last] != std::byte{0xFF} || file[last + 1] != std::byte{0xDA})
     --last;

@@ -1,5 +1,5 @@
-// `keep`: coefficients stay what they were. Two JPEGs with the same coefficients and quantisation
-// decode to the same pixels, so libjpeg's decoding is the judge.
+// `keep`: coefficients stay as they are in the source. Two JPEGs with the same coefficients and
+// quantisation decode to the same pixels, so the tests compare libjpeg's decodings.
 #include <algorithm>
 
 #include <sluice/convert.h>
@@ -48,7 +48,7 @@ bool Has(const FileBytes& file, std::uint8_t marker) {
 
 }  // namespace
 
-TEST_CASE("a JPEG that needs no change keeps its coefficients, re-written with restart markers") {
+TEST_CASE("a JPEG that needs no change keeps its coefficients, and gets restart markers") {
   const FileBytes file = MakeJpeg(MakePicture(75, 51), {.quality = 60});
   const Kept kept = ConvertKept(file);
   CHECK(kept.kept);
@@ -92,7 +92,7 @@ TEST_CASE("every usual sampling is kept") {
   }
 }
 
-TEST_CASE("metadata are dropped") {
+TEST_CASE("metadata is dropped") {
   const Kept kept = ConvertKept(WithOrientation(MakeJpeg(MakePicture(32, 32)), 1));
   CHECK(kept.kept);
   CHECK_FALSE(Has(kept.image.bytes, 0xE1));
@@ -118,12 +118,12 @@ TEST_CASE("images that cannot be kept are encoded at the quality") {
   ConvertOptions grey = Keep();
   grey.form.channels = 1;
   CHECK(not_kept(MakeJpeg(MakePicture(40, 40)), grey).image.channels == 1);
-  // Quantisation steps above 255 are beyond baseline.
+  // Quantisation steps above 255 are not allowed in baseline.
   not_kept(EncodeWith(MakePicture(40, 40),
                       [](jpeg_compress_struct& jpeg) { jpeg_set_quality(&jpeg, 3, FALSE); }));
 }
 
-TEST_CASE("grey files are kept if grey is asked for") {
+TEST_CASE("grey files are kept if grey is requested") {
   const FileBytes file = MakeJpeg(MakePicture(45, 33, 1));
   ConvertOptions options = Keep();
   options.form.channels = 1;
@@ -133,7 +133,7 @@ TEST_CASE("grey files are kept if grey is asked for") {
   CHECK(Difference(kept.picture, DecodeJpeg(file, 1)) == 0);
 }
 
-TEST_CASE("whole blocks are turned without loss, others are encoded again") {
+TEST_CASE("whole blocks are turned without loss, and other images are encoded again") {
   for (int orientation = 2; orientation <= 8; ++orientation) {
     INFO("orientation " << orientation);
     const auto value = static_cast<std::uint16_t>(orientation);
@@ -143,14 +143,14 @@ TEST_CASE("whole blocks are turned without loss, others are encoded again") {
     const bool turned = orientation >= 5;
     CHECK(kept.image.width == (turned ? 48U : 64U));
     CHECK(kept.image.height == (turned ? 64U : 48U));
-    // Turning the other way round gives the stored coefficients, so a second pass is no change.
+    // Turning back gives the stored coefficients, so a second pass changes nothing.
     ConvertOptions again = Keep();
     again.form.keep = false;
     again.form.quality = 100;
     again.form.subsampling = Subsampling::k444;
     CHECK(Difference(kept.picture, ConvertKept(whole, again).picture) < 1.5);
     CHECK_FALSE(Has(kept.image.bytes, 0xE1));
-    // 60 and 44 are no multiples of 16; a transposition alone needs none.
+    // 60 and 44 are not multiples of 16, but a transposition alone does not need that.
     const FileBytes cut = WithOrientation(MakeJpeg(MakePicture(60, 44)), value);
     CHECK(ConvertKept(cut).kept == (orientation == 5));
   }

@@ -1,4 +1,4 @@
-// Three images with label files, and what their dataset holds.
+// Three images with label files, and the expected content of their dataset.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// Masks: their values, and that they follow their image.
+// Masks: their values, and how they follow their image.
 #include <sluice/convert.h>
 #include <sluice/error.h>
 
@@ -33,7 +33,7 @@ Values Stored(const StoredField& field) {
   return values;
 }
 
-// 3x2 pixels, numbered row by row, at that orientation of a file of this size.
+// 3x2 pixels, numbered row by row, in a file with this orientation.
 Values Turned(unsigned orientation) {
   MaskPicture mask{3, 2, 1, 1, {0, 1, 2, 3, 4, 5}};
   Placement placement{3, 2, OrientationOf(orientation), {}};
@@ -44,7 +44,7 @@ Values Turned(unsigned orientation) {
 
 }  // namespace
 
-TEST_CASE("a mask has the values of its file, and not colours or a full scale") {
+TEST_CASE("a mask has the values of its file, not as colours and not scaled") {
   CHECK(DecodedOf(MakePng(3, 1, {0b01100000}, {.color_type = 0, .bit_depth = 1})) ==
         Values{0, 1, 1});
   CHECK(DecodedOf(MakePng(3, 2, {0b00011011 & 0xFC, 0b11100100 & 0xFC},
@@ -54,7 +54,7 @@ TEST_CASE("a mask has the values of its file, and not colours or a full scale") 
         Values{0, 15, 7});
   CHECK(DecodedOf(MakePng(2, 1, {7, 255}, {.color_type = 0})) == Values{7, 255});
   CHECK(DecodedOf(MakePng(1, 1, {1, 2, 3}, {.color_type = 2})) == Values{1, 2, 3});
-  // 16 bits: big-endian in the file, as the machine has them in memory.
+  // 16 bits: big-endian in the file, native in memory.
   CHECK(DecodedOf(MakePng(1, 1, {0x12, 0x34}, {.color_type = 0, .bit_depth = 16})) ==
         Values{0x34, 0x12});
   CHECK(CodeOf([] { DecodeMask(MakePng(40, 40, Values(1600), {.color_type = 0}), 1000); }) ==
@@ -75,7 +75,7 @@ TEST_CASE("a mask turns with every orientation") {
   CHECK(Turned(8) == Values{2, 5, 1, 4, 0, 3});
 }
 
-TEST_CASE("masks of a folder are stored losslessly at their image's size, nearest pixels taken") {
+TEST_CASE("masks of a folder are stored losslessly at their image's size, by nearest pixels") {
   const TemporaryFolder folder;
   Values checks;  // 40x20 of squares of 10
   for (int y = 0; y < 20; ++y) {
@@ -108,7 +108,7 @@ TEST_CASE("masks of a folder are stored losslessly at their image's size, neares
                                4, 4, 5, 5, 6, 6, 7, 7, 4, 4, 5, 5, 6, 6, 7, 7});
 }
 
-TEST_CASE("a mask that changes its size is another plan") {
+TEST_CASE("a mask that changes its size changes the plan") {
   const TemporaryFolder folder;
   WriteSource(folder / "images/1.jpg", MakeJpeg(MakePicture(4, 2)));
   WriteSource(folder / "masks/1.png", MakePng(4, 2, Values(8), {.color_type = 0}));

@@ -1,4 +1,4 @@
-// AVIF, HEIF, JPEG XL and JPEG 2000, whose pixels the libraries' encoders stored without loss.
+// AVIF, HEIF, JPEG XL and JPEG 2000. The libraries' encoders stored the pixels without loss.
 #include <functional>
 
 #include "tests/catch.h"
@@ -12,7 +12,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
-// Each opacity from 1 to 255 over a colour, and what that makes over the background.
+// Each opacity from 1 to 255 over a colour, and the result over the background.
 struct Transparent {
   Picture picture{255, 1, 4, {}};
   Picture expected{255, 1, 3, {}};
@@ -38,7 +38,7 @@ struct Transparent {
         0);
 }
 
-// Of 8 and of more bits, and of values below and up to a quarter of the range.
+// Images of 8 and of more bits, with values below and up to a quarter of the range.
 [[maybe_unused]] void CheckDim(const std::function<FileBytes(const Picture&, bool deep)>& encode) {
   for (const bool deep : {false, true}) {
     for (const std::uint8_t value : {40, 80}) {
@@ -67,7 +67,7 @@ struct Transparent {
   CHECK_THAT(ConvertOne(file, options).reason, ContainsSubstring("of max_pixels"));
 }
 
-// Boxes as ISO/IEC 14496-12, 4.2 and 8.11: 60,000 entries in one of the tables of items.
+// Boxes by ISO/IEC 14496-12, 4.2 and 8.11: 60,000 entries in one of the tables of items.
 [[maybe_unused]] void CheckManyItems(const std::string& brand) {
   const auto box = [](const std::string& content) {
     const auto size = static_cast<std::uint32_t>(content.size() + 4);
@@ -89,7 +89,7 @@ struct Transparent {
 }  // namespace
 
 #ifdef SLUICE_HAS_AVIF
-TEST_CASE("AVIFs keep their pixels, grey, transparent and deep ones too") {
+TEST_CASE("AVIFs keep their pixels, also grey, transparent and deep ones") {
   const Picture picture = MakePicture(31, 17);
   CHECK(Difference(ConvertOne(Avif(picture)).picture, picture) == 0);
   CHECK(Difference(ConvertOne(AvifWith(picture, {.depth = 10})).picture, picture) == 0);
@@ -102,15 +102,15 @@ TEST_CASE("AVIFs keep their pixels, grey, transparent and deep ones too") {
   CheckTransparency(Avif);
 }
 
-TEST_CASE("deep AVIFs that use a little of their range are dim") {
+TEST_CASE("deep AVIFs that use a small part of their range are dim") {
   CheckDim([](const Picture& picture, bool deep) {
     return AvifWith(picture, {.depth = deep ? 10U : 8U});
   });
 }
 
-TEST_CASE("an AVIF's own rotation and mirroring turn it, once, and Exif's do not") {
+TEST_CASE("an AVIF's own rotation and mirroring turn it once, and Exif does not turn it again") {
   const Picture upright = MakePicture(12, 7);
-  // Exif that says 6: what phones write besides the rotation.
+  // Exif with orientation 6: phones write it in addition to the rotation.
   const std::string exif("II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0", 26);
   const int orientations[4][3] = {{1, 4, 2}, {8, 5, 7}, {3, 2, 4}, {6, 7, 5}};
   for (int angle = 0; angle < 4; ++angle) {
@@ -124,7 +124,7 @@ TEST_CASE("an AVIF's own rotation and mirroring turn it, once, and Exif's do not
   }
 }
 
-TEST_CASE("AVIFs that end early, are damaged or are huge are left out with a reason") {
+TEST_CASE("an AVIF with more items than pictures have is refused before libavif compares them") {
   CheckRefusals(Avif(MakePicture(90, 60)), "AVIF");
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("HEIFs keep their pixels, and are turned as they say") {
   CHECK(Difference(ConvertOne(Heif(upright)).picture, upright) < 0.5);
   for (const int orientation : {2, 6, 8}) {
     INFO("orientation " << orientation);
-    // x265 is not lossless to the last bit for sizes that its blocks do not fill.
+    // x265 is not exactly lossless for sizes that do not fill its blocks.
     CHECK(Difference(ConvertOne(HeifWith(Stored(upright, orientation), orientation)).picture,
                      upright) < 0.5);
   }
@@ -152,13 +152,13 @@ TEST_CASE("HEIFs keep their pixels, and are turned as they say") {
 #endif
 
 #ifdef SLUICE_HAS_HEIF
-TEST_CASE("a HEIF of more items than pictures have is refused before libheif reads them") {
+TEST_CASE("a HEIF with more items than pictures have is refused before libheif reads them") {
   CheckManyItems("heic");
 }
 #endif
 
 #ifdef SLUICE_HAS_JXL
-TEST_CASE("JPEG XLs keep their pixels, grey, transparent and deep ones too") {
+TEST_CASE("JPEG XLs keep their pixels, also grey, transparent and deep ones") {
   const Picture picture = MakePicture(31, 17);
   CHECK(Difference(ConvertOne(Jxl(picture)).picture, picture) == 0);
   const Picture grey = MakePicture(9, 5, 1);
@@ -169,7 +169,7 @@ TEST_CASE("JPEG XLs keep their pixels, grey, transparent and deep ones too") {
         std::vector<std::uint8_t>{0, 0, 1, 128, 254, 255});  // v / 257, rounded
 }
 
-TEST_CASE("deep JPEG XLs that use a little of their range are dim") {
+TEST_CASE("deep JPEG XLs that use a small part of their range are dim") {
   CheckDim([](const Picture& picture, bool deep) {
     std::vector<std::uint16_t> values;
     for (const std::uint8_t value : picture.pixels)
@@ -179,7 +179,7 @@ TEST_CASE("deep JPEG XLs that use a little of their range are dim") {
   });
 }
 
-TEST_CASE("a JPEG XL's orientation turns it, and its colours' own meaning is counted") {
+TEST_CASE("a JPEG XL's orientation turns it, and a colour space of its own is counted") {
   const Picture upright = MakePicture(12, 7);
   for (const int orientation : {1, 3, 6, 7}) {
     INFO("orientation " << orientation);
@@ -201,7 +201,7 @@ TEST_CASE("a JPEG XL's orientation turns it, and its colours' own meaning is cou
 #endif
 }
 
-TEST_CASE("a JPEG XL may have up to four channels besides its colours") {
+TEST_CASE("a JPEG XL may have up to four channels in addition to its colours") {
   const Picture picture = MakePicture(9, 5);
   const auto convert = [&picture](std::uint32_t depths) {
     return ConvertOne(JxlWith(picture.pixels.data(), 9, 5, 3, 8, {.depths = depths}));
@@ -224,7 +224,7 @@ TEST_CASE("a JPEG XL that ends early, is damaged or is huge is left out with a r
 #endif
 
 #ifdef SLUICE_HAS_JP2
-TEST_CASE("JPEG 2000s keep their pixels, bare, grey, transparent and deep ones too") {
+TEST_CASE("JPEG 2000s keep their pixels, also bare, grey, transparent and deep ones") {
   const Picture picture = MakePicture(31, 17);
   CHECK(Difference(ConvertOne(Jp2(picture)).picture, picture) == 0);
   CHECK(Difference(ConvertOne(Jp2With(picture, 8, true, 1)).picture, picture) == 0);
@@ -234,7 +234,7 @@ TEST_CASE("JPEG 2000s keep their pixels, bare, grey, transparent and deep ones t
   CheckTransparency(Jp2);
 }
 
-TEST_CASE("deep JPEG 2000s that use a little of their range are dim") {
+TEST_CASE("deep JPEG 2000s that use a small part of their range are dim") {
   CheckDim(
       [](const Picture& picture, bool deep) { return Jp2With(picture, deep ? 16 : 8, false, 1); });
 }
@@ -253,7 +253,7 @@ TEST_CASE("a JPEG 2000 of luma and fewer chroma values gives RGB") {
   CHECK(std::abs(rgb.pixels[11] - 32.7) <= 1);
 }
 
-// ISO/IEC 15444-1, I.5.3: a file whose codestream holds places in a palette.
+// ISO/IEC 15444-1, I.5.3: a file whose codestream holds indices into a palette.
 TEST_CASE("a JPEG 2000 with a palette has the palette's colours") {
   const auto number = [](std::uint64_t value, int bytes) {
     std::string text;
@@ -291,10 +291,10 @@ TEST_CASE("a JPEG 2000 with a palette has the palette's colours") {
   CHECK(Difference(ConvertOne({bytes.begin(), bytes.end()}).picture, expected) == 0);
 }
 
-TEST_CASE("a JPEG 2000 that openjpeg warns of, and decodes, is whole") {
+TEST_CASE("a JPEG 2000 that openjpeg warns about but decodes is whole") {
   const Picture picture = MakePicture(31, 17);
   FileBytes file = Jp2With(picture, 8, true, 1);
-  // Its coding style says that packets begin with a marker (SOP), which they do not.
+  // Its coding style claims that packets begin with a marker (SOP), but they do not.
   const std::size_t style = AsText(file).find(std::string_view("\xFF\x52", 2)) + 4;
   REQUIRE(file[style] == std::byte{0});
   file[style] = std::byte{2};
@@ -312,11 +312,11 @@ TEST_CASE("a JPEG 2000 that ends early, is damaged or is huge is left out with a
   CHECK(part.picture.height == 100);
 }
 
-TEST_CASE("a JPEG 2000 without some of its tiles is cut short, wherever they are missing") {
+TEST_CASE("a JPEG 2000 without some of its tiles is truncated, wherever they are missing") {
   const Picture picture = MakePicture(60, 40);
   const FileBytes whole = Jp2With(picture, 8, true, 1, 32);
   CHECK(Difference(ConvertOne(whole).picture, picture) == 0);
-  // ISO/IEC 15444-1, A.4.2: a tile-part's header begins with FF90 000A, and has its length at 6.
+  // ISO/IEC 15444-1, A.4.2: a tile-part's header begins with FF90 000A, and its length is at 6.
   const std::array<std::byte, 4> start{std::byte{0xFF}, std::byte{0x90}, std::byte{0},
                                        std::byte{10}};
   const auto first = std::search(whole.begin(), whole.end(), start.begin(), start.end());
@@ -330,7 +330,7 @@ TEST_CASE("a JPEG 2000 without some of its tiles is cut short, wherever they are
              ContainsSubstring("broken JPEG 2000") && ContainsSubstring("1 of its 4 tiles"));
 }
 
-TEST_CASE("a JPEG 2000 whose headers ask for memory without measure is refused for what they ask") {
+TEST_CASE("a JPEG 2000 whose headers ask for excessive memory is refused with what they ask for") {
   const FileBytes whole = Jp2With(MakePicture(16, 16), 8, true, 1);
   const auto with = [&](std::initializer_list<std::array<std::size_t, 3>> changes) {
     FileBytes file = whole;
@@ -340,14 +340,14 @@ TEST_CASE("a JPEG 2000 whose headers ask for memory without measure is refused f
     }
     return ConvertOne(file).reason;
   };
-  // ISO/IEC 15444-1, A.5.1 and A.6.1: SIZ stands behind SOC, and COD behind it.
+  // ISO/IEC 15444-1, A.5.1 and A.6.1: SIZ follows SOC, and COD follows SIZ.
   const std::size_t cod = 4 + 38 + 3 * 3;
   REQUIRE(whole[cod + 1] == std::byte{0x52});
   CHECK_THAT(with({{40, 2, 16'384}}), ContainsSubstring("16384 components"));
   CHECK_THAT(with({{8, 4, 255}, {12, 4, 255}, {24, 4, 1}, {28, 4, 1}}),
              ContainsSubstring("65025 tiles"));
   CHECK_THAT(with({{cod + 6, 2, 65'535}}), ContainsSubstring("65535 layers"));
-  // 10,000 pixels a side, in one tile, of code blocks of 4x4.
+  // 10,000 pixels per side, in one tile, with code blocks of 4x4.
   CHECK_THAT(
       with({{8, 4, 10'000}, {12, 4, 10'000}, {24, 4, 10'000}, {28, 4, 10'000}, {cod + 10, 2, 0}}),
       ContainsSubstring("code blocks"));

@@ -1,4 +1,4 @@
-// Label files as tools other than COCO's, VOC's and YOLO's authors write them.
+// Label files as other tools write them, not the authors of COCO, VOC and YOLO.
 #include <sluice/error.h>
 
 #include "tests/format/error_of.h"
@@ -21,7 +21,8 @@ constexpr const char* kOwlBox = R"({"image_id":1,"category_id":1,"bbox":[10,5,20
 
 }  // namespace
 
-TEST_CASE("a COCO file that lists an image twice has it once, one that mixes two up is refused") {
+TEST_CASE(
+    "a COCO file that lists an image twice has it once, and one that confuses two is refused") {
   const LabelledImages folder;
   folder.Convert(folder.Coco(OwlText(std::string(kOwlImage) + "," + kOwlImage, kOwlBox)));
   CHECK(folder.Data().Keys() == Strings{"a.jpg"});
@@ -33,7 +34,7 @@ TEST_CASE("a COCO file that lists an image twice has it once, one that mixes two
   CHECK_THAT(error->sentence(), ContainsSubstring("1 is a.jpg and b.jpg"));
 }
 
-TEST_CASE("COCO's categories of one id and two names are refused, repeated ones are not") {
+TEST_CASE("COCO's categories with one id and two names are refused, repeated ones are not") {
   const LabelledImages folder;
   const auto text = [](const std::string& name) {
     return std::string("{\"images\":[") + kOwlImage + "],\"annotations\":[" + kOwlBox +
@@ -45,8 +46,7 @@ TEST_CASE("COCO's categories of one id and two names are refused, repeated ones 
   CHECK_THAT(error->sentence(), ContainsSubstring("1 is owl and cat; give each category an id"));
 }
 
-TEST_CASE(
-    "a box that ends before it begins leaves its image out, in COCO's and VOC's files alike") {
+TEST_CASE("a box that ends before it begins leaves its image out, both for COCO and for VOC") {
   const LabelledImages folder;
   WriteSource(
       folder.path() / "voc/a.xml",
@@ -64,8 +64,7 @@ TEST_CASE(
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("ends before it begins"));
 }
 
-TEST_CASE(
-    "COCO's images are found by LVIS's URLs, and by paths from a folder above or of Windows") {
+TEST_CASE("COCO's images are found by LVIS's URLs, and by paths from a parent folder or Windows") {
   const LabelledImages folder;
   const std::string image =
       GENERATE(R"("coco_url":"http://host/images/a.jpg")", R"("file_name":"images/a.jpg")",
@@ -77,7 +76,7 @@ TEST_CASE(
   CHECK(summary.warnings.size() == 1);
 }
 
-TEST_CASE("a box that COCO's annotation lacks is drawn around its outlines or runs") {
+TEST_CASE("a missing box of a COCO annotation is drawn around its outlines or runs") {
   const LabelledImages folder;
   folder.Convert(folder.Coco(
       OwlText(kOwlImage,
@@ -90,7 +89,7 @@ TEST_CASE("a box that COCO's annotation lacks is drawn around its outlines or ru
         Floats{2, 3, 14, 20, 1, 3, 3, 6, 1, 0, 3, 40});
 }
 
-TEST_CASE("COCO's panoptic form is named as the reason that its images are left out for") {
+TEST_CASE("images of a COCO file in panoptic form are left out, with that form as the reason") {
   const LabelledImages folder;
   const auto error = ErrorOf([&] {
     folder.Convert(folder.Coco(OwlText(kOwlImage, R"({"image_id":1,"segments_info":[]})")));
@@ -133,7 +132,7 @@ TEST_CASE("Pascal VOC's names are read from UTF-16 and older encodings, and from
   CHECK(ClassesOf(folder.Data(), "classes") == Strings{name});
 }
 
-TEST_CASE("a VOC file in an encoding that is not read, or not in the one it names, is left out") {
+TEST_CASE("a VOC file in an unsupported encoding, or not in the one it names, is left out") {
   const LabelledImages folder;
   const auto add = [&](const char* name, const std::string& encoding, const char* inside) {
     WriteSource(folder.path() / "voc" / name, "<?xml version=\"1.0\" encoding=\"" + encoding +
@@ -149,7 +148,9 @@ TEST_CASE("a VOC file in an encoding that is not read, or not in the one it name
   CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("none of its characters"));
 }
 
-TEST_CASE("YOLO's texts may begin with a mark, and numbers that are no fractions are refused") {
+TEST_CASE(
+    "YOLO's texts may begin with a byte order mark, and numbers that are not fractions are "
+    "refused") {
   const LabelledImages folder;
   WriteSource(folder.path() / "labels/a.txt", std::string("\xef\xbb\xbf"
                                                           "0 0.5 0.5 0.5 1.005\r\n"));
@@ -165,7 +166,7 @@ TEST_CASE("YOLO's texts may begin with a mark, and numbers that are no fractions
              ContainsSubstring("has the number 30.0, but YOLO's are fractions"));
 }
 
-TEST_CASE("brackets of a YOLO's .yaml that do not match give no key points") {
+TEST_CASE("unmatched brackets in a YOLO .yaml give no key points") {
   for (const char* const shape : {"] 17, 3 [", "[17, 3", "17, 3]", "", "]", "["}) {
     CAPTURE(shape);
     const YoloNames found = ParseYoloYaml("kpt_shape: " + std::string(shape) + "\nnames: [owl]\n");
@@ -174,7 +175,7 @@ TEST_CASE("brackets of a YOLO's .yaml that do not match give no key points") {
   }
 }
 
-TEST_CASE("names in a YOLO's .yaml are read as YAML has them, or refused") {
+TEST_CASE("names in a YOLO .yaml are read by YAML's rules, or refused") {
   CHECK(ParseYoloYaml("names: ['it''s', \"q\\\"x\", plain's, \"a, b\"]\n").classes ==
         std::vector<std::string>{"it's", "q\"x", "plain's", "a, b"});
   CHECK(ParseYoloYaml("names:\n  0: 'it''s'  # one\n  1: b # two\n").classes ==
@@ -186,7 +187,7 @@ TEST_CASE("names in a YOLO's .yaml are read as YAML has them, or refused") {
   }
 }
 
-TEST_CASE("a folder of YOLO's that has no label for any image, or is none, is refused") {
+TEST_CASE("a YOLO folder without a label for any image, or that does not exist, is refused") {
   const LabelledImages folder;
   WriteSource(folder.path() / "labels/train/a.txt", std::string("0 0.5 0.5 0.5 1\n"));
   const auto [place, reason] = GENERATE(Catch::Generators::table<const char*, const char*>({

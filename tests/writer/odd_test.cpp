@@ -1,5 +1,5 @@
-// A collection of odd, broken and hostile files, if there is one: SLUICE_TEST_DATA names a folder
-// that has them in its folder "odd".
+// A collection of odd, broken and hostile files, if the folder that SLUICE_TEST_DATA names has one
+// in its folder "odd".
 #include <cstdlib>
 #include <iostream>
 
@@ -11,7 +11,7 @@
 
 namespace sluice::test {
 
-TEST_CASE("every odd file becomes a sample, is left out with a reason, or is passed over") {
+TEST_CASE("every odd file becomes a sample, is left out with a reason, or is skipped") {
   const char* const root = std::getenv("SLUICE_TEST_DATA");
   const std::filesystem::path odd = std::filesystem::path(root == nullptr ? "" : root) / "odd";
   if (root == nullptr || !std::filesystem::is_directory(odd)) {

@@ -1,4 +1,4 @@
-// Each option of ConvertOptions: what is different because of it.
+// Each option of ConvertOptions, and what it changes.
 #include "writer/convert/options.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ StoredField ConvertImage(const Picture& picture, const ConvertOptions& options) 
 
 // Facts from a JPEG's header.
 struct Header {
-  std::uint16_t luma_step = 0;  // of the first quantisation step
+  std::uint16_t luma_step = 0;  // from the first quantisation step
   int luma_width = 0, luma_height = 0, components = 0;
   unsigned restart_interval = 0;
   bool progressive = false;
@@ -61,7 +61,8 @@ Header HeaderOf(const FileBytes& file) {
   return header;
 }
 
-// A mean over boxes of k x k pixels: what any anti-aliasing filter gives for a smooth picture.
+// A mean over boxes of k x k pixels: any anti-aliasing filter gives about this for a smooth
+// picture.
 Picture Boxed(const Picture& in, std::uint32_t k) {
   Picture out{in.width / k, in.height / k, in.channels, {}};
   for (std::uint32_t y = 0; y < out.height; ++y) {
@@ -100,13 +101,13 @@ ConvertOptions Raw() {
 
 }  // namespace
 
-TEST_CASE("the default is JPEG of at most 500 pixels at quality 90 with a restart marker a row") {
+TEST_CASE("the default is JPEG of at most 500 pixels at quality 90 with a restart marker per row") {
   const StoredField image = ConvertImage(MakePicture(1000, 640), {});
   CHECK(image.codec == Codec::kJpeg);
   CHECK(image.width == 500);
   CHECK(image.height == 320);
   const Header header = HeaderOf(image.bytes);
-  CHECK(header.luma_step == 3);  // 16 at quality 50, times 0.2, as the IJG's formula rounds it
+  CHECK(header.luma_step == 3);  // 16 at quality 50, times 0.2, rounded as the IJG's formula does
   CHECK(header.luma_width == 2);
   CHECK(header.luma_height == 2);
   CHECK(header.restart_interval == 32);  // MCUs of 16 pixels in a row of 500
@@ -135,7 +136,7 @@ TEST_CASE("max_side, short_side, size and none of them set the size") {
 }
 
 TEST_CASE("fit decides how another aspect ratio is treated") {
-  // Left third red, middle green, right blue.
+  // The left third is red, the middle green, the right blue.
   Picture bars{300, 100, 3, {}};
   for (int i = 0; i < 300 * 100; ++i) {
     const int x = i % 300;
@@ -207,7 +208,7 @@ TEST_CASE("quality sets the quantisation tables") {
   CHECK(HeaderOf(ConvertImage(MakePicture(40, 40), options).bytes).luma_step == 1);
 }
 
-TEST_CASE("restart_rows sets the rows of MCUs between restart markers, 0 for none") {
+TEST_CASE("restart_rows sets the rows of MCUs between restart markers, 0 for no markers") {
   ConvertOptions options;
   const auto interval = [&](unsigned rows) {
     options.form.restart_rows = rows;
@@ -232,7 +233,7 @@ TEST_CASE("channels 1 stores grey JPEGs") {
   CHECK(HeaderOf(image.bytes).components == 1);
 }
 
-TEST_CASE("shard_bytes sets the size that shards are planned for", "[no-tsan]") {
+TEST_CASE("shard_bytes sets the planned size of shards", "[no-tsan]") {
   const TemporaryFolder folder;
   for (int i = 0; i < 40; ++i) {
     WriteSource(folder / "source" / std::to_string(i),
@@ -250,7 +251,7 @@ TEST_CASE("shard_bytes sets the size that shards are planned for", "[no-tsan]") 
   CHECK(Convert(folder / "source", folder / "large", options).shards == 1);
 }
 
-TEST_CASE("block_samples sets the samples in a block, 0 a power of two for about 512 KiB",
+TEST_CASE("block_samples sets the samples in a block, and 0 a power of two for about 512 KiB",
           "[no-tsan]") {
   const TemporaryFolder folder;
   for (int i = 0; i < 40; ++i) {
@@ -265,7 +266,7 @@ TEST_CASE("block_samples sets the samples in a block, 0 a power of two for about
   CHECK(ReadDataset(folder / "five").manifest.shards[0].blocks == 8);
 }
 
-TEST_CASE("the order is permuted by the seed, or that of the paths") {
+TEST_CASE("the order is shuffled by the seed, or follows the paths") {
   const TemporaryFolder folder;
   for (int i = 10; i < 60; ++i) {
     WriteSource(folder / "source" / std::to_string(i), MakeJpeg(MakePicture(8, 8)));
@@ -305,10 +306,10 @@ TEST_CASE("on_error fail throws at the first broken source in the dataset's orde
     REQUIRE(error);
     CHECK(error->file() == (folder / "source" / "23").string());
   }
-  // Skipping them is another way to run, not another plan.
+  // Skipping broken sources is another way to run, not another plan.
   options.run.on_error = OnError::kSkip;
   CHECK(Convert(folder / "source", folder / "data", options).samples == 37);
-  // Even if everything was made already.
+  // Even if everything has been made already.
   options.run.on_error = OnError::kFail;
   const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
   REQUIRE(error);
@@ -326,7 +327,7 @@ TEST_CASE("on_error fail also stops at an image of an unsupported kind") {
   CHECK(error->file() == (folder / "source" / "b").string());
 }
 
-TEST_CASE("dry_run writes nothing and tells what a run would do") {
+TEST_CASE("dry_run writes nothing and reports what a run would do") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 5);
   WriteSource(folder / "source" / "ant" / "x.psd", std::string("8BPS"));
@@ -378,7 +379,7 @@ TEST_CASE("options out of range, or two that exclude each other, are refused") {
   CHECK_FALSE(std::filesystem::exists(folder / "data"));
 }
 
-TEST_CASE("numbers of a foreign manifest's options that no option has leave the defaults") {
+TEST_CASE("numbers in a foreign manifest's options that no option can have leave the defaults") {
   const ConvertOptions usual;
   const ConvertOptions options = OptionsFromJson(nlohmann::json::parse(
       R"({"quality":1e300,"restart_rows":-3,"channels":4294967297,"seed":2.5,"max_pixels":"9",)"

@@ -47,7 +47,7 @@ const StoredField& FieldOf(const StoredDataset& data, std::size_t sample, const 
   return data.samples.at(sample).fields.at(data.manifest.schema.Find(name));
 }
 
-// The picture that write_parquet.py gives the sample.
+// The picture that write_parquet.py gives this sample.
 bool IsPicture(const StoredField& image, int i) {
   if (image.width != 4 || image.height != 3 || image.channels != 3) return false;
   for (int y = 0; y < 3; ++y) {
@@ -91,7 +91,7 @@ TEST_CASE("Parquet files give the pictures, classes and values that pyarrow wrot
   }
 }
 
-TEST_CASE("boxes in lists of a Parquet file are taken with the names of their classes") {
+TEST_CASE("boxes in lists of a Parquet file are read with the names of their classes") {
   const ParquetFolder folder;
   const std::string form = GENERATE("plain", "dictionary", "zstd2", "snappy");
   CAPTURE(form);
@@ -120,7 +120,7 @@ TEST_CASE(
   CHECK(ContentsOf(folder / "one") == ContentsOf(folder / "five"));
 }
 
-TEST_CASE("files of one name are told apart by their folders, in keys and in what is said") {
+TEST_CASE("files with the same name are distinguished by their folders, in keys and in messages") {
   const ParquetFolder folder;
   for (const char* place : {"a/train", "b/train"}) {
     std::filesystem::create_directories(folder / place);
@@ -135,7 +135,7 @@ TEST_CASE("files of one name are told apart by their folders, in keys and in wha
   CHECK(summary.skipped[1].path == "b/train/0.parquet: b/train/0/0000001");
 }
 
-TEST_CASE("classes that files number on their own are one class if they have one name") {
+TEST_CASE("classes that files number differently are one class if they share a name") {
   const ParquetFolder folder;
   ConvertSource source = ConvertSource::Archives({Golden("plain"), Golden("other")});
   source.rows.columns = {{"label", ColumnType::kClass}};
@@ -162,7 +162,7 @@ TEST_CASE("a Parquet file without metadata has its image in the only column of b
   CHECK(data.samples[1].Label() == 0);
 }
 
-TEST_CASE("of several columns of images that is taken which is called so, or which is named") {
+TEST_CASE("of several image columns, the one with the usual name or the named one is used") {
   const ParquetFolder folder;
   const ConvertSummary summary = folder.Convert(ConvertSource::Archives({Golden("depth")}));
   REQUIRE(summary.warnings.size() == 2);  // the other column is not used
@@ -180,7 +180,7 @@ TEST_CASE("of several columns of images that is taken which is called so, or whi
   CHECK(IsPicture(folder.Data().samples[0].fields[0], 1));
 }
 
-TEST_CASE("a Parquet file's rows that lack something are left out alone, with what helps") {
+TEST_CASE("incomplete rows of a Parquet file are left out alone, with advice") {
   const ParquetFolder folder;
   ConvertSource source = ConvertSource::Archives({Golden("gaps")});
   const ConvertSummary whole = folder.Convert(source);
@@ -196,7 +196,7 @@ TEST_CASE("a Parquet file's rows that lack something are left out alone, with wh
         std::vector<std::int32_t>{1, 0});
 }
 
-TEST_CASE("classes with names can be taken as the numbers that a Parquet file has") {
+TEST_CASE("classes with names can be read as the numbers in a Parquet file") {
   const ParquetFolder folder;
   ConvertSource source = ConvertSource::Archives({Golden("plain")});
   source.rows.columns = {{"label", ColumnType::kInteger, "number"}};
@@ -205,7 +205,7 @@ TEST_CASE("classes with names can be taken as the numbers that a Parquet file ha
         std::vector<std::int64_t>{1});
 }
 
-TEST_CASE("Parquet files that are not read are refused with what to do") {
+TEST_CASE("unsupported Parquet files are refused with advice") {
   const ParquetFolder folder;
   const auto sentence = [&](const ConvertSource& source) {
     const auto error = ErrorOf([&] { folder.Convert(source); });
@@ -224,7 +224,7 @@ TEST_CASE("Parquet files that are not read are refused with what to do") {
              ContainsSubstring("convert files of different columns apart"));
 }
 
-TEST_CASE("a Parquet file that is cut anywhere is refused") {
+TEST_CASE("a Parquet file that is truncated anywhere is refused") {
   const ParquetFolder folder;
   const auto [form, step] = GENERATE(
       Catch::Generators::table<const char*, std::size_t>({{"bare", 1}, {"dictionary", 13}}));
@@ -241,7 +241,7 @@ TEST_CASE("a Parquet file with a wrong byte anywhere is read or refused", "[no-t
   const std::string form = GENERATE("plain", "dictionary", "zstd2", "snappy");
   const std::string whole = ContentOf(Golden(form));
   std::size_t refused = 0;
-  // (Every byte, and several at once: the fuzz target.)
+  // (The fuzz target changes every byte, and several at once.)
   for (std::size_t at = 0; at < whole.size(); at += 11) {
     std::string wrong = whole;
     wrong[at] = static_cast<char>(wrong[at] ^ (at % 3 == 0 ? 0x80 : at % 3 == 1 ? 0x01 : 0xff));
@@ -252,7 +252,7 @@ TEST_CASE("a Parquet file with a wrong byte anywhere is read or refused", "[no-t
   CHECK(refused > whole.size() / 88);
 }
 
-TEST_CASE("Snappy's copies may overlap, and nothing reaches out of the bytes") {
+TEST_CASE("Snappy's copies may overlap, and none reads outside the bytes") {
   const auto unpack = [](std::string_view packed, std::size_t size) {
     std::vector<std::byte> content(size);
     return SnappyDecompress(AsBytes(packed), content) ? std::string(AsText(content)) : "refused";
@@ -260,7 +260,7 @@ TEST_CASE("Snappy's copies may overlap, and nothing reaches out of the bytes") {
   using namespace std::string_view_literals;
   CHECK(unpack("\x0a\x04"
                "ab\x1e\x02\x00"sv,
-               10) == "ababababab");  // a copy of 8 from 2 before
+               10) == "ababababab");  // a copy of 8 bytes from 2 before
   CHECK(unpack("\x06\x04"
                "ab\x01\x02"sv,
                6) == "ababab");  // a short one of 4

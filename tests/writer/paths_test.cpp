@@ -10,7 +10,7 @@
 
 namespace sluice::test {
 
-TEST_CASE("a list of paths is converted like a folder that holds only them") {
+TEST_CASE("a list of paths is converted like a folder that holds only those files") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 3);
   ConvertOptions options;
@@ -25,7 +25,7 @@ TEST_CASE("a list of paths is converted like a folder that holds only them") {
   CHECK(data.samples[0].Label() == 1);
 }
 
-TEST_CASE("hidden files and a system's folders in a list are passed over as in a folder") {
+TEST_CASE("hidden files and system folders in a list are skipped as in a folder") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 2);
   for (const char* name : {"ant/.ipynb_checkpoints/0.jpg", "@eaDir/0.jpg", "@eaDir/1.jpg"})
@@ -42,7 +42,7 @@ TEST_CASE("hidden files and a system's folders in a list are passed over as in a
   CHECK(summary.passed_over[1].path == "ant/.ipynb_checkpoints");
 }
 
-TEST_CASE("a path that lies elsewhere is refused with its place in the list") {
+TEST_CASE("a path outside the root is refused with its place in the list") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);
   const auto error = ErrorOf([&] {
@@ -54,10 +54,10 @@ TEST_CASE("a path that lies elsewhere is refused with its place in the list") {
   CHECK(error->sentence().find("path 2 of the list, ../other.jpg") == 0);
 }
 
-TEST_CASE("a list is kept in the plan: going on needs none, and another one is refused") {
+TEST_CASE("a list is kept in the plan: resuming needs none, and another list is refused") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 3);
-  // A name that is no UTF-8 and holds what looks like an escape.
+  // A name that is not UTF-8 and contains what looks like an escape.
   const std::string odd = "ant/\xff\\xff.jpg";
   WriteSource(folder / "source" / odd, MakeJpeg(MakePicture(20, 20)));
   const auto convert = [&](std::vector<std::string> paths) {
@@ -74,7 +74,7 @@ TEST_CASE("a list is kept in the plan: going on needs none, and another one is r
         ErrorCode::kNotFound);
 }
 
-TEST_CASE("a listed file that is not there is left out") {
+TEST_CASE("a listed file that does not exist is left out") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);
   const ConvertSummary summary = Convert(

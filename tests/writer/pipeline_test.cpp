@@ -1,3 +1,4 @@
+// The pipeline that converts sources on several threads and hands out the results in order.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -37,7 +38,7 @@ TEST_CASE("results come in order however the threads run") {
   }
 }
 
-TEST_CASE("no more than 8 results a thread are begun ahead of the consumer") {
+TEST_CASE("no more than 8 results per thread are begun ahead of the consumer") {
   std::atomic<std::uint64_t> begun = 0;
   std::uint64_t most = 0;
   RunInOrder(
@@ -47,7 +48,7 @@ TEST_CASE("no more than 8 results a thread are begun ahead of the consumer") {
         return OfBytes(index, 1);
       },
       [&](std::uint64_t index, Outcome&&) {
-        // They do run ahead, once; for as long as that takes.
+        // The threads must run ahead once; the test waits as long as that takes.
         while (index == 0 && begun < 3)
           std::this_thread::yield();
         std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -57,12 +58,12 @@ TEST_CASE("no more than 8 results a thread are begun ahead of the consumer") {
   CHECK(most >= 2);
 }
 
-TEST_CASE("results too large for the bound still come through, one at a time") {
+TEST_CASE("results larger than the bound still come through, one at a time") {
   std::uint64_t seen = 0;
   RunInOrder(
       3, 9, {},
       [](unsigned, std::uint64_t index) {
-        // The first is the slowest, so that the others wait for it with their hands full.
+        // The first result is the slowest, so that the others wait for it.
         if (index == 0) std::this_thread::sleep_for(std::chrono::milliseconds(30));
         return OfBytes(index, 40 << 20);
       },
@@ -70,7 +71,7 @@ TEST_CASE("results too large for the bound still come through, one at a time") {
   CHECK(seen == 9);
 }
 
-TEST_CASE("an exception on either side ends everything and is thrown again") {
+TEST_CASE("an exception on either side ends the pipeline and is thrown again") {
   struct Trouble {};
   CHECK_THROWS_AS(RunInOrder(
                       3, 1000, {},
@@ -88,7 +89,7 @@ TEST_CASE("an exception on either side ends everything and is thrown again") {
                   Trouble);
 }
 
-TEST_CASE("a stop request ends it, from the consumer as well as from outside") {
+TEST_CASE("a stop request ends the pipeline, from the consumer and from outside") {
   std::stop_source stop;
   std::uint64_t seen = 0;
   const auto run = [&] {

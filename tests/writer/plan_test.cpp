@@ -1,4 +1,5 @@
-// The same bytes whatever runs them, and going on after interruptions.
+// A conversion gives the same bytes on any number of threads, and when it resumes after
+// interruptions.
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
@@ -19,7 +20,7 @@ namespace sluice::test {
 
 namespace {
 
-// Three broken files among 93 whole ones; several shards with the options below.
+// Three broken files among 93 good ones; several shards with the options below.
 void WriteMixed(const std::filesystem::path& folder) {
   WriteClasses(folder, 31);
   const FileBytes whole = MakeJpeg(MakePicture(100, 100));
@@ -38,8 +39,7 @@ ConvertOptions SmallShards() {
   return options;
 }
 
-// 64 tiny pictures, from which one shard is planned, and behind them large ones, of 31 MB as raw
-// pixels.
+// 64 tiny pictures, from which one shard is planned, followed by large ones of 31 MB as raw pixels.
 void WriteTinyThenLarge(const std::filesystem::path& folder, int large) {
   for (int i = 0; i < 64; ++i) {
     WriteSource(folder / (std::string("a").append(std::to_string(i))), MakePng(MakePicture(8, 8)));
@@ -59,7 +59,7 @@ ConvertOptions RawInOrder() {
   return options;
 }
 
-// Runs until `samples` are done, then stops. Returns what that run said.
+// Runs until `samples` are done, then stops. Returns that run's messages.
 std::optional<Error> RunUntil(const std::filesystem::path& source,
                               const std::filesystem::path& data, const ConvertOptions& options,
                               std::uint64_t samples) {
@@ -74,7 +74,7 @@ std::optional<Error> RunUntil(const std::filesystem::path& source,
 
 }  // namespace
 
-TEST_CASE("the same bytes for 1, 2 and 7 threads") {
+TEST_CASE("the bytes are the same for 1, 2 and 7 threads") {
   const TemporaryFolder folder;
   WriteMixed(folder / "source");
   ConvertOptions options = SmallShards();
@@ -109,7 +109,7 @@ TEST_CASE("sources and dataset may lie anywhere", "[no-tsan]") {
   }
 }
 
-TEST_CASE("a broken source leaves no hole: later samples of the shard move up") {
+TEST_CASE("a broken source leaves no gap: later samples of the shard move up") {
   const TemporaryFolder folder;
   const FileBytes whole = MakeJpeg(MakePicture(80, 80));
   for (int i = 10; i < 34; ++i) {
@@ -128,7 +128,7 @@ TEST_CASE("a broken source leaves no hole: later samples of the shard move up") 
         std::to_string(10 + summary.shard_samples));
 }
 
-TEST_CASE("an interrupted conversion goes on and ends with the same bytes") {
+TEST_CASE("an interrupted conversion resumes and ends with the same bytes") {
   const TemporaryFolder folder;
   WriteMixed(folder / "source");
   ConvertOptions options = SmallShards();
@@ -172,7 +172,7 @@ TEST_CASE("finished shards are kept and not made again") {
   CHECK(std::filesystem::last_write_time(folder / "data" / "plan.json") == plan);
 }
 
-TEST_CASE("files that a crash left unfinished are removed, and damaged shards made again") {
+TEST_CASE("files that a crash left unfinished are removed, and damaged shards are made again") {
   const TemporaryFolder folder;
   WriteMixed(folder / "source");
   Convert(folder / "source", folder / "data", SmallShards());
@@ -204,7 +204,7 @@ TEST_CASE("a finished dataset of the same plan is left as it is and summed up ag
   CHECK(second.skipped.size() == first.skipped.size());
 }
 
-TEST_CASE("another plan is refused, naming what differs") {
+TEST_CASE("another plan is refused, naming the differences") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 3);
   Convert(folder / "source", folder / "data", {});
@@ -232,12 +232,12 @@ TEST_CASE("another plan is refused, naming what differs") {
   names("shard_bytes", [](ConvertOptions& o) { o.shards.shard_bytes = 1'000'000; });
   names("block_samples", [](ConvertOptions& o) { o.shards.block_samples = 3; });
   names("max_pixels", [](ConvertOptions& o) { o.run.max_pixels = 100'000; });
-  // Options that do not change the bytes do not make another plan.
+  // Options that do not change the bytes do not change the plan.
   ConvertOptions same;
   same.run.threads = 2;
   same.run.on_error = OnError::kFail;
   Convert(folder / "source", folder / "data", same);
-  // One source more, one of another size, one of another name.
+  // One more source, one of another size, one of another name.
   WriteSource(folder / "source" / "ant" / "new.jpg", MakeJpeg(MakePicture(9, 9)));
   names("sources: ", [](ConvertOptions&) {});
   CHECK(ContentsOf(folder / "data") == contents);
@@ -265,7 +265,7 @@ TEST_CASE("short_side, size and fit belong to the plan") {
         ErrorCode::kExists);
 }
 
-TEST_CASE("a folder that holds something else is refused and left alone") {
+TEST_CASE("a folder with other content is refused and left alone") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);
   WriteSource(folder / "data" / "thesis.txt", std::string("years of work"));
@@ -280,7 +280,7 @@ TEST_CASE("a folder that holds something else is refused and left alone") {
   CHECK(ContentsOf(folder / "data").size() == 1);
 }
 
-TEST_CASE("a dataset that was written otherwise is refused") {
+TEST_CASE("a dataset that another program wrote is refused") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);
   DatasetWriter writer(folder / "data", {{Field::Bytes("x")}});
@@ -299,10 +299,10 @@ TEST_CASE("two conversions into one folder exclude each other") {
   Convert(folder / "source", folder / "data", {});
 }
 
-TEST_CASE("a source that changes between planning and reading is that source's fault") {
+TEST_CASE("a source that changes between planning and reading is a fault of that source") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 30);
-  // Behind the first 64, which are read to plan the shards.
+  // After the first 64, which are read to plan the shards.
   const auto victim = folder / "source" / "cow" / "7.jpg";
   const auto gone = folder / "source" / "cow" / "9.jpg";
   ConvertOptions options;
@@ -322,7 +322,8 @@ TEST_CASE("a source that changes between planning and reading is that source's f
   CHECK(summary.skipped[1].path == "cow/9.jpg");
 }
 
-TEST_CASE("a source folder that goes away ends the conversion, which goes on once it is back") {
+TEST_CASE(
+    "if the source folder disappears the conversion ends, and it resumes once the folder is back") {
   const TemporaryFolder folder;
   for (std::uint64_t i = 0; i < 80; ++i) {  // the first 64 are read to plan the shards
     WriteSource(folder / "source" / (std::to_string(i) + ".png"),
@@ -376,7 +377,7 @@ TEST_CASE("a planned shard is split the same way for any threads and after an in
   options.run.threads = 3;
   Convert(folder / "source", folder / "three", options);
   CHECK(ContentsOf(folder / "three") == ContentsOf(folder / "one"));
-  // And a run goes on if only a part was finished.
+  // A run also resumes if only a part was finished.
   std::filesystem::remove(folder / "three" / "shard-00000.2.sluice");
   std::filesystem::remove(folder / "three" / "manifest.json");
   Convert(folder / "source", folder / "three", options);
@@ -408,7 +409,7 @@ TEST_CASE("no source is left out because too many files are open") {
   CHECK(Convert(folder / "source", folder / "data", options).samples == 90);
 }
 
-TEST_CASE("a planned shard all of whose sources are broken has no file") {
+TEST_CASE("a planned shard with only broken sources has no file") {
   const TemporaryFolder folder;
   const FileBytes whole = MakeJpeg(MakePicture(80, 80));
   for (int i = 100; i < 140; ++i) {
@@ -427,7 +428,7 @@ TEST_CASE("a planned shard all of whose sources are broken has no file") {
   CHECK(Convert(folder / "source", folder / "data", options).skipped.size() == 15);
 }
 
-TEST_CASE("progress counts up to all samples and stays monotonic") {
+TEST_CASE("progress counts up to all samples and never decreases") {
   const TemporaryFolder folder;
   WriteMixed(folder / "source");
   ConvertProgress last;
@@ -445,7 +446,7 @@ TEST_CASE("progress counts up to all samples and stays monotonic") {
   CHECK(last.bytes_out > 8'000'000);
 }
 
-TEST_CASE("the plan is written first and tells options, sources and libraries") {
+TEST_CASE("the plan is written first and records options, sources and libraries") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 2);
   REQUIRE(RunUntil(folder / "source", folder / "data", {}, 0));

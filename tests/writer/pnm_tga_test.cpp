@@ -1,4 +1,4 @@
-// Netpbm's and Truevision's files, made byte by byte as their documents say.
+// Netpbm's and Truevision's files, made byte by byte from their documents.
 #include "tests/catch.h"
 #include "tests/writer/converted.h"
 
@@ -40,7 +40,7 @@ TEST_CASE("the pixels of PBM, PGM and PPM are read from text and from bytes") {
   CHECK(Colours("P6\n#\n1 1\n255\nabc") == Values{'a', 'b', 'c'});
 }
 
-TEST_CASE("a PAM's values are grey or RGB, and opacity is laid over the background") {
+TEST_CASE("a PAM's values are grey or RGB, and its opacity is applied over the background") {
   ConvertOptions options = AsTheyAre();
   options.form.background = {200, 100, 0};
   const std::string_view header = "P7\n# made by hand\nWIDTH 1\nHEIGHT 1\n";
@@ -58,7 +58,7 @@ TEST_CASE("a PAM's values are grey or RGB, and opacity is laid over the backgrou
 }
 
 TEST_CASE(
-    "a PPM that ends early is refused or taken as far as it goes, and a damaged one is refused") {
+    "a PPM that ends early is refused or used as far as it goes, and a damaged one is refused") {
   ConvertOptions accept = AsTheyAre();
   accept.form.truncated = sluice::Truncated::kAccept;
   for (const auto& [text, pixels] :
@@ -102,7 +102,7 @@ FileBytes Tga(const TgaHeader& header, std::initializer_list<int> pixels, int pa
       .U16(static_cast<unsigned>(header.height))
       .U8(static_cast<unsigned>(header.depth))
       .U8(static_cast<unsigned>(header.descriptor))
-      .Text("its")  // the name that the first byte announces
+      .Text("its")  // the name for this first byte
       .Values(pixels)
       .bytes();
 }
@@ -114,7 +114,7 @@ Values TgaPixels(const TgaHeader& header, std::initializer_list<int> pixels, int
 
 }  // namespace
 
-TEST_CASE("a TGA's rows run from below or above, from either side") {
+TEST_CASE("a TGA's rows run upwards or downwards, from either side") {
   const std::initializer_list<int> pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   CHECK(TgaPixels({}, pixels) == Values{3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10});
   CHECK(TgaPixels({2, 24, 0}, pixels) == Values{9, 8, 7, 12, 11, 10, 3, 2, 1, 6, 5, 4});
@@ -122,7 +122,7 @@ TEST_CASE("a TGA's rows run from below or above, from either side") {
 }
 
 TEST_CASE("TGAs of 15 to 32 bits, grey, palettes and run lengths give their colours") {
-  // Red is the highest of three times five bits.
+  // Red has the highest of three times five bits.
   CHECK(TgaPixels({2, 15, 0x20, 2, 1}, {0x00, 0x7C, 0xE1, 0x03}) == Values{255, 0, 0, 0, 255, 8});
   CHECK(TgaPixels({2, 16, 0x21, 2, 1}, {0x00, 0xFC, 0x00, 0x7C}) ==
         Values{255, 0, 0, 255, 255, 255});
@@ -134,13 +134,13 @@ TEST_CASE("TGAs of 15 to 32 bits, grey, palettes and run lengths give their colo
   CHECK(TgaPixels({2, 32, 0x20, 1, 1}, {1, 2, 3, 9}) == Values{3, 2, 1});
   CHECK(TgaPixels({1, 8, 0x20}, {1, 2, 3, 4, 5, 6, 5, 6, 5, 7}, 24, 2, 5) ==
         Values{3, 2, 1, 6, 5, 4, 3, 2, 1, 0, 0, 0});
-  // Three of the same, over the end of a row, and one by itself.
+  // Three equal pixels, across the end of a row, and a single one.
   CHECK(TgaPixels({10, 24, 0x20}, {0x82, 1, 2, 3, 0x00, 4, 5, 6}) ==
         Values{3, 2, 1, 3, 2, 1, 3, 2, 1, 6, 5, 4});
   CHECK(TgaPixels({11, 8, 0x20}, {0x03, 1, 2, 3, 4}) == Values{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4});
 }
 
-TEST_CASE("a TGA that ends early is refused or taken as far as it goes") {
+TEST_CASE("a TGA that ends early is refused or used as far as it goes") {
   ConvertOptions accept = AsTheyAre();
   accept.form.truncated = sluice::Truncated::kAccept;
   const FileBytes file = Tga({}, {1, 2, 3, 4, 5, 6, 7, 8, 9});

@@ -1,5 +1,5 @@
-// Embedded colour profiles. What they make of a colour is known by how they were made: primaries
-// that change places, curves and inks with a formula.
+// Embedded colour profiles. The expected colours follow from how the profiles are made: swapped
+// primaries, and curves and inks with a formula.
 #include <cmath>
 
 #include <zlib.h>
@@ -35,7 +35,7 @@ FileBytes WithProfile(const FileBytes& jpeg, const FileBytes& profile, std::size
   return file;
 }
 
-// The PNG with an iCCP chunk of that content, be it a profile or not.
+// The PNG with an iCCP chunk of that content, whether it is a profile or not.
 FileBytes WithProfileChunk(const FileBytes& png, const FileBytes& content) {
   uLongf size = compressBound(content.size());
   FileBytes packed(size);
@@ -66,7 +66,7 @@ ConvertOptions Converting(unsigned channels = 3) {
 
 }  // namespace
 
-TEST_CASE("a profile is dropped by default, which the summary counts") {
+TEST_CASE("a profile is dropped by default, and the summary counts it") {
   const FileBytes plain = MakeJpeg(MakePicture(20, 10));
   const Converted converted = ConvertOne(WithProfile(plain, FileBytes(300, std::byte{7})));
   CHECK(Difference(converted.picture, DecodeJpeg(plain)) == 0);
@@ -75,13 +75,13 @@ TEST_CASE("a profile is dropped by default, which the summary counts") {
   CHECK(ConvertOne(plain).summary.profiles_dropped == 0);
 }
 
-TEST_CASE("a PNG's profile stays unread if it is dropped, whatever it is") {
+TEST_CASE("a PNG's profile is not even read if it is dropped") {
   const Picture picture = MakePicture(20, 10);
   PngOptions options;
   for (const bool interlaced : {false, true}) {
     options.interlaced = interlaced;
     const FileBytes plain = MakePng(20, 10, picture.pixels, options);
-    // The last one inflates to more than is taken of anybody.
+    // The last one inflates to more than any profile may have.
     for (const std::size_t bytes : {std::size_t{300}, std::size_t{40'000}, std::size_t{20} << 20}) {
       const Converted converted = ConvertOne(WithProfileChunk(plain, FileBytes(bytes)));
       CHECK(converted.reason.empty());
@@ -127,7 +127,7 @@ FileBytes SavedAndClosed(cmsHPROFILE profile) {
   return bytes;
 }
 
-// sRGB's curve (IEC 61966-2-1): what 8-bit value a share of light has.
+// sRGB's curve (IEC 61966-2-1): the 8-bit value of a share of light.
 int FromLight(double light) {
   const double value =
       light <= 0.0031308 ? light * 12.92 : 1.055 * std::pow(light, 1 / 2.4) - 0.055;
@@ -139,7 +139,7 @@ const cmsCIExyY kRed = {0.64, 0.33, 1};
 const cmsCIExyY kGreen = {0.30, 0.60, 1};
 const cmsCIExyY kBlue = {0.15, 0.06, 1};
 
-// Colours between these primaries, with a power of the value as their light.
+// Colours between these primaries, whose light is a power of the value.
 FileBytes PowerProfile(double power, const cmsCIExyYTRIPLE& primaries = {kRed, kGreen, kBlue}) {
   cmsToneCurve* const curve = cmsBuildGamma(nullptr, power);
   cmsToneCurve* curves[3] = {curve, curve, curve};
@@ -169,7 +169,7 @@ FileBytes BlackInkProfile() {
     table.push_back(0x8080);
     table.push_back(0x8080);
   }
-  // Curves that change nothing: a profile has no place for a table without.
+  // Curves that change nothing: a profile's table cannot be stored without them.
   cmsPipelineInsertStage(pipeline, cmsAT_END, cmsStageAllocToneCurves(nullptr, 4, nullptr));
   cmsPipelineInsertStage(pipeline, cmsAT_END,
                          cmsStageAllocCLut16bit(nullptr, 2, 4, 3, table.data()));
@@ -190,7 +190,7 @@ int GreyOfLightness(double lightness) {
   return FromLight(t > 6.0 / 29 ? t * t * t : 3 * std::pow(6.0 / 29, 2) * (t - 4.0 / 29));
 }
 
-// One colour all over, which a JPEG keeps nearly.
+// A picture of a single colour, which a JPEG keeps nearly exactly.
 FileBytes FlatJpeg(std::initializer_list<std::uint8_t> colour, JpegOptions options = {}) {
   Picture picture{16, 16, static_cast<std::uint32_t>(colour.size()), {}};
   for (int i = 0; i < 256; ++i)
@@ -212,7 +212,7 @@ bool Near(const std::uint8_t* got, std::initializer_list<int> wanted, int most) 
 
 }  // namespace
 
-TEST_CASE("a PNG's profile moves colours to where sRGB has them") {
+TEST_CASE("a PNG's profile moves colours to sRGB's") {
   PngOptions options;
   options.profile = PowerProfile(1);
   std::vector<std::uint8_t> rows;
@@ -231,7 +231,7 @@ TEST_CASE("a PNG's profile moves colours to where sRGB has them") {
   }
 }
 
-TEST_CASE("a profile whose red and green change places changes them") {
+TEST_CASE("a profile that swaps red and green swaps them") {
   const FileBytes profile = PowerProfile(2.2, {kGreen, kRed, kBlue});
   const int expected[] = {FromLight(std::pow(90 / 255.0, 2.2)),
                           FromLight(std::pow(180 / 255.0, 2.2)),
@@ -247,7 +247,7 @@ TEST_CASE("a profile whose red and green change places changes them") {
     CHECK(converted.summary.profiles_converted == 1);
     CHECK(Near(converted.picture.at(7, 7), {expected[0], expected[1], expected[2]}, 4));
   }
-  // Grey of the colours, not colours of the grey.
+  // The grey of the converted colours, not converted grey.
   const Picture grey = ConvertOne(WithProfile(jpeg, profile), Converting(1)).picture;
   CHECK(Near(grey.at(7, 7),
              {static_cast<int>(
@@ -255,7 +255,7 @@ TEST_CASE("a profile whose red and green change places changes them") {
              4));
 }
 
-TEST_CASE("profiles of grey are for grey pictures, transparent ones included") {
+TEST_CASE("grey profiles apply to grey pictures, including transparent ones") {
   PngOptions options;
   options.color_type = 0;
   options.profile = GreyProfile(1);
@@ -270,7 +270,7 @@ TEST_CASE("profiles of grey are for grey pictures, transparent ones included") {
              {Over(expected / 255.0, 128 / 255.0, 0), Over(expected / 255.0, 128 / 255.0, 0),
               Over(expected / 255.0, 128 / 255.0, 250)},
              1));
-  // A profile of RGB is about three times the same value; sRGB's says nothing new.
+  // A profile of RGB here, with three times about the same value; sRGB's own profile has no effect.
   const FileBytes flat = FlatJpeg({100});
   CHECK(Near(ConvertOne(WithProfile(flat, PowerProfile(1)), Converting(1)).picture.at(3, 3),
              {expected}, 2));
@@ -281,7 +281,7 @@ TEST_CASE("profiles of grey are for grey pictures, transparent ones included") {
   CHECK(Near(ConvertOne(jpeg, Converting(1)).picture.at(3, 3), {expected}, 2));
 }
 
-TEST_CASE("a CMYK JPEG's profile says what its inks look like, inverted or not") {
+TEST_CASE("a CMYK JPEG's profile decides how its inks look, inverted or not") {
   const FileBytes profile = BlackInkProfile();
   const auto file = [&](bool adobe, std::uint8_t black) {
     Picture picture{16, 16, 4, {}};
@@ -306,7 +306,7 @@ TEST_CASE("a CMYK JPEG's profile says what its inks look like, inverted or not")
 }
 
 #ifdef SLUICE_HAS_TIFF
-TEST_CASE("a CMYK TIFF's profile says what its inks look like") {
+TEST_CASE("a CMYK TIFF's profile decides how its inks look") {
   const FileBytes profile = BlackInkProfile();
   const auto profile_bytes = static_cast<std::uint32_t>(profile.size());
   ByteWriter file;
@@ -336,7 +336,7 @@ TEST_CASE("a CMYK TIFF's profile says what its inks look like") {
 }
 #endif
 
-TEST_CASE("sRGB's own profile changes nothing, and lets coefficients be kept") {
+TEST_CASE("sRGB's own profile changes nothing, and coefficients may be kept") {
   const FileBytes plain = MakeJpeg(MakePicture(64, 48));
   const Converted converted = ConvertOne(WithProfile(plain, SrgbProfile()), Converting());
   CHECK(Difference(converted.picture, DecodeJpeg(plain)) == 0);
@@ -349,7 +349,7 @@ TEST_CASE("sRGB's own profile changes nothing, and lets coefficients be kept") {
   CHECK(ConvertOne(WithProfile(plain, PowerProfile(1)), keep).summary.kept == 1);
 }
 
-TEST_CASE("a profile that is broken, or about other values, has no effect and is counted") {
+TEST_CASE("a profile that is broken, or for other values, has no effect and is counted") {
   const FileBytes plain = MakeJpeg(MakePicture(20, 10));
   FileBytes cut = PowerProfile(1);
   cut.resize(140);
@@ -361,11 +361,11 @@ TEST_CASE("a profile that is broken, or about other values, has no effect and is
   }
   // A segment is missing.
   FileBytes pieces = WithProfile(plain, PowerProfile(1), 100);
-  pieces[2 + 2 + 2 + 12] = std::byte{2};  // the first says that it is the second
+  pieces[2 + 2 + 2 + 12] = std::byte{2};  // the first claims to be the second
   CHECK(ConvertOne(pieces, Converting()).summary.profiles_dropped == 1);
 }
 
-TEST_CASE("a resized picture with a profile is the picture without, its colours converted") {
+TEST_CASE("a resized picture with a profile is the one without, its colours converted") {
   const Picture picture = MakePicture(300, 200);
   ConvertOptions options = Converting();
   options.geometry.max_side = 100;
@@ -382,7 +382,7 @@ TEST_CASE("a resized picture with a profile is the picture without, its colours 
 
 #endif
 
-TEST_CASE("another background, or use of profiles, is another plan") {
+TEST_CASE("another background, or use of profiles, changes the plan") {
   const TemporaryFolder folder;
   WriteSource(folder / "source" / "a.png", MakePng(MakePicture(9, 9)));
   Convert(folder / "source", folder / "data", AsTheyAre());

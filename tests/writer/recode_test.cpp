@@ -1,5 +1,5 @@
-// JPEGs that keep their size are stored by their coefficients: as near to the source's as the new
-// steps allow, in either form; and by their pixels where that cannot be.
+// JPEGs that keep their size are stored by their coefficients, as near to the source's as the new
+// steps allow, in either form. Where that is impossible they are stored by their pixels.
 #include <algorithm>
 
 #include <sluice/convert.h>

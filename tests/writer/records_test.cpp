@@ -1,4 +1,4 @@
-// Conversions of TFRecord and RecordIO files, made here after their formats' descriptions.
+// Conversions of TFRecord and RecordIO files, made here from their formats' descriptions.
 #include "writer/source/records/records.h"
 
 #include <sluice/convert.h>
@@ -34,7 +34,7 @@ std::string Little(float value) {
   return Little(bits, 4);
 }
 
-// Protocol buffers: a number of seven bits a byte; a field that is bytes.
+// Protocol buffers: a number in seven bits per byte; a field of bytes.
 std::string Varint(std::uint64_t value) {
   std::string text;
   for (; value >= 128; value >>= 7)
@@ -45,7 +45,7 @@ std::string ProtoField(int number, const std::string& bytes) {
   return Varint(static_cast<std::uint64_t>(number) << 3 | 2) + Varint(bytes.size()) + bytes;
 }
 
-// A feature of kind 1 (bytes), 2 (floats) or 3 (integers), whose list has this content.
+// A feature of kind 1 (bytes), 2 (floats) or 3 (integers) whose list has this content.
 std::string Feature(const std::string& name, int kind, const std::string& list) {
   return ProtoField(1, ProtoField(1, name) + ProtoField(2, ProtoField(kind, list)));
 }
@@ -71,7 +71,7 @@ std::string TfRecord(const std::string& features) {
 
 constexpr std::uint32_t kMagic = 0xced7230a;
 
-// As MXNet's RecordIO writes it: in parts where the magic number stands in the data.
+// As MXNet's RecordIO writes it: split where the magic number occurs in the data.
 std::string RecordIo(const std::string& data) {
   const auto part = [](unsigned kind, const std::string& bytes) {
     return Little(kMagic, 4) + Little(std::uint64_t{kind} << 29 | bytes.size(), 4) + bytes;
@@ -132,8 +132,7 @@ TEST_CASE("CRC-32C is that of its standard") {
   CHECK(Crc32c(AsBytes("")) == 0);
 }
 
-TEST_CASE(
-    "a TFRecord's examples become samples: image, label, and the columns that are asked for") {
+TEST_CASE("a TFRecord's examples become samples: image, label, and the requested columns") {
   const RecordFolder folder;
   const auto example = [](std::uint64_t i, const std::string& name) {
     return TfRecord(IntegerFeature("image/class/label", i) +
@@ -157,7 +156,7 @@ TEST_CASE(
         "columns not used: image/class/label");
   CHECK(NumbersIn<float>(ReadDataset(folder / "boxes").samples[0].fields[1]) ==
         std::vector<float>{0, 0, 20, 15, 20, 15, 40, 30});
-  // A picture without boxes has an empty list of them; one value's empty list is no value.
+  // A picture without boxes has an empty list of them; an empty list for a single value is absent.
   std::string empty = BytesFeature("image", JpegOf(1)) + Feature("note", 1, "");
   for (const char* side : {"xmin", "ymin", "xmax", "ymax"})
     empty += FloatsFeature(side, {});
@@ -171,7 +170,7 @@ TEST_CASE(
   CHECK(none.fields[2].codec == Codec::kAbsent);
 }
 
-TEST_CASE("a TFRecord whose data are damaged is left out, one whose framing is ends the reading") {
+TEST_CASE("damaged data leaves a TFRecord out, and damaged framing ends the reading") {
   const RecordFolder folder;
   const std::string first = TfRecord(BytesFeature("image", JpegOf(1)));
   std::string both = first + TfRecord(BytesFeature("image", JpegOf(2)));
@@ -196,14 +195,14 @@ TEST_CASE("a TFRecord without an image is refused with the features that it has"
   CHECK_THAT(error->sentence(), ContainsSubstring("it has: a, b"));
 }
 
-TEST_CASE("RecordIO's records become samples, and those in parts are joined again") {
+TEST_CASE("RecordIO's records become samples, and split ones are joined again") {
   const RecordFolder folder;
   std::string with_magic = JpegOf(2);
-  // A comment after the JPEG's first marker, with the magic number twice, at multiples of four.
+  // A comment after the JPEG's first marker contains the magic number twice, at multiples of four.
   with_magic.insert(2, "\xff\xfe" + std::string("\0\x10", 2) + "xx" + Little(kMagic, 4) +
                            Little(kMagic, 4) + "1234");
   const std::string record = ImageRecord({4}, 9, with_magic);
-  CHECK(record.size() > with_magic.size() + 24 + 8);  // it was split
+  CHECK(record.size() > with_magic.size() + 24 + 8);  // the record was split
   folder.Convert(folder.Source(ImageRecord({1}, 7, JpegOf(1)) + record));
   const StoredDataset data = folder.Data();
   CHECK(data.Keys() == Strings{"train/0000000", "train/0000001"});
@@ -212,7 +211,7 @@ TEST_CASE("RecordIO's records become samples, and those in parts are joined agai
   CHECK(Difference(data.samples[1].Pixels(), MakePicture(40, 30, 3, 2)) < 8);
 }
 
-TEST_CASE("InsightFace's records without an image are counted in one line and decide no field") {
+TEST_CASE("InsightFace's records without an image are reported together and decide no field") {
   // The layout of face2rec2.py: record 0 has the range of the records of identities, each of which
   // has the range of its pictures. Pictures have one label or, in later files, two.
   const bool pairs = GENERATE(false, true);
@@ -255,7 +254,7 @@ TEST_CASE("RecordIO's labels of detection become boxes and classes") {
   CHECK(NumbersIn<std::int32_t>(data.samples[0].fields[2]) == std::vector<std::int32_t>{2, 0});
 }
 
-TEST_CASE("RecordIO's objects whose class is no number leave their image out") {
+TEST_CASE("RecordIO's objects whose class is not a number leave their image out") {
   const RecordFolder folder;
   const float none = std::numeric_limits<float>::quiet_NaN();
   const ConvertSummary summary =
@@ -266,7 +265,7 @@ TEST_CASE("RecordIO's objects whose class is no number leave their image out") {
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("a number is not finite"));
 }
 
-TEST_CASE("record files that are cut anywhere within a record are refused, and no byte misleads") {
+TEST_CASE("record files truncated within a record are refused, and no changed byte misleads") {
   const RecordFolder folder;
   const bool tf = GENERATE(true, false);
   const std::string whole =
@@ -277,7 +276,7 @@ TEST_CASE("record files that are cut anywhere within a record are refused, and n
     return ErrorOf([&] { tf ? ReadTfRecords(source, {}) : ReadRecordIo(source, {}); });
   };
   CHECK_FALSE(read(whole));
-  // (A few bytes of padding may be missing behind a RecordIO record.)
+  // (A few bytes of padding may be missing after a RecordIO record.)
   for (std::size_t size = 12; size < whole.size() - 4; size += size < 64 ? 1 : 7) {
     CAPTURE(size);
     REQUIRE(read(whole.substr(0, size)));

@@ -1,5 +1,5 @@
-// JPEG sources made smaller or larger, against the long way: libjpeg's accurate decoding of the
-// whole picture and a triangle filter in double precision.
+// JPEG sources made smaller or larger, compared with a reference: libjpeg's accurate decoding of
+// the whole picture and a triangle filter in double precision.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -17,8 +17,8 @@ namespace sluice::test {
 
 namespace {
 
-// How much a fit may differ from the long way, as PSNR. Photos are at 52 dB in the mean, and the
-// worst of 39, over factors from 1.3 to 16, at 41.
+// The smallest allowed PSNR against the reference. Photos reach 52 dB on average; the worst of 39,
+// over factors from 1.3 to 16, reaches 41.
 constexpr double kLeastPsnr = 42;
 
 struct Tap {
@@ -26,7 +26,7 @@ struct Tap {
   double weight;
 };
 
-// Of output `i`, if [start, start + length) of `size` pixels becomes `out`.
+// The weights of output `i` if [start, start + length) of `size` pixels becomes `out` pixels.
 std::vector<Tap> Triangle(double start, double length, std::uint32_t size, std::uint32_t out,
                           std::uint32_t i) {
   const double scale = length / out;
@@ -45,7 +45,7 @@ std::vector<Tap> Triangle(double start, double length, std::uint32_t size, std::
   return taps;
 }
 
-// As above: each by how much of it the output's interval covers.
+// Likewise, but each weight is how much of the pixel the output's interval covers.
 std::vector<Tap> Overlap(double start, double length, std::uint32_t size, std::uint32_t out,
                          std::uint32_t i) {
   const double scale = length / out;
@@ -58,7 +58,7 @@ std::vector<Tap> Overlap(double start, double length, std::uint32_t size, std::u
   return taps;
 }
 
-// The upright picture, resized as the geometry says, black around it. Row by row, interleaved.
+// The upright picture, resized as the geometry says, with black around it. Row by row, interleaved.
 std::vector<double> Exactly(const Picture& picture, const FittedGeometry& geometry,
                             decltype(&Triangle) filter = Triangle) {
   const std::size_t channels = picture.channels;
@@ -95,7 +95,7 @@ double Psnr(const std::vector<double>& exact, std::span<const std::uint8_t> got)
   return 10 * std::log10(255.0 * 255.0 * static_cast<double>(exact.size()) / squares);
 }
 
-// A plain picture's file through the fitter, as the encoder of samples does it.
+// Runs a plain picture's file through the fitter, as the encoder of samples does.
 sluice::Picture FitFile(FileBytes file, const FittedGeometry& geometry, std::uint32_t channels = 3,
                         bool ycc420 = false) {
   JpegSource source(TakeJpeg(file));
@@ -116,8 +116,8 @@ Picture ToYcc(Picture picture) {
   return picture;
 }
 
-// The least PSNR of the planes for an encoder with halved chroma; `upright` is the file's picture.
-// Samples of chroma are averaged if they become fewer.
+// The smallest PSNR of the planes for an encoder with halved chroma. `upright` is the file's
+// picture. Chroma is averaged where it gets fewer samples.
 double Ycc420PsnrOf(const FileBytes& file, const Picture& upright, const FittedGeometry& geometry,
                     bool subsampled = true) {
   const sluice::Picture got = FitFile(file, geometry, 3, true);
@@ -208,7 +208,7 @@ std::vector<std::uint8_t> RawPlanes(const FileBytes& file) {
   return planes[0];
 }
 
-// A picture with smooth edges of every direction, as photos have them, and little grain.
+// A picture with smooth edges in every direction, as photos have, and little grain.
 Picture Rings(std::uint32_t width, std::uint32_t height, std::uint32_t channels = 3) {
   Picture picture{width, height, channels, {}};
   RandomStream random(7, static_cast<Purpose>(999), 0);
@@ -245,7 +245,7 @@ TEST_CASE("a resized JPEG is within 42 dB of an accurate decode and a triangle f
   }
 }
 
-TEST_CASE("the same holds for other samplings, codings and colours") {
+TEST_CASE("resizing is as accurate for other samplings, codings and colours") {
   const Picture picture = Rings(430, 322);
   for (const auto& [h, v] : {std::pair{2, 1}, {1, 2}, {4, 1}, {4, 2}, {3, 1}}) {
     INFO("sampling " << h << "x" << v);
@@ -265,7 +265,8 @@ TEST_CASE("the same holds for other samplings, codings and colours") {
   CHECK(PsnrOf(MakeJpeg(picture), Resized(picture, 90, 67), 1) >= kLeastPsnr);
 }
 
-TEST_CASE("the same holds for crop, stretch and pad, however the axes differ", "[no-tsan]") {
+TEST_CASE("resizing is as accurate for crop, stretch and pad, however the axes differ",
+          "[no-tsan]") {
   const Picture picture = Rings(601, 399);
   const FileBytes file = MakeJpeg(picture);
   for (const Fit fit : {Fit::kCrop, Fit::kStretch, Fit::kPad}) {
@@ -310,7 +311,7 @@ TEST_CASE("a turned JPEG is resized like the upright one, in all eight orientati
   }
 }
 
-TEST_CASE("images taken pixel for pixel have libjpeg's pixels") {
+TEST_CASE("images at their own size have libjpeg's pixels") {
   for (const bool subsample : {false, true}) {
     const FileBytes file = MakeJpeg(Rings(121, 87), {.subsample = subsample});
     const Picture decoded = DecodeJpeg(file);
@@ -322,14 +323,14 @@ TEST_CASE("images taken pixel for pixel have libjpeg's pixels") {
   }
 }
 
-TEST_CASE("planes taken pixel for pixel are the file's own") {
+TEST_CASE("planes at their own size are those of the file") {
   for (const bool progressive : {false, true}) {
     const FileBytes file = MakeJpeg(Rings(121, 87), {.progressive = progressive});
     const sluice::Picture got = FitFile(file, Resized(DecodeJpeg(file), 121, 87), 3, true);
     REQUIRE(got.ycc420);
     CHECK(got.pixels == RawPlanes(file));
   }
-  // Chroma that is halved here is the mean of four, and no colour changes in the mean.
+  // Chroma halved here is the mean of four samples, and a mean changes no colour.
   for (const auto& [width, height] : {std::pair{120U, 86U}, {121U, 87U}}) {
     const FileBytes file = MakeJpeg(Rings(width, height), {.subsample = false});
     const FittedGeometry whole = Resized(DecodeJpeg(file), width, height);
@@ -351,10 +352,10 @@ TEST_CASE("planes taken pixel for pixel are the file's own") {
         }
       }
       CHECK(std::fabs(sum / (width / 2.0 * height / 2.0)) < 0.05);
-      CHECK(most <= 2);  // RGB is rounded, and cut off at 0 and 255
+      CHECK(most <= 2);  // RGB is rounded, and clamped to 0 and 255
     }
   }
-  // Grey files, other colours and borders are made as they were.
+  // Grey files, other colours and borders are converted as always.
   const FileBytes grey = MakeJpeg(Rings(64, 48, 1));
   CHECK_FALSE(FitFile(grey, Resized(DecodeJpeg(grey), 32, 24), 3, true).ycc420);
   const FileBytes rgb = MakeJpeg(Rings(64, 48), {.stored = JCS_RGB});
@@ -364,7 +365,7 @@ TEST_CASE("planes taken pixel for pixel are the file's own") {
   CHECK_FALSE(FitFile(plain, Resized(DecodeJpeg(plain), 32, 24), 1, true).ycc420);
 }
 
-TEST_CASE("an encoder's planes are what its file holds") {
+TEST_CASE("an encoder's planes are those that its file holds") {
   for (const auto& [width, height] :
        {std::pair{64U, 48U}, {1U, 1U}, {15U, 17U}, {16U, 16U}, {33U, 8U}, {121U, 87U}}) {
     INFO(width << "x" << height);
@@ -375,12 +376,12 @@ TEST_CASE("an encoder's planes are what its file holds") {
     options.form.quality = 100;
     options.form.restart_rows = 1;
     const FileBytes file = EncodeJpeg(picture, options);
-    // At the greatest quality, steps are of one: a plane differs by rounding.
+    // At the highest quality, steps are 1: a plane differs only by rounding.
     CHECK(LargestDifference(RawPlanes(file), picture.pixels) <= 2);
   }
 }
 
-TEST_CASE("damage outside of a crop is found all the same") {
+TEST_CASE("damage outside of a crop is found nevertheless") {
   const Picture picture = Rings(160, 640);
   const FittedGeometry middle = Resized(picture, 80, 80, Fit::kCrop);
   for (const JpegOptions& options :
@@ -389,10 +390,10 @@ TEST_CASE("damage outside of a crop is found all the same") {
         JpegOptions{.stored = JCS_RGB}}) {
     const FileBytes file = MakeJpeg(picture, options);
     CHECK(ReasonOf(file, middle).empty());
-    // A twentieth is missing: far below the middle, but for the progressive one.
+    // A twentieth is missing: far below the middle, except in the progressive file.
     CHECK(ReasonOf(Truncated(file, file.size() / 20 * 19), middle).find("broken JPEG") == 0);
   }
-  // The second restart marker, far above the middle, is another one.
+  // The second restart marker, far above the middle, is wrong.
   FileBytes file = MakeJpeg(picture, {.restart_rows = 1});
   std::size_t at = 0;
   while (file[at] != std::byte{0xFF} || file[at + 1] != std::byte{0xD1})
@@ -401,7 +402,7 @@ TEST_CASE("damage outside of a crop is found all the same") {
   CHECK(ReasonOf(file, middle).find("broken JPEG") == 0);
 }
 
-TEST_CASE("a JPEG that ends before one of its components has come is broken, resized or not") {
+TEST_CASE("a JPEG that ends before all its components have come is broken, resized or not") {
   const Picture picture = Rings(64, 48);
   std::vector<jpeg_scan_info> scans;
   for (int c = 0; c < 3; ++c)

@@ -1,5 +1,5 @@
-// Damaged and forged shards under repair: their checksums are right, and what they say is not. What
-// comes of them is in proportion to what is there.
+// Repair of damaged and forged shards: their checksums are right, and their claims are false. A
+// repair must cost no more than the bytes that are really there.
 #include <sluice/dataset_edit.h>
 
 #include "format/disk/block.h"
@@ -20,7 +20,7 @@ Schema Images() {
   return Schema{{Field::Image()}};
 }
 
-// A block of pictures of one colour each, of an id that all of them share.
+// A block of pictures of one colour each. All blocks share an id.
 std::vector<std::byte> BlockOf(std::uint32_t number, std::uint32_t count = kBlockSamples) {
   std::vector<EncodedSample> samples(count);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -35,7 +35,7 @@ std::vector<std::byte> BlockOf(std::uint32_t number, std::uint32_t count = kBloc
                     std::uint64_t{number} * kBlockSamples, samples);
 }
 
-// Changes a block's header and makes its checksum right.
+// Changes a block's header and recomputes its checksum.
 template <class Change>
 void Forge(std::vector<std::byte>& block, Change&& change) {
   auto header = LoadAt<BlockHeader>(block, 0);
@@ -45,7 +45,7 @@ void Forge(std::vector<std::byte>& block, Change&& change) {
   StoreAt(block, 0, header);
 }
 
-// A dataset without a manifest, of one shard that has blocks and no end.
+// A dataset without a manifest, of one shard that has blocks but no end.
 struct Broken {
   TemporaryFolder folder;
 
@@ -59,7 +59,7 @@ struct Broken {
 
   RepairReport Mend() const { return RepairDataset(folder / "data", folder / "made"); }
 
-  // The colours of what was saved.
+  // The colours of the recovered pictures.
   std::vector<int> Colours() const {
     std::vector<int> colours;
     for (const StoredSample& sample : ReadDataset(folder / "made").samples)
@@ -81,7 +81,7 @@ TEST_CASE("a block that claims to begin at sample 2^48 is refused, and its claim
   CHECK(report.lost[0].samples == 4);
 }
 
-TEST_CASE("millions of samples that a block says are missing before it are one loss") {
+TEST_CASE("millions of samples that a block claims are missing before it count as one loss") {
   std::vector<std::byte> forged = BlockOf(1);
   Forge(forged, [](BlockHeader& header) {
     header.number = 1000;
@@ -95,14 +95,14 @@ TEST_CASE("millions of samples that a block says are missing before it are one l
   CHECK(report.lost[0].samples == 64'999'996);
 }
 
-TEST_CASE("pages that each claim a block of 128 MB are gone through without such memory") {
-  // That they are less than half an exabyte of zeros shows in that this test ends.
+TEST_CASE("pages that each claim a block of 128 MB are searched without taking such memory") {
+  // The claims add up to half an exabyte of zeros; the test would not end if they were read.
   std::vector<std::vector<std::byte>> blocks;
   for (std::uint32_t number = 0; number < 4000; ++number) {
     blocks.push_back(BlockOf(0));
     Forge(blocks.back(), [number](BlockHeader& header) {
       header.bytes = 127'999'999 / kPageBytes * kPageBytes;
-      header.row_bytes += number == 3999 ? 0 : 8;  // of another schema, but for the last
+      header.row_bytes += number == 3999 ? 0 : 8;  // of another schema, except the last one
     });
   }
   const Broken broken(blocks);
@@ -117,7 +117,7 @@ TEST_CASE("samples that all point to one payload are not copied beyond their blo
   const auto entry = [&](std::uint32_t row) {
     return sizeof(BlockHeader) + row * layout.row_bytes() + layout.offset(0);
   };
-  // The first one's payload is all of the block, and so is that of all others.
+  // The first sample's payload is the whole block, and so are the others'.
   auto first = LoadAt<PayloadEntry>(block, entry(0));
   first.size = static_cast<std::uint32_t>(block.size() - first.offset);
   first.checksum = Hash64(Bytes(block).subspan(first.offset));

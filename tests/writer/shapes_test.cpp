@@ -1,4 +1,4 @@
-// Outlines and runs as masks, against what pycocotools 2.0 paints.
+// Outlines and runs as masks, compared with pycocotools 2.0.
 #include <sluice/error.h>
 
 #include "tests/catch.h"
@@ -26,7 +26,7 @@ std::string RowsOf(const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("an outline covers the pixels that it covers in pycocotools") {
+TEST_CASE("an outline covers the same pixels as in pycocotools") {
   // mask.decode(mask.frPyObjects([outline], 12, 16))
   const auto [outline, rows] = GENERATE(Catch::Generators::table<std::vector<double>, const char*>({
       {{2.3, 1.2, 14.9, 3.4, 12.0, 10.7, 4.4, 9.1},
@@ -48,7 +48,7 @@ TEST_CASE("compressed runs are those of pycocotools") {
 }
 
 TEST_CASE("damaged runs are refused") {
-  // Cut short, not of the alphabet, too long a number, and a run below 0.
+  // Cut short, outside the alphabet, too long a number, and a negative run.
   for (const char* text : {"V", "!", "oooooooooo1", "\x7f", "O"}) {
     CAPTURE(text);
     const auto error = ErrorOf([&] { DecodeRuns(text); });
@@ -57,7 +57,7 @@ TEST_CASE("damaged runs are refused") {
   }
 }
 
-TEST_CASE("an outline that goes to and fro for ever is refused before it is walked") {
+TEST_CASE("an outline that goes back and forth endlessly is refused before it is drawn") {
   Shape shape;
   for (int i = 0; i < 100'000; ++i)
     shape.outline.insert(shape.outline.end(), {i % 2 == 0 ? -1e300 : 1e300, 5});

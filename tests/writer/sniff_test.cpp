@@ -1,4 +1,4 @@
-// First bytes, each from the format's own specification.
+// Recognising a file's kind by its first bytes. Each example is from the format's specification.
 #include "writer/source/images/sniff.h"
 
 #include "tests/catch.h"
@@ -14,7 +14,7 @@ Sniffed Of(std::string_view text) {
 }
 }  // namespace
 
-TEST_CASE("JPEG and PNG are known by their first bytes") {
+TEST_CASE("JPEG and PNG are recognised by their first bytes") {
   CHECK(Of("\xff\xd8\xff\xe0\0\x10JFIF"sv).kind == ImageKind::kJpeg);
   CHECK(Of("\xff\xd8\xff\xdb"sv).kind == ImageKind::kJpeg);
   CHECK(Of("\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"sv).kind == ImageKind::kPng);
@@ -22,7 +22,7 @@ TEST_CASE("JPEG and PNG are known by their first bytes") {
   CHECK(Of("\x89PNG\n\x1a\n\0\0\0\x0dIHDR"sv).kind == ImageKind::kPng);
 }
 
-TEST_CASE("so are WebP, GIF, BMP and TIFF") {
+TEST_CASE("WebP, GIF, BMP and TIFF are recognised by their first bytes") {
   CHECK(Of("GIF87a\1\0\1\0"sv).kind == ImageKind::kGif);
   CHECK(Of("GIF89a\1\0\1\0"sv).kind == ImageKind::kGif);
   CHECK(Of("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\2\0\0\0"sv).kind == ImageKind::kBmp);
@@ -32,7 +32,8 @@ TEST_CASE("so are WebP, GIF, BMP and TIFF") {
   CHECK(Of("RIFF\x24\0\0\0WEBPVP8 "sv).kind == ImageKind::kWebp);
 }
 
-TEST_CASE("a kind whose library this build lacks says what to install, others nothing") {
+TEST_CASE(
+    "a kind whose library is missing in this build says what to install, and others say nothing") {
   const auto why = [](std::string_view text) { return WhyNotConverted(Of(text)); };
   CHECK(why("\xff\xd8\xff\xdb"sv) == "");
   CHECK(why("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\2\0\0\0"sv) == "");
@@ -92,7 +93,7 @@ TEST_CASE("a kind whose library this build lacks says what to install, others no
   CHECK(ConvertedKinds().find("BMP") != std::string::npos);
 }
 
-TEST_CASE("images of kinds that are not converted are known by name") {
+TEST_CASE("images of kinds that are not converted are recognised by name") {
   const auto name = [](std::string_view text) {
     const Sniffed sniffed = Of(text);
     return sniffed.kind == ImageKind::kUnsupported ? std::string(sniffed.name) : "";
@@ -106,7 +107,7 @@ TEST_CASE("images of kinds that are not converted are known by name") {
   CHECK(name("\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0"sv) == "ICO");
 }
 
-TEST_CASE("the newer kinds, netpbm's and Truevision's files are known by content") {
+TEST_CASE("the newer kinds, and Netpbm's and Truevision's files, are recognised by content") {
   using enum ImageKind;
   CHECK(Of("\0\0\0\x18"
            "ftypheic\0\0\0\0mif1heic"sv)
@@ -130,13 +131,13 @@ TEST_CASE("the newer kinds, netpbm's and Truevision's files are known by content
     INFO(text);
     CHECK(Of(text).kind == kPnm);
   }
-  // Colours, run lengths of grey, a colour map.
+  // Colours, grey in run lengths, a colour map.
   CHECK(Of("\0\0\2\0\0\0\0\0\0\0\0\0\4\0\2\0\x18\x20\1\2\3"sv).kind == kTga);
   CHECK(Of("\x05\0\x0b\0\0\0\0\0\0\0\0\0\4\0\2\0\x08\0title"sv).kind == kTga);
   CHECK(Of("\0\1\1\0\0\0\1\x18\0\0\0\0\4\0\2\0\x08\0\1\2\3"sv).kind == kTga);
 }
 
-TEST_CASE("the reason an image is left out for has the right article") {
+TEST_CASE("the reason why an image is left out has the right article") {
   const auto why = [](std::string_view text) { return WhyNotConverted(Of(text)); };
   CHECK(why("\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0"sv)
             .starts_with("unsupported: an ICO image"));
@@ -144,7 +145,7 @@ TEST_CASE("the reason an image is left out for has the right article") {
   CHECK(why("\x01\xda\1\1\0\3\0\x40\0\x30\0\3"sv).starts_with("unsupported: an SGI image"));
 }
 
-TEST_CASE("anything else is no image, a text that begins like a bitmap included") {
+TEST_CASE("anything else is not an image, including a text that begins like a bitmap") {
   for (const std::string_view text :
        {""sv, "\xff\xd8"sv, "hello"sv, "BM is a place near the sea, and more"sv,
         "RIFF\0\0\0\0WAVE"sv,

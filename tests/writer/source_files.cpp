@@ -105,7 +105,7 @@ FileBytes MakePng(std::uint32_t width, std::uint32_t height, const std::vector<s
     png_set_text(png, info, &text, 1);
   }
   if (!options.profile.empty()) {
-    // Whether the profile is one is not libpng's business here.
+    // The test may want an invalid profile, so libpng must not check it.
     png_set_option(png, PNG_SKIP_sRGB_CHECK_PROFILE, PNG_OPTION_ON);
     png_set_iCCP(png, info, "profile", PNG_COMPRESSION_TYPE_BASE,
                  reinterpret_cast<png_const_bytep>(options.profile.data()),

@@ -1,5 +1,5 @@
-// Source files as users have them: JPEGs of every kind, PNGs of every type, and broken ones. JPEGs
-// are made by libjpeg, PNGs by libpng, Exif data by hand.
+// Source files as users have them: JPEGs of every kind, PNGs of every type, and broken ones.
+// libjpeg makes the JPEGs, libpng the PNGs; Exif data is made by hand.
 #pragma once
 
 #include <filesystem>
@@ -13,16 +13,16 @@ namespace sluice::test {
 
 using FileBytes = std::vector<std::byte>;
 
-// Makes the folders that the file lies in.
+// Also creates the parent folders.
 void WriteSource(const std::filesystem::path& path, const FileBytes& bytes);
 void WriteSource(const std::filesystem::path& path, const std::string& text);
 
-// A JPEG of a picture with 1 (grey), 3 (RGB) or 4 (CMYK, as the values are) channels; `settle` may
-// change whatever it likes before the pixels go in.
+// A JPEG of a picture with 1 (grey), 3 (RGB) or 4 (CMYK, with these values) channels. `settle` may
+// change any of libjpeg's settings before the pixels are written.
 FileBytes EncodeWith(const Picture& picture,
                      const std::function<void(jpeg_compress_struct&)>& settle);
 
-// The file with an Exif segment that holds nothing but this orientation.
+// The file with an Exif segment that holds only this orientation.
 FileBytes WithOrientation(const FileBytes& jpeg, std::uint16_t orientation);
 
 struct PngOptions {
@@ -40,16 +40,16 @@ FileBytes WithXmp(const FileBytes& jpeg, const std::string& packet);
 // `rows`: the rows as PNG packs them, big-endian, one after another.
 FileBytes MakePng(std::uint32_t width, std::uint32_t height, const std::vector<std::uint8_t>& rows,
                   const PngOptions& options = {});
-// An opaque RGB or grey one.
+// An opaque RGB or grey PNG.
 FileBytes MakePng(const Picture& picture);
 
-// The `count` first bytes.
+// The first `count` bytes.
 FileBytes Truncated(const FileBytes& file, std::size_t count);
 
 // Mean of the absolute differences; a large number if the shapes differ.
 double Difference(const Picture& a, const Picture& b);
 
-// `per_class` JPEGs, all different, in each of "ant", "bee" and "cow"; about 100x80.
+// Writes `per_class` JPEGs, all different, in each of "ant", "bee" and "cow"; about 100x80.
 void WriteClasses(const std::filesystem::path& folder, int per_class);
 
 }  // namespace sluice::test

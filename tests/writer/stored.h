@@ -24,7 +24,7 @@ struct StoredSample {
   std::string key;
   std::vector<StoredField> fields;
 
-  // The first field, which converted datasets hold their image in, decoded by libjpeg if it is one.
+  // The first field, decoded by libjpeg if it is a JPEG. Converted datasets hold their image in it.
   Picture Pixels(std::uint32_t channels = 3) const;
   // The second field as a label.
   std::int32_t Label() const { return LoadAt<std::int32_t>(fields.at(1).bytes, 0); }
@@ -39,7 +39,7 @@ struct StoredDataset {
   std::vector<std::string> Keys() const;
 };
 
-// Throws if any checksum, placement rule or sum does not hold.
+// Throws if any checksum, placement rule or sum is wrong.
 StoredDataset ReadDataset(const std::filesystem::path& folder);
 
 // Name -> content of every file in a folder.

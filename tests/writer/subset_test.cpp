@@ -1,4 +1,4 @@
-// Subsets: which samples are taken, and what is looked at first.
+// Subsets: which samples they contain, and what is checked first.
 #include <algorithm>
 #include <numeric>
 
@@ -40,7 +40,7 @@ struct Numbered {
   }
 };
 
-// Fisher and Yates on the whole list, as it stands in textbooks.
+// The Fisher-Yates shuffle on the whole list, as in textbooks.
 std::vector<std::string> Drawn(std::vector<std::uint64_t> list, std::size_t count,
                                std::uint64_t seed, std::uint64_t stream) {
   RandomStream random(seed, Purpose::kSubset, stream);
@@ -71,7 +71,7 @@ TEST_CASE("a random choice takes the samples that a whole shuffle would put firs
   CHECK(numbered.Take({.per_class = 100}).size() == 22);
 }
 
-TEST_CASE("a shard that is missing ends an edit before it begins") {
+TEST_CASE("a missing shard ends an edit before it begins") {
   const Numbered numbered(22);
   const auto data = numbered.folder / "data";
   const auto out = numbered.folder / "out";

@@ -1,4 +1,4 @@
-// Warnings of a conversion about sources that are probably not what was meant.
+// A conversion's warnings about sources that are probably not what the user meant.
 #include "writer/convert/suspicions.h"
 
 #include <sluice/convert.h>
@@ -45,7 +45,7 @@ TEST_CASE("a dataset larger than its sources gives a warning that names a smalle
   ConvertSummary summary;
   summary.bytes_in = 2'000'000;
   summary.bytes_out = 3'000'000;
-  AddGrowth({}, summary);  // a million bytes are pages and directories
+  AddGrowth({}, summary);  // pages and directories take a million bytes
   CHECK(summary.warnings.empty());
   summary.bytes_out = 5'000'000;
   AddGrowth({}, summary);
@@ -65,9 +65,9 @@ TEST_CASE("a dataset larger than its sources gives a warning that names a smalle
             "packed, or fewer pixels (--max-side, --short-side)"});
 }
 
-TEST_CASE("find_duplicates lists sources that hold the same bytes and leaves none out") {
+TEST_CASE("find_duplicates lists sources with the same bytes and leaves none out") {
   const TemporaryFolder folder;
-  // Uncompressed files of one size, so that only their contents tell them apart.
+  // Uncompressed files of one size, so that only their contents differ.
   std::string bmp("BM\x3A\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\1\0\0\0\1\0\0\0\1\0\x18\0", 30);
   bmp.resize(54);
   const auto picture = [&bmp](const char* colour) { return bmp + std::string(colour, 3) + '\0'; };
@@ -95,14 +95,14 @@ TEST_CASE("find_duplicates lists sources that hold the same bytes and leaves non
   CHECK(ContentOf(folder / "data" / "duplicates.tsv") ==
         "group\tpath\tclass\n0\tant/2.bmp\tant\n0\tbee/1.bmp\tbee\n1\tbee/2.bmp\tbee\n"
         "1\tbee/3.bmp\tbee\n1\tbee/4.bmp\tbee\n");
-  // Looking changes no byte of the dataset, and can be done afterwards.
+  // Searching changes no byte of the dataset, and can be done afterwards.
   CHECK(ContentOf(folder / "data" / "manifest.json") ==
         ContentOf(folder / "plain" / "manifest.json"));
   CHECK(PathsOf(Convert(folder / "source", folder / "plain", options)) == expected);
   CHECK(std::filesystem::exists(folder / "plain" / "duplicates.tsv"));
 }
 
-TEST_CASE("classes that differ tenfold in size are warned of") {
+TEST_CASE("classes that differ tenfold in size give a warning") {
   const TemporaryFolder folder;
   WriteClass(folder / "source" / "few", 1, 1);
   WriteClass(folder / "source" / "many", 9, 100);
@@ -112,7 +112,7 @@ TEST_CASE("classes that differ tenfold in size are warned of") {
               "very uneven: class 0 (few) has 1 sample, class 1 (many) 10"));
 }
 
-TEST_CASE("a few empty classes are named, many are counted") {
+TEST_CASE("a few empty classes are named, and many are only counted") {
   const TemporaryFolder folder;
   WriteClass(folder / "source" / "a", 1, 1);
   ConvertSource source(folder / "source");
@@ -125,7 +125,7 @@ TEST_CASE("a few empty classes are named, many are counted") {
   CHECK(Warns(many, "501 classes have no sample, such as class 1 (b); their numbers stay"));
 }
 
-TEST_CASE("images smaller than the size that was asked for are counted and warned of") {
+TEST_CASE("images smaller than the requested size are counted, with a warning") {
   const TemporaryFolder folder;
   for (const auto& [name, width, height] : {std::tuple{"a", 60, 40}, std::tuple{"b", 40, 60},
                                             std::tuple{"c", 30, 80}, std::tuple{"d", 80, 70}}) {
@@ -135,7 +135,7 @@ TEST_CASE("images smaller than the size that was asked for are counted and warne
   const auto smaller = [&](const char* data, const ConvertOptions& options, const char* text) {
     const ConvertSummary summary = Convert(folder / "source", folder / data, options);
     CHECK(Warns(summary, text) == (summary.smaller > 0));
-    // Findings of an earlier run are counted as well.
+    // Findings of an earlier run count as well.
     CHECK(Convert(folder / "source", folder / data, options).smaller == summary.smaller);
     return summary.smaller;
   };

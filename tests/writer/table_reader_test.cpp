@@ -1,4 +1,4 @@
-// Tables as text: RFC 4180's rules, and a JSON object a line.
+// Tables as text: RFC 4180's rules, and JSON with an object per line.
 #include <sluice/convert_source.h>
 #include <sluice/error.h>
 
@@ -17,7 +17,7 @@ std::vector<std::byte> ToBytes(const std::string& text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// The cells of all rows under the table's headings; an empty text for none.
+// The cells of all rows under the table's headings; an empty text for a missing cell.
 Rows RowsOf(const std::string& text, const char* ending = ".csv") {
   TableReader reader("t", ending, ToBytes(text));
   Rows rows;
@@ -42,14 +42,14 @@ std::string FaultOf(const std::string& text, const char* ending = ".csv") {
 
 }  // namespace
 
-TEST_CASE("cells stand between separators, lines end with or without a return") {
+TEST_CASE("cells stand between separators, and lines end with or without a carriage return") {
   CHECK(RowsOf("a,b\n1,2\r\n3,4") == Rows{{"1", "2"}, {"3", "4"}});
   CHECK(RowsOf("a\tb\n1,5\t2\n", ".tsv") == Rows{{"1,5", "2"}});
   CHECK(RowsOf("a,b\n,\n\n1,\n") == Rows{{"", ""}, {"1", ""}});
   CHECK(RowsOf("\xef\xbb\xbfpath,b\nx,y\n") == Rows{{"x", "y"}});
 }
 
-TEST_CASE("spreadsheets' tables are read: semicolons or tabs where no comma is, and UTF-16") {
+TEST_CASE("tables from spreadsheets are read: semicolons or tabs without any comma, and UTF-16") {
   CHECK(RowsOf("a;b\n1,5;\"x;y\"\n") == Rows{{"1,5", "x;y"}});
   CHECK(RowsOf("a\tb\n1;5\t2\n") == Rows{{"1;5", "2"}});
   CHECK(RowsOf("a;x,b\n1;5,2\n") == Rows{{"1;5", "2"}});
@@ -62,7 +62,8 @@ TEST_CASE("spreadsheets' tables are read: semicolons or tabs where no comma is, 
   CHECK_THAT(FaultOf("a,b\r1,2\r"), Catch::Matchers::Contains("CR alone"));
 }
 
-TEST_CASE("200,000 headings are read and each cell is found, in time that grows with them") {
+TEST_CASE(
+    "200,000 headings are read and each cell is found, in time proportional to their number") {
   std::string headings;
   std::string cells;
   for (int i = 0; i < 200'000; ++i) {
@@ -95,7 +96,7 @@ TEST_CASE("quoted cells may hold separators, line ends and doubled quotes") {
         Rows{{"1,2", "say \"hi\""}, {"two\nlines", ""}});
 }
 
-TEST_CASE("the line of a row counts the lines inside of cells") {
+TEST_CASE("the line number of a row counts line ends inside cells") {
   TableReader reader("t", ".csv", ToBytes("a\n\"x\ny\"\n\nlast\n"));
   REQUIRE(reader.Next());
   CHECK(reader.line() == 2);
@@ -123,7 +124,7 @@ TEST_CASE("JSON lines give values of any kind, and members may be missing") {
         Rows{{"", ""}, {"1", ""}, {"3", "2"}});
 }
 
-TEST_CASE("a table is known by its ending") {
+TEST_CASE("a table's kind follows from its ending") {
   for (const char* const name : {"a/b.csv", "b.tsv", "b.c.jsonl"})
     CHECK(IsTableName(name));
   for (const char* const name : {"b.xlsx", "csv", "b.csv/c", "b.CSV", ""})

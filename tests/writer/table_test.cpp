@@ -1,4 +1,4 @@
-// Conversions of what a table names.
+// Conversions of the images that a table names.
 #include <sluice/convert.h>
 #include <sluice/error.h>
 
@@ -21,7 +21,7 @@ struct TableFolder {
     for (const char* name : {"a.jpg", "b.jpg", "deep/c.jpg"})
       WriteSource(folder / "images" / name, MakeJpeg(MakePicture(60, 40)));
   }
-  // The table beside the images, as a source that takes `columns`.
+  // The table next to the images, as a source with these `columns`.
   ConvertSource Table(const std::string& name, const std::string& text,
                       std::vector<Column> columns = {}) const {
     WriteSource(folder / "images" / name, text);
@@ -50,7 +50,7 @@ std::string TextOf(const StoredField& field) {
 
 }  // namespace
 
-TEST_CASE("without labels a table's label is not taken, and no column of classes can be") {
+TEST_CASE("without labels a table's label is not used, and it cannot have a column of classes") {
   const TableFolder folders;
   ConvertSource source = folders.Table("t.csv", "path,label,caption\na.jpg,dog,one\nb.jpg,,two\n");
   source.label.store = false;
@@ -70,7 +70,7 @@ TEST_CASE("without labels a table's label is not taken, and no column of classes
   }
 }
 
-TEST_CASE("a table's rows become samples, with the usual columns when none is named") {
+TEST_CASE("a table's rows become samples, with the usual columns if no column is named") {
   const TableFolder folders;
   const ConvertSummary summary = folders.Convert(folders.Table(
       "t.csv", "path,label,caption,width\ndeep/c.jpg,dog,one,60\n./a.jpg,cat,\"two, three\",60\n"));
@@ -79,7 +79,7 @@ TEST_CASE("a table's rows become samples, with the usual columns when none is na
   REQUIRE(summary.warnings.size() == 1);
   CHECK(summary.warnings[0] == "columns not used: width");
   const StoredDataset data = folders.Data();
-  CHECK(data.Keys() == std::vector<std::string>{"deep/c.jpg", "a.jpg"});  // the table's order
+  CHECK(data.Keys() == std::vector<std::string>{"deep/c.jpg", "a.jpg"});  // in the table's order
   CHECK(data.samples[0].Label() == 1);
   CHECK(data.samples[1].Label() == 0);
   CHECK(TextOf(data.samples[1].fields[2]) == "two, three");
@@ -87,7 +87,7 @@ TEST_CASE("a table's rows become samples, with the usual columns when none is na
   CHECK(data.manifest.class_counts == std::vector<std::uint64_t>{1, 1});
 }
 
-TEST_CASE("members that only later objects of a .jsonl file have are taken as well") {
+TEST_CASE("members that only later objects of a .jsonl file have are read as well") {
   const TableFolder folders;
   const ConvertSummary summary =
       folders.Convert(folders.Table("t.jsonl", R"({"path":"a.jpg"})"
@@ -99,7 +99,7 @@ TEST_CASE("members that only later objects of a .jsonl file have are taken as we
   CHECK(TextOf(folders.Data().samples[0].fields.at(1)) == "a cat");  // before "label"
 }
 
-TEST_CASE("an image that several rows name becomes several samples, which is told") {
+TEST_CASE("an image that several rows name becomes several samples, with a warning") {
   const TableFolder folders;
   const ConvertSummary summary =
       folders.Convert(folders.Table("t.csv", "path,text\na.jpg,one\nb.jpg,two\n./a.jpg,three\n"));
@@ -109,7 +109,7 @@ TEST_CASE("an image that several rows name becomes several samples, which is tol
         "an image is listed more than once, such as a.jpg; each occurrence becomes a sample");
 }
 
-TEST_CASE("columns that are not asked for are told of also if others are asked for by name") {
+TEST_CASE("a warning names unused columns, also if others are requested by name") {
   const TableFolder folders;
   ConvertSource source = folders.Table("t.csv", "path,label,kids,\na.jpg,dog,2,x\nb.jpg,cat,1,y\n",
                                        {{"kids", ColumnType::kClass}});
@@ -125,7 +125,8 @@ TEST_CASE("classes that are whole numbers keep their numbers") {
   CHECK(summary.class_counts == std::vector<std::uint64_t>{0, 1, 0, 1});
 }
 
-TEST_CASE("classes can be named beforehand, and others are left out with their line") {
+TEST_CASE(
+    "classes can be named beforehand, and rows of other classes are left out with their line") {
   const TableFolder folders;
   ConvertSource source =
       folders.Table("t.csv", "path,label\na.jpg,dog\nb.jpg,owl\ndeep/c.jpg,cat\n");
@@ -193,7 +194,7 @@ TEST_CASE("columns of every type are stored as their fields") {
   CHECK(TextOf(a.fields[5]) == "{\"k\":[1]}");
   CHECK(TextOf(a.fields[6]) == "hi");
   const StoredSample& b = data.samples[1];
-  CHECK(b.fields[1].codec == Codec::kRaw);  // none, which is not the same as absent
+  CHECK(b.fields[1].codec == Codec::kRaw);  // an empty list, which differs from an absent one
   CHECK(b.fields[1].bytes.empty());
   CHECK(ValuesOf<std::int64_t>(b.fields[2]) == std::vector<std::int64_t>{9007199254740993});
   CHECK(ValuesOf<float>(b.fields[4]) == std::vector<float>{4, 5, 6});
@@ -201,7 +202,7 @@ TEST_CASE("columns of every type are stored as their fields") {
   CHECK(b.fields[6].codec == Codec::kAbsent);
 }
 
-TEST_CASE("rows that lack something are left out with their line") {
+TEST_CASE("incomplete rows are left out with their line") {
   const TableFolder folders;
   const ConvertSummary summary = folders.Convert(folders.Table(
       "t.csv",
@@ -222,7 +223,7 @@ TEST_CASE("rows that lack something are left out with their line") {
   }
 }
 
-TEST_CASE("a table without the columns that are asked for is refused, naming those it has") {
+TEST_CASE("a table without the requested columns is refused, naming those it has") {
   const TableFolder folders;
   const auto refusal = [&](const std::string& text, std::vector<Column> columns) {
     const auto error =
@@ -249,7 +250,7 @@ TEST_CASE("paths are relative to the root if one is given") {
   CHECK(folders.Data().samples[0].key == "c.jpg");
 }
 
-TEST_CASE("a table with other values is another plan") {
+TEST_CASE("a table with other values changes the plan") {
   const TableFolder folders;
   folders.Convert(folders.Table("t.csv", "path,label,text\na.jpg,x,one\n"));
   const auto error =
@@ -287,7 +288,7 @@ TEST_CASE("with group, rows of one image make one sample of all their boxes") {
   CHECK(TextOf(data.Find("a.jpg").fields[3]) == "x");
 }
 
-TEST_CASE("with group, an image is left out if one of its rows cannot be used") {
+TEST_CASE("with group, an image is left out if one of its rows is unusable") {
   const TableFolder folders;
   ConvertSource source = folders.Table("t.csv",
                                        "path,bbox,site\na.jpg,0 0 1 1,x\na.jpg,0 0 1,x\n"
@@ -303,7 +304,8 @@ TEST_CASE("with group, an image is left out if one of its rows cannot be used") 
              ContainsSubstring("line 5: column site has one value, but in line 4 it is another"));
 }
 
-TEST_CASE("a path without its ending is found if one image has that name, else both are named") {
+TEST_CASE(
+    "a path without its ending is found if one image has that name; otherwise both are named") {
   const TableFolder folders;
   WriteSource(folders.folder / "images/a.txt", std::string("no image"));
   WriteSource(folders.folder / "images/b.png", MakePng(MakePicture(8, 8)));
@@ -316,7 +318,7 @@ TEST_CASE("a path without its ending is found if one image has that name, else b
 }
 
 TEST_CASE(
-    "a table is told of that has no row, is not UTF-8, or has several rows of boxes an image") {
+    "a table without rows, not in UTF-8, or with several rows of boxes per image gives a warning") {
   const TableFolder folders;
   const auto error = ErrorOf([&] { folders.Convert(folders.Table("t.csv", "path,label\n\n")); });
   REQUIRE(error);
@@ -351,7 +353,7 @@ TEST_CASE("a box without a class, or a class without a box, leaves its image out
   CHECK(folders.Data().Find("b.jpg").fields[2].bytes.size() == 4);
 }
 
-TEST_CASE("classes are numbers though they stand as floats or have spaces around them") {
+TEST_CASE("classes may be written as floats or with spaces around them") {
   const TableFolder folders;
   const std::string rows =
       GENERATE("a.jpg,2.0\nb.jpg,0.0\n", "a.jpg, 2\nb.jpg,0 \n", "a.jpg,2\nb.jpg,0.0\n");
@@ -361,7 +363,7 @@ TEST_CASE("classes are numbers though they stand as floats or have spaces around
 }
 
 TEST_CASE(
-    "numbers with gaps are no classes by name, and a mixture of numbers and names is told of") {
+    "numbers with gaps are not class names, and a mixture of numbers and names gives a warning") {
   const TableFolder folders;
   for (const std::string gap : {"-1", "NA", "-1.0", "nan", "?", "Unknown"}) {
     CAPTURE(gap);
@@ -383,7 +385,7 @@ TEST_CASE(
              ContainsSubstring("in the order of their names, though some are numbers: \"A\""));
 }
 
-TEST_CASE("damaged boxes leave their image out, and boxes within one pixel are told of") {
+TEST_CASE("damaged boxes leave their image out, and boxes within one pixel give a warning") {
   const TableFolder folders;
   Column boxes{"bbox", ColumnType::kBoxes};
   boxes.boxes = BoxFormat::kCornerSize;
@@ -411,7 +413,7 @@ TEST_CASE("damaged boxes leave their image out, and boxes within one pixel are t
   CHECK_THAT(summary.warnings[0], ContainsSubstring("lie within the first pixel"));
 }
 
-TEST_CASE("a row that cannot be read at all is left out with its line, but not from groups") {
+TEST_CASE("an unreadable row is left out with its line, but not from groups") {
   const TableFolder folders;
   const bool json = GENERATE(true, false);
   ConvertSource source = json ? folders.Table("t.jsonl",

@@ -9,7 +9,7 @@ TEST_CASE("valid UTF-8 stays as it is") {
     CHECK(ToUtf8(text) == text);
 }
 
-TEST_CASE("bytes that are no UTF-8 are written out") {
+TEST_CASE("bytes that are not UTF-8 are escaped") {
   CHECK(ToUtf8("a\xff"
                "b") == "a\\xffb");
   CHECK(ToUtf8("\xc3") == "\\xc3");                             // cut short

@@ -1,4 +1,4 @@
-// TIFF files that libtiff wrote from pixels known here.
+// TIFF files written by libtiff, with pixels known here.
 #ifdef SLUICE_HAS_TIFF
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ struct Page {
   unsigned bits = 8, samples = 3;
   unsigned photometric = PHOTOMETRIC_RGB;
   std::function<void(TIFF*)> settle = {};  // further tags
-  Values rows;                             // as they are stored, 16-bit values native-endian
+  Values rows;                             // stored values; those of 16 bits are native-endian
 };
 
 void WritePage(TIFF* file, const Page& page) {
@@ -73,7 +73,7 @@ Page Rgb(const Picture& picture) {
 }  // namespace
 
 TEST_CASE("greys of a TIFF in L*a*b* stay grey") {
-  // L* as 0 to 255 for 0 to 100. Expected: CIE's Y of L*, then sRGB's curve.
+  // L* is stored as 0 to 255 for 0 to 100. Expected: CIE's Y of L*, then sRGB's curve.
   const auto grey = [](double lightness) {
     const double f = (lightness + 16) / 116;
     const double y = lightness > 8 ? f * f * f : lightness / 903.3;
@@ -92,7 +92,7 @@ TEST_CASE("greys of a TIFF in L*a*b* stay grey") {
   }
 }
 
-TEST_CASE("TIFFs of RGB keep their pixels in either byte order, in strips or tiles or planes") {
+TEST_CASE("TIFFs of RGB keep their pixels in either byte order, in strips, tiles or planes") {
   const Picture picture = MakePicture(21, 17);
   for (const char* mode : {"wl", "wb", "w8"}) {
     INFO(mode);
@@ -145,7 +145,7 @@ TEST_CASE("TIFFs of RGB keep their pixels in either byte order, in strips or til
   CHECK(Difference(ConvertOne(planes).picture, picture) == 0);
 }
 
-TEST_CASE("grey TIFFs of 1, 8 and 16 bits spread over the whole range") {
+TEST_CASE("grey TIFFs of 1, 8 and 16 bits use the whole range") {
   const auto grey = [](const Page& page) {
     return ConvertOne(WriteTiff({page}), AsTheyAre(1)).picture.pixels;
   };
@@ -163,7 +163,7 @@ TEST_CASE("grey TIFFs of 1, 8 and 16 bits spread over the whole range") {
     expected.push_back(static_cast<std::uint8_t>(std::lround(value / 257.0)));
   }
   CHECK(grey(deep) == expected);
-  // Three of the same for RGB.
+  // Three equal values for RGB.
   CHECK(
       ConvertOne(WriteTiff({Page{1, 1, 8, 1, PHOTOMETRIC_MINISBLACK, {}, {77}}})).picture.pixels ==
       Values{77, 77, 77});
@@ -191,7 +191,7 @@ Page FloatPage(std::uint32_t width, unsigned bits, Values rows) {
 
 }  // namespace
 
-TEST_CASE("TIFFs that use a little of their 16 or 32 bits, or of 0 to 1, are dim") {
+TEST_CASE("TIFFs that use a small part of their 16 or 32 bits, or of 0 to 1, are dim") {
   const auto dim = [](const Page& page) {
     const Converted converted = ConvertOne(WriteTiff({page}));
     CHECK(converted.reason.empty());
@@ -234,7 +234,7 @@ TEST_CASE("TIFFs of 16 and 32 bits and of floating-point numbers are rounded to 
         Values{255, Over(0, 32'768 / 65'535.0), Over(300 / 65'535.0, 32'768 / 65'535.0)});
 }
 
-TEST_CASE("a TIFF of 16 bits is read in tiles and in planes, too") {
+TEST_CASE("a 16-bit TIFF is read in tiles and in planes, too") {
   const auto settle = [](TIFF* file, int planes) {
     TIFFSetField(file, TIFFTAG_IMAGEWIDTH, 18);
     TIFFSetField(file, TIFFTAG_IMAGELENGTH, 17);
@@ -279,7 +279,7 @@ TEST_CASE("a TIFF of 16 bits is read in tiles and in planes, too") {
   }
 }
 
-TEST_CASE("a TIFF whose numbers are no brightness that is known is left out with its range") {
+TEST_CASE("a TIFF whose numbers are not a known brightness is left out with its range") {
   CHECK(ConvertOne(WriteTiff({FloatPage(1, 32, BytesOfAll<float>({0, 17, 255}))})).reason ==
         "unsupported TIFF: its values go from 0 to 255, and not from 0 to 1");
   CHECK_THAT(ConvertOne(WriteTiff({FloatPage(1, 32, BytesOfAll<float>({0, NAN, 1}))})).reason,
@@ -304,7 +304,7 @@ TEST_CASE("an XMP packet turns a TIFF without an orientation of its own") {
   CHECK(write(true).width == 7);
 }
 
-TEST_CASE("TIFFs with a palette give its colours, CMYK ones their inks' light") {
+TEST_CASE("TIFFs with a palette give its colours, and CMYK ones the light of their inks") {
   std::vector<std::uint16_t> map(3 * 256);
   for (const auto& [index, red, green, blue] :
        {std::array{0, 255, 0, 0}, std::array{1, 10, 20, 30}}) {
@@ -324,7 +324,7 @@ TEST_CASE("TIFFs with a palette give its colours, CMYK ones their inks' light") 
   CHECK(inks.pixels == Values{255, 0, 255, 0, 0, 0});
 }
 
-TEST_CASE("a TIFF's opacity, multiplied into its colours or not, is laid over the background") {
+TEST_CASE("a TIFF's opacity, premultiplied or not, is applied over the background") {
   ConvertOptions options = AsTheyAre();
   options.form.background = {40, 80, 120};
   for (const std::uint16_t kind : {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_ASSOCALPHA}) {
@@ -342,13 +342,13 @@ TEST_CASE("a TIFF's opacity, multiplied into its colours or not, is laid over th
       page.rows.push_back(static_cast<std::uint8_t>(x));
     }
     const Picture picture = ConvertOne(WriteTiff({page}), options).picture;
-    // libtiff has the products of eight bits alone.
+    // libtiff can store premultiplied values only in eight bits.
     CHECK(LargestDifference(picture.pixels, expected.pixels) <= 2);
     CHECK(Difference(picture, expected) < 0.5);
   }
 }
 
-TEST_CASE("a grey TIFF's opacity is laid over the background, whether multiplied in or not") {
+TEST_CASE("a grey TIFF's opacity is applied over the background, premultiplied or not") {
   ConvertOptions options = AsTheyAre();
   options.form.background = {0, 0, 0};
   for (const std::uint16_t kind : {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_ASSOCALPHA}) {
@@ -359,7 +359,7 @@ TEST_CASE("a grey TIFF's opacity is laid over the background, whether multiplied
   }
 }
 
-TEST_CASE("a TIFF's extra sample of no stated meaning is no opacity") {
+TEST_CASE("a TIFF's extra sample without a stated meaning is not opacity") {
   for (const unsigned samples : {4U, 5U}) {
     Page page{2, 1, 8, samples, PHOTOMETRIC_RGB, {}, {}};
     const std::array<std::uint16_t, 2> kinds = {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNSPECIFIED};
@@ -376,7 +376,7 @@ TEST_CASE("a TIFF's extra sample of no stated meaning is no opacity") {
   }
 }
 
-TEST_CASE("a TIFF of many channels that says it is grey is left out and not made its first") {
+TEST_CASE("a TIFF of many channels that claims to be grey is left out, not reduced to its first") {
   for (const unsigned samples : {3U, 5U}) {
     Page page{1, 1, 8, samples, PHOTOMETRIC_MINISBLACK, {}, {}};
     page.rows.resize(samples, 9);
@@ -389,7 +389,7 @@ TEST_CASE("a TIFF of many channels that says it is grey is left out and not made
   }
 }
 
-TEST_CASE("a TIFF's fax page that libtiff tells of damage in is left out with its words") {
+TEST_CASE("a TIFF's fax page in which libtiff finds damage is left out with its message") {
   Page page{200, 100, 1, 1, PHOTOMETRIC_MINISWHITE, {}, {}};
   for (unsigned i = 0; i < 100 * 25; ++i)
     page.rows.push_back(static_cast<std::uint8_t>(i * 37 % 251 & i / 25));
@@ -399,7 +399,7 @@ TEST_CASE("a TIFF's fax page that libtiff tells of damage in is left out with it
   };
   const FileBytes whole = WriteTiff({page});
   CHECK(ConvertOne(whole).reason == "");
-  // The one strip begins behind the header.
+  // The only strip begins after the header.
   for (const int value : {0x55, 0xFF}) {
     INFO(value);
     FileBytes damaged = whole;
@@ -412,7 +412,7 @@ TEST_CASE("a TIFF's fax page that libtiff tells of damage in is left out with it
   }
 }
 
-TEST_CASE("a TIFF's fax page that ends before its last row is left out with libtiff's words") {
+TEST_CASE("a TIFF's fax page that ends before its last row is left out with libtiff's message") {
   Page page{200, 100, 1, 1, PHOTOMETRIC_MINISWHITE, {}, {}};
   for (unsigned i = 0; i < 100 * 25; ++i)
     page.rows.push_back(static_cast<std::uint8_t>(i * 37 % 251 & i / 25));
@@ -421,13 +421,13 @@ TEST_CASE("a TIFF's fax page that ends before its last row is left out with libt
     TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 100);
   };
   FileBytes early = WriteTiff({page});
-  // libtiff takes zeros in the middle of the one strip for the page's end, and warns of its row.
+  // libtiff takes zeros in the middle of the only strip for the page's end, and warns about the
+  // row.
   std::fill_n(early.begin() + 2024, 8, std::byte{0});
   CHECK_THAT(ConvertOne(early).reason, StartsWith("broken TIFF: Premature EOL at line"));
 }
 
-TEST_CASE(
-    "a TIFF whose compressed pixels end in zeros is refused as cut short, or taken as it is") {
+TEST_CASE("a TIFF whose compressed pixels end in zeros is refused as truncated, or used as it is") {
   for (const int codec : {COMPRESSION_CCITTFAX4, COMPRESSION_CCITTFAX3, COMPRESSION_LZW,
                           COMPRESSION_ADOBE_DEFLATE, COMPRESSION_JPEG}) {
     INFO("codec " << codec);
@@ -441,7 +441,7 @@ TEST_CASE(
     };
     FileBytes file = WriteTiff({page});
     CHECK(ConvertOne(file).reason == "");
-    // The one strip lies before the directory; the second half of it is lost.
+    // The only strip lies before the directory, and its second half is lost.
     const std::size_t end = LoadAt<std::uint32_t>(file, 4);
     std::fill(file.begin() + static_cast<std::ptrdiff_t>(end / 2),
               file.begin() + static_cast<std::ptrdiff_t>(end), std::byte{0});
@@ -452,7 +452,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("pixels of a TIFF that are zeros are not taken for a lost end") {
+TEST_CASE("a TIFF whose pixels are zeros does not count as truncated") {
   for (const int codec : {COMPRESSION_NONE, COMPRESSION_PACKBITS, COMPRESSION_LZW,
                           COMPRESSION_ADOBE_DEFLATE, COMPRESSION_CCITTFAX4}) {
     INFO("codec " << codec);
@@ -464,11 +464,11 @@ TEST_CASE("pixels of a TIFF that are zeros are not taken for a lost end") {
   }
 }
 
-TEST_CASE("a TIFF that ends early is refused or taken as far as it goes") {
+TEST_CASE("a TIFF that ends early is refused or used as far as it goes") {
   const Picture picture = MakePicture(40, 40);
   FileBytes moved = WriteTiff({Rgb(picture)}, "wl");
-  // The entry of the strips' places (tag 273), and in the list that it names the last of 20: set
-  // beyond the file's end.
+  // Sets two offsets beyond the file's end: the entry of the strips' places (tag 273), and the last
+  // of the 20 places in the list that it points to.
   std::size_t entry = LoadAt<std::uint32_t>(moved, 4) + 2;
   while (LoadAt<std::uint16_t>(moved, entry) != 273)
     entry += 12;
@@ -499,13 +499,13 @@ TEST_CASE("a TIFF's orientation turns it") {
   }
 }
 
-TEST_CASE("of a TIFF with several pages the first is taken") {
+TEST_CASE("the first page of a TIFF with several pages is used") {
   const Picture first = MakePicture(9, 8);
   CHECK(Difference(ConvertOne(WriteTiff({Rgb(first), Rgb(MakePicture(30, 20))})).picture, first) ==
         0);
 }
 
-TEST_CASE("TIFFs that cannot be read, or should not be, are left out with a reason") {
+TEST_CASE("TIFFs that cannot or should not be read are left out with a reason") {
   const auto says = [](const FileBytes& file, const char* what,
                        const ConvertOptions& options = AsTheyAre()) {
     const std::string reason = ConvertOne(file, options).reason;

@@ -1,4 +1,5 @@
-// Trees that are more than a folder for each class: what is a class, what a split, what is refused.
+// Trees that are more than one folder per class: what is a class, what is a split, and what is
+// refused.
 #include <sluice/convert.h>
 #include <sluice/error.h>
 
@@ -50,7 +51,7 @@ Strings LabelsOf(const std::filesystem::path& folder) {
 
 }  // namespace
 
-TEST_CASE("a class is the outermost folder, the innermost or the whole path") {
+TEST_CASE("a class is the outermost folder, the innermost one or the whole path") {
   const Tree tree({"a/x/1.jpg", "a/y/2.jpg", "b/x/3.jpg", "b/4.jpg", "a-c/z/5.jpg"});
   const auto [labels, classes, of_samples] =
       GENERATE(Catch::Generators::table<FolderLabels, Strings, Strings>({
@@ -70,20 +71,20 @@ TEST_CASE("a class is the outermost folder, the innermost or the whole path") {
   CHECK(LabelsOf(tree.data) == of_samples);
 }
 
-TEST_CASE("a list of paths has its classes from the same folders") {
+TEST_CASE("a list of paths gets its classes from the same folders") {
   const Tree tree({"a/x/1.jpg", "b/x/3.jpg"});
   ConvertSource source = ConvertSource::Paths({"a/x/1.jpg", "b/x/3.jpg"}, tree.source);
   source.label.folders = FolderLabels::kParent;
   CHECK(tree.Run(source).class_counts == std::vector<std::uint64_t>{2});
 }
 
-TEST_CASE("an innermost folder without images is a class, one that holds folders is not") {
+TEST_CASE("an innermost folder without images is a class, and one that holds folders is not") {
   const Tree tree({"a/x/1.jpg"});
   std::filesystem::create_directories(tree.source / "a/empty");
   CHECK(tree.Run(FolderLabels::kParent).classes == Strings{"empty", "x"});
 }
 
-TEST_CASE("with classes asked for, images beside the folders are left out and listed") {
+TEST_CASE("with classes requested, images outside of class folders are left out and listed") {
   const Tree tree({"a/1.jpg", "stray.jpg"});
   const ConvertSummary summary = tree.Run(FolderLabels::kTop);
   CHECK(summary.samples == 1);
@@ -93,7 +94,7 @@ TEST_CASE("with classes asked for, images beside the folders are left out and li
         "lies in no folder that would be its class; --labels none takes it");
 }
 
-TEST_CASE("folders that look like a split are refused until it is said what they are") {
+TEST_CASE("folders that look like splits are refused until the user says what they are") {
   const Strings keys =
       GENERATE(Strings{"train/cat/1.jpg", "val/cat/1.jpg"}, Strings{"train/1.jpg", "val/1.jpg"},
                Strings{"Training/a/1.jpg"}, Strings{"train2017/1.jpg", "val2017/1.jpg"},
@@ -109,7 +110,7 @@ TEST_CASE("folders that look like a split are refused until it is said what they
   CHECK(tree.Run(FolderLabels::kTop).samples == keys.size());
 }
 
-TEST_CASE("folders that only have such a name are classes") {
+TEST_CASE("folders that merely have such a name are classes") {
   const Strings keys = GENERATE(Strings{"train/1.jpg", "plane/1.jpg"}, Strings{"test/1.jpg"},
                                 Strings{"valley/a/1.jpg", "trainer/a/1.jpg"},
                                 Strings{"train/old/1.jpg", "plane/1.jpg"});
@@ -120,7 +121,7 @@ TEST_CASE("folders that only have such a name are classes") {
   CHECK(tree.Run(FolderLabels::kAuto).samples == keys.size());
 }
 
-TEST_CASE("split folders are those with images, of any name if that is asked for") {
+TEST_CASE("split folders are those with images, of any name on request") {
   const Tree tree({"one/1.jpg", "two/deep/1.jpg", ".hidden/1.jpg"});
   WriteSource(tree.source / "notes/readme.txt", std::string("text"));
   CHECK(FindSplitFolders(tree.source).empty());

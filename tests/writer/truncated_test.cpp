@@ -1,5 +1,5 @@
-// Files whose data end before their picture does, and files that only look so: the same judgement
-// in every form that is stored.
+// Files whose data ends before their picture does, and files that only look like it: every stored
+// form must judge them alike.
 #include <algorithm>
 #include <map>
 
@@ -15,7 +15,7 @@ namespace {
 
 using HowTruncated = sluice::Truncated;
 
-// Every way of storing an image, all without resizing but the last.
+// Every way of storing an image; all without resizing, except the last.
 std::vector<ConvertOptions> Forms() {
   std::vector<ConvertOptions> forms(6);
   for (ConvertOptions& form : forms)
@@ -29,7 +29,7 @@ std::vector<ConvertOptions> Forms() {
   return forms;
 }
 
-// So much grain that a block takes more bytes than one of zeros is decoded from.
+// So much grain that a block takes more bytes than a decoder reads of zeros.
 Picture Grain(std::uint32_t width, std::uint32_t height) {
   Picture picture{width, height, 3, {}};
   RandomStream random(1, static_cast<Purpose>(999), 0);
@@ -51,7 +51,7 @@ FileBytes WithoutEnd(const FileBytes& jpeg) {
   return Truncated(jpeg, jpeg.size() - 2);
 }
 
-// Offset of the `number`th marker of this kind, from 0; the file's size if there is none.
+// Offset of the `number`th marker of this kind, from 0; the file's size if there is no such marker.
 std::size_t FindMarker(const FileBytes& file, unsigned marker, int number) {
   for (std::size_t i = 0; i + 1 < file.size(); ++i) {
     if (file[i] == std::byte{0xFF} && file[i + 1] == static_cast<std::byte>(marker) &&
@@ -62,7 +62,7 @@ std::size_t FindMarker(const FileBytes& file, unsigned marker, int number) {
   return file.size();
 }
 
-// The reasons in all forms, which are one.
+// The reason, which must be the same for all forms.
 std::string Reason(const FileBytes& file) {
   std::vector<std::string> reasons;
   for (const ConvertOptions& form : Forms())
@@ -105,7 +105,7 @@ TEST_CASE("a JPEG that was cut off, or whose end became zeros, is left out in ev
   CHECK(Has(Reason(With(Truncated(restarts, marker), Zeros(5000))), "cut short"));
 }
 
-TEST_CASE("a JPEG whose picture is whole is taken in every form, whatever stands behind it") {
+TEST_CASE("a JPEG whose picture is whole is accepted in every form, whatever follows it") {
   const FileBytes baseline = MakeJpeg(MakePicture(90, 70));
   const FileBytes progressive = MakeJpeg(MakePicture(90, 70), {.progressive = true});
   const auto bytes = [](std::initializer_list<int> values) {
@@ -152,8 +152,8 @@ TEST_CASE("a JPEG whose last coded byte is zero needs no end marker") {
 }
 
 TEST_CASE("a JPEG that is damaged near its end is judged alike in every form") {
-  // Sixteen ones are the code of nothing. libjpeg looks for such codes only near the end of what it
-  // is given, so all forms must give it the same, whatever follows the picture.
+  // Sixteen ones are not a code. libjpeg looks for such codes only near the end of its input, so
+  // all forms must give it the same input, whatever follows the picture.
   const FileBytes whole = MakeJpeg(Grain(160, 120));
   const FileBytes no_code = ByteWriter().Values({0xFF, 0, 0xFF, 0, 0xFF, 0}).bytes();
   for (const std::size_t before_end : {200U, 400U, 800U}) {
@@ -166,16 +166,16 @@ TEST_CASE("a JPEG that is damaged near its end is judged alike in every form") {
   }
 }
 
-TEST_CASE("a JPEG may end before its last scans by an end marker of its own, not without") {
+TEST_CASE("a JPEG may end before its last scans with an end marker, and not without one") {
   const FileBytes file = MakeJpeg(MakePicture(90, 70), {.progressive = true});
-  // The first scan behind those of the lowest frequencies begins at a table or at itself.
+  // The first scan after those of the lowest frequencies begins at a table or at itself.
   const FileBytes begun = Truncated(file, FindMarker(file, 0xC4, 3));
   CHECK(Has(Reason(begun), "last scans are missing"));
   CHECK(Has(Reason(With(begun, Zeros(9000))), "last scans are missing"));
   CHECK(Reason(With(begun, ByteWriter().Values({0xFF, 0xD9}).bytes())) == "");
 }
 
-TEST_CASE("the pixels of a JPEG that ends early are taken in every form, the rest is grey") {
+TEST_CASE("the pixels of a JPEG that ends early are used in every form, and the rest is grey") {
   const Picture picture = Grain(160, 120);
   const FileBytes whole = MakeJpeg(picture, {.quality = 100, .subsample = false});
   const FileBytes half = Truncated(whole, whole.size() / 2);
@@ -202,13 +202,14 @@ TEST_CASE("the pixels of a JPEG that ends early are taken in every form, the res
   CHECK(std::vector<std::uint8_t>(last, last + 3) == std::vector<std::uint8_t>{128, 128, 128});
   REQUIRE(converted.summary.warnings.size() == 1);
   CHECK(Has(converted.summary.warnings[0], "one"));
-  // Bytes that mean nothing are no end.
+  // Bytes without meaning are not an end.
   FileBytes damaged = WithOrientation(whole, 1);
   damaged.resize(60);
   CHECK(ConvertOne(damaged, raw).reason != "");
 }
 
-TEST_CASE("images taken though they end early are listed, and again when nothing is left to do") {
+TEST_CASE(
+    "images used although they end early are listed, also by a run that has nothing left to do") {
   const TemporaryFolder folder;
   const FileBytes whole = MakeJpeg(MakePicture(80, 80));
   WriteSource(folder / "source" / "half.jpg", Truncated(whole, whole.size() / 2));
@@ -226,12 +227,12 @@ TEST_CASE("images taken though they end early are listed, and again when nothing
   CHECK(Has(skipped("refuse", HowTruncated::kRefuse), "half.jpg\tbroken JPEG: it is cut short: "));
   CHECK(Has(skipped("warn", HowTruncated::kWarn), "\ttruncated\n"));
   CHECK_FALSE(Has(skipped("accept", HowTruncated::kAccept), "half.jpg"));
-  // The plan knows.
+  // The plan records them.
   ConvertOptions other;
   CHECK_THROWS_AS(Convert(folder / "source", folder / "warn", other), Error);
 }
 
-TEST_CASE("PNGs that end early, by zeros as well, are refused or taken as far as they go") {
+TEST_CASE("PNGs that end early, also by zeros, are refused or used as far as they go") {
   const Picture picture = Grain(200, 150);
   const FileBytes file = MakePng(picture);
   ConvertOptions accept = AsTheyAre();
@@ -246,7 +247,7 @@ TEST_CASE("PNGs that end early, by zeros as well, are refused or taken as far as
     CHECK(converted.picture.pixels.back() == 0);
   }
   CHECK(ConvertOne(With(file, Zeros(100))).reason == "");
-  // All pixels are there; what ends them is not.
+  // All pixels are there, but the end is missing.
   CHECK(Difference(ConvertOne(Truncated(file, file.size() - 12), accept).picture, picture) == 0);
   // Missing parts of a transparent image show the background.
   PngOptions clear;
@@ -266,7 +267,7 @@ TEST_CASE("PNGs that end early, by zeros as well, are refused or taken as far as
   }
 }
 
-TEST_CASE("BMPs that end early are refused or taken as far as they go") {
+TEST_CASE("BMPs that end early are refused or used as far as they go") {
   ByteWriter out;
   out.Text("BM").U32(0).U32(0).U32(54).U32(40).U32(2).U32(static_cast<std::uint32_t>(-2));
   out.U16(1).U16(24).U32(0).U32(0).U32(0).U32(0).U32(0).U32(0);

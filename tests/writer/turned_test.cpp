@@ -1,5 +1,5 @@
 // Boxes, masks and key points of images that their orientation (Exif) turns or mirrors. An object
-// is drawn in the corner of the upright image; whatever the orientation, its annotation must cover
+// is drawn in the corner of the upright image. Whatever the orientation, its annotation must cover
 // it in the stored image.
 #include <nlohmann/json.hpp>
 
@@ -21,8 +21,8 @@ constexpr std::uint32_t kObjectWidth = 50;
 constexpr std::uint32_t kObjectHeight = 20;
 const Floats kObject = {0, 0, kObjectWidth, kObjectHeight};
 
-// An image of this size that viewers show upright, and its annotation in every format, drawn on
-// what they show.
+// An image whose upright size this is, and its annotation in every format, drawn on the upright
+// image.
 class DrawnImages : public TemporaryFolder {
  public:
   const std::filesystem::path images = path() / "images";
@@ -53,7 +53,7 @@ class DrawnImages : public TemporaryFolder {
     source.rows.columns = {{"boxes", ColumnType::kBoxes}};
     return source;
   }
-  // `turned`: the file says the size of the other frame.
+  // `turned`: the file states the size of the other frame.
   ConvertSource Coco(bool turned = false) const {
     const nlohmann::json json = {
         {"images",
@@ -99,7 +99,7 @@ class DrawnImages : public TemporaryFolder {
     return ConvertBothWays(source, path() / "data", AsTheyAre());
   }
   Floats Boxes() const { return ValuesIn<float>(ReadDataset(path() / "data"), "a.jpg", "boxes"); }
-  // The box around the mask's pixels that are not 0, all of which must be set.
+  // The box around the mask's non-zero pixels. All pixels in the box must be set.
   Floats Mask() const {
     const StoredDataset data = ReadDataset(path() / "data");
     const std::size_t at = data.manifest.schema.Find("mask");
@@ -130,7 +130,7 @@ class DrawnImages : public TemporaryFolder {
 
 }  // namespace
 
-TEST_CASE("what was drawn on the upright image lies on its object, in every format") {
+TEST_CASE("annotations drawn on the upright image cover their object, in every format") {
   const int orientation = GENERATE(1, 2, 3, 4, 5, 6, 7, 8);
   const bool square = GENERATE(false, true);
   CAPTURE(orientation, square);
@@ -148,12 +148,12 @@ TEST_CASE("what was drawn on the upright image lies on its object, in every form
         Floats{10, 5, 2});
 }
 
-TEST_CASE("what was drawn on the image as stored is turned with it") {
+TEST_CASE("annotations drawn on the stored image are turned with it") {
   const DrawnImages drawn(60, 100, 6);  // stored 100x60
   ConvertSource source = drawn.Table();
   source.upright = false;
   CHECK(drawn.Convert(source).samples == 1);
-  // A quarter to the right: what is at the left is at the top, what is at the top, at the right.
+  // A quarter turn to the right: the left becomes the top, and the top becomes the right.
   CHECK(drawn.Boxes() == Floats{60 - 20, 0, 60, 50});
   ConvertSource masks = drawn.Masks(true);
   masks.upright = false;
@@ -161,7 +161,7 @@ TEST_CASE("what was drawn on the image as stored is turned with it") {
   CHECK(drawn.Mask() == Floats{60 - 20, 0, 60, 50});
 }
 
-TEST_CASE("a size that only the other way gives leaves the image out with the option's name") {
+TEST_CASE("a size that fits only the other way leaves the image out with the option's name") {
   const DrawnImages drawn(100, 60, 6);
   drawn.Add("b.jpg", 1);
   WriteSource(drawn.path() / "masks/b.png",
@@ -191,7 +191,8 @@ TEST_CASE("a size that only the other way gives leaves the image out with the op
              ContainsSubstring("its mask is 100x60 and the image 60x100; it has that size"));
 }
 
-TEST_CASE("turned images with annotations are counted and named, unless it is said what is right") {
+TEST_CASE(
+    "turned images with annotations give a warning, unless the user says which way is right") {
   const DrawnImages drawn(100, 60, 6);
   for (const char* name : {"b.jpg", "c.jpg", "d.jpg", "e.jpg"})
     drawn.Add(name, 3);
@@ -210,7 +211,7 @@ TEST_CASE("turned images with annotations are counted and named, unless it is sa
       "were drawn on the image as its file stores it, convert with --as-stored "
       "(ConvertSource::upright = false); --upright (true) "
       "confirms this and ends the warning";
-  for (int run = 0; run < 2; ++run) {  // the second finds the shards of the first
+  for (int run = 0; run < 2; ++run) {  // the second run finds the shards of the first
     const ConvertSummary summary = sluice::Convert(source, data, options);
     CHECK(summary.turned.count == 4);
     CHECK(summary.turned.examples == Strings{"a.jpg", "b.jpg", "c.jpg"});
@@ -232,13 +233,13 @@ TEST_CASE("turned images with annotations are counted and named, unless it is sa
   source.upright = false;
   CHECK(WarningWith(sluice::Convert(source, drawn.path() / "stored", options), "orientation")
             .empty());
-  // Without annotations there is nothing to say.
+  // Without annotations there is no warning.
   const ConvertSummary alone = sluice::Convert(drawn.images, drawn.path() / "alone", options);
   CHECK(alone.turned.count == 0);
   CHECK(WarningWith(alone, "orientation").empty());
 }
 
-TEST_CASE("a conversion that took annotations the other way is not gone on with, and says so") {
+TEST_CASE("a conversion that treated annotations the other way is not continued, and says so") {
   const DrawnImages drawn(100, 60, 3);
   ConvertSource source = drawn.Table();
   source.upright = false;
@@ -253,7 +254,7 @@ TEST_CASE("a conversion that took annotations the other way is not gone on with,
   source.upright = false;
   CHECK_THAT(ErrorOf([&] { sluice::Convert(source, data); })->sentence(),
              ContainsSubstring("as drawn upright then and as drawn on the images as stored now"));
-  // Where nothing is drawn, both are the same plan.
+  // Without annotations, both are the same plan.
   ConvertSource alone(drawn.images);
   sluice::Convert(alone, drawn.path() / "alone");
   alone.upright = false;

@@ -1,4 +1,4 @@
-// WebP files whose pixels libwebp's encoder stored without loss, in containers made byte by byte.
+// WebP files in containers made byte by byte. libwebp's encoder stored the pixels without loss.
 #ifdef SLUICE_HAS_WEBP
 #include <webp/encode.h>
 
@@ -16,7 +16,7 @@ FileBytes Taken(std::uint8_t* data, std::size_t size) {
   return file;
 }
 
-// A simple file: RIFF header, then the one chunk of pixels.
+// A simple file: RIFF header, then the single chunk of pixels.
 FileBytes Lossless(const Picture& picture) {
   std::uint8_t* data = nullptr;
   const auto width = static_cast<int>(picture.width);
@@ -55,7 +55,7 @@ void AddChunk(ByteWriter& out, const char* name, Bytes content) {
   if (content.size() % 2 == 1) out.U8(0);
 }
 
-// Bits of the flags that tell what an extended file has.
+// Bits of the flags that state what an extended file contains.
 constexpr unsigned kAnimation = 2, kExif = 8, kOpacity = 16;
 
 void AddHeader(ByteWriter& out, unsigned flags, std::uint32_t width, std::uint32_t height) {
@@ -78,18 +78,18 @@ FileBytes WithExif(const Picture& picture, unsigned orientation) {
 
 }  // namespace
 
-TEST_CASE("lossless WebPs keep their pixels, lossy ones nearly") {
+TEST_CASE("lossless WebPs keep their pixels, and lossy ones nearly") {
   const Picture picture = MakePicture(61, 47);
   CHECK(Difference(ConvertOne(Lossless(picture)).picture, picture) == 0);
   CHECK(Difference(ConvertOne(Lossy(picture)).picture, picture) < 5);
 }
 
-TEST_CASE("transparent WebPs are laid over the background") {
+TEST_CASE("transparent WebPs are applied over the background") {
   Picture picture{255, 1, 4, {}};
   Picture expected{255, 1, 3, {}};
   ConvertOptions options = AsTheyAre();
   options.form.background = {200, 100, 0};
-  for (int x = 1; x < 256; ++x) {  // libwebp may change what cannot be seen at all
+  for (int x = 1; x < 256; ++x) {  // libwebp may change invisible colours
     const int values[] = {10, 240, x};
     for (int c = 0; c < 3; ++c) {
       picture.pixels.push_back(static_cast<std::uint8_t>(values[c]));
@@ -111,7 +111,7 @@ TEST_CASE("a WebP's Exif orientation turns it") {
   }
 }
 
-TEST_CASE("of an animated WebP the first frame is taken, on its canvas") {
+TEST_CASE("the first frame of an animated WebP is used, on its canvas") {
   const Picture first = MakePicture(4, 2);
   const Picture second = MakePicture(4, 2, 3, 9);
   ByteWriter out;
@@ -137,7 +137,7 @@ TEST_CASE("of an animated WebP the first frame is taken, on its canvas") {
   }
 }
 
-TEST_CASE("a WebP that ends early, by zeros as well, is refused or taken as far as it goes") {
+TEST_CASE("a WebP that ends early, also by zeros, is refused or used as far as it goes") {
   const Picture picture = MakePicture(64, 200);
   ConvertOptions accept = AsTheyAre();
   accept.form.truncated = sluice::Truncated::kAccept;
