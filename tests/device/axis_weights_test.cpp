@@ -1,4 +1,4 @@
-// The weights that a device makes (reader/device/axis_weights.h) are those of the host, which
+// The weights computed on a device (reader/device/axis_weights.h) equal those of the host, which
 // tests/pixels compares with formulas.
 #include "reader/device/axis_weights.h"
 
@@ -8,7 +8,7 @@
 
 using namespace sluice;
 
-TEST_CASE("A device gives each output of an axis the host's weights") {
+TEST_CASE("A device computes the host's weights for each output of an axis") {
   RandomStream random(3, static_cast<Purpose>(999), 0);
   const auto part = [&random](double most) {
     return most * static_cast<double>(random.Below(1 << 20)) / (1 << 20);

@@ -1,5 +1,5 @@
-// What a GPU decodes, beside the host's bytes: regions of single pictures, and loaders of pictures
-// of a photo's size. Skipped without a GPU, and the test says so. Also runs on cuda_double/.
+// Decoding on a GPU gives the host's bytes: for regions of single pictures, and in loaders of
+// pictures of a photo's size. Skipped without a GPU, with a message. Also runs on cuda_double/.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +19,7 @@ using namespace sluice::test;
 
 namespace {
 
-// Few and small samples if the CPU does a GPU's work.
+// Fewer and smaller samples if the CPU simulates the GPU.
 #if defined(SLUICE_CUDA_DOUBLE)
 constexpr int kPhotos = 4;
 constexpr std::uint32_t kPhotoWidth = 60, kPhotoHeight = 44, kImage = 16;
@@ -30,8 +30,8 @@ constexpr std::uint32_t kPhotoWidth = 500, kPhotoHeight = 375, kImage = 224;
 constexpr std::size_t kPhotoBatch = 40;
 #endif
 
-// Pictures in one form, of several sizes; of compressed ones some grey, some with whole chroma, one
-// with a row of MCUs that is broken.
+// Pictures in one form and several sizes. Among compressed ones, some are grey, some have whole
+// chroma, and one has a broken row of MCUs.
 std::filesystem::path WritePhotos(const TemporaryFolder& folder, Codec codec) {
   const std::filesystem::path path = folder / ("photos-" + std::to_string(int(codec)));
   DatasetWriter writer(path, {{Field::Image(), Field::Label("label")}}, {"photos", 8'000'000, 4});
@@ -101,7 +101,7 @@ TEST_CASE("Kernels make images of pictures that lie in device memory, raw or com
   const ImagePayload raw = {
       Codec::kRaw, PixelType::kUint8, 3, 90, 120, std::as_bytes(std::span(pixels.pixels))};
   const Region region = Part(3, 1, 80, 110, 40, 33);
-  for (const bool both : {true, false}) {  // without compressed pictures there are no rows
+  for (const bool both : {true, false}) {  // without compressed pictures no rows are decoded
     JpegCase images(DeviceAccess::Open(Device::Cuda(0)), 3, PixelOrder::kPlanar);
     REQUIRE(images.AddStored(raw, region));
     if (both) REQUIRE(images.AddStored(jpeg, region));
@@ -111,13 +111,13 @@ TEST_CASE("Kernels make images of pictures that lie in device memory, raw or com
   }
 }
 
-TEST_CASE("A warp unpacks rows of packed pictures to the host's pixels, beside JPEGs") {
+TEST_CASE("A warp unpacks rows of packed pictures to the host's pixels, next to JPEGs") {
   if (NoCard()) return;
   JpegCase images(DeviceAccess::Open(Device::Cuda(0)), 3, PixelOrder::kPlanar);
   JpegOptions form;
   form.restart_rows = 1;
   form.quality = 99;  // some values are large
-  // Rows of fewer blocks than a warp has threads, of as many, and of more.
+  // Rows with fewer blocks than a warp has threads, with as many, and with more.
   const std::uint32_t widths[] = {7, 90, 256, 264, 530};
   std::vector<std::vector<std::byte>> files, packed;
   for (std::uint32_t i = 0; i < 5; ++i) {
@@ -143,7 +143,7 @@ TEST_CASE("A warp unpacks rows of packed pictures to the host's pixels, beside J
   }
 }
 
-TEST_CASE("A warp refuses damaged rows as one thread does, and reads nothing outside them") {
+TEST_CASE("A warp refuses damaged rows as a single thread does, and reads nothing outside them") {
   if (NoCard()) return;
   JpegOptions form;
   form.quality = 98;
@@ -156,7 +156,7 @@ TEST_CASE("A warp refuses damaged rows as one thread does, and reads nothing out
   std::size_t broken = 0, taken = 0;
   for (int round = 0; round < 120; ++round) {
     auto damaged = packed;
-    // Anywhere in the first row of blocks, or the number of its large values, or masks.
+    // Changes any byte in the first row of blocks, its number of large values, or its masks.
     const std::size_t reach = round % 3 == 0 ? first.size() : round % 3 == 1 ? 4 : 40;
     const auto at = static_cast<std::size_t>(first.data() - packed.data());
     for (std::uint64_t flips = 1 + random.Below(3); flips > 0; --flips)
@@ -195,8 +195,8 @@ TEST_CASE("A card decodes photos to the host's bytes, of every form, wherever th
       for (const ImagesIn images : {ImagesIn::kStorage, ImagesIn::kDevice, ImagesIn::kPageLocked}) {
         for (const DecodeOn decode : {DecodeOn::kDevice, DecodeOn::kAuto}) {
           CAPTURE(int(codec), numbers, int(images), int(decode));
-          // Raw pixels are copied as they are; a device has something to do where it finds them.
-          // What lies there is the device's alone.
+          // Raw pixels are only copied, unless a device finds them in its memory. Pictures in
+          // device memory are decoded by the device alone.
           const bool here = images == ImagesIn::kStorage;
           if (here ? codec == Codec::kRaw : decode == DecodeOn::kAuto) continue;
           options.on_device.decode = decode;
@@ -205,8 +205,8 @@ TEST_CASE("A card decodes photos to the host's bytes, of every form, wherever th
           const std::uint64_t epochs[] = {2, 3};  // while pictures are stored, and after
           REQUIRE(PlayOnCard(dataset, options, epochs, stats) ==
                   std::vector<std::vector<PlayedBatch>>(expected.begin(), expected.end()));
-          // Rows that a device finds broken are decoded again: equal bytes alone do not say who
-          // made them.
+          // The host decodes rows again that a device finds broken: equal bytes alone do not show
+          // which of the two made them.
           if (decode == DecodeOn::kDevice && here) CHECK(stats.device_pictures >= 2 * kPhotos);
           CHECK(stats.device_pictures >= 1);
         }
@@ -235,7 +235,7 @@ TEST_CASE("A dataset that the environment names is decoded to the host's bytes")
         PlayOnCard(dataset, options, epochs, stats);
     for (const std::uint64_t epoch : epochs)
       REQUIRE(played[epoch] == PlayBatches(host, epoch));
-    // Raw pictures that do not lie there are copied as they are.
+    // Raw pictures that are not in device memory are copied as they are.
     if (images == ImagesIn::kDevice || dataset[0].Payload().codec != Codec::kRaw)
       CHECK(stats.device_pictures > 0);
     std::printf("%s: %llu of %llu pictures decoded by the card\n", path,

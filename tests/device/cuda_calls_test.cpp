@@ -1,5 +1,5 @@
-// The CUDA driver (reader/device/cuda_driver.cpp) on the simulated runtime: several GPUs, calls
-// that fail, contexts, captures. cuda_test.cpp has the tests for a real GPU, and runs here, too.
+// The CUDA driver (reader/device/cuda_driver.cpp) on the simulated runtime: several GPUs, failing
+// calls, contexts, captures. cuda_test.cpp has the tests for a real GPU, and also runs here.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -30,8 +30,7 @@ LoaderOptions OptionsOn(int device, std::size_t batch_size = 10) {
   return options;
 }
 
-// Plays an epoch on CUDA's default stream. Returns whether the batches are `expected`, as far as it
-// got.
+// Plays an epoch on CUDA's default stream. Returns whether the batches so far equal `expected`.
 bool Plays(Loader& loader, std::uint64_t epoch, const std::vector<PlayedBatch>& expected) {
   bool same = true;
   for (const Batch& batch : loader.Epoch(epoch)) {
@@ -54,7 +53,7 @@ std::vector<PlayedBatch> OnTheHost(const Dataset& dataset, LoaderOptions options
 
 }  // namespace
 
-TEST_CASE("Without a card, CUDA counts no devices and asking for one says why there is none") {
+TEST_CASE("Without a card, CUDA counts no devices, and asking for one says why it is missing") {
   cuda_double::Reset(0);
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
@@ -68,7 +67,7 @@ TEST_CASE("Without a card, CUDA counts no devices and asking for one says why th
   cuda_double::Reset();
 }
 
-TEST_CASE("A loader takes room on its own GPU alone, and leaves the thread's as it was") {
+TEST_CASE("A loader takes memory only on its own GPU, and leaves the thread's GPU as it was") {
   cuda_double::Reset(3);
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
@@ -89,7 +88,7 @@ TEST_CASE("A loader takes room on its own GPU alone, and leaves the thread's as 
              Catch::Matchers::ContainsSubstring("sees 3"));
 }
 
-TEST_CASE("Conversions go before a trainer's kernels, on the stream of the greatest priority") {
+TEST_CASE("Conversions run before a trainer's kernels, on the stream with the highest priority") {
   cuda_double::Reset();
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
@@ -125,7 +124,7 @@ TEST_CASE("Loaders on several GPUs play at once, whatever the thread's GPU is") 
   CHECK(cuda_double::Alive() == 0);
 }
 
-TEST_CASE("Page-locked batches on the host need a card, and take nothing of it but that") {
+TEST_CASE("Page-locked batches on the host need a card, and take nothing else of it") {
   cuda_double::Reset();
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
@@ -142,7 +141,7 @@ TEST_CASE("Page-locked batches on the host need a card, and take nothing of it b
 
 namespace {
 
-// Makes every `step`th call of a loader's life fail, one in each run.
+// Makes every `step`th call in a loader's life fail, one call in each run.
 void FailCalls(long step, DecodeOn decode, ImagesIn images = ImagesIn::kStorage) {
   cuda_double::Reset(2);
   const TemporaryFolder folder;
@@ -155,7 +154,7 @@ void FailCalls(long step, DecodeOn decode, ImagesIn images = ImagesIn::kStorage)
   const std::vector<PlayedBatch> expected = OnTheHost(dataset, options, 0);
   options.on_device.decode = decode;
   options.on_device.images = images;
-  options.ring.prefetch = 2;  // a run for each call: a short ring makes fewer
+  options.ring.prefetch = 2;  // one run per call; a short ring makes fewer calls
   const auto play = [&] {
     Loader loader(dataset, options);
     const bool same = Plays(loader, 0, expected);
@@ -188,16 +187,15 @@ void FailCalls(long step, DecodeOn decode, ImagesIn images = ImagesIn::kStorage)
 
 }  // namespace
 
-TEST_CASE("Whichever call of CUDA fails, a loader says so or goes on, and leaves nothing there") {
+TEST_CASE("Whichever call of CUDA fails, a loader says so or continues, and leaks nothing") {
   FailCalls(19, DecodeOn::kHost);
 }
 
-TEST_CASE("Whichever call of CUDA fails while a device decodes, a loader says so or goes on") {
+TEST_CASE("Whichever call of CUDA fails while a device decodes, a loader says so or continues") {
   FailCalls(23, DecodeOn::kDevice);
 }
 
-TEST_CASE(
-    "Whichever call of CUDA fails while pictures are put there, a loader says so or goes on") {
+TEST_CASE("Whichever call of CUDA fails while pictures are stored, a loader says so or continues") {
   FailCalls(23, DecodeOn::kDevice, ImagesIn::kDevice);
 }
 
@@ -206,7 +204,7 @@ TEST_CASE("Every single call of CUDA may fail", "[slow]") {
     FailCalls(1, decode);
 }
 
-TEST_CASE("An error of the loader's is none that the trainer's next look at CUDA finds") {
+TEST_CASE("A trainer's next check of CUDA errors does not find a loader's error") {
   cuda_double::Reset();
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
@@ -221,7 +219,7 @@ TEST_CASE("An error of the loader's is none that the trainer's next look at CUDA
   }
 }
 
-TEST_CASE("The driver may be gone before a loader is, as when a program ends") {
+TEST_CASE("The driver may disappear before a loader does, as when a program ends") {
   cuda_double::Reset();
   const TemporaryFolder folder;
   std::optional<Loader> loader(std::in_place, Dataset::Open(WriteRawDataset(folder, 100)),
@@ -241,7 +239,7 @@ TEST_CASE("The driver may be gone before a loader is, as when a program ends") {
 
 namespace {
 
-// Runs one of these tests in a process of its own. Returns what waitpid() says of its end.
+// Runs one of these tests in a process of its own. Returns its end as waitpid() reports it.
 int EndOfProcess(const char* test) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command =
@@ -251,13 +249,13 @@ int EndOfProcess(const char* test) {
 
 }  // namespace
 
-// What CUDA had is the system's to take back then.
+// The system then takes back what CUDA had.
 TEST_CASE("A process exits well if a static loader and batch outlive the CUDA runtime") {
   CHECK(EndOfProcess("exit with a static loader and batch") == 0);
 }
 
 TEST_CASE("exit with a static loader and batch", "[.]") {
-  if (std::getenv("SLUICE_EXIT_TEST") == nullptr) return;  // it leaves the others no runtime
+  if (std::getenv("SLUICE_EXIT_TEST") == nullptr) return;  // other tests still need the runtime
   static std::optional<Loader> loader;
   static std::optional<Batch> kept;
   cuda_double::Reset();
@@ -266,7 +264,7 @@ TEST_CASE("exit with a static loader and batch", "[.]") {
   EpochIterator it = loader->Epoch(0).begin();
   it->WaitOn(OnStream(nullptr));
   kept = *it;
-  // After this was registered, before what was made earlier is destroyed.
+  // Registered after the loader's own handlers, and before objects made earlier are destroyed.
   REQUIRE(std::atexit(&cuda_double::Unload) == 0);
 }
 
@@ -341,7 +339,7 @@ TEST_CASE("A batch that a thread's own stream uses may be dropped by another thr
     started.get_future().wait();
     for (int i = 0; i < 3; ++i)  // enough batches to use the first one's memory again
       ++it;
-    // Gives a copy that does not wait the time to come too early.
+    // Gives a copy that fails to wait the time to come too early.
     for (int i = 0; i < 50 && copies <= 4; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     CHECK(copies <= 4);  // pixels and labels of the first two
@@ -454,8 +452,8 @@ TEST_CASE("A loader is not made for a context of the thread's own") {
   CHECK(cuda_double::Alive() == 0);
 }
 
-TEST_CASE("Captures refuse calls that a loader avoids") {
-  // Checks the simulation itself: otherwise the test would prove nothing.
+TEST_CASE("Captures refuse the calls that a loader avoids") {
+  // Checks the simulation itself: otherwise the other tests would prove nothing.
   cuda_double::Reset();
   cudaStream_t stream = nullptr;
   cudaGraph_t graph = nullptr;

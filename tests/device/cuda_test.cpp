@@ -1,5 +1,5 @@
-// On a GPU: what tests/device/device_*_test.cpp check on a device made of threads. Skipped without
-// a GPU, and the test says so. Also runs on cuda_double/, which always has one.
+// Runs on a GPU what tests/device/device_*_test.cpp check on a device made of threads. Skipped
+// without a GPU, with a message. Also runs on cuda_double/, which always has a GPU.
 #include <chrono>
 #include <cstdio>
 #include <deque>
@@ -18,7 +18,7 @@ using namespace sluice::test;
 
 namespace {
 
-// Few and small samples if the CPU does a GPU's work.
+// Fewer and smaller samples if the CPU simulates the GPU.
 #if defined(SLUICE_CUDA_DOUBLE)
 constexpr int kPictures = 5;
 constexpr std::size_t kBatch = 3;
@@ -35,7 +35,7 @@ constexpr std::size_t kLargeBatch = 256;
 constexpr std::uint32_t kLargeWidth = 224;
 #endif
 
-// Page-locked: a copy to other memory blocks the host until the stream is done.
+// Page-locked: a copy to other memory would block the host until the stream is done.
 struct PinnedMemory {
   explicit PinnedMemory(std::size_t size) : bytes(size) {
     void* memory = nullptr;
@@ -49,8 +49,8 @@ struct PinnedMemory {
   std::size_t bytes;
 };
 
-// A trainer whose stream is late: it sleeps before each copy of a batch into memory of its own.
-// The host goes on at once, so the batch is dropped long before it is read.
+// A trainer whose stream is late: it sleeps before it copies each batch into its own memory. The
+// host continues at once, so the batch is dropped long before it is read.
 struct LateTrainer {
   const PinnedMemory& Read(const Batch& batch) {
     batch.WaitOn(OnStream(stream.handle));
@@ -68,7 +68,7 @@ struct LateTrainer {
   const Stream stream;
 };
 
-// Likewise with a late trainer and the shortest ring.
+// Plays an epoch with a late trainer and the shortest ring.
 std::vector<PlayedBatch> PlayLate(const Dataset& dataset, LoaderOptions options,
                                   std::uint64_t epoch) {
   options.device = Device::Cuda(0);
@@ -91,7 +91,7 @@ std::vector<PlayedBatch> PlayLate(const Dataset& dataset, LoaderOptions options,
 
 }  // namespace
 
-TEST_CASE("On a card, batches are the host's to the bit") {
+TEST_CASE("On a card, batches equal the host's to the bit") {
   if (NoCard()) return;
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, kPictures));
@@ -119,7 +119,7 @@ TEST_CASE("On a card, batches are the host's to the bit") {
   }
 }
 
-TEST_CASE("On a card, pixels are changed to the host's bytes", "[no-tsan]") {
+TEST_CASE("On a card, pixel steps give the host's bytes", "[no-tsan]") {
   if (NoCard()) return;
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, kPictures));
@@ -175,7 +175,7 @@ TEST_CASE("On a card, JPEGs are decoded to the host's bytes") {
   }
 }
 
-TEST_CASE("On a card, sizes change with the epoch, and further views are whole") {
+TEST_CASE("On a card, sizes change with the epoch, and further views are complete") {
   if (NoCard()) return;
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, kPictures));
@@ -204,7 +204,7 @@ TEST_CASE("On a card, sizes change with the epoch, and further views are whole")
   }
 }
 
-TEST_CASE("On a card, places are used again only when the trainer's stream is done with them") {
+TEST_CASE("On a card, slots are reused only when the trainer's stream is done with them") {
   if (NoCard()) return;
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kReused));
@@ -215,7 +215,7 @@ TEST_CASE("On a card, places are used again only when the trainer's stream is do
   }
 }
 
-TEST_CASE("On a card, large batches are whole for a late trainer, copied and converted") {
+TEST_CASE("On a card, large batches are complete for a late trainer, copied and converted") {
   if (NoCard()) return;
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 64));
@@ -234,7 +234,7 @@ TEST_CASE("On a card, large batches are whole for a late trainer, copied and con
   }
 }
 
-TEST_CASE("On a card, batches come while the trainer captures a graph, of whatever mode") {
+TEST_CASE("On a card, batches come while the trainer captures a graph, in any capture mode") {
   if (NoCard()) return;
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 400));

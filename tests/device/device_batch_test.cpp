@@ -1,4 +1,4 @@
-// Batches on a device are the host's batches, to the bit.
+// Batches on a device equal the host's batches to the bit.
 #include <algorithm>
 #include <map>
 
@@ -47,7 +47,7 @@ void CheckSame(const Dataset& dataset, const LoaderOptions& options, Trainer& tr
 
 }  // namespace
 
-TEST_CASE("Batches on a device are the host's to the bit, whatever numbers they are made of") {
+TEST_CASE("Batches on a device equal the host's to the bit, whatever numbers they are made of") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 22));
   Trainer trainer;
@@ -76,7 +76,7 @@ TEST_CASE("Batches on a device are the host's to the bit, whatever numbers they 
   }
 }
 
-TEST_CASE("Mixing and functions of the user's own find numbers on the host, as ever") {
+TEST_CASE("Mixing and user functions find their numbers on the host, as without a device") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 20));
   Trainer trainer;
@@ -105,7 +105,7 @@ TEST_CASE("Mixing and functions of the user's own find numbers on the host, as e
   CheckSame(dataset, options, trainer);
 }
 
-TEST_CASE("Further images, made fields and short batches come to the device, too") {
+TEST_CASE("Further images, made fields and short batches reach the device, too") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "masks";
   DatasetWriter writer(path,
@@ -168,7 +168,7 @@ TEST_CASE("A loader uses the device memory and copies the bytes that it states")
   CHECK(stats.upload_seconds > 0);
 }
 
-TEST_CASE("A ring of page-locked memory is as long as it will be when the loader is made") {
+TEST_CASE("A page-locked ring has its full length from the start") {
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 10);
@@ -196,7 +196,7 @@ TEST_CASE("A trace names slots by the addresses of batches on a device") {
     Loader loader(Dataset::Open(WriteRawDataset(folder, 40)), options);
     for (const Batch& batch : loader.Epoch(0))
       places[batch.index()] = batch.image().data;
-  }  // the planner may note its last batch after it has been handed over
+  }  // the planner may record its last batch after it has been handed over
   std::size_t found = 0;
   for (const TraceEvent& event : options.diagnostics.trace->Take()) {
     if (event.epoch > 0) continue;
@@ -206,7 +206,7 @@ TEST_CASE("A trace names slots by the addresses of batches on a device") {
   CHECK(found >= 8);  // each of four batches was read and decoded
 }
 
-TEST_CASE("A loader whose places are waited for is bound by copies, or by the trainer's device") {
+TEST_CASE("A loader that waits for slots is bound by copies, or by the trainer's device") {
   LoaderStats stats;
   stats.batches = 100;
   stats.seconds = 10;
@@ -225,7 +225,7 @@ TEST_CASE("A loader whose places are waited for is bound by copies, or by the tr
   CHECK(stats.bound() == Bound::kDecoding);
 }
 
-TEST_CASE("A loader whose device decodes all the time is bound by that") {
+TEST_CASE("A loader whose device decodes all the time is bound by the device") {
   LoaderStats stats;
   stats.batches = 100;
   stats.seconds = 10;
@@ -237,13 +237,13 @@ TEST_CASE("A loader whose device decodes all the time is bound by that") {
   stats.device_decode_seconds = 9;
   CHECK(stats.bound() == Bound::kDevice);
   CHECK_THAT(stats.Verdict(), Catch::Matchers::ContainsSubstring("90% of the time, 2.00 us"));
-  stats.upload_wait_seconds = 8;  // places, too, come late then
+  stats.upload_wait_seconds = 8;  // slots, too, come late then
   CHECK(stats.bound() == Bound::kDevice);
   stats.device_decode_seconds = 5;
   CHECK(stats.bound() == Bound::kTrainer);
 }
 
-TEST_CASE("Batches on the host are a device's that are always ready") {
+TEST_CASE("Batches on the host behave like a device's that are always ready") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 20)), OptionsFor(10, 1));
   const Batch batch = *loader.Epoch(0).begin();
@@ -253,7 +253,7 @@ TEST_CASE("Batches on the host are a device's that are always ready") {
   CHECK(batch.DeviceField<std::int32_t>("label").data == batch.Field<std::int32_t>("label").data());
 }
 
-TEST_CASE("A GPU that is not there is refused with a reason") {
+TEST_CASE("A missing GPU is refused with a reason") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
   LoaderOptions options = OptionsFor(10, 1);
@@ -263,7 +263,7 @@ TEST_CASE("A GPU that is not there is refused with a reason") {
   ErrorText([] { Device::Cuda(-1); }, ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("Images that differ in size come to the device as they are on the host") {
+TEST_CASE("Images of different sizes reach the device as they are on the host") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 21));
   Trainer trainer;

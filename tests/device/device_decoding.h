@@ -1,11 +1,11 @@
-// Loaders whose device decodes (OnDevice::decode), beside the host's.
+// Loaders whose device decodes (OnDevice::decode), compared with the host's.
 #pragma once
 
 #include "tests/device/trainer.h"
 
 namespace sluice::test {
 
-// A dataset of JPEGs, of which picture i is what `form` says.
+// A dataset of JPEGs. `form` gives picture i.
 template <class Form>
 std::filesystem::path WriteForms(const TemporaryFolder& folder, int count, const Form& form) {
   const std::filesystem::path path = folder / "forms";
@@ -28,7 +28,7 @@ struct Seen {
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
-// What a trainer finds on its device.
+// A batch as a trainer finds it on its device.
 inline std::vector<Seen> Play(Loader& loader, std::uint64_t epoch,
                               const std::vector<std::string>& names, std::size_t limit = SIZE_MAX) {
   std::vector<Seen> played;
@@ -62,8 +62,8 @@ inline LoaderOptions OptionsOnHost(LoaderOptions options) {
   return options;
 }
 
-// Returns how many pictures the device decoded, of batches ahead of the last one, too: those of the
-// ring, at most.
+// Returns how many pictures the device decoded. That includes batches ahead of the last one: at
+// most those of the ring.
 inline std::uint64_t CheckSame(const Dataset& dataset, const LoaderOptions& options,
                                const std::vector<std::string>& names = {"image"},
                                const std::vector<std::uint64_t>& epochs = {0, 1}) {
@@ -79,7 +79,7 @@ inline std::uint64_t CheckSame(const Dataset& dataset, const LoaderOptions& opti
   return loader.Stats().device_pictures;
 }
 
-// Whether that many pictures were decoded, with some that were not asked for.
+// Whether that many pictures were decoded, with some more that were decoded ahead.
 inline bool IsFew(std::uint64_t decoded, std::uint64_t expected) {
   return decoded >= expected && decoded <= expected + expected / 3 + 24;
 }

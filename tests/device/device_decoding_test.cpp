@@ -1,4 +1,4 @@
-// Loaders whose device decodes JPEGs (OnDevice::decode): their batches are those of the host.
+// Loaders whose device decodes JPEGs (OnDevice::decode): their batches equal the host's.
 #include "tests/device/device_decoding.h"
 
 #include <chrono>
@@ -12,7 +12,7 @@
 using namespace sluice;
 using namespace sluice::test;
 
-TEST_CASE("A device decodes every picture of the stored form, and batches are the host's") {
+TEST_CASE("A device decodes every picture of the stored form, and batches equal the host's") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
   Trainer trainer;
@@ -34,7 +34,7 @@ TEST_CASE("A device decodes every picture of the stored form, and batches are th
   }
 }
 
-TEST_CASE("The host decodes what the device does not take, in the same batch") {
+TEST_CASE("The host decodes pictures that the device does not support, in the same batch") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteForms(folder, 40, [](int i) {
     JpegOptions options = StoredForm();
@@ -48,7 +48,7 @@ TEST_CASE("The host decodes what the device does not take, in the same batch") {
   options.transform = {RandomResizedCrop(24), HorizontalFlip(),
                        Normalize{kMeans, kDeviations, FloatType::kBFloat16}};
   CHECK(IsFew(CheckSame(dataset, options), 2 * 20));
-  // Borders and turns are the host's, and so is what runs on pixels there.
+  // The host makes borders and turns, and so pixel steps run there.
   options.transform = {RandomCrop(70, 70), Normalize{kMeans, kDeviations}};
   CheckSame(dataset, options);
   options.transform = {Resize(20, 20), RandomQuarterTurns(), RandomAffine(20)};
@@ -68,15 +68,14 @@ TEST_CASE("A device decodes each view by itself, at the sizes of each epoch") {
                    {"steps", {RandomResizedCrop(8), Solarize{}}, {{0, 9, 7}, {1, 14, 6}}}};
   options.sizes = {{0, 8, 8}, {1, 21, 9}};
   CheckSame(dataset, options, {"image", "plain", "steps"}, {0, 1, 2, 0});
-  // Views for which one decoding is cheaper come from that, on the host: they differ by rounding.
+  // Views for which one decoding is cheaper are decoded once, on the host: they differ by rounding.
   options.views = {{"small", {CenterCrop(3)}, {}}};
   options.sizes = {};
   options.transform = {CenterCrop(2)};
   CHECK(CheckSame(dataset, options, {"image", "small"}) == 0);
 }
 
-TEST_CASE(
-    "A loader goes on in the middle of an epoch, and leaves epochs, with pictures on a device") {
+TEST_CASE("A device decodes in the middle of an epoch, and in epochs that are left") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
   Trainer trainer;
@@ -96,7 +95,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("One row of an epoch, which the host makes, is the device's") {
+TEST_CASE("One row of an epoch, which the host makes, equals the device's") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14, StoredForm()));
   Trainer trainer;
@@ -115,7 +114,7 @@ TEST_CASE("One row of an epoch, which the host makes, is the device's") {
   CHECK(rows == 14);
 }
 
-TEST_CASE("Slow copies and decodings change nothing in what a trainer reads") {
+TEST_CASE("Slow copies and decodings change nothing that a trainer reads") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
   std::atomic<unsigned> work = 0;
@@ -155,14 +154,16 @@ void Damage(const std::filesystem::path& dataset, std::size_t picture) {
   std::size_t at = bytes.find(begin);
   for (std::size_t i = 0; i < picture; ++i)
     at = bytes.find(begin, at + 1);
-  // Behind the headers of some 620 bytes; no code consists of that many ones.
+  // After the headers of some 620 bytes; no code consists of that many ones.
   bytes.replace(at + 800, 8, std::string("\xFF\x00\xFF\x00\xFF\x00\xFF\x00", 8));
   std::ofstream(shard, std::ios::binary | std::ios::trunc) << bytes;
 }
 
 }  // namespace
 
-TEST_CASE("What a device refuses the host decodes again, and only then it is a fault") {
+TEST_CASE(
+    "A picture that the device refuses is decoded again by the host, and faults only if that "
+    "fails") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteJpegDataset(folder, 26, StoredForm());
   for (const std::size_t picture : {3U, 4U, 17U})
@@ -179,7 +180,7 @@ TEST_CASE("What a device refuses the host decodes again, and only then it is a f
     CHECK(CheckSame(dataset, options) > 0);
     Loader loader(dataset, options);
     Play(loader, 0, {"image"});
-    // libjpeg, which the host asks last, refuses them, too.
+    // libjpeg, which the host tries last, refuses them, too.
     std::set<std::uint64_t> faulty;
     for (const SampleFault& fault : loader.Faults())
       faulty.insert(fault.sample);
@@ -191,9 +192,8 @@ TEST_CASE("What a device refuses the host decodes again, and only then it is a f
              Catch::Matchers::ContainsSubstring("photo-"));
 }
 
-TEST_CASE(
-    "A picture that breaks a rule which libjpeg forgives is the host's, whatever the device says") {
-  // Some bytes too many behind a row: our decoders refuse it, libjpeg skips them.
+TEST_CASE("The host decodes pictures that break a rule which libjpeg forgives") {
+  // Some surplus bytes after a row: our decoders refuse it, libjpeg skips them.
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "forgiven";
   DatasetWriter writer(path, {{Field::Image(), Field::Label("label")}}, {"forgiven", 1'000'000, 4});
@@ -217,7 +217,7 @@ TEST_CASE(
   CHECK(CheckSame(Dataset::Open(path), options) > 0);
 }
 
-TEST_CASE("Masks, raw pictures and variable fields come beside pictures that a device decodes") {
+TEST_CASE("Masks, raw pictures and variable fields come with pictures that a device decodes") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "mixed";
   Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
@@ -253,8 +253,7 @@ TEST_CASE("Masks, raw pictures and variable fields come beside pictures that a d
   CHECK(IsFew(CheckSame(dataset, options, {"image", "mask"}), 2 * 14));
 }
 
-TEST_CASE(
-    "A row that is left out after its picture was left to the device takes none of it along") {
+TEST_CASE("A row left out after the device got its picture does not affect other rows") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "masks";
   DatasetWriter writer(path,
@@ -285,7 +284,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("A batch that needs more scratch memory than there is comes in several waves") {
+TEST_CASE("A batch that needs more scratch memory than exists comes in several waves") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteForms(folder, 30, [](int) {
     JpegOptions form = StoredForm();
@@ -307,16 +306,16 @@ TEST_CASE("A batch that needs more scratch memory than there is comes in several
   CHECK(decodings * 10 > decoded + 20);
 }
 
-TEST_CASE("What passes a slot's budget for compressed rows is decoded by the host") {
+TEST_CASE("Pictures beyond a slot's budget for compressed rows are decoded by the host") {
   const TemporaryFolder folder;
-  // A few pictures are far larger than the mean, and come in one batch.
+  // A few pictures are far larger than average, and come in one batch.
   const Dataset dataset = Dataset::Open(WriteForms(folder, 40, [](int i) {
     JpegOptions options = StoredForm();
     options.quality = i / 4 % 5 == 0 ? 100 : 5;
     return options;
   }));
   Trainer trainer;
-  // With threads, pictures of batches that nobody asks for would be counted, too.
+  // With threads, pictures of batches ahead would be counted, too.
   LoaderOptions options = DecodingOptions(trainer, 4, 0);
   options.order.shuffle = Shuffle::kSequential;
   options.transform = {Resize(64, 48)};
@@ -325,7 +324,7 @@ TEST_CASE("What passes a slot's budget for compressed rows is decoded by the hos
   CHECK(decoded >= 64);
 }
 
-TEST_CASE("As many batches are decoded at once as half the ring has slots, and come in order") {
+TEST_CASE("Half the ring's slots are decoded at once, and batches come in order") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60, StoredForm()));
   Gate gate;
@@ -351,13 +350,13 @@ TEST_CASE("As many batches are decoded at once as half the ring has slots, and c
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   CHECK(decoding == expected);
-  CHECK(loader.Stats().device_pictures == 0);  // none is done
+  CHECK(loader.Stats().device_pictures == 0);  // no batch is done
   gate.Open();
   REQUIRE(Play(loader, 0, {"image"}) == Play(host, 0, {"image"}));
   CHECK(loader.Stats().device_decode_seconds <= loader.Stats().seconds);
 }
 
-TEST_CASE("A loader ends while its batches are being decoded, and a new epoch begins meanwhile") {
+TEST_CASE("A loader ends while its batches are decoded, and a new epoch begins meanwhile") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60, StoredForm()));
   Trainer trainer([](SimulatedDevice::Work work) {
@@ -396,7 +395,7 @@ TEST_CASE("Decoding takes a part of a device's memory, in lanes that hold the la
   CHECK(lanes_of(300 * kMiB, 100 * kMiB, 8, 256 * kMiB) == Lanes(1, 64 * kMiB));
 }
 
-TEST_CASE("On a device with little memory batches come in more waves, and are the host's") {
+TEST_CASE("On a device with little memory batches come in more waves, and equal the host's") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 30, StoredForm()));
   std::atomic<std::size_t> decodings = 0;
@@ -414,7 +413,7 @@ TEST_CASE("On a device with little memory batches come in more waves, and are th
   CHECK(loader.Memory().device == trainer.device->DeviceBytes() - before);
 }
 
-TEST_CASE("A device that decodes uses the memory that is stated, and says what it decodes") {
+TEST_CASE("A device that decodes uses the stated memory, and describes what it decodes") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 40, StoredForm()));
   Trainer trainer;

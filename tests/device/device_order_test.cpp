@@ -1,4 +1,4 @@
-// Who waits for whom: copies, kernels and the slots of the ring.
+// The order of copies, kernels and the reuse of slots in the ring, whatever is slow.
 #include <chrono>
 #include <random>
 #include <thread>
@@ -26,7 +26,7 @@ SimulatedDevice::Before Unsteady(unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("A kernel finds its batch whole, however late copies and kernels run") {
+TEST_CASE("A kernel finds its batch complete, however late copies and kernels run") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 205));
   for (unsigned round = 0; round < 4; ++round) {
@@ -63,7 +63,7 @@ TEST_CASE("A batch is handed over before its copy, and no thread of the host wai
   FinishWhole(trainer);
 }
 
-TEST_CASE("A place is written again when its batch's kernels are done, and its batch dropped") {
+TEST_CASE("A slot is written again when its batch's kernels are done and its batch is dropped") {
   const TemporaryFolder folder;
   Gate gate;
   Trainer trainer;
@@ -74,8 +74,8 @@ TEST_CASE("A place is written again when its batch's kernels are done, and its b
   Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
   std::size_t batches = 0;
   for (const Batch& batch : loader.Epoch(0)) {
-    // The first kernel is slow. Its batch is dropped at once, and the slot used again: the copy
-    // into it waits for the kernel, but this thread does not.
+    // The first kernel is slow. Its batch is dropped at once, and the slot is reused: the copy into
+    // it waits for the kernel, but this thread does not.
     trainer.Read(batch, batches == 0 ? [&gate] { gate.Pass(); } : std::function<void()>());
     if (++batches == 6) break;
   }
@@ -101,7 +101,7 @@ TEST_CASE("A batch that several streams use is kept until the last of them is do
       if (batch.index() == 4) break;
       trainer.Read(batch);
       batch.WaitOn({other});
-      batch.WaitOn({other});  // twice is once
+      batch.WaitOn({other});  // twice counts once
       const ImageBatch image = batch.image();
       std::vector<std::uint8_t>& into = found[batch.index()];
       expected.push_back(static_cast<std::uint8_t>(batch.samples()[9] % 251));
@@ -121,7 +121,7 @@ TEST_CASE("A batch that several streams use is kept until the last of them is do
     CHECK(found[b][1919] == expected[b]);
 }
 
-TEST_CASE("Batches that are held stay as they are on the device, one too many is an error") {
+TEST_CASE("Batches that are held stay as they are on the device, and one too many is an error") {
   const TemporaryFolder folder;
   Trainer trainer(Unsteady(5));
   LoaderOptions options = DeviceOptions(trainer);
@@ -146,7 +146,7 @@ TEST_CASE("Batches that are held stay as they are on the device, one too many is
   FinishWhole(trainer);
 }
 
-TEST_CASE("An epoch left in the middle gives its places back, with copies under way") {
+TEST_CASE("An epoch left in the middle gives its slots back, with copies under way") {
   const TemporaryFolder folder;
   Trainer trainer(Unsteady(9));
   Loader loader(Dataset::Open(WriteRawDataset(folder, 300)), DeviceOptions(trainer, 10, 3));
@@ -172,7 +172,7 @@ TEST_CASE("The calling thread can wait for a batch, too") {
   }
 }
 
-TEST_CASE("A stream that is captured is not waited on, and may drop its batches all the same") {
+TEST_CASE("A captured stream is not waited on, and may nevertheless drop its batches") {
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);
@@ -185,7 +185,7 @@ TEST_CASE("A stream that is captured is not waited on, and may drop its batches 
   trainer.device->SetCapturing(trainer.stream, true);
   CHECK_THAT(ErrorText([&] { it->WaitOn({trainer.stream}); }, ErrorCode::kState),
              Catch::Matchers::ContainsSubstring("captured"));
-  // Two more batches come meanwhile; the first one's slot is reclaimed when the capture has ended.
+  // Two more batches come meanwhile. The first one's slot is reclaimed when the capture has ended.
   ++it;
   ++it;
   trainer.device->SetCapturing(trainer.stream, false);
@@ -205,8 +205,7 @@ TEST_CASE("A stream that is captured is not waited on, and may drop its batches 
   trainer.device->SetCapturing(trainer.stream, false);
 }
 
-TEST_CASE(
-    "Asking a capturing thread's loader for more than the ring has is an error, and no hang") {
+TEST_CASE("Asking a capturing thread's loader for more than the ring has is an error, not a hang") {
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);
@@ -233,7 +232,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("A thread that asks while another one captures waits for the capture's end") {
+TEST_CASE("A thread that asks while another one captures waits for the end of the capture") {
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);

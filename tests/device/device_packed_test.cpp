@@ -1,4 +1,4 @@
-// Loaders whose device decodes packed pictures: their batches are those of the host.
+// Loaders whose device decodes packed pictures: their batches equal the host's.
 #include <fstream>
 #include <set>
 
@@ -12,7 +12,7 @@ namespace {
 
 enum class Form { kPacked, kStored, kProgressive };
 
-// Picture i has the form that `form` says.
+// `form` gives the form of picture i.
 template <class FormOf>
 std::filesystem::path WriteMixed(const TemporaryFolder& folder, int count, const FormOf& form) {
   const std::filesystem::path path = folder / "mixed";
@@ -39,7 +39,7 @@ std::filesystem::path WriteMixed(const TemporaryFolder& folder, int count, const
 
 }  // namespace
 
-TEST_CASE("A device decodes every packed picture, and batches are the host's") {
+TEST_CASE("A device decodes every packed picture, and batches equal the host's") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteMixed(folder, 46, [](int) { return Form::kPacked; }));
   Trainer trainer;
@@ -54,7 +54,7 @@ TEST_CASE("A device decodes every packed picture, and batches are the host's") {
   }
 }
 
-TEST_CASE("Packed pictures, JPEGs and those of the host stand in the same batch") {
+TEST_CASE("Packed pictures, JPEGs and pictures for the host may share a batch") {
   const TemporaryFolder folder;
   const Dataset dataset =
       Dataset::Open(WriteMixed(folder, 48, [](int i) { return static_cast<Form>(i % 3); }));
@@ -89,7 +89,8 @@ TEST_CASE("Rows of packed pictures fit into a slot, whatever their sampling") {
   CHECK(CheckSame(dataset, options) == 2 * 12);
 }
 
-TEST_CASE("A packed picture that a device refuses the host decodes again, and only then faults") {
+TEST_CASE(
+    "A packed picture that a device refuses is decoded again by the host, which may find a fault") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteMixed(folder, 26, [](int) { return Form::kPacked; });
   const std::filesystem::path shard = path / "shard-00000.sluice";
@@ -104,7 +105,7 @@ TEST_CASE("A packed picture that a device refuses the host decodes again, and on
     const auto height = static_cast<std::size_t>(static_cast<std::uint8_t>(bytes[at + 6]));
     const std::size_t rows = (height + 7) / 8 + 2 * ((height + 15) / 16);
     const std::size_t first_row = at + 24 + 2 * 64 + 4 * rows;
-    // The first row then has 2^24 large values, for which it has no place.
+    // The first row then claims 2^24 large values, which do not fit.
     if (i % 7 == 3) bytes[first_row + 3] = 1;
   }
   std::ofstream(shard, std::ios::binary | std::ios::trunc) << bytes;

@@ -1,5 +1,5 @@
-// Loaders that share decoding between the host and a device (DecodeOn::kAuto): batches are the
-// host's, whichever share there is, and a slow device gets less.
+// Loaders that share decoding between the host and a device (DecodeOn::kAuto): batches equal the
+// host's for any share, and a slow device gets less.
 //
 // Nothing here depends on how fast the machine is: the device is slow by construction, and a change
 // that must come is waited for.
@@ -22,21 +22,21 @@ LoaderOptions SharingOptions(const Trainer& trainer, unsigned threads) {
 
 }  // namespace
 
-TEST_CASE("A loader that shares decoding begins with a half, and its batches are the host's") {
+TEST_CASE("A loader that shares decoding begins with a half, and its batches equal the host's") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
   Trainer trainer;
   for (const unsigned threads : {0U, 1U, 3U}) {
     const std::uint64_t decoded = CheckSame(dataset, SharingOptions(trainer, threads));
     CHECK(decoded >= 40);
-    CHECK(decoded <= 46 + 40);  // with those that nobody asked for
+    CHECK(decoded <= 46 + 40);  // together with batches ahead
   }
   Loader loader(dataset, SharingOptions(trainer, 2));
   CHECK(loader.Stats().device_share == 0.5);
   CHECK_THAT(loader.Describe(), Catch::Matchers::ContainsSubstring("shares them out"));
 }
 
-TEST_CASE("The share of a batch is its last rows, and over batches each share is met") {
+TEST_CASE("A device gets the last rows of a batch, and over batches its exact share") {
   constexpr unsigned kParts = DeviceShare::kParts;
   for (const std::size_t size : {1U, 7U, 8U, 256U}) {
     for (const unsigned parts : {0U, 1U, 13U, 32U, 63U, kParts}) {
@@ -55,7 +55,7 @@ TEST_CASE("The share of a batch is its last rows, and over batches each share is
   }
 }
 
-TEST_CASE("What the host decodes of a batch that it shares with a device is copied at once") {
+TEST_CASE("The host's part of a batch that it shares with a device is copied at once") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 64, StoredForm()));
   std::atomic<std::size_t> copies = 0;
@@ -67,10 +67,10 @@ TEST_CASE("What the host decodes of a batch that it shares with a device is copi
   Loader loader(dataset, options);
   Play(loader, 0, {"image"});  // four batches: pixels, compressed rows, and the rest of each
   CHECK(copies >= 4 * 3);
-  CHECK(copies <= 4 * 5);  // some pictures may not fit into a slot, and be decoded by the host
+  CHECK(copies <= 4 * 5);  // some pictures may not fit into a slot, and are decoded by the host
 }
 
-TEST_CASE("A device that is slow is offered less, and batches stay the host's") {
+TEST_CASE("A slow device is offered less, and batches stay the host's") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 80, StoredForm()));
   Trainer trainer([](SimulatedDevice::Work work) {
@@ -90,7 +90,7 @@ TEST_CASE("A device that is slow is offered less, and batches stay the host's") 
   REQUIRE(Play(loader, epoch, {"image"}) == Play(expected, epoch, {"image"}));
 }
 
-TEST_CASE("A single thread goes on decoding while the device has not finished a batch") {
+TEST_CASE("A single thread continues to decode while the device has not finished a batch") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24, StoredForm()));
   std::uint64_t bytes = 0;
@@ -106,7 +106,7 @@ TEST_CASE("A single thread goes on decoding while the device has not finished a 
   Loader loader(dataset, options);
   const GateOpener opener{gate};
   auto epoch = loader.Epoch(0);
-  while (loader.Stats().payload_bytes < bytes)  // all four batches, of which none is decoded
+  while (loader.Stats().payload_bytes < bytes)  // all four batches, none of them decoded
     std::this_thread::yield();
   CHECK(loader.Stats().device_pictures == 0);
   gate.Open();
@@ -118,7 +118,7 @@ TEST_CASE("A single thread goes on decoding while the device has not finished a 
   CHECK(samples == 24);
 }
 
-TEST_CASE("Sharing is refused where decoding on a device is, and for pictures that lie there") {
+TEST_CASE("Sharing is refused where device decoding is, and for pictures stored on a device") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 8, StoredForm()));
   Trainer trainer;

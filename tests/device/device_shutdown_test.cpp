@@ -1,4 +1,5 @@
-// All ways to end: everything is given back, and no memory is freed while a stream uses it.
+// All ways to end a loader on a device: everything is given back, and no memory is freed while a
+// stream uses it.
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -41,7 +42,7 @@ TEST_CASE("A loader that is never played leaves nothing on the device") {
   CHECK(trainer.device->Alive() == 1);
 }
 
-TEST_CASE("A batch on a device outlives its loader, and its place lasts until kernels are done") {
+TEST_CASE("A batch on a device outlives its loader, and its slot lasts until kernels are done") {
   const TemporaryFolder folder;
   Gate gate;
   Trainer trainer;
@@ -82,7 +83,7 @@ TEST_CASE("An exception in a trainer on a device leaves nothing behind") {
   FinishWhole(trainer);
 }
 
-TEST_CASE("A device that fails is an error of the next batches, with its reason, and no hang") {
+TEST_CASE("A device that fails is an error of the next batches, with its reason, not a hang") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 1000));
   Trainer trainer;
@@ -109,7 +110,7 @@ TEST_CASE("A device that fails is an error of the next batches, with its reason,
   CHECK(trainer.device->Alive() == 1);
 }
 
-TEST_CASE("A sample that cannot be read fails its batch on a device as elsewhere") {
+TEST_CASE("A sample that cannot be read fails its batch on a device as on the host") {
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);

@@ -1,4 +1,4 @@
-// Steps that change pixels, run on a device, give the host's batches, to the bit.
+// Steps that change pixels, run on a device, give the host's batches to the bit.
 #include <stdexcept>
 
 #include "tests/device/trainer.h"
@@ -49,7 +49,7 @@ Pipeline Everything() {
           erasing};
 }
 
-// Each of them reads the whole picture, as the steps before have left it.
+// Each of them reads the whole picture, as the previous steps have left it.
 Pipeline WholePictures() {
   RandomErasing noise{0.7};
   noise.noise = true;
@@ -91,7 +91,7 @@ TEST_CASE("A device follows a schedule of steps") {
   }
 }
 
-TEST_CASE("Each step that a device can take gives the host's bytes there") {
+TEST_CASE("Each step that a device supports gives the host's bytes there") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
   Trainer trainer;
@@ -130,7 +130,7 @@ TEST_CASE("Each step that a device can take gives the host's bytes there") {
   }
 }
 
-TEST_CASE("Steps in a row give the host's bytes, in every layout and type and for any threads") {
+TEST_CASE("Several steps give the host's bytes, in every layout and type and for any threads") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 22));
   Trainer trainer;
@@ -151,7 +151,7 @@ TEST_CASE("Steps in a row give the host's bytes, in every layout and type and fo
   }
 }
 
-TEST_CASE("Steps follow one another on a device, whatever they look at") {
+TEST_CASE("Steps follow one another on a device, whatever parts of a picture they read") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
   Trainer trainer;
@@ -166,7 +166,7 @@ TEST_CASE("Steps follow one another on a device, whatever they look at") {
   }
 }
 
-TEST_CASE("The device memory beside a batch depends on what its steps read") {
+TEST_CASE("The device memory in addition to a batch depends on what its steps read") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
   Trainer trainer;
@@ -188,7 +188,8 @@ TEST_CASE("The device memory beside a batch depends on what its steps read") {
   CHECK(bytes({GaussianBlur{3}, RandAugment{}}) == plain + 2 * kBatchOfPixels);
 }
 
-TEST_CASE("A device takes the last steps, as many as there is room for and nothing mixes before") {
+TEST_CASE(
+    "A device runs the last steps: as many as fit, and none before a step that mixes samples") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
   Trainer trainer;
@@ -197,7 +198,7 @@ TEST_CASE("A device takes the last steps, as many as there is room for and nothi
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}}, 2);
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}, CutMix{}}, 1);
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}, MixUp{}}, 0);
-  // More steps than a device takes: the last 64 of them run there.
+  // More steps than fit on a device: the last 64 of them run there.
   CheckSteps(dataset, options, Pipeline(70, ColorJitter{0.05, 0.05, 0, 0, 0.5}), 64);
   CheckSteps(dataset, options, Pipeline(4, RandAugment{16}), 3);
 }
@@ -241,7 +242,7 @@ TEST_CASE("Steps on a device give the same after a resume, and with samples left
   Loader resumed(dataset, options);
   play(resumed, 2, expected.size(), expected);
 
-  // Rows move together, and their operations for the device with them.
+  // Rows move together with their operations for the device.
   options.resume_from.reset();
   host.transform.push_back(
       OneHot{2, 0, {}, "target"});  // labels are 0, 1 and 2, but there are two classes

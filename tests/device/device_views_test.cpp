@@ -8,7 +8,7 @@ namespace {
 
 // All images of a batch, and their shapes.
 struct SeenImages {
-  std::vector<ImageBatch> shapes;  // data unset
+  std::vector<ImageBatch> shapes;  // without data
   std::vector<std::vector<std::uint8_t>> bytes;
 };
 
@@ -78,7 +78,7 @@ TEST_CASE("Each view on a device has numbers, steps and layout of its own") {
   }
 }
 
-TEST_CASE("Sizes change with the epoch on a device, of every view") {
+TEST_CASE("Sizes change with the epoch on a device, in every view") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 22));
   Trainer trainer;
@@ -98,7 +98,7 @@ TEST_CASE("Sizes change with the epoch on a device, of every view") {
   }
 }
 
-TEST_CASE("Masks and views lie side by side on a device") {
+TEST_CASE("Masks and views share a batch on a device") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "masks";
   DatasetWriter writer(path,

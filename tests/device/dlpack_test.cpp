@@ -1,3 +1,4 @@
+// DLPack tensors of a batch: their layout in memory, their lifetime, and streams.
 #include <cstddef>
 
 #include <sluice/dlpack.h>
@@ -8,7 +9,7 @@
 using namespace sluice;
 using namespace sluice::test;
 
-// If DLPack's own header is installed, compares ours with it, member by member.
+// If DLPack's own header is installed, compares it with ours, member by member.
 #if __has_include(<dlpack/dlpack.h>)
 #include <dlpack/dlpack.h>
 #endif
@@ -43,7 +44,7 @@ std::vector<std::int64_t> Extents(const dlpack::ManagedTensor& managed, const st
 
 }  // namespace
 
-TEST_CASE("The structures of DLPack lie in memory as its version 1 says, on 64-bit machines") {
+TEST_CASE("DLPack's structures have the layout of its version 1, on 64-bit machines") {
   // By hand, from DLPack's documentation: version, context, deleter, flags, tensor.
   CHECK(offsetof(dlpack::ManagedTensor, context) == 8);
   CHECK(offsetof(dlpack::ManagedTensor, deleter) == 16);
@@ -58,7 +59,8 @@ TEST_CASE("The structures of DLPack lie in memory as its version 1 says, on 64-b
   CHECK(sizeof(dlpack::ManagedTensor) == 80);
 }
 
-TEST_CASE("A tensor of DLPack shows the batch's own memory, and keeps it until it is deleted") {
+TEST_CASE(
+    "A DLPack tensor shows the batch's own memory, and keeps it until the tensor is deleted") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
   options.output.layout = Layout::kNCHW;
@@ -86,7 +88,7 @@ TEST_CASE("A tensor of DLPack shows the batch's own memory, and keeps it until i
   CHECK((target->tensor.code == dlpack::kFloat && target->tensor.bits == 32));
   CHECK(Extents(*label, label->tensor.shape) == std::vector<std::int64_t>{10});
   CHECK((label->tensor.code == dlpack::kInt && label->tensor.bits == 32));
-  // The batch is still there.
+  // The batch still exists.
   CHECK(static_cast<const std::int32_t*>(label->tensor.data)[0] ==
         static_cast<std::int32_t>(first % 10));
   CHECK(static_cast<const float*>(target->tensor.data)[first % 10] == 1);
@@ -94,7 +96,8 @@ TEST_CASE("A tensor of DLPack shows the batch's own memory, and keeps it until i
     tensor->deleter(tensor);
 }
 
-TEST_CASE("A tensor of DLPack on a device is ready for a stream, and gives its place back by it") {
+TEST_CASE(
+    "A DLPack tensor on a device is ready for a stream, and releases its slot on that stream") {
   const TemporaryFolder folder;
   Gate gate;
   Trainer trainer([&gate](SimulatedDevice::Work work) {
@@ -144,7 +147,7 @@ Dataset WritePoints(const TemporaryFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("A field of any length becomes two tensors of DLPack: values, and where each begins") {
+TEST_CASE("A field of any length becomes two DLPack tensors: values, and their offsets") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
   options.order.shuffle = Shuffle::kSequential;
@@ -166,7 +169,7 @@ TEST_CASE("A field of any length becomes two tensors of DLPack: values, and wher
   ErrorText([&] { OffsetsToDlpack(batch, "many"); }, ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("A small tensor of DLPack that is kept does not keep its batch, a large one does") {
+TEST_CASE("A small DLPack tensor that is kept does not keep its batch, and a large one does") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
   options.order.shuffle = Shuffle::kSequential;
@@ -187,7 +190,7 @@ TEST_CASE("A small tensor of DLPack that is kept does not keep its batch, a larg
   many.deleter(&many);
 }
 
-TEST_CASE("Each image of its own size is a tensor of DLPack of its own") {
+TEST_CASE("Each image of its own size is a DLPack tensor of its own") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(4, 1);
   options.output.image_sizes = ImageSizes::kOwn;

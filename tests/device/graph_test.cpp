@@ -1,5 +1,5 @@
-// Work that a device notes once and does again (DeviceDriver::NewGraph), on the simulated device
-// and through CUDA's driver.
+// Work that a device records once and repeats (DeviceDriver::NewGraph), on the simulated device and
+// through CUDA's driver.
 #include <cstring>
 #include <memory>
 #include <stdexcept>
@@ -28,7 +28,7 @@ void CheckGraphs(DeviceDriver& driver) {
       driver.CopyBack(noting, back, there.data(), kBytes);
     });
     driver.Drain(stream.get());
-    CHECK(back[0] == std::byte{0});  // it is noted, not done
+    CHECK(back[0] == std::byte{0});  // it is recorded, not done
     for (const int value : {7, 8}) {
       std::memset(from, value, kBytes);
       driver.Launch(stream.get(), graph.get());
@@ -46,7 +46,7 @@ void CheckGraphs(DeviceDriver& driver) {
 
 }  // namespace
 
-TEST_CASE("A graph's work is done when it is launched, with what memory holds then") {
+TEST_CASE("A graph's work is done at each launch, with the memory's contents at that time") {
   SimulatedDevice simulated;
   CheckGraphs(simulated);
   CHECK(simulated.Alive() == 0);
@@ -56,7 +56,7 @@ TEST_CASE("A graph's work is done when it is launched, with what memory holds th
   CHECK(cuda_double::Alive() == 0);
 }
 
-TEST_CASE("All that a card does to decode a batch is one graph, unless it comes in more waves") {
+TEST_CASE("A card decodes a batch with one graph, unless it comes in more waves") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
   options.on_device.decode = DecodeOn::kDevice;

@@ -1,4 +1,4 @@
-// Regions of JPEGs and of packed pictures, decoded on a device, and the host's pixels of the same.
+// Decodes regions of JPEGs and of packed pictures on a device, and the same regions on the host.
 #pragma once
 
 #include <algorithm>
@@ -66,17 +66,17 @@ inline Region Part(double left, double top, double width, double height, std::ui
 }
 
 // A job of pictures that all become images of one size. Each part of it lies in device memory of
-// its own, to the byte, so that the address sanitizer sees what the simulated device reads.
+// its own, of the exact size, so that the address sanitizer sees what the simulated device reads.
 class JpegCase {
  public:
   JpegCase(std::shared_ptr<DeviceDriver> driver, std::uint32_t channels, PixelOrder order)
       : driver_(std::move(driver)), stream_(*driver_), channels_(channels), order_(order) {}
 
-  // False: it is left to the host, and the job has a picture in which nothing is done.
+  // Returns false if the picture is left to the host; the job then has a picture without work.
   bool Add(const ImagePayload& payload, const Region& region) {
     return Append(parcel_.Make(payload, region, channels_), region);
   }
-  // The same of a picture that is put into device memory first, whole.
+  // Adds a picture that is put into device memory first, as a whole.
   bool AddStored(const ImagePayload& payload, const Region& region) {
     StoredPicture stored;
     JpegParts parts;

@@ -1,6 +1,6 @@
-// JPEGs, and packed pictures of the same coefficients, decoded by a device's functions
-// (reader/device/jpeg_*.h, packed_rows.h), on the processor, beside the host's decoder, which
-// tests/pixels compares with libjpeg.
+// JPEGs, and packed pictures with the same coefficients, decoded by a device's functions
+// (reader/device/jpeg_*.h, packed_rows.h) on the processor. The host's decoder is the reference;
+// tests/pixels compares that with libjpeg.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@ using namespace sluice::test;
 
 namespace {
 
-// Of the form that our writer stores.
+// A JPEG of the form that our writer stores.
 std::vector<std::byte> Stored(const Picture& picture, int h = 2, int v = 2, int quality = 90) {
   JpegOptions options;
   options.luma_h = h;
@@ -94,7 +94,8 @@ TEST_CASE("A device decodes pictures of any size, and mirrors them") {
   }
 }
 
-TEST_CASE("Blocks of extreme contrast, and the least and greatest quality, are the host's") {
+TEST_CASE(
+    "Blocks of extreme contrast, and the lowest and highest quality, give the host's pixels") {
   Picture picture{64, 64, 3, {}};
   RandomStream random(9, static_cast<Purpose>(999), 0);
   for (std::size_t i = 0; i < std::size_t{64} * 64 * 3; ++i)
@@ -106,7 +107,7 @@ TEST_CASE("Blocks of extreme contrast, and the least and greatest quality, are t
   }
 }
 
-TEST_CASE("Pictures of several forms stand side by side in a job") {
+TEST_CASE("Pictures of several forms may share a job") {
   JpegCase images(OneSimulatedDevice(), 3, PixelOrder::kInterleaved);
   std::vector<std::vector<std::byte>> files;
   std::vector<ImagePayload> payloads;
@@ -125,7 +126,7 @@ TEST_CASE("Pictures of several forms stand side by side in a job") {
   for (std::size_t i = 0; i < 6; ++i) {
     CAPTURE(i);
     REQUIRE_FALSE(images.broken(i));
-    if (i == 3) {  // without restart markers: not touched
+    if (i == 3) {  // without restart markers: left alone
       REQUIRE(images.pixels(i) == std::vector<std::uint8_t>(24 * 20 * 3, 0x5A));
     } else {
       REQUIRE(images.pixels(i) == OnTheHost(payloads[i], region(i), 3, PixelOrder::kInterleaved));
@@ -133,7 +134,7 @@ TEST_CASE("Pictures of several forms stand side by side in a job") {
   }
 }
 
-TEST_CASE("What is not of the default form, or has a border, is left to the host") {
+TEST_CASE("Pictures of another form, or with a border, are left to the host") {
   const Picture picture = MakePicture(50, 40);
   JpegParcel parcel;
   const auto takes = [&](const JpegOptions& options, const Region& region) {
@@ -182,10 +183,9 @@ TEST_CASE("What is not of the default form, or has a border, is left to the host
   CHECK_FALSE(parcel.Make(other_codec, Region::Whole(51, 40), 3));
 }
 
-TEST_CASE("Bits that are no code break a row, also where a block begins") {
+TEST_CASE("Bits that are not a code break a row, also at the beginning of a block") {
   std::vector<std::byte> file = Stored(MakePicture(8, 8, 1));
-  // One block, and nothing but ones where its first code should be: behind 16 of them nothing is
-  // left.
+  // One block, with only ones in place of its first code; after 16 of them no bits are left.
   const std::byte start_of_scan[] = {std::byte{0xFF}, std::byte{0xDA}};
   const auto scan = std::search(file.begin(), file.end(), start_of_scan, start_of_scan + 2) + 10;
   file.erase(scan, file.end());

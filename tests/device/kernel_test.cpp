@@ -1,5 +1,5 @@
-// The kernels of reader/device, unchanged, on the CPU: which block and
-// thread does what, and what they share.
+// The kernels of reader/device, unchanged, on the CPU: which block and thread does what, and what
+// they share.
 #include "reader/device/jpeg_kernels.h"
 #include "reader/device/pixel_kernels.h"
 #include "tests/device/cuda_double/cuda_double.h"
@@ -45,7 +45,7 @@ TEST_CASE("Kernels convert each number once, whatever the shape and the layout")
   }
 }
 
-TEST_CASE("Kernels change pixels to the host's bytes, by one block a sample or several") {
+TEST_CASE("Kernels change pixels to the host's bytes, with one block per sample or several") {
   cuda_double::Reset();
   const Ops ops = {Rectangle(0, 0, 4, 2), Op(PixelOpKind::kInvert), Op(PixelOpKind::kHue, -0.2F)};
   for (const Shape& shape : {Shape{5, 3, 3}, {5, 3, 1}, {16, 17, 3}, {53, 47, 3}})
@@ -59,7 +59,7 @@ TEST_CASE("Kernels find means of pictures smaller and larger than a block") {
     CheckKernels(ManyOps(), shape);
 }
 
-TEST_CASE("Kernels look at whole pictures, and move pixels from place to place") {
+TEST_CASE("Kernels read whole pictures, and move pixels from place to place") {
   cuda_double::Reset();
   for (const Shape& shape : {Shape{7, 5, 3}, {5, 3, 1}}) {
     for (const Ops& row : WholeRows(shape))
@@ -70,7 +70,7 @@ TEST_CASE("Kernels look at whole pictures, and move pixels from place to place")
     CheckKernel<std::uint16_t>(WholeRows(shape).front(), shape, 1);
 }
 
-TEST_CASE("Kernels go on through batches that have more pixels than a grid has threads", "[slow]") {
+TEST_CASE("Kernels process batches with more pixels than a grid has threads", "[slow]") {
   cuda_double::Reset();
   CheckKernel<std::uint8_t>({}, {725, 725, 1}, 1);  // 2048 blocks of 256 threads are 524,288
 }

@@ -1,4 +1,4 @@
-// Loaders on a GPU, and what came of them. Without a GPU, tests end early and say so.
+// Loaders on a GPU, and the batches they give. Without a GPU, tests end early and say so.
 #pragma once
 
 #include <cstdio>

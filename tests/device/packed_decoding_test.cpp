@@ -1,5 +1,5 @@
-// Packed pictures on a device: what of them crosses, and damage. jpeg_decoding_test.cpp compares
-// their pixels with the host's.
+// Packed pictures on a device: which bytes are copied there, and damage. jpeg_decoding_test.cpp
+// compares their pixels with the host's.
 #include "format/pixels/packed/decoder.h"
 #include "format/random.h"
 #include "tests/device/jpeg_case.h"
@@ -23,7 +23,7 @@ ImagePayload PackedPayload(const std::vector<std::byte>& packed, std::uint32_t w
 
 }  // namespace
 
-TEST_CASE("Of a packed picture only the rows of blocks that an image needs cross to a device") {
+TEST_CASE("Only the rows of blocks that an image needs are copied to a device") {
   const auto packed = PackedPicture(MakePicture(160, 160), 90);
   JpegParcel parcel;
   const auto rows = [&](const Region& region, std::uint32_t channels) {
@@ -42,7 +42,7 @@ TEST_CASE("Of a packed picture only the rows of blocks that an image needs cross
   CHECK(bytes < packed.size() / 3);
 }
 
-TEST_CASE("Packed rows wider than a warp, and large values in any block, are the host's") {
+TEST_CASE("Packed rows wider than a warp, and large values in any block, give the host's pixels") {
   Picture picture{600, 40, 3, {}};
   RandomStream random(5, static_cast<Purpose>(999), 0);
   for (std::size_t i = 0; i < std::size_t{600} * 40 * 3; ++i)
@@ -62,7 +62,7 @@ TEST_CASE("Packed rows wider than a warp, and large values in any block, are the
 }
 
 TEST_CASE(
-    "A device refuses every damaged packed row that the host refuses, and reads none outside") {
+    "A device refuses every damaged packed row that the host refuses, and reads nothing outside") {
   RandomStream random(8, static_cast<Purpose>(999), 1);
   std::size_t taken = 0, broken = 0, only_here = 0;
   for (const int quality : {30, 90, 100}) {
@@ -82,7 +82,8 @@ TEST_CASE(
       const bool refused = host.Decode(payload, 3, region) != nullptr;
       CAPTURE(quality, round);
       if (images.broken(0)) {
-        // The device insists on an order that the host does not look at: it decodes this again.
+        // The device insists on an order that the host does not check; the host then decodes the
+        // picture again.
         packed::Coefficients all;
         REQUIRE((refused || packed::Unpack(damaged, all) != nullptr));
         ++(refused ? broken : only_here);

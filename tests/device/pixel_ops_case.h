@@ -1,4 +1,4 @@
-// Pixels, operations on them and conversion to numbers, with the expected results: from the host's
+// Pixels, operations on them and conversion to numbers. The expected results come from the host's
 // own steps, which tests/pixels and tests/reader compare with other programs.
 #pragma once
 
@@ -47,7 +47,8 @@ struct Shape {
   std::uint32_t width, height, channels;
 };
 
-// The operations of a step, words included, for a picture of that shape, if the step is taken.
+// The operations of a step, data words included, for a picture of that shape, if the step is
+// supported.
 inline Ops Drawn(const Transform& step, const Shape& shape) {
   RandomStream draws(5, Purpose::kPixelTransform, 3);
   PixelOps ops;
@@ -70,7 +71,7 @@ inline Ops InARow(std::initializer_list<Ops> rows) {
   return all;
 }
 
-// Sequences of operations that need the whole picture: each after others that must be done before
+// Sequences with operations that need the whole picture: each after others that must be done before
 // it, and before others that must wait for it.
 inline std::vector<Ops> WholeRows(const Shape& shape) {
   using enum PixelOpKind;
@@ -103,7 +104,7 @@ inline std::vector<Ops> WholeRows(const Shape& shape) {
   };
 }
 
-// Like PixelProgram's, for operations.
+// Like PixelProgram's function, for operations.
 inline DeviceNeed NeedOfOps(const Ops& ops) {
   DeviceNeed need;
   for (const PixelOp& op : ops) {
@@ -117,14 +118,14 @@ inline DeviceNeed NeedOfOps(const Ops& ops) {
   return need;
 }
 
-// A batch of made-up pixels with the same operations on each sample; the last sample has one
-// operation less.
+// A batch of made-up pixels with the same operations on each sample, except that the last sample
+// has one operation less.
 template <class Number>
 class PixelOpsCase {
  public:
   PixelOpsCase(const Ops& ops, const Shape& shape, bool planar, std::size_t samples = 3)
       : shape_(shape),
-        each_(ops.empty() ? 0 : ops.size() + 2),  // room for two more, which nobody may read
+        each_(ops.empty() ? 0 : ops.size() + 2),  // room for two more, which no thread may read
         from_(Aligned(samples * SampleValues())),
         spare_(Aligned(samples * SampleValues() * NeedOfOps(ops).spare_bytes)),
         to_(Aligned(samples * SampleValues() * sizeof(Number))),
@@ -168,7 +169,7 @@ class PixelOpsCase {
 
   const Number* table() const { return static_cast<const Number*>(job.table); }
 
-  // Checks that the job's result is the host's.
+  // Checks that the job's result equals the host's.
   void Check() const {
     const auto* const out = reinterpret_cast<const Number*>(to_.get());
     for (std::size_t s = 0; s < job.samples; ++s) {
@@ -189,8 +190,7 @@ class PixelOpsCase {
   Conversion job;
 
  private:
-  // Aligned like a device's memory, and of exactly the needed size, so that the sanitizer sees an
-  // overrun.
+  // Aligned like a device's memory, and of the exact size, so that the sanitizer sees an overrun.
   using Memory = std::unique_ptr<std::byte[], void (*)(std::byte*)>;
   static Memory Aligned(std::size_t bytes) {
     return {static_cast<std::byte*>(::operator new (bytes, std::align_val_t{256})),

@@ -1,4 +1,4 @@
-// Compares operations on a device with the host's own steps, which tests/pixels and tests/reader
+// Operations on a device, compared with the host's own steps, which tests/pixels and tests/reader
 // compare with other programs.
 #include "tests/device/pixel_ops_case.h"
 
@@ -94,7 +94,7 @@ TEST_CASE("A device changes pixels to the host's bytes, whatever its threads and
   }
 }
 
-TEST_CASE("A device moves and filters pixels as the host does, one behind the other") {
+TEST_CASE("A device moves and filters pixels as the host does, one operation after another") {
   for (const Shape& shape : {Shape{7, 5, 3}, {8, 6, 3}, {9, 4, 1}, {5, 3, 1}, {33, 20, 3}}) {
     std::size_t row = 0;
     for (const Ops& ops : SomeOpsFor(shape)) {
@@ -119,10 +119,10 @@ TEST_CASE("A device filters pictures of a single pixel, line or column as the ho
   }
 }
 
-TEST_CASE("A device blurs by as many weights as there can be") {
+TEST_CASE("A device blurs with the maximum number of weights") {
   const Shape shape = {131, 129, 1};
   const Ops blur = Drawn(GaussianBlur{255, 30, 30}, shape);
-  REQUIRE(blur.size() == 1 + 43);  // half of the weights and the middle one, three in a record
+  REQUIRE(blur.size() == 1 + 43);  // half of the weights and the middle one, three per record
   CheckPixelOps<std::uint8_t>(blur, shape, false, 64, 1);
 }
 

@@ -20,8 +20,7 @@ Number Expected(const Conversion& job, std::uint64_t sample, std::uint64_t pixel
 template <class Number>
 void CheckConversion(Conversion job, std::uint64_t threads) {
   const std::uint64_t values = job.samples * job.pixels * job.channels;
-  // Aligned like a device's memory, and of exactly the needed size, so that the sanitizer sees an
-  // overrun.
+  // Aligned like a device's memory, and of the exact size, so that the sanitizer sees an overrun.
   const auto aligned = [](std::size_t bytes) {
     return std::unique_ptr<std::byte[], void (*)(std::byte*)>(
         static_cast<std::byte*>(::operator new (bytes, std::align_val_t{256})),
@@ -72,12 +71,12 @@ TEST_CASE("The threads of a device convert each number once, in either layout") 
   }
 }
 
-TEST_CASE("Numbers of bfloat16 are the nearest, halves to even") {
-  // Worked out by hand: 8 bits of mantissa, the hidden one included.
+TEST_CASE("Numbers of bfloat16 are the nearest ones, and halves round to even") {
+  // Worked out by hand: 8 bits of mantissa, including the hidden one.
   const std::pair<float, std::uint16_t> known[] = {
       {0.F, 0x0000},          {-0.F, 0x8000},        {1.F, 0x3F80},
       {-2.F, 0xC000},         {1.00390625F, 0x3F80},  // 1 + 2^-8: halfway, to even
-      {1.01171875F, 0x3F82},  {1.0039064F, 0x3F81},   // halfway above an odd one; just above half
+      {1.01171875F, 0x3F82},  {1.0039064F, 0x3F81},  // halfway above an odd number; just above half
       {3.4028235e38F, 0x7F80}};
   for (const auto& [value, bits] : known) {
     CAPTURE(value);

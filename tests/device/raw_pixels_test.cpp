@@ -1,6 +1,6 @@
 // Raw pictures in device memory, made into images by a device's functions
-// (reader/device/raw_pixels.h) on the processor, beside the host's, which tests/pixels compares
-// with formulas.
+// (reader/device/raw_pixels.h) on the processor. The host's functions are the reference;
+// tests/pixels compares those with formulas.
 #include "reader/device/simulated_device.h"
 #include "tests/device/jpeg_case.h"
 
@@ -73,7 +73,7 @@ TEST_CASE("A device pads raw pictures with a colour, or with themselves mirrored
   }
 }
 
-TEST_CASE("Raw pictures and JPEGs stand side by side in a job") {
+TEST_CASE("Raw pictures and JPEGs may share a job") {
   const auto device = std::make_shared<SimulatedDevice>();
   JpegOptions form;
   form.restart_rows = 1;
@@ -95,7 +95,7 @@ TEST_CASE("Raw pictures and JPEGs stand side by side in a job") {
   REQUIRE(images.pixels(3) == of_raw);
 }
 
-TEST_CASE("Raw pictures of other channels, or turned, are left to the host") {
+TEST_CASE("Raw pictures with other channels, or turned, are left to the host") {
   const Picture picture = MakePicture(20, 10);
   const ImagePayload payload = RawPayloadOf(picture);
   const std::byte there{};

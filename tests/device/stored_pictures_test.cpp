@@ -1,5 +1,5 @@
 // Loaders whose device finds all pictures in its memory, or in page-locked memory of the host
-// (OnDevice::images): their batches are those of the host, and storage is read no more.
+// (OnDevice::images): their batches equal the host's, and storage is not read any more.
 #include <fstream>
 #include <thread>
 
@@ -18,13 +18,13 @@ LoaderOptions StoredOptions(const Trainer& trainer, ImagesIn images, std::size_t
   return options;
 }
 
-// Waits until that many pictures lie where the device reads.
+// Waits until that many pictures are where the device reads them.
 void AwaitStored(const Loader& loader, std::uint64_t pictures) {
   while (loader.Stats().stored_pictures < pictures)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-// Compares epochs, of which the first is played while pictures arrive.
+// Compares epochs, the first of which is played while pictures arrive.
 void CheckStored(const Dataset& dataset, const LoaderOptions& options, std::uint64_t pictures,
                  const std::vector<std::string>& names = {"image"}) {
   Loader expected(dataset, OptionsOnHost(options)), loader(dataset, options);
@@ -66,7 +66,7 @@ void EraseJpegs(const std::filesystem::path& dataset) {
 
 }  // namespace
 
-TEST_CASE("JPEGs that lie where a device reads make the host's batches, from every storage") {
+TEST_CASE("Stored JPEGs give the host's batches, from every kind of storage") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
   for (const ImagesIn images : {ImagesIn::kDevice, ImagesIn::kPageLocked}) {
@@ -82,7 +82,7 @@ TEST_CASE("JPEGs that lie where a device reads make the host's batches, from eve
   }
 }
 
-TEST_CASE("Packed pictures lie there, too, beside JPEGs of several samplings") {
+TEST_CASE("Packed pictures are stored for a device, too, next to JPEGs of several samplings") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "packed";
   DatasetWriter writer(path, {{Field::Image(), Field::Label("label")}}, {"packed", 1'000'000, 4});
@@ -117,7 +117,7 @@ TEST_CASE("Packed pictures lie there, too, beside JPEGs of several samplings") {
   }
 }
 
-TEST_CASE("Raw pictures that lie where a device reads are cropped, padded and resized there") {
+TEST_CASE("Raw pictures stored for a device are cropped, padded and resized there") {
   const bool one_size = GENERATE(true, false);
   for (const std::uint32_t channels : {1U, 3U}) {
     const TemporaryFolder folder;
@@ -138,7 +138,8 @@ TEST_CASE("Raw pictures that lie where a device reads are cropped, padded and re
   }
 }
 
-TEST_CASE("Once pictures lie there, no byte of them is read from storage or sent with a batch") {
+TEST_CASE(
+    "Once pictures are stored for a device, no byte of them is read from storage or sent again") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteJpegDataset(folder, 46, StoredForm());
   const Dataset dataset = Dataset::Open(path);
@@ -162,7 +163,8 @@ TEST_CASE("Once pictures lie there, no byte of them is read from storage or sent
   }
 }
 
-TEST_CASE("Pictures that a device cannot decode are the host's, and faults are found as ever") {
+TEST_CASE(
+    "Pictures that a device cannot decode are left to the host, and faults are found as ever") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteForms(folder, 40, [](int i) {
     JpegOptions form = StoredForm();
@@ -193,7 +195,7 @@ TEST_CASE("Pictures that a device cannot decode are the host's, and faults are f
   }
 }
 
-TEST_CASE("Of a list, only its samples are put where a device reads") {
+TEST_CASE("Only a list's samples are stored for a device") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
   Trainer trainer;
@@ -203,7 +205,7 @@ TEST_CASE("Of a list, only its samples are put where a device reads") {
   CheckStored(dataset, options, 6);
 }
 
-TEST_CASE("A loader that is left while its pictures are on their way stops at once") {
+TEST_CASE("A loader that is dropped while its pictures are being stored stops at once") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
   Trainer trainer([](SimulatedDevice::Work work) {
@@ -237,7 +239,7 @@ TEST_CASE("A device without room for the dataset is refused, with both sizes") {
   { const Loader elsewhere(dataset, options); }
 }
 
-TEST_CASE("A loader states the memory that its pictures take, and where they lie") {
+TEST_CASE("A loader states the memory of its stored pictures, and where they are") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 40, StoredForm()));
   for (const ImagesIn images : {ImagesIn::kDevice, ImagesIn::kPageLocked}) {
@@ -256,7 +258,7 @@ TEST_CASE("A loader states the memory that its pictures take, and where they lie
   }
 }
 
-TEST_CASE("Pictures lie where a device reads only for a device that decodes") {
+TEST_CASE("Pictures are stored for a device only if it decodes") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 8, StoredForm()));
   Trainer trainer;

@@ -1,4 +1,4 @@
-// The adapter to LibTorch, if that is installed.
+// The adapter to LibTorch, if LibTorch is installed.
 #include <torch/torch.h>
 
 #include <sluice/torch.h>
@@ -41,7 +41,7 @@ TEST_CASE("Tensors of a batch have its numbers and its memory") {
   CHECK(ImageTensor(*bytes.Epoch(0).begin()).scalar_type() == at::kByte);
 }
 
-TEST_CASE("A tensor keeps its batch, and gives the place back when it goes") {
+TEST_CASE("A tensor keeps its batch, and releases the slot when it is freed") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
   options.ring.prefetch = 1;
@@ -51,7 +51,7 @@ TEST_CASE("A tensor keeps its batch, and gives the place back when it goes") {
   std::uint64_t sample = 0;
   std::size_t batches = 0;
   for (const Batch& batch : loader->Epoch(0)) {
-    const at::Tensor image = ImageTensor(batch);  // gone before the next batch is asked for
+    const at::Tensor image = ImageTensor(batch);  // freed before the next batch is requested
     REQUIRE(image[9][0][0][0].item<int>() == static_cast<int>(batch.samples()[9] % 251));
     if (batch.index() == 4) {
       kept = image.slice(0, 3, 5);  // a part of it keeps the whole batch
@@ -150,7 +150,7 @@ TEST_CASE("A field of any length comes as values and offsets") {
             .find("use VariableTensor()") != std::string::npos);
 }
 
-TEST_CASE("A batch without a single value gives empty tensors") {
+TEST_CASE("A batch without any value gives empty tensors") {
   const TemporaryFolder folder;
   LoaderOptions options = InOrder();
   options.order.samples = SampleList::Of({0, 3, 6});
@@ -160,7 +160,8 @@ TEST_CASE("A batch without a single value gives empty tensors") {
   CHECK(points.offsets.eq(0).all().item<bool>());
 }
 
-TEST_CASE("A small tensor that is kept does not keep its batch, a large one shares its memory") {
+TEST_CASE(
+    "A small tensor that is kept does not keep its batch, and a large one shares its memory") {
   const TemporaryFolder folder;
   LoaderOptions options = InOrder();
   options.ring.prefetch = 1;
@@ -180,7 +181,7 @@ TEST_CASE("A small tensor that is kept does not keep its batch, a large one shar
         batch.Field<float>("many").data());  // 80,000 bytes
 }
 
-TEST_CASE("Images of their own sizes come as a tensor each, in the batch's memory") {
+TEST_CASE("Images of their own sizes come as one tensor each, in the batch's memory") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(4, 1);
   options.output.image_sizes = ImageSizes::kOwn;

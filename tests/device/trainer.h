@@ -1,4 +1,4 @@
-// A trainer on the simulated device: a stream, and kernels that note what they read.
+// A trainer on the simulated device: a stream, and kernels that record what they read.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@
 
 namespace sluice::test {
 
-// A gate, closed until it is opened; threads wait at it.
+// A gate that is closed until it is opened; threads wait at it.
 class Gate {
  public:
   void Open() {
@@ -34,7 +34,7 @@ class Gate {
   bool open_ = false;
 };
 
-// Opens it when the test ends, however it ends.
+// Opens the gate when the test ends, however it ends.
 struct GateOpener {
   Gate& gate;
   ~GateOpener() { gate.Open(); }
@@ -83,7 +83,7 @@ class Trainer {
   std::deque<Seen> seen_;
 };
 
-// Of WriteRawDataset(): each pixel and label says which sample it is from.
+// For WriteRawDataset(): each pixel and label tells which sample it is from.
 inline void RequireWhole(const Trainer::Seen& seen) {
   REQUIRE(seen.pixels.size() == seen.samples.size() * 192);
   REQUIRE(seen.labels.size() == seen.samples.size());
@@ -94,7 +94,7 @@ inline void RequireWhole(const Trainer::Seen& seen) {
   }
 }
 
-// Waits for its kernels, and checks that all they read was whole.
+// Waits for its kernels, and checks that all they read was complete.
 inline void FinishWhole(Trainer& trainer) {
   trainer.Finish();
   for (const Trainer::Seen& seen : trainer.seen())

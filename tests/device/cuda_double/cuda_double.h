@@ -1,5 +1,5 @@
 // How tests control the simulated CUDA (cuda_runtime_api.h): the number of its GPUs, the calls that
-// fail, and what the program has not given back.
+// fail, and the resources that the program has not given back.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace cuda_double {
 // streams call `before` as SimulatedDevice says. Everything taken before must have been given back.
 void Reset(int devices = 1, sluice::SimulatedDevice::Before before = {});
 
-// The number of buffers, streams, events, graphs and contexts that were taken and not given back.
+// The number of buffers, streams, events, graphs and contexts that were not given back.
 std::size_t Alive();
 // While it lives, the thread works in a context of its own on that GPU, like one made by the
 // driver's cuCtxCreate().
@@ -30,7 +30,7 @@ class OwnContext {
 // GPUs that this process has used, and on which it therefore has a context.
 std::set<int> Contexts();
 
-// Of the streams that exist, default streams aside; 0: none was asked for.
+// Of the existing streams, without default streams; 0: no priority was asked for.
 std::multiset<int> Priorities();
 inline constexpr int kGreatestPriority = -5;
 
@@ -39,15 +39,16 @@ std::set<std::string> Ranges();
 // The number of ranges that have begun and not ended.
 long OpenRanges();
 
-// After that many more calls, the next one fails, on any thread, and does nothing; or it and all
-// later ones fail with that error, as after a faulty kernel. Calls that free or wait still do so.
+// Lets the given number of further calls succeed. The next one, on any thread, fails and does
+// nothing; or it and all later ones fail with that error, as after a faulty kernel. Calls that free
+// or wait still do their work.
 void FailAfter(long calls, cudaError_t error, bool from_there_on = false);
 void FailNoMore();
-// From now on all calls fail, of the runtime and of the driver, and do nothing: the process exits.
+// From now on all calls of the runtime and the driver fail and do nothing: the process is exiting.
 void Unload();
 // The number of calls since Reset() or FailAfter().
 long Calls();
-// The number of graphs, and of kernels by themselves, that were launched since Reset().
+// The number of graphs, and of kernels outside of graphs, launched since Reset().
 std::size_t Launches();
 std::size_t Kernels();
 

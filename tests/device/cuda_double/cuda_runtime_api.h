@@ -114,7 +114,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 }
 
-// The runtime's own takes a kernel of any type, too, where nvcc compiles. Ours have one argument.
+// Where nvcc compiles, the runtime's own function also takes a kernel of any type. Our kernels have
+// one argument.
 cudaError_t LaunchOnGrid(dim3 grid, dim3 block, std::function<void()> kernel, cudaStream_t stream);
 template <class Job>
 cudaError_t cudaLaunchKernel(void (*kernel)(Job), dim3 grid, dim3 block, void** arguments,

@@ -54,9 +54,9 @@ struct Fiber {
   }
 };
 
-// The state that the running kernel and its threads share. The atomics order them: all threads of a
-// turn see what the starter did before the turn, and the starter sees what they did in it. No other
-// order holds.
+// The state that the running kernel and its threads share. The atomics order it: in each turn, all
+// threads see what the starter did before the turn, and the starter sees what they did in it. Do
+// not rely on any other order.
 struct Grid {
   std::mutex one_at_a_time;
   std::deque<Fiber> fibers;  // kept, because making them takes longer than most kernels
@@ -71,7 +71,7 @@ SLUICE_UNSEEN Fiber* Running() noexcept {
   return grid.running;
 }
 
-// Call it after a switch to the fiber. Threads learn the stack they came from, which belongs to the
+// Call it after a switch to the fiber. Threads thus learn the stack they came from: that of the
 // thread that started the kernel this time.
 SLUICE_UNSEEN void Arrive([[maybe_unused]] Fiber& fiber) noexcept {
 #if defined(__SANITIZE_ADDRESS__)
@@ -94,7 +94,7 @@ SLUICE_UNSEEN void Switch(Fiber& from, Fiber& to) noexcept {
   Arrive(from);
 }
 
-// A fiber's loop, which never ends: it is a thread of one block after another.
+// A fiber's loop, which never ends: it runs one thread of one block after another.
 void RunFiber() {
   Fiber& self = *Running();
   Arrive(self);

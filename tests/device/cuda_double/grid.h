@@ -1,5 +1,5 @@
 // Runs a kernel on the CPU as a GPU would: block after block, each with the number of threads of
-// its launch, which go on together from one __syncthreads() to the next.
+// its launch, which run together from one __syncthreads() to the next.
 //
 // The threads are fibers of the calling thread. Under the thread sanitizer each is a thread of its
 // own, ordered against the others only by the start, the end and the barriers. So two threads that
@@ -22,12 +22,12 @@ struct Place {
 // Runs one kernel at a time; others wait. Aborts if threads of a block disagree about a barrier.
 void RunGrid(unsigned blocks, unsigned threads, const std::function<void()>& kernel);
 
-// The calling thread's place; only within kernels.
+// The calling thread's place; only valid within kernels.
 const Place& Here() noexcept;
 void Barrier() noexcept;
 
-// What thread `from` of the calling thread's warp brings to this call, which all of them make.
-// Aborts if the block is not a single warp.
+// Returns the `value` that thread `from` of the calling thread's warp passes. All threads of the
+// warp make the call. Aborts if the block is not a single warp.
 inline constexpr unsigned kWarpThreads = 32;
 std::uint32_t BroughtBy(unsigned from, std::uint32_t value);
 

@@ -1,5 +1,5 @@
-// The calls. Simulated devices (reader/device/simulated_device.h) do the work; CUDA's rules for
-// threads, contexts, captures and errors are here and in world.cpp.
+// The calls of the simulated CUDA. Simulated devices (reader/device/simulated_device.h) do the
+// work; CUDA's rules for threads, contexts, captures and errors are here and in world.cpp.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +15,7 @@ using sluice::SimulatedDevice;
 
 namespace {
 
-// Gives work to a stream, or notes it for a graph.
+// Gives work to a stream, or records it for a graph.
 template <class Action>
 cudaError_t Give(cudaStream_t stream, Action action) {
   return Call(Kind::kUses, [&] {

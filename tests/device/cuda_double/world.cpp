@@ -22,8 +22,8 @@ const CUctx_st* CurrentContext() {
 
 namespace {
 
-// Whether a capture forbids this thread a call that the capture cannot contain. Such a call also
-// ends the capture.
+// Returns whether a capture forbids this thread a call that the capture cannot contain. Such a call
+// also ends the capture.
 bool ForbiddenByCapture() {
   const cudaStreamCaptureMode mode = Mine().mode;
   if (mode == cudaStreamCaptureModeRelaxed) return false;
@@ -203,7 +203,7 @@ long OpenRanges() {
 
 void Unload() {
   world.unloaded = true;
-  // Never destroyed: what they still do must not wait for the end of other statics.
+  // Never destroyed: the remaining work must not wait for the end of other statics.
   const std::lock_guard lock(world.mutex);
   new std::vector<std::shared_ptr<sluice::SimulatedDevice>>(world.devices);
 }

@@ -1,6 +1,6 @@
-// The state of the simulated runtime: GPUs, who owns which parts of them, captures, and the calls
-// that shall fail. World::mutex guards all of it; functions take it themselves unless they say
-// otherwise.
+// The state of the simulated runtime: GPUs, which context owns which resources, captures, and the
+// calls that are to fail. World::mutex guards all of it; functions take it themselves unless they
+// say otherwise.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct CUctx_st {
 namespace cuda_double {
 
 struct Target;
-// What was given to a stream that was being captured.
+// Work that was given to a stream while it was captured.
 using Work = std::vector<std::function<cudaError_t(const Target&)>>;
 
 }  // namespace cuda_double
@@ -89,7 +89,7 @@ struct ThreadState {
   cudaError_t last_error = cudaSuccess;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   int device = 0;
-  bool bound = false;  // the thread uses that GPU's primary context unless one is pushed
+  bool bound = false;  // the thread uses that GPU's primary context unless another one is pushed
   std::vector<const CUctx_st*> pushed;
   int ranges = 0;  // NVTX's, open
 };
@@ -97,7 +97,7 @@ ThreadState& Mine() noexcept;
 int CurrentDevice();
 const CUctx_st* CurrentContext();  // the context that a call works in; mutex held
 
-// Counts the call, and returns why it is refused, if it is.
+// Counts the call, and returns the reason if it is refused.
 cudaError_t Refusal(Kind kind);
 
 template <class Action>
@@ -119,7 +119,7 @@ cudaError_t Call(Kind kind, Action action) {
 
 sluice::SimulatedDevice& DeviceOf(int ordinal);
 
-// The stream that a handle stands for.
+// The stream for a handle.
 struct Target {
   void* handle = nullptr;  // of the simulated stream
   Owned owned;
@@ -133,7 +133,7 @@ Target TargetOf(cudaStream_t stream);
 cudaError_t Invalidate(const Target& target, cudaError_t why);
 
 // While it lives, work for the default stream waits for the earlier work of its context's other
-// streams, except non-blocking ones, and their later work waits for it.
+// streams, except non-blocking ones; and their later work waits for it.
 class InOrder {
  public:
   explicit InOrder(const Target& target);
