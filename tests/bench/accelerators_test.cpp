@@ -1,3 +1,4 @@
+// The search for the number of accelerators that a dataset can feed, as in MLPerf Storage.
 #include "bench/epoch/experiments.h"
 #include "tests/catch.h"
 #include "tools/cli/quantity.h"
@@ -5,7 +6,7 @@
 namespace sluice::bench {
 namespace {
 
-// A machine that feeds so many; each trial is noted.
+// A machine that feeds so many accelerators, and records each trial.
 AcceleratorSearch SearchOn(std::uint64_t feeds, std::uint64_t estimate) {
   return SearchAccelerators(0.9, estimate, [&](std::uint64_t accelerators) {
     return AcceleratorTrial{accelerators, accelerators <= feeds ? 0.95 : 0.5, 1};
@@ -14,14 +15,14 @@ AcceleratorSearch SearchOn(std::uint64_t feeds, std::uint64_t estimate) {
 
 }  // namespace
 
-TEST_CASE("the search finds the most accelerators that are fed, from any estimate") {
+TEST_CASE("the search finds the largest number of accelerators that are fed, from any estimate") {
   for (const std::uint64_t feeds : {0, 1, 2, 5, 9, 70}) {
     for (const std::uint64_t estimate : {0, 1, 3, 5, 12, 100})
       CHECK(SearchOn(feeds, estimate).fed == feeds);
   }
 }
 
-TEST_CASE("a good estimate takes two trials: one that passes and one that does not") {
+TEST_CASE("a good estimate takes two trials: one that passes and one that fails") {
   CHECK(SearchOn(4, 4).trials.size() == 2);
   CHECK(SearchOn(4, 5).trials.size() == 2);
   CHECK(SearchOn(0, 0).trials.size() == 1);
@@ -31,7 +32,7 @@ TEST_CASE("the search ends if every number passes") {
   CHECK(SearchOn(UINT64_MAX, 1).trials.size() <= 40);
 }
 
-TEST_CASE("the profiles have MLPerf Storage's figures, and an unknown one is wrong usage") {
+TEST_CASE("the profiles have MLPerf Storage's figures, and an unknown profile is wrong usage") {
   const Profile& profile = ProfileNamed("mlperf-resnet50-h100");
   CHECK(profile.batch_size == 400);
   CHECK(profile.step_ms == 224);

@@ -1,4 +1,4 @@
-// The facts that `sluice-bench advise` finds before it measures.
+// The facts that `sluice-bench advise` collects before it measures.
 #include <filesystem>
 #include <fstream>
 
@@ -45,7 +45,7 @@ std::vector<std::string> NamesOf(const std::vector<Form>& forms) {
 
 }  // namespace
 
-TEST_CASE("a look at a folder counts images by their content and passes over what is hidden") {
+TEST_CASE("a folder's images are counted by content, and hidden ones skipped") {
   const TemporaryFolder folder;
   WriteJpeg(folder / "cats/a.jpg", 40, 30);
   WriteJpeg(folder / "cats/b.bin", 20, 10);
@@ -71,7 +71,7 @@ TEST_CASE("a look at a folder counts images by their content and passes over wha
   CHECK(facts.paths.size() == 3);
 }
 
-TEST_CASE("a look at a folder knows every kind of image that is converted") {
+TEST_CASE("every image kind that is converted is recognised in a folder") {
   const TemporaryFolder folder;
   // 5x3 pixels of 24 bits: 14 bytes of the file's header, 40 of the picture's, rows of 16.
   std::string bmp = "BM";
@@ -93,7 +93,7 @@ TEST_CASE("a look at a folder knows every kind of image that is converted") {
   CHECK(facts.median_height == 3);
 }
 
-TEST_CASE("a look at a large folder is bounded and says what it did not list") {
+TEST_CASE("a large folder is searched within bounds, and the rest is reported as not listed") {
   const TemporaryFolder folder;
   for (int i = 0; i < 12; ++i)
     WriteJpeg(folder / (std::to_string(i) + ".jpg"), 16, 16);
@@ -116,7 +116,7 @@ TEST_CASE("a folder without pictures is an error") {
   CHECK_THROWS_AS(LookAtSource(folder / "none", {}, 0, {}), Error);
 }
 
-TEST_CASE("forms of large photos are the two usual sizes and the sources' own") {
+TEST_CASE("forms for large photos are the two usual sizes and the sources' own") {
   const std::vector<Form> forms = FormsFor(FactsOf(1000, 800), 224, {90});
   CHECK(NamesOf(forms) == std::vector<std::string>{"jpeg 500 q90", "packed 500 q90", "raw 500",
                                                    "jpeg short 256 q90", "packed short 256 q90",
@@ -125,12 +125,12 @@ TEST_CASE("forms of large photos are the two usual sizes and the sources' own") 
   CHECK(forms[1].options == "--image packed --max-side 500 --quality 90");
   CHECK(forms[0].preference < forms[3].preference);
   CHECK(forms[3].preference < forms[6].preference);
-  // Half the crop, half the sides.
+  // Half the crop means half the sides.
   CHECK(FormsFor(FactsOf(1000, 800), 112, {90}).front().name == "jpeg 250 q90");
 }
 
 TEST_CASE(
-    "forms of pictures that nothing shrinks keep their size, and their own JPEGs come first") {
+    "forms for pictures that nothing shrinks keep their size, and their own JPEGs come first") {
   const std::vector<Form> forms = FormsFor(FactsOf(32, 32), 32, {95, 80});
   CHECK(NamesOf(forms) == std::vector<std::string>{"jpeg own size q95", "packed own size q95",
                                                    "jpeg own size q80", "packed own size q80",
@@ -141,7 +141,7 @@ TEST_CASE(
   CHECK(forms[4].preference == 0);
 }
 
-TEST_CASE("the forms of a dataset are its own and those it can be transcoded into") {
+TEST_CASE("the forms for a dataset are its own and those it can be transcoded into") {
   SourceFacts facts = FactsOf(500, 375);
   facts.dataset = true;
   facts.kinds = {{"jpeg", 2}, {"packed", 300}};
@@ -151,7 +151,7 @@ TEST_CASE("the forms of a dataset are its own and those it can be transcoded int
   CHECK(forms[2].options == "--image raw");
 }
 
-TEST_CASE("a disk's rate is taken from all the files' bytes if there is time") {
+TEST_CASE("a disk's rate is measured over all the files' bytes if there is time") {
   const TemporaryFolder folder;
   WriteFile(folder / "a", std::string(2'500'000, 'a'));
   WriteFile(folder / "b", std::string(10'000, 'b'));
@@ -160,7 +160,7 @@ TEST_CASE("a disk's rate is taken from all the files' bytes if there is time") {
   CHECK(rate.bytes_per_second > 0);
 }
 
-TEST_CASE("a disk's rate in a folder leaves nothing there") {
+TEST_CASE("measuring a disk's rate in a folder leaves nothing there") {
   const TemporaryFolder folder;
   const DiskRate rate = MeasureDiskRateIn(folder.path(), 3600, {});
   CHECK(rate.bytes == 64U << 20);

@@ -35,11 +35,12 @@ DecodeItem ItemOf(const Pipeline& transform) {
 
 }  // namespace
 
-TEST_CASE("bandwidth is measured on one thread and on several, and knows what an image takes") {
+TEST_CASE(
+    "bandwidth is measured on one thread and on several, with the bytes that an image needs") {
   std::vector<DecodeItem> items(1, ItemOf({Resize(32)}));
   items[0].packed.bytes = items[0].other_form;
   const BandwidthFigures figures = MeasureBandwidth(items, Small(), {});
-  // The whole picture is shown: all of the payload but for the zeros behind it.
+  // The whole picture is shown: all of the payload except the zeros after it.
   const auto whole = static_cast<double>(items[0].other_form.size());
   CHECK(figures.read_bytes_per_image <= whole);
   CHECK(figures.read_bytes_per_image > whole - 64);
@@ -54,7 +55,7 @@ TEST_CASE("bandwidth is measured on one thread and on several, and knows what an
   }
 }
 
-TEST_CASE("a share of a copy's rate and the threads to its limit follow from the medians") {
+TEST_CASE("a share of a copy's rate, and the threads to its limit, follow from the medians") {
   BandwidthFigures figures;
   figures.read_bytes_per_image = 60;
   figures.written_bytes_per_image = 40;
@@ -64,7 +65,7 @@ TEST_CASE("a share of a copy's rate and the threads to its limit follow from the
   CHECK(ThreadsToLimit(figures) == Approx(8));
 }
 
-TEST_CASE("bandwidth of pictures without a packed form cannot be measured") {
+TEST_CASE("bandwidth cannot be measured for pictures without a packed form") {
   CHECK_THROWS_AS(MeasureBandwidth({}, Small(), {}), Error);
   CHECK_THROWS_AS(MeasureBandwidth(std::vector<DecodeItem>(2), Small(), {}), Error);
 }

@@ -1,4 +1,4 @@
-// The bare loop of copies that raw images are compared with.
+// The bare loop of copies with which raw images are compared.
 #include <algorithm>
 #include <span>
 
@@ -20,7 +20,7 @@ std::vector<std::uint64_t> Sorted(std::vector<std::uint64_t> numbers) {
 
 }  // namespace
 
-TEST_CASE("copies are of each sample as often as it is listed, in another order each epoch") {
+TEST_CASE("copies contain each sample as often as it is listed, in another order each epoch") {
   const test::TemporaryFolder folder;
   const std::filesystem::path data = folder / "data";
   DatasetWriter writer(data, Schema{{Field::Image()}});

@@ -14,7 +14,7 @@ std::chrono::steady_clock::time_point At(int milliseconds) {
   return std::chrono::steady_clock::time_point() + std::chrono::milliseconds(1000 + milliseconds);
 }
 
-// Epoch 3: one batch that a worker decodes in two runs, and that the consumer waits for.
+// Epoch 3: one batch that a worker decodes in two runs and the consumer waits for.
 std::vector<TraceBar> SmallTrace() {
   static const int memory = 0;
   EpochTrace trace(3);
@@ -22,7 +22,7 @@ std::vector<TraceBar> SmallTrace() {
                        std::uint32_t row, std::uint32_t rows, int begin, int end) {
     trace.recorder()->Add({kind, thread, epoch, 0, row, rows, &memory, At(begin), At(end)});
   };
-  add(TraceEvent::Kind::kDecode, 1, 2, 0, 4, -9, -5);  // of another epoch
+  add(TraceEvent::Kind::kDecode, 1, 2, 0, 4, -9, -5);  // from another epoch
   add(TraceEvent::Kind::kReadAhead, 0, 3, 0, 4, 0, 2);
   trace.Collect();
   add(TraceEvent::Kind::kDecode, 1, 3, 0, 2, 2, 5);

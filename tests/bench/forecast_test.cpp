@@ -1,4 +1,4 @@
-// The forecast made from the constants that `sluice-bench advise` measures.
+// The forecast that is made from the constants that `sluice-bench advise` measures.
 #include "bench/advise/advice.h"
 #include "tests/catch.h"
 
@@ -66,7 +66,8 @@ TEST_CASE("a forecast for data larger than memory is bound by the slower of disk
   CHECK_FALSE(ForecastOf(FormOf(50'000, 500), 20'001, SomeMachine(), {}).fits_disk);
 }
 
-TEST_CASE("a forecast of a trainer that is fed takes its pace, and no more threads than it needs") {
+TEST_CASE(
+    "a forecast for a fed trainer takes the trainer's pace, and no more threads than needed") {
   // 4 threads in proportion: 125 each; 200 and its margin of 15% need two.
   const Forecast forecast = ForecastOf(FormOf(50'000, 500), 1000, SomeMachine(), NeedOf(200));
   CHECK(forecast.bound == Bound::kTrainer);
@@ -75,21 +76,23 @@ TEST_CASE("a forecast of a trainer that is fed takes its pace, and no more threa
   CHECK(forecast.threads == 2);
 }
 
-TEST_CASE("a forecast says how many machines feed the trainer, each keeping its own part") {
+TEST_CASE(
+    "a forecast gives the number of machines that feed the trainer, each keeping its own part") {
   // Decoding: 1000 x 1.15 / 500, rounded up.
   const Forecast small = ForecastOf(FormOf(50'000, 500), 1000, SomeMachine(), NeedOf(1000));
   CHECK(small.machines == 3);
   CHECK(small.bound == Bound::kTrainer);
   CHECK(small.epoch_seconds == Approx(1));
-  // 250 MB: one machine and two read the disk (200 a second each), three keep their 83 MB not
-  // quite, four keep 63 MB and decode 500 a second each.
+  // 250 MB: one machine or two read the disk (200 per second each), three almost keep their 83 MB,
+  // and four keep 63 MB and decode 500 per second each.
   const Forecast large = ForecastOf(FormOf(50'000, 500), 5000, SomeMachine(), NeedOf(1000));
   CHECK(large.machines == 4);
   CHECK(large.in_memory);
   CHECK(large.images_per_second == Approx(500));
 }
 
-TEST_CASE("a forecast over a link says requests, the start, and what a cache leaves to fetch") {
+TEST_CASE(
+    "a forecast over a link gives requests, the start, and the rest that a cache must fetch") {
   // 2000 blocks of 512 KiB in 17 shards; decoding 500 images a second, the link gives 400.
   Resources resources = SomeMachine();
   resources.link = StoreLink{52'428'800, 0.05, 0, 0.0004};
@@ -97,7 +100,7 @@ TEST_CASE("a forecast over a link says requests, the start, and what a cache lea
   const FormConstants form = FormOf(131'072, 500);
   const Forecast none = ForecastOf(form, kImages, resources, {});
   CHECK(none.bound == Bound::kLink);
-  CHECK(none.fits_disk);  // it does not lie there
+  CHECK(none.fits_disk);  // it is not local
   CHECK_FALSE(none.in_memory);
   CHECK(none.images_per_second == Approx(400));
   CHECK(none.first_requests == 2000 + 2 * 17);
@@ -117,7 +120,7 @@ TEST_CASE("a forecast over a link says requests, the start, and what a cache lea
   CHECK(two.bound == Bound::kTrainer);
 }
 
-TEST_CASE("rates on other counts of threads follow Amdahl's law through the two measured") {
+TEST_CASE("rates for other counts of threads follow Amdahl's law through the two measured ones") {
   FormConstants form;
   form.one_thread_per_second = 100;
   form.all_threads_per_second = 250;  // 4 threads: a fifth of the time is serial
@@ -127,13 +130,13 @@ TEST_CASE("rates on other counts of threads follow Amdahl's law through the two 
   CHECK(RateOnThreads(form, 1, 1) == Approx(250));
 }
 
-TEST_CASE("without a need the smallest form that is nearly as fast as the fastest is chosen") {
+TEST_CASE("without a need, the smallest form that is nearly as fast as the fastest is chosen") {
   const std::vector<FormConstants> forms = {FormOf(100, 400), FormOf(150, 900), FormOf(900, 1000),
                                             FormOf(50, 5000, 1)};
   CHECK(Chosen(forms, 1000, {}) == 1);
 }
 
-TEST_CASE("with a need the smallest form that meets it at the most preferred size is chosen") {
+TEST_CASE("with a need, the smallest form that meets it at the most preferred size is chosen") {
   const std::vector<FormConstants> forms = {FormOf(100, 400), FormOf(150, 900), FormOf(900, 1000),
                                             FormOf(50, 5000, 1)};
   CHECK(Chosen(forms, 1000, NeedOf(300)) == 0);

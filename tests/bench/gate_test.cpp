@@ -16,19 +16,19 @@ Judgement Of(const Measurement& before, const Measurement& after, const GateRule
 
 }  // namespace
 
-TEST_CASE("a slowdown beyond noise and tolerance is worse, and the other way round better") {
+TEST_CASE("a slowdown beyond noise and tolerance is worse, and the reverse is better") {
   CHECK(Of(Rate({100, 101, 99}), Rate({80, 82, 81})) == Judgement::kWorse);
   CHECK(Of(Rate({80, 82, 81}), Rate({100, 101, 99})) == Judgement::kBetter);
 }
 
-TEST_CASE("a figure that is better when lower is judged the other way") {
+TEST_CASE("a figure that is better when lower is judged the other way round") {
   const Measurement before{"cpu", "s", false, {10, 11, 12}};
   const Measurement after{"cpu", "s", false, {20, 21, 22}};
   CHECK(Of(before, after) == Judgement::kWorse);
   CHECK(Of(after, before) == Judgement::kBetter);
 }
 
-TEST_CASE("a certain change within the tolerance is none") {
+TEST_CASE("a significant change within the tolerance does not count as a change") {
   CHECK(Of(Rate({100, 101, 102}), Rate({97, 98, 98.5})) == Judgement::kSame);
   CHECK(Of(Rate({100, 101, 102}), Rate({97, 98, 98.5}), {0.01, 0.05}) == Judgement::kWorse);
 }
@@ -44,7 +44,7 @@ TEST_CASE("a measurement that the new result lacks is missing") {
   CHECK(lines.front().judgement == Judgement::kMissing);
 }
 
-TEST_CASE("results of other machines or settings cannot be compared, of other places they can") {
+TEST_CASE("results of other machines or settings cannot be compared, those of other places can") {
   const nlohmann::ordered_json one{{"command", "epoch"},
                                    {"machine", {{"cpu", "A"}, {"cpus", 2}}},
                                    {"threads", 2},
@@ -58,7 +58,7 @@ TEST_CASE("results of other machines or settings cannot be compared, of other pl
   CHECK(DifferencesThatMatter(one, other) == expected);
 }
 
-TEST_CASE("each setting of a command's results makes two of them incomparable") {
+TEST_CASE("two results that differ in any setting of a command cannot be compared") {
   using Json = nlohmann::ordered_json;
   const auto differ = [](const char* command, const char* key, const Json& a, const Json& b) {
     Json one{{"command", command}}, other = one;
@@ -84,7 +84,7 @@ TEST_CASE("each setting of a command's results makes two of them incomparable") 
   CHECK(differ("convert", "quality", 80, 90));
   CHECK(differ("transforms", "side", 96, 224));
   CHECK(differ("order", "lanes", 192, 96));
-  // There it is what was measured.
+  // Here it is part of what was measured.
   CHECK_FALSE(differ("order", "sizes", {{{"samples", 1}}}, {{{"samples", 2}}}));
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("results of different options cannot be compared, whatever the option 
         std::vector<std::string>{"--direct: given and not given"});
   CHECK(differ({{"--an-option-of-tomorrow", {"1"}}}, {{"--an-option-of-tomorrow", {"2"}}}).size() ==
         1);
-  // How long, how often and where to write: what was measured is the same.
+  // How long, how often and where to write: these do not change what was measured.
   CHECK(differ({{"--epochs", {"3"}}, {"--json-file", {"a.json"}}}, none).empty());
 }
 

@@ -7,7 +7,7 @@
 
 namespace sluice::bench {
 
-TEST_CASE("busy CPU seconds leave idle and waiting for disks out, and count guests once") {
+TEST_CASE("busy CPU seconds leave out idle time and waits for disks, and count guests once") {
   // cpu user nice system idle iowait irq softirq steal guest guest_nice
   CHECK(BusySeconds("cpu  100 20 30 9000 500 4 6 40 70 8", 100) == Approx(2.0));
   CHECK(BusySeconds("", 100) == 0);
@@ -23,7 +23,7 @@ TEST_CASE("this machine has a name, CPUs and memory") {
   CHECK_FALSE(machine.compiler.empty());
 }
 
-TEST_CASE("others' load is never negative, nor more than the machine has") {
+TEST_CASE("other processes' load is never negative, nor more than the machine has") {
   const LoadWatch watch;
   volatile double work = 1;
   for (int i = 0; i < 1'000'000; ++i)
@@ -32,7 +32,7 @@ TEST_CASE("others' load is never negative, nor more than the machine has") {
   CHECK(watch.OtherCpus() <= static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-TEST_CASE("a tree's use is that of a process and of the children it has") {
+TEST_CASE("a tree's use is that of a process and of its children") {
   int ready[2], go[2];
   REQUIRE(pipe(ready) == 0);
   REQUIRE(pipe(go) == 0);

@@ -18,7 +18,7 @@ void WriteNumber(const std::filesystem::path& path, const std::string& number) {
 
 }  // namespace
 
-TEST_CASE("joules are those of all packages, and not of their parts again") {
+TEST_CASE("joules are those of all packages, without counting their parts again") {
   const test::TemporaryFolder folder;
   const std::filesystem::path root = folder / "powercap";
   for (const char* name : {"intel-rapl:0", "intel-rapl:1", "intel-rapl:0:0"}) {
@@ -33,7 +33,7 @@ TEST_CASE("joules are those of all packages, and not of their parts again") {
   CHECK(meter.Joules().value_or(-1) == Approx(0));
 }
 
-TEST_CASE("a counter of joules that ran over goes on from 0") {
+TEST_CASE("a counter of joules that overflowed continues from 0") {
   const test::TemporaryFolder folder;
   const std::filesystem::path package = folder / "powercap/intel-rapl:0";
   WriteNumber(package / "energy_uj", "9000000");
@@ -43,14 +43,14 @@ TEST_CASE("a counter of joules that ran over goes on from 0") {
   CHECK(meter.Joules().value_or(-1) == Approx(1.5));
 }
 
-TEST_CASE("without readable counters there are no joules") {
+TEST_CASE("without readable counters joules are not reported") {
   const test::TemporaryFolder folder;
   CHECK_FALSE(EnergyMeter(folder / "nothing").Joules());
   std::filesystem::create_directories(folder / "powercap/intel-rapl:0");
   CHECK_FALSE(EnergyMeter(folder / "powercap").Joules());
 }
 
-TEST_CASE("A GPU's use comes from NVML, where that is there and knows the GPU") {
+TEST_CASE("A GPU's use comes from NVML, if NVML is installed and knows the GPU") {
   GpuMeter meter("0000:65:00.0", NVML_DOUBLE);
   for (int times = 0; times < 2; ++times) {
     const std::optional<GpuUse> use = meter.Take();

@@ -1,5 +1,5 @@
-// A library with the functions of NVML that gpu_meter.cpp calls: one GPU, 40% busy, with 5 of 80 GB
-// in use.
+// A library with the functions of NVML that gpu_meter.cpp calls: one GPU, 40% busy, using 5 of 80
+// GB.
 #include <cstring>
 
 extern "C" {

@@ -14,7 +14,7 @@ TEST_CASE("rank correlation is 1 for the same order, -1 for the opposite one") {
   CHECK(RankCorrelation({0, 1, 2, 3}, {1, 0, 3, 2}) == Approx(0.6));
 }
 
-TEST_CASE("a made-up dataset has the samples and blocks that were asked for") {
+TEST_CASE("a made-up dataset has the requested samples and blocks") {
   const DatasetShape shape = MadeUpShape(10'007, 8, 50'000);
   CHECK(shape.samples() == 10'007);
   CHECK(shape.blocks() == 1251);
@@ -26,7 +26,7 @@ TEST_CASE("a made-up dataset has the samples and blocks that were asked for") {
 }
 
 TEST_CASE(
-    "orders are measured once a round, and shuffled ones show the classes that chance gives") {
+    "orders are measured once per round, and shuffled ones show the classes that chance gives") {
   const DatasetShape shape = MadeUpShape(40'000, 8, 50'000);
   OrderTask task;
   task.shape = &shape;
@@ -42,14 +42,14 @@ TEST_CASE(
     REQUIRE(one.classes.size() == 2);
     REQUIRE(one.rank_correlation);
   }
-  // 1000 classes of 40 samples each; a batch of 1024 of 40000 lacks a class with the chance
-  // (1 - 1024/40000)^40, nearly: 1000 x (1 - 0.3546).
+  // 1000 classes of 40 samples each. A batch of 1024 out of 40000 lacks a class with the
+  // probability (1 - 1024/40000)^40, nearly: 1000 x (1 - 0.3546).
   const double chance = 1000 * (1 - std::pow(1 - 1024.0 / 40'000, 40));
   for (const std::size_t shuffled : {1, 3}) {
     CHECK(figures[shuffled].classes[0] == Approx(chance).epsilon(0.02));
-    CHECK(std::abs(*figures[shuffled].rank_correlation) < 0.03);  // six deviations
+    CHECK(std::abs(*figures[shuffled].rank_correlation) < 0.03);  // six standard deviations
   }
-  // 1024 consecutive samples, sorted: of 26 classes, or 27 if the batch begins inside one.
+  // 1024 consecutive sorted samples: of 26 classes, or 27 if the batch begins inside a class.
   CHECK(figures[2].mode == "sequential");
   CHECK(figures[2].classes[0] >= 26);
   CHECK(figures[2].classes[0] <= 27);

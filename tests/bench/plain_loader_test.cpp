@@ -1,4 +1,4 @@
-// samples/plain_loader.h, which others are compared with.
+// samples/plain_loader.h, with which other loaders are compared.
 #include "samples/plain_loader.h"
 
 #include <cmath>
@@ -29,7 +29,7 @@ std::string WriteGradient(const TemporaryFolder& folder, const std::string& name
 
 }  // namespace
 
-TEST_CASE("the plain loader gives every file once an epoch, in another order each, in batches") {
+TEST_CASE("the plain loader gives every file once per epoch, in another order each, in batches") {
   const TemporaryFolder folder;
   std::vector<std::string> files;
   for (int i = 0; i < 23; ++i)
@@ -66,7 +66,7 @@ TEST_CASE("the plain loader's resize keeps a gradient, and mirrors it on request
   }
 }
 
-TEST_CASE("the plain loader's failures reach who plays, and it can be left in the middle") {
+TEST_CASE("the plain loader's failures reach the consumer, and it can be left in the middle") {
   const TemporaryFolder folder;
   const std::string good = WriteGradient(folder, "good.jpg");
   PlainLoader broken({good, (folder / "none.jpg").string(), good}, {.batch_size = 1, .side = 8});

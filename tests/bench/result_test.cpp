@@ -25,7 +25,7 @@ std::string TextIn(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("a written file is whole, and takes the place of an older one") {
+TEST_CASE("a written file is complete, and replaces an older one") {
   const test::TemporaryFolder folder;
   WriteTextFile(folder / "a", "long text");
   WriteTextFile(folder / "a", "short");
@@ -33,7 +33,7 @@ TEST_CASE("a written file is whole, and takes the place of an older one") {
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
 
-TEST_CASE("a written file harms no file of a similar name") {
+TEST_CASE("writing a file leaves files with similar names alone") {
   const test::TemporaryFolder folder;
   for (const char* name : {"a.tmp", ".a.tmp", "a.part"})
     std::ofstream(folder / name) << "mine";
@@ -42,7 +42,7 @@ TEST_CASE("a written file harms no file of a similar name") {
     CHECK(TextIn(folder / name) == "mine");
 }
 
-TEST_CASE("of a link, the file that it leads to is written") {
+TEST_CASE("writing through a link writes the file that it leads to") {
   const test::TemporaryFolder folder;
   std::filesystem::create_directory(folder / "elsewhere");
   WriteTextFile(folder / "elsewhere/file", "old");
@@ -88,7 +88,7 @@ TEST_CASE("the text after a bar ends inside the picture") {
   CHECK(std::stod(plot.substr(begin)) > 400);
 }
 
-TEST_CASE("a page shows what names hold as text, never as markup, and asks for nothing outside") {
+TEST_CASE("a page shows names as text, never as markup, and loads nothing from outside") {
   nlohmann::ordered_json result = ResultOf(
       "compare", {{"images_per_second", "1/s", true, {10, 12, 11}}}, {"<b>loaded & slow</b>"});
   result["loaders"] = {{{"name", "sluice"}, {"images_per_second", {10, 12, 11}}},

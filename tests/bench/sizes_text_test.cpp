@@ -1,4 +1,4 @@
-// Sizes by epoch as they are typed.
+// Sizes by epoch, as they are typed.
 #include "bench/epoch/transform_text.h"
 #include "tests/catch.h"
 #include "tools/cli/quantity.h"

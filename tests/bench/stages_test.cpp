@@ -4,7 +4,7 @@
 
 namespace sluice::bench {
 
-TEST_CASE("batches that go to a device have a stage for their copies, others have none") {
+TEST_CASE("batches for a device have a stage for their copies, and others do not") {
   EpochOptions options;
   options.dataset = "/nowhere";  // the parts of decoding cannot be measured
   EpochsRun run;

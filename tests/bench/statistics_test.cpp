@@ -53,8 +53,8 @@ TEST_CASE("quantiles are interpolated, and their ends are the extremes") {
   CHECK(spread.HalfWidth() == Approx(2.0 / 3));
 }
 
-TEST_CASE("the chance of values as high as these is that of counting all arrangements") {
-  // Three against three, wholly apart: one arrangement of twenty.
+TEST_CASE("the probability of values as high as these is that of counting all arrangements") {
+  // Three against three, fully separated: one arrangement of twenty.
   CHECK(ChanceOfHigher({1, 2, 3}, {4, 5, 6}) == Approx(0.05));
   CHECK(ChanceOfHigher({4, 5, 6}, {1, 2, 3}) == Approx(1));
   const std::vector<std::pair<std::vector<double>, std::vector<double>>> cases = {
@@ -68,11 +68,11 @@ TEST_CASE("the chance of values as high as these is that of counting all arrange
   CHECK(ChanceOfHigher({1}, {}) == 1);
 }
 
-TEST_CASE("equal values on both sides are no sign of a change") {
+TEST_CASE("equal values on both sides do not indicate a change") {
   CHECK(ChanceOfHigher({5, 5, 5}, {5, 5, 5}) > 0.5);
 }
 
-TEST_CASE("the chance of many values is that of the normal distribution") {
+TEST_CASE("the probability for many values is that of the normal distribution") {
   std::vector<double> before, after;
   for (int i = 0; i < 30; ++i) {
     before.push_back(2 * i);
@@ -83,7 +83,7 @@ TEST_CASE("the chance of many values is that of the normal distribution") {
         Approx(0.5 * std::erfc((465 - 0.5 - 450) / std::sqrt(900 * 61 / 12.0) / std::sqrt(2.0))));
 }
 
-TEST_CASE("the fitted serial share is the one that the throughputs were made with") {
+TEST_CASE("the fitted serial share is the one with which the throughputs were computed") {
   for (const double serial : {0.0, 0.05, 0.3, 1.0}) {
     std::vector<double> threads, throughput;
     for (const double n : {1.0, 2.0, 4.0, 8.0}) {
@@ -97,7 +97,7 @@ TEST_CASE("the fitted serial share is the one that the throughputs were made wit
   }
 }
 
-TEST_CASE("threads that gain more than in proportion have no serial share, and no less than none") {
+TEST_CASE("threads that gain more than in proportion have a serial share of 0, not less") {
   const SerialShare fit = FitSerialShare({1, 2}, {1000, 2100});
   CHECK(fit.serial == 0);
   CHECK(fit.worst_residual > 0.01);

@@ -7,7 +7,7 @@
 
 namespace sluice::bench::test {
 
-TEST_CASE("sluice-bench transforms measures each step, but for OneHot, which changes only labels") {
+TEST_CASE("sluice-bench transforms measures each step except OneHot, which changes only labels") {
   std::set<std::size_t> measured;
   for (const std::string& text : EveryStep(224)) {
     for (const Transform& step : ParsePipeline(text))
@@ -15,7 +15,7 @@ TEST_CASE("sluice-bench transforms measures each step, but for OneHot, which cha
   }
   for (const std::string& form : PipelineSteps()) {
     INFO(form);
-    // Every step accepts a 3 for the numbers that it cannot do without.
+    // Every step accepts a 3 for the numbers that it requires.
     const std::string name = form.substr(0, form.find_first_of(":["));
     const std::string whole = form.substr(0, form.find('['));
     const Transform step =

@@ -8,7 +8,7 @@
 using namespace sluice;
 using namespace sluice::bench;
 
-TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
+TEST_CASE("Uploads are measured next to copies alone, of the same bytes") {
   const auto driver = std::make_shared<SimulatedDevice>();
   UploadShape shape;
   shape.batch_size = 6;
@@ -31,18 +31,18 @@ TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
       copied = batch.copy_end;
     }
     CHECK(rates.cpus_busy >= 0);
-    CHECK_FALSE(rates.gpu);  // that device is on no bus
+    CHECK_FALSE(rates.gpu);  // that device is not on a bus
   }
   CHECK(driver->Alive() == 0);
-  // Steps travel as operations beside the labels: 4 and 1 of 20 bytes for each of 6 samples.
+  // Steps travel as operations next to the labels: 4 and 1 of 20 bytes for each of 6 samples.
   shape.steps = {ColorJitter{.4, .4, .4, .1}, RandomGrayscale{}};
   const UploadRates steps = MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 2, 1, {});
   CHECK(steps.batch_bytes == 6 * 10 * 10 * 3 + 4096);
   CHECK(steps.uploads.size() == 1);
   shape.steps = {RandAugment{}, GaussianBlur{3}};
   CHECK(MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 2, 1, {}).uploads.size() == 1);
-  // A step that moves pixels after decoding; a blur wider than the pictures; more steps than a
-  // device takes.
+  // A step that moves pixels after decoding; a blur wider than the pictures; more steps than fit on
+  // a device.
   for (const Pipeline& refused :
        {Pipeline{HorizontalFlip()}, Pipeline{GaussianBlur{21}}, Pipeline(70, ColorJitter{.1})}) {
     shape.steps = refused;
@@ -56,14 +56,14 @@ TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
       Interrupted);
 }
 
-TEST_CASE("A conversion takes its time from when its copy has ended and the one before, too") {
+TEST_CASE("A conversion's time begins when its own copy and the previous conversion have ended") {
   CHECK(ConversionSeconds({{0, 2, 3}, {2, 4, 7}, {4, 6, 8}}) == Approx(1));
   CHECK(ConversionSeconds({{0, 2, 5}, {2, 4, 8}, {4, 6, 11}}) == Approx(3));
   CHECK(ConversionSeconds({}) == 0);
 }
 
-TEST_CASE("Conversions beside copies are counted from when the first could begin") {
-  // Copies of 2 seconds, one after the other; conversions of 1, and of 3, which waits for the
+TEST_CASE("Conversions next to copies are counted from when the first could begin") {
+  // Copies of 2 seconds, one after another; conversions of 1 second, and of 3, which waits for the
   // first.
   CHECK(ShareBesideCopies({{0, 2, 3}, {2, 4, 5}, {4, 6, 7}}) == Approx(2.0 / 3));
   CHECK(ShareBesideCopies({{0, 2, 5}, {2, 4, 6}}) == Approx(2.0 / 4));

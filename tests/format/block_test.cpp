@@ -1,3 +1,4 @@
+// Blocks of samples as they are stored: header, table, payloads, and the refusal of damaged ones.
 #include "format/disk/block.h"
 
 #include "format/disk/checksum.h"
@@ -26,7 +27,7 @@ std::vector<std::byte> Build(const std::vector<EncodedSample>& samples) {
   return BuildBlock(kSchema, RowLayout(kSchema), test::IdOf(9), 4, 12, samples);
 }
 
-// Puts the block's own checksums right after a change.
+// Recomputes the block's own checksums after a change.
 void Reseal(std::vector<std::byte>& block) {
   auto header = LoadAt<BlockHeader>(block, 0);
   header.table_checksum =
@@ -53,7 +54,7 @@ Defect DefectOfHeader(std::vector<std::byte> block, void (*change)(BlockHeader&)
 
 }  // namespace
 
-TEST_CASE("a block says what it holds and whose it is") {
+TEST_CASE("a block states its contents and its shard") {
   const std::vector<std::byte> block = Build(Samples());
   CHECK(block.size() == 4096);
   BlockHeader header;
@@ -66,7 +67,7 @@ TEST_CASE("a block says what it holds and whose it is") {
   CHECK(header.shard_id == test::IdOf(9));
 }
 
-TEST_CASE("payloads lie field by field behind the table, each from a multiple of 64 bytes") {
+TEST_CASE("payloads follow the table field by field, each from a multiple of 64 bytes") {
   const std::vector<std::byte> block = Build(Samples());
   const BlockView view = ViewOf(block);
   const RowLayout layout(kSchema);
@@ -80,7 +81,7 @@ TEST_CASE("payloads lie field by field behind the table, each from a multiple of
   CHECK(offset_of(1, 0) == 0);  // absent
   CHECK(offset_of(2, 0) == 384);
   CHECK(offset_of(0, 2) == 512);
-  CHECK(offset_of(1, 2) == 512);  // the one before is empty
+  CHECK(offset_of(1, 2) == 512);  // the value before it is empty
   CHECK(view.VerifyTable() == nullptr);
   CHECK(view.VerifyPlacement(kSchema, layout) == nullptr);
 }
@@ -104,7 +105,7 @@ TEST_CASE("a block gives back the values put into it") {
 
   BlockView::Payload payload;
   REQUIRE(view.GetPayload(layout, 0, 2, payload) == nullptr);
-  CHECK(payload.entry.codec == 1);  // there, but empty
+  CHECK(payload.entry.codec == 1);  // present, but empty
   CHECK(payload.bytes.empty());
   REQUIRE(view.GetPayload(layout, 1, 2, payload) == nullptr);
   CHECK(AsText(payload.bytes) == "text of b");
@@ -114,7 +115,7 @@ TEST_CASE("a block gives back the values put into it") {
   CHECK(LoadAt<std::int16_t>(elements, 4) == 6);
 }
 
-TEST_CASE("a block is never larger than was foretold") {
+TEST_CASE("a block is never larger than predicted") {
   const RowLayout layout(kSchema);
   std::vector<EncodedSample> samples;
   std::uint64_t sum = 0;
@@ -129,7 +130,7 @@ TEST_CASE("a block is never larger than was foretold") {
   }
 }
 
-TEST_CASE("a block header that cannot be true is refused") {
+TEST_CASE("an impossible block header is refused") {
   const std::vector<std::byte> block = Build(Samples());
   CHECK(DefectOfHeader(block, [](BlockHeader&) {}) == nullptr);
   CHECK(DefectOfHeader(block, [](BlockHeader& h) { h.magic = 0; }) != nullptr);
@@ -146,7 +147,7 @@ TEST_CASE("a block header that cannot be true is refused") {
   CHECK(BlockView::ParseHeader(Bytes(block).first(4095), header) != nullptr);
 }
 
-TEST_CASE("entries that lead out of the block or are not known are refused, one at a time") {
+TEST_CASE("unknown entries, and entries that lead out of the block, are refused one at a time") {
   const RowLayout layout(kSchema);
   const auto defect_of = [&](std::size_t at, std::uint64_t value, std::size_t size) {
     std::vector<std::byte> block = Build(Samples());
@@ -171,7 +172,7 @@ TEST_CASE("entries that lead out of the block or are not known are refused, one 
   CHECK(defect_of(33, 2, 1) != nullptr);  // pixel type
 }
 
-TEST_CASE("a payload of a codec that is not known is handed on with its number") {
+TEST_CASE("a payload with an unknown codec is returned with the codec's number") {
   const RowLayout layout(kSchema);
   std::vector<std::byte> block = Build(Samples());
   StoreAt<std::uint16_t>(block, 64 + 20, 0x8001);
@@ -183,7 +184,7 @@ TEST_CASE("a payload of a codec that is not known is handed on with its number")
   CHECK(AsText(image.bytes) == "12345");
 }
 
-TEST_CASE("payloads at other offsets than the format's are found") {
+TEST_CASE("payloads at offsets that the format does not allow are found") {
   const RowLayout layout(kSchema);
   const auto placement_after = [&](std::size_t at, std::uint64_t value, std::size_t size) {
     std::vector<std::byte> block = Build(Samples());

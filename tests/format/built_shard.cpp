@@ -17,7 +17,7 @@ void Append(std::vector<std::byte>& file, Bytes bytes) {
   file.insert(file.end(), bytes.begin(), bytes.end());
 }
 
-// Appends a section and the padding behind it.
+// Appends a section and the padding after it.
 SectionEntry AppendSection(std::vector<std::byte>& file, std::uint32_t number, std::uint32_t flags,
                            Bytes content) {
   const SectionEntry entry{number, flags, file.size(), content.size(), Hash64(content)};

@@ -1,5 +1,5 @@
-// Whole shards and datasets made in memory, straight from the parts of format/disk: for tests,
-// which thus need no writer.
+// Builds whole shards and datasets in memory from the parts of format/disk, so that tests need no
+// writer.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +13,17 @@ namespace sluice::test {
 
 struct BuiltShard {
   std::vector<std::byte> bytes;
-  ManifestShard entry;  // all but the file's name
+  ManifestShard entry;  // all except the file's name
 };
 
-// Sections beside the keys: contents by number.
+// Sections in addition to the keys: contents by number.
 using ExtraSections = std::map<std::uint32_t, std::string>;
 
 BuiltShard BuildShard(const Schema& schema, Id128 id, std::uint32_t block_samples,
                       std::span<const EncodedSample> samples, const ExtraSections& extra = {},
                       std::uint32_t extra_flags = 0);
 
-// The manifest of a dataset of these shards, whose files are called shard-00000.sluice and so on.
+// The manifest of a dataset of these shards, whose files are named shard-00000.sluice and so on.
 Manifest ManifestOf(const std::string& name, const Schema& schema,
                     std::span<const BuiltShard> shards, std::span<const EncodedSample> samples);
 

@@ -19,7 +19,7 @@ std::vector<std::byte> SanityBuffer(std::size_t size) {
 
 }  // namespace
 
-// From cli/xsum_sanity_check.c of xxHash 0.8, the vectors without seed.
+// The unseeded vectors of xxHash 0.8's cli/xsum_sanity_check.c.
 TEST_CASE("64-bit checksums are XXH3-64 as published") {
   const std::pair<std::size_t, std::uint64_t> vectors[] = {
       {0, 0x2D06800538D394C2},    {1, 0xC44BDFF4074EECDB},    {6, 0x27B56A84CD2D7325},
@@ -31,7 +31,7 @@ TEST_CASE("64-bit checksums are XXH3-64 as published") {
     CHECK(Hash64(SanityBuffer(size)) == expected);
 }
 
-// The same source; the high word comes first in the canonical form.
+// From the same file; the high word comes first in the canonical form.
 TEST_CASE("128-bit digests are XXH3-128 in canonical order") {
   const std::pair<std::size_t, const char*> vectors[] = {
       {0, "99aa06d3014798d86001c324468d497f"},   {1, "a6cd5e9392000f6ac44bdff4074eecdb"},
@@ -43,7 +43,7 @@ TEST_CASE("128-bit digests are XXH3-128 in canonical order") {
   }
 }
 
-TEST_CASE("a digest of parts is that of the parts one after another") {
+TEST_CASE("a digest of parts equals that of the parts in one piece") {
   const std::vector<std::byte> whole = SanityBuffer(2367);
   const Bytes bytes(whole);
   CHECK(Hash128({bytes.first(5), bytes.subspan(5, 0), bytes.subspan(5)}) == Hash128(bytes));

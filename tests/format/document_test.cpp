@@ -1,4 +1,4 @@
-// Holds the worked example of FORMAT.md against the bytes that the code makes.
+// Compares the worked example of FORMAT.md with the bytes that the code writes.
 //
 // In the document, a line "File NAME, N bytes" in bold begins a file; in the code blocks that
 // follow, each line "OFFSET  HEX HEX ..." gives bytes of it. Bytes that no line gives are zero. The

@@ -27,7 +27,7 @@ std::vector<std::string> NamesIn(const std::filesystem::path& folder) {
   return names;
 }
 
-// Files of this process cannot grow beyond `bytes` while this lives.
+// While this lives, files of this process cannot grow beyond `bytes`.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -47,7 +47,7 @@ class FileSizeLimit {
 
 }  // namespace
 
-TEST_CASE("A link in the place of an unfinished file is refused, and what it leads to stays") {
+TEST_CASE("A link in the place of an unfinished file is refused, and its target stays") {
   const test::TemporaryFolder folder;
   std::ofstream(folder / "victim") << "important";
   std::filesystem::create_symlink(folder / "victim", folder / ".a.tmp");
@@ -57,7 +57,7 @@ TEST_CASE("A link in the place of an unfinished file is refused, and what it lea
   CHECK(test::ContentOf(folder / "victim") == "important");
 }
 
-TEST_CASE("a file appears whole, under its own name, when it is committed") {
+TEST_CASE("a file appears complete, under its own name, when it is committed") {
   const test::TemporaryFolder folder;
   AtomicFile file(folder / "a");
   file.Write(AsBytes("one "));
@@ -81,7 +81,7 @@ TEST_CASE("an abandoned file leaves the old one in place") {
   CHECK(test::ContentOf(folder / "a") == "before");
 }
 
-TEST_CASE("a commit replaces what had the name, and what a crash left under the temporary one") {
+TEST_CASE("a commit replaces a file of that name, and what a crash left under the temporary name") {
   const test::TemporaryFolder folder;
   WriteFile(folder / "a", AsBytes("before"));
   std::ofstream(folder / ".a.tmp") << "left by a crash, and longer than what comes";
@@ -100,7 +100,7 @@ TEST_CASE("a commit that cannot rename removes the temporary file and names the 
   CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a"});
 }
 
-TEST_CASE("a file in a folder that does not exist cannot be made") {
+TEST_CASE("a file in a folder that does not exist cannot be created") {
   const test::TemporaryFolder folder;
   const auto error = test::ErrorOf([&] { AtomicFile(folder / "none" / "a"); });
   REQUIRE(error.has_value());
@@ -176,7 +176,7 @@ TEST_CASE("a file is read whole, up to the limit") {
   CHECK(content.empty());
 }
 
-TEST_CASE("folders, pipes and files that are not there are not read, and nothing blocks") {
+TEST_CASE("folders, pipes and missing files are not read, and no call blocks") {
   const test::TemporaryFolder folder;
   std::vector<std::byte> content;
   CHECK(test::CodeOf([&] { ReadFile(folder.path(), 100, content); }) == ErrorCode::kIo);
@@ -186,7 +186,7 @@ TEST_CASE("folders, pipes and files that are not there are not read, and nothing
   CHECK(test::CodeOf([&] { MappedFile file(folder / "pipe"); }) == ErrorCode::kIo);
 }
 
-TEST_CASE("a file can be mapped, an empty one too") {
+TEST_CASE("a file can be mapped, also an empty one") {
   const test::TemporaryFolder folder;
   WriteFile(folder / "a", AsBytes("content"));
   WriteFile(folder / "empty", {});
@@ -206,7 +206,7 @@ TEST_CASE("a mapping outlives the file's name") {
   CHECK(AsText(file.bytes()) == "content");
 }
 
-TEST_CASE("a folder is made once and then left as it is") {
+TEST_CASE("a folder is created once and then left as it is") {
   const test::TemporaryFolder folder;
   CreateFolder(folder / "new");
   CreateFolder(folder / "new");
@@ -219,7 +219,7 @@ TEST_CASE("a folder is made once and then left as it is") {
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("File exists"));
 }
 
-TEST_CASE("a folder is made with those it lies in") {
+TEST_CASE("a folder is created with its parents") {
   const test::TemporaryFolder folder;
   CreateFolder(folder / "a/b/c");
   CreateFolder((folder / "d/e").string() + "/");

@@ -21,7 +21,7 @@ std::vector<std::byte> SectionOf(const std::vector<std::string>& keys) {
   return section;
 }
 
-// A section of one chunk, made by hand after FORMAT.md.
+// A section with one chunk, made by hand from FORMAT.md.
 std::vector<std::byte> HandMade(std::uint32_t chunk_samples, std::uint32_t chunks,
                                 const std::vector<std::uint32_t>& ends, std::string_view text) {
   std::vector<std::byte> content(ends.size() * 4 + text.size());
@@ -44,7 +44,7 @@ Defect Read(const std::vector<std::byte>& section, std::uint64_t samples, std::u
 
 }  // namespace
 
-TEST_CASE("keys come back by number, over chunk borders") {
+TEST_CASE("keys come back by number, across chunk borders") {
   const std::size_t count = GENERATE(std::size_t{1}, 2, 4095, 4096, 4097, 10'000);
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < count; ++i) {
@@ -69,7 +69,7 @@ TEST_CASE("keys come back by number, over chunk borders") {
   CHECK(seen == count);
 }
 
-TEST_CASE("keys may be empty, of any bytes and of the greatest length") {
+TEST_CASE("keys may be empty, of any bytes and of the maximum length") {
   const std::vector<std::string> keys = {"", std::string("\0\xFF\n\"", 4),
                                          std::string(kMaxKeyBytes, 'k'), ""};
   const std::vector<std::byte> section = SectionOf(keys);
@@ -80,12 +80,12 @@ TEST_CASE("keys may be empty, of any bytes and of the greatest length") {
   }
 }
 
-TEST_CASE("a shard without samples has no key") {
+TEST_CASE("a shard without samples does not have keys") {
   CHECK(Read(SectionOf({}), 0, 0) != nullptr);
   CHECK(Read({}, 1, 0) != nullptr);
 }
 
-TEST_CASE("a section made by hand from the document is read") {
+TEST_CASE("a section made by hand from FORMAT.md is read") {
   const auto section = HandMade(4096, 1, {1, 1, 4}, "abcd");
   std::string key;
   REQUIRE(ReadKey(section, 3, 0, key) == nullptr);
@@ -104,8 +104,8 @@ TEST_CASE("key sections that contradict themselves are refused") {
         nullptr);  // a chunk length beyond the limit
   CHECK(Read(HandMade(4096, 2, {1, 4}, "abcd"), 2, 0) != nullptr);  // a chunk too many
   CHECK(Read(HandMade(4096, 1, {1, 5}, "abcd"), 2, 0) != nullptr);  // ends beyond the text
-  CHECK(Read(HandMade(4096, 1, {4, 1}, "abcd"), 2, 0) != nullptr);  // ends that go back
-  CHECK(Read(HandMade(4096, 1, {1, 3}, "abcd"), 2, 0) != nullptr);  // text that no key has
+  CHECK(Read(HandMade(4096, 1, {4, 1}, "abcd"), 2, 0) != nullptr);  // ends that decrease
+  CHECK(Read(HandMade(4096, 1, {1, 3}, "abcd"), 2, 0) != nullptr);  // text that belongs to no key
   CHECK(Read(HandMade(4096, 1, {1}, "abc"), 2, 0) != nullptr);      // fewer ends than samples
   std::vector<std::byte> section = HandMade(4096, 1, {1, 4}, "abcd");
   StoreAt<std::uint32_t>(section, 12, 13);  // another size than the frame declares
@@ -123,8 +123,8 @@ TEST_CASE("key sections that contradict themselves are refused") {
 }
 
 TEST_CASE(
-    "a chunk in hand is gone on from, forwards and back, and stays as it was if it holds a key") {
-  // Chunks of one key each, made by hand: frames one behind the other.
+    "the current chunk is replaced forwards and back, and kept while it holds the requested key") {
+  // Chunks of one key each, made by hand: one frame after another.
   constexpr std::uint32_t kCount = 300;
   std::vector<std::byte> section(8 + 8 * kCount);
   StoreAt<std::uint32_t>(section, 0, 1);
@@ -145,14 +145,14 @@ TEST_CASE(
     CHECK(chunk.Key(i) == "key " + std::to_string(i * i));
   }
   const std::byte* const held = chunk.content.data();
-  section.clear();  // what it holds needs no reading
+  section.clear();  // keys in the chunk need no reading
   REQUIRE(ReadKeyChunk(section, kCount, 4, chunk) == nullptr);
   CHECK(chunk.content.data() == held);
   CHECK(ReadKeyChunk(section, kCount, 5, chunk) != nullptr);
   CHECK_FALSE(chunk.Holds(4));
 }
 
-TEST_CASE("keys that take more than is allowed for them are not decompressed") {
+TEST_CASE("keys that need more memory than allowed are not decompressed") {
   const std::vector<std::byte> section =
       SectionOf(std::vector<std::string>(4096, std::string(kMaxKeyBytes, 'k')));
   KeyChunk chunk;

@@ -19,7 +19,7 @@ constexpr const char* kImages =
     R"({"channels":[3,3],"height":[1,2],"max_payload_bytes":9,"payload_bytes":10,)"
     R"("pixel_type":"uint8","present":2,"width":[3,4]})";
 
-// The text of a manifest with the right id, from what follows the id: by FORMAT.md, not by the
+// The text of a manifest with the right id, from the text after the id: by FORMAT.md, not by the
 // code.
 std::string Seal(const std::string& rest) {
   return "{\"id\":\"" + ToHex(Hash128(AsBytes(rest))) + rest;
@@ -51,7 +51,7 @@ std::optional<ErrorCode> CodeWith(const std::string& from, const std::string& to
 
 }  // namespace
 
-TEST_CASE("a manifest made by hand from the document is read") {
+TEST_CASE("a manifest made by hand from FORMAT.md is read") {
   Id128 id;
   const Manifest manifest = ManifestFromJson(TextWith(), "manifest.json", id);
   CHECK(manifest.name == "n");
@@ -105,7 +105,7 @@ TEST_CASE("a dataset may have no samples") {
   CHECK(ManifestFromJson(ManifestToJson(manifest, written), "m", read).shards.empty());
 }
 
-TEST_CASE("the id is the digest of everything behind it") {
+TEST_CASE("the id is the digest of everything after it") {
   const std::string text = TextWith();
   CHECK_FALSE(ManifestRefusal(text).has_value());
   for (const std::size_t at :
@@ -141,7 +141,7 @@ TEST_CASE("another version is unsupported, whatever its digest rule") {
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("version 2"));
 }
 
-TEST_CASE("features that are not known are unsupported, and their names are told") {
+TEST_CASE("unknown features are unsupported, and are named") {
   const auto error =
       ManifestRefusal(TextWith("\"version\":1", R"("version":1,"requires":["telepathy"])"));
   REQUIRE(error.has_value());
@@ -150,7 +150,7 @@ TEST_CASE("features that are not known are unsupported, and their names are told
   CHECK_FALSE(CodeWith("\"version\":1", R"("version":1,"requires":[])").has_value());
 }
 
-TEST_CASE("members that are not known are passed over") {
+TEST_CASE("unknown members are skipped") {
   CHECK_FALSE(CodeWith("\"version\":1", R"("version":1,"later":[{"x":null}])").has_value());
   CHECK_FALSE(CodeWith(R"("blocks":1)", R"("blocks":1,"later":true)").has_value());
 }
@@ -166,7 +166,7 @@ TEST_CASE("a shard's file name cannot lead out of the dataset's folder") {
   CHECK_FALSE(CodeWith("a.sluice", "a..b").has_value());
 }
 
-TEST_CASE("counts that do not fit each other are refused") {
+TEST_CASE("counts that contradict each other are refused") {
   CHECK(CodeWith(R"("samples":2,"schema")", R"("samples":3,"schema")") == ErrorCode::kCorrupt);
   CHECK(CodeWith(R"("blocks":1)", R"("blocks":2)") == ErrorCode::kCorrupt);
   CHECK(CodeWith(R"("samples":2})", R"("samples":0})") == ErrorCode::kCorrupt);
@@ -183,8 +183,8 @@ TEST_CASE("counts that do not fit each other are refused") {
         ErrorCode::kCorrupt);  // images: 0 != 1
 }
 
-TEST_CASE("a shard that is said to hold more than its bytes can is refused") {
-  // A header, a block and what closes the shard are three pages; a block more has no room.
+TEST_CASE("a shard that claims to hold more samples than its size allows is refused") {
+  // A header, a block and the end of a shard are three pages; another block does not fit.
   const auto refusal = ManifestRefusal(TextWith(R"("block_samples":8,"blocks":1,"bytes":12288)",
                                                 R"("block_samples":1,"blocks":2,"bytes":8192)"));
   REQUIRE(refusal.has_value());
@@ -204,7 +204,7 @@ TEST_CASE("a shard that is said to hold more than its bytes can is refused") {
             .has_value());
 }
 
-TEST_CASE("what values have in common is read where it is said, and one for each such field") {
+TEST_CASE("limits of values are read for each field that has them, and refused if impossible") {
   const std::string from = R"({"kind":"image","name":"image"}]},)";
   const auto with = [&](const std::string& values) {
     return TextWith(
@@ -254,10 +254,10 @@ TEST_CASE(
   CHECK(CodeWith(R"("class_counts":[])", R"("class_counts":[2])") == ErrorCode::kCorrupt);
 }
 
-TEST_CASE("sums over images and values that cannot be are refused") {
+TEST_CASE("impossible sums over images and values are refused") {
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
            {R"("present":2)", R"("present":3)"},            // more than samples
-           {R"("present":2)", R"("present":0)"},            // and yet a size
+           {R"("present":2)", R"("present":0)"},            // a size without images
            {R"("width":[3,4])", R"("width":[0,4])"},        //
            {R"("height":[1,2])", R"("height":[0,2])"},      //
            {R"("channels":[3,3])", R"("channels":[0,3])"},  //
@@ -310,7 +310,7 @@ TEST_CASE("members of the wrong kind are refused") {
   CHECK(CodeWith("\"name\":\"n\",", "") == ErrorCode::kCorrupt);
 }
 
-TEST_CASE("a kind of field that is not known makes the dataset unsupported") {
+TEST_CASE("an unknown kind of field makes the dataset unsupported") {
   CHECK(CodeWith(R"("kind":"image")", R"("kind":"video")") == ErrorCode::kUnsupported);
 }
 
@@ -321,13 +321,13 @@ TEST_CASE("more than a million shards are beyond the limit") {
   CHECK(CodeWith(std::string("\"shards\":[") + kShard, list) == ErrorCode::kLimit);
 }
 
-TEST_CASE("a manifest that nests without end is refused and not followed") {
+TEST_CASE("a manifest that nests endlessly is refused and not followed") {
   const std::string deep = std::string(3'000'000, '[') + std::string(3'000'000, ']');
   CHECK(CodeWith(R"({"by":"hand"})", R"({"by":)" + deep + "}") == ErrorCode::kCorrupt);
   CHECK(CodeWith("\"version\":1", "\"version\":1,\"requires\":" + deep) == ErrorCode::kCorrupt);
 }
 
-TEST_CASE("a folder without a manifest is unfinished, no dataset, or not there") {
+TEST_CASE("a folder without a manifest is unfinished, not a dataset, or missing") {
   const test::TemporaryFolder folder;
   Id128 id;
   CHECK(test::CodeOf([&] { ReadManifest(folder.path(), id); }) == ErrorCode::kNotFound);

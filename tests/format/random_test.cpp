@@ -13,7 +13,7 @@ TEST_CASE("Philox4x32-10 gives the published known answers") {
         Words4{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("a random stream hands out the words of counters 0, 1, 2, ... in turn") {
+TEST_CASE("a random stream gives the words of counters 0, 1, 2, ... in order") {
   RandomStream stream(42, Purpose::kTransform, 0x0123456789abcdef, 7);
   for (std::uint32_t counter = 0; counter < 3; ++counter) {
     const Words4 words = Philox(42, {counter, 0x89abcdef, 0x01234567, 6u << 16 | 7});
@@ -61,7 +61,7 @@ TEST_CASE("Below draws every number below its bound equally often") {
     const double off = count - double{kDraws} / kBound;
     chi_square += off * off / (double{kDraws} / kBound);
   }
-  CHECK(chi_square < 22.5);  // 0.1% of the distribution with 6 degrees of freedom lies above
+  CHECK(chi_square < 22.5);  // with 6 degrees of freedom, 0.1% of the distribution lies above
 }
 
 TEST_CASE("Below keeps to its bound if half of all words must be rejected") {
@@ -77,7 +77,7 @@ TEST_CASE("Below keeps to its bound if half of all words must be rejected") {
   CHECK(upper_half < 600);
 }
 
-TEST_CASE("Uniform is at least 0, below 1, and a half in the mean") {
+TEST_CASE("Uniform is at least 0, below 1, and 0.5 on average") {
   RandomStream stream(9, Purpose::kTransform, 0);
   double sum = 0;
   for (int i = 0; i < 10'000; ++i) {

@@ -1,3 +1,5 @@
+// Reading mapped files that shrink meanwhile: lost pages read as zeros and are reported, without a
+// SIGBUS.
 #include "format/disk/read_guard.h"
 
 #include <csignal>
@@ -35,8 +37,7 @@ int Sum(Bytes bytes) {
 
 }  // namespace
 
-TEST_CASE(
-    "A page that the file no longer has reads as zeros under a guard, and is known to be lost") {
+TEST_CASE("Under a guard, a page that the file has lost reads as zeros, and counts as lost") {
   const test::TemporaryFolder folder;
   const std::filesystem::path path = WritePages(folder);
   const MappedFile file(path);
@@ -55,7 +56,7 @@ TEST_CASE(
   REQUIRE(file.BytesLeft() == 4096);
 }
 
-TEST_CASE("Memory with a lasting guard is zeros that can be written where its file was cut") {
+TEST_CASE("With a lasting guard, memory of a truncated file is zeros that can be written") {
   const test::TemporaryFolder folder;
   const std::filesystem::path path = WritePages(folder);
   const FileHandle file(open(path.c_str(), O_RDWR | O_CLOEXEC));
@@ -98,7 +99,7 @@ TEST_CASE("A thread that blocks every signal is guarded like any other") {
   CHECK(file.Lost(file.bytes()));
 }
 
-TEST_CASE("One guard covers several files, and each notes the pages that it lost") {
+TEST_CASE("One guard covers several files, and each records the pages that it lost") {
   const test::TemporaryFolder folders[3];
   std::vector<MappedFile> files;
   std::vector<GuardedMapping> mappings;
@@ -134,7 +135,7 @@ TEST_CASE("Guards nest, and each covers its own file") {
   REQUIRE(Sum(outer.bytes().subspan(4096)) == 0);
 }
 
-TEST_CASE("A file with more lost pages than are remembered counts as lost from there on") {
+TEST_CASE("A file with more lost pages than are recorded counts as lost from there on") {
   LostPages lost;
   alignas(4096) static std::byte memory[4096 * 2];
   const auto first = reinterpret_cast<std::uintptr_t>(memory);
@@ -152,7 +153,7 @@ TEST_CASE("Without a guard, a SIGBUS goes to the handler before ours") {
   sigaction(SIGBUS, nullptr, &now);
   const bool ours_is_new = (now.sa_flags & SA_SIGINFO) == 0;
   for (const bool with_handler : {false, true}) {
-    if (with_handler && !ours_is_new) continue;  // made before: there is nothing to be chained to
+    if (with_handler && !ours_is_new) continue;  // our handler is older: it has no handler to call
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {

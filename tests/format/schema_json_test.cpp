@@ -57,14 +57,14 @@ TEST_CASE("the text form is compact, with sorted members and no optional ones le
       R"({"classes":["b","a"],"dtype":"int32","kind":"array","name":"label","role":"label","shape":[]}]})");
 }
 
-TEST_CASE("members and roles that are not known are passed over") {
+TEST_CASE("unknown members and roles are skipped") {
   const Schema schema = Read(
       R"({"later":{"x":[1]},"fields":[{"name":"a","kind":"bytes","role":"smell","colour":"red"}]})");
   REQUIRE(schema.fields.size() == 1);
   CHECK(schema.fields[0] == Field::Bytes("a"));
 }
 
-TEST_CASE("kinds and element types that are not known are refused as unsupported") {
+TEST_CASE("unknown kinds and element types are refused as unsupported") {
   CHECK(JsonRefusal(R"({"fields":[{"name":"a","kind":"video"}]})") == ErrorCode::kUnsupported);
   CHECK(JsonRefusal(R"({"fields":[{"name":"a","kind":"array","dtype":"float8","shape":[]}]})") ==
         ErrorCode::kUnsupported);
@@ -105,20 +105,20 @@ TEST_CASE("malformed schemas are refused as corrupt, with the file's name") {
   }
 }
 
-TEST_CASE("a schema that nests without end is refused and not followed") {
+TEST_CASE("a schema that nests endlessly is refused and not followed") {
   const std::string deep(2'000'000, '[');
   CHECK(JsonRefusal(R"({"fields":[],"x":)" + deep) == ErrorCode::kCorrupt);
   const std::string closed = std::string(kMaxJsonDepth, '[') + std::string(kMaxJsonDepth, ']');
   CHECK(JsonRefusal(R"({"fields":[{"name":"a","kind":"bytes"}],"x":)" + closed + "}") ==
         ErrorCode::kCorrupt);
-  // Brackets inside of strings do not count.
+  // Brackets inside strings do not count.
   CHECK_FALSE(
       JsonRefusal(
           R"({"fields":[{"name":"\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[","kind":"bytes"}]})")
           .has_value());
 }
 
-TEST_CASE("names that are no UTF-8 cannot be written") {
+TEST_CASE("names that are not UTF-8 cannot be written") {
   const Schema schema{{Field::Bytes("\xFF")}};
   CHECK(test::CodeOf([&] { SchemaToJson(schema); }) == ErrorCode::kInvalidArgument);
 }

@@ -15,7 +15,7 @@ std::optional<ErrorCode> SchemaRefusal(std::vector<Field> fields) {
 
 }  // namespace
 
-TEST_CASE("entries lie one after another, each from a multiple of eight bytes") {
+TEST_CASE("entries follow each other, each from a multiple of eight bytes") {
   const Schema schema{{Field::Array("flag", DType::kInt8, {}), Field::Image("picture"),
                        Field::Array("matrix", DType::kUint16, {3, 3}), Field::Bytes("text"),
                        Field::Variable("boxes", DType::kFloat32, {4}),
@@ -68,7 +68,7 @@ TEST_CASE("a row has at most 65536 bytes") {
                        Field::Array("b", DType::kInt8, {})}) == ErrorCode::kLimit);
 }
 
-TEST_CASE("a field follows only an image field of the schema") {
+TEST_CASE("a field follows only an image field of the same schema") {
   CHECK_FALSE(SchemaRefusal({Field::Image("a"), Field::Mask("m", "a")}).has_value());
   CHECK(SchemaRefusal({Field::Mask("m", "a")}) == ErrorCode::kInvalidArgument);
   CHECK(SchemaRefusal({Field::Bytes("a"), Field::Mask("m", "a")}) == ErrorCode::kInvalidArgument);
@@ -103,7 +103,7 @@ TEST_CASE("the field whose classes are counted is the first label of one integer
   const Schema all{{of_boxes, several, fraction, no_label, unnamed, named}};
   CHECK(all.ClassField() == 5);
   CHECK(all.LabelField() == 5);
-  // If no label has names, the first with one integer is used, and nothing is counted.
+  // If no label has names, the first with one integer is used, and no classes are counted.
   const Schema numbers{{of_boxes, several, fraction, no_label, unnamed}};
   CHECK(numbers.ClassField() == Schema::kNone);
   CHECK(numbers.LabelField() == 4);

@@ -13,7 +13,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// A dataset of two shards whose second one a test may change.
+// A dataset of two shards. A test may change the second one.
 struct TwoShards {
   TwoShards() {
     const test::ExampleDataset example = test::VariedExample();
@@ -41,7 +41,7 @@ struct TwoShards {
 
 }  // namespace
 
-TEST_CASE("shards that lie there as the manifest says have no fault") {
+TEST_CASE("shards that match the manifest have no fault") {
   const TwoShards dataset;
   const ShardsLook look = dataset.Look();
   CHECK(look.shards == 0);
@@ -63,7 +63,7 @@ TEST_CASE("a missing shard is one fault, and its samples are counted") {
   CHECK_THAT(look.errors[0].file(), ContainsSubstring("b.sluice"));
 }
 
-TEST_CASE("a shard that was cut, replaced or is none is found without reading it") {
+TEST_CASE("a shard that was truncated, replaced or overwritten is found without reading it") {
   TwoShards dataset;
   const std::size_t whole = dataset.shards[1].bytes.size();
   const auto sentence = [&] {
@@ -83,7 +83,7 @@ TEST_CASE("a shard that was cut, replaced or is none is found without reading it
   CHECK_THAT(sentence(), ContainsSubstring("is not the shard that the manifest names"));
 }
 
-TEST_CASE("no more errors are kept than somebody would read") {
+TEST_CASE("only as many errors are kept as a person would read") {
   TwoShards dataset;
   dataset.manifest.shards.assign(1000, dataset.manifest.shards[0]);
   for (ManifestShard& shard : dataset.manifest.shards)

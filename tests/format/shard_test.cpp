@@ -13,7 +13,7 @@ namespace {
 
 using test::BuiltShard;
 
-// A shard's file, made from bytes that a test may have changed.
+// A shard's file from bytes that a test may have changed.
 class OnDisk {
  public:
   explicit OnDisk(const std::vector<std::byte>& bytes) : path_(folder_ / "a.sluice") {
@@ -32,7 +32,7 @@ std::optional<Error> ShardRefusal(const std::vector<std::byte>& bytes, const Sch
   return test::ErrorOf([&] { ShardFile(file.path(), schema, expect); });
 }
 
-// Changes a structure that lies at `offset` and puts the checksum at its end right.
+// Changes a structure at `offset` and recomputes the checksum at its end.
 template <class Struct, class Change>
 void Edit(std::vector<std::byte>& bytes, std::size_t offset, Change&& change) {
   auto value = LoadAt<Struct>(bytes, offset);
@@ -42,7 +42,7 @@ void Edit(std::vector<std::byte>& bytes, std::size_t offset, Change&& change) {
   StoreAt<std::uint64_t>(bytes, offset + sizeof(Struct) - 8, checksum);
 }
 
-// Changes the directory's bytes and puts its checksum, in the tail, right.
+// Changes the directory's bytes and recomputes its checksum in the tail.
 template <class Change>
 void EditDirectory(std::vector<std::byte>& bytes, Change&& change) {
   const std::size_t at = bytes.size() - sizeof(ShardTail);
@@ -80,7 +80,7 @@ TEST_CASE("a shard gives back its counts, columns, keys and sections") {
   CHECK(shard.VerifyPlacement() == nullptr);
 }
 
-TEST_CASE("every block of a shard is whole and where it belongs") {
+TEST_CASE("every block of a shard is whole and in its place") {
   for (const BuiltShard& built : Varied().shards) {
     const OnDisk file(built.bytes);
     const ShardFile shard(file.path(), Varied().schema);
@@ -130,16 +130,16 @@ TEST_CASE("a shard with another schema than the dataset is refused") {
   CHECK(error->code() == ErrorCode::kCorrupt);
 }
 
-TEST_CASE("another format version is unsupported, whatever else is in the file") {
+TEST_CASE("another format version is unsupported, whatever else the file holds") {
   std::vector<std::byte> bytes = Varied().shards[0].bytes;
-  StoreAt<std::uint32_t>(bytes, 8, 2);  // the header's checksum no longer fits: it is not looked at
+  StoreAt<std::uint32_t>(bytes, 8, 2);  // the header's checksum is now wrong, but it is not checked
   const auto error = ShardRefusal(bytes, Varied().schema);
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::kUnsupported);
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("version 2"));
 }
 
-TEST_CASE("a feature that is not known is unsupported") {
+TEST_CASE("an unknown feature is unsupported") {
   std::vector<std::byte> bytes = Varied().shards[0].bytes;
   Edit<ShardHeader>(bytes, 0, [](ShardHeader& h) { h.required = std::uint64_t{1} << 63; });
   const auto error = ShardRefusal(bytes, Varied().schema);
@@ -147,7 +147,7 @@ TEST_CASE("a feature that is not known is unsupported") {
   CHECK(error->code() == ErrorCode::kUnsupported);
 }
 
-TEST_CASE("a section that is not known is passed over unless it is marked as required") {
+TEST_CASE("an unknown section is skipped unless it is marked as required") {
   const Schema schema = test::WorkedExample().schema;
   const auto samples = test::WorkedExample().samples;
   const auto optional = test::BuildShard(schema, test::IdOf(5), 8, samples, {{777, "x"}}, 0);
@@ -160,7 +160,7 @@ TEST_CASE("a section that is not known is passed over unless it is marked as req
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("777"));
 }
 
-TEST_CASE("headers whose sizes cannot be true are refused") {
+TEST_CASE("headers with impossible sizes are refused") {
   const auto refused = [](void (*change)(ShardHeader&)) {
     std::vector<std::byte> bytes = Varied().shards[0].bytes;
     Edit<ShardHeader>(bytes, 0, change);
@@ -177,7 +177,7 @@ TEST_CASE("headers whose sizes cannot be true are refused") {
   CHECK(refused([](ShardHeader& h) { h.shard_id = test::IdOf(77); }));
 }
 
-TEST_CASE("tails whose sizes cannot be true are refused") {
+TEST_CASE("tails with impossible sizes are refused") {
   const auto refused = [](void (*change)(ShardTail&)) {
     std::vector<std::byte> bytes = Varied().shards[0].bytes;
     Edit<ShardTail>(bytes, bytes.size() - sizeof(ShardTail), change);
@@ -234,7 +234,7 @@ TEST_CASE("directories that contradict themselves are refused") {
   CHECK(refused(block(&BlockEntry::count, 0, 2)));
 }
 
-TEST_CASE("a block in another's place is not taken for it") {
+TEST_CASE("a block in another's place is not mistaken for it") {
   std::vector<std::byte> bytes = Varied().shards[0].bytes;
   const std::vector<std::byte> first(bytes.begin() + 4096, bytes.begin() + 8192);
   std::copy(bytes.begin() + 8192, bytes.begin() + 12288, bytes.begin() + 4096);
@@ -246,7 +246,7 @@ TEST_CASE("a block in another's place is not taken for it") {
   CHECK(shard.Block(2).count() == 2);
 }
 
-TEST_CASE("a file that was cut short is refused wherever it was cut") {
+TEST_CASE("a truncated file is refused wherever it was cut") {
   const std::vector<std::byte>& whole = Varied().shards[0].bytes;
   for (std::size_t size = 0; size < whole.size(); size += size % 4096 == 0 ? 1 : 4095) {
     const auto error = ShardRefusal(
@@ -268,14 +268,14 @@ TEST_CASE("errors name the shard's file and the place in it") {
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("checksum"));
 }
 
-TEST_CASE("a shard that does not exist is not found, and a folder is no shard") {
+TEST_CASE("a missing shard is reported as not found, and a folder is not a shard") {
   const test::TemporaryFolder folder;
   CHECK(test::CodeOf([&] { ShardFile(folder / "none.sluice", Varied().schema); }) ==
         ErrorCode::kNotFound);
   CHECK(test::CodeOf([&] { ShardFile(folder.path(), Varied().schema); }) == ErrorCode::kIo);
 }
 
-TEST_CASE("a schema that takes more than 16 MiB as text is refused when a shard is made") {
+TEST_CASE("a schema of more than 16 MiB as text is refused when a shard is made") {
   const Schema schema{
       {Field::Label("label", std::vector<std::string>(70'000, std::string(250, 'c')))}};
   CHECK(test::CodeOf([&] { BuildShardHeader(schema, test::IdOf(1), 1); }) == ErrorCode::kLimit);

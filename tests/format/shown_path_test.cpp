@@ -28,7 +28,7 @@ TEST_CASE("a text is shown without the secrets of the URLs in it") {
     CHECK(ShownText(other) == other);
 }
 
-TEST_CASE("an error tells no secret of a URL, wherever it stands") {
+TEST_CASE("an error reveals no secret of a URL, wherever the URL stands") {
   const Error error(ErrorCode::kIo, "http://me:secret@host/a b?sig=secret", "byte 1",
                     "instead of https://me:secret@host?secret");
   CHECK(error.file() == "http://host/a b");

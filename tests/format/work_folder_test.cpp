@@ -12,7 +12,7 @@ namespace sluice {
 
 namespace fs = std::filesystem;
 
-TEST_CASE("a folder for work is removed at its end with all that is in it") {
+TEST_CASE("a work folder is removed at its end with everything in it") {
   const test::TemporaryFolder folder;
   const fs::path path = folder / "deep" / "work";
   {
@@ -24,7 +24,7 @@ TEST_CASE("a folder for work is removed at its end with all that is in it") {
   CHECK_FALSE(fs::exists(path));
 }
 
-TEST_CASE("a folder for work that was kept is found, and emptied when it is asked to be") {
+TEST_CASE("a work folder that was kept is found, and emptied on request") {
   const test::TemporaryFolder folder;
   const fs::path path = folder / "work";
   {
@@ -44,8 +44,7 @@ TEST_CASE("a folder for work that was kept is found, and emptied when it is aske
   CHECK_FALSE(fs::exists(path));
 }
 
-TEST_CASE(
-    "no folder for work is made of what holds files and has no mark, nor of a link or a file") {
+TEST_CASE("folders with files but without the mark, links and files are not used as work folders") {
   const test::TemporaryFolder folder;
   fs::create_directory(folder / "mine");
   std::ofstream(folder / "mine" / "file") << "text";
@@ -66,7 +65,7 @@ TEST_CASE(
   CHECK(fs::is_empty(folder / "empty"));
 }
 
-TEST_CASE("an empty folder may be worked in, since a process may be killed before its mark") {
+TEST_CASE("an empty folder may be used, since a process may be killed before it writes the mark") {
   const test::TemporaryFolder folder;
   fs::create_directory(folder / "work");
   {
@@ -76,7 +75,7 @@ TEST_CASE("an empty folder may be worked in, since a process may be killed befor
   CHECK_FALSE(fs::exists(folder / "work"));
 }
 
-TEST_CASE("two cannot work in one folder at once") {
+TEST_CASE("two processes cannot work in one folder at once") {
   const test::TemporaryFolder folder;
   const WorkFolder work(folder / "work");
   const auto error = test::ErrorOf([&] { WorkFolder second(folder / "work"); });
@@ -84,7 +83,7 @@ TEST_CASE("two cannot work in one folder at once") {
   CHECK(error->code() == ErrorCode::kState);
 }
 
-TEST_CASE("what a link in a folder for work leads to stays when the folder goes") {
+TEST_CASE("a link's target outside of a work folder stays when the folder goes") {
   const test::TemporaryFolder folder;
   fs::create_directory(folder / "mine");
   std::ofstream(folder / "mine" / "file") << "text";

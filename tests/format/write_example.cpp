@@ -1,5 +1,5 @@
-// sluice_format_example worked|varied FOLDER: writes one of the example datasets and, as
-// expected.txt, what a reader must find in it.
+// sluice_format_example worked|varied FOLDER: writes one of the example datasets, and expected.txt
+// with what a reader must find in it.
 #include <cstdio>
 #include <string_view>
 

@@ -15,7 +15,7 @@ std::vector<std::byte> BytesOf(std::initializer_list<unsigned> values) {
 
 }  // namespace
 
-TEST_CASE("compressed bytes come back, and give their size beforehand") {
+TEST_CASE("compressed bytes come back, and state their size beforehand") {
   const std::string text(100'000, 'x');
   const std::vector<std::byte> frame = ZstdCompress(AsBytes(text));
   CHECK(frame.size() < 1000);
@@ -50,7 +50,7 @@ TEST_CASE("a frame is refused unless it fills its target exactly and nothing fol
   CHECK_FALSE(ZstdDecompress(twice, content));
 }
 
-TEST_CASE("frames that do not say their size, skippable and old frames are refused") {
+TEST_CASE("frames that do not state their size, skippable frames and old ones are refused") {
   // Not a single segment: window descriptor, no content size.
   const auto unsized =
       BytesOf({0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x58, 0x19, 0x00, 0x00, 'a', 'b', 'c'});
@@ -64,7 +64,7 @@ TEST_CASE("frames that do not say their size, skippable and old frames are refus
   CHECK_FALSE(ZstdDecompress({}, {}));
 }
 
-TEST_CASE("empty content is a frame too") {
+TEST_CASE("empty content is a frame, too") {
   const std::vector<std::byte> frame = ZstdCompress({});
   REQUIRE(ZstdContentBytes(frame) == 0);
   CHECK(ZstdDecompress(frame, {}));

@@ -16,8 +16,8 @@
 namespace {
 
 std::atomic<std::uint64_t> allocations{0};
-std::atomic<std::uint64_t> taken{0};  // bytes, all told
-std::atomic<std::int64_t> held{0};    // of them now
+std::atomic<std::uint64_t> taken{0};  // bytes, in total
+std::atomic<std::int64_t> held{0};    // bytes allocated now
 
 void* Take(std::size_t size) noexcept {
   void* const memory = std::malloc(size != 0 ? size : 1);
@@ -63,13 +63,13 @@ std::vector<std::vector<std::byte>> MakeFiles(std::uint32_t width, std::uint32_t
     JpegOptions options;
     options.restart_rows = static_cast<int>(i % 2);
     options.subsample = i % 3 != 0;
-    options.optimise = own_tables;  // for which strand tables are made
+    options.optimise = own_tables;  // large enough for strand tables
     files.push_back(MakeJpeg(MakePicture(width, height, i % 4 == 3 ? 1 : 3, i), options));
   }
   return files;
 }
 
-// How often memory is taken for three rounds of files, the first one left out.
+// The number of allocations in three rounds of files, without the first round.
 template <class Use>
 std::uint64_t CountAllocations(const std::vector<std::vector<std::byte>>& files, const Use& use) {
   std::uint64_t before = 0;
@@ -92,7 +92,7 @@ void Decode(PayloadDecoder& decoder, const std::vector<std::byte>& file, std::ui
 
 }  // namespace
 
-TEST_CASE("After the first pictures, decoding takes no memory") {
+TEST_CASE("After the first pictures, decoding allocates no memory") {
   std::vector<std::uint8_t> out(224 * 224 * 3);
   PayloadDecoder decoder;
   const Region region = {{20, 250, 20, 250, 224, 0, 224}, {10, 220, 10, 220, 224, 0, 224}, true};
@@ -102,7 +102,7 @@ TEST_CASE("After the first pictures, decoding takes no memory") {
         }) == 0);
 }
 
-TEST_CASE("After the first pictures, decoding and recoding whole ones takes no memory") {
+TEST_CASE("After the first pictures, decoding and recoding whole ones allocates no memory") {
   std::vector<std::uint8_t> out(std::size_t{640} * 480 * 3);
   std::vector<std::int16_t> rows;
   PayloadDecoder decoder;
@@ -114,7 +114,7 @@ TEST_CASE("After the first pictures, decoding and recoding whole ones takes no m
         }) == 0);
 }
 
-TEST_CASE("What a large picture took is given back with it") {
+TEST_CASE("Memory for a large picture is released with it") {
   constexpr std::uint32_t kWidth = 4000;  // and so 29 MB of coefficients
   constexpr std::uint32_t kHeight = 2400;
   constexpr std::int64_t kKept = 24 << 20;  // several memories of up to 16 MiB are kept
@@ -156,7 +156,7 @@ TEST_CASE("What a large picture took is given back with it") {
   }
 }
 
-TEST_CASE("What a header claims takes no memory where its file cannot be recoded") {
+TEST_CASE("A header's claims allocate no memory if its file cannot be recoded") {
   const std::vector<std::byte> file = MakeJpeg(MakePicture(64, 48), {.progressive = true});
   JpegRecoder recoder;
   const std::uint64_t before = taken.load();

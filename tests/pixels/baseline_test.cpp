@@ -1,3 +1,5 @@
+// The baseline JPEG decoder against libjpeg: the same planes bit for bit, for every sampling, table
+// and region.
 #include <algorithm>
 #include <cstring>
 
@@ -29,7 +31,7 @@ std::vector<std::byte> Encode(const Picture& picture, Sampling sampling, unsigne
   return MakeJpeg(picture, options);
 }
 
-// Whether both decodings' planes are the same in the parts that the region needs.
+// Returns whether both decodings' planes agree in the parts that the region needs.
 bool SamePlanes(const ColumnPlane* a, const ColumnPlane* b, std::uint32_t components) {
   for (std::uint32_t c = 0; c < components; ++c) {
     if (a[c].x.first != b[c].x.first || a[c].x.last != b[c].x.last ||
@@ -54,7 +56,7 @@ Region Crop(std::uint32_t left, std::uint32_t top, std::uint32_t width, std::uin
           false};
 }
 
-// Full contrast in every frequency: overflows a transform whose arithmetic is too narrow.
+// Full contrast in every frequency: overflows a transform with too narrow arithmetic.
 Picture Extreme(std::uint32_t channels, std::uint64_t seed) {
   Picture picture{64, 64, channels, {}};
   RandomStream random(seed, static_cast<Purpose>(999), 0);
@@ -93,7 +95,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Qualities from 1 to 100 and optimised tables are decoded alike, and tables change between "
+    "Qualities from 1 to 100 and optimised tables decode alike, and tables may change between "
     "pictures") {
   std::vector<baseline::Decoder> decoders;
   for (const kernels::Kernels* set : DecodingSets())
@@ -166,7 +168,7 @@ TEST_CASE("A reduced size is the mean of the pixels it stands for, to within a f
   }
 }
 
-TEST_CASE("Files that the decoder does not take are left to libjpeg") {
+TEST_CASE("Files that the decoder does not support are left to libjpeg") {
   baseline::Decoder decoder(kernels::Chosen());
   const Picture picture = MakePicture(40, 30, 3);
   JpegOptions options;

@@ -1,3 +1,4 @@
+// Broken JPEG streams: the decoder reports them, in bounds, and alike with every set of kernels.
 #include <cstring>
 
 #include "format/pixels/baseline/decoder.h"
@@ -42,12 +43,12 @@ bool Takes(const std::vector<std::byte>& file, const Region& region = Region::Wh
 
 }  // namespace
 
-TEST_CASE("A stream cut short anywhere is never taken for whole") {
+TEST_CASE("A truncated stream never counts as whole, wherever it is cut") {
   const auto file = RestartFile();
   REQUIRE(Takes(file));
   const std::size_t scan = Find(file, 0xDA);
   for (std::size_t size = 0; size + 2 < file.size(); size += size < scan ? 1 : 7) {
-    // Allocated to the exact length, so that the sanitizer sees a read behind the end.
+    // Allocated to the exact length, so that the sanitizer sees a read beyond the end.
     const std::vector<std::byte> cut(file.begin(),
                                      file.begin() + static_cast<std::ptrdiff_t>(size));
     INFO("cut to " << size << " of " << file.size());
@@ -55,7 +56,7 @@ TEST_CASE("A stream cut short anywhere is never taken for whole") {
   }
 }
 
-TEST_CASE("Restart markers that are wrong, missing or doubled are noticed") {
+TEST_CASE("Wrong, missing or repeated restart markers are noticed") {
   const auto file = RestartFile();
   auto wrong = file;
   wrong[Find(file, 0xD2) + 1] = std::byte{0xD3};
@@ -113,7 +114,7 @@ TEST_CASE("Tables that break the standard's rules are not built") {
   CHECK(BuildCodes(spec, true, table));
 }
 
-TEST_CASE("Long codes are found beyond the look-up, and unused ones are errors") {
+TEST_CASE("Codes longer than the look-up are found, and unused ones are errors") {
   // One code of each length: 0, 10, 110, ...
   baseline::HuffmanSpec spec;
   for (std::uint32_t i = 0; i < 16; ++i) {
@@ -135,7 +136,7 @@ TEST_CASE("Long codes are found beyond the look-up, and unused ones are errors")
   CHECK(table.SlowAc(~std::uint64_t{0}) == 0);
 }
 
-TEST_CASE("Flipped bits end in a picture or a sentence, the same for every set, in bounds") {
+TEST_CASE("Flipped bits give a picture or an error message, alike for every set, in bounds") {
   for (const int restart_rows : {0, 1}) {
     JpegOptions options;
     options.restart_rows = restart_rows;

@@ -1,3 +1,5 @@
+// From a stored payload to pixels: whole pictures, crops, sizes, channels and layouts, for every
+// codec.
 #include "format/pixels/decode.h"
 
 #include <cmath>
@@ -34,7 +36,7 @@ std::vector<std::uint8_t> Decode(const ImagePayload& payload, const Region& regi
   return out;
 }
 
-// The crop resized with a triangle filter in double precision, as torchvision's antialias does: it
+// The crop resized with a triangle filter in double precision, like torchvision's antialias: it
 // reads nothing outside the crop.
 std::vector<double> ExactCrop(const Picture& picture, std::uint32_t left, std::uint32_t top,
                               std::uint32_t width, std::uint32_t height, std::uint32_t out) {
@@ -88,7 +90,7 @@ Region CropTo(std::uint32_t left, std::uint32_t top, std::uint32_t width, std::u
 }  // namespace
 
 TEST_CASE(
-    "A whole JPEG decodes to libjpeg's pixels: exactly, but for the rounding of halved chroma") {
+    "A whole JPEG decodes to libjpeg's pixels: exactly, except for the rounding of halved chroma") {
   for (const std::uint32_t channels : {1U, 3U}) {
     for (const bool progressive : {false, true}) {
       for (const bool subsample : {false, true}) {
@@ -106,7 +108,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("4:2:2, 4:4:0 and chroma sampled in two ways come out as libjpeg's pixels") {
+TEST_CASE("4:2:2, 4:4:0 and chroma sampled in two ways decode to libjpeg's pixels") {
   struct Factors {
     int h, v;
   };
@@ -130,7 +132,7 @@ TEST_CASE("4:2:2, 4:4:0 and chroma sampled in two ways come out as libjpeg's pix
   }
 }
 
-TEST_CASE("A grey JPEG becomes RGB and a colour one grey, if that is asked for") {
+TEST_CASE("A grey JPEG becomes RGB and a colour one grey on request") {
   const Picture grey = MakePicture(40, 30, 1);
   const auto grey_file = MakeJpeg(grey);
   REQUIRE(Decode(JpegPayload(grey_file, grey), Region::Whole(40, 30), 3) ==
@@ -147,8 +149,7 @@ TEST_CASE("A crop of a JPEG, resized, is close to a whole decode resized in doub
   const Picture whole = DecodeJpeg(file);
   struct Case {
     std::uint32_t left, top, width, height, out;
-    double
-        decibels;  // 8-bit rounding alone leaves about 58.9; the goal for photos is 49 on average
+    double decibels;  // 8-bit rounding alone gives about 58.9; the goal for photos is 49 on average
   };
   // Crops of at least twice the output's size are decoded at half the size, which is another
   // filter.
@@ -162,7 +163,7 @@ TEST_CASE("A crop of a JPEG, resized, is close to a whole decode resized in doub
   }
 }
 
-TEST_CASE("A crop that is not resized is those pixels of the whole picture, mirrored if asked") {
+TEST_CASE("A crop that is not resized has the whole picture's pixels, mirrored on request") {
   const Picture picture = MakePicture(150, 120, 3);
   const auto file = MakeJpeg(picture);
   Picture whole = picture;
@@ -185,7 +186,7 @@ TEST_CASE("A crop that is not resized is those pixels of the whole picture, mirr
   }
 }
 
-TEST_CASE("Raw and zstd payloads of the same pixels give the same") {
+TEST_CASE("Raw and zstd payloads of the same pixels decode alike") {
   const Picture picture = MakePicture(90, 70, 3);
   ImagePayload zstd = RawPayload(picture);
   const auto frame = ZstdCompress(zstd.bytes);
@@ -206,7 +207,7 @@ TEST_CASE("Planes hold the same values as interleaved pixels") {
   }
 }
 
-TEST_CASE("Pixels outside of the picture are zero") {
+TEST_CASE("Pixels outside the picture are zero") {
   const Picture picture = MakePicture(20, 10, 3);
   Region region = Region::Whole(20, 10);
   region.x.at = 3;
@@ -228,7 +229,7 @@ TEST_CASE("Pixels outside of the picture are zero") {
   }
 }
 
-TEST_CASE("16-bit pixels come through whole, mirrored and in planes") {
+TEST_CASE("16-bit pixels are decoded exactly, mirrored and in planes") {
   std::vector<std::uint16_t> values(6 * 4 * 3);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<std::uint16_t>(i * 801);
@@ -250,8 +251,7 @@ TEST_CASE("16-bit pixels come through whole, mirrored and in planes") {
           nullptr);
 }
 
-TEST_CASE(
-    "Payloads that do not hold what the table says end in a sentence, and the decoder goes on") {
+TEST_CASE("Payloads that contradict the table give an error message, and the decoder continues") {
   const Picture picture = MakePicture(64, 64, 3);
   const auto file = MakeJpeg(picture);
   std::vector<std::uint8_t> out(64 * 64 * 3);
@@ -281,7 +281,7 @@ TEST_CASE(
   REQUIRE(LargestDifference(out, DecodeJpeg(file).pixels) <= kChromaRounding);
 }
 
-TEST_CASE("A progressive JPEG with more scans than any real one has is refused") {
+TEST_CASE("A progressive JPEG with more scans than any real one is refused") {
   const Picture picture = MakePicture(16, 16, 1);
   JpegOptions options;
   options.progressive = true;
@@ -304,7 +304,7 @@ TEST_CASE("A progressive JPEG with more scans than any real one has is refused")
                          {out.data(), 1, PixelOrder::kInterleaved}) != nullptr);
 }
 
-TEST_CASE("A JPEG's header tells size and channels, and other files are refused with a sentence") {
+TEST_CASE("A JPEG's header gives size and channels, and other files are refused with a message") {
   JpegInfo info;
   std::string why;
   REQUIRE(ReadJpegInfo(MakeJpeg(MakePicture(31, 17, 3)), info, why));

@@ -1,5 +1,5 @@
 // Our encoder against libjpeg-turbo's: the same samples, and the same coefficients, must become the
-// same bytes, by every set of kernels.
+// same bytes, with every set of kernels.
 #include "format/pixels/baseline/file_writer.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using FileBytes = std::vector<std::byte>;
 
-// Samples of each component in whole MCUs; what lies beyond the picture is anything.
+// Samples of each component in whole MCUs; samples beyond the picture are arbitrary.
 struct Planes {
   baseline::Header header;
   std::size_t stride[3] = {};
@@ -64,7 +64,7 @@ FileBytes EncodeOurs(const Planes& planes, const kernels::Kernels& set) {
   return file.Finish();
 }
 
-// The same without the coding.
+// The expected file, without the coding.
 packed::Coefficients TransformOurs(const Planes& planes, const kernels::Kernels& set) {
   baseline::RowTransform transform(set, planes.header);
   packed::Coefficients made;
@@ -137,7 +137,7 @@ std::uint8_t Photo(std::uint32_t c, std::size_t x, std::size_t y) {
   return static_cast<std::uint8_t>(value % 256);
 }
 
-// The same by the transcoding of our own reader and writer.
+// The same, transcoded by our own reader and writer.
 FileBytes RewriteOurs(const FileBytes& file, std::uint32_t interval, const kernels::Kernels& set) {
   baseline::BlockReader reader(set);
   REQUIRE(reader.Begin(file));
@@ -155,7 +155,7 @@ constexpr std::pair<int, int> kSamplings[] = {{2, 2}, {2, 1}, {1, 2}, {1, 1}};
 
 }  // namespace
 
-TEST_CASE("planes become the bytes that libjpeg makes of them, at any size and sampling") {
+TEST_CASE("planes become libjpeg's bytes, at any size and sampling") {
   for (const auto& [h, v] : kSamplings) {
     for (std::uint32_t size = 1; size <= 34; ++size) {
       INFO(h << "x" << v << " of " << size);
@@ -173,7 +173,7 @@ TEST_CASE("every quality has libjpeg's steps and quotients, for noise and for th
   const auto extremes = [&](std::uint32_t, std::size_t, std::size_t) {
     return static_cast<std::uint8_t>(random.Below(2) * 255);
   };
-  // Each frequency at its largest: the signs of one basis function a block.
+  // Each frequency at its largest: the signs of one basis function per block.
   const auto waves = [](std::uint32_t c, std::size_t x, std::size_t y) {
     const std::size_t u = (x / 8 + c) % 8, w = y / 8 % 8;
     const bool left = (2 * (x % 8) + 1) * u / 8 % 4 % 3 == 0;
@@ -190,7 +190,7 @@ TEST_CASE("every quality has libjpeg's steps and quotients, for noise and for th
   }
 }
 
-TEST_CASE("flat planes, black and white among them") {
+TEST_CASE("flat planes become libjpeg's bytes, also black and white ones") {
   for (int value = 0; value < 256; value += 5) {
     const auto flat = [&](std::uint32_t, std::size_t, std::size_t) {
       return static_cast<std::uint8_t>(value);
@@ -208,7 +208,7 @@ TEST_CASE("restart markers stand where libjpeg puts them") {
   }
 }
 
-TEST_CASE("a file is rewritten to the bytes that libjpeg's transcoding gives") {
+TEST_CASE("a file is rewritten to the bytes of libjpeg's transcoding") {
   std::uint64_t seed = 1;
   for (const auto& [h, v] : kSamplings) {
     for (std::uint32_t size = 1; size <= 40; size += 3) {
@@ -227,7 +227,7 @@ TEST_CASE("a file is rewritten to the bytes that libjpeg's transcoding gives") {
   }
 }
 
-TEST_CASE("a reader of blocks refuses what is not whole") {
+TEST_CASE("a reader of blocks refuses incomplete files") {
   const FileBytes file = MakeJpeg(MakePicture(64, 48), {.restart_rows = 1});
   const auto reads = [](const FileBytes& bytes) {
     baseline::BlockReader reader(kernels::Chosen());
@@ -237,7 +237,7 @@ TEST_CASE("a reader of blocks refuses what is not whole") {
   FileBytes shorter = file;
   shorter.erase(shorter.end() - 12, shorter.end() - 2);
   CHECK_FALSE(reads(shorter));
-  FileBytes longer = file;  // something between the data and the end
+  FileBytes longer = file;  // bytes between the data and the end
   longer.insert(longer.end() - 2, {std::byte{0xFF}, std::byte{0xFE}, std::byte{0}, std::byte{2}});
   CHECK_FALSE(reads(longer));
   CHECK_FALSE(reads(MakeJpeg(MakePicture(64, 48), {.progressive = true})));

@@ -1,3 +1,5 @@
+// Resampling raw pixels: the filters' definitions, layouts, and the same bytes from every set of
+// kernels.
 #include "format/pixels/interleaved.h"
 
 #include <algorithm>
@@ -142,7 +144,7 @@ TEST_CASE("Raw pixels by channel are the interleaved ones in another order") {
   }
 }
 
-TEST_CASE("Raw pixels taken as they are, mirrored or not, are the source's, with zeros around") {
+TEST_CASE("Raw pixels at their own size, mirrored or not, are the source's, with zeros around") {
   const std::uint32_t channels = GENERATE(1U, 2U, 3U, 4U);
   const Picture picture = MakePicture(61, 47, channels, channels);
   for (const bool flip : {false, true}) {
@@ -158,7 +160,8 @@ TEST_CASE("Raw pixels taken as they are, mirrored or not, are the source's, with
   }
 }
 
-TEST_CASE("Raw pixels written past the caches are the same, whole rows and parts, at any address") {
+TEST_CASE(
+    "Raw pixels written past the caches are the same, in whole rows and parts, at any address") {
   const std::uint32_t channels = GENERATE(1U, 2U, 3U, 4U);
   const Picture picture = MakePicture(61, 47, channels, channels);
   const std::vector<Region> regions = {

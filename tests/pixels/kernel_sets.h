@@ -1,4 +1,4 @@
-// The kernels that this machine can run.
+// The sets of kernels that this machine can run.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ inline std::vector<const kernels::Kernels*> Sets() {
   return {list.sets, list.sets + list.count};
 }
 
-// Each of them twice: decoding several places of a scan side by side (baseline/strands.h and
+// Each set twice: decoding several places of a scan at once (baseline/strands.h and
 // split_segment.h), and one segment after another.
 inline std::vector<const kernels::Kernels*> DecodingSets() {
   static const std::vector<kernels::Kernels> sets = [] {

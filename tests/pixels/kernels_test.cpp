@@ -1,3 +1,5 @@
+// The kernels that every set of vector instructions has, against exact arithmetic and against each
+// other.
 #include "format/pixels/kernels/kernels.h"
 
 #include <cmath>
@@ -23,7 +25,7 @@ std::vector<std::uint8_t> RandomBytes(std::size_t count, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("The plain kernels are always there, and the chosen set is one of those available") {
+TEST_CASE("The plain kernels always exist, and the chosen set is one of those available") {
   const std::vector<const Kernels*> sets = Sets();
   CHECK(std::string(sets[0]->name) == "plain");
   CHECK(std::find(sets.begin(), sets.end(), &kernels::Chosen()) != sets.end());
@@ -57,8 +59,8 @@ TEST_CASE("Weighted sums of lines are those of exact arithmetic to within their 
         double exact = 0;
         for (std::uint32_t t = 0; t < taps; ++t)
           exact += lines[t * kStride + i] * weights[t] / 65536.0;
-        // Half a step for the last rounding. Each tap is truncated to 1/256; the bias makes up for
-        // half of that.
+        // Half a step for the last rounding. Each tap is truncated to 1/256, and the bias makes up
+        // for half of that.
         REQUIRE(std::fabs(out[i] - exact) <= 0.5 + taps / 512.0 + 1e-9);
       }
       if (first.empty()) first = out;
@@ -67,7 +69,7 @@ TEST_CASE("Weighted sums of lines are those of exact arithmetic to within their 
   }
 }
 
-TEST_CASE("Sums of lines are the same in every set, for any weights, up to where they saturate") {
+TEST_CASE("Sums of lines are the same in every set, for any weights, until they saturate") {
   constexpr std::size_t kCount = 70;
   constexpr std::size_t kStride = 96;
   for (const std::uint32_t taps : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 253U, 254U, 255U, 256U, 300U}) {
@@ -135,8 +137,8 @@ TEST_CASE("Colours are JFIF's, rounded to the nearest") {
   const auto cr = RandomBytes(kCount + kernels::kSlack, 3);
   const auto expect = [](double value, std::uint8_t got) {
     const double clamped = std::min(255.0, std::max(0.0, value));
-    // The constants have 16 bits: besides the half step of rounding, up to 128 times 2^-17, for
-    // green twice.
+    // The constants have 16 bits: in addition to the half step of rounding, up to 128 times 2^-17,
+    // for green twice.
     return std::fabs(clamped - got) <= 0.5 + 0.003;
   };
   for (const Kernels* set : Sets()) {
@@ -159,7 +161,7 @@ TEST_CASE("Colours are JFIF's, rounded to the nearest") {
   }
 }
 
-TEST_CASE("Every set gives the same colours for each of the differences there are") {
+TEST_CASE("Every set gives the same colours for each possible difference") {
   std::vector<std::uint8_t> y(256 + kernels::kSlack);
   std::vector<std::uint8_t> cb(y.size());
   std::vector<std::uint8_t> cr(y.size());

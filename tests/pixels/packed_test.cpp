@@ -53,7 +53,7 @@ ImagePayload PayloadOf(Bytes bytes, const Picture& picture) {
           picture.width,  picture.height,    bytes};
 }
 
-// A crop anywhere, enlarged or reduced, by up to eight times and more.
+// A crop anywhere, enlarged or reduced by up to eight times and more.
 Region RandomRegion(const Picture& picture, RandomStream& random) {
   const auto span = [&random](std::uint32_t size) {
     Span s;
@@ -121,7 +121,7 @@ std::vector<std::byte> Example() {
 
 }  // namespace
 
-TEST_CASE("The example of FORMAT.md holds the coefficients that it says, and is what is written") {
+TEST_CASE("The example of FORMAT.md holds the stated coefficients, and is what the code writes") {
   const std::vector<std::byte> payload = Example();
   CHECK(payload.size() == 0x82);
   packed::Coefficients coefficients;
@@ -147,7 +147,7 @@ TEST_CASE("The example of FORMAT.md holds the coefficients that it says, and is 
   }
 }
 
-TEST_CASE("Of every sampling, size and quality, packing keeps the file, bit for bit") {
+TEST_CASE("For every sampling, size and quality, packing keeps the file bit for bit") {
   for (const LumaFactors sampling : kLumaFactorss) {
     for (const std::uint32_t channels : {1U, 3U}) {
       for (const int quality : {1, 30, 75, 90, 100}) {
@@ -163,7 +163,7 @@ TEST_CASE("Of every sampling, size and quality, packing keeps the file, bit for 
           const bool same = odd ? CoefficientsOf(again).blocks[0] == CoefficientsOf(jpeg).blocks[0]
                                 : again == jpeg;
           CHECK(same);
-          // A progressive file of the same coefficients gives the same payload, except for the
+          // A progressive file with the same coefficients gives the same payload, except for the
           // header's restart interval.
           auto progressive = Packed(Encode(picture, sampling, quality, true));
           std::memcpy(&progressive[18], &payload[18], 2);
@@ -175,7 +175,7 @@ TEST_CASE("Of every sampling, size and quality, packing keeps the file, bit for 
   }
 }
 
-TEST_CASE("Random crops of packed images have the pixels of the JPEG, by every set of kernels") {
+TEST_CASE("Random crops of packed images have the JPEG's pixels, with every set of kernels") {
   std::vector<Ways> ways;
   for (const kernels::Kernels* set : Sets())
     ways.emplace_back(*set);
@@ -231,7 +231,7 @@ TEST_CASE("Coefficients of every size are unpacked, at full and at reduced size"
   }
 }
 
-TEST_CASE("The payload decoder takes packed images in every order and number of channels") {
+TEST_CASE("The payload decoder decodes packed images in every order and number of channels") {
   const Picture picture = MakePicture(90, 60);
   const auto jpeg = Encode(picture, {2, 2}, 90);
   const auto payload = Packed(jpeg);
@@ -250,7 +250,7 @@ TEST_CASE("The payload decoder takes packed images in every order and number of 
   }
 }
 
-TEST_CASE("Files that have no packed form are told from broken ones") {
+TEST_CASE("Files without a packed form and broken ones give different results") {
   packed::Coefficients coefficients;
   std::string why;
   const auto take = [&](const std::vector<std::byte>& jpeg) {
@@ -268,14 +268,14 @@ TEST_CASE("Files that have no packed form are told from broken ones") {
   CHECK_FALSE(why.empty());
 }
 
-TEST_CASE("Whatever is cut off a packed image or contradicts itself is refused") {
+TEST_CASE("Truncated or contradictory packed images are refused") {
   const Picture picture = MakePicture(40, 24);
   const auto payload = Packed(Encode(picture, {2, 2}, 90));
   const Region whole = Region::Whole(40, 24);
   packed::Decoder decoder(kernels::Chosen());
   packed::Coefficients coefficients;
   const auto refused = [&](const std::vector<std::byte>& bytes) {
-    // Allocated to their exact size, so that a read beyond them is seen.
+    // Allocated to their exact size, so that a read beyond them is noticed.
     const std::vector<std::byte> own(bytes.begin(), bytes.end());
     return decoder.Decode(PayloadOf(own, picture), 3, whole) != nullptr &&
            packed::Unpack(own, coefficients) != nullptr;
@@ -306,7 +306,7 @@ TEST_CASE("Whatever is cut off a packed image or contradicts itself is refused")
 
 TEST_CASE("An escape without its byte is refused by every set of kernels") {
   std::vector<std::byte> payload = Example();
-  payload[0x5C + 14] = std::byte{0x88};  // the first two values as well
+  payload[0x5C + 14] = std::byte{0x88};  // including the first two values
   for (const kernels::Kernels* set : Sets()) {
     packed::Decoder decoder(*set);
     CHECK(decoder.Decode(PayloadOf(payload, {16, 8, 1, {}}), 1, Region::Whole(16, 8)) != nullptr);

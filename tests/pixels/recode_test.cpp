@@ -1,5 +1,5 @@
 // From JPEG to JPEG by coefficients. Expected values: the nearest multiple of the new step, in
-// whole numbers; and for halved chroma the means of decoded samples.
+// whole numbers; for halved chroma, the means of decoded samples.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ namespace sluice::test {
 
 namespace {
 
-// Recodes by every set of kernels, to the same in either order of the blocks.
+// Recodes with every set of kernels, to the same bytes in either order of the blocks.
 std::vector<std::byte> Recode(const std::vector<std::byte>& file, const baseline::Header& target) {
   std::vector<std::byte> made;
   for (const kernels::Kernels* set : DecodingSets()) {
@@ -55,8 +55,8 @@ Plane ComponentOf(const std::vector<std::byte>& file, std::uint32_t width, std::
   return plane;
 }
 
-// Chroma of a recoding at the finest steps against the means of 2x2 samples of the file. Samples
-// are rounded before and after they are added up, and coefficients once more.
+// Compares chroma of a recoding at the finest steps with the means of 2x2 samples of the file.
+// Samples are rounded before and after adding, and coefficients once more.
 void CheckMeans(const std::vector<std::byte>& file, const std::vector<std::byte>& made,
                 std::uint32_t width, std::uint32_t height) {
   for (const std::uint32_t c : {1U, 2U}) {
@@ -80,8 +80,8 @@ void CheckMeans(const std::vector<std::byte>& file, const std::vector<std::byte>
   }
 }
 
-// Says of a file that its picture is smaller: its last MCUs then hold other samples than repeated
-// ones.
+// Makes a file claim that its picture is smaller: its last MCUs then hold other samples than
+// repeated ones.
 void CutTo(std::uint32_t width, std::uint32_t height, std::vector<std::byte>& file) {
   const std::byte frame[] = {std::byte{0xFF}, std::byte{0xC0}};
   const auto at = std::search(file.begin(), file.end(), std::begin(frame), std::end(frame));
@@ -94,7 +94,7 @@ void CutTo(std::uint32_t width, std::uint32_t height, std::vector<std::byte>& fi
 
 }  // namespace
 
-TEST_CASE("components that keep their size take the nearest steps") {
+TEST_CASE("components that keep their size get the nearest steps") {
   RandomStream random(11, static_cast<Purpose>(999), 0);
   for (int i = 0; i < 120; ++i) {
     const auto width = static_cast<std::uint32_t>(1 + random.Below(i < 100 ? 60 : 400));
@@ -121,13 +121,13 @@ TEST_CASE("components that keep their size take the nearest steps") {
   }
 }
 
-TEST_CASE("at a file's own steps nothing changes") {
+TEST_CASE("recoding at a file's own steps changes nothing") {
   const std::vector<std::byte> file =
       MakeJpeg(MakePicture(53, 38), {.quality = 88, .restart_interval = 4});
   CHECK((Recode(file, HeaderFor({53, 38, 3, 2, 2, 88, 4})) == file));
 }
 
-TEST_CASE("chroma that is halved becomes means, and luma takes the nearest steps") {
+TEST_CASE("halved chroma becomes means, and luma gets the nearest steps") {
   for (std::uint32_t i = 0; i < 40; ++i) {
     const std::uint32_t width = i < 20 ? 1 + i : 10 * i + i % 3;
     const std::uint32_t height = i < 20 ? 1 + (i * 7) % 20 : 200 - i;
@@ -149,7 +149,7 @@ TEST_CASE("chroma that is halved becomes means, and luma takes the nearest steps
   }
 }
 
-TEST_CASE("every frequency of chroma that is halved counts") {
+TEST_CASE("every frequency of halved chroma counts") {
   const baseline::Header source = HeaderFor({512, 16, 3, 1, 1, 100});
   const baseline::McuRow row(source);
   std::vector<std::int16_t> rows(row.values() * source.mcus_down);
@@ -165,10 +165,10 @@ TEST_CASE("every frequency of chroma that is halved counts") {
   CheckMeans(file, Recode(file, HeaderFor({512, 16, 3, 2, 2, 100})), 512, 16);
 }
 
-TEST_CASE("coefficients beyond what baseline has codes for are never written") {
+TEST_CASE("coefficients without a baseline code are never written") {
   RandomStream random(12, static_cast<Purpose>(999), 0);
   int taken = 0, refused = 0;
-  constexpr long kOfSamples = 1151;  // no frequency of 8-bit samples is stronger
+  constexpr long kOfSamples = 1151;  // the strongest frequency of 8-bit samples
   for (int i = 0; i < 450; ++i) {
     // As an encoder makes them, some up to four times as strong, and any that a file can hold.
     const std::uint64_t most_of_few[] = {40, 330, 1023};
@@ -241,7 +241,7 @@ TEST_CASE("a step of zero, which no encoder writes, gives zeros") {
     CHECK(made.blocks[0][i] == 0);
 }
 
-TEST_CASE("what cannot be recoded is refused") {
+TEST_CASE("files that cannot be recoded are refused") {
   const Picture picture = MakePicture(45, 33);
   for (const kernels::Kernels* set : DecodingSets()) {
     baseline::Recoder recoder(*set);

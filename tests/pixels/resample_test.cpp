@@ -1,3 +1,4 @@
+// Resampling planes with the triangle filter, against its definition.
 #include "format/pixels/resample.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ using test::Picture;
 
 namespace {
 
-// The filter by its definition, in double precision and without short cuts: for each output pixel
+// The filter by its definition, in double precision and without shortcuts: for each output pixel
 // and axis, a triangle over all source pixels.
 std::vector<double> TriangleWeights(double start, double length, std::uint32_t out, std::uint32_t i,
                                     std::uint32_t size) {
@@ -98,7 +99,7 @@ TEST_CASE("A constant image stays exactly the same, at any scale") {
   }
 }
 
-TEST_CASE("The range of source pixels holds every pixel that has weight") {
+TEST_CASE("The range of source pixels contains every pixel with a weight") {
   for (const Axis axis :
        {Axis{0, 500, 224, false}, Axis{13.5, 100.25, 224, false}, Axis{250, 250, 17, false}}) {
     std::uint32_t first = 0;

@@ -20,7 +20,7 @@ using namespace sluice::test;
 
 namespace {
 
-// Symbols with codes of any lengths, some as long as there are.
+// Symbols with codes of any lengths, some as long as possible.
 baseline::HuffmanSpec RandomSpec(RandomStream& random, bool ac) {
   std::vector<std::uint8_t> symbols;
   for (std::uint32_t symbol = 0; symbol < 256; ++symbol) {
@@ -31,7 +31,7 @@ baseline::HuffmanSpec RandomSpec(RandomStream& random, bool ac) {
   }
   for (std::size_t i = symbols.size(); i > 1; --i)
     std::swap(symbols[i - 1], symbols[random.Below(i)]);
-  // Every block may end, and soon.
+  // Every block may end soon.
   std::swap(*std::find(symbols.begin(), symbols.end(), 0), symbols[random.Below(3)]);
   symbols.resize(std::max<std::size_t>(3, random.Below(symbols.size() + 1)));
   baseline::HuffmanSpec spec;
@@ -90,7 +90,7 @@ struct Scan {
   explicit Scan(RandomStream& random) {
     components = random.Below(3) == 0 ? 1 : 3;
     for (std::uint32_t c = 0; c < components; ++c) {
-      // Often the third component has the second's.
+      // Often the third component has the second's tables.
       codes[c] = c == 2 && random.Below(2) == 0 ? 1 : c;
       for (const std::size_t kind : {0, 1})
         spec[kind][c] = RandomSpec(random, kind == 1);
@@ -113,7 +113,7 @@ struct Scan {
     SetBytes(out.Finish());
   }
 
-  // Zeros behind them, as Segments::Read() has them, and not one byte more.
+  // Followed by zeros, as in Segments::Read(), and not one byte more.
   void SetBytes(const std::vector<std::uint8_t>& from) {
     size = from.size();
     bytes = std::make_unique<std::uint8_t[]>(size + baseline::kSegmentPadding);
@@ -154,13 +154,13 @@ struct Scan {
   std::size_t size = 0;
 };
 
-// Decodes scans in both ways, each with memory that is used again and again.
+// Decodes scans in both ways, each with reused memory.
 class BothWays {
  public:
   explicit BothWays(const kernels::Kernels& set) : set_(set) {}
 
-  // What both say, which must be the same. `rows`: of MCUs that are wanted; all, or fewer than
-  // there are, behind which anything may follow.
+  // Both results, which must be the same. `rows`: the requested rows of MCUs; all, or fewer than
+  // there are, after which anything may follow.
   bool Decode(const Scan& scan, std::uint32_t rows) {
     kernels::SegmentJob job;
     job.components = scan.components;
@@ -218,8 +218,7 @@ class BothWays {
   baseline::SplitSegment split_;
 };
 
-// MCUs that were finished, and those of them whose blocks had waited: not where the first ones
-// were.
+// Finished MCUs, and those of them whose blocks had waited: not where the first ones were.
 struct Finished {
   const std::int16_t* first = nullptr;
   std::uint32_t mcus = 0, waited = 0;
@@ -298,7 +297,7 @@ TEST_CASE("A broken segment is refused from three places as it is from its begin
   CHECK(broken > 0);
 }
 
-TEST_CASE("A segment of nothing but noise stays inside its bytes, and is judged the same") {
+TEST_CASE("A segment of pure noise stays inside its bytes, and is judged the same") {
   RandomStream random(23, static_cast<Purpose>(999), 0);
   const auto all = AllWays();
   for (int round = 0; round < 40; ++round) {
@@ -313,7 +312,7 @@ TEST_CASE("A segment of nothing but noise stays inside its bytes, and is judged 
   }
 }
 
-TEST_CASE("Of a picture without restart markers, most is found by the strands behind the first") {
+TEST_CASE("In a picture without restart markers, strands after the first find most blocks") {
   kernels::Kernels serial_set = kernels::Chosen(), split_set = kernels::Chosen();
   serial_set.strands_pay = false;
   split_set.strands_pay = true;
@@ -327,7 +326,7 @@ TEST_CASE("Of a picture without restart markers, most is found by the strands be
         options.optimise = optimise;
         options.subsample = subsample;
         const std::vector<std::byte> file = MakeJpeg(MakePicture(801, 603, channels), options);
-        REQUIRE(baseline::OwnTables::Pay(file.size() - 1000));  // but for its header
+        REQUIRE(baseline::OwnTables::Pay(file.size() - 1000));  // without its header
         const Region whole = {{0, 801, 0, 801, 801, 0, 801}, {0, 603, 0, 603, 603, 0, 603}, false};
         finished = {};
         REQUIRE(serial.Decode(file, 801, 603, whole));

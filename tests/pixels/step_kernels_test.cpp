@@ -16,7 +16,7 @@ using kernels::Kernels;
 namespace {
 
 constexpr std::size_t kCounts[] = {1, 2, 7, 31, 63, 64, 65, 128, 200, 1000};
-constexpr std::size_t kGuard = 80;  // bytes behind the part that a kernel may touch
+constexpr std::size_t kGuard = 80;  // bytes after the part that a kernel may touch
 
 std::vector<const Kernels*> AllSets() {
   const kernels::KernelList list = kernels::Available();
@@ -88,7 +88,7 @@ TEST_CASE("Blending kernels give Pillow's values in every set") {
   }
 }
 
-TEST_CASE("Greys, inverted values and masked bits are those of each value in every set") {
+TEST_CASE("Greys, inverted values and masked bits are right for each value in every set") {
   CheckEverySet(
       [](const Kernels& set, std::uint8_t* data, std::size_t count) { set.grey_rgb(data, count); },
       [](const std::vector<std::uint8_t>& before, std::size_t i) {
@@ -112,7 +112,7 @@ TEST_CASE("Greys, inverted values and masked bits are those of each value in eve
   }
 }
 
-TEST_CASE("Smoothed values are the rounded means of those around in every set") {
+TEST_CASE("Smoothed values are the rounded means of their neighbourhood in every set") {
   for (const std::size_t step : {std::size_t{1}, std::size_t{3}}) {
     for (const std::size_t count : kCounts) {
       const std::size_t width = count + 2 * step;
@@ -138,7 +138,7 @@ TEST_CASE("Smoothed values are the rounded means of those around in every set") 
   }
 }
 
-TEST_CASE("The sum of greys is that of each pixel's in every set") {
+TEST_CASE("The sum of greys is right in every set") {
   for (const std::size_t count : kCounts) {
     const std::vector<std::uint8_t> rgb = RandomValues(3 * count, count);
     std::uint64_t sum = 0;
@@ -149,7 +149,7 @@ TEST_CASE("The sum of greys is that of each pixel's in every set") {
   }
 }
 
-TEST_CASE("Hues are turned alike in every set, by any turn and of any colour") {
+TEST_CASE("Hues are turned alike in every set, by any turn and for any colour") {
   // Includes colours with two or three equal channels, and black.
   std::vector<std::uint8_t> colours = RandomValues(3 * 3000, 5);
   for (const int r : {0, 1, 128, 255})
@@ -167,7 +167,7 @@ TEST_CASE("Hues are turned alike in every set, by any turn and of any colour") {
       REQUIRE(after == first);
     }
     for (std::size_t i = 0; i < colours.size(); i += 3) {
-      // The greatest and the least channel must keep their values.
+      // The largest and the smallest channel must keep their values.
       const auto [low, high] = std::minmax({colours[i], colours[i + 1], colours[i + 2]});
       const auto [new_low, new_high] = std::minmax({first[i], first[i + 1], first[i + 2]});
       REQUIRE((int{new_high} == int{high} && std::abs(int{new_low} - int{low}) <= 1));
@@ -240,7 +240,7 @@ double NumberOf(std::uint16_t half, int exponent_bits) {
   return sign * std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
 }
 
-// Floats of all magnitudes, and those around which the format's rounding changes, with their
+// Floats of all magnitudes, and the values at which the format's rounding changes, with their
 // neighbours.
 std::vector<float> OddFloats() {
   std::vector<float> floats = {0.0F,     -0.0F,    1.0F,     65504.0F,   65519.996F,   65520.0F,
@@ -262,7 +262,7 @@ std::vector<float> OddFloats() {
 
 }  // namespace
 
-TEST_CASE("Numbers of 16 bits are the nearest, halves to even, in every set") {
+TEST_CASE("16-bit numbers are the nearest ones, with halves to even, in every set") {
   const std::vector<float> floats = OddFloats();
   const std::vector<float> scales(kernels::kFloatRun, 1.0F);
   const std::vector<std::uint8_t> zeros(kernels::kFloatRun, 0);  // 0 x 1 + the number
@@ -286,7 +286,7 @@ TEST_CASE("Numbers of 16 bits are the nearest, halves to even, in every set") {
   }
 }
 
-TEST_CASE("Numbers of 16 bits are made of the same products, for any count, in every set") {
+TEST_CASE("16-bit numbers come from the same products, for any count, in every set") {
   const Terms terms;
   for (const std::size_t count : kCounts) {
     const std::vector<std::uint8_t> values = RandomValues(count, count);

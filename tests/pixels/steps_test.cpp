@@ -41,8 +41,8 @@ void RunStep(const std::string& step, double parameter, const Pixels& pixels) {
   FAIL("no such step: " << step);
 }
 
-// Channel n (5 red, 3 green, 1 blue) of a colour given by hue (0 to 6), saturation and value, by
-// the formula that has one expression for all channels.
+// Channel n (5 red, 3 green, 1 blue) of a colour with this hue (0 to 6), saturation and value, by
+// the formula with one expression for all channels.
 double ChannelOf(double n, double hue, double saturation, double value) {
   const double k = std::fmod(n + hue, 6.0);
   return value - value * saturation * std::max(0.0, std::min({k, 4 - k, 1.0}));
@@ -95,7 +95,7 @@ TEST_CASE("A turn of the hue by a third exchanges channels, and greys stay") {
 
 TEST_CASE("A blur agrees with the sum over its window in double precision") {
   for (const std::uint32_t channels : {1U, 3U}) {
-    // A Gaussian with sigma 1.1, rounded to 1/65536, and weights that look only to the left.
+    // A Gaussian with sigma 1.1, rounded to 1/65536, and weights for the left side only.
     for (const std::vector<std::uint32_t>& weights :
          {std::vector<std::uint32_t>{13500, 38536, 13500},
           {65536, 0, 0, 0, 0},
@@ -131,7 +131,8 @@ TEST_CASE("A blur agrees with the sum over its window in double precision") {
   }
 }
 
-TEST_CASE("Steps leave pictures of one pixel, one row and no colour alone where they must") {
+TEST_CASE(
+    "Steps leave pictures of one pixel, one row or without colour unchanged where they must") {
   std::vector<std::uint8_t> one = {9, 8, 7};
   const Pixels pixel{one.data(), 1, 1, 3};
   EqualizePixels(pixel);

@@ -1,5 +1,5 @@
-// Restart intervals decoded side by side: the same samples and the same verdict as one after
-// another, and as libjpeg's.
+// Restart intervals decoded at the same time (strands): the same samples and the same verdict as
+// one after another, and as libjpeg's.
 #include <algorithm>
 #include <memory>
 
@@ -18,9 +18,9 @@ using namespace sluice::test;
 namespace {
 
 using File = std::vector<std::byte>;
-using Samples = std::vector<std::vector<std::uint8_t>>;  // of each component; none: refused
+using Samples = std::vector<std::vector<std::uint8_t>>;  // of each component; empty: refused
 
-// Rows of MCUs that differ in coded length as much as they can: flat, noise, and between.
+// Rows of MCUs with coded lengths as different as possible: flat, noise, and in between.
 Picture UnequalRows(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
                     std::uint64_t seed) {
   Picture picture = MakePicture(width, height, channels, seed);
@@ -48,7 +48,7 @@ Samples SamplesOf(const ColumnPlane* planes, std::uint32_t components) {
   return samples;
 }
 
-// Every set of kernels in both ways, each with memory that is used again and again.
+// Every set of kernels in both ways, each with reused memory.
 class Decoders {
  public:
   Decoders() {
@@ -56,7 +56,7 @@ class Decoders {
       decoders_.emplace_back(*set);
   }
 
-  // What they say, which must be the same.
+  // Their results, which must all be the same.
   Samples Decode(const File& file, const Region& region) {
     baseline::Header header;
     REQUIRE(baseline::ParseHeader(file, header));
@@ -82,7 +82,7 @@ Samples ByLibjpeg(const File& file, std::uint32_t width, std::uint32_t height,
   return SamplesOf(reference.planes(), reference.components());
 }
 
-// The offset of each segment's first byte, and of the first behind the last segment's marker.
+// The offset of each segment's first byte, and of the first byte after the last segment's marker.
 std::vector<std::size_t> SegmentsOf(const File& file) {
   baseline::Header header;
   REQUIRE(baseline::ParseHeader(file, header));
@@ -103,8 +103,7 @@ void ListTables(const baseline::BlockTables& block,
     list.push_back(&table);
 }
 
-// A strand's bytes and blocks, exactly as large as they must be, so that a sanitizer sees a step
-// beyond.
+// A strand's bytes and blocks, of the exact size, so that a sanitizer sees a step beyond them.
 struct Fed {
   static constexpr std::size_t kBlocks = 7;
 
@@ -116,7 +115,7 @@ struct Fed {
     const std::uint64_t kind = random.Below(6);  // all ones, all zeros, or anything
     for (std::size_t i = 0; i < size; ++i)
       bytes[i] = static_cast<std::uint8_t>(kind == 0 ? 255 : kind == 1 ? 0 : random.Below(256));
-    if (kind == 0 && size > 0) bytes[0] = 0x3F;  // behind the code of a DC difference of zero
+    if (kind == 0 && size > 0) bytes[0] = 0x3F;  // after the code of a DC difference of zero
     const baseline::StrandTables of = baseline::StandardStrandTables(random.Below(2));
     for (std::size_t i = 0; i < kBlocks; ++i)
       ListTables(i % 3 == 2 ? *of.skipped : *of.wanted, tables);
@@ -193,7 +192,7 @@ TEST_CASE("Intervals that begin and end anywhere have the same samples, whole an
          {Region::Whole(203, 157),
           Region{{60, 90, 60, 90, 45, 0, 45}, {33, 80, 33, 80, 40, 0, 40}, false},
           Region{{150, 53, 150, 53, 53, 0, 53}, {100, 57, 100, 57, 57, 0, 57}, false},
-          // An eighth: nothing but mean values.
+          // An eighth: only mean values.
           Region{{0, 203, 0, 203, 25, 0, 25}, {0, 157, 0, 157, 19, 0, 19}, false}}) {
       INFO("interval " << interval << ", " << region.x.start << " " << region.y.start);
       const Samples samples = decoders.Decode(file, region);
@@ -220,7 +219,7 @@ TEST_CASE("A change in any byte of an interval is judged alike, whichever strand
       INFO("interval " << s << ", byte " << at);
       const Samples samples = decoders.Decode(broken, whole);
       ++(samples.empty() ? refused : taken);
-      // Taken is only what libjpeg takes, too.
+      // Only files that libjpeg accepts, too, are accepted.
       if (!samples.empty()) REQUIRE(samples == ByLibjpeg(broken, 80, 112, whole));
     }
   }
@@ -256,7 +255,7 @@ TEST_CASE("An interval that ends too early or too late is refused, whichever str
   }
 }
 
-TEST_CASE("Intervals that have changed places are taken for what they are, and left out are not") {
+TEST_CASE("Swapped intervals are decoded where they stand, and missing ones are refused") {
   Decoders decoders;
   const File file = SevenRows();
   const Region whole = Region::Whole(80, 112);
@@ -343,7 +342,7 @@ struct Coded {
   std::size_t bits = 0;
 };
 
-// What a strand makes of them.
+// The result of a strand.
 struct Decoding {
   Decoding(const Coded& source, bool of_wanted)
       : coded(source), wanted(of_wanted), blocks(Coded::kBlocks + 1) {
@@ -405,7 +404,7 @@ TEST_CASE("Strands give the coefficients that were coded, whatever they are") {
   }
 }
 
-TEST_CASE("Strands fed with anything stay inside their bytes and blocks, the same for every set") {
+TEST_CASE("Strands stay inside their bytes and blocks for any input, the same in every set") {
   RandomStream random(9, static_cast<Purpose>(999), 0);
   for (int round = 0; round < 1000; ++round) {
     std::vector<Fed> fed;
