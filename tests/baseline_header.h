@@ -1,4 +1,4 @@
-// Headers of baseline JPEGs to write.
+// Makes headers of baseline JPEGs.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace sluice::test {
 
 struct Form {
   std::uint32_t width = 0, height = 0, components = 3;
-  int h = 2, v = 2;  // of luma beside chroma
+  int h = 2, v = 2;  // of luma relative to chroma
   int quality = 90;
   std::uint32_t interval = 0;
 };

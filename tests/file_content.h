@@ -1,4 +1,4 @@
-// A file's bytes, whole.
+// Reads a whole file.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Two pictures by a formula, which scripts have, too (formula_pictures.py), and the checksum by
-// which what others make of them is known.
+// Two pictures by a formula that scripts share (formula_pictures.py), and the checksum by which the
+// results of other libraries are compared.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace sluice::test {
 inline constexpr std::uint32_t kFormulaWidth = 40;
 inline constexpr std::uint32_t kFormulaHeight = 30;
 
-// Number 0 has every value in disorder, 1 is smooth and without extremes. Interleaved.
+// Picture 0 has every value in disorder. Picture 1 is smooth and without extremes. Interleaved.
 inline std::vector<std::uint8_t> FormulaPicture(int number, std::uint32_t channels) {
   std::vector<std::uint8_t> values;
   for (std::uint32_t y = 0; y < kFormulaHeight; ++y) {

@@ -1,5 +1,5 @@
-// Files of AVIF, HEIF, JPEG XL and JPEG 2000, made by the libraries' encoders without loss. They
-// throw std::runtime_error if an encoder fails.
+// Files of AVIF, HEIF, JPEG XL and JPEG 2000, made without loss by the libraries' encoders. The
+// functions throw std::runtime_error if an encoder fails.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ using PictureFile = std::vector<std::byte>;
 struct AvifForm {
   std::uint32_t depth = 8;  // values of 8 bits are spread over its range
   bool grey = false;
-  int angle = -1;   // of its rotation, in quarter turns anti-clockwise
+  int angle = -1;   // its rotation, in quarter turns anti-clockwise
   int mirror = -1;  // 0: top and bottom change places, 1: left and right
   std::string exif = {};
-  std::uint32_t tiles = 1;  // that many of the picture side by side, of at least 64x64
+  std::uint32_t tiles = 1;  // that many copies of the picture side by side, of at least 64x64
 };
 
 PictureFile AvifWith(const Picture& picture, const AvifForm& form);
@@ -25,7 +25,7 @@ PictureFile Avif(const Picture& picture);
 #endif
 
 #ifdef SLUICE_HAS_HEIF
-// `orientation` as Exif's. Empty if libheif has no encoder of HEVC here.
+// `orientation` as in Exif. Empty if libheif has no HEVC encoder here.
 PictureFile HeifWith(const Picture& picture, int orientation);
 PictureFile Heif(const Picture& picture);
 #endif
@@ -34,8 +34,8 @@ PictureFile Heif(const Picture& picture);
 struct JxlForm {
   unsigned orientation = 1;
   bool linear = false;       // colours
-  bool boxes = false;        // a file of boxes around the codestream
-  std::uint32_t depths = 0;  // channels of depth besides
+  bool boxes = false;        // in a file of boxes around the codestream
+  std::uint32_t depths = 0;  // additional channels of depth
 };
 
 // Values of 16 bits are native-endian.
@@ -45,7 +45,8 @@ PictureFile Jxl(const Picture& picture);
 #endif
 
 #ifdef SLUICE_HAS_JP2
-// Of that many bits a value; `bare`: a codestream without a file around it; in tiles of that side.
+// With that many bits per value. `bare`: a codestream without a file around it; in tiles of that
+// side.
 PictureFile Jp2With(const Picture& picture, unsigned bits, bool bare, std::uint32_t chroma_step,
                     int tile = 0);
 PictureFile Jp2(const Picture& picture);

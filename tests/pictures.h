@@ -20,7 +20,7 @@ struct Picture {
   }
 };
 
-// Gradients that differ by channel, a checkerboard and some grain; another one for each seed.
+// Gradients that differ by channel, a checkerboard and some grain; each seed gives another picture.
 Picture MakePicture(std::uint32_t width, std::uint32_t height, std::uint32_t channels = 3,
                     std::uint64_t seed = 1);
 
@@ -29,15 +29,15 @@ struct JpegOptions {
   bool progressive = false;
   bool subsample = true;  // 4:2:0
   int restart_rows = 0;
-  unsigned restart_interval = 0;  // MCUs; another way of saying it
-  int luma_h = 0, luma_v = 0;     // sampling factors, if `subsample` does not say enough
+  unsigned restart_interval = 0;  // in MCUs; instead of restart_rows
+  int luma_h = 0, luma_v = 0;     // sampling factors; 0: by `subsample`
   bool optimise = false;          // Huffman tables of its own
   J_COLOR_SPACE in = JCS_RGB;     // of a three-channel picture
   J_COLOR_SPACE stored = JCS_YCbCr;
 };
 
-// A JPEG of quality 95 by libjpeg's defaults, with what `settle` changes of them. `in` is the order
-// of a three-channel picture's values.
+// A JPEG of quality 95 by libjpeg's defaults. `settle` may change them. `in` is the order of a
+// three-channel picture's values.
 using JpegSettle = std::function<void(jpeg_compress_struct&)>;
 std::vector<std::byte> EncodeJpegWith(const Picture& picture, const JpegSettle& settle,
                                       J_COLOR_SPACE in = JCS_RGB);
@@ -47,11 +47,11 @@ std::vector<std::byte> MakeJpeg(const Picture& picture, const JpegOptions& optio
 // A whole decode by libjpeg's defaults (accurate DCT, fancy upsampling), RGB or grey.
 Picture DecodeJpeg(const std::vector<std::byte>& file, std::uint32_t channels = 3);
 
-// The largest difference of two runs of samples; 256 if they are not of the same length.
+// The largest difference of two runs of samples; 256 if their lengths differ.
 int LargestDifference(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b);
 
 // How far a whole picture with halved chroma may be from libjpeg's: both enlarge chroma with a
-// triangle filter, but round it at other places.
+// triangle filter, but round it at different places.
 constexpr int kChromaRounding = 2;
 
 }  // namespace sluice::test

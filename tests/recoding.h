@@ -1,4 +1,4 @@
-// Recoding (baseline/recoder.h) as tests use it, and what must come of it.
+// Recoding (baseline/recoder.h) as tests use it, and the expected results.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ inline std::optional<std::vector<std::byte>> RecodeFile(baseline::Recoder& recod
   return baseline::WriteFile(set, target, rows.data());
 }
 
-// The nearest multiple of `step` to value * old, halves away from zero, in steps.
+// The nearest multiple of `step` to value * old, in steps. Halves are rounded away from zero.
 inline long NearestSteps(long value, long old, long step) {
   const long size = (2 * std::labs(value * old) + step) / (2 * step);
   return value < 0 ? -size : size;
@@ -68,7 +68,7 @@ inline packed::Coefficients BlocksOf(const std::vector<std::byte>& file) {
   return blocks;
 }
 
-// How many of a component's coefficients are not the nearest to those that they were made from.
+// How many of a component's coefficients are not the nearest to the original ones.
 inline std::size_t CountFarther(const packed::Coefficients& from, const packed::Coefficients& to,
                                 std::uint32_t c) {
   const std::uint8_t* const old = from.header.table[from.header.component[c].table];

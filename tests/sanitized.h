@@ -1,5 +1,5 @@
-// Builds with a sanitizer, which has memory and files of its own, and makes code take many times as
-// long: tests that need work of some length take less of it there.
+// Builds with a sanitizer have memory and files of their own, and run many times as long. Tests of
+// long work do less of it there.
 #pragma once
 
 namespace sluice::test {

@@ -1,4 +1,4 @@
-// A folder for one test, removed with everything in it when the test ends.
+// A folder for one test. The end of the test removes it with everything in it.
 #pragma once
 
 #include <cstdlib>

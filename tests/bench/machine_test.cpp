@@ -1,3 +1,4 @@
+// The machine of a measurement: busy CPU time, name, memory, and the use of a tree of processes.
 #include "bench/machine/machine.h"
 
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// Meters of a measurement: energy counters of the CPUs, and the use of a GPU by NVML.
 #include "bench/machine/meters.h"
 
 #include <fstream>

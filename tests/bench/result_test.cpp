@@ -1,3 +1,4 @@
+// Files of results: written whole, and shown as pages.
 #include "bench/report/result.h"
 
 #include <filesystem>

@@ -165,7 +165,7 @@ WebAnswer BucketServer::Post(const WebRequest& request, const std::string& key) 
   return answer;
 }
 
-// Two keys a page.
+// Two keys per page.
 WebAnswer BucketServer::List(const WebRequest& request) const {
   const auto value = [&](const char* name) {
     const auto found = request.query.find(name);

@@ -1,6 +1,6 @@
-// A server of one bucket for tests: what of S3's protocol Sluice uses, with path style
-// ("/bkt/key"), and a plain HTTP server of the same objects. It checks no signature;
-// radosgw_test.cpp has a server that does.
+// A server of one bucket for tests. It has the part of S3's protocol that Sluice uses, with path
+// style ("/bkt/key"), and is a plain HTTP server of the same objects. It does not check signatures;
+// the server in radosgw_test.cpp does.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace sluice::test {
 
 class BucketServer {
  public:
-  // What to answer instead of serving the request; called on the server's threads.
+  // The answer to give instead of serving the request; called on the server's threads.
   using Fault = std::function<std::optional<WebAnswer>(const WebRequest&)>;
 
   explicit BucketServer(Fault fault = nullptr, const Certificate* certificate = nullptr);
@@ -26,7 +26,7 @@ class BucketServer {
   std::map<std::string, std::string> All() const;
   WebServer& web() { return web_; }
   std::string plain_url() const { return web_.origin() + "/bkt"; }
-  // What the server would answer without faults.
+  // The answer that the server would give without faults.
   WebAnswer Serve(const WebRequest& request);
 
   // Environment for a store at this server, with keys.
@@ -50,7 +50,7 @@ class BucketServer {
 std::string EtagOf(const std::string& content);
 WebAnswer S3ErrorAnswer(int status, const std::string& code, const std::string& more = "");
 
-// Settings for tests: an environment of these variables alone, short waits.
+// Settings for tests: only these environment variables, and short waits.
 StoreSettings TestSettings(std::map<std::string, std::string> variables);
 
 }  // namespace sluice::test

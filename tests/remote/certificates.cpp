@@ -22,7 +22,7 @@ using X509Pointer = std::unique_ptr<X509, Freeing>;
 using KeyPointer = std::unique_ptr<EVP_PKEY, Freeing>;
 using FilePointer = std::unique_ptr<std::FILE, Freeing>;
 
-// A key of P-256: made at once, unlike RSA's.
+// A P-256 key: made at once, unlike an RSA key.
 KeyPointer NewKey() {
   EVP_PKEY_CTX* const context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nullptr);
   EVP_PKEY* key = nullptr;

@@ -1,5 +1,4 @@
-// Pictures in a bucket, converted by its URL: the files of what a folder with the same pictures
-// gives.
+// Pictures in a bucket, converted by its URL, give the same files as a folder with these pictures.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -33,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 
-// The bucket of a server, for stores opened by the process's environment.
+// The bucket of a server, for stores that the process's environment configures.
 class Bucket {
  public:
   explicit Bucket(BucketServer::Fault fault = nullptr) : server_(std::move(fault)) {
@@ -66,7 +65,8 @@ void Write(const fs::path& file, Bytes content) {
   WriteFile(file, content);
 }
 
-// Pictures of two classes, a file that is none, one that is broken, an empty one, and hidden ones.
+// Pictures of two classes, a file that is not a picture, a broken one, an empty one, and hidden
+// ones.
 fs::path WritePictures(const fs::path& folder, int count = 40) {
   for (int i = 0; i < count; ++i) {
     const std::string name = (i % 2 == 0 ? "cats/" : "dogs/") + std::to_string(i) + " +é.jpg";
@@ -105,7 +105,7 @@ std::map<std::string, std::string> ShardsOf(const fs::path& dataset) {
   return files;
 }
 
-// The names alone, for messages.
+// Messages show only the names.
 void RequireSameFiles(const fs::path& a, const fs::path& b) {
   const auto files = FilesOf(a);
   const auto others = FilesOf(b);
@@ -119,7 +119,7 @@ void RequireSameFiles(const fs::path& a, const fs::path& b) {
 
 }  // namespace
 
-TEST_CASE("Pictures in a bucket give the files of a folder's, also if every third request fails") {
+TEST_CASE("Pictures in a bucket give a folder's files, also if every third request fails") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures");
   const ConvertSummary local = Convert(pictures, folder / "local", SmallShards());
@@ -131,7 +131,7 @@ TEST_CASE("Pictures in a bucket give the files of a folder's, also if every thir
   });
   bucket.Fill(pictures, "a/pictures/");
   bucket->Set("a/pictures2/cats/other.jpg", "of another folder");
-  bucket->Set("a/pictures/cats/", "");  // as some tools mark a folder
+  bucket->Set("a/pictures/cats/", "");  // some tools mark a folder like this
   const ConvertSummary remote =
       Convert(fs::path("s3://bkt/a/pictures/"), folder / "remote", SmallShards());
   CHECK(remote.samples == 40);
@@ -140,7 +140,7 @@ TEST_CASE("Pictures in a bucket give the files of a folder's, also if every thir
   RequireSameFiles(folder / "local", folder / "remote");
 }
 
-TEST_CASE("A bucket's pictures are converted in parts, by what the plan says of them") {
+TEST_CASE("A bucket's pictures are converted in parts, by the facts in the plan") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures");
   Convert(pictures, folder / "local", SmallShards());
@@ -154,7 +154,7 @@ TEST_CASE("A bucket's pictures are converted in parts, by what the plan says of 
   RequireSameFiles(folder / "local", parts);
 }
 
-TEST_CASE("Lists and tables name pictures in a bucket, or at a plain server") {
+TEST_CASE("Lists and tables name pictures in a bucket, or on a plain server") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures");
   Bucket bucket;
@@ -180,7 +180,7 @@ TEST_CASE("Lists and tables name pictures in a bucket, or at a plain server") {
   Convert(table, folder / "remote-table", SmallShards());
   RequireSameFiles(folder / "local-table", folder / "remote-table");
 
-  // Workers would have the URL without what is secret in it. An @ in a key is none.
+  // The URL in the plan would lack its secret for workers. An @ in a key is not a secret.
   table.root = url + (plain ? "?sig=secret" : "@home/");
   const auto plan = [&] { PlanConversion(table, folder / "planned", SmallShards()); };
   if (plain) {
@@ -194,7 +194,7 @@ TEST_CASE("Lists and tables name pictures in a bucket, or at a plain server") {
   }
 }
 
-TEST_CASE("A picture that another of its size replaced in a bucket is seen by its time") {
+TEST_CASE("A picture in a bucket replaced by another of its size is noticed by its time") {
   const TemporaryFolder folder;
   const auto ppm = [](char value) { return "P6 8 8 255\n" + std::string(8 * 8 * 3, value); };
   std::atomic<std::time_t> written = std::time(nullptr) - 1000;  // of one of the pictures
@@ -225,11 +225,11 @@ TEST_CASE("A picture that another of its size replaced in a bucket is seen by it
   CHECK(convert().samples == 3);
 }
 
-TEST_CASE("A picture that leaves its bucket meanwhile is left out, and no other") {
+TEST_CASE("A picture that is removed from its bucket meanwhile is left out, and no other") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures");
   Bucket bucket([](const WebRequest& request) -> std::optional<WebAnswer> {
-    // It was there when it was looked into.
+    // The picture existed when the plan was made.
     const bool whole =
         request.headers.count("range") == 0 || request.headers.at("range") != "bytes=0-31";
     if (whole && request.path.find("/cats/4 ") != std::string::npos)
@@ -247,7 +247,7 @@ TEST_CASE("A picture that leaves its bucket meanwhile is left out, and no other"
   CHECK_THAT(reasons.at("cats/4 +é.jpg"), ContainsSubstring("is gone"));
 }
 
-TEST_CASE("A bucket that refuses ends the conversion, which goes on where it was") {
+TEST_CASE("A bucket that refuses ends the conversion, which later continues where it was") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures", 60);
   Convert(pictures, folder / "local", SmallShards());
@@ -274,7 +274,7 @@ TEST_CASE("A bucket that refuses ends the conversion, which goes on where it was
   RequireSameFiles(folder / "local", folder / "remote");
 }
 
-TEST_CASE("A conversion out of a bucket that does not answer is stopped at once") {
+TEST_CASE("A conversion from a bucket that does not answer stops at once") {
   const TemporaryFolder folder;
   const fs::path pictures = WritePictures(folder / "pictures");
   std::atomic<bool> hangs = true;
@@ -312,13 +312,13 @@ TEST_CASE("A conversion out of a bucket that does not answer is stopped at once"
   CHECK(!late);
 }
 
-TEST_CASE("While a bucket is looked into, it is said how far that has come") {
+TEST_CASE("A conversion reports progress while it searches a bucket") {
   Bucket bucket([](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.headers.count("range") > 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(150));
     return std::nullopt;
   });
-  // 64 at a time: 128 take 300 ms at least, and it is said each 200 ms.
+  // 64 at a time: 128 take at least 300 ms, and there is a report every 200 ms.
   for (int i = 0; i < 130; ++i)
     bucket->Set("x/" + std::to_string(i) + ".txt", "no picture");
   ConvertHooks hooks;
@@ -333,7 +333,7 @@ TEST_CASE("While a bucket is looked into, it is said how far that has come") {
   CHECK(most >= 64);
 }
 
-TEST_CASE("What a bucket cannot be a source of is refused with advice") {
+TEST_CASE("Sources that a bucket cannot be are refused with advice") {
   const TemporaryFolder folder;
   Bucket bucket;
   const auto refusal = [&](const ConvertSource& source) {
@@ -392,7 +392,7 @@ void RequireFilesAre(const fs::path& folder, const std::map<std::string, std::st
   }
 }
 
-// Several shards, of raw images.
+// Several shards of raw images.
 ConvertOptions RawShards() {
   ConvertOptions options;
   options.shards.shard_bytes = 1 << 20;
@@ -413,7 +413,7 @@ fs::path WriteLarge(const fs::path& folder, int count = 30) {
 
 }  // namespace
 
-TEST_CASE("A dataset made in a bucket has the objects of a folder's, in one piece and in parts") {
+TEST_CASE("A dataset made in a bucket has a folder's files, in one piece and in parts") {
   const TemporaryFolder folder;
   const fs::path pictures = WriteLarge(folder / "pictures");
   const ConvertSummary local = Convert(pictures, folder / "local", RawShards());
@@ -430,7 +430,7 @@ TEST_CASE("A dataset made in a bucket has the objects of a folder's, in one piec
   CHECK(whole.skipped.size() == 1);
   CHECK(whole.bytes_out == local.bytes_out);
   RequireFilesAre(folder / "local", ObjectsBelow(bucket, "sets/x/"));
-  // Again: it is done.
+  // Again: the dataset is finished.
   CHECK(Convert(pictures, url, RawShards()).samples == local.samples);
 
   const fs::path parts = "s3://bkt/sets/parts";
@@ -450,7 +450,7 @@ TEST_CASE("A dataset made in a bucket has the objects of a folder's, in one piec
   }
   ConvertPlanned(parts, {0, 3});
   CHECK(ConvertPlanned(parts, {2, 3}).found == 0);
-  CHECK(ConvertPlanned(parts, {1, 2}).found > 1);  // N may change
+  CHECK(ConvertPlanned(parts, {1, 2}).found > 1);  // the number of parts may change
   FinishConversion(parts);
   CHECK(StatusOfConversion(parts).finished);
   CHECK(ConvertPlanned(parts, {0, 3}).dataset_finished);
@@ -458,7 +458,7 @@ TEST_CASE("A dataset made in a bucket has the objects of a folder's, in one piec
   RequireFilesAre(folder / "local", ObjectsBelow(bucket, "sets/parts/"));
 }
 
-TEST_CASE("Shards in a bucket that are damaged, gone or another plan's are named and made again") {
+TEST_CASE("Damaged, missing and foreign shards in a bucket are named and made again") {
   const TemporaryFolder folder;
   const fs::path pictures = WriteLarge(folder / "pictures");
   Convert(pictures, folder / "local", RawShards());
@@ -493,7 +493,7 @@ TEST_CASE("Shards in a bucket that are damaged, gone or another plan's are named
   RequireFilesAre(folder / "local", ObjectsBelow(bucket, "x/"));
 }
 
-TEST_CASE("Of two plans for one place in a bucket, one wins, and of many finishers, each does") {
+TEST_CASE("If two plans compete for a place in a bucket one wins, and many finishers all succeed") {
   const TemporaryFolder folder;
   const fs::path pictures = WriteLarge(folder / "pictures", 12);
   const fs::path others = WriteLarge(folder / "others", 14);
@@ -509,8 +509,8 @@ TEST_CASE("Of two plans for one place in a bucket, one wins, and of many finishe
     return std::string();
   };
   CHECK(code([&] { PlanConversion(others, url, RawShards()); }) == "exists");
-  PlanConversion(pictures, url, RawShards());  // the same
-  // Every part twice at once, then ten finishers.
+  PlanConversion(pictures, url, RawShards());  // the same plan
+  // Every part is made twice at once, then ten finishers run.
   std::vector<std::future<std::string>> all;
   for (unsigned i = 0; i < 4; ++i) {
     all.push_back(std::async(std::launch::async, [&, i] {

@@ -1,4 +1,4 @@
-// Where credentials come from.
+// The sources of credentials, in their order, and the errors of each.
 #include <fstream>
 
 #include "format/remote/credentials/chain.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kJson =
     R"({"Code":"Success","AccessKeyId":"AKID","SecretAccessKey":"SEC","Token":"TOK","Expiration":"2100-01-02T03:04:05Z"})";
 
-// Searches that send their requests by a loop of their own.
+// Searches whose requests run in a loop of their own.
 class Search {
  public:
   explicit Search(std::map<std::string, std::string> variables) : loop_(HttpLoop::Settings{}) {
@@ -47,11 +47,11 @@ WebAnswer TextAnswer(const std::string& text, int status = 200) {
 
 }  // namespace
 
-TEST_CASE("Without any source requests are not signed") {
+TEST_CASE("Without any source, requests are not signed") {
   CHECK(Search({}).Find().anonymous());
 }
 
-TEST_CASE("Credentials of the environment come before all others") {
+TEST_CASE("Credentials in the environment come before all others") {
   const Credentials found = Search({{"AWS_ACCESS_KEY_ID", "A"},
                                     {"AWS_SECRET_ACCESS_KEY", "S"},
                                     {"AWS_SESSION_TOKEN", "T"},
@@ -89,14 +89,14 @@ TEST_CASE("A profile has keys, or a process that gives them") {
 }
 
 TEST_CASE(
-    "A program is ended if it takes too long, says too much, or nobody waits for it any more") {
+    "A program is ended if it takes too long, writes too much, or nobody waits for it any more") {
   using End = ProcessResult::End;
   const auto run = [](const std::string& script, std::chrono::milliseconds most,
                       bool stopped = false) {
     return RunProcess({"/bin/sh", "-c", script}, 100, most, [stopped] { return stopped; });
   };
   CHECK(run("printf hello", std::chrono::minutes(1)).output == "hello");
-  CHECK(run("cat", std::chrono::minutes(1)).end == End::kExited);  // nothing on its input
+  CHECK(run("cat", std::chrono::minutes(1)).end == End::kExited);  // without input
   CHECK(run("sleep 1000", std::chrono::milliseconds(50)).end == End::kTooSlow);
   CHECK(run("exec >&-; sleep 1000", std::chrono::milliseconds(50)).end == End::kTooSlow);
   CHECK(run("while :; do echo more and more; done", std::chrono::minutes(1)).end == End::kTooLong);
@@ -107,7 +107,7 @@ TEST_CASE(
         End::kNotStarted);
 }
 
-TEST_CASE("A command line is split as a shell does, and nothing of it is expanded") {
+TEST_CASE("A command line is split as in a shell, and nothing in it is expanded") {
   using Words = std::vector<std::string>;
   CHECK(CommandWords("a  b\tc").value() == Words{"a", "b", "c"});
   CHECK(CommandWords("a 'b c' \"d \\\" $e `f`\" g\\ h '' x\"y\"'z'").value() ==
@@ -119,7 +119,7 @@ TEST_CASE("A command line is split as a shell does, and nothing of it is expande
   CHECK_FALSE(CommandWords("a\\"));
 }
 
-TEST_CASE("A role is taken by web identity") {
+TEST_CASE("A role is assumed by web identity") {
   const TemporaryFolder folder;
   WriteText(folder / "token", "to+ken/=\n");
   std::string body;
@@ -147,7 +147,7 @@ TEST_CASE("A role is taken by web identity") {
         "&RoleSessionName=sluice&WebIdentityToken=to%2Bken%2F%3D");
 }
 
-TEST_CASE("A role that is refused is an error without the token") {
+TEST_CASE("A refused role is an error without the token") {
   const TemporaryFolder folder;
   WriteText(folder / "token", "to-ken");
   WebServer sts(
@@ -163,7 +163,7 @@ TEST_CASE("A role that is refused is an error without the token") {
                                 !ContainsSubstring("to-ken"));
 }
 
-TEST_CASE("A container's credentials come with its token, and only from its host") {
+TEST_CASE("A container's credentials are fetched with its token, and only from its host") {
   const TemporaryFolder folder;
   WriteText(folder / "token", "container-token");
   WebServer host([&](const WebRequest& request) {
@@ -188,7 +188,7 @@ TEST_CASE("A container's credentials come with its token, and only from its host
   }
 }
 
-TEST_CASE("An instance's credentials come by a session of its metadata service") {
+TEST_CASE("An instance's credentials come from a session of its metadata service") {
   WebServer metadata([&](const WebRequest& request) {
     if (request.method == "PUT" && request.path == "/latest/api/token" &&
         request.headers.contains("x-aws-ec2-metadata-token-ttl-seconds"))
@@ -220,7 +220,7 @@ TEST_CASE("A machine without metadata, or without a role, has no credentials") {
   }
 }
 
-TEST_CASE("Credentials for other services than Amazon's are not asked of Amazon's machines") {
+TEST_CASE("Amazon's machines are not asked for credentials of other services") {
   std::map<std::string, std::string> variables = {
       {"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/x"},
       {"AWS_WEB_IDENTITY_TOKEN_FILE", "/nowhere"},
@@ -241,7 +241,7 @@ TEST_CASE("Answers with credentials are read, or refused") {
   CHECK_FALSE(CredentialsFromJson(std::string(100'000, '[')));
 }
 
-TEST_CASE("Times are those of RFC 3339") {
+TEST_CASE("Times are parsed by RFC 3339") {
   using std::chrono::system_clock;
   CHECK(ParseTime("1970-01-01T00:00:10Z") == system_clock::from_time_t(10));
   CHECK(ParseTime("2015-08-30T12:36:00.123Z") == system_clock::from_time_t(1440938160));

@@ -26,7 +26,7 @@ WebAnswer Status(int status) {
   return answer;
 }
 
-// Serves a folder with ranges and etags. `fails`: every so many-th request does; 0: none.
+// Serves a folder with ranges and etags. Every `fails`-th request fails; 0: none fails.
 WebServer::Handler Serving(const std::filesystem::path& folder, std::uint64_t fails = 0) {
   return [folder, fails](const WebRequest& request) {
     WebAnswer answer;
@@ -58,7 +58,7 @@ WebServer::Handler Serving(const std::filesystem::path& folder, std::uint64_t fa
   };
 }
 
-// The first answer that has this byte of the shard has one bit of it wrong.
+// The first answer that contains this byte of the shard has one wrong bit in it.
 WebServer::Handler FlippingOnce(const std::filesystem::path& folder, std::uint64_t at) {
   return [serve = Serving(folder), at,
           flipped = std::make_shared<std::atomic<bool>>(false)](const WebRequest& request) {
@@ -76,7 +76,7 @@ WebServer::Handler FlippingOnce(const std::filesystem::path& folder, std::uint64
 
 }  // namespace
 
-TEST_CASE("a dataset at a URL plays the batches of the local one, with requests that fail") {
+TEST_CASE("a dataset at a URL plays the batches of the local one, also with failing requests") {
   const TemporaryFolder folder;
   const auto path = WriteJpegDataset(folder, 100);
   const WebServer server(Serving(folder.path(), 9));
@@ -89,7 +89,7 @@ TEST_CASE("a dataset at a URL plays the batches of the local one, with requests 
   CHECK(remote.Stats().repeated_requests > 0);
 }
 
-TEST_CASE("a dataset at a URL is verified, cut, merged and copied") {
+TEST_CASE("a dataset at a URL is verified, split, merged and copied") {
   const TemporaryFolder folder;
   const auto path = WriteJpegDataset(folder, 60);
   const WebServer server(Serving(folder.path()));
@@ -111,7 +111,7 @@ TEST_CASE("a dataset at a URL is verified, cut, merged and copied") {
   CHECK(Dataset::Open(folder / "merged").size() == 60);
 }
 
-TEST_CASE("a bit that flips once on its way from a URL is no fault for verify, nor for an edit") {
+TEST_CASE("a bit that flips once on its way from a URL is not a fault for verify or an edit") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 64);
   const std::uint64_t size = Dataset::Open(path).shards()[0].bytes;
@@ -151,7 +151,7 @@ TEST_CASE("a shard at a URL that is replaced while it is open is a fault that sa
   CHECK(text.find("replaced") != std::string::npos);
 }
 
-TEST_CASE("a URL without a dataset says that there is none") {
+TEST_CASE("a URL without a dataset gives an error that says so") {
   const TemporaryFolder folder;
   const WebServer server(Serving(folder.path()));
   const std::string text =

@@ -1,4 +1,4 @@
-// Where requests go: the addresses that Amazon's and Google's documents give.
+// The addresses of requests, as Amazon's and Google's documents give them.
 #include <cstdlib>
 
 #include "format/remote/server/s3_endpoint.h"
@@ -40,7 +40,7 @@ TEST_CASE("Other services' buckets are paths") {
   CHECK(UrlFor("gs://photos/x", {}, "o") == "https://storage.googleapis.com/photos/x/o");
 }
 
-TEST_CASE("An answer that names the bucket's region moves requests there") {
+TEST_CASE("An answer that names the bucket's region redirects requests there") {
   S3Endpoint endpoint(ParseStoreUrl("s3://photos"), {});
   HttpReply reply;
   reply.status = 301;
@@ -49,13 +49,13 @@ TEST_CASE("An answer that names the bucket's region moves requests there") {
   call.object = "o";
   CHECK(endpoint.Judge(call, {}, reply).kind == Verdict::Kind::kElsewhere);
   CHECK(endpoint.Form(call, {}).url == "https://photos.s3.ap-south-1.amazonaws.com/o");
-  // The same once more would go round for ever; and what is no region is not believed.
+  // The same answer again would loop forever; and an invalid region is not used.
   CHECK(endpoint.Judge(call, {}, reply).kind == Verdict::Kind::kFinal);
   reply.bucket_region = "evil.example/";
   CHECK(endpoint.Judge(call, {}, reply).kind == Verdict::Kind::kFinal);
 }
 
-TEST_CASE("Proxies of the environment are used, but for hosts that need none") {
+TEST_CASE("Proxies of the environment are used, except for hosts that are excluded") {
   WebServer proxy([](const WebRequest& request) {
     WebAnswer answer;
     answer.body = request.target;

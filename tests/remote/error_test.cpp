@@ -1,4 +1,4 @@
-// Errors that say what to do.
+// Errors of a store say what to do.
 #include <stdexcept>
 
 #include "format/disk/system_error.h"
@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Nothing that a network says tells that data is lost; only an object that is not there does.
+// No network error claims that data is lost; only a missing object does.
 template <class Call>
 Error ErrorWithoutLoss(Call&& call) {
   try {
@@ -26,7 +26,7 @@ Error ErrorWithoutLoss(Call&& call) {
   throw std::logic_error("not reached");
 }
 
-// The message of reading an object from a server that always answers so.
+// The message of reading an object from a server that always gives this answer.
 std::string MessageFor(const WebAnswer& answer, std::map<std::string, std::string> more = {}) {
   BucketServer server([&](const WebRequest&) { return std::optional(answer); });
   auto variables = server.Variables();
@@ -44,7 +44,7 @@ std::string MessageFor(const WebAnswer& answer, std::map<std::string, std::strin
 
 }  // namespace
 
-TEST_CASE("Refusals of S3 say which permission, key or clock to look at") {
+TEST_CASE("Refusals of S3 say which permission, key or clock to check") {
   CHECK_THAT(MessageFor(S3ErrorAnswer(403, "AccessDenied")),
              ContainsSubstring("s3:GetObject") && ContainsSubstring("bkt/set/manifest.json"));
   CHECK_THAT(MessageFor(S3ErrorAnswer(403, "AccessDenied"), {{"AWS_NO_SIGN_REQUEST", "true"}}),
@@ -60,7 +60,9 @@ TEST_CASE("Refusals of S3 say which permission, key or clock to look at") {
              ContainsSubstring("it is ahead") && ContainsSubstring("set the clock"));
 }
 
-TEST_CASE("A missing bucket, a missing object and a server that is none of S3's are told apart") {
+TEST_CASE(
+    "A missing bucket, a missing object and a server that does not speak S3 give different "
+    "errors") {
   CHECK_THAT(MessageFor(S3ErrorAnswer(404, "NoSuchBucket")),
              ContainsSubstring("there is no bucket 'bkt'"));
   CHECK_THAT(MessageFor(S3ErrorAnswer(404, "NoSuchKey")),
@@ -74,7 +76,7 @@ TEST_CASE("A missing bucket, a missing object and a server that is none of S3's 
   CHECK_THAT(MessageFor(page), ContainsSubstring("AWS_ENDPOINT_URL"));
 }
 
-TEST_CASE("A signed request is not sent on to another host") {
+TEST_CASE("A signed request is not redirected to another host") {
   BucketServer other;
   other.Set("set/manifest.json", "{}");
   WebAnswer answer;
@@ -85,7 +87,7 @@ TEST_CASE("A signed request is not sent on to another host") {
   CHECK(other.web().requests().empty());
 }
 
-TEST_CASE("What a server says of the secret is not repeated") {
+TEST_CASE("A server's words about the secret are not repeated") {
   WebAnswer answer = S3ErrorAnswer(400, "Odd", "");
   answer.body =
       "<Error><Code>Odd</Code><Message>your wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY and "
@@ -95,7 +97,7 @@ TEST_CASE("What a server says of the secret is not repeated") {
   CHECK_THAT(message, ContainsSubstring("your *** and ***") && !ContainsSubstring("\x1b"));
 }
 
-TEST_CASE("Of a request that a server repeats no key and no signature is shown, whole or cut") {
+TEST_CASE("If a server repeats a request, neither key nor signature is shown, whole or truncated") {
   for (const std::size_t most : {std::size_t{70}, std::size_t{250}, std::size_t{10'000}}) {
     std::string authorization;
     BucketServer server([&](const WebRequest& request) {
@@ -119,7 +121,7 @@ TEST_CASE("Of a request that a server repeats no key and no signature is shown, 
   }
 }
 
-TEST_CASE("What cannot pass is not asked for again") {
+TEST_CASE("Requests that cannot succeed are not repeated") {
   WebAnswer bare;
   bare.bare = true;
   bare.body = "manifest";
@@ -142,7 +144,7 @@ TEST_CASE("What cannot pass is not asked for again") {
   }
 }
 
-TEST_CASE("A plain server's refusals say what to do, and never the URL's secrets") {
+TEST_CASE("A plain server's refusals say what to do, and never show the URL's secrets") {
   for (const int status : {401, 403, 404, 400, 302}) {
     INFO(status);
     BucketServer server([&](const WebRequest&) {
@@ -160,7 +162,7 @@ TEST_CASE("A plain server's refusals say what to do, and never the URL's secrets
   }
 }
 
-TEST_CASE("A name that does not resolve and a port that nobody listens at are told soon") {
+TEST_CASE("An unknown host name and a port without a server are reported soon") {
   // RFC 6761: names under .invalid never resolve.
   StoreSettings settings = TestSettings({{"AWS_ENDPOINT_URL", "http://nowhere.invalid"}});
   auto error = ErrorOf([&] { OpenStoreWith("s3://bkt", settings)->Get("a", 1); });
@@ -180,7 +182,7 @@ TEST_CASE("A name that does not resolve and a port that nobody listens at are to
   CHECK(CodeOf([&] { ReadRange(*store, "a", 0, 1); }) == ErrorCode::kIo);
 }
 
-TEST_CASE("Without a secret beside the access key nothing is sent") {
+TEST_CASE("Without a secret for the access key nothing is sent") {
   BucketServer server;
   auto variables = server.Variables();
   variables.erase("AWS_SECRET_ACCESS_KEY");
@@ -190,7 +192,7 @@ TEST_CASE("Without a secret beside the access key nothing is sent") {
   CHECK(server.web().requests().empty());
 }
 
-TEST_CASE("A profile or an endpoint that is not there is told when the store is opened") {
+TEST_CASE("A missing profile or endpoint is reported when the store is opened") {
   CHECK(CodeOf([] {
           OpenStoreWith("s3://bkt", TestSettings({{"AWS_PROFILE", "none"}}));
         }) == ErrorCode::kInvalidArgument);

@@ -6,7 +6,7 @@
 
 namespace sluice::test {
 
-TEST_CASE("A child made by fork() is told to open its own store, and may drop the parent's") {
+TEST_CASE("A child made by fork() must open its own store, and may drop the parent's") {
   if (!kForks) return;
   BucketServer server;
   server.Set("a", "abc");

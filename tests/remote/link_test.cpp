@@ -1,4 +1,4 @@
-// How many connections and bytes are of use, on links made of formulas.
+// How many connections and bytes in flight are useful, on links simulated by formulas.
 #include "format/remote/http/link.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ TEST_CASE("Connections grow while each brings bytes of its own, and stop where t
   CHECK(count.limit() <= 85);
 }
 
-TEST_CASE("Connections that bring nothing are given up again") {
+TEST_CASE("Useless connections are closed again") {
   ConnectionCount count;
   for (int i = 0; i < 200; ++i) {
     count.Window(1e9);
@@ -48,7 +48,7 @@ TEST_CASE("A busy server halves the connections, and they come back") {
   CHECK(count.limit() == ConnectionCount::kMost);
 }
 
-TEST_CASE("Connections do not grow while a server sends nothing, and do once it does") {
+TEST_CASE("Connections do not grow while a server sends nothing, and grow once it sends") {
   ConnectionCount count;
   for (int i = 0; i < 10; ++i)
     count.Window(0);
@@ -58,7 +58,7 @@ TEST_CASE("Connections do not grow while a server sends nothing, and do once it 
   CHECK(count.limit() > ConnectionCount::kFirst);
 }
 
-TEST_CASE("Bytes of use are what the connections carry, and two seconds of a slow link") {
+TEST_CASE("Useful bytes are what the connections carry, and two seconds of a slow link") {
   using namespace std::chrono_literals;
   LinkMeasure link;
   CHECK(link.useful_bytes(16) == 16ULL * (8 << 20));
@@ -79,7 +79,7 @@ TEST_CASE("Bytes of use are what the connections carry, and two seconds of a slo
   CHECK(link.useful_bytes(16) == Approx(16.0 * (4 << 20) + 2e9 * 0.1).epsilon(0.01));
 }
 
-TEST_CASE("A transfer nears its end when it has left what it gets in the time to a first byte") {
+TEST_CASE("A transfer is near its end if the rest takes no longer than a first byte") {
   using namespace std::chrono_literals;
   LinkMeasure link;
   CHECK(link.tail_bytes(16) == 0);  // nothing is known
@@ -124,7 +124,7 @@ TEST_CASE("A simulated store sends the next request before those under way have 
   CHECK(sent_at_first_end >= 3);
 }
 
-TEST_CASE("A straggler is one far behind the usual first bytes") {
+TEST_CASE("A straggler is one far slower than the usual first bytes") {
   using namespace std::chrono_literals;
   LinkMeasure link;
   CHECK(link.late() == 3s);

@@ -1,3 +1,4 @@
+// Lists of objects: pages, folders, and answers that are not lists.
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -63,7 +64,7 @@ TEST_CASE("A folder's own objects and the folders in it are listed") {
   }
 }
 
-TEST_CASE("A list without end, and an answer that is no list, are errors") {
+TEST_CASE("An endless list, and an answer that is not a list, are errors") {
   BucketServer endless([](const WebRequest&) -> std::optional<WebAnswer> {
     WebAnswer answer;
     answer.body =
@@ -74,7 +75,7 @@ TEST_CASE("A list without end, and an answer that is no list, are errors") {
   });
   CHECK(CodeOf([&] { Names(*OpenStoreWith("s3://bkt", TestSettings(endless.Variables())), ""); }) ==
         ErrorCode::kIo);
-  // Pages without objects, each of which names another as the next.
+  // Pages without objects. Each names another one as the next.
   std::atomic<int> pages{0};
   BucketServer empty([&pages](const WebRequest&) -> std::optional<WebAnswer> {
     WebAnswer answer;

@@ -1,4 +1,4 @@
-// Against nginx, where it is installed.
+// Reads from nginx, if nginx is installed.
 #include <atomic>
 #include <fstream>
 #include <iostream>
@@ -29,8 +29,8 @@ std::uint16_t FreePort() {
   return WebServer([](const WebRequest&) { return WebAnswer(); }).port();
 }
 
-// nginx with a folder of files: plain, over TLS, slow, failing for a third of the requests, without
-// ranges.
+// nginx with a folder of files: plain, over TLS, slow, with a third of the requests failing, and
+// without ranges.
 class Nginx {
  public:
   Nginx() : certificate_(MakeCertificate(folder_.path(), -1, 10)) {
@@ -93,7 +93,7 @@ bool HasNginx() {
   return false;
 }
 
-// All of an object by ranges, many at once.
+// Reads a whole object by ranges, many at once.
 std::string ByRanges(ObjectStore& store, const std::string& object, std::size_t bytes,
                      std::size_t range, const std::string& etag = "") {
   std::vector<Reading> readings((bytes + range - 1) / range);
@@ -141,7 +141,7 @@ TEST_CASE("A file replaced on nginx while it is read is an error") {
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("was replaced"));
 }
 
-TEST_CASE("Reads go on when nginx is killed in their midst and started again") {
+TEST_CASE("Reads continue when nginx is killed and started again") {
   if (!HasNginx()) return;
   Nginx nginx;
   const std::string content = Pattern(400'000);
@@ -155,7 +155,7 @@ TEST_CASE("Reads go on when nginx is killed in their midst and started again") {
   CHECK(reading.Content() == content);
 }
 
-TEST_CASE("nginx asked for TLS on its plain port, and the reverse, is an error that says so") {
+TEST_CASE("TLS on nginx's plain port, and the reverse, are errors that say so") {
   if (!HasNginx()) return;
   Nginx nginx;
   std::string url = nginx.url("files");

@@ -1,3 +1,4 @@
+// Files of profiles, as Amazon's tools have them.
 #include <fstream>
 
 #include "format/remote/credentials/chain.h"
@@ -32,7 +33,7 @@ TEST_CASE("Files of profiles are read as Amazon's tools read them") {
             {"profile quoted", {{"region", "x"}}}});
 }
 
-TEST_CASE("A profile is what both files say of it, the credentials file first") {
+TEST_CASE("A profile combines both files, the credentials file first") {
   const ProfileSections credentials =
       ParseProfiles("[dev]\na=1\n[default]\na=2\n[profile odd]\na=3\n");
   const ProfileSections config =
@@ -44,7 +45,7 @@ TEST_CASE("A profile is what both files say of it, the credentials file first") 
   CHECK(SettingsOfProfile(credentials, config, "odd").empty());
 }
 
-TEST_CASE("A profile's endpoint, region and keys are used, after the environment's") {
+TEST_CASE("A profile's endpoint, region and keys are used, after those of the environment") {
   BucketServer server;
   server.Set("o", "content");
   const TemporaryFolder home;

@@ -1,4 +1,4 @@
-// Against radosgw, which checks every signature, where it is installed.
+// Reads and writes through radosgw, if it is installed. It checks every signature.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,7 @@ std::uint16_t UnusedPort() {
   return WebServer([](const WebRequest&) { return WebAnswer(); }).port();
 }
 
-// Ends with its standard input.
+// Ends when its standard input closes.
 class Radosgw {
  public:
   Radosgw() : port_(UnusedPort()) {
@@ -56,7 +56,7 @@ class Radosgw {
   }
 
  private:
-  // Stores make no buckets; their requests do, with an empty key.
+  // Stores do not create buckets. Their requests do, with an empty key.
   void MakeBucket() {
     S3Endpoint endpoint(ParseStoreUrl("s3://bkt"), {"", Variables().at("AWS_ENDPOINT_URL")});
     StoreCall call;
@@ -78,17 +78,17 @@ class Radosgw {
 
 }  // namespace
 
-TEST_CASE("radosgw takes every signature and does what is asked of it", "[slow]") {
+TEST_CASE("radosgw accepts every signature and does the requested work", "[slow]") {
   if (std::system((std::string(SLUICE_RADOSGW) + " --can").c_str()) != 0) {
     std::cout << "skipped: radosgw and its daemons are not installed\n";
     return;
   }
   const Radosgw radosgw;
   StoreSettings settings = TestSettings(radosgw.Variables());
-  settings.part_bytes = 5 << 20;  // the least that S3 takes
+  settings.part_bytes = 5 << 20;  // the minimum in S3
   const auto store = OpenStoreWith("s3://bkt/a set=1/+", settings);
 
-  SECTION("Pictures in folders of any names are listed and converted as local ones are") {
+  SECTION("Pictures in folders of any names are listed and converted like local ones") {
     const TemporaryFolder folder;
     ConvertOptions options;
     options.form.image = ImageCodec::kRaw;
@@ -144,7 +144,7 @@ TEST_CASE("radosgw takes every signature and does what is asked of it", "[slow]"
     }
     store->Remove("none");
   }
-  SECTION("A list goes over its pages") {
+  SECTION("A list goes over several pages") {
     std::vector<std::thread> threads;
     for (int t = 0; t < 8; ++t) {
       threads.emplace_back([&store, t] {
@@ -175,7 +175,7 @@ TEST_CASE("radosgw takes every signature and does what is asked of it", "[slow]"
     CHECK_THAT(ErrorOf([&] { ReadRange(*store, "large", 0, 4, info.etag); })->what(),
                Catch::Matchers::ContainsSubstring("was replaced"));
   }
-  SECTION("Of forty writers of a new object one wins") {
+  SECTION("One of forty writers of a new object wins") {
     std::atomic<int> won = 0, lost = 0;
     std::vector<std::thread> threads;
     for (int t = 0; t < 40; ++t) {
@@ -193,7 +193,7 @@ TEST_CASE("radosgw takes every signature and does what is asked of it", "[slow]"
     CHECK(won == 1);
     CHECK(lost == 39);
   }
-  SECTION("Wrong keys, a missing bucket and a closed one are told apart") {
+  SECTION("Wrong keys, a missing bucket and a closed one give different errors") {
     const auto message = [&](const std::string& url, const std::string& name,
                              const std::string& value) {
       auto variables = radosgw.Variables();

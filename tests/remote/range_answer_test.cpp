@@ -3,7 +3,7 @@
 
 namespace sluice {
 
-TEST_CASE("A Content-Range is read as RFC 9110 writes it, and nothing else is") {
+TEST_CASE("A Content-Range is parsed as RFC 9110 defines it, and nothing else is accepted") {
   const auto range = ParseContentRange("bytes 42-1233/1234");
   REQUIRE(range);
   CHECK(range->first == 42);
@@ -18,7 +18,7 @@ TEST_CASE("A Content-Range is read as RFC 9110 writes it, and nothing else is") 
   }
 }
 
-TEST_CASE("An answer is the range if it says so, or if it is the whole object that was asked for") {
+TEST_CASE("An answer is the range if it says so, or if it is the whole requested object") {
   using Kind = Verdict::Kind;
   HttpReply reply;
   reply.status = 206;

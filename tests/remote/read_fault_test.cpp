@@ -1,4 +1,4 @@
-// Reading from a server that fails.
+// Reads from a server that fails.
 #include <atomic>
 #include <set>
 
@@ -11,7 +11,7 @@ namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("A body that is cut is gone on with at the byte where it ended") {
+TEST_CASE("A body that is cut is continued from the byte where it ended") {
   BucketServer* all = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     WebAnswer answer = all->Serve(request);
@@ -31,7 +31,7 @@ TEST_CASE("A body that is cut is gone on with at the byte where it ended") {
   CHECK(store->counts().repeated >= 2);
 }
 
-TEST_CASE("With a tenth of all requests failing in each way all bytes come right") {
+TEST_CASE("With a tenth of all requests failing in each way, all bytes arrive intact") {
   BucketServer* all = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     WebAnswer answer = all->Serve(request);
@@ -59,7 +59,7 @@ TEST_CASE("With a tenth of all requests failing in each way all bytes come right
   CHECK(store->counts().repeated > 0);
 }
 
-TEST_CASE("A request without an answer gets a second one beside it, and each byte comes once") {
+TEST_CASE("A request without an answer is sent again in parallel, and each byte comes once") {
   std::atomic<int> hung = 0;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.path != "/bkt/late" || hung++ > 0) return std::nullopt;
@@ -72,12 +72,12 @@ TEST_CASE("A request without an answer gets a second one beside it, and each byt
   server.Set("o", content);
   const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
   for (int i = 0; i < 20; ++i)
-    ReadRange(*store, "o", 0, 100);  // shows what is usual
+    ReadRange(*store, "o", 0, 100);  // shows the usual times
   CHECK(ReadRange(*store, "late", 0, content.size()) == content);
   CHECK(store->counts().repeated >= 1);
 }
 
-TEST_CASE("A server that sends nothing more is asked again for the rest") {
+TEST_CASE("A server that stops sending is asked again for the rest") {
   std::atomic<int> hung = 0;
   BucketServer* all = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
@@ -94,7 +94,7 @@ TEST_CASE("A server that sends nothing more is asked again for the rest") {
   CHECK(ReadRange(*store, "o", 0, content.size()) == content);
 }
 
-TEST_CASE("A server that sends a few bytes a second is asked again for the rest") {
+TEST_CASE("A server that sends a few bytes per second is asked again for the rest") {
   std::atomic<int> slow = 0;
   BucketServer* all = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
@@ -115,10 +115,10 @@ TEST_CASE("A server that sends a few bytes a second is asked again for the rest"
   CHECK(store->counts().repeated >= 1);
 }
 
-TEST_CASE("A read without progress ends after the timeout with what went wrong last") {
+TEST_CASE("A read without progress ends after the timeout with the latest error") {
   BucketServer server(
       [](const WebRequest&) -> std::optional<WebAnswer> { return S3ErrorAnswer(503, "SlowDown"); });
-  // A time in which this machine, busy as it may be, gets an answer.
+  // A time in which this machine gets an answer, however busy it is.
   for (std::chrono::milliseconds timeout(100);; timeout *= 4) {
     StoreSettings settings = TestSettings(server.Variables());
     settings.retries.timeout = timeout;
@@ -135,7 +135,7 @@ TEST_CASE("A read without progress ends after the timeout with what went wrong l
   }
 }
 
-TEST_CASE("What one request has waited for in vain, no other waits for until one is answered") {
+TEST_CASE("When one request has used up its wait, no other waits until some request is answered") {
   RetrySettings settings;
   settings.timeout = std::chrono::hours(1);
   Outage outage;
@@ -155,7 +155,7 @@ TEST_CASE("What one request has waited for in vain, no other waits for until one
   CHECK(Retries(settings, outage).Wait(fails, true).has_value());
 }
 
-TEST_CASE("A server that fails all reads is waited for once, and then as usual when it is back") {
+TEST_CASE("A server that fails all reads is waited for once, and again once it is back") {
   std::atomic<bool> fails = true;
   BucketServer* all = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
@@ -166,7 +166,7 @@ TEST_CASE("A server that fails all reads is waited for once, and then as usual w
   });
   all = &server;
   server.Set("o", Pattern(1000));
-  // A time in which this machine, busy as it may be, makes ten requests.
+  // A time in which this machine makes ten requests, however busy it is.
   for (std::chrono::milliseconds timeout(500);; timeout *= 4) {
     REQUIRE(timeout < std::chrono::minutes(5));
     StoreSettings settings = TestSettings(server.Variables());
@@ -181,7 +181,7 @@ TEST_CASE("A server that fails all reads is waited for once, and then as usual w
       CHECK_THROWS_AS(ReadRange(*store, "o", i * 100, 100), Error);
     const std::uint64_t after = store->counts().repeated;
     if (std::chrono::steady_clock::now() - begin >= timeout) continue;
-    CHECK(after == before);  // each was asked for once
+    CHECK(after == before);  // each was requested once
     fails = false;
     CHECK(ReadRange(*store, "o", 0, 1000) == Pattern(1000));
     return;
@@ -239,7 +239,7 @@ TEST_CASE("A weak ETag is compared here, not by the server, which would never fi
   CHECK_THROWS_AS(ReadRange(*store, "o", 1, 2, "W/\"2\""), Error);
 }
 
-TEST_CASE("An object that ends before the range does is an error") {
+TEST_CASE("An object that ends before the range is an error") {
   BucketServer server;
   server.Set("o", Pattern(1000));
   const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
@@ -247,7 +247,7 @@ TEST_CASE("An object that ends before the range does is an error") {
   CHECK(CodeOf([&] { ReadRange(*store, "o", 1000, 1); }) == ErrorCode::kCorrupt);
 }
 
-TEST_CASE("A server that knows no ranges serves whole objects, and says so for parts") {
+TEST_CASE("A server without ranges serves whole objects, and parts are refused with that reason") {
   BucketServer* all = nullptr;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     WebRequest whole = request;
@@ -265,7 +265,7 @@ TEST_CASE("A server that knows no ranges serves whole objects, and says so for p
   CHECK_THAT(error->what(), ContainsSubstring("range requests"));
 }
 
-TEST_CASE("More bytes than asked for, or others, are never given") {
+TEST_CASE("More bytes than requested, or others, are never passed on") {
   BucketServer server([&](const WebRequest&) -> std::optional<WebAnswer> {
     WebAnswer answer;
     answer.status = 206;

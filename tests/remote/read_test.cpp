@@ -1,4 +1,4 @@
-// Reading from S3 and from a plain server.
+// Reads from S3 and from a plain server.
 #include <thread>
 
 #include "format/remote/http/link.h"
@@ -9,7 +9,7 @@
 
 namespace sluice::test {
 
-TEST_CASE("Objects are read whole and by ranges, by S3 and from a plain server") {
+TEST_CASE("Objects are read whole and by ranges, from S3 and from a plain server") {
   BucketServer server;
   const std::string content = Pattern(300'000);
   server.Set("set/shard-1", content);
@@ -80,7 +80,7 @@ TEST_CASE("Keys of any characters reach the server as they are") {
   }
 }
 
-TEST_CASE("Many ranges at once come whole, over connections that are kept") {
+TEST_CASE("Many ranges at once arrive complete, over connections that are reused") {
   BucketServer server;
   const std::string content = Pattern(1 << 20);
   server.Set("o", content);
@@ -100,7 +100,7 @@ TEST_CASE("Many ranges at once come whole, over connections that are kept") {
   CHECK(store->UsefulBytesInFlight() > 0);
 }
 
-TEST_CASE("The more urgent ranges are begun first") {
+TEST_CASE("The more urgent ranges begin first") {
   std::mutex mutex;
   std::condition_variable changed;
   bool open = false;
@@ -114,7 +114,7 @@ TEST_CASE("The more urgent ranges are begun first") {
   for (const char* const object : {"held", "later", "first"})
     server.Set(object, "x");
   const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
-  // As many of these as there are connections wait at the server; all else queues here.
+  // As many of these as there are connections wait at the server. All other reads are queued here.
   std::vector<Reading> held(64), later(10), first(300);
   for (const Reading& reading : held)
     store->Read(reading.Range("held", 0, 1));
@@ -130,8 +130,8 @@ TEST_CASE("The more urgent ranges are begun first") {
   for (const auto* readings : {&held, &later, &first})
     for (const Reading& reading : *readings)
       reading.Content();
-  // When the first of the later ones is begun, all others have been; no more of those have not yet
-  // come to the server than there are connections.
+  // When the first "later" read begins, all "first" ones have begun. At most as many of them as
+  // there are connections have not yet reached the server.
   std::size_t before = 0;
   for (const WebRequest& request : server.web().requests()) {
     if (request.path == "/bkt/later") break;
@@ -140,7 +140,7 @@ TEST_CASE("The more urgent ranges are begun first") {
   CHECK(before >= first.size() - ConnectionCount::kMost);
 }
 
-TEST_CASE("A read that is cancelled calls nothing any more") {
+TEST_CASE("A cancelled read makes no more calls") {
   BucketServer server([](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.path != "/bkt/stuck") return std::nullopt;
     WebAnswer answer;
@@ -157,7 +157,7 @@ TEST_CASE("A read that is cancelled calls nothing any more") {
   running.AwaitBytes(50);
   store->Cancel(ticket);
   CHECK(running.ends() == 0);
-  store->Cancel(ticket);  // no-op
+  store->Cancel(ticket);  // does nothing
   server.Set("a", "abc");
   CHECK(ReadRange(*store, "a", 0, 3) == "abc");
   CHECK(running.ends() == 0);
@@ -181,7 +181,7 @@ TEST_CASE("A store is closed at once while reads hang") {
     CHECK(reading.ends() == 0);
 }
 
-TEST_CASE("A range that is done may begin another") {
+TEST_CASE("A finished range may begin another") {
   BucketServer server;
   const std::string content = Pattern(1000);
   server.Set("o", content);
@@ -217,8 +217,7 @@ TEST_CASE("A plain URL's query and password go with every request") {
   CHECK(request.headers.at("authorization") == "Basic bWU6cGE6c3M=");
 }
 
-TEST_CASE(
-    "A server without HEAD, or without lengths, tells the size of an object in a part of it") {
+TEST_CASE("A server without HEAD, or without lengths, gives an object's size with a part of it") {
   BucketServer server([](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.method != "HEAD") return std::nullopt;
     return S3ErrorAnswer(405, "MethodNotAllowed");
@@ -227,7 +226,8 @@ TEST_CASE(
   CHECK(OpenStoreWith(server.plain_url(), TestSettings({}))->Head("a").bytes == 1234);
 }
 
-TEST_CASE("Redirects of a plain server are followed, without its password to another server") {
+TEST_CASE(
+    "Redirects of a plain server are followed, without sending its password to another server") {
   BucketServer target;
   target.Set("a", "0123456789");
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {

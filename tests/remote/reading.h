@@ -1,4 +1,4 @@
-// Ranges read to their end.
+// Reads ranges to their end.
 #pragma once
 
 #include <condition_variable>
@@ -13,12 +13,12 @@
 
 namespace sluice::test {
 
-// One read: what came of it.
+// The outcome of one read.
 class Reading {
  public:
   Reading() : state_(std::make_shared<State>()) {}
 
-  // Fills in what a read calls.
+  // Fills in the functions that a read calls.
   RangeRead Range(const std::string& object, std::uint64_t offset, std::uint64_t bytes,
                   const std::string& etag = "", std::uint64_t urgency = 0) const {
     RangeRead read{object, offset, bytes, etag, {}, urgency, {}, {}};
@@ -51,8 +51,8 @@ class Reading {
     return state_->ends;
   }
 
-  // In parts: copies of an Error share a text, and the thread sanitizer does not see libstdc++
-  // count who has it.
+  // Copied in parts: copies of an Error share a text, and the thread sanitizer does not see
+  // libstdc++'s reference count.
   struct Failure {
     explicit Failure(const Error& error)
         : code(error.code()),

@@ -1,4 +1,4 @@
-// Credentials that expire while they are used.
+// Credentials that expire during use.
 #include <atomic>
 #include <thread>
 
@@ -45,7 +45,7 @@ TEST_CASE("Credentials are renewed in the background before they expire") {
   CHECK(fetched == 2);
 }
 
-TEST_CASE("Who may not wait for credentials is called when they are there") {
+TEST_CASE("A caller that may not wait for credentials is called back when they arrive") {
   std::atomic<bool> open = false, called = false;
   RenewedCredentials credentials([&] {
     while (!open)
@@ -60,7 +60,7 @@ TEST_CASE("Who may not wait for credentials is called when they are there") {
   CHECK(credentials.Get().key_id == "A");
 }
 
-TEST_CASE("A source that fails is told to all who ask, and asked again later") {
+TEST_CASE("All callers get the error of a failing source, and it is asked again later") {
   std::atomic<bool> called = false;
   RenewedCredentials credentials(
       []() -> Credentials { throw Error(ErrorCode::kInvalidArgument, "no good"); });
@@ -69,8 +69,7 @@ TEST_CASE("A source that fails is told to all who ask, and asked again later") {
   CHECK_FALSE(called);
 }
 
-TEST_CASE(
-    "Credentials that the server calls expired are fetched anew, once for all who used them") {
+TEST_CASE("Credentials that the server calls expired are fetched again, once for all their users") {
   std::atomic<int> fetched = 0;
   RenewedCredentials credentials([&] {
     return Credentials{"A" + std::to_string(fetched++), "S", "T", std::nullopt};
@@ -82,7 +81,7 @@ TEST_CASE(
   CHECK(credentials.Get().key_id == "A1");
 }
 
-TEST_CASE("Reads go on when the credentials expire in their midst") {
+TEST_CASE("Reads continue when the credentials expire meanwhile") {
   std::atomic<int> generation = 0;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.path == "/credentials") {

@@ -1,4 +1,4 @@
-// Signatures, against those that Amazon publishes: the "aws-sig-v4-test-suite" of its general
+// Signatures, compared with those that Amazon publishes: the "aws-sig-v4-test-suite" of its general
 // reference, and the examples of "Signature Calculations for the Authorization Header" in the S3
 // API reference.
 #include "format/remote/server/sigv4.h"
@@ -19,7 +19,7 @@ std::string SignatureIn(const std::string& authorization) {
   return authorization.substr(authorization.find("Signature=") + 10);
 }
 
-// As of the suite: its day, host and service.
+// The suite's day, host and service.
 std::string SuiteSignature(const std::string& method, const std::string& path,
                            const std::map<std::string, std::string>& query) {
   const std::string date = "20150830T123600Z";
@@ -75,12 +75,12 @@ TEST_CASE("Signatures are those of the S3 API reference's examples") {
 }
 
 TEST_CASE("A query is sorted by its encoded names") {
-  // '-' stands before '/', but "%2F" before "-": by RFC 3986 a slash is escaped in a query.
+  // '-' sorts before '/', but "%2F" before "-": by RFC 3986 a slash is escaped in a query.
   CHECK(CanonicalQuery({{"a-b", "1"}, {"a/b", "2"}, {"aab", "x y+z"}}) ==
         "a%2Fb=2&a-b=1&aab=x%20y%2Bz");
 }
 
-TEST_CASE("The time of a signature is UTC") {
+TEST_CASE("The time in a signature is UTC") {
   CHECK(AmzDate(1440938160) == "20150830T123600Z");
 }
 

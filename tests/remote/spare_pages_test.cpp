@@ -1,4 +1,4 @@
-// Memory of pieces that were given up, used again for others.
+// Memory of dropped pieces is reused for others.
 #include <algorithm>
 #include <fstream>
 #include <random>
@@ -35,7 +35,7 @@ std::size_t Mappings() {
 
 }  // namespace
 
-TEST_CASE("Kept pages move to another place, and leave none behind") {
+TEST_CASE("Kept pages move to another place, and leave no pages behind") {
   constexpr std::uint64_t kBytes = 4096 * kKiB;
   std::byte* const mapping = NewMapping(kBytes);
   {
@@ -47,8 +47,8 @@ TEST_CASE("Kept pages move to another place, and leave none behind") {
     REQUIRE(pages.Give(2048 * kKiB, 200 * kKiB));
     CHECK(AllAre({mapping + (2048 * kKiB), 200 * kKiB}, 7));
     CHECK(AllAre({mapping, 256 * kKiB}, 0));
-    CHECK_FALSE(pages.Give(1024 * kKiB, 200 * kKiB));  // there are no more
-    // What comes to where its pages were kept finds them, and nobody else does.
+    CHECK_FALSE(pages.Give(1024 * kKiB, 200 * kKiB));  // none are left
+    // A piece at the place where pages were kept gets them, and no other piece does.
     REQUIRE(pages.Keep(2048 * kKiB, 200 * kKiB));
     REQUIRE(pages.Give(2048 * kKiB, 200 * kKiB));
     CHECK(AllAre({mapping + (2048 * kKiB), 200 * kKiB}, 7));
@@ -60,13 +60,13 @@ TEST_CASE("Kept pages move to another place, and leave none behind") {
   munmap(mapping, kBytes);
 }
 
-TEST_CASE("Pieces in memory have their bytes, however others come and go") {
+TEST_CASE("Pieces in memory keep their bytes, however others come and go") {
   constexpr std::uint64_t kPieces = 400;
   constexpr std::uint64_t kPlace = 512 * kKiB;
   constexpr std::uint64_t kSpare = 4096 * kKiB;
   SparseData data(kPieces * kPlace, kPieces, kSpare);
   std::mt19937 random(3);
-  std::vector<std::uint64_t> bytes(kPieces);  // 0: not there
+  std::vector<std::uint64_t> bytes(kPieces);  // 0: the piece is not there
   const auto value_of = [](std::uint64_t piece) { return static_cast<int>(piece % 251) + 1; };
   const std::size_t mappings = Mappings();
   std::uint64_t live = 0;
@@ -91,7 +91,7 @@ TEST_CASE("Pieces in memory have their bytes, however others come and go") {
     if (bytes[piece] == 0) continue;
     CHECK(AllAre(data.bytes().subspan(piece * kPlace, bytes[piece]), value_of(piece)));
   }
-  // Each that was moved is one, and what lies between.
+  // Each moved piece is one mapping, and so is each gap between pieces.
   const auto held = static_cast<std::size_t>(
       std::count_if(bytes.begin(), bytes.end(), [](std::uint64_t one) { return one > 0; }));
   CHECK(Mappings() <= mappings + (2 * held) + (2 * kSpare / SparePages::kLeast) + 50);

@@ -1,4 +1,4 @@
-// Encrypted connections, to a server with a certificate of the tests' own authority.
+// Encrypted connections to a server with a certificate of the tests' own authority.
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/remote/bucket_server.h"
@@ -10,7 +10,7 @@ namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("A server whose authority is named is read over TLS") {
+TEST_CASE("A server is read over TLS if its authority is named") {
   const TemporaryFolder folder;
   const Certificate certificate = MakeCertificate(folder.path(), -1, 10);
   BucketServer server(nullptr, &certificate);
@@ -26,7 +26,7 @@ TEST_CASE("A server whose authority is named is read over TLS") {
   }
 }
 
-TEST_CASE("A certificate of an unknown authority, and one that has expired, are refused at once") {
+TEST_CASE("An expired certificate, or one of an unknown authority, is refused at once") {
   const TemporaryFolder folder;
   const Certificate expired = MakeCertificate(folder.path(), -10, -1);
   BucketServer server(nullptr, &expired);
@@ -43,7 +43,8 @@ TEST_CASE("A certificate of an unknown authority, and one that has expired, are 
   CHECK(store->counts().repeated == 0);
 }
 
-TEST_CASE("A server that does not speak TLS is told apart from one with a wrong certificate") {
+TEST_CASE(
+    "A server that does not speak TLS and one with a wrong certificate give different errors") {
   BucketServer server;
   std::string url = server.plain_url();
   url.insert(4, "s");
@@ -52,7 +53,7 @@ TEST_CASE("A server that does not speak TLS is told apart from one with a wrong 
   CHECK_THAT(error->what(), ContainsSubstring("speaks TLS"));
 }
 
-TEST_CASE("A file of authorities that is not there is named in the error") {
+TEST_CASE("A missing file of authorities is named in the error") {
   const TemporaryFolder folder;
   const Certificate certificate = MakeCertificate(folder.path(), -1, 10);
   BucketServer server(nullptr, &certificate);

@@ -44,7 +44,7 @@ TEST_CASE("A large object is written in parts, also while requests fail") {
   CHECK(server.open_uploads() == 0);
 }
 
-TEST_CASE("An upload that fails leaves no parts behind, and tells why it failed") {
+TEST_CASE("A failed upload leaves no parts behind, and says why it failed") {
   std::atomic<bool> denied = false;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     if (denied && request.method == "PUT" && request.query.at("partNumber") == "3")
@@ -68,7 +68,7 @@ TEST_CASE("An upload that fails leaves no parts behind, and tells why it failed"
 }
 
 TEST_CASE(
-    "An upload to a server that does not answer ends when calls are stopped, and is taken back") {
+    "An upload to a server that does not answer ends when calls are stopped, and is aborted") {
   std::atomic<int> begun = 0;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.method != "PUT") return std::nullopt;
@@ -98,7 +98,7 @@ TEST_CASE(
   store->Remove("o");
 }
 
-TEST_CASE("An upload is finished although the server's last answer is an error at first, or lost") {
+TEST_CASE("An upload finishes although the server's last answer is first an error, or is lost") {
   for (const bool lost : {false, true}) {
     BucketServer* all = nullptr;
     std::atomic<int> finishes = 0;

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-TEST_CASE("URLs of stores are told from paths") {
+TEST_CASE("URLs of stores and paths are distinguished") {
   for (const char* url : {"s3://b/p", "gs://b", "http://h/p", "https://h"})
     CHECK(IsStoreUrl(url));
   for (const char* path :
@@ -35,7 +35,7 @@ TEST_CASE("A plain URL is shown without user information and query") {
   CHECK(url.shown == "https://Host:443/a%20b/c d");
 }
 
-TEST_CASE("What cannot be a store's URL is refused without saying a secret") {
+TEST_CASE("Invalid URLs of stores are refused without showing a secret") {
   for (const char* url :
        {"s3://", "s3:///key", "s3://ab", "s3://KEY:secret@bucket/x", "s3://a b c/x", "https://",
         "https:///path", "https://me:secret@/x", "http://host:99999/", "http://host:x/",
@@ -57,7 +57,8 @@ TEST_CASE("An endpoint's port is part of its host unless it is the scheme's own"
   CHECK(ParseHttpOrigin("http://[::1]", "u").origin == "http://[::1]");
 }
 
-TEST_CASE("Percent-encoding keeps what RFC 3986 calls unreserved, and goes back") {
+TEST_CASE(
+    "Percent-encoding keeps the characters that RFC 3986 calls unreserved, and decodes back") {
   CHECK(PercentEncoded("a-b_c.d~e/f g+h=\xC3\xA9", true) == "a-b_c.d~e/f%20g%2Bh%3D%C3%A9");
   CHECK(PercentEncoded("a/b", false) == "a%2Fb");
   CHECK(PercentDecoded("a%2fb%20+").value() == "a/b +");

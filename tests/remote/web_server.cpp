@@ -23,7 +23,7 @@ namespace sluice::test {
 
 namespace {
 
-// A connection's bytes, plain or by TLS.
+// A connection's bytes, plain or over TLS.
 class Wire {
  public:
   Wire(int socket, SSL_CTX* tls) : socket_(socket) {
@@ -86,7 +86,7 @@ void ParseTarget(WebRequest& request) {
   }
 }
 
-// Takes the next request off the connection.
+// Takes the next request from the connection.
 bool ReadRequest(Wire& wire, std::string& pending, WebRequest& request) {
   std::size_t end = 0;
   while ((end = pending.find("\r\n\r\n")) == std::string::npos) {

@@ -1,4 +1,5 @@
-// A small HTTP/1.1 server for tests, which answers as it is told and fails on demand.
+// A small HTTP/1.1 server for tests, which gives the answers that a test chooses and fails on
+// demand.
 #pragma once
 
 #include <chrono>
@@ -27,14 +28,14 @@ struct WebAnswer {
   static constexpr std::size_t kWhole = std::numeric_limits<std::size_t>::max();
 
   int status = 200;
-  std::map<std::string, std::string> headers;  // Content-Length comes by itself
+  std::map<std::string, std::string> headers;  // Content-Length is set automatically
   std::string body;
   std::chrono::milliseconds delay{0};        // before the first byte
   std::size_t cut_after = kWhole;            // bytes of the body, after which the connection ends
-  std::size_t hang_after = kWhole;           // ... after which nothing more comes
+  std::size_t hang_after = kWhole;           // ... after which it sends nothing more
   std::size_t chunk = kWhole;                // bytes sent at a time,
   std::chrono::milliseconds chunk_delay{0};  // with this before each
-  bool bare = false;                         // the body alone, as HTTP/0.9 has it
+  bool bare = false;                         // only the body, as in HTTP/0.9
 };
 
 // Files of a certificate and its key, and of the authority that signed it.
@@ -46,8 +47,8 @@ class WebServer {
  public:
   using Handler = std::function<WebAnswer(const WebRequest&)>;
 
-  // Listens on a free port of 127.0.0.1. The handler is called by a thread for each connection.
-  // With a certificate it speaks TLS.
+  // Listens on a free port of 127.0.0.1. A thread for each connection calls the handler. With a
+  // certificate the server speaks TLS.
   explicit WebServer(Handler handler, const Certificate* certificate = nullptr);
   ~WebServer();
   WebServer(const WebServer&) = delete;

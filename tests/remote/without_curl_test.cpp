@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-TEST_CASE("Without libcurl a URL is told from a path, and says what to install") {
+TEST_CASE("Without libcurl a URL is still recognised, and the error says what to install") {
   CHECK(IsStoreUrl("s3://bucket/data"));
   CHECK_FALSE(IsStoreUrl("/data"));
   const auto error = test::ErrorOf([] { OpenStore("s3://bucket/data"); });

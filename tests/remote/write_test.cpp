@@ -21,7 +21,7 @@ TEST_CASE("An object is written, written over, and removed") {
   store->Remove("a b/c");
 }
 
-TEST_CASE("Of writers of a new object one wins, and the others are told") {
+TEST_CASE("One of several writers of a new object wins, and the others get an error") {
   BucketServer server;
   const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
   store->Put("manifest.json", AsBytes("mine"), true);
@@ -31,7 +31,7 @@ TEST_CASE("Of writers of a new object one wins, and the others are told") {
   CHECK(server.Content("manifest.json") == "mine");
 }
 
-TEST_CASE("A writer whose answer was lost has won all the same") {
+TEST_CASE("A writer whose answer was lost has won nevertheless") {
   BucketServer* all = nullptr;
   std::atomic<int> puts = 0;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
@@ -48,7 +48,7 @@ TEST_CASE("A writer whose answer was lost has won all the same") {
   CHECK(server.Content("manifest.json") == "mine");
 }
 
-TEST_CASE("A conflict of two writers is tried again") {
+TEST_CASE("A conflict between two writers is retried") {
   std::atomic<int> puts = 0;
   BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
     if (request.method != "PUT" || puts++ > 1) return std::nullopt;

@@ -20,17 +20,17 @@ Leaves Read(std::string_view xml) {
 
 }  // namespace
 
-TEST_CASE("XML's elements end in their order with their paths and texts") {
+TEST_CASE("XML's elements end in order, with their paths and texts") {
   CHECK(Read("<?xml version=\"1.0\"?>\n<!-- a > b --><a x='>' y=\"</a>\"><b>1</b> <c/>t<b >2</b "
              "></a>\n") == Leaves{{"a/b", "1"}, {"a/c", ""}, {"a/b", "2"}, {"a", " t"}});
 }
 
-TEST_CASE("XML's entities and sections of text are what they stand for") {
+TEST_CASE("XML's entities and CDATA sections are decoded") {
   CHECK(Read("<a>&lt;&gt;&amp;&quot;&apos;&#65;&#x42;&#xe9;&#x65E5;&#x1F600;<![CDATA[<&b]]></a>") ==
         Leaves{{"a", "<>&\"'AB\xC3\xA9\xE6\x97\xA5\xF0\x9F\x98\x80<&b"}});
 }
 
-TEST_CASE("XML that is not well formed, nests deeply or defines entities is refused") {
+TEST_CASE("XML that is malformed, nests deeply or defines entities is refused") {
   std::string deep;
   for (int i = 0; i < 17; ++i)
     deep += "<a>";
