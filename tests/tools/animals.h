@@ -1,4 +1,4 @@
-// A small dataset to play by sluice-bench epoch.
+// A small dataset that sluice-bench epoch plays.
 #pragma once
 
 #include <string>
@@ -32,7 +32,7 @@ class Animals {
     CHECK(outcome.exit_code == 0);
     return JsonOf(outcome);
   }
-  // "height x width x channels" of what a transform makes.
+  // The "height x width x channels" that a transform gives.
   std::string ImageText(const std::string& transform) const {
     const nlohmann::json image =
         EpochJson({"--transform", transform, "--epochs", "1", "--warm-up", "0"})["image"];
@@ -43,7 +43,7 @@ class Animals {
   TemporaryFolder folder_;
 };
 
-// In all epochs; in which of them a payload that is decoded ahead is counted depends on timing.
+// Over all epochs; in which of them a payload that is decoded ahead is counted depends on timing.
 inline std::uint64_t BytesRead(const nlohmann::json& answer) {
   std::uint64_t bytes = 0;
   for (const char* part : {"warm_up_epochs", "epochs"}) {

@@ -12,7 +12,7 @@ namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("an append that is repeated adds nothing, says so, and is done") {
+TEST_CASE("a repeated append adds nothing, says so, and succeeds") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   folders.Make("more", {"cat"}, 2, 900);
@@ -22,7 +22,7 @@ TEST_CASE("an append that is repeated adds nothing, says so, and is done") {
   CHECK(again.exit_code == 0);
   CHECK_THAT(again.out, ContainsSubstring("2 samples, all there already: nothing was added"));
   CHECK(Dataset::Open(a).size() == 8);
-  // Nor if they were put in another order since, and others were added.
+  // Nor if the pictures were put in another order since, and others were added.
   REQUIRE(Sluice({"append", "--repack", a}).exit_code == 0);
   folders.Make("others", {"dog"}, 1, 950);
   REQUIRE(Sluice({"append", folders.At("others.src"), a}).exit_code == 0);
@@ -34,10 +34,10 @@ TEST_CASE("an append that is repeated adds nothing, says so, and is done") {
   CHECK_FALSE(std::filesystem::exists(a + ".append"));
 }
 
-TEST_CASE("append never takes other pictures of the same names and sizes for the dataset's") {
+TEST_CASE("append never mistakes other pictures with the same names and sizes for the dataset's") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
-  // Bytes behind a JPEG's end are no part of it.
+  // Bytes after a JPEG's end do not belong to it.
   const auto write = [&](const char* day, const Picture& picture) {
     const std::vector<std::byte> jpeg = MakeJpeg(picture);
     std::string file(reinterpret_cast<const char*>(jpeg.data()), jpeg.size());
@@ -73,10 +73,10 @@ TEST_CASE("append adds shards converted like the others and keeps the old manife
   CHECK(after.at("dog/x.jpg").first == "dog");
   for (const auto& [key, sample] : before)
     CHECK(after.at(key) == sample);
-  // 500 pixels at most, as the first conversion had it.
+  // 500 pixels at most, as in the first conversion.
   CHECK(Dataset::Open(a).images()[0].max_width == 500);
   CHECK(std::filesystem::exists(a + "/manifest-" + id + ".json"));
-  CHECK(open.size() == 6);  // a dataset opened before goes on
+  CHECK(open.size() == 6);  // a dataset opened before keeps working
   CHECK(open[5].Payload().bytes.size() > 0);
   CHECK_FALSE(std::filesystem::exists(a + ".append"));
   // The same samples are not added again, and a class of its own is refused.
@@ -90,7 +90,8 @@ TEST_CASE("append adds shards converted like the others and keeps the old manife
 }
 
 TEST_CASE(
-    "append goes by the conversion that a dataset's samples come from, whatever was done since") {
+    "append uses the options with which a dataset's samples were converted, whatever edits "
+    "followed") {
   const Datasets folders;
   folders.Make("more", {"cat"}, 1, 900);
   const std::string source = folders.At("a.src");
@@ -120,7 +121,7 @@ TEST_CASE(
   const Dataset packed = append(folders.At("packed"));
   CHECK(packed[4].Payload().codec == Codec::kPacked);
   CHECK(packed[4].Payload().height == 16);
-  // If datasets were made differently, the merged one has no options to take over.
+  // If datasets were made differently, the merged one does not have options to reuse.
   REQUIRE(Sluice({"merge", raw, folders.At("a"), folders.At("mixed")}).exit_code == 0);
   const Outcome mixed = Sluice({"append", folders.At("more.src"), folders.At("mixed")});
   CHECK(mixed.exit_code == 0);
@@ -128,7 +129,8 @@ TEST_CASE(
                             ContainsSubstring("JPEGs of at most 500 pixels"));
 }
 
-TEST_CASE("append refuses samples of other fields before it converts them, and says what differs") {
+TEST_CASE(
+    "append refuses samples with other fields before it converts them, and names the difference") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 2, 100);
   WriteJpeg(folders.folder / "flat/x.jpg", MakePicture(60, 30));
@@ -140,7 +142,7 @@ TEST_CASE("append refuses samples of other fields before it converts them, and s
   const Outcome table = Sluice({"append", "--table", folders.At("flat/t.csv"), a});
   CHECK(table.exit_code == 2);
   CHECK_THAT(table.err, ContainsSubstring("image, label, text"));
-  // Nothing is left that would stand in the way of the right source.
+  // Nothing is left that would block the right source.
   WriteBytes(folders.folder / "flat/t.csv", "path,label\nx.jpg,cat\n");
   CHECK(Sluice({"append", "--table", folders.At("flat/t.csv"), a}).exit_code == 0);
   CHECK(Dataset::Open(a).size() == 5);
@@ -160,7 +162,7 @@ TEST_CASE("append says what to do about another addition that was begun and not 
   CHECK(Dataset::Open(a).size() == 4);
 }
 
-TEST_CASE("append and its repack touch no folder of the user's, whatever it is called") {
+TEST_CASE("append and its repack touch no folder of the user's, whatever its name") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   folders.Make("more", {"cat"}, 2, 900);
@@ -169,7 +171,7 @@ TEST_CASE("append and its repack touch no folder of the user's, whatever it is c
        {Words{"append", folders.At("more.src"), a}, Words{"append", "--repack", a}}) {
     const std::string beside = a + (command[1] == "--repack" ? ".repack" : ".append");
     INFO(beside);
-    // A conversion of the same sources, which the user has made.
+    // A conversion of the same sources, made by the user.
     REQUIRE(Sluice({"convert", folders.At("more.src"), beside}).exit_code == 0);
     const auto own = ContentsOf(beside);
     const auto refused = [&] {
@@ -180,7 +182,7 @@ TEST_CASE("append and its repack touch no folder of the user's, whatever it is c
     };
     refused();
     CHECK(ContentsOf(beside) == own);
-    // Nor what a link leads to.
+    // Nor the target of a link.
     std::filesystem::rename(beside, folders.At("mine"));
     std::filesystem::create_directory_symlink(folders.At("mine"), beside);
     refused();
@@ -190,7 +192,7 @@ TEST_CASE("append and its repack touch no folder of the user's, whatever it is c
   }
 }
 
-TEST_CASE("a repack that was killed leaves a folder that the next one removes") {
+TEST_CASE("a killed repack leaves a folder that the next one removes") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   WorkFolder(a + ".repack").Keep();
@@ -201,11 +203,11 @@ TEST_CASE("a repack that was killed leaves a folder that the next one removes") 
   CHECK_FALSE(std::filesystem::exists(a + ".repack"));
 }
 
-TEST_CASE("append writes over no file that no manifest names") {
+TEST_CASE("append overwrites no file, even if no manifest names it") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   folders.Make("more", {"cat"}, 2, 900);
-  // Of a manifest that is gone, or what a user put there.
+  // Files of a manifest that has gone, or the user's files.
   const std::string other = folders.Make("other", {"cat", "dog"}, 1, 500);
   std::filesystem::copy(other + "/shard-00000.sluice", a + "/shard-00001.sluice");
   WriteBytes(a + "/shard-00002.sluice", "notes");
@@ -245,7 +247,7 @@ TEST_CASE("append, repack and copy keep shards whose names look like unfinished 
   }
 }
 
-TEST_CASE("append passes on the warnings of the conversion of the new samples") {
+TEST_CASE("append repeats the warnings of the conversion of the new samples") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 2, 100);
   WriteJpeg(folders.folder / "x/x.jpg", MakePicture(60, 30));
@@ -270,15 +272,15 @@ TEST_CASE("append --repack puts old and new samples in one random order and chan
   expected.merge(SamplesOf(folders.At("more")));
   const auto samples = SamplesOf(data);
   CHECK(samples == expected);
-  // The added samples no longer lie at the end: of 30 among 90 at random, 18 or more in the last
-  // third come by chance once in a thousand times, and the seed is fixed.
+  // The added samples are no longer at the end: of 30 among 90 in random order, 18 or more are in
+  // the last third once in a thousand times, and the seed is fixed.
   const Dataset now = Dataset::Open(data);
   int added = 0;
   for (std::uint64_t i = 60; i < 90; ++i)
     added += now[i].key().find("more") != std::string::npos ? 1 : 0;
   CHECK(added < 18);
   CHECK(added > 2);
-  // Who had it open reads on, and can open it again by its id.
+  // A process that had the dataset open continues to read it, and can open it again by its id.
   CHECK(old[59].Decode().width == 30);
   const std::string kept = "manifest-" + old.id() + ".json";
   CHECK(std::filesystem::exists(folders.folder / "data" / kept));
@@ -287,7 +289,8 @@ TEST_CASE("append --repack puts old and new samples in one random order and chan
 }
 
 TEST_CASE(
-    "append --repack without a source permutes anew, by the seed alone, and can be appended to") {
+    "append --repack without a source shuffles anew, by the seed alone, and can be followed by "
+    "append") {
   const Datasets folders;
   const std::string data = folders.Make("data", {"cat", "dog"}, 10, 100);
   const auto before = SamplesOf(data);
@@ -310,7 +313,7 @@ TEST_CASE(
   CHECK(Dataset::Open(twin).id() == Dataset::Open(data).id());
   REQUIRE(Sluice({"append", "--repack", twin, "--seed", "1"}).exit_code == 0);
   CHECK(keys(twin) != second);
-  // Shards of all three orders lie there, and none took another's name.
+  // Shards of all three orders are there, and none took another's name.
   CHECK(Dataset::Open(twin).shards().size() == 1);
   std::size_t shards = 0;
   for (const auto& entry : std::filesystem::directory_iterator(twin))
@@ -324,7 +327,7 @@ TEST_CASE(
   CHECK(SamplesOf(data) == expected);
 }
 
-TEST_CASE("append of a folder that has grown refuses the images that are there already") {
+TEST_CASE("append of a folder that has grown refuses the images that are already in the dataset") {
   const Datasets folders;
   const std::string data = folders.Make("data", {"cat", "dog"}, 2, 100);
   const std::string source = folders.At("data.src");
@@ -339,14 +342,14 @@ TEST_CASE("append of a folder that has grown refuses the images that are there a
   CHECK(SamplesOf(data).size() == 5);
 }
 
-TEST_CASE("option --seed of append is for --repack") {
+TEST_CASE("option --seed of append requires --repack") {
   const Datasets folders;
   const std::string data = folders.Make("data", {"cat"}, 2, 100);
   CHECK(Sluice({"append", folders.At("data.src"), data, "--seed", "1"}).exit_code == 2);
   CHECK(Sluice({"append", data}).exit_code == 2);
 }
 
-TEST_CASE("append takes one folder at a time, and says so") {
+TEST_CASE("append accepts one folder at a time, and says so") {
   const Datasets folders;
   const std::string data = folders.Make("data", {"cat"}, 2, 100);
   const Outcome outcome = Sluice({"append", folders.At("data.src"), folders.At("data.src"), data});

@@ -23,7 +23,7 @@ Words Advise(const std::filesystem::path& source, const Words& more) {
 
 }  // namespace
 
-TEST_CASE("sluice-bench advise tries forms of a folder, chooses one and leaves nothing behind") {
+TEST_CASE("sluice-bench advise tries forms of a folder, chooses one and leaves no files behind") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "scratch");
   WriteClasses(folder / "source", 6, 80, 60);
@@ -51,7 +51,7 @@ TEST_CASE("sluice-bench advise tries forms of a folder, chooses one and leaves n
 }
 
 TEST_CASE(
-    "what sluice-bench advise says to type is what sluice takes, also where a name has blanks") {
+    "sluice accepts the commands that sluice-bench advise prints, also if a name has blanks") {
   const TemporaryFolder folder;
   const std::filesystem::path source = folder / "Anna's photos";
   WriteClasses(source, 4, 80, 60);
@@ -97,12 +97,12 @@ TEST_CASE("sluice-bench advise on a dataset offers to transcode it and prints a 
   CHECK_THAT(outcome.out, ContainsSubstring("threads = 1"));
   for (std::size_t begin = 0; begin < outcome.out.size();) {
     const std::size_t end = std::min(outcome.out.find('\n', begin), outcome.out.size());
-    CHECK(end - begin <= 110);  // a word longer than the line stands alone: the folder's name
+    CHECK(end - begin <= 110);  // a word longer than the line gets its own line: the folder's name
     begin = end + 1;
   }
 }
 
-TEST_CASE("sluice-bench advise refuses what it cannot judge") {
+TEST_CASE("sluice-bench advise refuses sources that it cannot judge") {
   const TemporaryFolder folder;
   CHECK(Bench({"advise", (folder / "none").string()}).exit_code == 1);
   CHECK(Bench({"advise", folder.path().string()}).exit_code == 1);

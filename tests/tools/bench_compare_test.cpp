@@ -18,7 +18,7 @@ using Catch::Matchers::EndsWith;
 
 namespace {
 
-// Plays 24 pictures of 80x60 against what is in `folder`.
+// Plays 24 pictures of 80x60, together with the files in `folder`.
 Outcome Compare(const TemporaryFolder& folder, const Words& options) {
   if (!std::filesystem::exists(folder / "source")) WriteClasses(folder / "source", 8, 80, 60);
   Words words = {"compare",      (folder / "source").string(),
@@ -31,7 +31,7 @@ Outcome Compare(const TemporaryFolder& folder, const Words& options) {
   return Bench(words);
 }
 
-// A script that replaces the Python of the peers' environment and prints what a loader would.
+// A script in place of the Python of the peers' environment, which prints a loader's results.
 void WritePeer(const std::filesystem::path& environment, const std::string& script) {
   const std::filesystem::path python = environment / "bin/python";
   std::filesystem::create_directories(python.parent_path());
@@ -41,7 +41,7 @@ void WritePeer(const std::filesystem::path& environment, const std::string& scri
 
 }  // namespace
 
-TEST_CASE("sluice-bench compare plays this loader and a plain one, with every picture in each") {
+TEST_CASE("sluice-bench compare plays this loader and a plain one, each with every picture") {
   const TemporaryFolder folder;
   const std::string page = (folder / "page.html").string();
   const nlohmann::json answer =
@@ -76,7 +76,7 @@ TEST_CASE("sluice-bench compare plays packed images of the same pictures, with t
   CHECK(packed["convert_seconds"].get<double>() > 0);
 }
 
-TEST_CASE("sluice-bench compare plays raw images beside a bare loop of copies") {
+TEST_CASE("sluice-bench compare plays raw images next to a bare loop of copies") {
   const TemporaryFolder folder;
   WriteClasses(folder / "pictures", 8, 80, 60);
   const std::string data = (folder / "raw").string();
@@ -97,9 +97,9 @@ TEST_CASE("sluice-bench compare plays raw images beside a bare loop of copies") 
     CHECK(loader["images_per_second"].size() == 2);
     CHECK(loader["distinct"] == 24);
     CHECK(loader["images_per_epoch"] == 48);
-    CHECK(loader["psnr_db"] == 99);  // the very pixels
+    CHECK(loader["psnr_db"] == 99);  // exactly the same pixels
   }
-  // The files that others would read.
+  // The files that other loaders would read.
   std::ifstream file(folder / "work/pixels/00000000.ppm", std::ios::binary);
   std::string head(12, ' ');
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
@@ -118,7 +118,7 @@ TEST_CASE("a comparison of images of different sizes as pixels is refused") {
   CHECK_THAT(outcome.err, ContainsSubstring("raw RGB images of one size"));
 }
 
-TEST_CASE("a loader that is missing or fails is a line in the table, not a failure") {
+TEST_CASE("a missing or failing loader is a line in the table, not a failure") {
   const TemporaryFolder folder;
   WritePeer(folder / "peers/main", "echo 'it broke' >&2\nexit 3\n");
   const Outcome outcome =
@@ -136,7 +136,7 @@ TEST_CASE("a loader that is missing or fails is a line in the table, not a failu
   }
 }
 
-TEST_CASE("a loader that says why it cannot run on this machine is left out for that reason") {
+TEST_CASE("a loader that cannot run on this machine is left out with its reason") {
   const TemporaryFolder folder;
   WritePeer(folder / "peers/recent",
             "echo '{\"event\": \"missing\", \"why\": \"no card here\"}'\n");
@@ -146,7 +146,7 @@ TEST_CASE("a loader that says why it cannot run on this machine is left out for 
   CHECK(answer["loaders"][1]["missing"] == "left out: no card here");
 }
 
-TEST_CASE("without a card, loaders to one are left out with a line that says so") {
+TEST_CASE("without a card, loaders that need one are left out with a line that says so") {
   if (Device::CudaCount() > 0) return;
   const TemporaryFolder folder;
   const nlohmann::json answer =
@@ -157,7 +157,7 @@ TEST_CASE("without a card, loaders to one are left out with a line that says so"
     CHECK_THAT(answer["loaders"][i]["missing"].get<std::string>(), ContainsSubstring("no CUDA"));
 }
 
-TEST_CASE("several sources and numbers of threads are compared one after the other") {
+TEST_CASE("several sources and numbers of threads are compared one after another") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 8, 80, 60);
   WriteClasses(folder / "other", 5, 60, 80);
@@ -203,7 +203,7 @@ TEST_CASE("several sources and numbers of threads are compared one after the oth
   CHECK_THAT(shown.out, ContainsSubstring("2 threads or processes"));
 }
 
-TEST_CASE("the comparison reports what a loader says of its epochs") {
+TEST_CASE("the comparison reports what a loader prints about its epochs") {
   const TemporaryFolder folder;
   WritePeer(folder / "peers/main",
             "echo 'something a library prints'\n"
@@ -226,7 +226,8 @@ TEST_CASE("the comparison reports what a loader says of its epochs") {
 TEST_CASE("a loader that takes too long is ended, with the processes it started") {
   const TemporaryFolder folder;
   WritePeer(folder / "peers/main", "sleep 1000 &\nsleep 1000\n");
-  // The limit is sluice's own, too: one that it keeps to on this machine, busy as it may be.
+  // The limit applies to sluice as well, so it is one that sluice keeps on this machine, however
+  // busy.
   for (int limit = 1;; limit *= 4) {
     const std::string seconds = std::to_string(limit);
     const Outcome outcome =
@@ -246,7 +247,7 @@ TEST_CASE("an unknown loader is wrong usage") {
   CHECK_THAT(outcome.err, ContainsSubstring("no loader named \"other\""));
 }
 
-TEST_CASE("a folder that sluice-bench compare did not make is not written over") {
+TEST_CASE("a folder that sluice-bench compare did not make is not overwritten") {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder / "work/ffcv");
   std::ofstream(folder / "work/ffcv/precious") << "mine";
@@ -256,7 +257,7 @@ TEST_CASE("a folder that sluice-bench compare did not make is not written over")
   CHECK(std::filesystem::file_size(folder / "work/ffcv/precious") == 4);
 }
 
-TEST_CASE("a work folder is used again, for another source, too") {
+TEST_CASE("a work folder is reused, also for another source") {
   const TemporaryFolder folder;
   const Words once = {"--only", "plain", "--json", "--quality-images", "0", "--rounds", "1"};
   CHECK(JsonOf(Compare(folder, once))["samples"] == 24);
@@ -273,7 +274,7 @@ TEST_CASE("a comparison of nothing, or in which sluice itself fails, is a failur
   WriteClasses(folder / "source", 8, 80, 60);
   const std::string data = (folder / "data").string();
   REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
-  // Pixels of one picture are not what was stored: reading them out notices nothing, playing does.
+  // One picture's pixels are not the stored ones: copying does not notice that, playing does.
   const std::string shard = data + "/shard-00000.sluice";
   std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(static_cast<std::streamoff>(std::filesystem::file_size(shard) / 2));
@@ -291,7 +292,7 @@ TEST_CASE("a comparison of nothing, or in which sluice itself fails, is a failur
 
 namespace {
 
-// The number in a file that a peer has written whole, with a line's end; 0 before that.
+// The number in a file, once a peer has written it completely, with a line end; 0 before that.
 pid_t NumberIn(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
@@ -299,7 +300,7 @@ pid_t NumberIn(const std::filesystem::path& path) {
   return static_cast<pid_t>(std::stol(line));
 }
 
-// It has ended, though nobody may have asked how yet.
+// The process has ended, even if its parent has not waited for it yet.
 bool HasEnded(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -330,7 +331,7 @@ TEST_CASE("an interrupted comparison ends the running loader and its child proce
   while (!HasEnded(NumberIn(folder / "parent"))) {
   }
   if (signal == SIGKILL) {
-    kill(NumberIn(folder / "child"), SIGKILL);  // nobody was left to do it
+    kill(NumberIn(folder / "child"), SIGKILL);  // no process was left to do it
     return;
   }
   CHECK(outcome.exit_code == 130);

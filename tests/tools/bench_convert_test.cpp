@@ -1,4 +1,4 @@
-// sluice-bench convert: what it counts and says; nothing here depends on how fast anything is.
+// sluice-bench convert: its counts and messages. Nothing here depends on how fast anything is.
 #include <sluice/dataset.h>
 
 #include "tests/temporary_folder.h"
@@ -10,7 +10,7 @@ namespace sluice::test {
 
 namespace {
 
-// An environment whose "python" says what FFCV's would.
+// An environment whose "python" prints what FFCV's would.
 void WritePeers(const std::filesystem::path& folder, const std::string& script) {
   WriteBytes(folder / "convert_ffcv.py", "");
   WriteBytes(folder / "ffcv" / "bin" / "python", "#!/bin/sh\n" + script);
@@ -34,7 +34,7 @@ TEST_CASE("bench convert measures each round and the stages, and removes what it
   CHECK(answer["left_out"] == 1);
   CHECK(answer["threads"] == 2);
   CHECK(answer["ratio"].is_null());
-  CHECK(answer["stage_images"].get<int>() >= 4);  // the broken one is passed over
+  CHECK(answer["stage_images"].get<int>() >= 4);  // the broken one is skipped
   CHECK(answer["writers"][0]["name"] == "sluice");
   CHECK(answer["writers"][0]["images_per_second"].size() == 2);
   CHECK(answer["writers"][1]["missing"].get<std::string>().find("--peers") != std::string::npos);
@@ -45,7 +45,7 @@ TEST_CASE("bench convert measures each round and the stages, and removes what it
   CHECK_FALSE(std::filesystem::exists(work));
 }
 
-TEST_CASE("bench convert has FFCV write the images that could be converted, in every round") {
+TEST_CASE("bench convert lets FFCV write the convertible images, in every round") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 2);
   WriteBytes(folder / "source" / "cat" / "broken.jpg", TruncatedJpeg());
@@ -72,7 +72,7 @@ TEST_CASE("bench convert has FFCV write the images that could be converted, in e
   CHECK(lists.find("broken") == std::string::npos);
 }
 
-TEST_CASE("bench convert says why FFCV did not run, and goes on") {
+TEST_CASE("bench convert says why FFCV did not run, and continues") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);
   WritePeers(folder / "peers", "echo 'no module named ffcv' >&2\nexit 1\n");

@@ -15,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Arguments of a small dataset's decoding.
+// Arguments for decoding a small dataset.
 Outcome DecodeSmall(const TemporaryFolder& folder, const Words& options) {
   const std::string data = (folder / "data").string();
   if (!std::filesystem::exists(data)) {
@@ -29,7 +29,7 @@ Outcome DecodeSmall(const TemporaryFolder& folder, const Words& options) {
 
 }  // namespace
 
-TEST_CASE("sluice-bench decode --json has every way with its time, ratio and quality") {
+TEST_CASE("sluice-bench decode --json has every decoder with its time, ratio and quality") {
   const TemporaryFolder folder;
   const Outcome outcome = DecodeSmall(folder, {"--json"});
   CHECK(outcome.exit_code == 0);
@@ -64,7 +64,7 @@ TEST_CASE("A dataset of packed images is measured like that of the JPEGs they we
   CHECK(answer["packed_bytes_per_image"] > answer["jpeg_bytes_per_image"]);
 }
 
-TEST_CASE("option --stages says what each stage of decoding adds") {
+TEST_CASE("option --stages gives the time that each stage of decoding adds") {
   const TemporaryFolder folder;
   const nlohmann::json answer = JsonOf(DecodeSmall(folder, {"--stages", "--json"}));
   const std::vector<std::string> expected = {"parse",   "entropy", "transform",
@@ -80,7 +80,7 @@ TEST_CASE("option --stages says what each stage of decoding adds") {
   CHECK_THAT(DecodeSmall(folder, {"--stages"}).out, ContainsSubstring("inverse DCT"));
 }
 
-TEST_CASE("option --only leaves one way, and refuses an unknown name") {
+TEST_CASE("option --only leaves one decoder, and refuses an unknown name") {
   const TemporaryFolder folder;
   const nlohmann::json answer = JsonOf(DecodeSmall(folder, {"--only", "planes", "--json"}));
   REQUIRE(answer["ways"].size() == 1);
@@ -111,7 +111,7 @@ TEST_CASE("sluice-bench decode keeps its result in a file, with the settings") {
   CHECK(Bench({"gate", file, file}).exit_code == 0);
 }
 
-TEST_CASE("sluice-bench decode refuses what it would ignore") {
+TEST_CASE("sluice-bench decode refuses options that it would ignore") {
   const TemporaryFolder folder;
   const Outcome threads = DecodeSmall(folder, {"--threads", "2"});
   CHECK(threads.exit_code == 2);

@@ -1,4 +1,4 @@
-// sluice-bench's commands for a card, on one that is none: CUDA's double
+// sluice-bench's commands for a card, run on a simulated card: CUDA's double
 // (tests/device/cuda_double).
 #ifdef SLUICE_BENCH_DOUBLE
 
@@ -24,7 +24,7 @@ Outcome EpochOnCard(const std::string& data, const Words& options) {
 
 }  // namespace
 
-TEST_CASE("epoch says what the card, the bus and the CPUs did: as text, JSON and a page") {
+TEST_CASE("epoch reports the work of the card, the bus and the CPUs: as text, JSON and a page") {
   const Animals animals;
   const TemporaryFolder folder;
   const std::string page = (folder / "page.html").string();
@@ -34,7 +34,7 @@ TEST_CASE("epoch says what the card, the bus and the CPUs did: as text, JSON and
   INFO(use.dump());
   CHECK(use["samples"] == 3 * 60);
   CHECK(use["images"] == 3 * 60);
-  // Those of batches ahead are decoded, too, and some of the warm-up's are not.
+  // Pictures of batches ahead are decoded, too, and some of the warm-up's are not.
   CHECK(use["decoded_images"].get<int>() > 2 * 60);
   CHECK(use["decode_seconds"].get<double>() > 0);
   CHECK(use["upload_seconds"].get<double>() > 0);
@@ -61,14 +61,14 @@ TEST_CASE("epoch says what the card, the bus and the CPUs did: as text, JSON and
   }
 }
 
-TEST_CASE("epoch says whether the card took no picture, or was not asked to") {
+TEST_CASE("epoch says whether the card decoded no picture, or was not asked to") {
   const Animals packed({"--image", "raw", "--size", "20"});
   CHECK_THAT(EpochOnCard(packed.data(), {}).out, ContainsSubstring("decoding   by the CPUs\n"));
   CHECK_THAT(EpochOnCard(packed.data(), {"--device-decode", "device"}).out,
              ContainsSubstring("the device took none"));
 }
 
-TEST_CASE("upload says what the bus gives, what the CPUs did, and what NVML tells") {
+TEST_CASE("upload reports the rates of the bus, the work of the CPUs, and NVML's figures") {
   const Words words = {"upload", "--batch-size", "4", "--side",      "64",  "--batches",
                        "4",      "--rounds",     "2", "--normalize", "bf16"};
   const Outcome shown = BenchOnCard(words);
@@ -82,13 +82,13 @@ TEST_CASE("upload says what the bus gives, what the CPUs did, and what NVML tell
   CHECK(answer["measurements"].size() == 2);
   CHECK(answer["cpus_busy"].get<double>() >= 0);
   CHECK(answer["conversion_seconds"].get<double>() > 0);
-  // Each image crosses once; with them, labels and what rounds them up to pages.
+  // Each image crosses once; with it, labels and the padding to pages.
   const double images = 4 * 64 * 64 * 3;
   CHECK(answer["batch_bytes"].get<double>() >= images);
   CHECK(answer["batch_bytes"].get<double>() < images + 8192);
 }
 
-TEST_CASE("compare plays to a card with the pixels of the host, and every picture") {
+TEST_CASE("compare plays to a card with the host's pixels, and every picture") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 4, 80, 60);
   const nlohmann::json answer = JsonOf(BenchOnCard(

@@ -37,8 +37,8 @@ TEST_CASE("sluice-bench epoch --json prints the figures of each epoch as one obj
     CHECK(epoch["wait_share"].get<double>() <= 1);
     CHECK(epoch["cpu_seconds"].get<double>() >= 0);
   }
-  // Over all epochs each payload was read once an epoch; what is decoded ahead may fall to either
-  // side.
+  // Over all epochs, each payload was read once per epoch, but decoding ahead may shift one epoch's
+  // reads.
   CHECK(BytesRead(answer) >= 4 * dataset.images()[0].payload_bytes);
   CHECK(BytesRead(answer) <= 5 * dataset.images()[0].payload_bytes);
 }
@@ -52,7 +52,7 @@ TEST_CASE("sluice-bench epoch prints a table of at most 100 columns and no carri
   CHECK_THAT(outcome.out, ContainsSubstring("\n2 "));
   CHECK_THAT(outcome.out, ContainsSubstring("an epoch's first batch comes after"));
   CHECK((outcome.out + outcome.err).find('\r') == std::string::npos);
-  // And a line a minute, on a machine that takes so long.
+  // And a line per minute, on a machine that takes so long.
   CHECK(outcome.err.starts_with("playing " + animals.data() + "\n"));
   for (std::size_t begin = 0; begin < outcome.out.size();) {
     const std::size_t end = outcome.out.find('\n', begin);
@@ -87,7 +87,7 @@ TEST_CASE("option --transform sets the size of the images in a batch") {
   CHECK(animals.ImageText("short:26,center:22") == "22x22x3");
 }
 
-TEST_CASE("without --transform images of one size stay, others become random crops of 224") {
+TEST_CASE("without --transform images of one size stay, and others become random crops of 224") {
   const Animals animals;
   CHECK(animals.EpochJson({"--epochs", "1"})["transform"] == "none");
   const TemporaryFolder folder;
@@ -182,7 +182,7 @@ TEST_CASE("a result that cannot be written is an error that names the file") {
   CHECK_THAT(outcome.err, ContainsSubstring("/nowhere/at/all.json"));
 }
 
-TEST_CASE("an epoch that is over at once is said to be too short, and --repeat makes it longer") {
+TEST_CASE("a warning says that an epoch is too short, and --repeat makes it longer") {
   const Animals animals;
   const Outcome outcome = animals.Epoch({"--epochs", "3"});
   CHECK_THAT(outcome.out, ContainsSubstring("too short"));
@@ -191,7 +191,7 @@ TEST_CASE("an epoch that is over at once is said to be too short, and --repeat m
   CHECK(answer["epochs"][0]["images"] == 150);
   CHECK(answer["epochs"][0]["batches"] == 19);
   CHECK(answer["repeat"] == 5);
-  const Outcome refused = animals.Epoch({"--repeat", "1000000"});  // of 30 samples
+  const Outcome refused = animals.Epoch({"--repeat", "1000000"});  // out of 30 samples
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, ContainsSubstring("at most 20000000 samples"));
 }
@@ -205,12 +205,12 @@ TEST_CASE("option --batches ends an epoch early") {
   }
 }
 
-TEST_CASE("with a training step, training alone and loading alone stand beside the epoch") {
+TEST_CASE("with a training step, training alone and loading alone are measured next to the epoch") {
   const Animals animals;
   const nlohmann::json answer = animals.EpochJson(
       {"--batch-size", "5", "--step-ms", "4", "--accelerators", "2", "--epochs", "2"});
   const nlohmann::json& pipeline = answer["pipeline"];
-  // Six batches, two a step, at least 4 ms each.
+  // Six batches, two per step, at least 4 ms each.
   CHECK(pipeline["training_seconds"].get<double>() >= 0.012);
   CHECK(pipeline["loading_seconds"].get<double>() > 0);
   CHECK(pipeline["epoch_seconds"].get<double>() >= 0.012);
@@ -229,7 +229,7 @@ TEST_CASE("with a training step, training alone and loading alone stand beside t
   CHECK_FALSE(animals.EpochJson({}).contains("pipeline"));
 }
 
-TEST_CASE("option --step-busy takes CPU time, sleeping does not") {
+TEST_CASE("option --step-busy takes CPU time, and sleeping does not") {
   const Animals animals;
   const Words common = {"--batch-size", "10", "--step-ms", "50", "--epochs", "1", "--warm-up", "0"};
   Words busy = common;
@@ -241,7 +241,7 @@ TEST_CASE("option --step-busy takes CPU time, sleeping does not") {
   CHECK(animals.EpochJson(common)["step_busy"] == false);
 }
 
-TEST_CASE("option --pretend-decode takes its time for each sample, and more for one of a hundred") {
+TEST_CASE("option --pretend-decode delays each sample, and one in a hundred more") {
   const Animals animals;
   const nlohmann::json answer = animals.EpochJson(
       {"--pretend-decode", "1000,200", "--epochs", "1", "--warm-up", "0", "--threads", "16"});
@@ -267,7 +267,7 @@ TEST_CASE("several counts of threads give a curve") {
   CHECK(animals.Epoch({"--threads", "1,x"}).exit_code == 2);
 }
 
-TEST_CASE("option --find-accelerators plays trials and says how many are fed") {
+TEST_CASE("option --find-accelerators runs trials and reports how many are fed") {
   const Animals animals;
   const nlohmann::json answer =
       animals.EpochJson({"--find-accelerators", "--step-ms", "2", "--batch-size", "4"});
@@ -322,7 +322,7 @@ TEST_CASE("an interrupted bench ends with 130") {
   CHECK_THAT(outcome.err, ContainsSubstring("interrupted"));
 }
 
-TEST_CASE("what a search for accelerators or a curve would ignore is wrong usage") {
+TEST_CASE("options that a search for accelerators or a curve would ignore are wrong usage") {
   const Animals animals;
   for (const Words& ignored :
        {Words{"--epochs", "2"}, Words{"--warm-up", "0"}, Words{"--repeat", "2"},
@@ -345,7 +345,7 @@ TEST_CASE("what a search for accelerators or a curve would ignore is wrong usage
   CHECK(animals.Epoch({"--cold", "--also-cold", "1"}).exit_code == 2);
 }
 
-TEST_CASE("a file that cannot be written is found before anything is played") {
+TEST_CASE("an unwritable file is reported before anything is played") {
   const Animals animals;
   for (const char* option : {"--json-file", "--html", "--trace"}) {
     const Outcome outcome = animals.Epoch({option, "/nowhere/at/all"});
@@ -396,7 +396,7 @@ TEST_CASE("options --view and --sizes reach the loader, the result and the text"
   CHECK(animals.Epoch({"--view", "smudge:3"}).exit_code == 2);
 }
 
-TEST_CASE("option --profile brings its batches and step, which others may replace") {
+TEST_CASE("option --profile sets batches and step, and other options may override them") {
   const Animals animals;
   const Words quick = {"--profile", "mlperf-resnet50-h100", "--epochs", "1", "--warm-up", "0"};
   const nlohmann::json answer = animals.EpochJson(quick);

@@ -42,7 +42,7 @@ TEST_CASE("sluice-bench gate ends with 1 if the new result is worse, otherwise w
   CHECK(answer["measurements"][0]["judgement"] == "worse");
 }
 
-TEST_CASE("sluice-bench gate refuses results with other settings, and files that are no results") {
+TEST_CASE("sluice-bench gate refuses results with other settings, and files that are not results") {
   const TemporaryFolder folder;
   const std::string before = WriteRates(folder, "before", 2, {100, 102, 98});
   const std::string other = WriteRates(folder, "other", 4, {100, 102, 98});
@@ -58,7 +58,7 @@ TEST_CASE("sluice-bench gate refuses results with other settings, and files that
   CHECK(Bench({"gate", before, other, "--anyway", "--only", "nothing"}).exit_code == 2);
 }
 
-TEST_CASE("sluice-bench gate names the file of which it can make nothing") {
+TEST_CASE("sluice-bench gate names a file that it cannot interpret") {
   const TemporaryFolder folder;
   const std::string good = WriteRates(folder, "good", 2, {100, 102, 98});
   const std::string bad = (folder / "bad").string();

@@ -30,7 +30,7 @@ TEST_CASE("sluice-bench io reads every shard in four ways and counts its bytes")
   CHECK_THAT(outcome.out, Catch::Matchers::ContainsSubstring("blocks in random order, cold"));
 }
 
-TEST_CASE("sluice-bench io of a dataset whose shard is missing is an error that names it") {
+TEST_CASE("sluice-bench io of a dataset with a missing shard is an error that names the shard") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 2, 80, 60);
   const std::string data = (folder / "data").string();
@@ -43,7 +43,7 @@ TEST_CASE("sluice-bench io of a dataset whose shard is missing is an error that 
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("sluice-bench transforms measures every step, and those that are named") {
+TEST_CASE("sluice-bench transforms measures every step, or the named ones") {
   const nlohmann::json all =
       JsonOf(Bench({"transforms", "--rounds", "1", "--ms", "0", "--side", "40", "--json"}));
   CHECK(all["command"] == "transforms");
@@ -60,7 +60,7 @@ TEST_CASE("sluice-bench transforms measures every step, and those that are named
   CHECK_THAT(text.out, ContainsSubstring("ns/pixel"));
 }
 
-TEST_CASE("sluice-bench transforms refuses what it cannot measure") {
+TEST_CASE("sluice-bench transforms refuses steps that it cannot measure") {
   CHECK(Bench({"transforms", "--steps", "onehot"}).exit_code == 2);
   CHECK(Bench({"transforms", "--steps", "mixup,flip"}).exit_code == 2);
   CHECK(Bench({"transforms", "--steps", "mixup:0"}).exit_code == 2);
@@ -68,7 +68,7 @@ TEST_CASE("sluice-bench transforms refuses what it cannot measure") {
   CHECK(Bench({"transforms", "--side", "0"}).exit_code == 2);
 }
 
-TEST_CASE("sluice-bench upload measures a card, or says that there is none") {
+TEST_CASE("sluice-bench upload measures a card, or says that it is missing") {
   const Outcome outcome =
       Bench({"upload", "--batch-size", "8", "--batches", "4", "--rounds", "2", "--json"});
   if (Device::CudaCount() == 0) {
@@ -81,7 +81,7 @@ TEST_CASE("sluice-bench upload measures a card, or says that there is none") {
   CHECK(answer["measurements"].size() == 2);
 }
 
-TEST_CASE("sluice-bench epoch takes a GPU, and says if there is none") {
+TEST_CASE("sluice-bench epoch plays to a GPU, or says that it is missing") {
   const Outcome wrong = Bench({"epoch", "data", "--device", "gpu"});
   CHECK(wrong.exit_code == 2);
   CHECK_THAT(wrong.err, Catch::Matchers::ContainsSubstring("cuda:N"));
@@ -133,7 +133,7 @@ TEST_CASE("sluice-bench order measures every order at the dataset's size and at 
   CHECK_THAT(outcome.out, Catch::Matchers::ContainsSubstring("quasi_random"));
 }
 
-TEST_CASE("sluice-bench order deals epochs to ranks: what each reads is its share, and a little") {
+TEST_CASE("sluice-bench order gives epochs to ranks: each reads its share and little more") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 10, 40, 30);
   const std::string data = (folder / "data").string();
@@ -158,7 +158,7 @@ TEST_CASE("sluice-bench order deals epochs to ranks: what each reads is its shar
   CHECK(Bench({"order", data, "--ranks", "0"}).exit_code == 2);
 }
 
-TEST_CASE("sluice-bench order refuses sizes that no dataset has") {
+TEST_CASE("sluice-bench order refuses impossible sizes") {
   CHECK(Bench({"order", "data", "--samples", "0"}).exit_code == 2);
   CHECK(Bench({"order", "data", "--samples", "10,"}).exit_code == 2);
   CHECK(Bench({"order", "data", "--lanes", "0"}).exit_code == 2);

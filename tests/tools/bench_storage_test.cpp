@@ -11,7 +11,7 @@ namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("option --verify says when payloads are compared with their checksums") {
+TEST_CASE("option --verify sets when payloads are compared with their checksums") {
   const Animals animals({"--image", "raw"});
   // A byte in the middle of the shard is one of the pixels of some image.
   const std::string shard = animals.data() + "/shard-00000.sluice";
@@ -43,12 +43,12 @@ TEST_CASE("option --cold drops the dataset from the page cache before each epoch
     CHECK(epoch["images"] == 30);
     dropped = dropped && epoch["left_in_cache_bytes"] == 0;
   }
-  // If the temporary folder's file system cannot drop pages, or another process held one of them
+  // If the temporary folder's file system cannot drop pages, or another process holds one of them
   // for a moment, the command says so.
   CHECK(dropped == (outcome.err.find("stayed in the page cache") == std::string::npos));
 }
 
-TEST_CASE("option --also-cold plays cold epochs behind the measured ones and keeps them apart") {
+TEST_CASE("option --also-cold plays cold epochs after the measured ones and keeps them apart") {
   const Animals animals;
   const Outcome outcome = animals.Epoch({"--also-cold", "2", "--epochs", "3", "--json"});
   CHECK(outcome.exit_code == 0);
@@ -74,8 +74,8 @@ TEST_CASE("options --direct, --cache and --stage reach the loader and the result
       animals.EpochJson({"--epochs", "19", "--prefetch", "2", "--cache", "decoded:3MB"});
   CHECK(kept["cache"] == "decoded");
   CHECK(kept["cache_bytes"] == 3'000'000);
-  // Twenty epochs of what the first one kept. A sample may be in the works for several epochs at
-  // once before it is kept, for as many as there are batches in flight.
+  // Twenty epochs of the pictures that the first one kept. A sample may be decoded for several
+  // epochs at once before it is kept: for as many as there are batches in flight.
   CHECK(BytesRead(kept) < 10 * Dataset::Open(animals.data()).images()[0].payload_bytes);
   CHECK(animals.EpochJson({"--cache", "decoded"})["cache_bytes"].get<std::uint64_t>() > 0);
   const std::string folder = (stage / "with:colon").string();
@@ -114,7 +114,7 @@ TEST_CASE("option --behind reaches the loader and the result") {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("sluice-bench io of a simulated store fetches all of it, beside a bare download") {
+TEST_CASE("sluice-bench io of a simulated store fetches all of it, next to a bare download") {
   const Animals animals;
   const nlohmann::json answer =
       JsonOf(Bench({"io", animals.data(), "--rounds", "2", "--json", "--store-delay", "1ms",
@@ -133,7 +133,7 @@ TEST_CASE("sluice-bench io of a simulated store fetches all of it, beside a bare
   CHECK_THAT(outcome.out, ContainsSubstring("a bare download"));
 }
 
-TEST_CASE("sluice-bench epoch of a simulated store plays it, and says what was fetched") {
+TEST_CASE("sluice-bench epoch of a simulated store plays it, and reports what was fetched") {
   const Animals animals;
   const Outcome outcome =
       animals.Epoch({"--store-delay", "1ms", "--store-errors", "0.2", "--warm-up", "0"});
@@ -154,7 +154,7 @@ TEST_CASE("sluice-bench epoch of a simulated store plays it, and says what was f
         answer["datasets"][0]["bytes"]);
 }
 
-TEST_CASE("wrong values of a simulated store are refused") {
+TEST_CASE("invalid values for a simulated store are refused") {
   const Animals animals;
   for (const Words& words : {Words{"--store-delay", "50"}, Words{"--store-delay", "2 h"},
                              Words{"--store-rate", "0"}, Words{"--store-errors", "1"}}) {

@@ -1,4 +1,5 @@
-// Shell completion, which asks the program, and manual pages, which help2man makes of its --help.
+// Shell completion, for which the shell asks the program, and manual pages, which help2man makes
+// from its --help.
 #include <algorithm>
 #include <sstream>
 #include <string_view>
@@ -14,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Shells are this machine's own, and Run() would start them in the emulator.
+// The shells are this machine's own, and Run() would start them in the emulator.
 bool Emulated() {
   return !std::string_view(SLUICE_EMULATOR).empty();
 }
@@ -39,7 +40,7 @@ Words Offered(const TemporaryFolder& folder, const std::string& program, const s
 
 }  // namespace
 
-TEST_CASE("completion bash offers commands, options, the words of a choice, and files") {
+TEST_CASE("completion in bash offers commands, options, the words of a choice, and files") {
   if (Emulated()) return;
   const TemporaryFolder folder;
   WriteBytes(folder / "script", Sluice({"completion", "bash"}).out);
@@ -98,7 +99,7 @@ TEST_CASE("help2man makes a page of each command, with its options, and examples
     std::istringstream lines(Sluice({command, "--help"}).out);
     for (std::string line; std::getline(lines, line);) {
       if (!line.starts_with("  --")) continue;
-      // Its hyphens as troff wants them.
+      // Hyphens as troff writes them.
       std::string option = line.substr(2, line.find(' ', 2) - 2);
       for (std::size_t at = 0; (at = option.find('-', at)) != std::string::npos; at += 2)
         option.insert(at, "\\");
@@ -107,13 +108,13 @@ TEST_CASE("help2man makes a page of each command, with its options, and examples
   }
 }
 
-TEST_CASE("completion for a shell that is not known is wrong usage") {
+TEST_CASE("completion for an unknown shell is wrong usage") {
   const Outcome outcome = Sluice({"completion", "tcl"});
   CHECK(outcome.exit_code == 2);
   CHECK_THAT(outcome.err, ContainsSubstring("bash, zsh"));
 }
 
-TEST_CASE("completion zsh is a script that zsh takes") {
+TEST_CASE("completion for zsh is a script that zsh accepts") {
   const TemporaryFolder folder;
   WriteBytes(folder / "script", Sluice({"completion", "zsh"}).out);
   if (Emulated() || !std::filesystem::exists("/usr/bin/zsh")) return;

@@ -51,7 +51,7 @@ void CheckSameFiles(const Dataset& a, const Dataset& b) {
 
 }  // namespace
 
-TEST_CASE("option --shard-size sets how large shards become") {
+TEST_CASE("option --shard-size sets the size of shards") {
   Source source;
   for (int i = 0; i < 12; ++i) {
     WriteJpeg(source.path() / (std::to_string(i) + ".jpg"), Noise(400, 400));
@@ -65,18 +65,18 @@ TEST_CASE("option --shard-size sets how large shards become") {
   CHECK(binary.shards().size() < small.shards().size());
 }
 
-TEST_CASE("option --block-samples sets how many samples are in a block") {
+TEST_CASE("option --block-samples sets the number of samples in a block") {
   Source source;
   WriteClasses(source.path(), 4);
   CHECK(source.Convert({"--block-samples", "5"}).shards().at(0).block_samples == 5);
   CHECK(source.Convert({"--block-samples", "5"}).shards().at(0).blocks == 3);  // 12 samples
   const std::uint32_t chosen = source.Convert({}).shards().at(0).block_samples;
-  CHECK(chosen > 5);  // small images: many of them make 512 KiB
+  CHECK(chosen > 5);  // small images: 512 KiB hold many of them
   CHECK(source.Convert({"--block-samples", "auto"}).shards().at(0).block_samples == chosen);
 }
 
 TEST_CASE(
-    "option --seed changes the order of the samples, and --keep-order takes that of the paths") {
+    "option --seed changes the order of the samples, and --keep-order keeps that of the paths") {
   Source source;
   WriteClasses(source.path(), 10);
   const auto keys = Keys(source.Convert({}));
@@ -115,7 +115,7 @@ TEST_CASE("option --threads sets how many threads convert") {
   TemporaryFolder folder;
   const Picture picture = kSanitized ? MakePicture(350, 250) : MakePicture(700, 500);
   WriteJpeg(folder / "source" / "0.jpg", picture);
-  for (int i = 1; i < 100; ++i) {  // of which 64 are converted before the others, to plan shards
+  for (int i = 1; i < 100; ++i) {  // 64 of them are converted before the others, to plan shards
     std::filesystem::create_hard_link(folder / "source" / "0.jpg",
                                       folder / "source" / (std::to_string(i) + ".jpg"));
   }
@@ -131,7 +131,7 @@ TEST_CASE("option --threads sets how many threads convert") {
   };
   std::size_t with_one = 0;
   std::size_t with_nine = 0;
-  // A machine that holds this process up may let a moment pass in which all were there: again.
+  // If this process was held up, it may miss the moment at which all threads existed: try again.
   for (int attempt = 0; attempt < 20 && with_nine != with_one + 8; ++attempt) {
     with_one = std::max(with_one, most_threads("1"));
     with_nine = std::max(with_nine, most_threads("9"));

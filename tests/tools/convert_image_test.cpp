@@ -1,4 +1,4 @@
-// sluice convert: how images are stored. Checked by libjpeg on the payloads.
+// sluice convert: how images are stored. libjpeg checks the payloads.
 #include <optional>
 
 #include <sluice/dataset.h>
@@ -49,7 +49,7 @@ TEST_CASE("option --image chooses between JPEG files and raw pixels") {
   CHECK(raw.Payload().bytes.size() == 64ULL * 64 * 3);
 }
 
-TEST_CASE("option --quality sets the quantisation tables, those of 90 by default") {
+TEST_CASE("option --quality sets the quantisation tables, by default those of 90") {
   CHECK(Converted({}).Facts().luma_step == LumaStepAt(90));
   CHECK(Converted({"--quality", "30"}).Facts().luma_step == LumaStepAt(30));
   CHECK(Converted({"--quality", "75"}).Facts().luma_step == LumaStepAt(75));
@@ -63,7 +63,7 @@ TEST_CASE("option --quality keep keeps the coefficients of a JPEG that needs no 
   CHECK(kept.answer()["kept"] == 1);
 }
 
-TEST_CASE("option --quality keep encodes resized images at 90, keep:Q at Q") {
+TEST_CASE("option --quality keep encodes resized images at 90, and keep:Q at Q") {
   const Picture large = MakePicture(200, 100);
   const Converted resized({"--quality", "keep", "--max-side", "50"}, large, {.quality = 60});
   CHECK(resized.Facts().luma_step == LumaStepAt(90));
@@ -79,7 +79,7 @@ TEST_CASE("option --restart sets the MCU rows between restart markers") {
   CHECK(Converted({"--restart", "none"}).Facts().restart_interval == 0);
 }
 
-TEST_CASE("option --subsampling chooses the resolution of colour") {
+TEST_CASE("option --subsampling sets the resolution of colour") {
   CHECK(Converted({}).Facts().luma_width_factor == 2);
   CHECK(Converted({"--subsampling", "420"}).Facts().luma_width_factor == 2);
   CHECK(Converted({"--subsampling", "444"}).Facts().luma_width_factor == 1);
@@ -94,7 +94,7 @@ TEST_CASE("option --channels 1 stores grey images") {
 
 TEST_CASE("option --background is the colour behind transparent pixels") {
   const TemporaryFolder folder;
-  // A BMP of 2x1: an opaque pixel and one that cannot be seen.
+  // A BMP of 2x1: an opaque pixel and an invisible one.
   std::string bmp("BM\x82\0\0\0\0\0\0\0\x7A\0\0\0\x6C\0\0\0\2\0\0\0\1\0\0\0\1\0\x20\0\3\0\0\0", 34);
   bmp.resize(54);
   bmp.append("\0\0\xFF\0\0\xFF\0\0\xFF\0\0\0\0\0\0\xFF", 16);
@@ -114,7 +114,7 @@ TEST_CASE("option --background is the colour behind transparent pixels") {
   CHECK(pixels("other", {"--background", "9,8,7"}) == std::vector<std::uint8_t>{3, 2, 1, 9, 8, 7});
 }
 
-TEST_CASE("the summary says that colour profiles were dropped, and how to have them converted") {
+TEST_CASE("the summary says that colour profiles were dropped, and how to convert them") {
   const TemporaryFolder folder;
   const std::vector<std::byte> jpeg = MakeJpeg(MakePicture(16, 16));
   std::string file(reinterpret_cast<const char*>(jpeg.data()), jpeg.size());

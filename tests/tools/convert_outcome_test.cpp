@@ -1,4 +1,4 @@
-// sluice convert: what is left out, what is said about it, and how it ends.
+// sluice convert: what it leaves out, what it reports about that, and how it ends.
 #include <csignal>
 
 #include <sluice/dataset.h>
@@ -33,7 +33,7 @@ struct Folders {
 
 }  // namespace
 
-TEST_CASE("with --json a command that fails says why on standard output, too") {
+TEST_CASE("with --json, a failing command also reports the error on standard output") {
   const Folders folders;
   const Outcome gone = folders.Convert({"--json"});
   CHECK(gone.exit_code == 1);
@@ -46,7 +46,7 @@ TEST_CASE("with --json a command that fails says why on standard output, too") {
   CHECK(nlohmann::json::parse(wrong.out)["error"]["code"] == "invalid argument");
 }
 
-TEST_CASE("convert --json prints what it made as one object and nothing else") {
+TEST_CASE("convert --json prints its result as one object and nothing else") {
   const Folders folders;
   WriteClasses(folders.source, 5);
   const Outcome outcome = folders.Convert({"--json"});
@@ -71,7 +71,7 @@ TEST_CASE("convert --json prints what it made as one object and nothing else") {
   CHECK(answer["bytes_out"] == bytes_out);
 }
 
-TEST_CASE("convert's summary for people says counts, sizes and time") {
+TEST_CASE("convert's summary for people gives counts, sizes and time") {
   const Folders folders;
   WriteClasses(folders.source, 5);
   const Outcome outcome = folders.Convert();
@@ -87,7 +87,7 @@ TEST_CASE("the summary shows the numbers of the first classes, and counts the ot
   for (int c = 10; c < 60; ++c)
     WriteJpeg(folders / ("class" + std::to_string(c) + "/1.jpg"), MakePicture(16, 16));
   const Outcome outcome = folders.Convert();
-  // 13 bytes for the first and 11 to 12 for each of the others, in 140.
+  // 13 bytes for the first class and 11 to 12 for each of the others, within 140.
   CHECK_THAT(outcome.out, ContainsSubstring("  classes    0 class10, 1 class11, 2 class12, "));
   CHECK_THAT(outcome.out, ContainsSubstring("11 class21 and 38 more\n"));
 }
@@ -96,12 +96,12 @@ TEST_CASE("a log gets a line at the start and no carriage returns") {
   const Folders folders;
   WriteClasses(folders.source, 5);
   const Outcome outcome = folders.Convert();
-  // And a line a minute, on a machine that takes so long.
+  // And a line per minute, on a machine that takes so long.
   CHECK(outcome.err.starts_with("converting " + folders.source + " into " + folders.data + "\n"));
   CHECK((outcome.out + outcome.err).find('\r') == std::string::npos);
 }
 
-TEST_CASE("option --quiet prints nothing if nothing is wrong") {
+TEST_CASE("option --quiet prints nothing if everything is fine") {
   const Folders folders;
   WriteClasses(folders.source, 2);
   const Outcome outcome = folders.Convert({"--quiet"});
@@ -144,7 +144,7 @@ TEST_CASE("convert --json counts and lists the broken sources") {
   CHECK(answer["skipped_list"][0]["reason"].get<std::string>().size() > 5);
 }
 
-TEST_CASE("files that are no images are passed over and do not change the exit code") {
+TEST_CASE("files that are not images are skipped and do not change the exit code") {
   const Folders folders;
   WriteClasses(folders.source, 3);
   WriteBytes(folders / "dog/notes.txt", "not an image");
@@ -166,14 +166,14 @@ TEST_CASE("option --on-error fail stops at a broken source and names it") {
   CHECK_THROWS_AS(Dataset::Open(folders.data), Error);
 }
 
-TEST_CASE("option --on-error skip is the default and can be said") {
+TEST_CASE("option --on-error skip is the default and can be given") {
   const Folders folders;
   WriteClasses(folders.source, 3);
   WriteBytes(folders / "dog/broken.jpg", TruncatedJpeg());
   CHECK(folders.Convert({"--on-error", "skip"}).exit_code == 3);
 }
 
-TEST_CASE("option --truncated says how to treat an image that ends early") {
+TEST_CASE("option --truncated sets how to treat an image that ends early") {
   const Folders folders;
   WriteClasses(folders.source, 3);
   WriteBytes(folders / "dog/early.jpg", TruncatedJpeg());
@@ -222,7 +222,7 @@ TEST_CASE("option --dry-run counts and writes nothing") {
   CHECK_THAT(text.out, ContainsSubstring("about "));
 }
 
-TEST_CASE("an empty class is warned of and keeps its number") {
+TEST_CASE("an empty class gives a warning and keeps its number") {
   const Folders folders;
   WriteClasses(folders.source, 2);
   std::filesystem::create_directories(folders / "cow");
@@ -245,7 +245,7 @@ TEST_CASE("a dataset made with other options is not overwritten") {
   CHECK(folders.Convert().exit_code == 0);
 }
 
-TEST_CASE("a conversion that is done already is left as it is, and said to be") {
+TEST_CASE("a finished conversion is left as it is, with a message that says so") {
   const Folders folders;
   WriteClasses(folders.source, 2);
   CHECK(JsonOf(folders.Convert({"--json"}))["found_done"] == 0);
@@ -255,7 +255,7 @@ TEST_CASE("a conversion that is done already is left as it is, and said to be") 
   CHECK(std::filesystem::last_write_time(folders.data + "/shard-00000.sluice") == time);
 }
 
-TEST_CASE("images of known kinds that are not read are left out and counted by kind") {
+TEST_CASE("images of known but unsupported kinds are left out and counted by kind") {
   const Folders folders;
   WriteClasses(folders.source, 2);
   const std::string icon("\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0", 22);
@@ -280,7 +280,7 @@ TEST_CASE("images of known kinds that are not read are left out and counted by k
   CHECK_THAT(fails.err, ContainsSubstring("cat/1.dds: unsupported: a DDS image"));
 }
 
-TEST_CASE("option --no-labels takes a mixed tree, and its dataset can be added to") {
+TEST_CASE("option --no-labels accepts a mixed tree, and its dataset can be extended") {
   const Folders folders;
   WriteClasses(folders.source, 2);
   std::filesystem::copy(folders / "cat/0.jpg", folders / "stray.jpg");
@@ -304,7 +304,7 @@ TEST_CASE("option --no-labels takes a mixed tree, and its dataset can be added t
   CHECK(both.exit_code == 2);
 }
 
-TEST_CASE("a dataset is made with the folders that it lies in") {
+TEST_CASE("a dataset is created together with its parent folders") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 2);
   const auto at = [&](const char* name) { return (folder / name).string(); };
@@ -316,7 +316,7 @@ TEST_CASE("a dataset is made with the folders that it lies in") {
     CHECK(std::filesystem::exists(folder / made / "manifest.json"));
 }
 
-TEST_CASE("a source that is not there is an error with its name") {
+TEST_CASE("a missing source is an error with its name") {
   const Folders folders;
   const Outcome outcome = folders.Convert();
   CHECK(outcome.exit_code == 1);
@@ -324,7 +324,7 @@ TEST_CASE("a source that is not there is an error with its name") {
   CHECK(outcome.out.empty());
 }
 
-TEST_CASE("standard output that cannot be written to is an error") {
+TEST_CASE("unwritable standard output is an error") {
   const Folders folders;
   WriteClasses(folders.source, 2);
   const Outcome outcome =
@@ -335,8 +335,8 @@ TEST_CASE("standard output that cannot be written to is an error") {
 
 TEST_CASE("an interrupted conversion ends with 130 and the same command finishes it") {
   const int signal = GENERATE(SIGINT, SIGTERM);
-  // A machine that holds this process up may let the work be done before the signal comes: then
-  // again, with twice the work.
+  // If this process is held up, the work may be done before the signal comes: then the test tries
+  // again with twice the work.
   for (int pictures = kSanitized ? 20 : 40;; pictures *= 2) {
     const Folders folders;
     WriteJpeg(folders / "0.jpg", kSanitized ? MakePicture(90, 90) : MakePicture(450, 450));
@@ -377,7 +377,8 @@ TEST_CASE("an interrupted conversion ends with 130 and the same command finishes
 
 TEST_CASE("a second interrupt ends a conversion at once") {
   const Folders folders;
-  // A picture is finished before a stop is looked at, so each takes long: no detail, many pixels.
+  // The command finishes a picture before it checks for a stop, so each picture takes long: no
+  // detail, many pixels.
   const std::uint32_t side = kSanitized ? 1500 : 3000;
   Picture grey{side, side, 1, {}};
   grey.pixels.assign(std::size_t{grey.width} * grey.height, 128);

@@ -30,7 +30,7 @@ struct PartsFolder : TemporaryFolder {
 
 }  // namespace
 
-TEST_CASE("plan, parts and finish make what convert makes, and say how far they are") {
+TEST_CASE("plan, parts and finish make what convert makes, and report their progress") {
   const PartsFolder folder;
   REQUIRE(Sluice(folder.Convert("convert", "whole")).exit_code == 3);
   const Outcome plan = Sluice(folder.Convert("plan", "data"));
@@ -51,7 +51,7 @@ TEST_CASE("plan, parts and finish make what convert makes, and say how far they 
   const Outcome early = Sluice({"finish", folder.At("data")});
   CHECK(early.exit_code == 1);
   CHECK_THAT(early.err, ContainsSubstring("4 of 6 planned shards are not there: 0, 2, 3, 5"));
-  // A part that leaves something out is no failure to an engine; the finisher says it.
+  // A part that leaves something out counts as a success for an engine; the finisher reports it.
   CHECK(folder.Part("0/1", "data").exit_code == 0);
   CHECK_THAT(Sluice({"status", folder.At("data")}).out, ContainsSubstring("run `sluice finish"));
   const Outcome finish = Sluice({"finish", folder.At("data")});
@@ -64,7 +64,7 @@ TEST_CASE("plan, parts and finish make what convert makes, and say how far they 
   CHECK_THAT(Sluice({"finish", folder.At("data")}).out, ContainsSubstring("finished already"));
 }
 
-TEST_CASE("parts and finishers of what was not planned are refused with what to do") {
+TEST_CASE("parts and finishers without their plan are refused with advice") {
   const PartsFolder folder;
   const Outcome unplanned = folder.Part("0/1", "source");
   CHECK(unplanned.exit_code == 1);
@@ -101,7 +101,7 @@ TEST_CASE("parts and finishers of what was not planned are refused with what to 
   }
 }
 
-TEST_CASE("each dataset of a split is planned, made and finished by itself") {
+TEST_CASE("each dataset of a split is planned, made and finished separately") {
   const PartsFolder folder;
   for (const char* const command : {"convert", "plan"}) {
     Words words = folder.Convert(command, command);

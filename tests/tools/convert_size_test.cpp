@@ -1,4 +1,4 @@
-// sluice convert: how large the images become. Read back through the public Dataset.
+// sluice convert: the size of the images, read back through the public Dataset.
 #include <sluice/dataset.h>
 
 #include "tests/catch.h"
@@ -10,7 +10,7 @@ namespace sluice::test {
 
 namespace {
 
-// The only sample of what `options` make of one picture.
+// The only sample that `options` make of one picture.
 class Resized {
  public:
   explicit Resized(const Picture& picture, Words options) {
@@ -39,7 +39,7 @@ Picture RedAndBlue(std::uint32_t width, std::uint32_t height) {
   });
 }
 
-// Which of the two, or black, a place of an image is.
+// Whether a place of an image is red, blue or black.
 std::string NearestColour(const Image& image, std::uint32_t x, std::uint32_t y) {
   const std::uint8_t* pixel = &image.pixels[(std::size_t{y} * image.width + x) * 3];
   if (pixel[0] > 150) return "red";
@@ -48,7 +48,7 @@ std::string NearestColour(const Image& image, std::uint32_t x, std::uint32_t y) 
 
 }  // namespace
 
-TEST_CASE("convert shrinks the longer side to 500 pixels unless told otherwise") {
+TEST_CASE("convert shrinks the longer side to 500 pixels by default") {
   CHECK(Resized(MakePicture(1000, 400), {}).SizeText() == "500x200");
   CHECK(Resized(MakePicture(300, 700), {}).SizeText() == "214x500");
 }
@@ -67,12 +67,12 @@ TEST_CASE("option --no-resize keeps images that are longer than the default allo
   CHECK(Resized(MakePicture(1000, 400), {"--no-resize"}).SizeText() == "1000x400");
 }
 
-TEST_CASE("option --size makes every image that size and may enlarge") {
+TEST_CASE("option --size gives every image that size and may enlarge") {
   CHECK(Resized(MakePicture(400, 200), {"--size", "64x48"}).SizeText() == "64x48");
   CHECK(Resized(MakePicture(20, 30), {"--size", "64"}).SizeText() == "64x64");
 }
 
-TEST_CASE("option --fit says how to treat another aspect ratio") {
+TEST_CASE("option --fit sets how to treat another aspect ratio") {
   // 400x100 to 100x100. Cropped: the middle quarter, still half red, half blue. Stretched: the same
   // halves. Padded: the picture in the middle 25 rows, black above and below.
   const Picture wide = RedAndBlue(400, 100);

@@ -1,4 +1,4 @@
-// sluice convert: what it is told to read.
+// sluice convert: the kinds of sources that it reads.
 #include <cstdlib>
 
 #include <sluice/dataset.h>
@@ -23,7 +23,7 @@ struct ClassFolders {
 
 }  // namespace
 
-TEST_CASE("option --table takes a table, --field its columns") {
+TEST_CASE("option --table reads a table, and --field its columns") {
   const ClassFolders folders;
   WriteBytes(folders.source + "/t.csv",
              "path,label,bbox,what\ncat/0.jpg,a,\"1 2 3 4\",x\ndog/1.jpg,b,,\n");
@@ -44,7 +44,8 @@ TEST_CASE("option --table takes a table, --field its columns") {
 }
 
 TEST_CASE(
-    "turned images with boxes are told of, --as-stored and --upright say how they are taken") {
+    "turned images with boxes give a warning, and --as-stored or --upright say how boxes were "
+    "drawn") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
   // A JPEG with an Exif segment that says "turn me by half": orientation 3.
@@ -105,7 +106,7 @@ TEST_CASE("a table's paths are relative to SOURCE") {
              ContainsSubstring("t.jsonl, line 2: cannot be opened"));
 }
 
-TEST_CASE("a damaged table ends with 1 and names its line, a column that is not there with 2") {
+TEST_CASE("a damaged table ends with 1 and names its line, a missing column ends with 2") {
   const ClassFolders folders;
   const std::string table = folders.source + "/t.csv";
   WriteBytes(table, "path,label\ncat/0.jpg,a\n\"cat/1.jpg\n");
@@ -128,7 +129,7 @@ TEST_CASE("option --paths reads a list from standard input or a file, by lines o
   options.in_file = folders.folder / "lines";
   CHECK(Sluice({"convert", "--paths", "-", folders.source, folders.data}, options).exit_code == 0);
   CHECK(Dataset::Open(folders.data).size() == 2);
-  // To go on, the list need not be given again.
+  // To resume, the list need not be given again.
   std::filesystem::remove(folders.data + "/manifest.json");
   CHECK(Sluice({"convert", "--paths", "-", folders.source, folders.data}).exit_code == 0);
   const std::string other = (folders.folder / "other").string();
@@ -140,7 +141,7 @@ TEST_CASE("option --paths reads a list from standard input or a file, by lines o
   CHECK_THAT(no_list.err, ContainsSubstring(folders.source + ": is a folder"));
 }
 
-TEST_CASE("options --coco, --voc and --yolo take label files, --take what is wanted of them") {
+TEST_CASE("options --coco, --voc and --yolo read label files, and --take selects parts of them") {
   const ClassFolders folders;
   WriteBytes(folders.folder / "coco.json",
              R"({"images":[{"id":1,"file_name":"cat/0.jpg"}],"categories":[{"id":1,"name":"x"}],
@@ -185,7 +186,7 @@ TEST_CASE("option --classes numbers the classes") {
              ContainsSubstring("/cat: the sub-folder is not one of the 2 given classes"));
 }
 
-TEST_CASE("option --classes-of numbers the classes as a dataset does that was made before") {
+TEST_CASE("option --classes-of numbers the classes like an existing dataset") {
   const ClassFolders folders;
   REQUIRE(Sluice({"convert", folders.source, folders.data}).exit_code == 0);
   const std::string table = folders.source + "/val.csv";
@@ -198,8 +199,7 @@ TEST_CASE("option --classes-of numbers the classes as a dataset does that was ma
   CHECK_THAT(none.err, ContainsSubstring("manifest.json"));
 }
 
-TEST_CASE(
-    "option --numbers makes folders' names their classes' numbers, in each of several parts") {
+TEST_CASE("option --numbers uses folder names as class numbers, in each of several parts") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   for (const char* key : {"train/2/1.jpg", "train/10/1.jpg", "val/2/1.jpg", "val/1/1.jpg"})
@@ -227,7 +227,9 @@ TEST_CASE("tar files are converted, several into one dataset") {
   CHECK_THAT(outcome.out, ContainsSubstring("6 samples without labels"));
 }
 
-TEST_CASE("Parquet files are converted with the columns asked for, those of several splits apart") {
+TEST_CASE(
+    "Parquet files are converted with the requested columns, and those of several splits "
+    "separately") {
   const ClassFolders folders;
   const auto at = [&](const char* name) { return (folders.folder / name).string(); };
   for (const char* name : {"train-0.parquet", "train-1.parquet", "test-0.parquet"})

@@ -25,7 +25,7 @@ using Counts = std::vector<std::uint64_t>;
 
 }  // namespace
 
-TEST_CASE("a split gives each part its share of every class, all together everything once") {
+TEST_CASE("a split gives each part its share of every class, and every sample goes to one part") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteClasses(at("source"), 10, 20, 16);
@@ -57,7 +57,7 @@ TEST_CASE("a split gives each part its share of every class, all together everyt
   CHECK(KeysOf(folder / "other/val") != KeysOf(folder / "data/val"));
 }
 
-TEST_CASE("parts of many small classes are as large as was asked for") {
+TEST_CASE("parts with many small classes have the requested sizes") {
   const TemporaryFolder folder;
   for (int c = 0; c < 20; ++c) {
     for (int i = 0; i < 3; ++i) {
@@ -76,7 +76,7 @@ TEST_CASE("parts of many small classes are as large as was asked for") {
   CHECK((tenth >= 5 && tenth <= 7));
 }
 
-TEST_CASE("a part that would get no image is found before the others are converted") {
+TEST_CASE("a part that would be empty is found before the others are converted") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteClasses(at("source"), 3, 20, 16);
@@ -87,7 +87,7 @@ TEST_CASE("a part that would get no image is found before the others are convert
   CHECK_FALSE(std::filesystem::exists(folder / "data"));
 }
 
-TEST_CASE("parts that do not add up to all are warned of") {
+TEST_CASE("parts that do not add up to everything give a warning") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 10, 20, 16);
   const auto run = [&](const char* data, const char* split) {
@@ -99,7 +99,7 @@ TEST_CASE("parts that do not add up to all are warned of") {
   CHECK(run("all", "train=0.7,val=0.2,test=0.1").err.find("add up") == std::string::npos);
 }
 
-TEST_CASE("several folders become a dataset each, and number their classes alike") {
+TEST_CASE("several folders become a dataset each, with the same class numbers") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteJpeg(folder / "train/cat/1.jpg", MakePicture(20, 20));
@@ -113,7 +113,7 @@ TEST_CASE("several folders become a dataset each, and number their classes alike
   CHECK(Dataset::Open(folder / "data/train").class_counts() == Counts{1, 0, 1});
   CHECK(Dataset::Open(folder / "data/val").class_counts() == Counts{0, 1, 1});
   CHECK(Sluice({"convert", at("train"), at("val"), at("data2"), "--split", "a=1"}).exit_code == 2);
-  // Parts do not go into a dataset, nor into a file.
+  // Parts cannot go into a dataset, nor into a file.
   const Outcome inside =
       Sluice({"convert", at("train"), at("data") + "/train", "--split", "a=0.5,b=0.5"});
   CHECK(inside.exit_code == 1);
@@ -124,7 +124,8 @@ TEST_CASE("several folders become a dataset each, and number their classes alike
   CHECK_THAT(file.err, Catch::Matchers::ContainsSubstring("1.jpg: cannot be created"));
 }
 
-TEST_CASE("a folder of train and val is refused with the choices, and --split-folders takes it") {
+TEST_CASE(
+    "a folder of train and val is refused with the choices, and --split-folders converts it") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   for (const char* key : {"train/cat/1", "train/owl/1", "val/owl/1", "test/1", "test/2"})
@@ -143,7 +144,7 @@ TEST_CASE("a folder of train and val is refused with the choices, and --split-fo
   CHECK(KeysOf(folder / "data/val") == std::set<std::string>{"owl/1.jpg"});
   CHECK(Dataset::Open(folder / "data/test").size() == 2);  // flat: without labels
   CHECK(Dataset::Open(folder / "data/test").schema().fields.size() == 1);
-  // Or they are what --labels says.
+  // Or --labels says what they are.
   CHECK(Sluice({"convert", at("source"), at("one"), "--labels", "top"}).exit_code == 0);
   CHECK(Dataset::Open(folder / "one").class_counts() == Counts{2, 2, 1});
   CHECK(Sluice({"convert", at("source"), at("x"), "--split-folders", "--split", "a=1"}).exit_code ==
@@ -151,7 +152,7 @@ TEST_CASE("a folder of train and val is refused with the choices, and --split-fo
   CHECK(Sluice({"convert", at("source/train/cat"), at("x"), "--split-folders"}).exit_code == 1);
 }
 
-TEST_CASE("files of several splits are told by their names or folders, and are not mixed") {
+TEST_CASE("files of several splits are recognised by their names or folders, and are not mixed") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);
   const auto [train, val] = GENERATE(Catch::Generators::table<const char*, const char*>({
@@ -183,14 +184,14 @@ TEST_CASE("files of several splits are told by their names or folders, and are n
   CHECK(outcome.exit_code == 0);
   CHECK(KeysOf(folder / "data/train") == std::set<std::string>{"cat/0", "owl/0"});
   CHECK(KeysOf(folder / "data/val") == std::set<std::string>{"cat/0", "dog/0"});
-  // One split's files are not several, and one of no split is not put anywhere.
+  // One split's files are not several splits, and a file without a split is refused.
   const Outcome one =
       Sluice({"convert", (folder / train).string(), (folder / "one").string(), "--split-folders"});
   CHECK(one.exit_code == 2);
   CHECK_THAT(one.err, Catch::Matchers::ContainsSubstring("all of train"));
 }
 
-TEST_CASE("archives of several splits number their classes alike") {
+TEST_CASE("archives of several splits have the same class numbers") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);
   const auto add = [&](const char* name, const Words& classes) {
@@ -256,7 +257,7 @@ TEST_CASE("YOLO's trees are split on both sides, and found without --yolo") {
   }
 }
 
-TEST_CASE("at a terminal a folder of train and val is asked about") {
+TEST_CASE("at a terminal, the command asks what a folder of train and val is") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteJpeg(folder / "source/train/cat/1.jpg", MakePicture(20, 20));
@@ -273,7 +274,7 @@ TEST_CASE("at a terminal a folder of train and val is asked about") {
   CHECK_THAT(no.err, Catch::Matchers::ContainsSubstring("--labels"));
 }
 
-TEST_CASE("masks of the parts lie in folders of their names") {
+TEST_CASE("masks of the parts lie in folders with the parts' names") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   for (const char* key : {"train/cat/1", "val/cat/1"}) {
@@ -292,7 +293,7 @@ TEST_CASE("masks of the parts lie in folders of their names") {
   CHECK(Dataset::Open(folder / "data/val").schema().fields.size() == 3);
 }
 
-TEST_CASE("pictures that lie in several parts of a split are named with both sides") {
+TEST_CASE("pictures in several parts of a split are named with both sides") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteClasses(at("source"), 10, 20, 16);
@@ -326,7 +327,7 @@ TEST_CASE("pictures that lie in several parts of a split are named with both sid
   }
   CHECK(lines == 8);
   CHECK(parts == std::set<std::string>{"train", "val"});
-  // A dry run says the same and writes nothing.
+  // A dry run reports the same and writes nothing.
   const Outcome dry = Sluice({"convert", at("source"), at("dry"), "--split", "train=0.5,val=0.5",
                               "--find-duplicates", "--dry-run", "--json"});
   CHECK(JsonOf(dry)["shared"].size() == 1);
@@ -334,7 +335,7 @@ TEST_CASE("pictures that lie in several parts of a split are named with both sid
   CHECK_FALSE(std::filesystem::exists(folder / "dry"));
 }
 
-TEST_CASE("pictures that several folders share are found, others of the same size are not") {
+TEST_CASE("pictures that several folders share are found, and others of the same size are not") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   const auto picture = [](char value) {  // a BMP of one pixel, so that all have one size

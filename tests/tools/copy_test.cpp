@@ -1,4 +1,4 @@
-// sluice copy, sluice cache.
+// sluice copy and sluice cache.
 #include <fstream>
 
 #include <sluice/dataset.h>
@@ -14,7 +14,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Changes a bit in the middle of a sample's image, as it lies in the first shard.
+// Changes a bit in the middle of a sample's image in the first shard.
 void FlipPayload(const std::string& dataset, std::uint64_t sample) {
   const Dataset opened = Dataset::Open(dataset);
   const auto bytes = opened[sample].Payload().bytes;
@@ -42,7 +42,7 @@ TEST_CASE("copy makes the same dataset, file by file") {
   CHECK(VerifyDataset(to).faults.empty());
 }
 
-TEST_CASE("copy goes on where it was interrupted, and mends what is not right") {
+TEST_CASE("copy resumes where it was interrupted, and repairs wrong files") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   const std::string b = folders.Make("b", {"cat", "dog"}, 2, 200);
@@ -51,7 +51,7 @@ TEST_CASE("copy goes on where it was interrupted, and mends what is not right") 
   const std::string to = folders.At("to");
   std::filesystem::create_directory(to);
   std::filesystem::copy_file(from + "/shard-00000.sluice", to + "/shard-00000.sluice");
-  // As long as the shard, and not it.
+  // As long as the shard, but not the shard.
   std::ofstream(to + "/shard-00001.sluice")
       << std::string(std::filesystem::file_size(from + "/shard-00001.sluice"), 'x');
   const nlohmann::json answer = JsonOf(Sluice({"copy", from, to, "--json"}));
@@ -59,13 +59,13 @@ TEST_CASE("copy goes on where it was interrupted, and mends what is not right") 
   CHECK(answer["shards_already_there"] == 1);
   CHECK(VerifyDataset(to).faults.empty());
   CHECK(JsonOf(Sluice({"copy", from, to, "--json"}))["shards_already_there"] == 2);
-  // What a finished copy has lost since is brought again.
+  // A file that a finished copy has lost is copied again.
   std::filesystem::remove(to + "/shard-00000.sluice");
   CHECK(JsonOf(Sluice({"copy", from, to, "--json"}))["shards_already_there"] == 1);
   CHECK(VerifyDataset(to).faults.empty());
 }
 
-TEST_CASE("neither copy nor merge passes on a damaged payload, and copy mends a damaged copy") {
+TEST_CASE("neither copy nor merge passes on a damaged payload, and copy repairs a damaged copy") {
   const Datasets folders;
   const std::string good = folders.Make("good", {"cat", "dog"}, 3, 100);
   const std::string other = folders.Make("other", {"cat", "dog"}, 2, 500);
@@ -86,14 +86,14 @@ TEST_CASE("neither copy nor merge passes on a damaged payload, and copy mends a 
     CHECK_FALSE(std::filesystem::exists(folders.At("out") + "/manifest.json"));
     std::filesystem::remove_all(folders.At("out"));
   }
-  // It has the shard's size, directory and tail, and was damaged since it was copied.
+  // It has the shard's size, directory and tail, and was damaged after it was copied.
   const nlohmann::json answer = JsonOf(Sluice({"copy", good, bad, "--json"}));
   CHECK(answer["shards_already_there"] == 0);
   CHECK(VerifyDataset(bad).faults.empty());
   CHECK(JsonOf(Sluice({"copy", good, bad, "--json"}))["shards_already_there"] == 1);
 }
 
-TEST_CASE("copy refuses a place that holds something else, and a damaged source") {
+TEST_CASE("copy refuses a place with other files, and a damaged source") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat"}, 3, 100);
   const std::string b = folders.Make("b", {"dog"}, 2, 200);

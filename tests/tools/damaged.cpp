@@ -78,7 +78,7 @@ EncodedSample SpecimenSample(std::uint32_t i) {
   return sample;
 }
 
-// The digits of the manifest's digest begin here, and the text that they are the digest of behind.
+// The digits of the manifest's digest begin here; the digested text follows them.
 constexpr std::size_t kDigitsAt = 7;
 constexpr std::size_t kDigits = 32;
 
@@ -97,7 +97,7 @@ std::string DigestOf(Bytes file) {
       Hash128({file.subspan(tail.directory_offset, tail.directory_bytes), file.subspan(tail_at)}));
 }
 
-// Makes all checksums of the first shard right, and the manifest agree with it.
+// Recomputes all checksums of the first shard, and makes the manifest agree with it.
 void SealShard(const fs::path& folder, std::string shard) {
   const std::span<std::byte> bytes(reinterpret_cast<std::byte*>(shard.data()), shard.size());
   const std::string before = DigestOf(AsBytes(ReadText(folder / kShard)));
@@ -151,7 +151,7 @@ std::vector<Json> Lies() {
           "text",        Json::array(), Json{{1, 2}}, Json::object()};
 }
 
-// In the place of `file`.
+// Things that may stand in the place of `file`.
 void Replace(std::vector<Damage>& all, const char* file, const char* name,
              const std::function<void(const fs::path&)>& make) {
   all.push_back({std::string(file) + " is " + name, [=](const fs::path& folder) {
@@ -202,7 +202,7 @@ std::vector<Damage> Accidents(const fs::path& specimen) {
     Replace(all, file, "a device",
             [](const fs::path& path) { fs::create_symlink("/dev/full", path); });
     all.push_back({std::string(file) + " may not be read", [=](const fs::path& folder) {
-                     fs::permissions(folder / file, fs::perms::none);  // root reads it all the same
+                     fs::permissions(folder / file, fs::perms::none);  // root reads it nevertheless
                    }});
   }
   all.push_back({"two shards swapped", [](const fs::path& folder) {

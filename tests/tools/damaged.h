@@ -1,5 +1,5 @@
-// A small dataset of every kind of field, and ways in which one is damaged or lies: for the test
-// that holds every command against all of them.
+// A small dataset with every kind of field, and ways to damage or falsify it: for the test that
+// runs every command on all of them.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace sluice::test {
 
-// Writes the whole dataset into `folder`, which is made: two shards of four samples, JPEGs and raw
+// Writes the whole dataset into `folder` and creates it: two shards of four samples, JPEGs and raw
 // pixels, masks, boxes, two labels, texts.
 void WriteSpecimen(const std::filesystem::path& folder);
 
@@ -18,12 +18,13 @@ struct Damage {
   std::function<void(const std::filesystem::path& folder)> apply;  // to a fresh specimen
 };
 
-// Kinds of damage to files: cut short, bits flipped, deleted, swapped, replaced by something else.
+// Kinds of damage to files: truncated, with flipped bits, deleted, swapped, or replaced by
+// something else.
 std::vector<Damage> Accidents(const std::filesystem::path& specimen);
 
-// Shards that lie: each of the words that say something, set to values of a forger's choice, all
-// checksums right. Manifests that lie: each member in turn of another type or out of range, the
-// digest right. Only every `stride`th of them.
+// Shards with false content: each meaningful word set to values of a forger's choice, with all
+// checksums right. Manifests with false content: each member in turn of another type or out of
+// range, with the digest right. Only every `stride`th of them.
 std::vector<Damage> Forgeries(const std::filesystem::path& specimen, std::size_t stride);
 
 }  // namespace sluice::test

@@ -1,5 +1,5 @@
-// Every command against every damage: it ends, by an exit code that is documented, and what it says
-// is a sentence that names the dataset, never a message of a library.
+// Every command on every damaged dataset: it ends with a documented exit code, and its message is a
+// sentence that names the dataset, never a message of a library.
 #include "tests/tools/damaged.h"
 
 #include <atomic>
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Texts that only come from a library.
+// Texts that only a library produces.
 const std::regex& Foreign() {
   static const std::regex pattern(
       "std::|_M_|basic_string|\\bsto(i|l|ul|ull|f|d)\\b|bad_alloc|bad_\\w+_?|filesystem error|"
@@ -39,7 +39,7 @@ std::string Shown(const Words& words) {
   return text;
 }
 
-// The fault in how a command ended; empty if there is none.
+// The fault in how a command ended; empty if it ended well.
 std::string Complaint(const Outcome& outcome, const fs::path& folder, bool in_time, bool json) {
   const std::string said = outcome.out + outcome.err;
   if (!in_time) return "did not end";
@@ -57,7 +57,7 @@ std::string Complaint(const Outcome& outcome, const fs::path& folder, bool in_ti
   return names ? std::string() : "named no file";
 }
 
-// Runs each line against each damage, four at a time, and collects what was wrong.
+// Runs each command line on each damaged dataset, four at a time, and collects the faults.
 class Trials {
  public:
   explicit Trials(const fs::path& folder) : folder_(folder) {
@@ -126,8 +126,8 @@ std::vector<DatasetCommand> Every(std::size_t nth, std::size_t from) {
 
 }  // namespace
 
-// Under a sanitizer a process takes many times as long to start, and the fuzz tests read such
-// datasets there, too.
+// Under a sanitizer a process takes many times as long to start, and there the fuzz tests read such
+// datasets, too.
 constexpr std::size_t kEveryAccident = kSanitized ? 7 : 2;
 constexpr std::size_t kEveryForgery = kSanitized ? 401 : 101;
 
@@ -138,13 +138,13 @@ TEST_CASE("every command says in its own words what is wrong with a damaged data
   RequireNone(trials.Run(Accidents(trials.specimen()), Every(kEveryAccident, 0)));
 }
 
-TEST_CASE("every command says in its own words what is wrong with a dataset that lies") {
+TEST_CASE("every command says in its own words what is wrong with a falsified dataset") {
   const TemporaryFolder folder;
   Trials trials(folder.path());
   RequireNone(trials.Run(Forgeries(trials.specimen(), kEveryForgery), DatasetCommands()));
 }
 
-TEST_CASE("all lies and all accidents", "[slow]") {
+TEST_CASE("every command copes with all kinds of damage and falsification", "[slow]") {
   const TemporaryFolder folder;
   Trials trials(folder.path());
   RequireNone(trials.Run(Accidents(trials.specimen()), DatasetCommands()));

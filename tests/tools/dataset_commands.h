@@ -1,4 +1,4 @@
-// The commands that take a dataset, for tests that hold all of them.
+// The commands that take a dataset, for tests that run all of them.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct DatasetCommand {
     std::filesystem::path data;    // DATA
     std::filesystem::path whole;   // WHOLE: another dataset
     std::filesystem::path source;  // SOURCE: a folder of pictures
-    std::filesystem::path out;     // OUT: a name that is free
+    std::filesystem::path out;     // OUT: an unused name
   };
 
   const char* program;
@@ -62,7 +62,7 @@ inline const std::vector<DatasetCommand>& DatasetCommands() {
         {SLUICE_BENCH_COMMAND,
          {"advise", "DATA", "--scratch", "OUT", "--sample", "2", "--seconds", "0.01"}},
     };
-    // Sanitized builds have no sluice-bench.
+    // Sanitized builds do not include sluice-bench.
     std::erase_if(all, [](const DatasetCommand& one) { return *one.program == '\0'; });
     return all;
   }();

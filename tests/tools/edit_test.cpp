@@ -1,4 +1,4 @@
-// sluice subset, and what all commands that edit datasets have in common.
+// sluice subset, and the behaviour that all commands that edit datasets share.
 #include <set>
 
 #include <sluice/dataset.h>
@@ -11,7 +11,7 @@ namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("subset takes classes, numbers and counts, in the dataset's order") {
+TEST_CASE("subset selects by class, number and count, in the dataset's order") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"ant", "cat", "dog"}, 4, 100);
   const auto all = SamplesOf(a);
@@ -49,7 +49,7 @@ TEST_CASE("subset takes classes, numbers and counts, in the dataset's order") {
   CHECK(Sluice({"subset", a, folders.At("z"), "--class", "emu"}).exit_code == 2);
 }
 
-TEST_CASE("a dataset without a sample is taken by every command that makes another one") {
+TEST_CASE("a dataset without samples is accepted by every command that makes another one") {
   const Datasets folders;
   folders.Make("more", {"cat", "dog"}, 2, 900);
   folders.Make("full", {"cat", "dog"}, 2, 100);
@@ -75,7 +75,7 @@ TEST_CASE("a dataset without a sample is taken by every command that makes anoth
   CHECK(Dataset::Open(empty).size() == 4);
 }
 
-TEST_CASE("convert does not write its shards over those of a dataset that was changed since") {
+TEST_CASE("convert does not overwrite the shards of a dataset that was edited since") {
   const Datasets folders;
   for (int i = 0; i < 30; ++i) {
     WriteJpeg(folders.folder / "source/cat" / (std::to_string(i) + ".jpg"),
@@ -106,7 +106,7 @@ TEST_CASE("convert does not write its shards over those of a dataset that was ch
   CHECK(SamplesOf(data) == before);
 }
 
-TEST_CASE("two commands do not write into one new folder at a time") {
+TEST_CASE("two commands cannot write into one new folder at the same time") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat"}, 2, 100);
   const DatasetWriter writer(folders.folder / "new", Schema{{Field::Image()}});

@@ -25,7 +25,8 @@ std::string PayloadOf(const Sample& sample) {
 }  // namespace
 
 TEST_CASE(
-    "export gives the stored JPEGs back, byte for byte, and converting them again the samples") {
+    "export gives the stored JPEGs back byte for byte, and converting them gives the same "
+    "samples") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteClasses(at("source"), 3);
@@ -51,7 +52,7 @@ TEST_CASE(
   CHECK(Sluice({"export", at("data"), at("out")}).exit_code == 1);  // is not empty
 }
 
-TEST_CASE("classes come back with the numbers they had, empty ones and odd names included") {
+TEST_CASE("classes come back with their numbers, including empty ones and odd names") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   const std::vector<std::string> classes = {"dog", "cat, wild", "ant", "owl"};  // no ant, no owl
@@ -89,7 +90,7 @@ TEST_CASE("classes come back with the numbers they had, empty ones and odd names
   }
 }
 
-TEST_CASE("classes.txt has the label's classes, though another field comes before it") {
+TEST_CASE("classes.txt has the label's classes, even if another field with classes comes first") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteJpeg(folder / "in/a.jpg", MakePicture(8, 8));
@@ -155,7 +156,7 @@ std::set<std::string> FilesBelow(const std::filesystem::path& folder) {
   return found;
 }
 
-// The files of raw images of these keys.
+// The files of raw images with these keys.
 std::set<std::string> FilesOf(const std::vector<std::string>& keys) {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", Schema{{Field::Image()}});
@@ -175,15 +176,15 @@ std::set<std::string> FilesOf(const std::vector<std::string>& keys) {
 TEST_CASE("samples whose keys give the same name have different files") {
   using Files = std::set<std::string>;
   CHECK(FilesOf({"a", "./a", "/a", "a.gif"}) == Files{"a.png", "a-1.png", "a-2.png", "a-3.png"});
-  // A number that another's key has already is passed over.
+  // A number that another key already has is skipped.
   CHECK(FilesOf({"a", "./a", "a-1"}) == Files{"a.png", "a-1.png", "a-2.png"});
   CHECK(FilesOf({"a-1", "./a", "a", "a-1.x"}) == Files{"a-1.png", "a.png", "a-2.png", "a-1-1.png"});
-  // Some file systems do not tell these apart.
+  // Some file systems treat these as the same name.
   CHECK(FilesOf({"IMG.PNG", "img.png"}) == Files{"IMG.PNG", "img-1.png"});
   CHECK(FilesOf({"A/x", "a/X"}) == Files{"A/x.png", "a/X-1.png"});
 }
 
-TEST_CASE("a file that keeps its key's ending keeps its name, wherever it stands") {
+TEST_CASE("a file with its key's own ending keeps its name, in whatever order samples come") {
   CHECK(FilesOf({"x.jpeg", "x.png"}) == std::set<std::string>{"x-1.png", "x.png"});
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", Schema{{Field::Image()}});
@@ -202,7 +203,7 @@ TEST_CASE("a file that keeps its key's ending keeps its name, wherever it stands
   CHECK(ContentOf(folder / "out/images/x.jpeg") == PayloadOf(dataset[1]));
 }
 
-TEST_CASE("a file does not stand where another's folder must, and long keys are all written") {
+TEST_CASE("a file does not take the name of another's folder, and long keys are all written") {
   using Files = std::set<std::string>;
   CHECK(FilesOf({"x.png", "x.png/y/z"}) == Files{"x-1.png", "x.png/y/z.png"});
   CHECK(FilesOf({"x.png/y/z", "x.png", "x.png/y.png"}) ==
@@ -219,7 +220,8 @@ TEST_CASE("a file does not stand where another's folder must, and long keys are 
         Files{umlauts.substr(0, 199) + ".png", umlauts.substr(0, 199) + "-1.png"});
 }
 
-TEST_CASE("each field's files have a folder of their own, which is none of the export's files") {
+TEST_CASE(
+    "each field's files have a folder of their own, whose name is not one of export's own files") {
   const TemporaryFolder folder;
   const std::vector<std::string> names = {"main",   "view.left",   "view.right", "images",
                                           "./a",    "a",           "A",          "labels.csv",
@@ -251,7 +253,7 @@ TEST_CASE("each field's files have a folder of their own, which is none of the e
   }
 }
 
-TEST_CASE("headings of labels.csv are no two alike") {
+TEST_CASE("headings of labels.csv are all different") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", Schema{{Field::Array("path", DType::kInt32, {}),
                                                 Field::Array("path-field", DType::kInt32, {}),
@@ -316,7 +318,8 @@ TEST_CASE("keys come back as they were, whatever the files are called") {
   }
 }
 
-TEST_CASE("export writes the same for any number of threads, damaged samples left out in order") {
+TEST_CASE(
+    "export writes the same for any number of threads, leaving damaged samples out in order") {
   const TemporaryFolder folder;
   const auto at = [&](const std::string& name) { return (folder / name).string(); };
   DatasetWriter writer(at("data"), Schema{{Field::Image(), Field::Bytes("note", Role::kText)}});
@@ -358,7 +361,7 @@ TEST_CASE("export writes the same for any number of threads, damaged samples lef
   }
 }
 
-TEST_CASE("numbers of 32 bits are printed as short as they can be, and come back the same") {
+TEST_CASE("numbers of 32 bits are printed as short as possible, and come back the same") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   const std::vector<float> numbers = {0.824433F, 0.1F, 1e-40F, 3.4028235e38F, 16777216.0F, -0.3F};
@@ -388,7 +391,7 @@ TEST_CASE("numbers of 32 bits are printed as short as they can be, and come back
   }
 }
 
-TEST_CASE("a column of keys is taken beside one of paths, and can be a field all the same") {
+TEST_CASE("a column of keys is used next to one of paths, and can nevertheless be a field") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteJpeg(folder / "a.jpg", MakePicture(20, 20));
@@ -404,7 +407,7 @@ TEST_CASE("a column of keys is taken beside one of paths, and can be a field all
   CHECK(Dataset::Open(at("field"))[0].Text("key") == "first");
 }
 
-TEST_CASE("option --no-formulas takes cells the power to be run, and leaves numbers") {
+TEST_CASE("option --no-formulas makes formulas in cells harmless, and leaves numbers") {
   const TemporaryFolder folder;
   Field label = Field::Label("=label", {"@SUM(A1)", "+plus", "fine"});
   DatasetWriter writer(folder / "data",
@@ -441,8 +444,8 @@ TEST_CASE("option --no-formulas takes cells the power to be run, and leaves numb
              ContainsSubstring("," + key + "0,@SUM(A1),=1+1"));
 }
 
-TEST_CASE("no message goes into a file if a standard stream is closed") {
-  if (*SLUICE_EMULATOR != '\0') return;  // it opens files of its own, and runs no shell
+TEST_CASE("messages never go into a file, even if a standard stream is closed") {
+  if (*SLUICE_EMULATOR != '\0') return;  // the emulator opens files of its own, and runs no shell
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteClasses(at("source"), 2);
@@ -457,7 +460,7 @@ TEST_CASE("no message goes into a file if a standard stream is closed") {
   };
   CHECK(export_with("2>&-") == 0);
   CHECK(export_with("<&- 2>&-") == 0);
-  CHECK(export_with("<&- >&- 2>&-") == 1);  // it could not say what it did
+  CHECK(export_with("<&- >&- 2>&-") == 1);  // it could not report its result
 }
 
 TEST_CASE("export leaves a damaged sample out and names it") {

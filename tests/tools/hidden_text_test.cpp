@@ -1,4 +1,4 @@
-// Names that would act on a terminal, turn or hide text: no command passes them on.
+// Names that control a terminal, reverse text or hide it: no command passes them on.
 #include <sluice/dataset_writer.h>
 
 #include "tests/catch.h"
@@ -11,14 +11,14 @@
 namespace sluice::test {
 namespace {
 
-// A colour by CSI in one character, the same by two, the end of a title, a text turned round, marks
-// of direction, blanks of no width, separators of lines, a tag.
+// A colour by CSI in one character, the same by two, the end of a title, reversed text, direction
+// marks, zero-width blanks, line separators, a tag.
 const std::string kHidden =
     "\xc2\x9b"
     "31m\x1b[31m\x07\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8f\xd8\x9c\xe2\x80\x8b\xef\xbb\xbf"
     "\xe2\x80\xa8\xe2\x80\xa9\xf3\xa0\x81\x81\x7f";
 
-// The first of the above that a text contains unescaped; empty if there is none and the text is
+// The first of the above that a text contains unescaped; empty if it contains none of them and is
 // UTF-8.
 std::string WhatActs(const std::string& text) {
   for (const char* bytes : {"\xc2\x9b", "\x1b", "\x07", "\xe2\x80\xae", "\xe2\x81\xa6",
@@ -34,7 +34,7 @@ std::string WhatActs(const std::string& text) {
   return {};
 }
 
-// Everything that has a name has one that hides; the keys are no UTF-8 besides.
+// Everything with a name has one with hidden text, and the keys are not UTF-8.
 void WriteHiding(const std::filesystem::path& folder) {
   Field label = Field::Label("label" + kHidden, {"cat" + kHidden, "dog" + kHidden});
   Field image = Field::Image("image" + kHidden);
@@ -61,7 +61,7 @@ void CheckSaid(const Outcome& outcome) {
 
 }  // namespace
 
-TEST_CASE("no command passes on text that acts on a terminal, or hides") {
+TEST_CASE("no command passes on text that controls a terminal or is hidden") {
   const TemporaryFolder folder;
   const std::filesystem::path data = folder / ("data" + kHidden);
   WriteHiding(data);
@@ -96,7 +96,7 @@ TEST_CASE("no command passes on text that acts on a terminal, or hides") {
   CheckSaid(Sluice({kHidden}));
 }
 
-TEST_CASE("JSON has such text as escapes, and a parser reads the names as they are") {
+TEST_CASE("JSON has such text as escapes, and a parser reads the original names") {
   const TemporaryFolder folder;
   WriteHiding(folder / "data");
   const auto json = JsonOf(Sluice({"inspect", (folder / "data").string(), "--json"}));

@@ -27,7 +27,7 @@ struct SortedAnimals {
   }
 };
 
-// A dataset with one field of each kind, made by hand; its second sample has no image, text or
+// A dataset with one field of each kind, made by hand. Its second sample has no image, text or
 // boxes.
 std::string WriteEveryKind(const TemporaryFolder& folder) {
   Schema schema;
@@ -67,7 +67,7 @@ nlohmann::json FieldOf(const nlohmann::json& sample, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("inspect says counts, fields, classes and how a dataset was made") {
+TEST_CASE("inspect shows counts, fields, classes and how a dataset was made") {
   const SortedAnimals animals;
   const Outcome outcome = Sluice({"inspect", animals.data});
   CHECK(outcome.exit_code == 0);
@@ -79,7 +79,7 @@ TEST_CASE("inspect says counts, fields, classes and how a dataset was made") {
   }
 }
 
-TEST_CASE("inspect --json says the same as one object") {
+TEST_CASE("inspect --json gives the same as one object") {
   const SortedAnimals animals;
   const nlohmann::json answer = JsonOf(Sluice({"inspect", animals.data, "--json"}));
   CHECK(answer["samples"] == 12);
@@ -103,7 +103,7 @@ TEST_CASE("inspect --shards lists the shards") {
   CHECK(answer["shard_list"][0]["samples"] == 12);
 }
 
-TEST_CASE("inspect reads no shard unless a sample is asked for") {
+TEST_CASE("inspect reads no shard unless a sample is requested") {
   const SortedAnimals animals;
   std::filesystem::remove(animals.data + "/shard-00000.sluice");
   CHECK(Sluice({"inspect", animals.data}).exit_code == 0);
@@ -127,7 +127,7 @@ TEST_CASE("inspect --sample and --key show one sample") {
              ContainsSubstring("sample 5: dog/1.jpg"));
 }
 
-TEST_CASE("a sample that is not there is an error") {
+TEST_CASE("a missing sample is an error") {
   const SortedAnimals animals;
   CHECK(Sluice({"inspect", animals.data, "--sample", "12"}).exit_code == 2);
   const Outcome outcome = Sluice({"inspect", animals.data, "--key", "dog/9.jpg"});
@@ -161,7 +161,7 @@ TEST_CASE("control characters in a key do not reach the terminal") {
   CHECK_THAT(outcome.out, ContainsSubstring("evil\\x1b[2Jkey"));
 }
 
-TEST_CASE("inspect says that a folder is no dataset") {
+TEST_CASE("inspect says that a folder is not a dataset") {
   const TemporaryFolder folder;
   for (const std::string& path : {folder.path().string(), (folder / "nothing").string()}) {
     const Outcome outcome = Sluice({"inspect", path});

@@ -1,4 +1,4 @@
-// Facts about a JPEG file, by libjpeg alone.
+// Facts about a JPEG file, from libjpeg alone.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace sluice::test {
 struct JpegFacts {
   unsigned width = 0, height = 0;
   int components = 0;
-  unsigned restart_interval = 0;           // MCUs; 0: none
+  unsigned restart_interval = 0;           // in MCUs; 0: no restart markers
   int luma_width_factor = 0;               // sampling factor of the first component
   int luma_step = 0;                       // the first step of the luminance quantisation table
   std::vector<std::int16_t> coefficients;  // of all components, one after another

@@ -8,7 +8,7 @@
 
 namespace sluice::test {
 
-// The one JSON object that standard output holds, and nothing else there or on standard error.
+// The one JSON object on standard output; nothing else may be there or on standard error.
 inline nlohmann::json JsonOf(const Outcome& outcome) {
   INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
   nlohmann::json answer = nlohmann::json::parse(outcome.out, nullptr, false);

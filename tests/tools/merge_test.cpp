@@ -33,12 +33,12 @@ TEST_CASE("merge links shards if all classes keep their numbers") {
   CHECK(answer["shards_linked"] == 2);
   CHECK(std::filesystem::hard_link_count(folders.At("all") + "/shard-00001.sluice") == 2);
   CHECK(SamplesOf(folders.At("all")).size() == 10);
-  // Others keep theirs when the new one goes.
+  // The inputs keep their shards when the new dataset is removed.
   std::filesystem::remove_all(folders.At("all"));
   CHECK(SamplesOf(b).size() == 4);
 }
 
-TEST_CASE("merge refuses what cannot be merged, and says why") {
+TEST_CASE("merge refuses datasets that cannot be merged, and says why") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat"}, 2, 100);
   WriteJpeg(folders.folder / "flat/1.jpg", MakePicture(30, 20));
@@ -51,11 +51,11 @@ TEST_CASE("merge refuses what cannot be merged, and says why") {
   CHECK_THAT(exists.err, ContainsSubstring("is not empty"));
 }
 
-TEST_CASE("samples that two datasets have are refused by merge, or taken once or twice") {
+TEST_CASE("samples that two datasets share are refused by merge, or kept once or twice") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
-  // Of the same pictures two, whose classes have other numbers, one other under a key of theirs,
-  // and one more.
+  // Two of the same pictures, in classes with other numbers; one other picture under one of their
+  // keys; and one more.
   const auto source = folders.folder / "b.src";
   std::filesystem::create_directories(source / "ant");
   std::filesystem::create_directories(source / "cat");
@@ -88,7 +88,7 @@ TEST_CASE("samples that two datasets have are refused by merge, or taken once or
   CHECK(Dataset::Open(folders.At("twice")).class_counts() == std::vector<std::uint64_t>{6, 3, 1});
 }
 
-TEST_CASE("a dataset merged with itself is taken once or twice, as it was asked for") {
+TEST_CASE("a dataset merged with itself keeps samples once or twice, as requested") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   CHECK(Sluice({"merge", a, a, folders.At("none")}).exit_code == 2);
@@ -99,7 +99,7 @@ TEST_CASE("a dataset merged with itself is taken once or twice, as it was asked 
   CHECK(SamplesOf(folders.At("thrice")) == SamplesOf(a));
 }
 
-TEST_CASE("merge does not leave a sample out for a damaged one") {
+TEST_CASE("merge does not drop a good sample in favour of a damaged one") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat"}, 2, 100);
   const std::string b = folders.At("b");

@@ -1,4 +1,4 @@
-// Commands that go through all samples, on datasets that lack some.
+// Commands that go through all samples, on datasets with missing shards.
 #include <sluice/dataset.h>
 #include <sluice/dataset_writer.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Raw pictures of three channels, each with a value of its own.
+// Raw pictures of three channels. Each has a value of its own.
 void WritePictures(const std::string& data, std::uint32_t side, int count) {
   DatasetWriterOptions options;
   options.shard_bytes = 1'000'000;
@@ -34,7 +34,7 @@ void WritePictures(const std::string& data, std::uint32_t side, int count) {
 TEST_CASE("a missing shard is named once, and its samples are counted") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
-  WritePictures(data, 300, 9);  // 270,000 bytes each: three to a shard
+  WritePictures(data, 300, 9);  // 270,000 bytes each: three per shard
   const Dataset dataset = Dataset::Open(data);
   REQUIRE(dataset.shards().size() >= 3);
   const ShardSummary& lost = dataset.shards()[1];
@@ -58,7 +58,7 @@ TEST_CASE("a missing shard is named once, and its samples are counted") {
   CHECK_THAT(out["damaged"][0].get<std::string>(), ContainsSubstring(lost.file));
 }
 
-TEST_CASE("of many damaged samples a hundred are named, and all are counted") {
+TEST_CASE("a hundred of many damaged samples are named, and all are counted") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
   WritePictures(data, 8, 130);

@@ -1,4 +1,4 @@
-// Datasets that are odd, or made to break what reads them: every checksum is right.
+// Odd datasets, and datasets made to break their readers: every checksum is right.
 #include <sluice/dataset.h>
 
 #include "tests/format/built_shard.h"
@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Grey raw pictures of 20 x 10 pixels with a label each; the classes of boxes stand before it.
+// Grey raw pictures of 20 x 10 pixels with a label each. The field of box classes comes first.
 struct Labelled {
   TemporaryFolder folder;
   std::string data = (folder / "data").string();
@@ -49,7 +49,7 @@ std::vector<std::int64_t> LabelsOf(const std::string& data) {
 
 }  // namespace
 
-TEST_CASE("class counts are those of the label, though box classes stand before it") {
+TEST_CASE("class counts are those of the label, even if box classes come before it") {
   const Labelled labelled({0, 1, 1, 0, 1});
   const Outcome text = Sluice({"inspect", labelled.data});
   CHECK(text.exit_code == 0);
@@ -88,7 +88,7 @@ TEST_CASE("a manifest that counts classes its label does not have is refused by 
   }
 }
 
-TEST_CASE("samples whose label is that of no class are named by verify, and kept by what edits") {
+TEST_CASE("verify names samples whose label is not a class, and edits keep them") {
   const Labelled labelled({0, 7, 1, -1, 1});
   const Outcome verified = Sluice({"verify", labelled.data});
   CHECK(verified.exit_code == 1);
@@ -112,11 +112,11 @@ TEST_CASE("samples whose label is that of no class are named by verify, and kept
         std::vector<std::int64_t>{0, 1, 1});
 }
 
-TEST_CASE("merge refuses a label of no class that would become one, and names file and sample") {
+TEST_CASE("merge refuses a label without a class that would get one, and names file and sample") {
   const std::vector<std::string> eight = {"cat", "dog", "owl", "bat", "cow", "eel", "fox", "gnu"};
   const Labelled few({0, 7, 1});
   const Labelled many({2, 2, 2}, eight);
-  const Labelled same_keys({0, 7, 1}, eight);  // all that the first has, were 7 a class there
+  const Labelled same_keys({0, 7, 1}, eight);  // equal samples, if 7 were a class there
   const std::string out = (few.folder / "out").string();
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
            {"merge", few.data, many.data, out},
@@ -132,7 +132,7 @@ TEST_CASE("merge refuses a label of no class that would become one, and names fi
   }
 }
 
-TEST_CASE("merge keeps a label of no class that is not one of the merged classes, either") {
+TEST_CASE("merge keeps a label that is not a class in the merged dataset, either") {
   const Labelled few({0, 7, -1});
   const Labelled more({3}, {"cat", "dog", "owl", "bat"});
   const std::string out = (few.folder / "out").string();

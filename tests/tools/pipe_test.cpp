@@ -45,7 +45,7 @@ RunOptions From(const std::filesystem::path& file) {
 
 }  // namespace
 
-TEST_CASE("a broken archive from standard input is called by that name") {
+TEST_CASE("errors name a broken archive from standard input as such") {
   const TemporaryFolder folder;
   WriteBytes(folder / "cut.tar", "no archive");
   const Outcome outcome =
@@ -55,7 +55,7 @@ TEST_CASE("a broken archive from standard input is called by that name") {
   CHECK_FALSE(std::filesystem::exists(folder / "data.spool"));
 }
 
-TEST_CASE("append calls a broken archive from standard input by that name, too") {
+TEST_CASE("append, too, names a broken archive from standard input as such") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
   WriteClasses(folder / "source", 1);
@@ -88,7 +88,7 @@ TEST_CASE("an interrupt ends the wait for standard input") {
   close(writer);
 }
 
-TEST_CASE("an archive from standard input gives the bytes that its file gives") {
+TEST_CASE("an archive from standard input gives the same bytes as a file") {
   const Archive archive(9);
   const Outcome file = Sluice({"convert", archive.At("in.tar"), archive.At("file"), "--json"});
   const Outcome pipe =
@@ -102,13 +102,13 @@ TEST_CASE("an archive from standard input gives the bytes that its file gives") 
   CHECK(ContentOf(archive.folder / "pipe" / "skipped.tsv").find("standard-input.tar: z") !=
         std::string::npos);
   CHECK_FALSE(std::filesystem::exists(archive.folder / "pipe.spool"));
-  // Given again, it finds all done.
+  // Given again, the archive is already done.
   const Outcome again =
       Sluice({"convert", "-", archive.At("pipe"), "--json"}, From(archive.At("in.tar")));
   CHECK(JsonOf(again)["found_done"] == 9);
 }
 
-TEST_CASE("a conversion of standard input touches no folder of the user's that is called .spool") {
+TEST_CASE("a conversion of standard input leaves a user's folder named .spool alone") {
   const Archive archive(2);
   const std::string data = archive.At("data"), spool = data + ".spool";
   WriteBytes(spool + "/thesis.txt", "precious");
@@ -120,7 +120,7 @@ TEST_CASE("a conversion of standard input touches no folder of the user's that i
                               Catch::Matchers::ContainsSubstring("move it away"));
   CHECK(ContentOf(spool + "/thesis.txt") == "precious");
   CHECK(ContentOf(archive.At("victim")) == "precious");
-  // What a command that was killed has left goes; what a link in it leads to does not.
+  // The remains of a killed command are removed, but not the target of a link in them.
   std::filesystem::remove(spool + "/thesis.txt");
   std::filesystem::remove(spool + "/standard-input.tar");
   WorkFolder(spool).Keep();
@@ -130,7 +130,7 @@ TEST_CASE("a conversion of standard input touches no folder of the user's that i
   CHECK(ContentOf(archive.At("victim")) == "precious");
 }
 
-TEST_CASE("append takes an archive from standard input") {
+TEST_CASE("append reads an archive from standard input") {
   const Archive first(4);
   const Archive second(6, 7);
   const std::string data = first.At("data");
@@ -142,7 +142,7 @@ TEST_CASE("append takes an archive from standard input") {
   CHECK_FALSE(std::filesystem::exists(data + ".spool"));
 }
 
-TEST_CASE("standard input that is no archive leaves nothing behind") {
+TEST_CASE("standard input that is not an archive leaves nothing behind") {
   const TemporaryFolder folder;
   WriteBytes(folder / "text", std::string(5000, 'x'));
   const std::string data = (folder / "data").string();

@@ -1,4 +1,4 @@
-// sluice preview: pictures of plain colours, found again where they should be.
+// sluice preview: pictures of plain colours must appear in the right places.
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -21,7 +21,7 @@ namespace {
 using Rgb = std::array<std::uint8_t, 3>;
 constexpr std::array<Rgb, 3> kColours = {{{200, 0, 0}, {0, 200, 0}, {0, 0, 200}}};
 
-// `count` pictures, the i-th of class i % 3 and all of that class's colour, as raw pixels.
+// `count` pictures as raw pixels. Picture i is of class i % 3 and has only that class's colour.
 void WriteDataset(const std::filesystem::path& path, int count, std::uint32_t width,
                   std::uint32_t height) {
   DatasetWriter writer(
@@ -97,7 +97,7 @@ TEST_CASE("preview makes a sheet of pictures, in the order of their classes") {
   CHECK(at(46, 28) == Rgb{24, 24, 24});  // no sixth one
 }
 
-TEST_CASE("preview draws masks, boxes and key points on the picture that they belong to") {
+TEST_CASE("preview draws masks, boxes and key points on the right picture") {
   const TemporaryFolder folder;
   Schema schema{{Field::Mask("first", "image"), Field::Image(), Field::Image("other"),
                  Field::Variable("corners", DType::kFloat32, {4}),
@@ -146,14 +146,14 @@ TEST_CASE("preview draws masks, boxes and key points on the picture that they be
   CHECK(at(0, 0) != kNone);
   CHECK(at(19, 1) == at(0, 0));
   CHECK(at(0, 2) == kNone);
-  // The box from 4,8 to 20,16: a line of one pixel inside.
+  // The box from 4,8 to 20,16: a line of one pixel inside it.
   const Rgb line = at(2, 4);
   CHECK(line != kNone);
   for (const auto& [x, y] : {std::pair{9U, 4U}, {2U, 7U}, {9U, 7U}, {5U, 4U}, {2U, 5U}})
     CHECK(at(x, y) == line);
   for (const auto& [x, y] : {std::pair{1U, 4U}, {10U, 4U}, {3U, 5U}, {2U, 3U}, {2U, 8U}})
     CHECK(at(x, y) == kNone);
-  // The other one lies beyond the picture on both sides, and has another class.
+  // The other box extends beyond the picture on both sides, and has another class.
   CHECK(at(10, 18) != kNone);
   CHECK(at(10, 18) != line);
   CHECK(at(0, 17) == kNone);
@@ -161,7 +161,7 @@ TEST_CASE("preview draws masks, boxes and key points on the picture that they be
   CHECK(at(12, 7) != kNone);
   CHECK(at(16, 11) != kNone);
   CHECK(at(14, 9) == kNone);
-  // A point that is seen, and one that is not.
+  // A visible point and an invisible one.
   CHECK(at(5, 14) != kNone);
   CHECK(at(6, 15) == at(5, 14));
   CHECK(at(7, 14) == kNone);
@@ -186,7 +186,7 @@ TEST_CASE("a preview keeps the end of a long path, and has no bar for a class wi
   CHECK(CountOf(page, "<td>none</td><td class=n>0</td></tr>") == 1);
 }
 
-TEST_CASE("preview makes one page with pictures, labels and counts that needs nothing else") {
+TEST_CASE("preview makes one self-contained page with pictures, labels and counts") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
   WriteDataset(data, 7, 40, 20);
@@ -219,7 +219,7 @@ TEST_CASE("preview makes one page with pictures, labels and counts that needs no
   CHECK(picture.at(10, 5)[0] < 10);
 }
 
-TEST_CASE("a preview of many samples looks at some and shows every class") {
+TEST_CASE("a preview of many samples reads some of them and shows every class") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
   WriteDataset(data, 5000, 1, 1);
@@ -239,7 +239,7 @@ TEST_CASE("a preview says which pictures are damaged and shows the others") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();
   WriteDataset(data, 4, 50, 50);
-  // Into the pixels of the sample in the middle of the shard.
+  // Changes the pixels of the sample in the middle of the shard.
   const std::filesystem::path shard = folder / "data" / "shard-00000.sluice";
   {
     std::fstream stream(shard, std::ios::binary | std::ios::in | std::ios::out);
@@ -277,11 +277,12 @@ TEST_CASE("wrong usage of preview ends with 2 and writes nothing") {
   CHECK(code("nowhere/a.png", {}) == 1);
 }
 
-TEST_CASE("a page that there is no room for is an error with its reason, and the old page stays") {
+TEST_CASE(
+    "a page that does not fit on the disk is an error with its reason, and the old page stays") {
   const TemporaryFolder folder;
   WriteDataset(folder / "data", 60, 90, 60);
   WriteBytes(folder / "page.html", "the old page");
-  // No file may be longer than that; the command inherits it.
+  // Limits the length of files; the command inherits the limit.
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
   rlimit little = before;

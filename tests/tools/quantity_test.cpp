@@ -53,7 +53,7 @@ TEST_CASE("sizes are squares or width x height") {
   }
 }
 
-TEST_CASE("bytes, durations and rates are printed with three figures or so") {
+TEST_CASE("bytes, durations and rates are printed with about three figures") {
   CHECK(BytesText(999) == "999 B");
   CHECK(BytesText(1000) == "1.00 kB");
   CHECK(BytesText(999'499) == "999 kB");
@@ -79,7 +79,7 @@ TEST_CASE("control characters are made visible") {
 }
 
 TEST_CASE(
-    "characters that turn, hide or break text are made visible, and so are bytes that are not "
+    "characters that reverse, hide or break text are made visible, and so are bytes that are not "
     "UTF-8") {
   CHECK(Printable("a\xe2\x80\xae"
                   "gpj.exe") == "a\\u202egpj.exe");

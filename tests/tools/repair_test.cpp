@@ -1,4 +1,4 @@
-// sluice repair: whatever is damaged, every sample that is whole is saved.
+// sluice repair: whatever is damaged, every intact sample is saved.
 #include <fstream>
 
 #include <sluice/dataset.h>
@@ -38,8 +38,8 @@ struct DamagedAnimals {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
-  // Runs repair and holds what it made against the whole dataset. Returns how many samples are
-  // missing.
+  // Runs repair and compares its result with the whole dataset. Returns the number of missing
+  // samples.
   std::size_t Mend() {
     std::filesystem::remove_all(mended);
     const Outcome outcome = Sluice({"repair", data, mended, "--json"});
@@ -93,7 +93,7 @@ TEST_CASE("repair of a whole dataset links its shards") {
 TEST_CASE("a lost manifest is rebuilt from the shards, in place or elsewhere") {
   DamagedAnimals animals;
   std::filesystem::remove(animals.data + "/manifest.json");
-  CHECK(Sluice({"repair", animals.data}).exit_code == 1);  // convert would make it whole
+  CHECK(Sluice({"repair", animals.data}).exit_code == 1);  // convert would finish it
   std::filesystem::remove(animals.data + "/plan.json");
   CHECK(animals.Mend() == 0);
   CHECK(Sluice({"repair", animals.data}).exit_code == 0);
@@ -102,7 +102,7 @@ TEST_CASE("a lost manifest is rebuilt from the shards, in place or elsewhere") {
   CHECK(Sluice({"repair", animals.data}).exit_code == 2);  // there is nothing to do there
 }
 
-TEST_CASE("a damaged payload costs its sample alone") {
+TEST_CASE("a damaged payload costs only its own sample") {
   DamagedAnimals animals;
   const std::string bytes = ContentOf(animals.Shard(0));
   const std::size_t place = bytes.find(animals.payloads[5]);
@@ -111,7 +111,7 @@ TEST_CASE("a damaged payload costs its sample alone") {
   CHECK(animals.Mend() == 1);
 }
 
-TEST_CASE("a shard without its end, its header or its table loses no more than it must") {
+TEST_CASE("a shard without its end, its header or its table loses as few samples as possible") {
   DamagedAnimals animals;
   const std::size_t size = std::filesystem::file_size(animals.Shard(0));
   SECTION("tail") {
@@ -152,7 +152,7 @@ TEST_CASE("a shard without its end, its header or its table loses no more than i
     const nlohmann::json answer =
         JsonOf(Sluice({"repair", data, (folder / "mended").string(), "--json"}));
     CHECK(answer["samples"] == 5);
-    REQUIRE(answer["lost"].size() == 1);  // the keys went as well
+    REQUIRE(answer["lost"].size() == 1);  // the keys were lost as well
     CHECK(answer["lost"][0]["sample"] == 5);
     CHECK(answer["lost"][0]["samples"] == 4);
     const Dataset mended = Dataset::Open(folder / "mended");
@@ -167,8 +167,7 @@ TEST_CASE("a shard without its end, its header or its table loses no more than i
   }
 }
 
-TEST_CASE(
-    "a shard that another one was copied over is lost, and two that changed places are saved") {
+TEST_CASE("a shard overwritten by another one is lost, and two swapped shards are saved") {
   DamagedAnimals animals;
   const std::string first = ContentOf(animals.Shard(0));
   const std::string second = ContentOf(animals.Shard(1));
@@ -187,7 +186,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a dataset that was repacked and lost its manifest is mended with a warning") {
+TEST_CASE("a repacked dataset without its manifest is repaired with a warning") {
   DamagedAnimals animals;
   REQUIRE(Sluice({"append", "--repack", animals.data}).exit_code == 0);
   WriteBytes(animals.data + "/manifest.json", "{");
@@ -196,7 +195,7 @@ TEST_CASE("a dataset that was repacked and lost its manifest is mended with a wa
   CHECK(outcome.err.find("their samples come twice") != std::string::npos);
 }
 
-TEST_CASE("1000 random damages cost no sample that is whole", "[slow]") {
+TEST_CASE("1000 random damages cost no intact sample", "[slow]") {
   DamagedAnimals animals;
   const std::string whole = ContentOf(animals.Shard(0));
   RandomStream random(3, static_cast<Purpose>(999), 2);

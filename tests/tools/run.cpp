@@ -79,7 +79,7 @@ Running::Running(const std::string& program, const Words& arguments, const RunOp
   for (const std::string& word : arguments)
     words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  // Ours first: of a name that stands there twice, getenv() sees the first.
+  // Ours come first: if a name occurs twice, getenv() returns the first.
   std::vector<char*> environment;
   for (const std::string& variable : options.environment)
     environment.push_back(const_cast<char*>(variable.c_str()));
@@ -139,7 +139,7 @@ std::size_t Running::Threads() const {
        it.increment(gone)) {
     ++threads;
   }
-  // An emulator has a thread of its own beside the program's.
+  // An emulator has a thread of its own in addition to the program's.
   return threads > 0 && !Emulator().empty() ? threads - 1 : threads;
 }
 
@@ -155,13 +155,13 @@ Outcome Running::Interrupt() {
 }
 
 bool Running::WaitsForInterrupts() const {
-  if (!Emulator().empty()) return Threads() >= 2;  // its own mask is not the program's
+  if (!Emulator().empty()) return Threads() >= 2;  // the emulator's mask is not the program's
   std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
   for (std::string line; std::getline(status, line);) {
     if (!line.starts_with("SigBlk:")) continue;
     const std::uint64_t blocked = std::stoull(line.substr(7), nullptr, 16);
     const auto blocks = [blocked](int signal) { return (blocked >> (signal - 1) & 1) != 0; };
-    // For a moment, while a thread is made, all signals may be blocked: that is not it.
+    // While a thread is created, all signals may be blocked for a moment: that does not count.
     return blocks(SIGINT) && !blocks(SIGHUP);
   }
   return false;

@@ -1,4 +1,4 @@
-// Running a program as a user would, and looking at what it said.
+// Runs a program as a user would, and collects its output.
 #pragma once
 
 #include <chrono>
@@ -21,16 +21,16 @@ struct Outcome {
 };
 
 struct RunOptions {
-  // Standard error is a terminal of this many columns; 0: a pipe, as in a log.
+  // Standard error is a terminal with this many columns; 0: a pipe, as in a log.
   unsigned short terminal_columns = 0;
-  // What a person at that terminal types: standard input is the terminal, too.
+  // A person's input at that terminal: standard input is the terminal, too.
   std::string typed = {};
-  std::filesystem::path out_file = {};  // standard output goes there, not into Outcome::out
-  std::filesystem::path in_file = {};   // standard input comes from there; empty: nothing
-  Words environment = {};               // "NAME=value", beside this process's own
+  std::filesystem::path out_file = {};  // standard output goes to this file, not into Outcome::out
+  std::filesystem::path in_file = {};   // standard input comes from this file; empty: no input
+  Words environment = {};               // "NAME=value", in addition to this process's own
 };
 
-// A program that has been started; ended by SIGKILL if nobody waited for it.
+// A program that has been started. If nobody waits for it, SIGKILL ends it.
 class Running {
  public:
   Running(const std::string& program, const Words& arguments, const RunOptions& options = {});
@@ -39,13 +39,13 @@ class Running {
   Running& operator=(const Running&) = delete;
 
   void Signal(int signal) const;
-  // Threads it has now; 0 once it has ended.
+  // Its current number of threads; 0 once it has ended.
   std::size_t Threads() const;
-  // It has set up how it ends when it is interrupted; before that SIGINT kills it.
+  // Whether it has prepared for interrupts; before that, SIGINT kills it.
   bool WaitsForInterrupts() const;
   bool Ended() const;
   bool Stopped() const;  // by SIGSTOP or the like
-  // Reads what it writes until it ends. `meanwhile` is called every few milliseconds.
+  // Reads its output until it ends. `meanwhile` is called every few milliseconds.
   Outcome Wait(const std::function<void(const Outcome& so_far)>& meanwhile = {});
   // Interrupts it (SIGINT) as soon as it is ready for that, and waits for its end.
   Outcome Interrupt();

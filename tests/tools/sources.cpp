@@ -19,7 +19,7 @@ Picture Paint(std::uint32_t width, std::uint32_t height,
 Picture Noise(std::uint32_t width, std::uint32_t height) {
   std::uint32_t state = width * 2654435761U + height;
   return Paint(width, height, [&state](std::uint32_t, std::uint32_t) {
-    state = state * 1664525U + 1013904223U;  // Numerical Recipes' generator: any will do
+    state = state * 1664525U + 1013904223U;  // Numerical Recipes' generator: any would do
     return Colour{static_cast<std::uint8_t>(state >> 24), static_cast<std::uint8_t>(state >> 16),
                   static_cast<std::uint8_t>(state >> 20)};
   });

@@ -1,4 +1,4 @@
-// Folders of pictures, as a user would have them.
+// Folders of pictures, as users have them.
 #pragma once
 
 #include <filesystem>
@@ -19,10 +19,10 @@ struct Colour {
 Picture Paint(std::uint32_t width, std::uint32_t height,
               const std::function<Colour(std::uint32_t x, std::uint32_t y)>& colour);
 
-// Colours without any pattern: JPEGs of it are large.
+// Colours without any pattern: its JPEGs are large.
 Picture Noise(std::uint32_t width, std::uint32_t height);
 
-// These make the folders that the file lies in.
+// These also create the parent folders.
 void WriteBytes(const std::filesystem::path& path, const std::string& bytes);
 void WriteJpeg(const std::filesystem::path& path, const Picture& picture,
                const JpegOptions& options = {});
@@ -31,7 +31,7 @@ void WriteJpeg(const std::filesystem::path& path, const Picture& picture,
 void WriteClasses(const std::filesystem::path& folder, int count, std::uint32_t width = 40,
                   std::uint32_t height = 30);
 
-// A JPEG whose header is whole and whose pixels are cut off.
+// A JPEG with a whole header and truncated pixels.
 std::string TruncatedJpeg();
 
 }  // namespace sluice::test

@@ -1,9 +1,10 @@
-// Progress as a person at a terminal sees it, and the line it is made of.
+// Progress as a person at a terminal sees it, and the parts of its line.
+#include "tools/cli/terminal.h"
+
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/run.h"
 #include "tests/tools/sources.h"
-#include "tools/cli/terminal.h"
 
 namespace sluice::test {
 
@@ -23,7 +24,7 @@ TEST_CASE("a progress line fits into any terminal") {
   for (std::size_t columns = 1; columns < 200; ++columns) {
     CHECK(ProgressLine(figures, columns).size() <= columns);
   }
-  // 100% is said when everything is done, and not before.
+  // 100% appears when everything is done, and not before.
   CHECK_THAT(ProgressLine(figures, 120), ContainsSubstring(" 99%"));
 }
 
@@ -32,7 +33,7 @@ TEST_CASE("a progress line without a total or a rate shows the rest") {
   CHECK(ProgressLine({"verifying", 0, 4, 0, 0}, 30) == "verifying [........]   0%  0/4");
 }
 
-TEST_CASE("on a terminal progress is one line, drawn over and taken away at the end") {
+TEST_CASE("on a terminal, progress is one line, redrawn in place and removed at the end") {
   const TemporaryFolder folder;
   for (int i = 0; i < 40; ++i) {
     WriteJpeg(folder / "source" / (std::to_string(i) + ".jpg"), MakePicture(300, 200, 3, i));

@@ -1,4 +1,4 @@
-// The trainer with LibTorch, on pictures of two kinds, from either of its loaders.
+// The trainer with LibTorch, on two kinds of pictures, with either of its loaders.
 #ifdef TRAIN_CIFAR
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ double LossOf(const std::string& text, int epoch) {
 
 }  // namespace
 
-TEST_CASE("train_cifar learns on the processor, from Sluice and from files") {
+TEST_CASE("train_cifar learns on the CPU, from Sluice and from files") {
   const TemporaryFolder folder;
   WriteShades(folder / "source", 32);
   const std::string source = (folder / "source").string();
@@ -49,13 +49,13 @@ TEST_CASE("train_cifar learns on the processor, from Sluice and from files") {
     const Outcome outcome = Run(TRAIN_CIFAR, words);
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.exit_code == 0);
-    // Ten classes, of which two are there: who knows nothing has ln 10 = 2.3.
+    // Ten classes, of which two occur: a model that knows nothing has a loss of ln 10 = 2.3.
     CHECK(LossOf(outcome.out, 3) < 0.8 * LossOf(outcome.out, 0));
     CHECK_THAT(outcome.out, Catch::Matchers::ContainsSubstring("accuracy "));
   }
 }
 
-TEST_CASE("train_cifar says which datasets it takes when given another") {
+TEST_CASE("train_cifar says which datasets it accepts when given another") {
   const Outcome outcome = Run(TRAIN_CIFAR, {"--loader", "other", "a", "b"});
   CHECK(outcome.exit_code == 1);
   CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("usage: train_cifar"));

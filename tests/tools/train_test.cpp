@@ -1,4 +1,4 @@
-// The sample trainer, on a dataset anyone can tell apart.
+// The sample trainer, on a dataset that is easy to learn.
 #ifdef TRAIN_SOFTMAX
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace sluice::test {
 
 namespace {
 
-// The number behind `name` in line `line`.
+// The number after `name` in line `line`.
 double Figure(const std::string& text, int line, const std::string& name) {
   std::size_t begin = 0;
   for (int i = 0; i < line; ++i)
@@ -69,7 +69,8 @@ TEST_CASE("the sample trainer for boxes learns where bright things are") {
   const Outcome outcome = Run(TRAIN_BOXES, {data, "8"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.exit_code == 0);
-  // A box covers 9% of a picture: who says "none" everywhere is right in 91%, at a loss of 0.31.
+  // A box covers 9% of a picture: a model that always answers "none" is right in 91%, with a loss
+  // of 0.31.
   CHECK(Figure(outcome.out, 7, "accuracy ") > 96);
   CHECK(Figure(outcome.out, 7, "loss ") < 0.15);
 }
@@ -90,7 +91,7 @@ TEST_CASE("the sample trainer for two views learns which of them belong together
   const Outcome outcome = Run(TRAIN_CONTRASTIVE, {data, "10"});
   INFO(outcome.out << outcome.err);
   CHECK(outcome.exit_code == 0);
-  // Who guesses finds one pair in 32, at a loss of log 32 = 3.47.
+  // A model that guesses finds one pair in 32, with a loss of log 32 = 3.47.
   CHECK(Figure(outcome.out, 9, "loss ") < 3);
   CHECK(Figure(outcome.out, 9, "loss ") < Figure(outcome.out, 0, "loss "));
   CHECK(Figure(outcome.out, 9, ", ") > 12);

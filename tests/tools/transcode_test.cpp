@@ -23,7 +23,7 @@ struct Stored {
   friend bool operator==(const Stored&, const Stored&) = default;
 };
 
-// By key; the dataset is verified on the way.
+// By key. The dataset is verified on the way.
 std::map<std::string, Stored> StoredIn(const std::string& path, std::string_view field = {}) {
   REQUIRE(Sluice({"verify", path, "--decode", "--quiet"}).exit_code == 0);
   const Dataset dataset = Dataset::Open(path);
@@ -46,7 +46,7 @@ bool AllAre(Codec codec, const std::map<std::string, Stored>& stored) {
 struct Forms {
   TemporaryFolder folder;
   std::string operator()(const std::string& name) const { return (folder / name).string(); }
-  // A dataset of pictures of several sizes, colours and none, in the form `image`.
+  // A dataset of pictures of several sizes, with and without colour, in the form `image`.
   std::string Convert(const std::string& image) const {
     for (int i = 0; i < 6; ++i) {
       const auto size = static_cast<std::uint32_t>(60 + 23 * i);
@@ -140,7 +140,7 @@ TEST_CASE("transcode from JPEG to packed and back gives the bytes of a conversio
     CHECK(after[i].key() == before[i].key());
     CHECK(after[i].Integer("label") == before[i].Integer("label"));
   }
-  // The number of threads leaves no trace.
+  // The number of threads does not matter.
   for (const char* threads : {"1", "3"}) {
     REQUIRE(
         Sluice({"transcode", at("jpeg"), at(threads), "--image", "packed", "--threads", threads})
@@ -154,7 +154,7 @@ TEST_CASE("transcode from JPEG to packed and back gives the bytes of a conversio
       2);
 }
 
-TEST_CASE("transcode to raw stores the pixels that a reader makes, and from raw JPEGs") {
+TEST_CASE("transcode to raw stores the pixels that a reader decodes, and from raw makes JPEGs") {
   const Forms at;
   const Dataset dataset = Dataset::Open(at.Convert("packed"));
   REQUIRE(Sluice({"transcode", at("packed"), at("raw"), "--image", "raw"}).exit_code == 0);
@@ -172,7 +172,7 @@ TEST_CASE("transcode to raw stores the pixels that a reader makes, and from raw 
   CHECK(ReadJpeg(JpegFileOf(again[0].Payload())).luma_step == LumaStepAt(77));
 }
 
-TEST_CASE("transcode leaves masks and pixels without a place in the form as they are, and counts") {
+TEST_CASE("transcode leaves masks and unsuitable pixels as they are, and counts them") {
   const Forms at;
   const Schema schema{{Field::Image(), Field::Mask("mask", "image")}};
   DatasetWriter writer(at("data"), schema);
@@ -203,7 +203,7 @@ TEST_CASE("transcode leaves masks and pixels without a place in the form as they
 TEST_CASE("transcode names the sample whose image is broken") {
   const Forms at;
   DatasetWriter writer(at("data"), Schema{{Field::Image()}});
-  const std::string broken = TruncatedJpeg() + "\xFF\xD9";  // an end, which writers trust
+  const std::string broken = TruncatedJpeg() + "\xFF\xD9";  // an end marker, which writers trust
   SampleBuilder sample = writer.NewSample("half.jpg");
   sample.SetJpeg("image", std::as_bytes(std::span(broken)));
   writer.Add(sample);

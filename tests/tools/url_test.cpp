@@ -1,4 +1,4 @@
-// The commands on datasets at URLs: what they say of a URL, and how they end when a server hangs.
+// The commands on datasets at URLs: how they show a URL, and how they end when a server hangs.
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace {
 
 const std::string kPassword = "pass-W0RD", kSignature = "s1gnatur3";
 
-// The names that a help text lists: words at the beginning of its lines that begin so.
+// The names in a help text: the first words of its lines that begin like this.
 std::vector<std::string> Listed(const std::string& help, const std::string& begin) {
   std::vector<std::string> names;
   std::istringstream lines(help);
@@ -51,10 +51,10 @@ void CheckTellsNoSecret(const std::string& program, const Words& words) {
 
 }  // namespace
 
-TEST_CASE("no command tells the password or the signature of a URL, given for whatever it takes") {
+TEST_CASE("no command shows the password or the signature of a URL, in whatever argument") {
   const TemporaryFolder folder;
   const WorkingDirectory inside(folder.path());
-  BucketServer empty;  // nothing is found there
+  BucketServer empty;  // it has no objects
   std::string url = empty.plain_url() + "/data?sig=" + kSignature;
   url.insert(url.find("//") + 2, "me:" + kPassword + "@");
   for (const std::string program : {SLUICE_COMMAND, SLUICE_BENCH_COMMAND}) {
@@ -83,7 +83,7 @@ TEST_CASE("no command tells the password or the signature of a URL, given for wh
     CHECK(entry.path().string().find(kPassword) == std::string::npos);
 }
 
-TEST_CASE("an interrupt ends each command at once that waits for a server that hangs") {
+TEST_CASE("an interrupt at once ends each command that waits for a hanging server") {
   const Datasets folders;
   folders.Make("data", {"cat", "dog"}, 3, 100);
   for (const std::string hangs : {"manifest.json", "shard-00000.sluice"}) {
@@ -92,7 +92,7 @@ TEST_CASE("an interrupt ends each command at once that waits for a server that h
          {Words{"verify"}, Words{"subset", "OUT", "--count", "1"}, Words{"merge", "OUT"},
           Words{"transcode", "OUT", "--image", "packed"}, Words{"copy", "OUT"},
           Words{"export", "OUT"}, Words{"stats"}, Words{"preview", "OUT.html"}, Words{"inspect"}}) {
-      // A server for each command: a request of the one before may still be on its way.
+      // Each command gets its own server: a request of the previous one may still be under way.
       std::atomic<int> hanging = 0;
       BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
         if (!request.path.ends_with(hangs)) return std::nullopt;
@@ -104,7 +104,7 @@ TEST_CASE("an interrupt ends each command at once that waits for a server that h
       for (const char* const name : {"manifest.json", "shard-00000.sluice"})
         server.Set(std::string("data/") + name, ContentOf(folders.At("data") + "/" + name));
       const std::string url = server.plain_url() + "/data";
-      if (words[0] == "inspect" && hangs != "manifest.json") continue;  // reads nothing else
+      if (words[0] == "inspect" && hangs != "manifest.json") continue;  // it reads nothing else
       words.insert(words.begin() + 1, url);
       for (std::string& word : words) {
         if (word.starts_with("OUT"))
@@ -120,7 +120,7 @@ TEST_CASE("an interrupt ends each command at once that waits for a server that h
         sent = true;
       });
       CAPTURE(outcome.out, outcome.err);
-      // Those that have nothing to tidy up yet leave the signal to the system.
+      // Commands without anything to clean up leave the signal to the system.
       const bool only_reads = words[0] == "export" || words[0] == "stats" ||
                               words[0] == "preview" || words[0] == "inspect";
       CHECK((outcome.exit_code == 130 || (only_reads && outcome.signal == SIGINT)));

@@ -1,4 +1,4 @@
-// Both programs with wrong or no options.
+// Both programs with wrong options or without any.
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/run.h"

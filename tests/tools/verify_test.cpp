@@ -29,7 +29,7 @@ struct CheckedAnimals {
             .exit_code == 0);
   }
 
-  // Changes one byte in the middle of a sample's pixels; found by searching for them.
+  // Changes one byte in the middle of a sample's pixels, which are found by searching.
   void DamagePayload(std::uint64_t sample) const {
     const std::string bytes = ContentOf(shard);
     const Sample whole = Dataset::Open(data)[sample];
@@ -48,7 +48,7 @@ struct CheckedAnimals {
   }
 };
 
-// A dataset whose checksums are right and whose second image is cut off.
+// A dataset with right checksums whose second image is truncated.
 std::string WriteWithBrokenImage(const TemporaryFolder& folder) {
   std::string data = (folder / "broken").string();
   Schema schema;
@@ -73,7 +73,7 @@ TEST_CASE("verify of a whole dataset finds nothing and ends with 0") {
   const Outcome outcome = Sluice({"verify", animals.data});
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("no faults, 12 samples"));
-  // And a line a minute, on a machine that takes so long.
+  // And a line per minute, on a machine that takes so long.
   CHECK(outcome.err.starts_with("verifying " + animals.data + "\n"));
   const nlohmann::json answer =
       JsonOf(Sluice({"verify", animals.data, "--json", "--threads", "2"}));
@@ -99,7 +99,7 @@ TEST_CASE("verify names the shard, sample and key of a changed payload and ends 
   CHECK_THAT(faults[0]["reason"].get<std::string>(), ContainsSubstring("checksum"));
 }
 
-TEST_CASE("verify finds damage that concerns no single sample") {
+TEST_CASE("verify finds damage that does not affect a single sample") {
   const CheckedAnimals animals;
   animals.Damage(std::filesystem::file_size(animals.shard) - 20);  // the tail
   const Outcome outcome = Sluice({"verify", animals.data, "--json"});
@@ -128,7 +128,7 @@ TEST_CASE("verify finds a changed manifest") {
   CHECK_THAT(outcome.out + outcome.err, ContainsSubstring("manifest.json"));
 }
 
-TEST_CASE("verify --decode finds images that were broken when they were written") {
+TEST_CASE("verify --decode finds images that were already broken when they were written") {
   const TemporaryFolder folder;
   const std::string data = WriteWithBrokenImage(folder);
   CHECK(Sluice({"verify", data}).exit_code == 0);
@@ -155,9 +155,9 @@ TEST_CASE("verify --quiet prints faults and nothing else") {
 
 namespace {
 
-// A dataset that takes long to decode (ten seconds on one thread) and no time to make: one large
-// picture without detail, many times. A test that interrupts the work may find it done, because a
-// busy machine held up the test itself; then it tries again.
+// A dataset that takes long to decode (ten seconds on one thread) but no time to make: one large
+// picture without detail, many times. On a busy machine the work may finish before a test
+// interrupts it; the test then tries again.
 constexpr int kManyImages = 200;
 constexpr int kAttempts = 10;
 
@@ -184,7 +184,8 @@ std::string WriteManyLargeImages(const TemporaryFolder& folder) {
 TEST_CASE("verify --threads sets how many threads check") {
   const TemporaryFolder folder;
   const std::string data = WriteManyLargeImages(folder);
-  // Ends it when there are so many, or after so many looks since it was ready to be interrupted.
+  // Ends the command at this number of threads, or after so many checks since it was ready to be
+  // interrupted.
   const auto most_threads = [&data](const std::string& threads, std::size_t enough, int looks) {
     Running running(SLUICE_COMMAND, {"verify", data, "--decode", "--threads", threads});
     std::size_t most = 0;
@@ -202,7 +203,7 @@ TEST_CASE("verify --threads sets how many threads check") {
   CHECK(with_six >= 6);
 }
 
-TEST_CASE("an interrupted verify ends with 130 and says what it found until then") {
+TEST_CASE("an interrupted verify ends with 130 and reports the faults found so far") {
   const TemporaryFolder folder;
   const std::string data = WriteManyLargeImages(folder);
   const bool json = GENERATE(false, true);
