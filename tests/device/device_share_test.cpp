@@ -1,8 +1,8 @@
 // Loaders that share decoding between the host and a device (DecodeOn::kAuto): batches equal the
 // host's for any share, and a slow device gets less.
 //
-// Nothing here depends on how fast the machine is: the device is slow by construction, and a change
-// that must come is waited for.
+// Nothing here depends on how fast the machine is: the device is slow by construction, and the
+// tests wait for the changes that must come.
 #include <atomic>
 
 #include "reader/batch/loader_device.h"

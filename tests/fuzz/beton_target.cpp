@@ -1,4 +1,4 @@
-// .beton files: tables, fields, and the payloads that lie in them.
+// .beton files: tables, fields, and payloads.
 #include <sluice/error.h>
 
 #include "tests/file_content.h"

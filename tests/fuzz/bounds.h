@@ -1,4 +1,4 @@
-// Limits on the time and memory that one input may take; beyond them the process ends with a
+// Limits on the time and memory that one input may take. Beyond them the process ends with a
 // message.
 #pragma once
 
@@ -15,7 +15,7 @@ class TimeBound {
   TimeBound& operator=(const TimeBound&) = delete;
 };
 
-// While it lives, the process may allocate that many bytes more than before. Works only in builds
+// While it lives, the process may allocate that many more bytes than before. Works only in builds
 // with the address sanitizer, and checks when 64 KiB or more are allocated at once. The innermost
 // object counts.
 class MemoryBound {

@@ -212,7 +212,7 @@ void ChangeEntry(FieldValue& value, const Change& change) {
 Schema SchemaOf(std::uint8_t form) {
   const std::vector<std::string> classes = {"cat", "dog", "owl"};
   Schema schema{{Field::Image(), Field::Label("label", classes)}};
-  if (form == 0) return schema;  // as converted from a folder, so that `append` works
+  if (form == 0) return schema;  // as if converted from a folder, so that `append` works
   Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
   boxes.role = Role::kBoxes;
   boxes.follows = "image";

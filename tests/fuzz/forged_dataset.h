@@ -1,9 +1,8 @@
 // Whole datasets of any content whose checksums, digests and ids are all right, to test the checks
-// after those.
-//
-// The input has a form (how pictures are stored), bits that say which parts are made to agree again
-// after the changes, a number for the user of the dataset, and changes: of a sample before it is
-// stored, of a structure in a shard, of the schema's or the manifest's JSON, of files.
+// that come after those. The input has a form (how pictures are stored), bits that say which parts
+// are made to agree again after the changes, a number for the user of the dataset, and changes: of
+// a sample before it is stored, of a structure in a shard, of the schema's or the manifest's JSON,
+// of files.
 #pragma once
 
 #include <filesystem>
@@ -20,11 +19,11 @@ namespace sluice::fuzz {
 
 // Parts that are left in disagreement after the changes.
 enum Disagreement : std::uint8_t {
-  kShardLines = 1,     // the manifest's lines of the shards: counts and ids (sizes and digests are)
+  kShardLines = 1,     // the manifest's counts and ids of the shards (sizes and digests agree)
   kTotals = 2,         // the manifest's sums over images and values
   kCounts = 4,         // the directory's counts and sizes with the blocks' headers
   kIds = 8,            // the shard's id in its other structures
-  kSums = 16,          // the manifest's numbers of samples and blocks, among each other
+  kSums = 16,          // the manifest's numbers of samples and blocks, with each other
   kShardSchemas = 32,  // the shards' schemas with the manifest's
   kNoValues = 64,      // a manifest without `values`
   kUnsealed = 128,     // checksums
@@ -52,7 +51,7 @@ enum Place : std::uint8_t {
   // Texts.
   kSchema,
   kManifest,
-  kShardLine,  // the manifest's, of a shard
+  kShardLine,  // the manifest's file name of a shard
   kPlaces,
 };
 
@@ -69,7 +68,7 @@ std::uint64_t NumberFor(const Change& change, std::uint64_t old);
 // Writes such a number into one of the words.
 void ChangeWord(std::span<std::byte> bytes, const Change& change);
 
-// Changes of a shard's bytes, and the changes that must follow.
+// Changes of a shard's bytes, and the corrections that must follow.
 
 // The bytes of the structure that a change is for (kHeader to kTail). `sound`: the shard before all
 // changes, to find the structure.
@@ -82,12 +81,12 @@ void SetSchema(std::span<std::byte> file, const std::string& text);
 // Disagreement.
 void MakeAgree(Bytes sound, std::span<std::byte> file, std::uint8_t left);
 
-// The manifest's line of a shard, for its present file.
+// The manifest's entry for a shard, from its current file.
 void FollowShard(Bytes file, ManifestShard& line, std::uint8_t left);
 
-// The samples of forged datasets: small, of every kind of field, pictures in six forms.
+// The samples of forged datasets: small, with every kind of field, and pictures in six forms.
 
-// The form of pictures. 0: JPEG, with no other field than the label. The others have all fields: 1
+// The form of pictures. 0: JPEG, with no field except the label. The others have all fields: 1
 // JPEG, 2 packed, 3 raw, 4 raw of 16 bits, 5 zstd.
 inline constexpr std::uint8_t kForms = 6;
 

@@ -17,7 +17,7 @@ namespace sluice::fuzz {
 namespace {
 
 constexpr unsigned kSeconds = 60;
-// The format allows a value of 1 GiB if the manifest says so.
+// The format allows a value of 1 GiB if the manifest states it.
 constexpr std::size_t kBytes = std::size_t{1280} << 20;
 
 std::size_t times_taken = 0;

@@ -11,13 +11,13 @@ namespace sluice::fuzz {
 
 struct ForgedFolder {
   std::filesystem::path dataset;
-  std::filesystem::path sound;   // another dataset, without a fault
+  std::filesystem::path sound;   // another dataset, without faults
   std::filesystem::path source;  // two pictures in folders of classes
   std::filesystem::path out;     // does not exist
   std::uint16_t use;             // the input's number for the user
 };
 
-// Runs `use` over the input's dataset, within bounds. `use` may throw Error.
+// Runs `use` on the input's dataset, within bounds. `use` may throw Error.
 void OnForged(Bytes input, void (*use)(const ForgedFolder&));
 
 // The number of uses that ended without an error.

@@ -17,7 +17,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::uint64_t kSamplesRead = 24;  // of each dataset, which has 10 before changes
+constexpr std::uint64_t kSamplesRead = 24;  // per dataset, which has 10 before changes
 
 template <class Ask>
 void AskFor(Ask ask) {
@@ -94,7 +94,7 @@ LoaderOptions OptionsFor(std::uint16_t use) {
   return options;
 }
 
-// Every byte of it can be read, and its values are possible.
+// Every byte of it must be readable, and its values possible.
 void LookAt(const Batch& batch, const Dataset& dataset) {
   Promise(batch.size() <= 4 && batch.valid() <= batch.size(), "a batch is as large as asked for");
   for (const std::uint64_t sample : batch.samples())
@@ -168,7 +168,7 @@ void UseRepair(const ForgedFolder& folder) {
     PromiseSentence(lost.reason);
   const VerifyReport mended = Check(in_place ? folder.dataset : folder.out, false);
   for (const Fault& fault : mended.faults) {
-    if (fault.reason.ends_with(" classes")) continue;  // a label of no class, which is kept
+    if (fault.reason.ends_with(" classes")) continue;  // a label that is not a class, which is kept
     std::fprintf(stderr, "fault: %s: %s\n", fault.shard.c_str(), fault.reason.c_str());
     Promise(false, "a repaired dataset is without a fault");
   }

@@ -1,7 +1,7 @@
 // The fuzz targets as ordinary tests: seeds, kept cases, and the same mutations each time.
 //
-// To find the input of a crash: SLUICE_FUZZ_LAST=FILE has every input written to FILE before it
-// runs.
+// To find the input of a crash, set SLUICE_FUZZ_LAST=FILE: every input is then written to FILE
+// before it runs.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -79,10 +79,10 @@ TEST_CASE("JPEGs of any content are decoded as libjpeg does or refused, alike by
 TEST_CASE("packed images of any content are decoded or refused, alike by all kernels") {
   RunAll(TargetNamed("packed"));
 }
-TEST_CASE("plans of any content are gone on with or refused") {
+TEST_CASE("plans of any content are resumed or refused") {
   RunAll(TargetNamed("plan"));
 }
-TEST_CASE("receipts of any content are taken or refused") {
+TEST_CASE("receipts of any content are accepted or refused") {
   RunAll(TargetNamed("receipt"));
 }
 TEST_CASE("origins of any content are read or refused") {
@@ -137,7 +137,7 @@ TEST_CASE("forged datasets are verified or refused") {
 TEST_CASE("forged datasets are repaired to faultless ones or refused") {
   RunAll(TargetNamed("repair"));
 }
-TEST_CASE("of forged datasets a part is taken or refused") {
+TEST_CASE("a subset of forged datasets is taken or refused") {
   RunAll(TargetNamed("subset"));
 }
 TEST_CASE("forged datasets are transcoded or refused") {
@@ -146,7 +146,7 @@ TEST_CASE("forged datasets are transcoded or refused") {
 TEST_CASE("forged datasets are merged or refused") {
   RunAll(TargetNamed("merge"));
 }
-TEST_CASE("forged datasets are added to or refused") {
+TEST_CASE("forged datasets are extended or refused") {
   RunAll(TargetNamed("append"));
 }
 TEST_CASE("forged datasets are repacked or refused") {
@@ -166,7 +166,7 @@ TEST_CASE("forged datasets are exported or refused") {
 }
 
 // Without this check, a reader of datasets that refused everything would pass.
-TEST_CASE("Sound datasets are taken by each target of forged ones, and some mutations are") {
+TEST_CASE("Each target of forged datasets accepts sound ones, and some mutations") {
   for (const std::span<const Target> targets : {ForgedTargets(), CommandTargets()}) {
     for (const Target& target : targets) {
       INFO(target.name);
@@ -192,7 +192,7 @@ TEST_CASE("Sound datasets are taken by each target of forged ones, and some muta
 
 // Without this check, a decoder that refused everything would pass.
 TEST_CASE(
-    "The seeds of the packed target are all held against their JPEGs, and some mutations are") {
+    "All seeds of the packed target are compared with their JPEGs, and so are some mutations") {
   const std::vector<Input> seeds = PackedSeeds();
   RandomStream random(3, static_cast<Purpose>(0xF22), 0);
   std::size_t compared = 0;
@@ -207,7 +207,7 @@ TEST_CASE(
   CHECK(compared > seeds.size());
 }
 
-TEST_CASE("The seeds of the JPEG target are all compared with libjpeg, and many mutations are") {
+TEST_CASE("All seeds of the JPEG target are compared with libjpeg, and so are many mutations") {
   const std::vector<Input> seeds = JpegSeeds();
   RandomStream random(2, static_cast<Purpose>(0xF22), 0);
   std::size_t compared = 0;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kMaxSize = 96;  // of pictures made here; larger ones are slower
 constexpr std::int16_t kMaxCoefficient = 1023;
 
-// Leaves by a jump on errors, so nothing here may have a destructor.
+// Errors leave by a jump, so nothing here may have a destructor.
 void CopyCoefficients(jpeg_decompress_struct& object, jvirt_barray_ptr* arrays,
                       JpegContent& content) {
   for (int c = 0; c < object.num_components; ++c) {
@@ -31,14 +31,14 @@ void CopyCoefficients(jpeg_decompress_struct& object, jvirt_barray_ptr* arrays,
   }
 }
 
-// A code for every symbol, of any lengths: among them shapes that no encoder chooses, most with
-// codes of 16 bits.
+// A code for every symbol, of any length. Some have shapes that no encoder chooses, most of them
+// with codes of 16 bits.
 void MakeAnyTable(const std::vector<std::uint8_t>& all, RandomStream& random, JHUFF_TBL& table) {
   std::vector<std::uint8_t> symbols = all;
   for (std::size_t i = symbols.size(); i > 1; --i)
     std::swap(symbols[i - 1], symbols[random.Below(i)]);
   std::vector<std::uint8_t> of_length[17];
-  std::uint32_t room = 65535;  // in codes of 16 bits; the one of all ones is reserved
+  std::uint32_t room = 65535;  // 16-bit codes; the one of all ones is reserved
   std::uint32_t left = static_cast<std::uint32_t>(symbols.size());
   for (const std::uint8_t symbol : symbols) {
     --left;
@@ -120,7 +120,7 @@ void FillArrays(jpeg_compress_struct& object, jvirt_barray_ptr* arrays,
   }
 }
 
-// A value of up to `bits` bits, either sign.
+// A value of up to `bits` bits, of either sign.
 std::int16_t AnyCoefficient(RandomStream& random, std::uint64_t bits) {
   const auto size = random.Below(bits + 1);
   const auto value = static_cast<int>(random.Below(std::uint64_t{1} << size));
@@ -219,7 +219,7 @@ void ChangeContent(JpegContent& content, RandomStream& random) {
                               random.Below(component.coefficients.size() / kBlockSize) * kBlockSize;
   switch (random.Below(6)) {
     case 0: AnyQuantisation(component.quant, random); return;
-    case 1:  // a block of one or two coefficients, the last one likely
+    case 1:  // a block of one or two coefficients, often including the last one
       std::fill_n(block, kBlockSize, std::int16_t{0});
       block[63 - random.Below(4)] = AnyCoefficient(random, 10);
       block[random.Below(64)] = AnyCoefficient(random, 10);

@@ -1,5 +1,5 @@
-// Takes baseline JPEG files apart into coefficients and makes files from coefficients, through
-// libjpeg, for the seeds and mutations of targets, and to judge differences.
+// Splits baseline JPEG files into coefficients and makes files from coefficients, through libjpeg:
+// for the seeds and mutations of targets, and to judge differences.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace sluice::fuzz {
 
 inline constexpr std::size_t kBlockSize = 64;
 
-// One or three components, the last two of which have sampling factors of 1.
+// One or three components; the last two have sampling factors of 1.
 struct JpegContent {
   struct Component {
     int h = 1, v = 1;                        // sampling factors
@@ -38,10 +38,11 @@ struct JpegCoding {
   std::uint64_t seed = 0;  // of the tables of kind kAny
 };
 
-// False if libjpeg refuses the file or would make pixels up, or if the file has other components.
+// Returns false if libjpeg refuses the file or would make pixels up, or if the file has other
+// components.
 bool ReadContent(Bytes file, JpegContent& content);
 
-// Coefficients are cut to +-1023, for which 8-bit coding always has a code.
+// Coefficients are clamped to +-1023, for which 8-bit coding always has a code.
 Input WriteContent(const JpegContent& content, const JpegCoding& coding);
 
 // A small picture of random coefficients. The stream determines sampling, size, quantisation, and

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = 1 << 14;  // larger ones are only slower
 
-// A file up to the end of its first scan, taken apart.
+// A file up to the end of its first scan, split into its parts.
 struct Parts {
   struct Segment {
     std::uint8_t marker = 0;
@@ -115,7 +115,7 @@ void ChangeIntervals(Parts& parts, RandomStream& random) {
   }
 }
 
-// One table of the segment: the offset of its counts. `symbols` gets the number of its symbols.
+// One table of the segment: the offset of its counts. Sets `symbols` to the number of its symbols.
 std::size_t AnyHuffman(const Input& body, RandomStream& random, std::size_t& symbols) {
   std::vector<std::pair<std::size_t, std::size_t>> tables;
   for (std::size_t at = 1; at + 16 <= body.size();) {

@@ -1,4 +1,4 @@
-// Mutations that know the structure of a JPEG file, and the comparison that says how many of their
+// Mutations that know the structure of a JPEG file, and the comparison that shows how many of their
 // results can be decoded.
 #pragma once
 
@@ -9,14 +9,14 @@ namespace sluice::fuzz {
 
 // Changes a JPEG file in one to three places: bits of its coded data, its Huffman and quantisation
 // tables, its restart interval and markers, its frame and scan; or its coefficients and the tables
-// they are coded with, after which the file is valid again. Segments keep a right length, and coded
-// data its stuffing. Changes other bytes as Mutate() does.
+// that code them, after which the file is valid again. Segments keep a right length, and coded data
+// its stuffing. Changes other bytes like Mutate().
 void MutateJpeg(Input& input, const Input& other, RandomStream& random);
 
 // For the payload target: mostly MutateJpeg() of the bytes after the request.
 void MutatePayload(Input& input, const Input& other, RandomStream& random);
 
-// Runs the JPEG target. Returns whether the decoder took the whole picture, so that it was
+// Runs the JPEG target. Returns whether the decoder decoded the whole picture, so that it was
 // compared.
 bool CompareJpeg(Bytes input);
 

@@ -1,5 +1,5 @@
-// A device's functions for JPEGs and packed pictures, on the processor, each part of a job in
-// memory of its own, to the byte.
+// A device's functions for JPEGs and packed pictures, run on the processor. Each part of a job has
+// memory of its own, of the exact size.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct DevicePlane {
   }
 };
 
-// The samples of each component; none if a row was found broken. Nothing: the device does not take
-// the region.
+// The samples of each component; empty if a row was found broken. nullopt: the device does not
+// support the region.
 std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& payload,
                                                        const Region& region);
 

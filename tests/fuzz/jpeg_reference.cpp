@@ -10,7 +10,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-// Leaves by a jump on errors, so the vectors that it fills belong to the caller.
+// Errors leave by a jump, so the vectors that it fills belong to the caller.
 void ReadRows(jpeg_decompress_struct& object, Reference& reference, std::vector<JSAMPROW>* rows) {
   JSAMPARRAY pointers[3] = {rows[0].data(), rows[1].data(), rows[2].data()};
   const auto lines = static_cast<JDIMENSION>(object.max_v_samp_factor * DCTSIZE);
@@ -32,7 +32,7 @@ enum class Arithmetic {
   kPlain,
 };
 
-// One block with all values 5000, of which 1016 is white already: vector code gives white, plain
+// One block with all values 5000, of which 1016 is already white: vector code gives white, plain
 // code wraps.
 Arithmetic FindArithmetic() {
   JpegContent content;
@@ -99,8 +99,8 @@ bool SamplesAreDefined(const std::int16_t* coefficients, const std::uint16_t* qu
     }
     return true;
   }
-  // No sum inside the transform is more than 8 * sqrt(2) times this one. Samples wrap at 512 on
-  // either side of the middle, and are at most a quarter of this one.
+  // No sum inside the transform exceeds 8 * sqrt(2) times this one. Samples wrap at 512 on either
+  // side of the middle, and are at most a quarter of this one.
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < kBlockSize; ++i)
     sum += std::abs(coefficients[i] * quant[i]);

@@ -16,17 +16,17 @@ struct ReferencePlane {
 };
 
 struct Reference {
-  bool taken = false;  // decoded without a warning that it makes pixels up
-  std::string why;     // why not, if it was not
+  bool taken = false;  // decoded without a warning that pixels were made up
+  std::string why;     // the reason if it was not decoded
   bool ycc_or_grey = false;
   std::vector<ReferencePlane> planes;
 };
 
-// Uses the accurate integer transform; the whole picture, at full size.
+// Uses the accurate integer transform, on the whole picture at full size.
 Reference DecodeByLibjpeg(Bytes file);
 
-// Whether a block's samples must be the same in all decoders compared. For coefficients in a
-// picture's range they always are. Beyond it, libjpeg's vector code multiplies, adds and, in blocks
+// Whether all compared decoders must give the same samples for a block. For coefficients in a
+// picture's range they always do. Beyond it, libjpeg's vector code multiplies, adds and, in blocks
 // with only the first row not zero, doubles modulo 2^16, while its plain code wraps samples modulo
 // 1024 and other vector code saturates. So the answer depends on the code that this libjpeg runs.
 // `coefficients` and `quant` are in natural order.

@@ -1,7 +1,7 @@
 // The decoder of baseline JPEGs against libjpeg-turbo, every set of kernels against the others, and
 // a part of a picture against the whole. The input is a JPEG file; everything else follows from it.
 //
-// What is promised:
+// Promises:
 //   - Every set of kernels takes or refuses the same files and regions and gives the same samples,
 //     with used scratch memory as with fresh, and restart intervals side by side as one after
 //     another.
@@ -81,7 +81,7 @@ void CompareWithDevice(const Picture& picture, const Region& region, const Plane
   }
 }
 
-// Decodes with every set of kernels in both ways, which must agree, and so must a device.
+// Decodes with every set of kernels in both ways, which must agree, also with a device.
 Planes Decode(const Picture& picture, const Region& region) {
   static thread_local std::vector<baseline::Decoder> used = [] {
     std::vector<baseline::Decoder> decoders;
@@ -99,7 +99,7 @@ Planes Decode(const Picture& picture, const Region& region) {
   return planes;
 }
 
-// The offset of the marker after the first scan, or of the file's end if there is none.
+// The offset of the marker after the first scan, or of the file's end without such a marker.
 std::size_t ScanEnd(Bytes file) {
   baseline::Header header;
   Promise(baseline::ParseHeader(file, header), "a header that was read can be read again");
@@ -111,8 +111,8 @@ std::size_t ScanEnd(Bytes file) {
   return file.size();
 }
 
-// The file without anything after its first scan. Samples come from this part; so then do libjpeg's
-// coefficients.
+// The file without anything after its first scan. Samples come from this part, and so libjpeg's
+// coefficients must, too.
 Input UpToScanEnd(Bytes file) {
   const Bytes kept = file.first(ScanEnd(file));
   Input cut(kept.begin(), kept.end());
@@ -120,17 +120,17 @@ Input UpToScanEnd(Bytes file) {
   return cut;
 }
 
-// Decodes with libjpeg. It reads ahead, so it takes a file that ends right after its last block for
-// cut short; our decoder misses nothing there.
+// Decodes with libjpeg. It reads ahead, so it considers a file that ends right after its last block
+// truncated; our decoder needs no more bytes there.
 Reference DecodeReference(Bytes file) {
   return DecodeByLibjpeg(ScanEnd(file) == file.size() ? Bytes(UpToScanEnd(file)) : file);
 }
 
-// The blocks of a file, read when the first of them differs.
+// The blocks of a file, read when the first difference is found.
 class Judge {
  public:
   explicit Judge(Bytes file) : file_(file) {}
-  // Whether a block may differ, because its samples are not defined.
+  // Whether a block may differ because its samples are not defined.
   bool MayDiffer(std::size_t component, std::uint32_t x, std::uint32_t y) {
     if (content_.components.empty()) {
       Promise(ReadContent(UpToScanEnd(file_), content_), "libjpeg reads what it has decoded");
@@ -178,8 +178,8 @@ void CompareWithLibjpeg(const Picture& picture, const Planes& planes) {
   }
 }
 
-// The whole picture or a part of it for an output that is 2^log2 times smaller on both axes, which
-// must be at least that large.
+// The whole picture or a part of it for an output that is 2^log2 times smaller on both axes. The
+// part must be at least that large.
 Span Shrunk(std::uint32_t bound, std::uint32_t bound_length, double start, double length,
             std::uint32_t log2) {
   const auto out = static_cast<std::uint32_t>(length) >> log2;
@@ -275,7 +275,7 @@ std::vector<Input> JpegSeeds() {
            .optimise = restart == 3});
     }
   }
-  // The standard's Huffman tables and several intervals: decoded side by side.
+  // The standard's Huffman tables and several intervals: decoded at the same time.
   for (const std::uint32_t rows : {2U, 3U, 5U})
     add(40, rows * 16, 3, {.quality = 90, .restart_rows = 1});
   for (const int quality : {1, 10, 50, 95, 100})
@@ -284,7 +284,7 @@ std::vector<Input> JpegSeeds() {
     add(size, 18 - size, 3, {.restart_rows = 1});
     add(18 - size, size, 1, {.quality = 75});
   }
-  // Coefficients and Huffman tables that no encoder would choose, codes of 16 bits among them.
+  // Coefficients and Huffman tables that no encoder would choose, including codes of 16 bits.
   RandomStream random(3, static_cast<Purpose>(0xF23), 0);
   for (int i = 0; i < 24; ++i) {
     const JpegContent content = AnyContent(random);

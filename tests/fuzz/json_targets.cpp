@@ -1,4 +1,4 @@
-// Manifest and schema.
+// Manifests, schemas, plans, receipts and origins.
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
@@ -61,7 +61,7 @@ std::vector<Input> ManifestSeeds() {
   return seeds;
 }
 
-// The input is what a receipt's manifest says behind its checksum, or the receipt.
+// The input is the text of a receipt after its checksum, or the whole receipt.
 void RunReceipt(Bytes input) {
   const Schema schema = test::WorkedExample().manifest.schema;
   const Plan plan = BeginPlan({}, {});

@@ -1,4 +1,5 @@
-// Label files of objects: COCO's JSON, Pascal VOC's XML, YOLO's texts and the names beside them.
+// Label files of objects: COCO's JSON, Pascal VOC's XML, YOLO's texts and the class names next to
+// them.
 #include <fstream>
 
 #include <sluice/error.h>

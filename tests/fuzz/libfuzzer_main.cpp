@@ -1,5 +1,5 @@
-// libFuzzer's entry for one target, whose name is compiled in. An empty folder as the first
-// argument gets the target's seeds, to begin with.
+// libFuzzer's entry for one target, whose name is compiled in. If the first argument is an empty
+// folder, it first gets the target's seeds.
 #include <filesystem>
 #include <fstream>
 #include <string>

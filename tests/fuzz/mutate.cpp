@@ -15,7 +15,7 @@ void SetWord(Input& input, std::size_t at, RandomStream& random) {
       0x7FFFFFFF, 0xFFFFFFFF, 4095, 4096, 64,   UINT64_MAX, UINT64_MAX - 4095};
   const std::size_t size = std::min(std::size_t{1} << random.Below(4), input.size() - at);
   std::uint64_t value = kTelling[random.Below(std::size(kTelling))];
-  if (random.Below(4) == 0) {  // near to the old value
+  if (random.Below(4) == 0) {  // close to the old value
     value = 0;
     std::memcpy(&value, input.data() + at, size);
     value += random.Below(9) - 4;
@@ -81,10 +81,10 @@ void StoreBig(Input& file, std::size_t at, std::uint32_t value) {
 struct Box {
   std::string type;
   std::size_t begin, end;
-  std::vector<std::size_t> around;  // where the boxes that it lies in begin
+  std::vector<std::size_t> around;  // the beginnings of the boxes around it
 };
 
-// Of the bytes from `begin` to `end`, with what lies in them.
+// Of the bytes from `begin` to `end`, including the boxes inside.
 void FindBoxes(const Input& file, std::size_t begin, std::size_t end,
                const std::vector<std::size_t>& around, std::vector<Box>& boxes) {
   static constexpr std::string_view kHoldBoxes = "iprp ipco moov trak mdia minf stbl dinf jp2h ";
@@ -105,7 +105,7 @@ void FindBoxes(const Input& file, std::size_t begin, std::size_t end,
   }
 }
 
-// Items' places behind `at` move: numbers in 'iloc' that may be such places.
+// Moves items' places after `at`: numbers in 'iloc' that may be such places.
 void MoveItems(Input& file, const Box& iloc, std::size_t at, std::size_t by) {
   for (std::size_t i = iloc.begin + kHeadBytes; i + 4 <= iloc.end; ++i) {
     const std::uint32_t place = BigAt(file, i);
@@ -118,7 +118,7 @@ void MoveItems(Input& file, const Box& iloc, std::size_t at, std::size_t by) {
 // Puts `with` in the place of the bytes from `begin` to `end`, which lie in those boxes.
 void Replace(Input& file, const std::vector<Box>& boxes, const std::vector<std::size_t>& around,
              std::size_t begin, std::size_t end, const Input& with) {
-  const std::size_t by = with.size() - (end - begin);  // modulo 2^64, as all that is added here
+  const std::size_t by = with.size() - (end - begin);  // modulo 2^64, like all sums here
   for (const std::size_t box : around) {
     if (BigAt(file, box) != 0)
       StoreBig(file, box, BigAt(file, box) + static_cast<std::uint32_t>(by));
@@ -161,7 +161,7 @@ void ChangeBox(Input& file, const Input& other, const std::vector<Box>& boxes, c
       const std::size_t less = random.Below(std::min<std::size_t>(box.end - from, 16) + 1);
       return Replace(file, boxes, around, from, from + less, {});
     }
-    case 4: {  // a number near to the old one, or a telling one
+    case 4: {  // a number close to the old one, or a special one
       if (box.end - content < 4) return;
       static constexpr std::uint32_t kTelling[] = {0,      1,       2,          255,       256,
                                                    0xFFFF, 0x10000, 0x7FFFFFFF, 0xFFFFFFFF};
@@ -171,7 +171,7 @@ void ChangeBox(Input& file, const Input& other, const std::vector<Box>& boxes, c
                       random.Below(2) == 0 ? kTelling[random.Below(std::size(kTelling))]
                                            : old + static_cast<std::uint32_t>(random.Below(9)) - 4);
     }
-    default: {  // bytes, of which the box gets no more or less
+    default: {  // bytes, without changing the box's size
       Input inside(at(content), at(box.end));
       Mutate(inside, other, random);
       inside.resize(box.end - content);

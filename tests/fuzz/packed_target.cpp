@@ -1,7 +1,7 @@
-// Packed images: every set of kernels against the others, and a payload that breaks no rule against
-// the JPEG it stands for.
+// Packed images: every set of kernels against the others, and a valid payload against the JPEG that
+// it stands for.
 //
-// What is promised:
+// Promises:
 //   - Every set of kernels takes or refuses the same payloads and regions and gives the same
 //     samples, with used scratch memory as with fresh.
 //   - A device's functions refuse what they refuse, and beyond that only what breaks a rule; else
@@ -68,7 +68,7 @@ void CompareWithDevice(const ImagePayload& payload, const Region& region,
   }
 }
 
-// Decodes with every set of kernels, which must agree, and so must a device.
+// Decodes with every set of kernels, which must agree, also with a device.
 Samples Decode(const ImagePayload& payload, const Region& region) {
   static thread_local std::vector<packed::Decoder> used = [] {
     const kernels::KernelList list = kernels::Available();

@@ -1,4 +1,4 @@
-// Parquet files: their footers, pages and values, and the images that lie in them.
+// Parquet files: their footers, pages and values, and their images.
 #include <sluice/error.h>
 
 #include "tests/file_content.h"

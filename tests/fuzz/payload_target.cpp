@@ -95,7 +95,7 @@ void RunPayload(Bytes input) {
   payload.height = request.height;
   JpegInfo info;
   std::string why;
-  // A JPEG's own size, most of the time: nothing else gets far.
+  // Usually a JPEG's own size: other sizes are refused at once.
   if (ReadJpegInfo(own, info, why) && request.region < 224) {
     payload.width = info.width;
     payload.height = info.height;
@@ -123,7 +123,7 @@ void RunPayload(Bytes input) {
   Promise(!ok || first == second, "decoding a payload again gives the same pixels");
 }
 
-// Changes numbers of the request, or the payload; a JPEG with knowledge of its structure.
+// Changes numbers of the request, or the payload; a JPEG by its structure.
 void MutatePayload(Input& input, const Input& other, RandomStream& random) {
   if (input.size() <= sizeof(Request) || random.Below(4) == 0) {
     Mutate(input, other, random);

@@ -1,4 +1,4 @@
-// AVIF, HEIF, JPEG XL and JPEG 2000, whose libraries read the files: what they refuse, take and
+// AVIF, HEIF, JPEG XL and JPEG 2000, whose libraries parse the files: what they refuse, accept and
 // allocate.
 #include "tests/fuzz/bounds.h"
 #include "tests/fuzz/targets.h"
@@ -6,9 +6,9 @@
 
 namespace sluice::fuzz {
 
-// As the source target, within a bound.
+// Like the source target, within a bound.
 void RunPicture(Bytes input) {
-  // Of pictures of up to a million pixels, a few copies with 16 bytes for each.
+  // For pictures of up to a million pixels: a few copies with 16 bytes per pixel.
   constexpr std::size_t kMostBytes = std::size_t{512} << 20;
   constexpr unsigned kMostSeconds = 60;
   const MemoryBound memory(kMostBytes);

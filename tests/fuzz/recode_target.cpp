@@ -1,6 +1,6 @@
 // JPEGs recoded by their coefficients.
 //
-// What is promised:
+// Promises:
 //   - Every set of kernels recodes or refuses the same files, to the same bytes and blocks.
 //   - A file that is recoded is one that libjpeg reads without making anything up, and the
 //     coefficients of components that keep their size are the nearest that the new steps allow.

@@ -1,4 +1,4 @@
-// TFRecord and RecordIO files: framing, messages, labels, and the images that lie in them.
+// TFRecord and RecordIO files: framing, messages, labels, and images.
 #include <sluice/error.h>
 
 #include "tests/fuzz/targets.h"
@@ -31,7 +31,7 @@ void Read(Bytes content, bool tf) {
   }
 }
 
-// Corrects the checksums of the lengths, and of the data if they are all there.
+// Corrects the checksums of the lengths, and of the data if it is complete.
 void ResealRecords(std::span<std::byte> file) {
   for (std::size_t at = 0; file.size() - at >= 16;) {
     const Bytes head = Bytes(file).subspan(at, 8);
@@ -65,7 +65,7 @@ Input FeatureOf(std::string_view name, char kind, const Input& list) {
 
 }  // namespace
 
-// The first byte chooses the kind; TFRecords are read as they are, and with corrected checksums.
+// The first byte chooses the kind. TFRecords are read as they are, and with corrected checksums.
 void RunRecords(Bytes input) {
   if (input.empty()) return;
   Input file(input.begin() + 1, input.end());

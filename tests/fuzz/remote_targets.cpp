@@ -1,4 +1,5 @@
-// What servers and settings of remote datasets say: lists, errors, credentials, profiles, URLs.
+// The answers of servers and the settings of remote datasets: lists, errors, credentials, profiles,
+// URLs.
 #include <sluice/error.h>
 
 #include "format/remote/credentials/chain.h"
@@ -30,7 +31,7 @@ void Check(const std::optional<Credentials>& credentials) {
 
 }  // namespace
 
-// As a page of a list, as any XML, and as text inside of XML.
+// As a page of a list, as any XML, and as text inside XML.
 void RunListing(Bytes input) {
   const std::string_view text = AsText(input);
   if (const auto page = ParseListing(text)) {

@@ -1,6 +1,6 @@
 // Rewriting baseline JPEGs against libjpeg's transcoding.
 //
-// What is promised:
+// Promises:
 //   - Every set of kernels reads or refuses the same files, to the same coefficients.
 //   - A file that is read is one that libjpeg reads without making anything up, and, where its DC
 //     coefficients are those of 8-bit samples, becomes the bytes that libjpeg writes.
@@ -45,10 +45,10 @@ Rewritten RewriteBy(baseline::BlockReader& reader, const kernels::Kernels& set, 
   return rewritten;
 }
 
-// libjpeg keeps the sampling factors of a lone component, which mean nothing. A header that was
-// parsed has ones, and conversions leave files with others alone.
+// libjpeg keeps the sampling factors of a single component, which mean nothing. A parsed header has
+// ones instead, and conversions do not rewrite files with other factors.
 void ForgetLoneFactors(Input& file) {
-  constexpr std::size_t kFrame = 89;  // behind its start, JFIF's segment and one table of steps
+  constexpr std::size_t kFrame = 89;  // after its start, JFIF's segment and one table of steps
   if (file.size() > kFrame + 11 && file[kFrame + 1] == std::byte{0xC0} &&
       file[kFrame + 9] == std::byte{1}) {
     file[kFrame + 11] = std::byte{0x11};

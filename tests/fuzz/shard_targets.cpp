@@ -1,4 +1,4 @@
-// Shards and their section of keys.
+// Shards and their sections of keys.
 #include <algorithm>
 
 #include <sluice/error.h>

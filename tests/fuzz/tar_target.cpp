@@ -1,4 +1,4 @@
-// Tar archives: their members, and the samples that they make.
+// Tar archives: their members and samples.
 #include <cstdio>
 
 #include <sluice/error.h>
@@ -119,7 +119,7 @@ void AddMember(Input& archive, const std::string& name, Bytes content, char type
 
 }  // namespace
 
-// The input is an archive; it is read as it is, and with the checksums of its headers corrected.
+// The input is an archive. It is read as it is, and with the checksums of its headers corrected.
 void RunTar(Bytes input) {
   Input archive(input.begin(), input.end());
   Walk(archive, false);

@@ -49,7 +49,7 @@ void RunSource(Bytes input);
 void RunPicture(Bytes input);
 void RunTable(Bytes input);
 void RunTar(Bytes input);
-// Of builds that open URLs:
+// In builds that open URLs:
 void RunListing(Bytes input);
 void RunCredentials(Bytes input);
 void RunStoreUrl(Bytes input);
@@ -80,11 +80,11 @@ std::vector<Input> ParquetSeeds();
 std::vector<Input> BetonSeeds();
 std::vector<Input> RecordsSeeds();
 
-// Whether the input was a packed image without a fault, so that it was compared with its JPEG.
+// Returns whether the input was a valid packed image, so that it was compared with its JPEG.
 bool ComparePacked(Bytes input);
-// Of a JPEG: rewriting it (rewrite_target.cpp).
+// For a JPEG: rewriting it (rewrite_target.cpp).
 void CompareRewriting(Bytes input);
-// Recoding it (recode_target.cpp); the same without what follows its first scan.
+// For a JPEG: recoding it (recode_target.cpp); the same without what follows its first scan.
 void CompareRecoding(Bytes input, Bytes until_scan_end);
 
 // Ends the process, naming the promise, unless it holds.
@@ -115,7 +115,7 @@ class InputReader {
   Bytes input_;
 };
 
-// A file in memory, with a path, for readers that take one.
+// A file in memory with a path, for readers that take a path.
 
 class ScratchFile {
  public:

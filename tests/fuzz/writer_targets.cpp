@@ -109,7 +109,7 @@ void RunSource(Bytes input) {
   PromiseOneJudgement(sources, options, schema);
   if (!outcome.reason.empty()) return;
 
-  // Everything accepted must be readable.
+  // Every accepted file must be readable.
   const FieldValue& value = outcome.sample.fields[0];
   ImagePayload payload{value.codec, value.pixel_type, value.channels,
                        value.width, value.height,     value.bytes};
@@ -124,7 +124,7 @@ void RunSource(Bytes input) {
 
 namespace {
 
-// A BMP, a GIF, WebPs with and without loss, TIFFs, PPMs, a PAM and a TGA, as small as they come.
+// The smallest BMP, GIF, WebPs with and without loss, TIFFs, PPMs, PAM and TGA.
 std::vector<Input> OtherKinds() {
   const auto input = [](std::initializer_list<unsigned> values, std::size_t zeros = 0) {
     Input bytes;
@@ -159,7 +159,7 @@ std::vector<Input> OtherKinds() {
       ToInput("P1\n#\n2 2\n10 01"),
       ToInput(std::string("P4 9 1\n\x80\x80", 9)),
       ToInput("P7\nWIDTH 1\nHEIGHT 1\nDEPTH 4\nMAXVAL 65535\nENDHDR\nabcdefgh"),
-      // Run lengths of a palette's indices, from below.
+      // Run lengths of a palette's indices, from the bottom.
       input({0, 1, 9, 0, 0, 2, 0, 24, 0, 0,    0, 0, 3, 0, 2,
              0, 8, 0, 1, 2, 3, 4, 5,  6, 0x83, 0, 1, 1, 0}),
       input({0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 32, 0x28, 1, 2, 3, 4, 5, 6, 7, 8}),

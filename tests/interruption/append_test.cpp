@@ -1,5 +1,5 @@
-// Additions to a dataset that are killed, or lose power, at any moment. The dataset is always
-// whole, with the old samples or with all, and the same command run again gives the result of an
+// Additions to a dataset that are killed, or lose power, at any moment. The dataset must always be
+// whole, with the old samples or with all. The same command run again must give the result of an
 // uninterrupted run.
 #include <algorithm>
 #include <chrono>
@@ -49,7 +49,7 @@ class Addition {
   bool direct() const { return direct_; }
   std::filesystem::path source() const { return folder_ / "second"; }
 
-  // The dataset before the addition, alone in a folder, which also gets the files made beside the
+  // The dataset before the addition, alone in a folder, which also gets the files made next to the
   // dataset.
   std::filesystem::path Fresh() const {
     const auto work = folder_ / "work";
@@ -150,8 +150,8 @@ void LayOutFolder(const DiskState& state, const std::filesystem::path& folder) {
     WriteBytes(folder / name, content);
 }
 
-// The states of two folders, the dataset's and that of what is added, after each call of a recorded
-// addition.
+// The states of two folders, the dataset's and that of the added shards, after each call of a
+// recorded addition.
 class AppendReplay {
  public:
   AppendReplay(const Addition& addition, std::size_t every) : addition_(addition), every_(every) {}
@@ -214,15 +214,16 @@ class AppendReplay {
 
 }  // namespace
 
-TEST_CASE("an addition killed before some of its file calls leaves a whole dataset and goes on") {
+TEST_CASE(
+    "an addition killed before some of its file calls leaves a whole dataset and can resume") {
   KillBeforeCalls(2, GENERATE(false, true), 4, 17);
 }
 
-TEST_CASE("an addition killed before any of its file calls goes on", "[slow]") {
+TEST_CASE("an addition killed before any of its file calls can resume", "[slow]") {
   KillBeforeCalls(3, GENERATE(false, true), 0, 1);
 }
 
-TEST_CASE("an addition killed when all is done, before its exit, is done when it is run again") {
+TEST_CASE("an addition killed after its work but before its exit is finished by the next run") {
   const Addition addition(1, false);
   const auto record = addition.folder() / "record";
   REQUIRE(addition.Run(addition.Fresh(), "", record).exit_code == 0);
@@ -230,31 +231,33 @@ TEST_CASE("an addition killed when all is done, before its exit, is done when it
   const auto last = std::find_if(calls.rbegin(), calls.rend(), [](const RecordedCall& call) {
     return call.call == FileCall::kUnlink;
   });
-  REQUIRE(last != calls.rend());  // of the mark in the folder beside the dataset
+  REQUIRE(last != calls.rend());  // of the mark in the folder next to the dataset
   const auto data = addition.Fresh();
   CHECK(addition.Run(data, "kill:" + std::to_string(calls.rend() - last - 1)).signal == SIGKILL);
   addition.CheckGoesOn(data);
-  // Now no file says whether the addition was finished.
+  // Now no file shows whether the addition was finished.
   const Outcome again = addition.Run(data);
   CHECK(again.exit_code == 0);
   CHECK(again.out.find("all there already: nothing was added") != std::string::npos);
   CHECK(ContentsOf(data) == addition.after());
 }
 
-TEST_CASE("an addition killed at a random time goes on") {
+TEST_CASE("an addition killed at a random time can resume") {
   KillAdditions(2, GENERATE(false, true));
 }
 
-TEST_CASE("additions killed 100 times at random go on", "[slow]") {
+TEST_CASE("additions killed 100 times at random can resume", "[slow]") {
   KillAdditions(50, GENERATE(false, true));
 }
 
-TEST_CASE("a power loss at any moment of an addition leaves a whole dataset that goes on") {
+TEST_CASE(
+    "after a power loss at any moment of an addition the dataset is whole, and it can resume") {
   const Addition addition(1, GENERATE(false, true));
   AppendReplay(addition, 19).Run();
 }
 
-TEST_CASE("each state a disk may hold after an addition lost power goes on", "[slow]") {
+TEST_CASE("an addition can resume from each state that a disk may hold after a power loss",
+          "[slow]") {
   const Addition addition(2, GENERATE(false, true));
   AppendReplay(addition, 1).Run();
 }

@@ -11,7 +11,7 @@ namespace sluice::test {
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-constexpr int kSamplesOfShard = 8;  // of raw 200x160 pictures, in a megabyte
+constexpr int kSamplesOfShard = 8;  // raw 200x160 pictures per megabyte
 }
 
 Conversion::Conversion(int shards, bool direct) {
@@ -65,7 +65,7 @@ void Conversion::CheckReaders(const std::filesystem::path& data) const {
       continue;
     }
     CHECK(outcome.exit_code == 1);
-    // The message says what to do next, or that there is no dataset.
+    // The message says what to do next, or that the folder is not a dataset.
     const bool clear = outcome.err.find("`sluice convert") != std::string::npos ||
                        outcome.err.find("there is no dataset here") != std::string::npos;
     CHECK(clear);

@@ -1,4 +1,5 @@
-// A small conversion to interrupt: sources, the command, and the result without interruption.
+// A small conversion to interrupt: its sources, the command, and the result of an uninterrupted
+// run.
 #pragma once
 
 #include <map>
@@ -23,7 +24,7 @@ class Conversion {
   bool direct() const noexcept { return direct_; }
 
   Words Command(const std::filesystem::path& data) const;
-  // Runs the command. `action`: for the seam (file_record.h), empty for none; `record`: likewise.
+  // Runs the command. `action`: for the seam (file_record.h), empty for none. `record`: likewise.
   Outcome Run(const std::filesystem::path& data, const std::string& action = {},
               const std::filesystem::path& record = {}) const;
   // The options that run a program with the seam.

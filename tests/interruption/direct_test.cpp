@@ -1,4 +1,4 @@
-// Writing past the page cache on file systems without it, which the seam simulates.
+// Writing past the page cache on file systems that cannot do that. The seam simulates them.
 #include <cerrno>
 
 #include "tests/catch.h"
@@ -36,7 +36,7 @@ TEST_CASE("a file system that refuses direct writes gets the same bytes, and a w
   }
 }
 
-TEST_CASE("direct writes that are refused half way are done through the cache") {
+TEST_CASE("if direct writes are refused halfway, the rest goes through the cache") {
   const Conversion conversion(2, true);
   const auto record = conversion.folder() / "record";
   REQUIRE(conversion.Run(conversion.folder() / "recorded", "", record).exit_code == 3);
@@ -50,7 +50,7 @@ TEST_CASE("direct writes that are refused half way are done through the cache") 
     const auto data = conversion.folder() / "data";
     const Outcome outcome =
         conversion.Run(data, "fail:" + std::to_string(number) + ":" + std::to_string(EINVAL));
-    // If this file system itself refuses, it has done so before, and the call just fails.
+    // If this file system itself refuses, it has refused earlier, and the call simply fails.
     if (outcome.exit_code == 3) {
       CHECK(CountOf(outcome.err, kRefusal) == 1);
       CHECK(ContentsIfAny(data) == conversion.expected());
@@ -72,7 +72,7 @@ TEST_CASE("the parts of a split say once that direct writes are refused") {
   CHECK(CountOf(outcome.err, kRefusal) == 1);
 }
 
-TEST_CASE("shards written anew by an edit go past the page cache or say that they could not") {
+TEST_CASE("shards rewritten by an edit go past the page cache or say that they could not") {
   const Conversion conversion(2, true);
   const auto from = conversion.folder() / "expected";
   const std::vector<std::pair<std::string, Words>> edits = {

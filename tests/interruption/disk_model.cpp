@@ -55,7 +55,7 @@ void DiskModel::Apply(const RecordedCall& call) {
       } else if (call.path.starts_with(folder_ + "/")) {
         Now(call.path).sure = Now(call.path).written;
       } else {
-        made_surely_ = made_;  // a sync of the folder that it lies in
+        made_surely_ = made_;  // a sync of the parent folder
       }
       break;
     case FileCall::kRename: {

@@ -26,7 +26,7 @@ class DiskModel {
   // Models one folder without sub-folders, which does not exist yet.
   explicit DiskModel(std::string folder) : folder_(std::move(folder)) {}
 
-  // The folder existed long before, with these files.
+  // The folder has existed for long, with these files.
   void Begin(const std::map<std::string, std::string>& content);
 
   // Applies a finished call on this folder or its parent. A link comes from another folder; its
@@ -34,8 +34,8 @@ class DiskModel {
   void Apply(const RecordedCall& call);
 
   // Calls `visit` for each state that the disk may be in if the power fails now. For a file with
-  // unsynced data it tries a few contents: none, all, a beginning, all but holes, and the right
-  // size full of zeros.
+  // unsynced data it tries a few contents: nothing, everything, a beginning, everything except
+  // holes, and the right size full of zeros.
   void ForEachState(const std::function<void(const DiskState&)>& visit) const;
 
  private:
@@ -44,8 +44,8 @@ class DiskModel {
     std::string written;  // content a reader sees now
     bool synced() const { return sure == written; }
   };
-  // The files that a name may stand for: the first is the one at the last sync of the folder, the
-  // last the one a reader sees now. Indices of files, or none.
+  // The files that a name may stand for: first the one at the last sync of the folder, last the one
+  // that a reader sees now. Indices of files; nullopt: the name does not exist.
   using Meanings = std::vector<std::optional<std::size_t>>;
 
   static std::vector<std::string> ContentsOf(const File& file);

@@ -37,7 +37,7 @@ using Files = std::map<std::string, std::string>;
 
 }  // namespace
 
-TEST_CASE("a folder is there for sure once the one around it was synced") {
+TEST_CASE("a folder certainly exists once its parent was synced") {
   CHECK(StatesAfter({kMake}) == std::set<DiskState>{std::nullopt, Files{}});
   CHECK(StatesAfter({kMake, kSyncParent}) == std::set<DiskState>{Files{}});
 }

@@ -1,6 +1,6 @@
 // Commands that make datasets from datasets, on a disk that becomes full, and from a dataset that
-// cannot be read. Samples that an edit could not write, or was not allowed to read, are never
-// called lost.
+// cannot be read. If an edit could not write samples, or was not allowed to read them, it must
+// never call them lost.
 #include <cerrno>
 #include <cstring>
 
@@ -66,7 +66,7 @@ class Edits {
     return Sluice(words, Conversion::WithSeam(At("made"), action, record));
   }
 
-  // Runs with enough room; returns the bytes of each write.
+  // Runs with enough space; returns the bytes of each write.
   std::vector<std::size_t> WritesOf(const Edit& edit) const {
     std::filesystem::remove_all(At("made"));
     const auto record = folder_ / "record";
@@ -90,8 +90,8 @@ class Edits {
     CHECK_THAT(outcome.err, ContainsSubstring(At("made")));
   }
 
-  // The message does not say that anything is lost, and no file is left that would block the next
-  // run.
+  // The message must not say that anything is lost, and no file may be left that would block the
+  // next run.
   void CheckStopped(const Outcome& outcome, int error) const {
     INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
     CHECK(outcome.exit_code == 1);
@@ -160,8 +160,7 @@ TEST_CASE("a full disk while a dataset is repacked leaves the dataset as it was"
   CHECK(run("").exit_code == 0);
 }
 
-TEST_CASE(
-    "repair calls a shard lost that the disk cannot read, and none that it was not let read") {
+TEST_CASE("repair calls a shard lost if the disk cannot read it, but not if reading was refused") {
   const Edits edits;
   const Edit repair = edits.All()[0];
   for (const int error : {EMFILE, ENOMEM, EACCES, ETIMEDOUT}) {

@@ -2,15 +2,20 @@
 //
 // A program that runs with the seam (LD_PRELOAD) counts its changing calls on one folder: creating
 // a file, write, fsync, close of a written file, rename, link, unlink, mkdir. Each is recorded once
-// it has been done. What the seam is to do comes through the environment: SLUICE_SEAM_FOLDER the
-// folder, as the program names it (an absolute path) SLUICE_SEAM_RECORD the file that the record is
-// appended to; none: no record SLUICE_SEAM_DO "kill:N" or "stop:N": SIGKILL or SIGSTOP before call
-// N (from 0); "fail:N:ERRNO": call N fails with that number, "fail-all:N:ERRNO": that and all later
-// ones that write, create, rename or sync; "short:N": call N, if it is a write, takes half of its
-// bytes; "space:BYTES": writes beyond so many bytes fail with ENOSPC; "copies:BYTES": the same, and
-// no file can be linked (EXDEV); "refuse:N:ERRNO": no shard can be opened for reading after N were;
-// "no-direct:0": no file can be written past the page cache (O_DIRECT); "no-direct:1": it seems so,
-// but no write is taken Past the page cache, a partial write takes whole pages, as on a disk.
+// it has been done. Environment variables control the seam:
+//   SLUICE_SEAM_FOLDER  the folder, as the program names it (an absolute path)
+//   SLUICE_SEAM_RECORD  the file that the record is appended to; unset: no record
+//   SLUICE_SEAM_DO      one of these actions:
+//     kill:N, stop:N    SIGKILL or SIGSTOP before call N (from 0)
+//     fail:N:ERRNO      call N fails with that number
+//     fail-all:N:ERRNO  from call N on, all calls fail that write, create, rename or sync
+//     short:N           call N, if it is a write, writes half of its bytes
+//     space:BYTES       writes beyond that many bytes fail with ENOSPC
+//     copies:BYTES      likewise, and no file can be linked (EXDEV)
+//     refuse:N:ERRNO    no shard can be opened for reading after N have been opened
+//     no-direct:0       no file can be opened to write past the page cache (O_DIRECT)
+//     no-direct:1       a file can be opened so, but its writes fail
+// Past the page cache, a partial write writes whole pages, as on a disk.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +44,7 @@ struct RecordedCall {
   std::string data;          // of a write
 };
 
-// Throws std::runtime_error if the file is no record. A last call cut off by a kill is left out.
+// Throws std::runtime_error if the file is not a record. A last call cut off by a kill is left out.
 std::vector<RecordedCall> ReadRecord(const std::filesystem::path& path);
 
 }  // namespace sluice::test

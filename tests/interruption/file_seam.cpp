@@ -76,7 +76,7 @@ bool Watched(const char* path) {
          (path[size] == '/' || path[size] == 0);
 }
 
-// Whether the path is the folder that the watched one lies in.
+// Whether the path is the parent of the watched folder.
 bool IsParent(const char* path) {
   const char* const slash = std::strrchr(seam.folder, '/');
   const std::size_t size = slash == nullptr ? 0 : static_cast<std::size_t>(slash - seam.folder);
@@ -109,7 +109,8 @@ void Record(std::uint64_t kind, const char* path, const char* to, std::uint64_t 
   PutText(static_cast<const char*>(data), size);
 }
 
-// Counts a call and does what the action says. Returns the error for the call to fail with, or 0.
+// Counts a call and does what the action says. Returns the error that the call must fail with, or
+// 0.
 int Before(bool may_fail) {
   const long long number = seam.calls++;
   if (number == seam.number && Is("kill")) kill(getpid(), SIGKILL);
@@ -124,7 +125,7 @@ int Fail(int error) {
   return -1;
 }
 
-// Whether a shard may not be opened for reading any more.
+// Returns whether the path is a shard that must not be opened for reading any more. Counts shards.
 bool Refuses(const char* path, int flags) {
   if (!Is("refuse") || (flags & (O_CREAT | O_DIRECTORY)) != 0) return false;
   const std::size_t size = std::strlen(path);

@@ -1,4 +1,4 @@
-// Commands that go on, or begin again, after a disk became full: convert, append, copy and export.
+// Commands that resume, or start again, after a disk became full: convert, append, copy and export.
 // (edit_test.cpp has those that remove all they wrote.)
 #include <algorithm>
 #include <cerrno>
@@ -58,7 +58,7 @@ class FullDisk {
     fs::copy(At("whole"), work() / "data");
   }
 
-  // Runs with enough room, which shows what is to come of it. Returns the bytes of each write.
+  // Runs with enough space, which gives the expected result. Returns the bytes of each write.
   std::vector<std::size_t> WritesOf(const Filling& filling) {
     MakeWork();
     fs::remove(At("record"));
@@ -74,7 +74,7 @@ class FullDisk {
     return writes;
   }
 
-  // The command says what happened, leaves no file that looks whole and is not, and can be run
+  // The command must say what happened, must not leave a file that only looks whole, and can be run
   // again.
   void RunOutOfSpace(const Filling& filling, std::uint64_t space) const {
     MakeWork();
@@ -126,7 +126,8 @@ class FullDisk {
 
 }  // namespace
 
-TEST_CASE("a command that meets a full disk says so, leaves no file cut, and can be run again") {
+TEST_CASE(
+    "a command that meets a full disk says so, leaves no truncated file, and can be run again") {
   FullDisk disk;
   for (const Filling& filling : disk.All()) {
     const std::vector<std::size_t> writes = disk.WritesOf(filling);

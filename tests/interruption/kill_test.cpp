@@ -72,15 +72,15 @@ void KillAtRandom(int kills, bool direct) {
 
 }  // namespace
 
-TEST_CASE("a conversion killed at a random time goes on to the same bytes") {
+TEST_CASE("a conversion killed at a random time resumes and gives the same bytes") {
   KillAtRandom(3, GENERATE(false, true));
 }
 
-TEST_CASE("conversions killed 200 times at random go on to the same bytes", "[slow]") {
+TEST_CASE("conversions killed 200 times at random resume and give the same bytes", "[slow]") {
   KillAtRandom(100, GENERATE(false, true));
 }
 
-TEST_CASE("a conversion killed before some of its file calls goes on to the same bytes") {
+TEST_CASE("a conversion killed before some of its file calls resumes and gives the same bytes") {
   const bool direct = GENERATE(false, true);
   const Conversion conversion(2, direct);
   const std::size_t calls = CallsOf(conversion);
@@ -89,14 +89,15 @@ TEST_CASE("a conversion killed before some of its file calls goes on to the same
     KillBefore(conversion, call);
 }
 
-TEST_CASE("a conversion killed before any of its file calls goes on to the same bytes", "[slow]") {
+TEST_CASE("a conversion killed before any of its file calls resumes and gives the same bytes",
+          "[slow]") {
   const Conversion conversion(3, GENERATE(false, true));
   const std::size_t calls = CallsOf(conversion);
   for (std::size_t call = 0; call < calls; ++call)
     KillBefore(conversion, call);
 }
 
-TEST_CASE("a conversion killed while it continues can continue again", "[slow]") {
+TEST_CASE("a conversion killed while it resumes can resume again", "[slow]") {
   const Conversion conversion(3, GENERATE(false, true));
   const std::size_t calls = CallsOf(conversion);
   for (std::size_t first = 5; first < calls; first += 5) {

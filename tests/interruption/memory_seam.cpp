@@ -1,6 +1,5 @@
-// Stands between a program and malloc (LD_PRELOAD), and lets it refuse.
-//
-// Allocations are counted from the beginning of main(): what runs before it has nobody to tell.
+// Stands between a program and malloc (LD_PRELOAD), and lets malloc fail. Allocations are counted
+// from the beginning of main(), because no code before it could report an error.
 // SLUICE_MEMORY_FAIL=N:STEP refuses the N-th, and from then on each STEP-th (0: no other). The C
 // library's own functions do the work, so that free() can stay as it is.
 #include <atomic>

@@ -1,6 +1,6 @@
-// Commands whose memory runs out: single allocations that fail, of whatever size, and from one on
-// all of them, or every few. Each command then ends with a sentence and 1, or does its work; it
-// never ends by a signal, and calls nothing broken.
+// Commands that run out of memory: single allocations fail, of whatever size, or all from one on,
+// or every few. Each command must then end with a message and 1, or do its work. It must never end
+// by a signal, or call intact data broken.
 #include "tests/catch.h"
 #include "tests/interruption/conversion.h"
 #include "tests/temporary_folder.h"
@@ -34,7 +34,7 @@ class Commands {
 
   std::string At(const std::string& name) const { return (folder_ / name).string(); }
 
-  // What is run, and the program that runs it.
+  // The command line to run, and its program.
   std::pair<std::string, Words> Command(const std::string& name) const {
     if (name == "convert")
       return {SLUICE_COMMAND, {"convert", At("first.source"), At("out"), "--threads", "2"}};
@@ -54,7 +54,7 @@ class Commands {
              "3", "--epochs", "2"}};
   }
 
-  // How many allocations it makes, more or less.
+  // The approximate number of allocations.
   unsigned long Allocations(const std::string& name) const {
     unsigned long some = 0;
     for (unsigned long all = 1UL << 17; all - some > 20;) {
@@ -64,7 +64,7 @@ class Commands {
     return some;
   }
 
-  // Runs it with allocations `first`, `first` + `step`, ... refused.
+  // Runs it while allocations `first`, `first` + `step`, ... fail.
   Outcome RunRefused(const std::string& name, unsigned long first, unsigned long step) const {
     std::filesystem::remove_all(At("out"));
     const auto [program, words] = Command(name);
@@ -74,7 +74,7 @@ class Commands {
                     "SLUICE_MEMORY_FAIL=" + std::to_string(first) + ":" + std::to_string(step)}});
   }
 
-  // What it makes; nothing if it makes nothing.
+  // The file or folder that it makes; empty if it makes none.
   Contents Made() const { return ContentsIfAny(At("out")); }
 
  private:
@@ -88,7 +88,7 @@ class Commands {
 
 }  // namespace
 
-TEST_CASE("Whichever allocation fails, a command ends with a sentence, and never by a signal") {
+TEST_CASE("Whichever allocation fails, a command ends with a message, and never by a signal") {
   constexpr unsigned long kNever = 1UL << 40;
   const Commands commands;
   const std::string name = GENERATE(as<std::string>(), "convert", "verify", "transcode", "merge",

@@ -16,7 +16,7 @@ class Parts {
       : conversion_(conversion), data_(conversion.folder() / "parts") {}
 
   // Runs some step, with its number of parts, and kills it before some file call. Returns whether
-  // that came before its end.
+  // the kill came before its end.
   bool KillSome(RandomStream& random) const {
     const bool planned = std::filesystem::exists(data_ / "plan.json");
     const std::uint64_t number = random.Below(10);
@@ -29,7 +29,7 @@ class Parts {
     const Outcome outcome = Sluice(words, Conversion::WithSeam(data_, "kill:" + call));
     INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
     if (outcome.signal == SIGKILL) return true;
-    // Nothing but a finisher that came too early fails; it is told of the two broken sources.
+    // Only a finisher that came too early may fail; a finisher reports the two broken sources.
     const bool finish = words[0] == "finish";
     const bool good =
         outcome.exit_code == 0 || (finish && outcome.exit_code == 3) ||
@@ -38,7 +38,7 @@ class Parts {
     return false;
   }
 
-  // Does what is left, every part and the finisher twice at once, and checks the bytes.
+  // Does the rest, every part and the finisher twice at once, and checks the bytes.
   void CheckGoesOn() const {
     Check({Plan()}, {0});
     Check({Part(0, 2), Part(0, 2), Part(1, 2), Part(1, 2)}, {0});
@@ -88,11 +88,12 @@ void KillSteps(int kills, int most_for_one) {
 
 }  // namespace
 
-TEST_CASE("planners, parts and finishers that are killed leave what others go on with") {
+TEST_CASE("other processes can continue after planners, parts and finishers that are killed") {
   KillSteps(6, 8);
 }
 
-TEST_CASE("planners, parts and finishers killed 200 times leave what others go on with", "[slow]") {
+TEST_CASE("other processes can continue after planners, parts and finishers killed 200 times",
+          "[slow]") {
   KillSteps(200, 12);
 }
 

@@ -1,5 +1,5 @@
 // Power losses. The tests make each state that a disk may have at any moment of a conversion, read
-// it with every reader, and continue the conversion from it.
+// it with every reader, and resume the conversion from it.
 #include <set>
 
 #include <sluice/convert.h>
@@ -52,7 +52,7 @@ class Replay {
       : conversion_(conversion), every_(every), data_(conversion.folder() / "replayed") {}
 
   // Tests every `every`th state at each moment of a record. At the record's end the dataset must
-  // exist in all states if the run said that it was done.
+  // exist in all states if the run reported success.
   void Run(const std::vector<RecordedCall>& calls, const std::filesystem::path& recorded,
            bool finished) {
     DiskModel model(recorded.string());
@@ -104,7 +104,7 @@ class Replay {
   std::set<std::string> seen_;
 };
 
-// An uninterrupted run, and one that was killed before call `kill` and continued.
+// An uninterrupted run, and one that was killed before call `kill` and resumed.
 void ReplayConversions(int shards, bool direct, std::size_t every, const std::vector<int>& kills) {
   const Conversion conversion(shards, direct);
   Replay replay(conversion, every);
@@ -125,11 +125,12 @@ void ReplayConversions(int shards, bool direct, std::size_t every, const std::ve
 
 }  // namespace
 
-TEST_CASE("a power loss at any moment leaves a folder that a conversion goes on from") {
+TEST_CASE("after a power loss at any moment, a conversion can resume from the folder") {
   ReplayConversions(2, GENERATE(false, true), 17, {20});
 }
 
-TEST_CASE("each state a disk may hold after a power loss is gone on from", "[slow]") {
+TEST_CASE("a conversion can resume from each state that a disk may hold after a power loss",
+          "[slow]") {
   std::vector<int> kills;
   for (int call = 1; call < 60; ++call)
     kills.push_back(call);

@@ -1,5 +1,4 @@
-// Conversions of files that hold images (Parquet, .beton, TFRecord, RecordIO), killed and gone on
-// with.
+// Conversions of files that hold images (Parquet, .beton, TFRecord, RecordIO), killed and resumed.
 #include <csignal>
 #include <fstream>
 
@@ -20,7 +19,7 @@ std::string LittleEndian(std::uint64_t value, int bytes) {
   return text;
 }
 
-// A field of bytes, of a protocol buffer.
+// A field of bytes in a protocol buffer.
 std::string LengthField(int number, const std::string& bytes) {
   std::string text(1, static_cast<char>(number << 3 | 2));
   std::size_t size = bytes.size();
@@ -48,7 +47,7 @@ std::string RecordIoOf(const std::string& image) {
 
 }  // namespace
 
-TEST_CASE("a killed conversion of a file that holds images goes on to the same bytes") {
+TEST_CASE("a killed conversion of a file that holds images resumes and gives the same bytes") {
   const std::string kind = GENERATE("parquet", "beton", "tfrecord", "rec");
   INFO(kind);
   const TemporaryFolder folder;

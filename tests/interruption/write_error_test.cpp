@@ -1,4 +1,5 @@
-// Conversions whose file system fails: any single call, all calls from one on, or no more space.
+// Conversions on a failing file system: any single call fails, or all calls from one on, or space
+// runs out.
 #include <cerrno>
 #include <cstring>
 
@@ -54,7 +55,7 @@ void FailCalls(const Conversion& conversion, const char* action, std::size_t fir
   REQUIRE(calls.size() > 25);
   for (std::size_t number = first; number < calls.size(); number += step) {
     for (const int error : ErrorsOf(calls[number].call)) {
-      // If everything fails, a file that cannot be closed shows no difference.
+      // If everything fails, a file that cannot be closed makes no difference.
       if (calls[number].call == FileCall::kClose && action == std::string("fail-all")) continue;
       INFO(action << " " << number << " with " << std::strerror(error));
       const auto data = conversion.folder() / "data";
@@ -82,7 +83,7 @@ std::uint64_t BytesOf(const Conversion& conversion) {
 
 }  // namespace
 
-TEST_CASE("a file call that fails ends a conversion with a clear error, and it can go on") {
+TEST_CASE("a file call that fails ends a conversion with a clear error, and it can resume") {
   FailCalls(Conversion(2), "fail", 2, 17);
   FailCalls(Conversion(2, true), "fail", 9, 7);
 }
@@ -100,21 +101,21 @@ TEST_CASE("a folder that refuses from any call on ends a conversion with a clear
   FailCalls(Conversion(3, GENERATE(false, true)), "fail-all", 0, 1);
 }
 
-TEST_CASE("a conversion on a disk that becomes full goes on once there is room") {
+TEST_CASE("a conversion on a disk that becomes full resumes once there is space") {
   const Conversion conversion(2, GENERATE(false, true));
   const std::uint64_t bytes = BytesOf(conversion);
   for (const std::uint64_t space : {std::uint64_t{100}, bytes / 2, bytes - 10})
     RunOutOfSpace(conversion, space);
 }
 
-TEST_CASE("a conversion on a disk of any smaller size goes on once there is room", "[slow]") {
+TEST_CASE("a conversion on a disk of any smaller size resumes once there is space", "[slow]") {
   const Conversion conversion(3, GENERATE(false, true));
   const std::uint64_t bytes = BytesOf(conversion);
   for (std::uint64_t space = 0; space < bytes; space += bytes / 60)
     RunOutOfSpace(conversion, space);
 }
 
-TEST_CASE("a write that takes only a part of its bytes is gone on with") {
+TEST_CASE("a write that takes only a part of its bytes is continued") {
   const bool direct = GENERATE(false, true);
   const Conversion conversion(2, direct);
   const std::vector<RecordedCall> calls = RecordOf(conversion);
@@ -130,7 +131,7 @@ TEST_CASE("a write that takes only a part of its bytes is gone on with") {
   CHECK(shortened > 2);
 }
 
-TEST_CASE("a conversion into a small tmpfs goes on once it is made larger", "[slow]") {
+TEST_CASE("a conversion into a small tmpfs resumes once it is made larger", "[slow]") {
   const Conversion conversion(3);
   const auto disk = conversion.folder() / "disk";
   std::filesystem::create_directory(disk);

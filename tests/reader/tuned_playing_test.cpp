@@ -1,9 +1,6 @@
 // The loader's own decisions in real playing. No test here depends on how fast or busy the machine
-// is: trainers and stores are slow by construction, changes that must come are waited for, and
-// changes that must not come cannot.
-//
-// Nothing here depends on how fast the machine is, or on how busy: trainers and stores are slow by
-// construction, changes that must come are waited for, and what must not come cannot.
+// is: trainers and stores are slow by construction, the tests wait for changes that must come, and
+// other changes cannot come.
 #include <algorithm>
 #include <optional>
 #include <thread>
