@@ -159,7 +159,7 @@ std::uint64_t MakeFolder(const Request& request) {
         }
       } catch (...) {
         fault = std::current_exception();
-        next = total;  // the other threads need not go on
+        next = total;  // ends the other threads, too
       }
     });
   }

@@ -76,7 +76,7 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
       throw NamedAsInput(error, piped);
     }
     std::fprintf(stderr,
-                 "sluice: interrupted; %s is unchanged. Run the same command again to go on.\n",
+                 "sluice: interrupted; %s is unchanged. Run the same command again to resume.\n",
                  cli::Printable(dataset).c_str());
     return std::nullopt;
   }

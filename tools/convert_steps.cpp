@@ -154,13 +154,13 @@ bool RunConversion(const cli::Interrupt& interrupt, const std::string& dataset, 
     if (error.code() == ErrorCode::kIo) {
       throw Error(error.code(), error.file(), error.place(),
                   error.sentence() +
-                      "; what was finished is kept. Once this is mended, run the "
-                      "same command again to go on");
+                      "; what was finished is kept. Once the cause is removed, run the same "
+                      "command again to resume");
     }
     if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
     std::fprintf(stderr,
                  "sluice: interrupted. What was finished is kept in %s; run the same command again "
-                 "to go on.\n",
+                 "to resume.\n",
                  Printable(dataset).c_str());
     return false;
   }

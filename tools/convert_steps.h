@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// Runs a conversion, or a step of one, with progress. False if it was interrupted, which has been
-// said then. If the disk is full or refuses, the Error says how to go on.
+// Runs a conversion, or a step of one, with progress. Returns false if it was interrupted, after a
+// message. If the disk is full or refuses, the Error says how to resume.
 bool RunConversion(const cli::Interrupt& interrupt, const std::string& dataset, bool silent,
                    const std::string& activity, const std::string& title,
                    const std::function<void(ConvertHooks)>& step);

@@ -64,7 +64,7 @@ struct ExportArguments {
 // The result of one sample.
 struct ExportedSample {
   std::string row;          // without its line's end
-  std::string trouble;      // why it is left out; then there is no row
+  std::string trouble;      // why it is left out; then `row` is empty
   std::uint64_t bytes = 0;  // of its files
 };
 
@@ -75,7 +75,7 @@ class ExportTable {
  public:
   // `on_written`: called for each sample, in order and one at a time, once its row is written.
   // Throws Error(kIo) if the file cannot be written, and so does everything below. Without Close()
-  // there is no file in the end.
+  // the file is removed again.
   ExportTable(const std::filesystem::path& file, const std::string& headings,
               std::function<void(std::uint64_t index, const ExportedSample& sample)> on_written)
       : on_written_(std::move(on_written)), file_(file) {

@@ -162,7 +162,7 @@ std::string WithoutEnding(const fs::path& path) {
   return (path.parent_path() / path.stem()).native();
 }
 
-// "" for what is no ending of ours.
+// "" for an ending that an export does not write.
 std::string OurEnding(const fs::path& path) {
   const std::string own = Folded(path.extension().native());
   if (own == ".jpeg" || own == ".jpe") return ".jpg";

@@ -300,7 +300,7 @@ class Drawing {
     }
   }
 
-  // Two numbers, or three with a visibility; if that is 0, there is no point.
+  // Two numbers, or three with a visibility; 0 means that the point is absent.
   void DrawPoints(const Field& field) {
     std::string_view form;
     const std::optional<bool> relative = Relative(field.coordinates, form);

@@ -78,7 +78,7 @@ void AddPixels(const Image& image, Sums& sums) {
 struct Found {
   Sums sums;
   unsigned channels = 0;
-  bool mixed = false;  // images of several kinds: there is no mean of all
+  bool mixed = false;  // images of several kinds, which have no mean in common
   double full = 255;   // the greatest value
   std::vector<std::uint32_t> widths, heights;
 };

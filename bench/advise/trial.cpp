@@ -16,7 +16,7 @@
 #include <sluice/error.h>
 
 #include "bench/epoch/run.h"
-#include "bench/machine/folders.h"
+#include "bench/machine/disk.h"
 #include "bench/parts/decode.h"
 #include "bench/report/statistics.h"
 #include "format/disk/bytes.h"

@@ -7,7 +7,7 @@
 
 #include "bench/commands.h"
 #include "bench/compare/measure.h"
-#include "bench/machine/folders.h"
+#include "bench/machine/disk.h"
 #include "bench/report/result.h"
 #include "format/remote/object_store.h"
 #include "tools/cli/option.h"

@@ -140,7 +140,7 @@ void PlayCopies(const PlayArguments& arguments) {
   Say({{"event", "about"},
        {"text",
         "threads that only copy the middle of each image into batches, in random order: no thread "
-        "waits for another, and there is no checksum"}});
+        "waits for another, without checksums"}});
   CopyLoop loop(Dataset::Open(arguments.folder), NumbersOf(ItemsOf(arguments.list)), arguments.size,
                 arguments.batch, arguments.threads);
   PlayAll([&](std::uint64_t epoch, const OnBatch& on_batch) { on_batch(loop.Play(epoch)); },

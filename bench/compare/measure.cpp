@@ -1,8 +1,9 @@
 // One comparison, step by step: the dataset and its images as files, each loader's own format, how
 // close each loader's pixels are to the pictures, and then the rounds.
 //
-// What a contender does is said by its command line alone (bench/peers/contend.py, or `sluice-bench
-// contend` for the loaders of this program), so that all of them are started and measured alike.
+// A contender is told by its command line alone what to do (bench/peers/contend.py, or
+// `sluice-bench contend` for the loaders of this program), so that all of them are started and
+// measured alike.
 #include "bench/compare/measure.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 #include <sluice/device.h>
 #include <sluice/error.h>
 
-#include "bench/machine/folders.h"
+#include "bench/machine/disk.h"
 #include "bench/machine/machine.h"
 #include "bench/parts/decode.h"
 #include "bench/report/statistics.h"
@@ -462,8 +463,7 @@ void CheckNames(const CompareOptions& options) {
       names.push_back(contender.name);
   }
   for (const std::string& name : options.only) {
-    if (!IsAmong(names, name))
-      throw cli::UsageError("--only: there is no loader named \"" + name + "\"");
+    if (!IsAmong(names, name)) throw cli::UsageError("--only: unknown loader \"" + name + "\"");
   }
 }
 

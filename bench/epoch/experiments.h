@@ -1,6 +1,7 @@
-// Experiments of `sluice-bench epoch` that play several epochs: how many accelerators the loader
-// feeds (--find-accelerators), how throughput grows with threads (--threads A,B,...), what a
-// pipeline loses compared with an ideal one (--step-ms), and how fast a loader stops (--stops).
+// What `sluice-bench epoch` measures besides its epochs, by playing further ones or a part of their
+// work: where the time of the stages goes, how many accelerators the loader feeds
+// (--find-accelerators), how throughput grows with threads (--threads A,B,...), what a pipeline
+// loses compared with an ideal one (--step-ms), and how fast a loader stops (--stops).
 #pragma once
 
 #include <functional>
@@ -20,7 +21,6 @@ namespace sluice::bench {
 // batch, and is fed well enough if it computes for a given share of the time. Several work in step,
 // each on its own batch, as in data-parallel training on one machine. The first step of an epoch,
 // which waits for the pipeline to fill, is not counted.
-
 struct Profile {
   std::string name;
   std::size_t batch_size = 0;
@@ -60,7 +60,6 @@ AcceleratorSearch FindAccelerators(const EpochOptions& options, double wanted,
 
 // Throughput by the number of decoding threads, and the share of the work that does not run in
 // parallel.
-
 struct ThreadPoint {
   unsigned threads = 0;
   std::vector<double> images_per_second;  // by epoch
@@ -83,7 +82,6 @@ ThreadCurve MeasureThreadCurve(const EpochOptions& options, const std::vector<un
 // If loading runs ahead of training, an epoch takes as long as the slower of the two, not their
 // sum. Any more time is lost to unevenness, to a ring that is too short, or because both need the
 // same processors.
-
 struct PipelineCost {
   double training_seconds = 0;  // an epoch's steps, always on one batch that is ready
   double loading_seconds = 0;   // an epoch without steps
@@ -98,11 +96,32 @@ struct PipelineCost {
 PipelineCost MeasurePipelineCost(const EpochOptions& options, const EpochsRun& run,
                                  const std::stop_token& stop);
 
-// How long a loader takes to stop if it is dropped in the middle of an epoch.
-
-// The seconds that destroying a loader takes, for this many loaders, each a few batches further
-// into its epoch. Throws Error, and Interrupted if the stop token requests it.
+// The seconds that destroying a loader in the middle of an epoch takes, for this many loaders, each
+// a few batches further into its epoch. Throws Error, and Interrupted if the stop token requests
+// it.
 std::vector<double> MeasureStops(const EpochOptions& options, std::uint64_t loaders,
                                  const std::stop_token& stop);
+
+// Where an epoch's time went, stage by stage.
+struct StagePart {
+  std::string name, description;
+  double share = 0;  // of its stage's time at work
+};
+
+struct Stage {
+  std::string name, description;
+  unsigned threads = 1;
+  double images = 0;           // images that the seconds were spent on
+  double seconds = 0;          // at work, summed over its threads
+  double waiting_seconds = 0;  // for another stage
+  std::vector<StagePart> parts;
+};
+
+// The loader's stages over the measured epochs (cold: over the last). The parts of decoding are
+// measured afterwards, by decoding some of the dataset's JPEGs or packed images on one thread;
+// the list is empty if our decoder does not handle these images. The rest of the stage's time is
+// its last part. Batches that go to a device have a stage for their copies.
+std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
+                            const std::stop_token& stop);
 
 }  // namespace sluice::bench

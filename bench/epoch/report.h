@@ -9,7 +9,6 @@
 
 #include "bench/epoch/experiments.h"
 #include "bench/epoch/run.h"
-#include "bench/epoch/stages.h"
 
 namespace sluice::bench {
 

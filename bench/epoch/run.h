@@ -19,7 +19,7 @@
 #include <sluice/loader_stats.h>
 #include <sluice/user_function.h>
 
-#include "bench/epoch/simulated_store.h"
+#include "bench/epoch/shared_options.h"
 #include "bench/machine/meters.h"
 #include "bench/report/result.h"
 

@@ -1,4 +1,5 @@
-// Reading files from their disk: without the page cache's help, and past it.
+// Files of measurements: reading them from their disk, without the page cache's help or past it,
+// and folders to write to.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,11 @@
 #include <memory>
 #include <new>
 #include <stop_token>
+#include <string>
+#include <system_error>
 #include <vector>
+
+#include <sluice/error.h>
 
 #include "format/disk/file.h"
 
@@ -65,5 +70,38 @@ DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double
 // only small files to read, this is the rate of shards there.
 DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
                            const std::stop_token& stop);
+
+// A folder for temporary files, which is removed with the object.
+class ScratchFolder {
+ public:
+  // In `parent`; if empty, in the folder for temporary files (TMPDIR). Throws Error(kIo).
+  explicit ScratchFolder(const std::filesystem::path& parent = {}) {
+    const std::filesystem::path place =
+        parent.empty() ? std::filesystem::temp_directory_path() : parent;
+    std::string name = (place / "sluice-bench-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw Error(ErrorCode::kIo, place.string(), "a temporary folder cannot be created in it");
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Claims a folder that a command keeps from run to run and whose files it overwrites. Makes the
+// folder, or takes one that is empty or that an earlier run made: a file in it says so.
+// Throws Error(kState) for any other folder, since its content would be lost; Error(kIo).
+void ClaimWorkFolder(const std::filesystem::path& folder);
+
+// Checks the value of --work for CLI11: empty if it can name a folder, else a sentence.
+std::string CheckWorkFolder(const std::string& folder);
 
 }  // namespace sluice::bench

@@ -25,7 +25,7 @@
 
 #include "bench/commands.h"
 #include "bench/compare/contender.h"
-#include "bench/machine/folders.h"
+#include "bench/machine/disk.h"
 #include "bench/machine/machine.h"
 #include "bench/report/result.h"
 #include "bench/report/statistics.h"

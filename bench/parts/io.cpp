@@ -25,7 +25,7 @@
 #include <sluice/shown_path.h>
 
 #include "bench/commands.h"
-#include "bench/epoch/simulated_store.h"
+#include "bench/epoch/shared_options.h"
 #include "bench/machine/disk.h"
 #include "bench/machine/machine.h"
 #include "bench/report/result.h"

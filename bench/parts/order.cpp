@@ -1,4 +1,4 @@
-// What an epoch's order costs, and how well it shuffles.
+// The cost of an epoch's order, and how well it shuffles.
 //
 // Costs are timed over whole epochs, with the heap's growth as the order's memory. Two figures
 // judge the shuffle: how many classes a batch has, which shows whether samples that are neighbours

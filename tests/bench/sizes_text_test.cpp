@@ -1,5 +1,5 @@
 // Sizes by epoch, as they are typed.
-#include "bench/epoch/transform_text.h"
+#include "bench/epoch/shared_options.h"
 #include "tests/catch.h"
 #include "tools/cli/quantity.h"
 

@@ -35,7 +35,7 @@ void CheckFailed(const Conversion& conversion, const std::filesystem::path& data
   CHECK(outcome.exit_code == 1);
   CHECK_THAT(outcome.err, ContainsSubstring(data.string()));
   CHECK_THAT(outcome.err, ContainsSubstring(std::strerror(error)));
-  CHECK_THAT(outcome.err, ContainsSubstring("run the same command again to go on"));
+  CHECK_THAT(outcome.err, ContainsSubstring("run the same command again to resume"));
   for (const auto& [name, content] : ContentsIfAny(data))
     CHECK_FALSE(std::filesystem::path(name).extension() == ".tmp");
   conversion.CheckReaders(data);

@@ -1,4 +1,4 @@
-"""What a wrong call is told, in Python's words."""
+"""The messages of wrong calls use Python's words."""
 
 import pytest
 import sluice

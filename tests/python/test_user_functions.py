@@ -77,7 +77,7 @@ def test_an_array_that_is_kept_is_an_error(raw):
 
 
 def test_an_array_that_is_kept_is_of_no_later_sample_and_outlives_the_loader(raw):
-    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)  # but this is no fault of a sample
+    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)  # but this is not a fault of a sample
     expected = [batch["image"].numpy().copy() for batch in sluice.Loader(raw, 10, order=SEQUENTIAL)]
     for function, place in ("sample_function", 13), ("batch_function", 1):
         kept = []

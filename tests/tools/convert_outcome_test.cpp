@@ -355,7 +355,7 @@ TEST_CASE("an interrupted conversion ends with 130 and the same command finishes
     if (interrupted.exit_code == 0 && pictures < 2000) continue;
     REQUIRE(sent);
     CHECK(interrupted.exit_code == 130);
-    CHECK_THAT(interrupted.err, ContainsSubstring("run the same command again to go on"));
+    CHECK_THAT(interrupted.err, ContainsSubstring("run the same command again to resume"));
     CHECK_THROWS_AS(Dataset::Open(folders.data), Error);
 
     const Outcome resumed = Sluice(words);

@@ -76,14 +76,14 @@ void Complain(const CLI::App& program, const std::string& sentence) {
   std::fprintf(stderr, "%s: %s\n", program.get_name().c_str(), Printable(sentence).c_str());
 }
 
-// With --json, what is wrong is said on standard output, too.
+// With --json, the error is also printed to standard output.
 void PrintErrorJson(const Command* command, const nlohmann::ordered_json& error) {
   const CLI::Option* const json =
       command == nullptr ? nullptr : command->app->get_option_no_throw("--json");
   if (json == nullptr || json->count() == 0) return;
   try {
     PrintJson({{"error", error}});
-  } catch (const Error&) {  // there is no standard output, which may be what is wrong
+  } catch (const Error&) {  // standard output may itself be what failed
     return;
   }
 }
@@ -223,7 +223,7 @@ std::string OptionsOf(const CLI::App& app) {
   return lines;
 }
 
-// The possible values of an option or a positional; empty if there is no list of them.
+// The possible values of an option or a positional; empty if any value is possible.
 std::string ValuesOf(CLI::Option& option) {
   try {
     std::string words = option.get_validator(kChoices)->get_description();

@@ -1,13 +1,17 @@
-// Datasets at URLs, and local ones behind a simulated slow store, for the commands that read.
+// Options that several commands have: a simulated object store in front of a dataset, and the texts
+// of transforms.
 #pragma once
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json_fwd.hpp>
 
 #include <sluice/dataset.h>
+#include <sluice/transform.h>
 
 #include "format/remote/slow_store.h"
 
@@ -30,5 +34,11 @@ Dataset OpenDataset(const std::filesystem::path& dataset, const ReadLimits& limi
 
 // Adds members that describe the link, if there is one.
 void AddLink(nlohmann::ordered_json& json, const std::optional<SlowLink>& link);
+
+// "160,192@16": 160 x 160 from epoch 0 on, 192 x 192 from epoch 16. Throws cli::UsageError.
+std::vector<OutputSize> ParseSizes(const std::string& text);
+
+// The text of --help about steps, which <sluice/parse_pipeline.h> parses.
+std::string TransformHelp();
 
 }  // namespace sluice::bench

@@ -1,9 +1,12 @@
-// The search for the number of accelerators that a dataset can feed, as in MLPerf Storage.
+// What epoch measures besides its epochs: the search for accelerators, as in MLPerf Storage, and
+// stages.
 #include "bench/epoch/experiments.h"
+
 #include "tests/catch.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
+
 namespace {
 
 // A machine that feeds so many accelerators, and records each trial.
@@ -42,6 +45,29 @@ TEST_CASE("the profiles have MLPerf Storage's figures, and an unknown profile is
   CHECK(retinanet.step_ms == 47.55);
   CHECK(retinanet.utilisation == 0.85);
   CHECK_THROWS_AS(ProfileNamed("h100"), cli::UsageError);
+}
+
+TEST_CASE("batches for a device have a stage for their copies, and others do not") {
+  EpochOptions options;
+  options.dataset = "/nowhere";  // the parts of decoding cannot be measured
+  EpochsRun run;
+  run.stats.samples = 200;
+  run.stats.seconds = 8;
+  run.stats.upload_seconds = 2;
+  CHECK(StagesOf(options, run, {}).size() == 3);
+  options.loader.device = Device::Cuda(0);
+  const std::vector<Stage> stages = StagesOf(options, run, {});
+  REQUIRE(stages.size() == 4);
+  CHECK(stages.back().name == "upload");
+  CHECK(stages.back().images == 200);
+  CHECK(stages.back().seconds == 2);
+  CHECK(stages.back().waiting_seconds == 6);
+  run.stats.device_pictures = 150;
+  run.stats.device_decode_seconds = 3;
+  const Stage decoding = StagesOf(options, run, {}).back();
+  CHECK(decoding.images == 150);
+  CHECK(decoding.seconds == 3);
+  CHECK(decoding.waiting_seconds == 5);
 }
 
 }  // namespace sluice::bench
