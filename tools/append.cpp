@@ -11,11 +11,9 @@
 #include "tools/cli/program.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands.h"
-#include "tools/convert_parts.h"
-#include "tools/convert_report.h"
+#include "tools/convert.h"
 #include "tools/convert_source.h"
 #include "tools/edit_command.h"
-#include "tools/piped_archive.h"
 
 namespace sluice {
 namespace {

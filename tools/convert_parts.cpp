@@ -1,4 +1,4 @@
-#include "tools/convert_parts.h"
+#include "tools/convert.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "tools/convert_report.h"
+#include "tools/convert.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "tools/convert_steps.h"
+#include "tools/convert.h"
 
 #include <cstdio>
 #include <memory>
@@ -15,7 +15,6 @@
 #include "tools/cli/quantity.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands.h"
-#include "tools/convert_report.h"
 
 namespace sluice {
 

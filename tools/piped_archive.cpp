@@ -1,4 +1,4 @@
-#include "tools/piped_archive.h"
+#include "tools/convert.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,0 +1,137 @@
+// The pieces of which the commands convert, plan, append, finish and status are made, in the order
+// in which a conversion needs them: a piped archive, the sources and datasets, the run, and its
+// report.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <sluice/convert.h>
+#include <sluice/convert_steps.h>
+#include <sluice/error.h>
+#include <sluice/work_folder.h>
+
+#include "tools/cli/terminal.h"
+#include "tools/convert_source.h"
+
+namespace sluice {
+
+// One of the datasets that one command makes: of a split, or of several folders.
+struct ConvertPart {
+  std::string name;  // of the folder inside of DATASET; empty: DATASET itself
+  ConvertSource source;
+};
+
+// "train=0.9,val=0.1": names and fractions, which add up to at most 1. Throws UsageError.
+std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text);
+
+// The folders of the only source that look like the parts of a split, unless the arguments say what
+// they are. Empty if it has no such folders, or for another kind of source.
+std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
+                                             const std::stop_token& stop);
+
+// Lists the sources to convert and the dataset for each. `split`: as for ParseSplit(), or empty;
+// `seed`: the split's. Several folders get the classes of all of them, so that numbers agree; so do
+// the folders inside of one, with `arguments.split_folders`.
+std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::string& split,
+                                   std::uint64_t seed, unsigned threads,
+                                   const std::stop_token& stop);
+
+// Creates the folder that the parts' datasets go into, on disk when this returns.
+void CreatePartsFolder(const std::string& folder);
+
+// Pictures that several parts of one conversion share, so that a test would use training images.
+using SharedImages = std::vector<std::vector<SharedImage>>;
+
+// Looks for them among the parts that were, or are to be, converted into `folder`, and lists them
+// in its duplicates.tsv unless it is a dry run.
+SharedImages LookForSharedImages(const std::vector<ConvertPart>& parts, const std::string& folder,
+                                 const ConvertOptions& options, const std::stop_token& stop);
+
+// A sentence that names two of them; empty without shared pictures.
+std::string SharedWarning(const SharedImages& shared);
+
+// For people: the warning to standard error, a line to standard output.
+void PrintShared(const SharedImages& shared, const std::string& folder, bool dry_run);
+
+nlohmann::ordered_json SharedJson(const SharedImages& shared);
+
+// What a conversion prints at its end.
+struct ConvertAccount {
+  std::string dataset;
+  ConvertOptions options;
+  ConvertSummary summary;
+  bool planned = false;          // `sluice plan`: nothing is converted yet
+  std::uint64_t found_done = 0;  // sources that an earlier run of the same command had finished
+};
+
+// A line for each reason, with its count and an example; the most frequent first.
+std::string ReasonLines(const std::vector<LeftOut>& left_out);
+nlohmann::ordered_json LeftOutJson(const std::vector<LeftOut>& left_out);
+
+// The summary for people, to standard output; warnings to standard error.
+void PrintConvertText(const ConvertAccount& account);
+
+// The same as one JSON object.
+nlohmann::ordered_json ConvertJson(const ConvertAccount& account);
+
+// Runs a conversion, or a step of one, with progress. Returns false if it was interrupted, after a
+// message. If the disk is full or refuses, the Error says how to resume.
+bool RunConversion(const cli::Interrupt& interrupt, const std::string& dataset, bool silent,
+                   const std::string& activity, const std::string& title,
+                   const std::function<void(ConvertHooks)>& step);
+
+// "3/10"; throws UsageError.
+PlanPart ParsePart(const std::string& text);
+
+struct PartArguments {
+  std::string dataset;
+  PlanPart part;
+  PartOptions options;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Runs `sluice convert --part`, the middle one of the three steps of a conversion in parts. Returns
+// the exit code.
+int RunPart(const PartArguments& arguments);
+
+// Stores an archive from a pipe in a file, because samples are read in another order, and more than
+// once. The file is in `dataset` + ".spool" (for a dataset at a URL, in the folder for temporary
+// files) and is removed with the object. If a process is killed, the next one removes its file.
+class PipedArchive {
+ public:
+  // Reads standard input to its end. Throws Error: kIo, kExists (the folder is not Sluice's),
+  // kState (stopped, or another process is storing its input for the same dataset).
+  PipedArchive(const std::filesystem::path& dataset, const std::stop_token& stop);
+  ~PipedArchive();
+  PipedArchive(const PipedArchive&) = delete;
+  PipedArchive& operator=(const PipedArchive&) = delete;
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  void Copy(const std::stop_token& stop);
+  [[noreturn]] void Fail(const char* what) const;
+
+  WorkFolder folder_;
+  std::filesystem::path path_;
+  int file_ = -1;
+};
+
+// If the error is about the spool file, whose name means nothing to a user, returns it as an error
+// of standard input.
+Error NamedAsInput(const Error& error, const std::optional<PipedArchive>& piped);
+
+// If the source is "-", stores it in `piped` and makes that the source. Returns false if it was
+// interrupted meanwhile, after a message. Throws Error and UsageError.
+bool PutPipeAside(SourceArguments& source, const cli::Interrupt& interrupt,
+                  std::optional<PipedArchive>& piped);
+
+}  // namespace sluice
