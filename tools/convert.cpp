@@ -1,3 +1,5 @@
+#include "tools/convert.h"
+
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -15,7 +17,6 @@
 #include "tools/cli/program.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands.h"
-#include "tools/convert.h"
 #include "tools/convert_source.h"
 #include "tools/edit_command.h"
 

@@ -1,5 +1,11 @@
-#include "tools/convert.h"
-
+// One command, several datasets: which datasets a command line makes, from which sources, and
+// pictures that they share.
+//
+// Three things lead to several datasets: --split deals one source by fractions; --split-folders
+// takes the folders of one source (or files by their names) apart; and several folders on the
+// command line become a dataset each. In all of them a class must have the same number everywhere,
+// or a model that was trained on one part would be judged wrongly on another: so the classes of all
+// parts are found first.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -17,6 +23,7 @@
 
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
+#include "tools/convert.h"
 
 namespace sluice {
 

@@ -1,5 +1,3 @@
-#include "tools/convert.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -10,6 +8,7 @@
 
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
+#include "tools/convert.h"
 
 namespace sluice {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/convert.h"
-
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -15,6 +13,7 @@
 #include "tools/cli/quantity.h"
 #include "tools/cli/terminal.h"
 #include "tools/commands.h"
+#include "tools/convert.h"
 
 namespace sluice {
 

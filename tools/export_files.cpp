@@ -1,3 +1,9 @@
+// Files, cells and names of an export.
+//
+// Keys are paths that a stranger may have chosen, and several of them may become the same file:
+// "a.png" and "a.bmp" both become "a.png" or "a.jpg", and some file systems do not tell "A" from
+// "a". So names are settled before anything is written, in two passes over the keys: the first
+// finds the names that occur several times, the second gives numbers to all but one sample of each.
 #include "tools/export_files.h"
 
 #include <algorithm>
@@ -175,9 +181,9 @@ std::string Numbered(const std::string& name, std::uint32_t number) {
 
 // Finds the files that need a number. Names are kept as hashes, to save memory; if two names share
 // a hash, a file gets a number without need.
-class Settling {
+class NumberChooser {
  public:
-  explicit Settling(const ExportSamples& samples) : samples_(samples) {}
+  explicit NumberChooser(const ExportSamples& samples) : samples_(samples) {}
 
   std::unordered_map<std::uint64_t, std::uint32_t> Run() {
     ReadNames();
@@ -280,7 +286,7 @@ std::string Unlike(std::set<std::string>& taken, const std::string& name) {
 
 }  // namespace
 
-ExportNames::ExportNames(const ExportSamples& samples) : numbers_(Settling(samples).Run()) {}
+ExportNames::ExportNames(const ExportSamples& samples) : numbers_(NumberChooser(samples).Run()) {}
 
 std::string ExportNames::NameFor(std::uint64_t index, const std::string& key,
                                  const std::string& ending) const {

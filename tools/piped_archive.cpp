@@ -1,5 +1,3 @@
-#include "tools/convert.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -14,6 +12,7 @@
 
 #include "tools/cli/quantity.h"
 #include "tools/cli/terminal.h"
+#include "tools/convert.h"
 
 namespace sluice {
 

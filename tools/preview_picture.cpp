@@ -1,3 +1,8 @@
+// Thumbnails, sheets of them, and annotations drawn on them.
+//
+// Everything is drawn on the thumbnail itself, so coordinates are scaled from the stored image, and
+// those from a damaged or strange dataset may lie anywhere: each is clamped before it becomes a
+// pixel.
 #include "tools/preview_picture.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A sample as JSON, and the samples of a dataset that can be read.
 #include "tools/samples.h"
 
 #include <algorithm>

@@ -244,7 +244,7 @@ TEST_CASE("an unknown loader is wrong usage") {
   const TemporaryFolder folder;
   const Outcome outcome = Compare(folder, {"--only", "sluice,other"});
   CHECK(outcome.exit_code == 2);
-  CHECK_THAT(outcome.err, ContainsSubstring("no loader named \"other\""));
+  CHECK_THAT(outcome.err, ContainsSubstring("unknown loader \"other\""));
 }
 
 TEST_CASE("a folder that sluice-bench compare did not make is not overwritten") {

@@ -1,3 +1,8 @@
+// Printing text that others have chosen, and writing files whole.
+//
+// Text is decoded as UTF-8 one character at a time; runs of plain ASCII, which are nearly all of
+// it, are copied at once. A file is written under a temporary name in its own folder and renamed,
+// so that a full disk or a crash leaves the old content.
 #include "tools/cli/output.h"
 
 #include <algorithm>
