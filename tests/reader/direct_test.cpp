@@ -243,7 +243,7 @@ struct FolderInMemory {
 
 }  // namespace
 
-TEST_CASE("Any file system works; shards that refuse direct reads are counted") {
+TEST_CASE("Any file system works, and shards that refuse direct reads are counted") {
   if (access("/dev/shm", W_OK) != 0) {
     WARN("skipped: no file system in memory is here");
     return;

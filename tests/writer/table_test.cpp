@@ -305,7 +305,7 @@ TEST_CASE("with group, an image is left out if one of its rows is unusable") {
 }
 
 TEST_CASE(
-    "a path without its ending is found if one image has that name; otherwise both are named") {
+    "a path without its ending is found if one image has that name, and otherwise both are named") {
   const TableFolder folders;
   WriteSource(folders.folder / "images/a.txt", std::string("no image"));
   WriteSource(folders.folder / "images/b.png", MakePng(MakePicture(8, 8)));
