@@ -2,13 +2,21 @@
 //
 // A value without threads; BatchRing guards it.
 //
-// A new figure takes a member of LoaderStats (loader_stats.cpp does not compile without it) and who
-// counts it: a thread, in `counters`, through BatchRing (planner_thread.cpp the bytes of its
-// BlockSource, thread_usage.h a thread's faults); or a part of the loader, asked by
-// LoaderState::Stats(). Then reader/python/binding/stats.cpp, tests/reader/loader_stats_test.cpp.
-// `sluice-bench epoch` prints it from EpochFigures: run.{h,cpp}, report.cpp and json.cpp in
-// bench/epoch/ (one of storage: storage_options.cpp; a stage's time: stages.cpp there),
-// bench/report/SCHEMA.md, tests/tools/bench_epoch_test.cpp.
+// A new figure is a member of LoaderStats (loader_stats.cpp does not compile without it). It is
+// counted by a thread, in `counters`, through BatchRing (planner_thread.cpp: the bytes of its
+// BlockSource; thread_usage.h: a thread's faults), or by a part of the loader that
+// LoaderState::Stats() asks. `sluice-bench epoch` prints it from EpochFigures (one of storage:
+// storage_options.cpp; a stage's time: experiments.cpp). It also goes into these files, where
+// "decode_major_faults" shows how:
+//   reader/include/sluice/loader_stats.h
+//   reader/loader/loader_stats.cpp
+//   reader/python/binding/stats.cpp
+//   tests/reader/loader_stats_test.cpp
+//   bench/epoch/run.h                     this and the rest if `epoch` is to print it
+//   bench/epoch/run.cpp
+//   bench/epoch/report.cpp
+//   bench/epoch/json.cpp
+//   bench/report/SCHEMA.md
 #pragma once
 
 #include <sluice/loader_stats.h>

@@ -3,17 +3,18 @@
 // Loader::Describe(), ParsePipeline(), the programs that run, what may follow what, memory, and
 // what LoaderOptions::keep may keep.
 //
-// To add a step:
-// - its struct in the public header of its kind, and its name in the variant Transform
-//   (transform.h);
-// - its declaration in steps/, and a line in all_steps.h;
-// - its program, by its kind, below;
-// - its lines in tests/reader/step_declarations_test.cpp, a line in bench/parts/transforms.cpp, and
-//   a row in reader/TRANSFORMS.md: tests fail without them;
-// - its class in reader/python/binding/steps.cpp;
-// - if it changes pixels, its lines in tests/reader/distribution_test.cpp and
-//   tests/device/device_steps_test.cpp, and a new operation's in tests/device/pixel_ops_test.cpp:
-//   no test misses them.
+// A new step is a struct in the public header of its kind, a declaration in steps/, and a program,
+// by its kind, below. It also goes into these files, where "equalize" shows how:
+//   reader/include/sluice/transform.h      the variant Transform
+//   reader/include/sluice/pixel_transform.h  or the header of its kind
+//   reader/transform/all_steps.h
+//   reader/python/binding/steps.cpp
+//   reader/TRANSFORMS.md
+//   tests/reader/step_declarations_test.cpp
+//   bench/parts/transforms.cpp             EveryStep()
+//   tests/reader/distribution_test.cpp     this and the rest if it changes pixels
+//   tests/device/device_steps_test.cpp
+//   tests/device/pixel_ops_test.cpp        a new operation
 //
 // The programs:
 // - A geometric step changes the frame: Take() and its properties (GeometricStep in framing.h).
