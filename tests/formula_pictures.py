@@ -1,4 +1,4 @@
-"""The pictures of formula_pictures.h, for scripts that ask other libraries what they make of them."""
+"""The pictures of formula_pictures.h, for scripts that process them with other libraries."""
 from PIL import Image
 
 WIDTH, HEIGHT = 40, 30

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds everything into build/release and runs the tests: tests/run.sh [--slow]
 #
-# With --slow also those that take minutes. The last lines are ctest's summary; the exit code is its.
+# With --slow, tests that take minutes run as well. The last lines are ctest's summary; the exit code is its.
 set -eu
 slow=no
 case $#,${1-} in
@@ -12,7 +12,7 @@ esac
 cd "$(dirname "$0")/.."
 
 tools/setup.sh test
-# The Python package is built and tested where Python has what that takes.
+# The Python package is built and tested if Python has the required modules.
 python=OFF
 ! python3 -c 'import nanobind, numpy, pytest' 2>/dev/null || python=ON
 cmake --preset release -DSLUICE_BUILD_TESTS=ON -DSLUICE_BUILD_PYTHON=$python

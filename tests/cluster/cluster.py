@@ -1,5 +1,5 @@
-"""What the recipes of samples/cluster are tried on: pictures, the dataset that one process makes of them, and a
-command `sluice` that stops in the middle of a part when it is first run."""
+"""The material for testing the recipes of samples/cluster: pictures, the dataset that one process makes of them, and
+a command `sluice` that stops in the middle of a part when it is first run."""
 
 import filecmp
 import os
@@ -48,8 +48,8 @@ def free_ports(count):
 
 
 class Workplace:
-    """A folder, as a context. `action`: what happens to the first run of part 1, in the middle of writing:
-    "stop" or "kill" (the words of tests/interruption/file_seam.cpp)."""
+    """A folder, as a context. `action`: "stop" or "kill" (as in tests/interruption/file_record.h), which happens to
+    the first run of part 1 while it writes."""
 
     def __init__(self, arguments, action=None):
         self.sluice, self.make_photos, self.seam, self.recipes = arguments[1:5]
@@ -111,7 +111,7 @@ class Workplace:
         return (self.folder / "first").exists()
 
     def check(self):
-        """The dataset is the one that a single process made, to the byte, and nothing else lies beside it."""
+        """Checks that the dataset equals that of a single process, to the byte, and that there are no other files."""
         whole = self.folder / "whole"
         names = sorted(path.name for path in whole.iterdir())
         there = sorted(path.name for path in self.data.iterdir())

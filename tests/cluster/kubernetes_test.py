@@ -11,7 +11,7 @@ import cluster
 
 
 def commands_of(place):
-    """Those of the three Jobs, with this place's paths. A list in one line of YAML is one of JSON."""
+    """The commands of the three Jobs, with the paths of this test. A YAML list on one line is a JSON list."""
     text = open(place.recipe("kubernetes.yaml")).read()
     completions = int(re.search(r"completions: (\d+)", text).group(1))
     commands = [json.loads(line) for line in re.findall(r"command: (\[.*\])", text)]

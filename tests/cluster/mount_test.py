@@ -1,5 +1,5 @@
-"""A dataset on a network's file system, which is slow and whose files go stale: the same samples, then a fault that
-names what could not be read, and never a signal."""
+"""A dataset on a network file system that is slow and whose files go stale: the samples are the same, then a fault
+names the unreadable ones, and never does a signal come."""
 
 import subprocess
 import sys

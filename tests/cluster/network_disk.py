@@ -1,7 +1,7 @@
-"""A file system over a folder that behaves as a network's, by FUSE: network_disk.py FOLDER MOUNT SECONDS
+"""Shows a folder as a network file system, by FUSE: network_disk.py FOLDER MOUNT SECONDS
 
-Each read takes SECONDS. While the file FOLDER.stale is there, reads fail with ESTALE, as those of a file do
-that a server of NFS no longer knows.
+Each read takes SECONDS. While the file FOLDER.stale exists, reads fail with ESTALE, as for a file that an NFS
+server no longer knows.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""samples/cluster/parallel.sh over an own ssh server, where one is installed; a part is killed in the middle."""
+"""samples/cluster/parallel.sh over an ssh server of the test, if one is installed; a part is killed in the middle."""
 
 import getpass
 import os
@@ -13,7 +13,7 @@ cluster.need("parallel")
 
 
 class Hosts:
-    """Two names of this machine, behind an ssh server of its own; without one, no names: local jobs."""
+    """Two names of this machine on an ssh server of the test. Without ssh there are no names, and jobs are local."""
 
     def __init__(self, place):
         self.folder = place.folder / "ssh"

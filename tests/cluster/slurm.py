@@ -41,10 +41,10 @@ PartitionName=all Nodes=n[1-4] Default=YES State=UP
 
 
 class Slurm:
-    """Munge, a controller and four nodes of their own, which end with the context."""
+    """Munge, a controller and four nodes, which end with the context."""
 
     def __init__(self, place):
-        # A path of a socket has at most 107 bytes, and Slurm's files take no spaces.
+        # A socket's path has at most 107 bytes, and Slurm's files cannot have spaces in paths.
         self.folder = place.folder / "slurm"
         self.daemons = {}
 
@@ -90,7 +90,7 @@ class Slurm:
         return subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
     def lose_node(self, process):
-        """Everything on the node that this process of a job runs on is gone at once."""
+        """Kills everything on the node on which this process of a job runs."""
         environment = open(f"/proc/{process}/environ", "rb").read().split(b"\0")
         node = next(word for word in environment if word.startswith(b"SLURMD_NODENAME="))
         step = cluster.parent_of(process)

@@ -11,7 +11,7 @@ with cluster.Workplace(sys.argv, "stop") as place, Slurm(place) as slurm:
     slurm.lose_node(place.stopped())
 
     def ended():
-        # Slurm waits two minutes before it starts a job again that lost its node.
+        # Slurm waits two minutes before it restarts a job that lost its node.
         for job in slurm.ask("squeue", "-h", "-t", "PD", "-o", "%A %r").split("\n"):
             if job.endswith("BeginTime"):
                 slurm.ask("scontrol", "update", f"JobId={job.split()[0]}", "StartTime=now")

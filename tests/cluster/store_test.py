@@ -1,4 +1,4 @@
-"""samples/cluster/parallel.sh from and to an object store: Ceph's gateway, where it is installed."""
+"""samples/cluster/parallel.sh from and to an object store: Ceph's gateway, if it is installed."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ with cluster.Workplace(sys.argv) as place:
     url = f"http://127.0.0.1:{port}"
 
     def request(path, *words, codes=(0,)):
-        """By curl, which signs in its own way."""
+        """Runs a request by curl, which signs by itself."""
         return place.run("curl", "-sf", "--aws-sigv4", "aws:amz:us-east-1:s3", "--user", "testkey:testsecret",
                          "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD", *words, f"{url}/bucket/{path}", codes=codes)
 

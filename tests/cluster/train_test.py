@@ -1,5 +1,5 @@
-"""samples/cluster/train.py under every launcher of its page: all samples are played, a killed training goes on from its
-checkpoint, and with another number of processes."""
+"""samples/cluster/train.py under every launcher of its page: all samples are played, and a killed training resumes from
+its checkpoint, also with another number of processes."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def by_mpirun(place):
 
 
 def by_kubernetes(place):
-    """The pods' command, two of them."""
+    """Runs the pods' command, in two pods."""
     text = open(place.recipe("train_kubernetes.yaml")).read()
     pods = int(re.search(r"completions: (\d+)", text).group(1))
     words = json.loads(re.search(r"command: (\[.*\])", text).group(1))

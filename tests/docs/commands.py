@@ -1,7 +1,7 @@
-"""commands.py ROOT PAGE WORK SLUICE SLUICE-BENCH MAKE-PHOTOS: the commands of the page are what the programs take.
+"""commands.py ROOT PAGE WORK SLUICE SLUICE-BENCH MAKE-PHOTOS: the programs accept the commands of the page.
 
-Blocks marked `sh run` are run as they stand, in a folder of pictures. Of the others, each line that calls
-sluice or sluice-bench is run in an empty folder: it cannot find what it names, but must not be wrong usage
+Blocks marked `sh run` are run unchanged, in a folder of pictures. In other blocks, each line that calls
+sluice or sluice-bench is run in an empty folder: its files are missing there, but it must not be wrong usage
 (exit code 2).
 """
 import os
@@ -19,7 +19,7 @@ import pages
 root, page, work = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 programs = {"sluice": sys.argv[4], "sluice-bench": sys.argv[5]}
 make_photos = sys.argv[6]
-parsing_seconds = 3  # what runs longer has understood its options
+parsing_seconds = 3  # a command that runs longer has accepted its options
 
 
 def empty_folder(name):
@@ -72,7 +72,7 @@ for words, first, text in pages.blocks(root / page):
         command = shlex.split(line, comments=True)
         if not command:
             continue
-        program = root / command[0]  # a script of ours, where it is not what was built or the user's own
+        program = root / command[0]  # a script of the project, not a built program or one of the user
         if "/" in command[0] and not program.exists() and not command[0].startswith(("build/", "./trainer")):
             faults.append(f"{page}:{number}: there is no {command[0]}")
         if command[0] not in programs:

@@ -1,4 +1,4 @@
-"""links.py ROOT: links of all pages lead to files and headings that are there; the first page is short."""
+"""links.py ROOT: links of all pages lead to existing files and headings; the first page is short."""
 import re
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ faults = []
 
 
 def anchors(path):
-    """As GitHub makes them: lower case, without punctuation, hyphens for spaces, numbered where they repeat."""
+    """The headings' anchors, as on GitHub: lower case, no punctuation, hyphens for spaces, numbered if repeated."""
     seen, made = {}, set()
     for heading in re.findall(r"^#+ +(.+?) *$", pages.prose(path), flags=re.M):
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()

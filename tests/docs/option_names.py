@@ -1,4 +1,4 @@
-"""option_names.py ROOT: every option that a message, comment or page names as Struct::member is there.
+"""option_names.py ROOT: every option that a message, comment or page names as Struct::member exists.
 
 Struct is a struct of a public header; member may lead through groups: LoaderOptions::ring.prefetch.
 """

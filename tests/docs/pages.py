@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def blocks(path):
-    """(words behind the fence, number of the first line, text) of each code block."""
+    """(words after the fence, number of the first line, text) of each code block."""
     found, words, start = [], None, 0
     lines = path.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, 1):
@@ -33,7 +33,7 @@ def all_pages(root):
 
 
 def fail(faults):
-    """Ends the test: with 1 where there are faults, else with 0."""
+    """Ends the test: with 1 if there are faults, otherwise with 0."""
     for fault in faults:
         print(fault)
     sys.exit(1 if faults else 0)

@@ -1,4 +1,4 @@
-"""tables.py ROOT SLUICE: the pages' tables name what the headers and the help have, and no more.
+"""tables.py ROOT SLUICE: the pages' tables name everything in the headers and the help, and no more.
 
 reader/README.md: each member of LoaderOptions, with its default (`x` where the header says so; in words where
 the member's type does). reader/TRANSFORMS.md: each step. writer/README.md: the options of sluice convert.
@@ -35,7 +35,7 @@ def options_of(struct, text, prefix=""):
 
 
 def rows(page, *, under=None):
-    """The cells of the page's tables; of those below the heading `under` alone, if there is one."""
+    """The cells of the page's tables; if `under` is given, only of tables below that heading."""
     text = pages.prose(root / page)
     if under is not None:
         text = text[text.index(f"\n## {under}\n") + 1:]

@@ -1,4 +1,4 @@
-// The same for snippets that use LibTorch.
+// Declarations for snippets that use LibTorch.
 #pragma once
 
 #include <torch/torch.h>

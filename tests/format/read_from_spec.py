@@ -4,9 +4,9 @@
     read_from_spec.py DATASET                  prints every sample
     read_from_spec.py DATASET --compare FILE   compares with FILE; exit code 1 if they differ
 
-Only the standard library is needed. Checksums are compared where the module `xxhash` is there, and
-compressed keys are read where the module `zstandard`, Python's own compression.zstd or the command
-zstd is; otherwise keys are printed as "?" and match anything.
+Only the standard library is needed. Checksums are compared if the module `xxhash` is installed, and
+compressed keys are read by the module `zstandard`, Python's own compression.zstd or the command zstd;
+without them keys are printed as "?" and match anything.
 """
 
 import json

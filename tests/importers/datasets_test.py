@@ -1,4 +1,4 @@
-"""Parquet that Hugging Face's datasets writes: images, classes, texts, numbers and boxes are those that it reads."""
+"""Parquet from Hugging Face's datasets: images, classes, texts, numbers and boxes equal those that it reads."""
 
 import importers
 
@@ -53,7 +53,7 @@ with importers.Workplace() as place:
     rows = place.convert(files, *KEEP, "--field", "label=class", "--field", "caption=text", "--field", "serial=int",
                          "--field", "weight=float", "--field", "kept=int", "--field", "objects.bbox=boxes:xywh",
                          "--field", "objects.category=box-classes")
-    usual = place.convert(files, *KEEP, name="usual")  # what there is without a word about columns
+    usual = place.convert(files, *KEEP, name="usual")  # all fields, without naming columns
     importers.check("samples", [len(rows), len(usual)], [len(whole)] * 2)
     names = whole.features["label"].names
     kinds = whole.features["objects"]["category"].feature.names

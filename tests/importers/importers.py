@@ -1,7 +1,7 @@
-"""What the importers are tried on: files that a real library wrote, compared sample by sample with what it reads.
+"""Tests of the importers with files that a real library wrote: the samples are compared with those that it reads.
 
-Each test is started with the paths of `sluice` and of `make_photos`, or of a folder with class folders of JPEGs. Where the
-interpreter lacks the library, one of SLUICE_TEST_PYTHONS (paths with colons between them) runs the test again."""
+Each test is started with the paths of `sluice` and of `make_photos`, or of a folder with class folders of JPEGs. If the
+interpreter lacks the library, one of SLUICE_TEST_PYTHONS (paths separated by colons) runs the test again."""
 
 import csv
 import importlib.util
@@ -16,7 +16,7 @@ SKIPPED = 77
 
 
 def need(*modules):
-    """Goes on where the modules are, in this interpreter or in another."""
+    """Continues in an interpreter that has the modules: this one or another."""
     if all(importlib.util.find_spec(module) for module in modules):
         return
     find = "import importlib.util as i, sys; sys.exit(not all(map(i.find_spec, sys.argv[1:])))"
@@ -33,7 +33,7 @@ def _runs(python):
 
 
 class Workplace:
-    """A folder, as a context, with `files`: pairs of a JPEG's path and its class's number in `classes`."""
+    """A folder, as a context, with `files`: pairs of a JPEG's path and its class number in `classes`."""
 
     def __enter__(self):
         self.sluice = sys.argv[1]
@@ -43,7 +43,7 @@ class Workplace:
             source = self.folder / "photos"
             subprocess.run([sys.argv[2], source, "3", "7", "120"], check=True, stdout=subprocess.DEVNULL)
         self.classes = sorted(path.name for path in source.iterdir() if path.is_dir())
-        # Neighbours of different classes.
+        # Adjacent files have different classes.
         self.files = sorted(((file, number) for number, name in enumerate(self.classes)
                              for file in (source / name).glob("*.jp*g")), key=lambda pair: (pair[0].name, pair[1]))
         return self

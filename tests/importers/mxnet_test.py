@@ -1,4 +1,4 @@
-"""RecordIO that MXNet writes: images and labels are those that it reads, also of detection and of several labels."""
+"""RecordIO from MXNet: images and labels equal those that it reads, also with detection and with several labels."""
 
 import importers
 
@@ -22,7 +22,7 @@ def written(place, name, labels):
     out = mxnet.recordio.MXIndexedRecordIO(str(file.with_suffix(".idx")), str(file), "w")
     for i, (path, _) in enumerate(place.files):
         content = path.read_bytes()
-        if i % 2:  # the magic number, which ends a part of a record, behind the picture
+        if i % 2:  # after the picture, the magic number, which ends a part of a record
             content += b"\0" * (-len(content) % 4) + struct.pack("<I", 0xCED7230A) * 3
         out.write_idx(i, mxnet.recordio.pack(mxnet.recordio.IRHeader(0, labels[i], i, 0), content))
     out.close()

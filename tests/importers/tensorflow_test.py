@@ -1,4 +1,4 @@
-"""TFRecords that TensorFlow writes: the images, labels, texts, numbers and boxes are those that it reads."""
+"""TFRecords from TensorFlow: images, labels, texts, numbers and boxes equal those that it reads."""
 
 import importers
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints steps_by_pillow.inc: what Pillow makes of two pictures, as checksums of the pixels.
+"""Prints steps_by_pillow.inc: Pillow's results for two pictures, as checksums of the pixels.
 
     pip install pillow; tests/pixels/steps_by_pillow.py > tests/pixels/steps_by_pillow.inc
 """

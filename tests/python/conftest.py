@@ -8,7 +8,7 @@ SIDE = 32
 
 
 def picture(number):
-    """A picture that differs from all others, by a formula: height x width x 3, uint8."""
+    """A picture by a formula, different for each number: height x width x 3, uint8."""
     y, x, c = numpy.mgrid[0:SIDE, 0:SIDE, 0:3]
     return ((x * 5 + y * 3 + c * 50 + number * 7) % 256).astype(numpy.uint8)
 
@@ -42,7 +42,7 @@ def sample(number):
 
 @pytest.fixture(scope="session")
 def raw(tmp_path_factory):
-    """50 samples with fields of every kind, pixels as they are."""
+    """50 samples with fields of every kind and raw pixels."""
     folder = tmp_path_factory.mktemp("raw") / "dataset"
     with sluice.Writer(folder, FIELDS, image="raw") as writer:
         for number in range(50):

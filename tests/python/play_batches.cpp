@@ -1,5 +1,5 @@
-// Plays an epoch and writes the bytes of its images and labels: play_batches DATASET TRANSFORM
-// BATCH_SIZE SEED. What the tests of the Python package compare its batches with.
+// play_batches DATASET TRANSFORM BATCH_SIZE SEED: plays an epoch and writes the bytes of its images
+// and labels. The tests of the Python package compare its batches with them.
 #include <cstdio>
 #include <cstdlib>
 

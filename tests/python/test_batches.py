@@ -1,4 +1,4 @@
-"""What a batch holds, and how it is handed over."""
+"""The content of a batch, and how it is handed over."""
 
 import gc
 import os
@@ -13,7 +13,7 @@ from conftest import SIDE, boxes, caption, picture
 SEQUENTIAL = sluice.OrderOptions(shuffle=sluice.Shuffle.SEQUENTIAL)
 
 
-def test_fields_are_those_that_were_written(raw):
+def test_fields_are_read_as_they_were_written(raw):
     numbers = []
     for batch in sluice.Loader(raw, 8, order=SEQUENTIAL):
         images, labels = numpy.asarray(batch["image"]), batch["label"].numpy()
@@ -71,7 +71,7 @@ def test_ragged_fields_give_all_values_and_offsets(raw):
     assert (field.values.numpy() == numpy.concatenate([boxes(n) for n in range(10)])).all()
 
 
-def test_the_capsule_is_of_the_version_that_the_caller_takes(raw):
+def test_the_capsule_has_the_version_that_the_caller_accepts(raw):
     image = next(iter(sluice.Loader(raw, 8)))["image"]
     assert '"dltensor"' in repr(image.__dlpack__())
     assert '"dltensor"' in repr(image.__dlpack__(max_version=(0, 8)))
@@ -97,7 +97,7 @@ def test_a_batch_in_a_list_holds_its_slot_until_an_error_says_so(raw):
     assert sum(len(batch) for batch in loader) == 50
 
 
-def test_half_floats_and_layouts(raw):
+def test_half_floats_and_layouts_reach_the_batch(raw):
     half = sluice.Normalize(type=sluice.FloatType.FLOAT16)
     nchw = sluice.OutputOptions(layout=sluice.Layout.NCHW, fields=["image"])
     batch = next(iter(sluice.Loader(raw, 4, transform=[half], output=nchw, order=SEQUENTIAL)))
@@ -111,7 +111,7 @@ def test_half_floats_and_layouts(raw):
         batch["image"].numpy()
 
 
-def test_batches_are_those_of_cpp_to_the_byte(jpeg):
+def test_batches_equal_those_of_cpp_to_the_byte(jpeg):
     text = "rrc:48,flip,jitter:0.4/0.4/0.4/0.1@0.8"
     steps = [
         sluice.RandomResizedCrop(48),
@@ -128,7 +128,7 @@ def test_batches_are_those_of_cpp_to_the_byte(jpeg):
         assert bytes_of == played
 
 
-def test_references_are_counted_right(raw):
+def test_references_are_counted_correctly(raw):
     loader = sluice.Loader(raw, 8)
     batch = next(iter(loader))
     loader_gone, batch_gone = weakref.ref(loader), weakref.ref(batch)
@@ -139,7 +139,7 @@ def test_references_are_counted_right(raw):
     assert array.sum() > 0
 
 
-def test_jax_takes_arrays_by_dlpack(raw):
+def test_jax_accepts_arrays_by_dlpack(raw):
     jax = pytest.importorskip("jax")
     batch = next(iter(sluice.Loader(raw, 8, order=SEQUENTIAL)))
     image = jax.dlpack.from_dlpack(batch["image"])
@@ -147,7 +147,7 @@ def test_jax_takes_arrays_by_dlpack(raw):
     assert image.unsafe_buffer_pointer() == batch["image"].__array_interface__["data"][0]
 
 
-def test_a_ragged_field_is_padded_to_the_longest(raw):
+def test_a_ragged_field_is_padded_to_its_longest_entry(raw):
     for batch in sluice.Loader(raw, 10):
         values, counts = batch["boxes"].padded(fill=-1)
         assert values.dtype == "float32" and values.shape == (10, max(counts), 4)

@@ -1,4 +1,4 @@
-"""Datasets for looking at, conversion, and the writer."""
+"""Inspecting datasets, converting, and the writer."""
 
 import concurrent.futures
 import io
@@ -15,7 +15,7 @@ from conftest import FIELDS, boxes, caption, picture, sample
 Image = pytest.importorskip("PIL.Image")
 
 
-def test_samples_are_what_was_written(raw):
+def test_samples_are_read_as_they_were_written(raw):
     dataset = sluice.Dataset(raw)
     assert len(dataset) == 50 and dataset.fields == FIELDS
     for number in 0, 7, -1:
@@ -36,7 +36,7 @@ def test_samples_are_what_was_written(raw):
     assert dataset.class_counts == [17, 17, 16]
 
 
-def test_a_dataset_shows_itself(raw):
+def test_a_dataset_has_a_readable_repr(raw):
     dataset = sluice.Dataset(raw)
     assert "50 samples" in repr(dataset) and "caption (bytes)" in repr(dataset)
     page = dataset._repr_html_()
@@ -68,7 +68,7 @@ def test_a_folder_is_converted(tmp_path):
     assert raised.value.code == "exists"
 
 
-def test_images_are_written_from_anything(tmp_path):
+def test_images_are_written_from_any_kind_of_object(tmp_path):
     pixels = picture(1)
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, "JPEG", quality=95)
@@ -92,14 +92,14 @@ def test_images_are_written_from_anything(tmp_path):
     assert dataset[2]["mask"] is None
 
 
-def test_many_are_written_by_several_threads_in_order(tmp_path):
+def test_several_threads_write_many_samples_in_order(tmp_path):
     with sluice.Writer(tmp_path / "dataset", FIELDS, image="packed") as writer:
         writer.add_all(((str(number), sample(number)) for number in range(60)), threads=3)
     dataset = sluice.Dataset(tmp_path / "dataset")
     assert [dataset[number].key for number in range(60)] == [str(number) for number in range(60)]
 
 
-def test_what_does_not_fit_is_refused_and_the_writer_goes_on(tmp_path):
+def test_values_that_do_not_fit_are_refused_and_the_writer_continues(tmp_path):
     with sluice.Writer(tmp_path / "dataset", FIELDS) as writer:
         for wrong, kind in [
             ({"image": numpy.zeros((4, 4, 3), numpy.float32)}, sluice.Error),
@@ -129,7 +129,7 @@ def test_an_exception_leaves_no_dataset(tmp_path):
     assert raised.value.code in ("not found", "unfinished")
 
 
-def test_images_of_pillow_that_would_lose_something_are_refused(tmp_path):
+def test_pillow_images_that_would_lose_information_are_refused(tmp_path):
     image = pytest.importorskip("PIL.Image")
     with sluice.Writer(tmp_path / "data", FIELDS[:1]) as writer:
         for mode in ("I", "F", "RGBA", "LA"):  # of zeros: transparent
@@ -139,7 +139,7 @@ def test_images_of_pillow_that_would_lose_something_are_refused(tmp_path):
     assert len(sluice.Dataset(tmp_path / "data")) == 1
 
 
-def test_a_jpeg_that_is_cut_short_is_refused(tmp_path):
+def test_a_truncated_jpeg_is_refused(tmp_path):
     image = pytest.importorskip("PIL.Image")
     file = io.BytesIO()
     image.fromarray(picture(1)).save(file, "JPEG")
@@ -169,7 +169,7 @@ def test_several_threads_add_samples(tmp_path):
     assert sorted(int(dataset[i].key) for i in range(len(dataset))) == list(range(100))
 
 
-def test_numbers_are_not_taken_for_names():
+def test_numbers_are_not_accepted_as_names():
     for make in (lambda: sluice.OrderOptions(shuffle=False), lambda: sluice.OutputOptions(layout=1),
                  lambda: sluice.IntegrityOptions(on_fault=True)):
         with pytest.raises(TypeError):
@@ -208,7 +208,7 @@ for name, one in read.items():
 """
 
 
-def test_reading_of_a_shard_that_was_cut_short_is_an_error(raw, tmp_path):
+def test_reading_a_truncated_shard_is_an_error(raw, tmp_path):
     shutil.copytree(raw, tmp_path / "cut")
     read = subprocess.run([sys.executable, "-c", CUT, tmp_path / "cut"], stdout=subprocess.PIPE, text=True, timeout=300)
     assert read.returncode == 0

@@ -1,4 +1,4 @@
-"""Ends: Ctrl-C, fork, spawn, exceptions, and a process that exits with everything alive."""
+"""Ways to end: Ctrl-C, fork, spawn, exceptions, and a process that exits while its objects are alive."""
 
 import signal
 import subprocess
@@ -23,7 +23,7 @@ def finish(process):
 
 
 @pytest.mark.parametrize("function", ["None", "lambda sample: sample.image().fill(1)"])
-def test_exit_with_a_loader_and_batches_alive(raw, function):
+def test_a_process_exits_with_a_loader_and_batches_alive(raw, function):
     code = f"""
         loader = sluice.Loader(DATASET, 4, threads=3, sample_function={function})
         epoch = iter(loader)
@@ -34,7 +34,7 @@ def test_exit_with_a_loader_and_batches_alive(raw, function):
     assert finish(run(code, raw)) == "ok\n"
 
 
-def test_an_exception_in_the_loop(raw):
+def test_an_exception_in_the_loop_passes_through(raw):
     code = """
         try:
             for batch in sluice.Loader(DATASET, 4):
@@ -64,7 +64,7 @@ def test_ctrl_c_ends_a_wait(raw):
     assert finish(process) == "interrupted\n"
 
 
-def test_a_forked_child_is_told_and_ends(raw):
+def test_a_forked_child_gets_an_error_and_ends(raw):
     code = """
         loader = sluice.Loader(DATASET, 4)
         epoch = iter(loader)
@@ -87,7 +87,7 @@ def test_a_forked_child_is_told_and_ends(raw):
     assert finish(run(code, raw)) == "46\n"
 
 
-def test_processes_started_by_spawn(raw, tmp_path):
+def test_processes_started_by_spawn_have_loaders_of_their_own(raw, tmp_path):
     # Spawned processes import the main module, so it is a file.
     main = tmp_path / "main.py"
     main.write_text(textwrap.dedent(f"""
@@ -114,7 +114,7 @@ def test_other_threads_run_while_one_waits(raw):
     assert finish(run(code, raw)) == "50\n"
 
 
-def test_exit_is_quiet_with_a_functions_module_alive(raw):
+def test_a_process_exits_quietly_while_a_user_function_is_alive(raw):
     code = """
         def change(sample):
             sample.image()[...] = 0
@@ -196,7 +196,7 @@ PLAYING = {
 
 
 @pytest.mark.parametrize("playing", PLAYING)
-def test_a_daemon_thread_that_plays_when_the_interpreter_ends_does_no_harm(raw, playing):
+def test_a_daemon_thread_may_play_while_the_interpreter_ends(raw, playing):
     code = ("import threading, time\n" + textwrap.dedent(PLAYING[playing]) +
             "threading.Thread(target=play, daemon=True).start()\n"
             "time.sleep(0.2 + int(sys.argv[1]) / 1000)\n")
@@ -207,7 +207,7 @@ def test_a_daemon_thread_that_plays_when_the_interpreter_ends_does_no_harm(raw, 
         assert (process.returncode, process.stdout) == (0, "")
 
 
-def test_a_thread_that_plays_when_the_interpreter_ends_can_clean_up_and_be_joined(raw):
+def test_a_thread_that_plays_while_the_interpreter_ends_can_clean_up_and_be_joined(raw):
     code = """
         import threading
         playing = threading.Event()
@@ -231,7 +231,7 @@ def test_a_thread_that_plays_when_the_interpreter_ends_can_clean_up_and_be_joine
     assert (process.returncode, process.stdout) == (0, "cleaned up\n")
 
 
-def test_a_sub_interpreter_is_told_that_it_cannot_have_the_module(raw):
+def test_a_sub_interpreter_gets_an_error_when_it_imports_the_module(raw):
     interpreters = pytest.importorskip("_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters")
     del interpreters
     code = """

@@ -1,5 +1,5 @@
-"""The package under what starts and feeds a training of two processes: accelerate, transformers' Trainer, Lightning,
-torchdata and torch.multiprocessing. Each process prints the numbers of the samples that it sees."""
+"""The package in frameworks that start and feed a training of two processes: accelerate, transformers' Trainer,
+Lightning, torchdata and torch.multiprocessing. Each process prints the numbers of the samples that it sees."""
 
 import os
 import socket
@@ -53,7 +53,7 @@ def lines(text):
 
 
 def ranks(tmp_path, raw, code):
-    """What two processes print that a launcher has started as torchrun does."""
+    """The output of two processes that are started as torchrun does."""
     script = tmp_path / "rank.py"
     script.write_text(HEAD + textwrap.dedent(code))
     port = str(free_port())
@@ -69,7 +69,7 @@ def ranks(tmp_path, raw, code):
 
 
 @pytest.mark.parametrize("split", ["", "dataloader_config=accelerate.DataLoaderConfiguration(split_batches=True), "])
-def test_accelerate_is_told_not_to_deal_out_what_is_a_share_already(raw, tmp_path, split):
+def test_accelerate_must_not_distribute_batches_that_are_already_a_share(raw, tmp_path, split):
     pytest.importorskip("accelerate")
     for text in ranks(tmp_path, raw, f"""
         import accelerate
@@ -83,7 +83,7 @@ def test_accelerate_is_told_not_to_deal_out_what_is_a_share_already(raw, tmp_pat
         assert text.endswith("refused\n")
 
 
-def test_accelerate_plays_each_sample_once_if_it_prepares_the_model_alone(raw, tmp_path):
+def test_accelerate_plays_each_sample_once_if_it_prepares_only_the_model(raw, tmp_path):
     pytest.importorskip("accelerate")
     texts = ranks(tmp_path, raw, """
         import accelerate
@@ -99,7 +99,7 @@ def test_accelerate_plays_each_sample_once_if_it_prepares_the_model_alone(raw, t
         assert [sorted(seen) for seen in lines(text)] == [EVERY_SAMPLE] * 2
 
 
-def test_accelerate_may_deal_out_what_one_process_reads_for_all(raw, tmp_path):
+def test_accelerate_may_distribute_batches_that_one_process_reads_for_all(raw, tmp_path):
     pytest.importorskip("accelerate")
     texts = ranks(tmp_path, raw, """
         import accelerate
@@ -154,7 +154,7 @@ def test_the_trainer_of_transformers_trains_and_evaluates_on_each_sample_once(ra
     assert len(lines(texts[0])) == 3
 
 
-def test_a_checkpoint_of_torchdata_goes_on_in_each_process(raw, tmp_path):
+def test_a_checkpoint_of_torchdata_resumes_in_each_process(raw, tmp_path):
     pytest.importorskip("torchdata.stateful_dataloader")
     texts = ranks(tmp_path, raw, """
         from torchdata.stateful_dataloader import StatefulDataLoader
@@ -254,7 +254,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_loader_knows_the_rank_that_spawned_processes_tell_torch_alone(raw, tmp_path):
+def test_a_loader_finds_the_rank_that_spawned_processes_give_only_to_torch(raw, tmp_path):
     script = tmp_path / "spawned.py"
     script.write_text(SPAWNED)
     spawned = subprocess.run([sys.executable, script, str(free_port()), raw], stdout=subprocess.PIPE, text=True,

@@ -12,7 +12,7 @@ def samples_of(batches):
     return [number for batch in batches for number in batch.samples.tolist()]
 
 
-def test_each_for_plays_the_next_epoch(raw):
+def test_each_for_loop_plays_the_next_epoch(raw):
     loader = sluice.Loader(raw, 8, seed=4)
     assert len(loader) == 7
     first, second = samples_of(loader), samples_of(loader)
@@ -30,7 +30,7 @@ def test_a_loop_that_is_left_begins_the_next_epoch(raw):
     assert [batch.epoch for batch in loader] == [1] * 7
 
 
-def test_a_state_goes_on_where_it_was_taken(raw):
+def test_a_state_resumes_where_it_was_taken(raw):
     loader = sluice.Loader(raw, 8, seed=1)
     epoch = loader.epoch(3)
     for _ in range(2):
@@ -55,14 +55,14 @@ def test_ranks_share_an_epoch(raw):
     assert sorted(played) == list(range(50))
 
 
-def test_lists_of_samples(raw):
+def test_lists_of_samples_are_played(raw):
     order = sluice.OrderOptions(shuffle=sluice.Shuffle.SEQUENTIAL, samples=sluice.SampleList.of([7, 3, 7]))
     assert samples_of(sluice.Loader(raw, 2, order=order)) == [7, 3, 7]
     balanced = sluice.SampleList.class_balanced(sluice.Dataset(raw), 5)
     assert len(balanced) == 15
 
 
-def test_views(jpeg):
+def test_views_are_fields_of_the_batch(jpeg):
     views = [sluice.View("small", [sluice.RandomResizedCrop(16)]), sluice.View("grey", "rrc:24,gray")]
     batch = next(iter(sluice.Loader(jpeg, 4, transform="center:32", views=views)))
     assert [batch[name].shape[1] for name in ("image", "small", "grey")] == [32, 16, 24]
@@ -77,7 +77,7 @@ def test_storage_changes_no_batch(raw, storage):
         assert a["image"].numpy().tobytes() == b["image"].numpy().tobytes()
 
 
-def test_errors_are_those_of_cpp(raw, tmp_path):
+def test_errors_have_the_codes_of_cpp(raw, tmp_path):
     with pytest.raises(sluice.Error) as raised:
         sluice.Loader(tmp_path / "nothing")
     assert raised.value.code == "not found" and str(tmp_path) in raised.value.file
@@ -111,7 +111,7 @@ def test_damaged_samples_are_faults(raw, tmp_path):
     assert fault.sample == 20 and fault.key == "folder/20.png" and "checksum" in fault.reason
 
 
-def test_measures(raw):
+def test_stats_count_what_was_played(raw):
     with sluice.Loader(raw, 8) as loader:
         before = loader.stats()
         samples_of(loader)
@@ -145,7 +145,7 @@ def test_batches_are_composed_by_a_function(raw):
             sluice.Loader(raw, 10, order=sluice.OrderOptions(batches=wrong))
 
 
-def test_an_iterator_is_told_that_another_epoch_was_begun(raw):
+def test_an_iterator_gets_an_error_after_another_epoch_was_begun(raw):
     loader = sluice.Loader(raw, 8)
     first = iter(loader)
     next(first)
@@ -173,7 +173,7 @@ def test_a_batch_lists_its_fields_when_one_is_missing(raw):
 
 
 @pytest.mark.parametrize("schedule", [{1: "rrc:32"}, [1], [("1", "rrc:32")], [(-1, "rrc:32")], 3])
-def test_a_schedule_of_another_form_is_refused(raw, schedule):
+def test_a_schedule_in_another_form_is_refused(raw, schedule):
     with pytest.raises(TypeError, match=r"schedule is a list of \(epoch, steps\)"):
         sluice.Loader(raw, 8, schedule=schedule)
 
@@ -201,7 +201,7 @@ def test_threads_on_one_iterator_get_each_sample_once_or_an_error(raw, threads):
         assert sorted(seen) == list(range(50))
 
 
-def test_of_two_epochs_that_are_begun_at_once_one_is_whole_and_the_other_an_error(raw):
+def test_if_two_epochs_begin_at_once_one_is_complete_and_the_other_an_error(raw):
     for _ in range(100):
         loader = sluice.Loader(raw, 5, threads=2, ring=sluice.RingOptions(hold=4))
         ends, go = [], threading.Barrier(2)
@@ -230,12 +230,12 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize("numbers", NUMBERS, ids=lambda given: type(given).__name__)
-def test_a_list_of_samples_is_made_of_any_numbers(raw, numbers):
+def test_a_list_of_samples_accepts_any_kind_of_numbers(raw, numbers):
     order = sluice.OrderOptions(samples=sluice.SampleList.of(numbers))
     assert sorted(samples_of(sluice.Loader(raw, 10, order=order))) == [1, 4, 7]
 
 
-def test_a_list_of_samples_is_made_of_ranges_slices_and_tensors(raw):
+def test_a_list_of_samples_accepts_ranges_slices_and_tensors(raw):
     torch = pytest.importorskip("torch")
     for given, wanted in [(range(3, 9, 2), [3, 5, 7]), (slice(2, 5), [2, 3, 4]), (slice(4), [0, 1, 2, 3]),
                           (torch.tensor([5, 6]), [5, 6]), ([torch.tensor(5)], [5])]:
@@ -259,7 +259,7 @@ def masks():
 
 
 @pytest.mark.parametrize("mask", list(masks()), ids=lambda given: type(given).__name__)
-def test_a_mask_does_not_pass_for_the_samples_0_and_1(raw, mask):
+def test_a_mask_is_not_accepted_as_the_samples_0_and_1(raw, mask):
     with pytest.raises(TypeError, match=r"SampleList.of\(\) .* truth values; .* numpy.flatnonzero\(mask\)"):
         sluice.SampleList.of(mask)
     with pytest.raises(TypeError, match=r"numpy.flatnonzero\(mask\)"):
@@ -275,12 +275,12 @@ def test_a_mask_does_not_pass_for_the_samples_0_and_1(raw, mask):
     (numpy.zeros((2, 2), int), "2 dimensions"), (slice(3, None), "a slice with an end"), ([2**80], "not 12"),
     (None, "not None"), (slice(-3, 2), "not -3"),
 ])
-def test_what_is_no_list_of_numbers_is_told_so(given, words):
+def test_values_that_are_not_lists_of_numbers_are_refused(given, words):
     with pytest.raises(TypeError, match=words):
         sluice.SampleList.of(given)
 
 
-def test_a_dataset_is_asked_for_a_number_or_a_slice(raw):
+def test_a_dataset_is_indexed_by_a_number_or_a_slice(raw):
     dataset = sluice.Dataset(raw)
     assert [one.index for one in dataset[3:9:2]] == [3, 5, 7] and [one.index for one in dataset[-2:]] == [48, 49]
     assert dataset[numpy.int64(7)].index == 7 and dataset[60:] == []

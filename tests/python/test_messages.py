@@ -34,12 +34,12 @@ def test_a_wrong_argument_of_others_is_named(raw, call, words):
         call(raw)
 
 
-def test_conversions_still_take_place(raw):
+def test_arguments_are_still_converted(raw):
     assert len(next(iter(sluice.Loader(raw, batch_size=4, transform=None, schedule=None, device=None, timeout=3, views=())))) == 4
     sluice.RandomResizedCrop(224, scale=(1, 1))
 
 
-def test_messages_have_pythons_names(raw, jpeg):
+def test_messages_use_names_of_python(raw, jpeg):
     loader = sluice.Loader(raw, 4, ring=sluice.RingOptions(hold=1, prefetch=1))
     held = []
     with pytest.raises(sluice.Error, match=r"or raise ring=sluice.RingOptions\(hold=\.\.\.\)$"):
@@ -56,7 +56,7 @@ def test_messages_have_pythons_names(raw, jpeg):
     assert loader.faults()[0].reason.startswith("sample_function raised: ZeroDivisionError")
 
 
-def test_the_verdict_names_options_as_python_has_them(raw):
+def test_the_verdict_names_options_as_in_python(raw):
     loader = sluice.Loader(raw, 5, ring=sluice.RingOptions(prefetch=1), threads=2)
     for _ in loader:
         pass

@@ -11,7 +11,7 @@ SEQUENTIAL = sluice.OrderOptions(shuffle=sluice.Shuffle.SEQUENTIAL)
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
-    """20 samples with the first two of raw's fields, and a class more."""
+    """20 samples with the first two of raw's fields, and one more class."""
     folder = tmp_path_factory.mktemp("other") / "dataset"
     fields = [FIELDS[0], sluice.Field.label("label", ["cat", "dog", "eel", "fox"])]
     with sluice.Writer(folder, fields, image="raw") as writer:
@@ -35,7 +35,7 @@ def test_every_sample_comes_once_without_weights(raw, other):
     assert seen == list(range(70))
 
 
-def test_weights_are_shares_of_each_batch_if_asked_for(raw, other):
+def test_weights_are_shares_of_each_batch_on_request(raw, other):
     mixture = sluice.Mixture([(str(raw), 3), (other, 1)], shares=sluice.MixtureShares.OF_EACH_BATCH,
                              length=sluice.MixtureLength.SHORTEST)
     loader = sluice.Loader(mixture, 8)
@@ -44,7 +44,7 @@ def test_weights_are_shares_of_each_batch_if_asked_for(raw, other):
     assert of_other == [2] * 8
 
 
-def test_what_cannot_be_mixed_is_refused(raw, other):
+def test_datasets_that_cannot_be_mixed_are_refused(raw, other):
     with pytest.raises(sluice.Error, match="pair of a dataset and its weight"):
         sluice.Mixture([(raw, 1, 2)])
     with pytest.raises(sluice.Error, match="weight of dataset 1"):
@@ -67,7 +67,7 @@ def unlabelled(tmp_path_factory):
     return folder
 
 
-def test_a_sample_without_a_label_is_no_class(raw, unlabelled):
+def test_a_sample_without_a_label_does_not_count_as_a_class(raw, unlabelled):
     mixture = sluice.Mixture([raw, unlabelled])
     with pytest.raises(sluice.Error, match=r'has no label "label".*output=sluice.OutputOptions\(absent='):
         sluice.Loader(mixture, 10)
@@ -79,7 +79,7 @@ def test_a_sample_without_a_label_is_no_class(raw, unlabelled):
     assert seen == 70
 
 
-def test_a_dict_of_tensors_tells_what_is_absent(raw, unlabelled):
+def test_a_dict_of_tensors_shows_which_values_are_absent(raw, unlabelled):
     torch = pytest.importorskip("torch")
     import sluice.torch
 
@@ -100,7 +100,7 @@ def test_a_dict_of_tensors_tells_what_is_absent(raw, unlabelled):
         sluice.torch.IterableDataset(raw, 16, extras=["key"])
 
 
-def test_a_sample_without_a_mask_has_the_value_that_is_ignored(tmp_path):
+def test_a_sample_without_a_mask_gets_the_ignored_value(tmp_path):
     fields = [sluice.Field.image(), sluice.Field.mask("mask", "image")]
     with sluice.Writer(tmp_path / "masks", fields, image="raw") as writer:
         for number in range(8):
@@ -112,6 +112,6 @@ def test_a_sample_without_a_mask_has_the_value_that_is_ignored(tmp_path):
                 assert (mask == (1 if sample % 2 else fill.get("mask", 0))).all() and has == sample % 2
 
 
-def test_an_absent_text_is_none(raw):
+def test_an_absent_text_is_None(raw):
     for batch in sluice.Loader(raw, 10):
         assert batch["caption"] == [caption(number) for number in batch.samples]

@@ -23,7 +23,7 @@ def loader_of_one_slot(raw):
 
 @contextlib.contextmanager
 def default_stream_busy():
-    """As by a kernel that reads a batch and has not run yet."""
+    """Keeps the stream busy, like a kernel that reads a batch and has not run yet."""
     module = ctypes.CDLL(sluice._sluice.__file__)
     module.HoldDefaultStream()
     try:
@@ -49,7 +49,7 @@ def own_stream():
 
 
 class DlpackTensor:
-    """Takes a capsule over as a framework does: delete() may be called by any thread, without the GIL."""
+    """Takes over a capsule as a framework does: any thread may call delete(), without the GIL."""
 
     def __init__(self, capsule):
         api = ctypes.pythonapi
@@ -63,7 +63,7 @@ class DlpackTensor:
         self.capsule = capsule
 
     def delete(self):
-        deleter = ctypes.c_void_p.from_address(self.tensor + 56).value  # behind DLTensor and its context
+        deleter = ctypes.c_void_p.from_address(self.tensor + 56).value  # after DLTensor and its context
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)(self.tensor)
 
 
@@ -98,7 +98,7 @@ def test_a_tensor_by_dlpack_keeps_its_batch_until_the_work_on_its_stream_is_done
     image = batch["image"]
     assert (image.device, image.__dlpack_device__()) == ("cuda:0", (2, 0))
     tensor = DlpackTensor(image.__dlpack__(stream=stream))
-    del batch, image  # __cuda_array_interface__ is not asked for: it would name the default stream
+    del batch, image  # not by __cuda_array_interface__, which would name the default stream
     with default_stream_busy():
         tensor.delete()
         assert batches_come(batches) is None
@@ -121,7 +121,7 @@ def test_a_stream_of_the_consumers_own_keeps_a_batch_if_the_loader_is_given_it(r
         assert batches_come(batches) == (len(loader) - 1 if names == "neither" else None)
 
 
-def test_the_loader_knows_nothing_of_a_consumer_that_only_synchronizes(raw):
+def test_the_loader_does_not_notice_a_consumer_that_only_synchronizes(raw):
     loader = loader_of_one_slot(raw)
     batches = iter(loader)
     batch = next(batches)
@@ -143,7 +143,7 @@ def test_a_tensor_may_be_released_by_another_thread(raw):
     assert batches_come(batches) == len(loader) - 1
 
 
-def test_torch_takes_each_field_of_a_batch_on_its_device(raw, monkeypatch):
+def test_torch_gets_each_field_of_a_batch_on_its_device(raw, monkeypatch):
     """By its from_dlpack(), which asks for the device and then names its stream there."""
     given = []
 

@@ -1,5 +1,5 @@
-"""Nothing of C++ is forgotten: the members of its option structs, its figures and its enumerators, held
-against the stub. A member that Python is to do without is named here."""
+"""Python has everything of C++: the members of its option structs, its figures and its enumerators are compared
+with the stub. Members that Python leaves out on purpose are named here."""
 
 import ast
 import pathlib
@@ -52,7 +52,7 @@ def attributes(name):
     return {f.name for f in CLASSES[name] if not f.name.startswith("_")}
 
 
-def test_the_members_of_a_struct_are_found():
+def test_this_test_finds_the_members_of_a_struct():
     assert members("RankOptions") == ["rank", "world_size", "last_batch", "by_shards"]
     assert "timeout" in members("LoaderOptions") and len(members("LoaderOptions")) == 23
     assert members("LoaderStats")[-1] == "epoch_samples_of_all"
@@ -75,7 +75,7 @@ def test_every_option_is_a_keyword(struct, made_by):
     assert set(members(struct)) - keywords(made_by) == set()
 
 
-def test_no_struct_of_options_is_left_out():
+def test_every_struct_of_options_is_compared():
     structs = {name for name in STRUCTS if name.endswith(("Options", "Limits"))}
     without = {
         "ConvertOptions",        # its groups are
@@ -87,7 +87,7 @@ def test_no_struct_of_options_is_left_out():
     assert structs - set(OPTIONS) == without
 
 
-def test_the_writers_options():
+def test_every_option_of_the_writer_is_a_keyword():
     import inspect
 
     assert set(members("DatasetWriterOptions")) <= set(inspect.signature(sluice.Writer).parameters)
@@ -99,7 +99,7 @@ def test_every_part_of_a_source_is_an_attribute():
     assert by_function <= attributes("ConvertSource")
 
 
-def test_every_name_before_the_groups_leads_to_the_one_now():
+def test_every_former_name_leads_to_the_current_one():
     from sluice import _arguments
 
     source = sluice.ConvertSource("a")
@@ -119,7 +119,7 @@ def test_memory_has_every_figure(raw):
     assert set(sluice.Loader(raw, 8).memory()) == set(members("LoaderMemory")) | {"own"}
 
 
-def test_every_enumerator_is_there():
+def test_every_enumerator_exists():
     strings = {"ErrorCode", "DType", "FieldKind", "Role", "PixelType", "Codec", "ElementType"}
     kinds = [sluice.ConvertSource.Kind, sluice.TraceEvent.Kind]
     for name, body in ENUMS:
@@ -132,7 +132,7 @@ def test_every_enumerator_is_there():
         assert python in [{one.name for one in form} for form in forms], name
 
 
-def test_every_step_takes_all_of_its_parameters():
+def test_every_step_accepts_all_of_its_parameters():
     step = re.search(r"using Transform =\s*std::variant<(.*?)>;", "\n".join(headers()), flags=re.S).group(1)
     ranges = {"degrees": "degrees", "scale": "scale", "ratio": "ratio", "sigma": "sigma", "shear_x": "shear_x",
               "shear_y": "shear_y"}

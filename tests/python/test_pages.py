@@ -1,4 +1,4 @@
-"""The Python of the pages runs, and the samples do."""
+"""The Python code of the pages runs, and so do the samples."""
 
 import pathlib
 import re
@@ -27,12 +27,12 @@ def folder(tmp_path_factory):
 
 
 def blocks():
-    """(words behind the fence, code) of the page's blocks of Python."""
+    """(words after the fence, code) of the page's blocks of Python."""
     page = (ROOT / "reader/python/README.md").read_text()
     return re.findall(r"^```python(.*?)\n(.*?)^```", page, flags=re.M | re.S)
 
 
-def test_the_pages_python_runs(folder):
+def test_the_python_code_of_the_pages_runs(folder):
     found = blocks()
     assert len(found) >= 6
     try:

@@ -1,4 +1,4 @@
-"""bench/peers/train_resnet18.py on the processor, with a tiny folder."""
+"""bench/peers/train_resnet18.py on the CPU, with a tiny folder."""
 
 import json
 import pathlib

@@ -12,11 +12,11 @@ import sluice
 
 
 class Ranges(http.server.SimpleHTTPRequestHandler):
-    """Answers a range of a file, as S3 does; Python's own handler gives whole files."""
+    """Answers with a range of a file, as S3 does; Python's own handler gives whole files."""
 
     protocol_version = "HTTP/1.1"
     stalled = threading.Event()  # while set, shards are not answered
-    silent = threading.Event()  # while set, nothing is
+    silent = threading.Event()  # while set, no request is answered
 
     def do_GET(self):
         try:
@@ -65,7 +65,7 @@ def url(raw):
     server.server_close()
 
 
-def test_a_dataset_at_a_url_plays_as_on_disk(url, raw):
+def test_a_dataset_at_a_url_plays_like_one_on_disk(url, raw):
     remote, local = sluice.Loader(url, 8, seed=3), sluice.Loader(raw, 8, seed=3)
     for a, b in zip(remote, local, strict=True):
         assert a["image"].numpy().tobytes() == b["image"].numpy().tobytes()
@@ -85,7 +85,7 @@ def test_a_cache_serves_the_second_loader(url, tmp_path):
     assert stats.cached_bytes > 0
 
 
-def test_a_stall_is_an_error_after_the_timeout_and_the_epoch_goes_on(url):
+def test_a_stall_is_an_error_after_the_timeout_and_the_epoch_continues(url):
     Ranges.stalled.set()
     loader = sluice.Loader(url, 8, timeout=0.25)
     epoch = iter(loader)
@@ -146,6 +146,6 @@ def test_ctrl_c_ends_each_wait_for_a_server_that_does_not_answer(url, call, tmp_
     interrupt.join()
     for asked in Ranges.stalled, Ranges.silent:
         asked.clear()
-    # What was interrupted can be used again.
+    # The interrupted objects can be used again.
     assert dataset[4]["label"] == 1 and dataset.find("folder/3.png") == 3
     assert sum(len(batch) for batch in loader) == 50

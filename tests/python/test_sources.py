@@ -1,4 +1,4 @@
-"""What convert takes: tables, label files, folders of folders; and its options."""
+"""The sources that convert accepts: tables, label files, folders of folders; and its options."""
 
 import json
 import signal
@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     return root
 
 
-def test_folders_that_look_like_a_split(folder, tmp_path):
+def test_folders_that_look_like_a_split_are_refused_or_converted(folder, tmp_path):
     assert sluice.find_split_folders(folder) == ["train", "val"]
     with pytest.raises(sluice.Error, match="train"):
         sluice.convert(folder, tmp_path / "all")
@@ -48,7 +48,7 @@ def test_warnings_of_a_conversion_are_pythons_and_in_its_summary(folder, tmp_pat
                              "warning: columns not used: age)")
 
 
-def test_a_conversion_without_a_doubt_warns_of_nothing(folder, tmp_path):
+def test_a_conversion_of_good_sources_gives_no_warning(folder, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sluice.convert(folder / "train", tmp_path / "data")
@@ -68,7 +68,7 @@ def test_rows_of_a_table_are_grouped(folder, tmp_path):
     assert second["boxes"].tolist() == [[0, 0, 9, 9]] and second["what"].tolist() == [1]
 
 
-def test_coco(folder, tmp_path):
+def test_coco_files_give_boxes_and_classes(folder, tmp_path):
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps({
         "images": [{"id": 1, "file_name": "train/a/0.png", "width": SIDE, "height": SIDE}],
@@ -82,7 +82,7 @@ def test_coco(folder, tmp_path):
     assert sample["boxes"].tolist() == [[2, 3, 6, 8]] and sample["classes"].tolist() == [0]
 
 
-def test_boxes_of_turned_pictures_are_taken_upright_unless_it_is_said(tmp_path):
+def test_boxes_of_turned_pictures_count_as_upright_by_default(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 3  # turned by half
     (tmp_path / "in").mkdir()
@@ -108,7 +108,7 @@ def test_boxes_of_turned_pictures_are_taken_upright_unless_it_is_said(tmp_path):
     assert source.upright is None
 
 
-def test_a_picture_that_another_of_its_size_replaced_is_seen(tmp_path):
+def test_a_picture_replaced_by_another_of_its_size_is_noticed(tmp_path):
     (tmp_path / "in").mkdir()
     Image.new("L", (8, 8), 7).save(tmp_path / "in" / "a.bmp")
     sluice.convert(tmp_path / "in", tmp_path / "data")
@@ -118,7 +118,7 @@ def test_a_picture_that_another_of_its_size_replaced_is_seen(tmp_path):
     assert sluice.convert(tmp_path / "in", tmp_path / "data", check="sizes").samples == 1
 
 
-def test_options_of_a_conversion(folder, tmp_path):
+def test_options_of_a_conversion_take_effect(folder, tmp_path):
     Image.fromarray(numpy.zeros((8, 8, 4), numpy.uint8), "RGBA").save(tmp_path / "clear.png")
     (tmp_path / "same.png").write_bytes((tmp_path / "clear.png").read_bytes())
     source = sluice.ConvertSource.paths(["clear.png", "same.png"], tmp_path)
@@ -135,7 +135,7 @@ def test_options_of_a_conversion(folder, tmp_path):
         sluice.convert(source, tmp_path / "both", size=(4, 6), max_side=400)
 
 
-def test_ctrl_c_stops_a_conversion_and_it_goes_on(folder, tmp_path):
+def test_ctrl_c_stops_a_conversion_and_it_resumes(folder, tmp_path):
     source = sluice.ConvertSource(folder)
     source.label.store = False
 

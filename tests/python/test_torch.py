@@ -1,4 +1,4 @@
-"""At home in PyTorch."""
+"""The package in PyTorch: tensors, DataLoader, states and ranks."""
 
 import numpy
 import pytest
@@ -27,7 +27,7 @@ def test_a_tensor_outlives_batch_and_loader(raw):
     assert image.sum().item() == total
 
 
-def test_the_dataset_of_a_dataloader(raw):
+def test_a_dataloader_plays_the_dataset(raw):
     dataset = sluice.torch.IterableDataset(raw, 8, seed=2)
     loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=0)
     first = [batch["label"] for batch in loader]
@@ -46,7 +46,7 @@ def test_worker_processes_are_refused(raw):
         next(iter(loader))
 
 
-def test_state_of_a_stateful_dataloader(raw):
+def test_a_stateful_dataloader_resumes_from_its_state(raw):
     stateful = pytest.importorskip("torchdata.stateful_dataloader")
 
     def make():
@@ -88,13 +88,13 @@ def test_a_state_between_the_last_batch_and_the_end_plays_no_epoch_twice(raw):
     for one in (dataset, again):
         assert "ended" not in one.state_dict()
     assert torch.equal(next(iter(again))["label"], next(iter(dataset))["label"])
-    # An epoch that is asked for is played from its beginning.
+    # A requested epoch is played from its beginning.
     again.load_state_dict(state)
     again.set_epoch(1)
     assert sum(1 for _ in again) == len(again)
 
 
-def test_what_is_no_state_is_refused_and_the_dataset_plays_on(raw):
+def test_an_invalid_state_is_refused_and_the_dataset_continues(raw):
     dataset = sluice.torch.IterableDataset(raw, 8)
     with pytest.raises(ValueError, match="no state"):
         dataset.load_state_dict({"x": 1})
@@ -124,7 +124,7 @@ assert before.loader.stats().samples == 24
 
 
 @pytest.mark.parametrize("launcher", [{}, {"WORLD_SIZE": "2"}], ids=["none", "one that sets WORLD_SIZE alone"])
-def test_ranks_are_those_of_a_group_that_is_made_after_the_dataset(raw, tmp_path, launcher):
+def test_ranks_come_from_a_group_that_is_made_after_the_dataset(raw, tmp_path, launcher):
     import os
     import subprocess
     import sys

@@ -46,7 +46,7 @@ def mypy(*arguments):
                           stdout=subprocess.PIPE, cwd=PACKAGE.parent)
 
 
-def test_the_stub_is_there_and_strict():
+def test_the_stub_exists_and_is_strict():
     assert (PACKAGE / "py.typed").exists()
     checked = mypy(PACKAGE / "_sluice.pyi")
     assert checked.returncode == 0, checked.stdout
@@ -59,7 +59,7 @@ def test_the_package_is_strict():
     assert checked.returncode == 0, checked.stdout
 
 
-def test_a_program_is_checked_by_the_stub(tmp_path):
+def test_the_stub_checks_a_program(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     checked = mypy(program)

@@ -1,4 +1,4 @@
-"""Functions of the user's, from Python and compiled."""
+"""The user's own functions, in Python and compiled."""
 
 import ctypes
 
@@ -28,7 +28,7 @@ def test_a_sample_function_changes_pixels_and_fields(raw):
             assert batch["caption"][row].startswith("2: ")
 
 
-def test_draws_depend_on_the_position_alone(raw):
+def test_draws_depend_only_on_the_position(raw):
     def note(sample):
         sample.field("drawn")[0] = sample.uniform() + sample.below(10)
 
@@ -40,7 +40,7 @@ def test_draws_depend_on_the_position_alone(raw):
     assert drawn[0] == drawn[1] and len(set(drawn[0])) == 50
 
 
-def test_a_batch_function(raw):
+def test_a_batch_function_changes_the_batch(raw):
     def change(batch):
         batch.image()[:] = batch.image()[::-1].copy()
         batch.field("first")[:] = batch.samples[0]
@@ -65,7 +65,7 @@ def test_what_a_function_raises_is_the_samples_fault(raw):
     assert "ValueError: unlucky" in loader.faults()[0].reason
 
 
-def test_an_array_that_is_kept_is_an_error(raw):
+def test_keeping_an_array_is_an_error(raw):
     kept = []
     with pytest.raises(sluice.Error, match="copy"):
         list(sluice.Loader(raw, 10, sample_function=lambda sample: kept.append(sample.image())))
@@ -76,8 +76,8 @@ def test_an_array_that_is_kept_is_an_error(raw):
         samples[0].index
 
 
-def test_an_array_that_is_kept_is_of_no_later_sample_and_outlives_the_loader(raw):
-    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)  # but this is not a fault of a sample
+def test_a_kept_array_is_never_reused_and_outlives_the_loader(raw):
+    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)  # but keeping is not a fault of a sample
     expected = [batch["image"].numpy().copy() for batch in sluice.Loader(raw, 10, order=SEQUENTIAL)]
     for function, place in ("sample_function", 13), ("batch_function", 1):
         kept = []
@@ -101,7 +101,7 @@ def test_an_array_that_is_kept_is_of_no_later_sample_and_outlives_the_loader(raw
         assert (kept[0] == 0x56).all()
 
 
-def test_what_an_exception_holds_of_a_sample_is_let_go_of(raw):
+def test_an_exception_does_not_keep_a_sample_alive(raw):
     def inner(image):
         raise KeyError("inner")
 
@@ -118,7 +118,7 @@ def test_what_an_exception_holds_of_a_sample_is_let_go_of(raw):
     assert "ValueError: outer" in loader.faults()[0].reason
 
 
-def test_the_border_of_a_picture(raw):
+def test_a_function_gets_the_border_of_a_picture(raw):
     def paint(sample):
         sample.image()[sample.border() == 1] = 200
 
@@ -146,7 +146,7 @@ def test_compiled_functions_run_without_the_gil(raw):
     assert sum(map(len, batches)) == 49 and "returned 3" in loader.faults()[0].reason
 
 
-def test_a_function_of_numba(raw):
+def test_a_function_compiled_by_numba_runs(raw):
     numba = pytest.importorskip("numba")
     of = numba.types
 
@@ -161,7 +161,7 @@ def test_a_function_of_numba(raw):
     assert (batch["image"].numpy()[7] == 255 - picture(7)).all()
 
 
-def test_each_thread_has_what_its_set_up_made(raw):
+def test_each_thread_gets_the_result_of_its_set_up(raw):
     import threading
 
     seen = []
@@ -190,7 +190,7 @@ def test_without_threads_the_caller_decodes(raw):
     assert sum(len(batch) for batch in loader) == 50 and seen == {threading.get_ident()}
 
 
-def test_a_row_is_what_its_epoch_holds(raw):
+def test_a_row_equals_that_of_its_epoch(raw):
     loader = sluice.Loader(raw, 10, transform="rrc:16,flip", schedule=[(1, "center:16")])
     for epoch in 0, 1:
         for batch in loader.epoch(epoch):
@@ -256,7 +256,7 @@ def threads_here():
     return len(os.listdir("/proc/self/task"))
 
 
-def test_a_loader_in_a_cycle_with_what_its_compiled_function_keeps_is_freed(raw):
+def test_a_loader_in_a_cycle_with_its_compiled_functions_data_is_freed(raw):
     import gc
     import weakref
 
@@ -277,7 +277,7 @@ def test_a_loader_in_a_cycle_with_what_its_compiled_function_keeps_is_freed(raw)
 
 
 @pytest.mark.parametrize("threads", [0, 2])
-def test_many_loaders_leave_every_reference_counted(raw, threads):
+def test_many_loaders_leak_no_reference(raw, threads):
     import gc
     import sys
 
@@ -328,7 +328,7 @@ def test_a_function_may_drop_its_loader(raw):
     assert sum(len(batch) for batch in sluice.Loader(raw, 10)) == 50
 
 
-def test_what_a_function_raised_is_the_cause(raw):
+def test_an_exception_of_a_function_is_the_cause_of_the_error(raw):
     def fail(_, *more):
         raise ValueError("unlucky")
 
@@ -340,7 +340,7 @@ def test_what_a_function_raised_is_the_cause(raw):
             assert type(raised.value.__cause__) is ValueError and raised.value.__cause__.args == ("unlucky",)
 
 
-def test_what_ends_a_program_passes_through(raw):
+def test_exceptions_that_end_a_program_pass_through(raw):
     def leave(sample):
         raise SystemExit(3)
 

@@ -1,4 +1,4 @@
-"""Steps and options as values: shown as one would write them, pickled, and with words for enumerators."""
+"""Steps and options as values: their repr is the code to write them, they pickle, and enumerators have words."""
 
 import enum
 import inspect
@@ -44,14 +44,14 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize("text", WRITTEN)
-def test_a_value_is_shown_as_it_is_written_and_pickles(text):
+def test_a_value_pickles_and_its_repr_is_its_code(text):
     value = eval(text)
     assert repr(value) == text
     assert repr(pickle.loads(pickle.dumps(value))) == text
 
 
-def test_every_step_and_group_is_shown_with_all_that_differs():
-    """Each keyword is an attribute, so that nothing is left out of the two."""
+def test_every_keyword_of_a_step_or_group_is_an_attribute():
+    """So neither repr nor pickle leaves any out."""
     made = 0
     for name, one in vars(sluice).items():
         if not inspect.isclass(one) or not hasattr(one, "__signature__") or name in ("Loader", "Dataset", "ConvertSource"):
@@ -74,13 +74,13 @@ def test_a_mixture_and_a_dataset_pickle(raw):
     assert repr(again) == text and len(again) == 2
 
 
-def test_the_limits_of_a_dataset_are_pickled_with_it(raw):
+def test_a_dataset_pickles_with_its_limits(raw):
     dataset = pickle.loads(pickle.dumps(sluice.Dataset(raw, max_pixels=32 * 32 - 1)))
     with pytest.raises(sluice.Error, match="1023|max_pixels"):
         dataset[0]["image"]
 
 
-def test_options_travel_to_a_loader_elsewhere(raw):
+def test_pickled_options_make_a_loader_elsewhere(raw):
     options = {"transform": [sluice.RandomResizedCrop(16), sluice.HorizontalFlip()], "seed": 4,
                "order": sluice.OrderOptions(shuffle="random"), "ring": sluice.RingOptions(hold=3)}
     dataset, again = pickle.loads(pickle.dumps((sluice.Dataset(raw), options)))
@@ -88,7 +88,7 @@ def test_options_travel_to_a_loader_elsewhere(raw):
         assert (one["image"].numpy() == other["image"].numpy()).all()
 
 
-def test_what_cannot_be_pickled_says_why(raw):
+def test_objects_that_cannot_be_pickled_say_why(raw):
     loader = sluice.Loader(raw, 10)
     epoch = iter(loader)
     batch = next(epoch)
@@ -126,18 +126,18 @@ def test_words_stand_for_enumerators(raw, tmp_path):
     (lambda: setattr(sluice.ConvertSource("a").label, "folders", "up"), r"LabelOptions.folders takes 'auto' \| 'top' \| 'parent' \| 'path', not 'up'$"),
     (lambda: sluice.ConvertSource.annotated("cocoa", "a", "b"), r"annotated\(\): format takes 'coco' \| 'voc' \| 'yolo', not 'cocoa'$"),
 ])
-def test_a_wrong_word_is_told_the_right_ones(call, words):
+def test_the_error_for_a_wrong_word_lists_the_right_ones(call, words):
     with pytest.raises(TypeError, match=words):
         call()
 
 
-def test_every_enumeration_that_is_an_option_has_words():
+def test_every_enumeration_of_an_option_has_words():
     for name, one in vars(sluice).items():
         if inspect.isclass(one) and issubclass(one, enum.Enum) and name != "SampleFlag":  # whose numbers are in arrays
             assert all(str.lower(each.name).lstrip("s") == each.value.lstrip("s") for each in one), name
 
 
-def test_signatures_are_shown():
+def test_signatures_are_readable():
     signature = inspect.signature(sluice.Loader)
     assert list(signature.parameters)[:4] == ["dataset", "batch_size", "threads", "transform"]
     assert signature.parameters["batch_size"].default == 256
@@ -179,7 +179,7 @@ class Given:
             "OutputOptions": sluice.OutputOptions(fields=["image"], mask_fill={"mask": 3}, made_fields=[sluice.Field.array("w", "uint8")]),
             "RandomCrop": sluice.RandomCrop(8, fill=[1, 2, 3]), "RandAugment": sluice.RandAugment(fill=[1, 2, 3]),
         }
-        # Of a conversion. Then those whose objects are gone when a call returns, and one that Python makes.
+        # Objects of a conversion. Then those that are gone when a call returns, and one that Python makes.
         (folder / "in/a").mkdir(parents=True)
         (folder / "in/a/broken.jpg").write_bytes(b"\xff\xd8\xff\xe0")
         from PIL import Image
@@ -238,9 +238,9 @@ def changes(value):
                 yield lambda name=name, now=now: setattr(value, name, another(now))
 
 
-def test_no_change_of_an_attribute_is_lost_in_silence(raw, tmp_path):
-    """Each attribute of each class: what it gives is changed in place, and then either an exception says that this
-    cannot be, or the attribute shows the change."""
+def test_no_change_of_an_attribute_is_lost_silently(raw, tmp_path):
+    """Changes the value of each attribute of each class in place. Then either an exception says that this is
+    impossible, or the attribute shows the change."""
     Given.objects_path = lambda self: raw
     given = Given(raw, tmp_path)
     looked_at, held = 0, 0
@@ -251,7 +251,7 @@ def test_no_change_of_an_attribute_is_lost_in_silence(raw, tmp_path):
         one = given.objects[name] if name in given.objects else kind()
         for attribute in attributes:
             if attribute.startswith("__"):
-                continue  # arrays of numpy and CUDA, which are asked for once
+                continue  # arrays of numpy and CUDA, which are requested once
             looked_at += 1
             for number in range(200):
                 value = getattr(one, attribute)
@@ -281,7 +281,7 @@ def test_members_that_are_groups_can_be_set_in_place(raw):
     assert not source.label_files.parts.masks
 
 
-def test_what_is_read_only_can_be_compared_copied_and_pickled():
+def test_read_only_objects_can_be_compared_copied_and_pickled():
     source = sluice.ConvertSource("a")
     source.rows.columns = [sluice.Column("score")]
     columns = source.rows.columns
@@ -312,6 +312,6 @@ def test_what_is_read_only_can_be_compared_copied_and_pickled():
     lambda: sluice.Dataset("x", max_pixels=True), lambda: sluice.SampleList.weighted([True], 1, False),
     lambda: sluice.Mixture([("x", True)]),
 ])
-def test_a_truth_value_is_no_number(call):
+def test_a_truth_value_is_not_accepted_as_a_number(call):
     with pytest.raises(TypeError, match="True"):
         call()

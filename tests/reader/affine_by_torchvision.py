@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints affine_by_torchvision.inc: what torchvision, on Pillow, makes of two pictures.
+"""Prints affine_by_torchvision.inc: two pictures warped by torchvision, on Pillow.
 
     pip install torchvision pillow
     tests/reader/affine_by_torchvision.py > tests/reader/affine_by_torchvision.inc
@@ -14,7 +14,7 @@ WIDTH, HEIGHT = 19, 14
 
 
 def picture(channels):
-    """The formula that the test has, too."""
+    """The test has the same formula."""
     values = bytearray()
     for y in range(HEIGHT):
         for x in range(WIDTH):

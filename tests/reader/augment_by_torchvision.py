@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints augment_by_torchvision.inc: the magnitudes of torchvision's RandAugment and
-TrivialAugmentWide, and what their operations make of two pictures, as checksums.
+TrivialAugmentWide, and the results of their operations on two pictures, as checksums.
 
     pip install torchvision pillow
     tests/reader/augment_by_torchvision.py > tests/reader/augment_by_torchvision.inc

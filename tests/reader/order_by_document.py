@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints order_by_document.inc: epochs as reader/ORDER.md says, without any of the project's code.
+"""Prints order_by_document.inc: epochs computed from reader/ORDER.md alone, without any code of the project.
 
     tests/reader/order_by_document.py > tests/reader/order_by_document.inc
 
@@ -104,7 +104,7 @@ def window_blocks(shape, lanes, window_bytes):
 
 
 def quasi_random(shape, seed, epoch, lane_count, window):
-    """The samples of an epoch, all of them."""
+    """All samples of an epoch, in order."""
     permuted = Permutation(len(shape.blocks), Stream(seed, BLOCK_ORDER, epoch).number())
     blocks = [shape.blocks[permuted[i]] for i in range(len(shape.blocks))]
     lanes = [[] for _ in range(lane_count)]
@@ -135,7 +135,7 @@ def quasi_random(shape, seed, epoch, lane_count, window):
 
 
 def of_list(shape, listed, seed, epoch, lane_count, window):
-    """The same of a list of samples."""
+    """The samples of an epoch of a list."""
     listed = sorted(listed)
     counts, at = [], 0
     for first, count in shape.blocks:
@@ -265,7 +265,7 @@ def show(name, numbers):
     print(f'{{"{name}", {len(numbers)}, 0x{digest(numbers):016x}, {{{first}}}}},')
 
 
-# The shapes that the test has, too.
+# The test has the same shapes.
 EVEN = Shape([(1003, 8, 1003 * 1000)] * 5)
 WHOLE = Shape([(1024, 16, 1024 * 1000)] * 12)
 MANY = Shape([(1 + s * 37 % 90, 8, 2000 * (1 + s * 37 % 90)) for s in range(60)])

@@ -1,6 +1,6 @@
-"""Holds who may include whom: layers.py ROOT
+"""Checks which folders include which: layers.py ROOT
 
-Prints every #include that goes against the layers, as FILE:LINE, and fails if there is one. The layers
+Prints every #include that violates the layers, as FILE:LINE, and fails if there is one. The layers
 are those of README.md ("Where everything else stands") and, inside reader/, of reader/README.md: a folder
 may include itself and what its line below names.
 """
@@ -10,7 +10,7 @@ import re
 import sys
 
 # A top-level folder and the folders whose private headers it may include. Public headers (<sluice/...>)
-# are a matter of PUBLIC below.
+# are covered by PUBLIC below.
 TOP = {
     "format": {"format"},
     "writer": {"format", "writer"},
@@ -27,20 +27,20 @@ PUBLIC = {
     "writer": {"format", "writer"},
     "reader": {"format", "reader"},
 }
-# A library of its own, which stands on the rest of format/.
+# A library of its own, based on the rest of format/.
 REMOTE = "format/remote/"
-# A binding of writer and reader, which sees no more of them than any program.
+# A binding of writer and reader, which may use only their public headers, like any program.
 PYTHON = "reader/python"
 # Inside reader/, lowest first: each may include itself and those before it.
 READER = ["order", "transform", "dataset", "reading", "batch", "decoding", "device", "upload", "loader"]
-# The same inside these folders. "" is the folder itself, but for the headers named here.
+# The same inside these folders. "" is the folder itself, except the headers named here.
 ROOMS = {
     "writer/source": ["images", "list", "records", "labels", ""],
     "format/remote": ["object_store.h", "remote_manifest.h", "http", "credentials", "server", "cache", ""],
 }
 # Public headers that only these of reader's layers may include: what stands on all of them.
 LOADER_ONLY = {"loader.h", "sluice.h"}
-# <sluice/sluice.h> includes all public headers of the reader and of what that stands on, but these.
+# <sluice/sluice.h> includes all public headers of the reader and its dependencies, except these.
 NOT_IN_ALL = {"sluice/sluice.h", "sluice/torch.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(sluice/[^>]+)>)')
@@ -78,7 +78,7 @@ def room(path):
 
 
 def complaint(path, quoted, public, owner):
-    """What is wrong with that file's include, or None."""
+    """The fault of that file's include, or None."""
     top = top_of(path)
     if public:
         if public not in owner:

@@ -1,4 +1,4 @@
-"""layers.py finds what it is there to find: layers_test.py"""
+"""layers.py finds the faults that it should find: layers_test.py"""
 
 import pathlib
 import tempfile

@@ -1,7 +1,7 @@
-"""Has clang check who touches what without its mutex: locks.py CLANG ROOT
+"""Lets clang find accesses to guarded data without the mutex: locks.py CLANG ROOT
 
 Every source of the reader and of format/remote that has a mutex, its own or a header's, is compiled with
--Wthread-safety as an error. That the check sees anything is tried first, on a class that breaks the rule.
+-Wthread-safety as an error. First a class that breaks the rule shows that the check works.
 """
 import pathlib
 import re
@@ -28,7 +28,7 @@ if len(complaints) != 1 or "count" not in complaints[0]:
 
 
 def sees_mutex(path, seen):
-    """Whether a source includes format/mutex.h, itself or by a header of the project's."""
+    """Whether a source includes format/mutex.h, itself or by a header of the project."""
     if path in seen or not path.is_file():
         return False
     seen.add(path)

@@ -1,9 +1,9 @@
-"""bench/notebook/device_day.sh without a card: on CUDA's double, with stubs for what would take too long there.
+"""bench/notebook/device_day.sh without a card: on CUDA's double, with stubs for slow programs.
 
     device_day_test.py REPOSITORY SLUICE_BENCH_DOUBLE SLUICE MAKE_PHOTOS
 
-What `pack` would fill is made by hand. The sluice-bench in it is the double's, of which each part plays a batch
-or two; tests and stream_cuda are stubs that pass, and so is nvidia-smi.
+The content that `pack` would make is made by hand. Its sluice-bench is the one with the double, and each part plays
+a batch or two. The tests, stream_cuda and nvidia-smi are stubs that succeed.
 """
 
 import json
@@ -94,7 +94,7 @@ class DeviceDay(unittest.TestCase):
         result = json.loads((self.out / "parts/decode_jpeg_2_256.json").read_text())
         self.assertGreaterEqual(result["device_use"]["decoded_images"], 10)
         table = self.table()
-        archive = pathlib.Path(f"{self.out}.tar.gz")  # the one file that has to come back
+        archive = pathlib.Path(f"{self.out}.tar.gz")  # the only file that must come back
         self.assertEqual(self.table(out=archive), table)
         for words in ("A double", "| cuda_tests | passed |", "### Decoded by the card", "| jpeg, 2 threads, batches of 256 |",
                       "| jpeg, decoded by the card |", "### Copies to the card", "A pretend step of 25 ms"):
@@ -103,7 +103,7 @@ class DeviceDay(unittest.TestCase):
         self.assertEqual(row[3].strip(), "100%")
         self.assertGreater(float(row[4]), 0)
 
-    def test_what_was_found_is_kept_when_it_is_cut_off_and_goes_on_from_there(self):
+    def test_results_are_kept_when_a_stage_is_cut_off_and_the_next_run_resumes(self):
         running = self.start("check", "decode")
         log = self.out / "parts/decode_jpeg_2_768.log"
         while not log.exists():
@@ -120,11 +120,11 @@ class DeviceDay(unittest.TestCase):
         self.assertEqual(summary(self.out)["decode_jpeg_2_768"], "0")
         self.assertEqual((self.out / "parts/decode_jpeg_2_256.log").stat().st_mtime_ns, begun)
 
-    def test_parts_that_no_time_is_left_for_are_named(self):
+    def test_parts_without_time_left_are_named(self):
         self.assertEqual(self.start("upload", DEVICE_DAY_SECONDS="3").wait(), 1)
         self.assertEqual(summary(self.out)["upload_bf16"], "skipped: no time left")
 
-    def test_what_is_saved_is_shown_in_seconds_and_money(self):
+    def test_savings_are_shown_in_seconds_and_money(self):
         parts = self.out / "parts"
         parts.mkdir(parents=True)
         for part, seconds in (("train_jpeg", 4.0), ("train_torch", 10.0)):
@@ -136,7 +136,7 @@ class DeviceDay(unittest.TestCase):
         self.assertIn("0.2000", (self.root / "plot.svg").read_text())
         self.assertIn("save 144.0 s of 240.0 s: 60%", self.table())
 
-    def test_a_stage_that_there_is_not_is_wrong_usage(self):
+    def test_an_unknown_stage_is_wrong_usage(self):
         self.assertEqual(self.start("decoding").wait(), 2)
 
 

@@ -56,14 +56,14 @@ pq.write_table(pa.table({"jpg": pa.array([png(i) for i in range(2)], pa.binary()
                here / "bare.parquet", compression="none", store_schema=False)
 pq.write_table(table.select(["image", "label"]), here / "gzip.parquet", compression="gzip", store_schema=False)
 
-# Another split, which numbers its classes on its own and has one more.
+# Another split, which has its own class numbers and one more class.
 other = {"image": features["image"], "label": {"names": ["ant", "cat", "zebra"], "_type": "ClassLabel"}}
 few = table.select(["image", "label"]).slice(0, 3).set_column(1, "label", pa.array([0, 1, 2], pa.int64()))
 with pq.ParquetWriter(here / "other.parquet", few.schema, store_schema=False, compression="none") as writer:
     writer.write_table(few)
     writer.add_key_value_metadata({"huggingface": json.dumps({"info": {"features": other}})})
 
-# A list with an entry that is null, and a number that is missing.
+# A list with a null entry, and a missing number.
 gaps = pa.table({
     "image": image.slice(0, 3),
     "kinds": pa.array([[1, 0], [1, None], [0]], pa.list_(pa.int64())),
@@ -72,7 +72,7 @@ gaps = pa.table({
 with pq.ParquetWriter(here / "gaps.parquet", gaps.schema, store_schema=False, compression="none") as writer:
     writer.write_table(gaps)
 
-# Several columns of images, one of them with the usual name and none.
+# Several columns of images; one has the usual name and is empty.
 for name, columns in {"depth": ["depth", "image"], "views": ["left", "right"]}.items():
     pictures = {column: image.slice(c, 1) for c, column in enumerate(columns)}
     pq.write_table(pa.table(pictures), here / f"{name}.parquet", compression="none", store_schema=False)
