@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "format/pixels/baseline/header.h"
-#include "format/pixels/baseline/standard_tables.h"
+#include "format/pixels/baseline/huffman.h"
 
 namespace sluice::test {
 

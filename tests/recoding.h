@@ -9,7 +9,7 @@
 
 #include "format/pixels/baseline/file_writer.h"
 #include "format/pixels/baseline/recoder.h"
-#include "format/pixels/packed/coefficients.h"
+#include "format/pixels/packed/pack.h"
 #include "tests/baseline_header.h"
 
 namespace sluice::test {

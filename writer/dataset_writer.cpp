@@ -5,7 +5,7 @@
 #include <sluice/error.h>
 #include <sluice/version.h>
 
-#include "format/disk/absolute_path.h"
+#include "format/disk/file.h"
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "writer/block_size.h"

@@ -2,7 +2,7 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/value_totals.h"
+#include "format/disk/manifest.h"
 
 namespace sluice {
 

@@ -5,8 +5,8 @@
 
 #include <sluice/schema.h>
 
-#include "format/disk/class_number.h"
 #include "format/disk/manifest.h"
+#include "format/disk/row_layout.h"
 #include "format/disk/shard.h"
 
 namespace sluice {

@@ -6,7 +6,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
-#include "format/disk/value_totals.h"
+#include "format/disk/manifest.h"
 
 namespace sluice {
 

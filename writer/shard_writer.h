@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "format/disk/direct_buffer.h"
 #include "format/disk/file.h"
 #include "format/disk/keys.h"
 #include "format/disk/shard.h"

@@ -13,9 +13,8 @@
 #include <sluice/error.h>
 
 #include "bench/parts/decode.h"
-#include "format/pixels/baseline/decoder.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/jpeg.h"
-#include "format/pixels/jpeg_planes.h"
 #include "format/pixels/packed/decoder.h"
 #include "format/pixels/planar.h"
 #include "format/pixels/resample.h"

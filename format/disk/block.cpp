@@ -1,9 +1,7 @@
 #include "format/disk/block.h"
 
 #include "format/disk/checksum.h"
-#include "format/disk/cut_block.h"
 #include "format/disk/limits.h"
-#include "format/disk/payload_start.h"
 
 namespace sluice {
 

@@ -113,4 +113,12 @@ class BlockView {
   const ShardFile* shard_ = nullptr;
 };
 
+// The offset in bytes from the block's beginning: after the table of `samples` rows.
+constexpr std::uint64_t PayloadStart(std::uint64_t samples, std::uint64_t row_bytes) noexcept {
+  return AlignUp(sizeof(BlockHeader) + samples * row_bytes, kPayloadAlignment);
+}
+
+// Like BlockView::ParseHeader(), but accepts fewer bytes than the header says.
+Defect ParseCutHeader(Bytes block, BlockHeader& header) noexcept;
+
 }  // namespace sluice

@@ -11,9 +11,8 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/direct_buffer.h"
+#include "format/disk/file.h"
 #include "format/disk/system_error.h"
-#include "format/disk/temporary_name.h"
 
 namespace sluice {
 

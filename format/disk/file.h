@@ -2,10 +2,16 @@
 // state or the new one. Every failure is an Error(kIo) that names the file.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include "format/disk/bytes.h"
 #include "format/disk/read_guard.h"
@@ -157,5 +163,52 @@ void SyncFolder(const std::filesystem::path& path);
 
 // "No space left on device" and the like.
 std::string SystemErrorText(int error_number);
+
+// The path made absolute and otherwise unchanged; as given, if it is empty or the working directory
+// is gone.
+inline std::filesystem::path AbsolutePath(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error || path.empty() ? path : absolute;
+}
+
+// The name that a file has until it is whole.
+//
+// It begins with a dot, "data/.shard-00000.sluice.tmp", and a manifest's names do not: so no shard
+// can have such a name, and what has one was left by a process that was killed.
+
+// `own`: as for AtomicFile.
+std::filesystem::path TemporaryName(const std::filesystem::path& path, const std::string& own = {});
+
+// "shard-00000.sluice", perhaps with `own` after a dot. Without folders. Empty for other names.
+std::string_view NameOfTemporary(std::string_view name) noexcept;
+
+// A buffer from which files are written past the page cache (O_DIRECT), reused from file to file.
+// It also remembers whether the file system refused.
+class DirectBuffer {
+ public:
+  // The alignment of addresses, offsets and sizes: no file system needs more than a page.
+  static constexpr std::size_t kAlignment = 4096;
+  // The size of a write: large enough for a disk's full speed, and small enough that the encoding
+  // threads have room to go on meanwhile.
+  static constexpr std::size_t kBytes = 1 << 20;
+
+  std::span<std::byte> memory() const noexcept { return {memory_.get(), kBytes}; }
+
+  // Whether a file system has refused an aligned write. Files are then written through the page
+  // cache.
+  bool refused() const noexcept { return refused_; }
+  void Refuse() noexcept { refused_ = true; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const noexcept {
+      ::operator delete (memory, std::align_val_t{kAlignment});
+    }
+  };
+  std::unique_ptr<std::byte, Free> memory_{
+      static_cast<std::byte*>(::operator new (kBytes, std::align_val_t{kAlignment}))};
+  bool refused_ = false;
+};
 
 }  // namespace sluice

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include <sluice/schema.h>
 
+#include "format/disk/block.h"
 #include "format/disk/bytes.h"
 
 namespace sluice {
@@ -76,5 +78,16 @@ Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128&
 // Reads <folder>/manifest.json. Errors as above, kNotFound, and kUnfinished if a conversion into
 // the folder was begun but not finished.
 Manifest ReadManifest(const std::filesystem::path& folder, Id128& id);
+
+// Of no samples: an entry for each field that HasValues().
+std::vector<ManifestValues> NoValues(const Schema& schema);
+
+// Adds one payload. Of a zstd frame that nobody could read, nothing but that it is there.
+void AddValue(Codec codec, Bytes payload, ManifestValues& values) noexcept;
+
+// Adds the values of a block that can be found. Returns null, or what is wrong with the first of
+// the others. The caller holds a guard.
+Defect AddValues(const BlockView& block, const RowLayout& layout, const Schema& schema,
+                 std::vector<ManifestValues>& values) noexcept;
 
 }  // namespace sluice

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "format/disk/lasting_guard.h"
+#include "format/disk/read_guard.h"
 
 namespace sluice {
 

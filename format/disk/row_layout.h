@@ -1,5 +1,8 @@
-// Where each field's entry lies in a row of a block's table (format/FORMAT.md, "Rows").
+// Where each field's entry lies in a row of a block's table (format/FORMAT.md, "Rows"), and the
+// class that a label's entry names.
 #pragma once
+
+#include <cstdint>
 
 #include <sluice/image.h>
 #include <sluice/schema.h>
@@ -48,5 +51,13 @@ class RowLayout {
   std::vector<std::uint64_t> entry_bytes_;
   std::uint64_t row_bytes_ = 0;
 };
+
+// The number in an element of an integer field; there may be no class of that number.
+std::int64_t ClassNumber(const Field& field, Bytes element) noexcept;
+
+// Whether the field has a class of that number.
+inline bool IsClass(const Field& field, std::int64_t number) noexcept {
+  return number >= 0 && static_cast<std::uint64_t>(number) < field.classes.size();
+}
 
 }  // namespace sluice

@@ -2,8 +2,8 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
-#include "format/disk/schema_json.h"
 #include "format/disk/shard.h"
 
 namespace sluice {

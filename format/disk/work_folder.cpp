@@ -8,7 +8,6 @@
 #include <sluice/error.h>
 #include <sluice/work_folder.h>
 
-#include "format/disk/absolute_path.h"
 #include "format/disk/file.h"
 
 namespace sluice {

@@ -9,16 +9,14 @@
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/axis.h"
-#include "format/pixels/baseline/decoder.h"
-#include "format/pixels/border.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/grey.h"
 #include "format/pixels/interleaved.h"
 #include "format/pixels/jpeg.h"
-#include "format/pixels/jpeg_planes.h"
+#include "format/pixels/lines.h"
 #include "format/pixels/packed/decoder.h"
 #include "format/pixels/planar.h"
 #include "format/pixels/resample.h"
-#include "format/pixels/transpose.h"
 
 namespace sluice {
 

@@ -4,8 +4,7 @@
 #include <cstring>
 
 #include "format/disk/bytes.h"
-#include "format/pixels/border.h"
-#include "format/pixels/stream_copy.h"
+#include "format/pixels/lines.h"
 
 namespace sluice {
 

@@ -1,4 +1,6 @@
-// JPEG payloads through libjpeg-turbo: headers, and the part of a picture that a region needs.
+// JPEG payloads through libjpeg-turbo, for the files that the decoder in baseline/ does not decode
+// (progressive, arithmetic coding, odd sampling, other colours): as components, each at its own
+// resolution (JpegPlanes), or as pixels of a part of the picture (JpegDecoder).
 #pragma once
 
 #include <cstdint>
@@ -8,6 +10,8 @@
 
 #include "format/disk/block.h"
 #include "format/disk/bytes.h"
+#include "format/pixels/decode.h"
+#include "format/pixels/planar.h"
 
 namespace sluice {
 
@@ -40,6 +44,31 @@ class JpegDecoder {
   // sentence that lives until the next call.
   Defect Decode(Bytes file, std::uint32_t width, std::uint32_t height, const JpegWindow& window,
                 JpegPart& part);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Keeps libjpeg's object and the planes from picture to picture. One thread at a time.
+class JpegPlanes {
+ public:
+  explicit JpegPlanes(const kernels::Kernels& set);
+  ~JpegPlanes();
+  JpegPlanes(JpegPlanes&&) noexcept;
+  JpegPlanes& operator=(JpegPlanes&&) noexcept;
+
+  enum class Outcome {
+    kDecoded,
+    kOtherColours,  // not grey or Y Cb Cr, or its sampling factors are not whole
+    kBroken,        // defect() says why
+  };
+  Outcome Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,
+                 const DecodePolicy& policy = {});
+
+  Defect defect() const noexcept;
+  const ColumnPlane* planes() const noexcept;
+  std::uint32_t components() const noexcept;
 
  private:
   struct State;

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "format/pixels/border.h"
-#include "format/pixels/transpose.h"
+#include "format/pixels/lines.h"
 
 namespace sluice {
 

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/disk/absolute_path.h"
 #include "format/disk/file.h"
 #include "format/disk/manifest.h"
 #include "format/disk/system_error.h"

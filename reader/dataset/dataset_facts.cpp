@@ -4,7 +4,7 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/absolute_path.h"
+#include "format/disk/file.h"
 #include "format/remote/local_store.h"
 #include "format/remote/remote_manifest.h"
 #include "reader/dataset/dataset_state.h"

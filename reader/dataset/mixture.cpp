@@ -9,7 +9,7 @@
 #include <sluice/mixture.h>
 
 #include "format/disk/checksum.h"
-#include "format/disk/value_totals.h"
+#include "format/disk/manifest.h"
 #include "reader/dataset/dataset_state.h"
 
 namespace sluice {

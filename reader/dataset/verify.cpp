@@ -7,8 +7,8 @@
 #include <sluice/error.h>
 #include <sluice/verify.h>
 
-#include "format/disk/class_number.h"
 #include "format/disk/keys.h"
+#include "format/disk/row_layout.h"
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
 #include "format/parallel.h"

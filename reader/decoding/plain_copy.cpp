@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "format/pixels/stream_copy.h"
+#include "format/pixels/lines.h"
 #include "reader/dataset/storage_choice.h"
 
 namespace sluice {

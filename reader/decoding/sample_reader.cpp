@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "format/disk/payload_start.h"
+#include "format/disk/block.h"
 #include "reader/dataset/storage_choice.h"
 #include "reader/reading/remote_blocks.h"
 

@@ -3,7 +3,7 @@
 // C++17: nvcc compiles this.
 #pragma once
 
-#include "format/pixels/kernels/idct_constants.h"
+#include "format/pixels/kernels/tables.h"
 #include "reader/device/jpeg_job.h"
 
 namespace sluice {

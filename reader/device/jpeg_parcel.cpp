@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "format/pixels/baseline/strand_table.h"
-#include "format/pixels/kernels/zigzag.h"
+#include "format/pixels/kernels/tables.h"
 
 namespace sluice {
 

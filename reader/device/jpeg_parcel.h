@@ -15,9 +15,9 @@
 
 #include "format/pixels/axis.h"
 #include "format/pixels/baseline/header.h"
-#include "format/pixels/baseline/mcu_window.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/decode.h"
-#include "format/pixels/packed/window.h"
+#include "format/pixels/packed/decoder.h"
 #include "reader/device/jpeg_job.h"
 #include "reader/device/jpeg_parts.h"
 

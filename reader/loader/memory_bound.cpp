@@ -4,8 +4,8 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/manifest.h"
 #include "format/disk/system_error.h"
-#include "format/disk/value_totals.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/dataset/ring_slots.h"
 #include "reader/dataset/storage_choice.h"

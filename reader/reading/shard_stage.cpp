@@ -12,8 +12,7 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/absolute_path.h"
-#include "format/disk/temporary_name.h"
+#include "format/disk/file.h"
 
 namespace sluice {
 

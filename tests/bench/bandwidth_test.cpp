@@ -2,7 +2,6 @@
 #include <sluice/error.h>
 
 #include "bench/parts/decode.h"
-#include "format/pixels/packed/coefficients.h"
 #include "format/pixels/packed/pack.h"
 #include "reader/transform/geometry.h"
 #include "tests/catch.h"

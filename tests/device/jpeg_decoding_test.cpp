@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "format/pixels/baseline/decoder.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "format/random.h"
 #include "tests/device/jpeg_case.h"
 

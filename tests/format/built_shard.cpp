@@ -4,9 +4,9 @@
 #include <cstdio>
 
 #include "format/disk/checksum.h"
-#include "format/disk/class_number.h"
 #include "format/disk/file.h"
 #include "format/disk/keys.h"
+#include "format/disk/row_layout.h"
 #include "format/disk/shard.h"
 
 namespace sluice::test {

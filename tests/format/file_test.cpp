@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "format/disk/direct_buffer.h"
+#include "format/disk/file.h"
 #include "tests/catch.h"
 #include "tests/file_content.h"
 #include "tests/format/error_of.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "format/disk/file.h"
-#include "format/disk/lasting_guard.h"
+#include "format/disk/read_guard.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 

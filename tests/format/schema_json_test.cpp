@@ -1,5 +1,4 @@
-#include "format/disk/schema_json.h"
-
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"

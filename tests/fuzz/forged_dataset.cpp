@@ -10,9 +10,9 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/file.h"
-#include "format/disk/schema_json.h"
+#include "format/disk/json.h"
+#include "format/disk/manifest.h"
 #include "format/disk/shard.h"
-#include "format/disk/value_totals.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/packed/pack.h"
 #include "tests/format/built_shard.h"

@@ -16,7 +16,7 @@
 #include <cstdio>
 
 #include "format/disk/checksum.h"
-#include "format/pixels/baseline/decoder.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "tests/fuzz/jpeg_content.h"
 #include "tests/fuzz/jpeg_mutate.h"
 #include "tests/fuzz/jpeg_on_device.h"

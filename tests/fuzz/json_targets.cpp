@@ -4,9 +4,9 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
+#include "format/disk/json.h"
 #include "format/disk/manifest.h"
 #include "format/disk/row_layout.h"
-#include "format/disk/schema_json.h"
 #include "format/disk/shard.h"
 #include "tests/format/example.h"
 #include "tests/fuzz/targets.h"

@@ -11,7 +11,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
-#include "format/pixels/baseline/decoder.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/packed/decoder.h"
 #include "format/pixels/packed/pack.h"
 #include "tests/fuzz/jpeg_on_device.h"

@@ -7,7 +7,7 @@
 
 #include "format/disk/block.h"
 #include "format/disk/checksum.h"
-#include "format/disk/schema_json.h"
+#include "format/disk/json.h"
 #include "format/disk/shard.h"
 
 namespace sluice::fuzz {

@@ -6,7 +6,7 @@
 
 #include <malloc.h>
 
-#include "format/pixels/baseline/block_reader.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/decode.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "format/pixels/baseline/decoder.h"
-#include "format/pixels/jpeg_planes.h"
+#include "format/pixels/baseline/scan_decoder.h"
+#include "format/pixels/jpeg.h"
 #include "format/random.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"

@@ -1,7 +1,7 @@
 // Broken JPEG streams: the decoder reports them, in bounds, and alike with every set of kernels.
 #include <cstring>
 
-#include "format/pixels/baseline/decoder.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/baseline/segments.h"
 #include "format/pixels/decode.h"
 #include "format/random.h"

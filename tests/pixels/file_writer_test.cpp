@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "format/pixels/baseline/block_reader.h"
-#include "format/pixels/baseline/row_transform.h"
+#include "format/pixels/baseline/mcu_row.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/packed/pack.h"
 #include "format/random.h"
 #include "tests/baseline_header.h"

@@ -5,7 +5,7 @@
 
 #include <sluice/error.h>
 
-#include "format/pixels/baseline/decoder.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/packed/decoder.h"
 #include "format/pixels/packed/pack.h"
 #include "format/random.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "format/pixels/baseline/decoder.h"
-#include "format/pixels/packed/coefficients.h"
+#include "format/pixels/baseline/scan_decoder.h"
+#include "format/pixels/packed/pack.h"
 #include "format/random.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"

@@ -1,15 +1,14 @@
 // A long segment decoded from three places at once, with Huffman tables of its own: the same
 // samples and the same verdict as from its beginning.
-#include "format/pixels/baseline/split_segment.h"
-
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
 
-#include "format/pixels/baseline/decoder.h"
-#include "format/pixels/baseline/own_tables.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/baseline/segments.h"
+#include "format/pixels/baseline/strand_table.h"
+#include "format/pixels/baseline/strands.h"
 #include "format/random.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"

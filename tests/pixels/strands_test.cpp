@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "format/pixels/baseline/coding_table.h"
-#include "format/pixels/baseline/decoder.h"
 #include "format/pixels/baseline/header.h"
-#include "format/pixels/jpeg_planes.h"
+#include "format/pixels/baseline/huffman.h"
+#include "format/pixels/baseline/scan_decoder.h"
+#include "format/pixels/jpeg.h"
 #include "format/random.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"

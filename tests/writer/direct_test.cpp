@@ -10,7 +10,6 @@
 #include <sluice/convert.h>
 #include <sluice/dataset_edit.h>
 
-#include "format/disk/direct_buffer.h"
 #include "format/disk/file.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"

@@ -8,9 +8,9 @@
 #include <sluice/cpu.h>
 #include <sluice/error.h>
 
+#include "format/disk/file.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
-#include "format/disk/temporary_name.h"
 #include "writer/convert/conversion.h"
 #include "writer/convert/duplicates.h"
 #include "writer/convert/options.h"

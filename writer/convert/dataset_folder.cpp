@@ -9,9 +9,9 @@
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
+#include "format/disk/file.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
-#include "format/disk/temporary_name.h"
 #include "writer/convert/duplicates.h"
 #include "writer/convert/planned_shard.h"
 #include "writer/convert/planned_sources.h"

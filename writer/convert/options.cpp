@@ -7,7 +7,7 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/json_depth.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "writer/encode/jpeg.h"
 #include "writer/source/images/icc.h"

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "format/disk/json_depth.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 
 namespace sluice {

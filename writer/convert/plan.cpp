@@ -10,9 +10,8 @@
 #include <sluice/version.h>
 
 #include "format/disk/checksum.h"
-#include "format/disk/json_depth.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
-#include "format/disk/schema_json.h"
 #include "format/disk/zstd.h"
 #include "format/random.h"
 #include "writer/block_size.h"

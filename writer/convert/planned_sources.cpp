@@ -10,7 +10,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/file.h"
-#include "format/disk/schema_json.h"
+#include "format/disk/json.h"
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
 #include "format/remote/object_store.h"

@@ -4,7 +4,7 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/json_depth.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "writer/dataset_name.h"
 #include "writer/manifest_totals.h"

@@ -6,7 +6,7 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/json_depth.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"

@@ -8,7 +8,7 @@
 #include <sluice/convert.h>
 
 #include "format/disk/block.h"
-#include "format/pixels/baseline/block_reader.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "writer/encode/recode.h"
 #include "writer/fit/fit_picture.h"
 #include "writer/fit/jpeg_fitter.h"

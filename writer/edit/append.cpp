@@ -10,7 +10,7 @@
 #include <sluice/error.h>
 #include <sluice/work_folder.h>
 
-#include "format/disk/json_depth.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "format/disk/system_error.h"

@@ -6,8 +6,8 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/class_number.h"
 #include "format/disk/limits.h"
+#include "format/disk/row_layout.h"
 #include "format/disk/zstd.h"
 
 namespace sluice {

@@ -6,7 +6,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
-#include "format/disk/schema_json.h"
+#include "format/disk/json.h"
 #include "writer/convert/options.h"
 #include "writer/dataset_name.h"
 #include "writer/edit/dataset_build.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "format/disk/cut_block.h"
+#include "format/disk/block.h"
 #include "format/disk/limits.h"
 #include "writer/edit/salvaged_keys.h"
 #include "writer/edit/stored_dataset.h"

@@ -5,7 +5,7 @@
 
 #include <sluice/convert.h>
 
-#include "format/pixels/baseline/block_reader.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "writer/source/images/jpeg.h"
 
 namespace sluice {

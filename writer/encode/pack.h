@@ -2,7 +2,7 @@
 #pragma once
 
 #include "format/disk/block.h"
-#include "format/pixels/baseline/block_reader.h"
+#include "format/pixels/baseline/scan_decoder.h"
 
 namespace sluice {
 

@@ -9,7 +9,7 @@
 
 #include "format/disk/block.h"
 #include "format/pixels/baseline/recoder.h"
-#include "format/pixels/packed/coefficients.h"
+#include "format/pixels/packed/pack.h"
 
 namespace sluice {
 

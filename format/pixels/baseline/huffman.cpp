@@ -1,8 +1,13 @@
 #include "format/pixels/baseline/huffman.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <new>
+
+#include "format/pixels/libjpeg.h"
 
 namespace sluice::baseline {
 
@@ -136,6 +141,125 @@ void BuildLookUps(bool ac, HuffmanTable& table) noexcept {
     table.dc[i] =
         known.length != 0 && known.length <= kDcBits ? MakeDcEntry(known.length, known.symbol) : 0;
   }
+}
+
+namespace {
+
+HuffmanSpec SpecOf(const JHUFF_TBL& from) {
+  HuffmanSpec spec;
+  std::copy_n(from.bits + 1, std::size(spec.counts), spec.counts);
+  for (const std::uint8_t count : spec.counts)
+    spec.symbol_count += count;
+  std::copy_n(from.huffval, spec.symbol_count, spec.symbols);
+  return spec;
+}
+
+constexpr int kUnscaled = 50;  // the quality at which libjpeg's rule leaves the steps alone
+
+// libjpeg has the standard's tables, and gives them to each picture that it is to write.
+struct Standard {
+  HuffmanSpec spec[2][kStandardTables];  // [0] DC, [1] AC
+  std::int32_t steps[kStandardTables][64];
+
+  Standard() {
+    jpeg_compress_struct object{};
+    libjpeg::ErrorTrap trap{};
+    object.err = libjpeg::Set(trap);
+    if (setjmp(trap.jump) != 0) {  // the tables need memory, and nothing else that may be missing
+      jpeg_destroy_compress(&object);
+      throw std::bad_alloc();
+    }
+    jpeg_create_compress(&object);
+    object.input_components = 3;
+    object.in_color_space = JCS_YCbCr;
+    jpeg_set_defaults(&object);
+    jpeg_set_quality(&object, kUnscaled, TRUE);
+    for (std::size_t i = 0; i < kStandardTables; ++i) {
+      spec[0][i] = SpecOf(*object.dc_huff_tbl_ptrs[i]);
+      spec[1][i] = SpecOf(*object.ac_huff_tbl_ptrs[i]);
+      std::copy_n(object.quant_tbl_ptrs[i]->quantval, 64, steps[i]);
+    }
+    jpeg_destroy_compress(&object);
+  }
+};
+
+const Standard& TheStandard() {
+  static const Standard standard;
+  return standard;
+}
+
+}  // namespace
+
+const HuffmanSpec& StandardSpec(std::size_t number, bool ac) {
+  return TheStandard().spec[ac ? 1 : 0][number];
+}
+
+std::size_t StandardNumber(const HuffmanSpec& spec, bool ac) {
+  std::size_t number = 0;
+  while (number < kStandardTables && !SameSpec(spec, StandardSpec(number, ac)))
+    ++number;
+  return number;
+}
+
+void StandardSteps(std::size_t number, int quality, std::int16_t* steps) {
+  const int percent = quality < kUnscaled ? 5000 / quality : 200 - 2 * quality;
+  for (std::size_t i = 0; i < 64; ++i) {
+    const std::int32_t step = (TheStandard().steps[number][i] * percent + 50) / 100;
+    steps[i] = static_cast<std::int16_t>(std::clamp(step, 1, 255));
+  }
+}
+
+namespace {
+
+// Each symbol's code, followed by as many zeros as its value has bits.
+void SetWords(const HuffmanSpec& spec, CodeWord* words) {
+  std::uint32_t code = 0;
+  std::uint32_t index = 0;
+  for (std::uint32_t length = 1; length <= 16; ++length, code <<= 1) {
+    for (std::uint32_t i = 0; i < spec.counts[length - 1]; ++i, ++code, ++index) {
+      const std::uint8_t symbol = spec.symbols[index];
+      const std::uint32_t size = symbol & 15;
+      words[symbol] = (code << size) << kWordLengthBits | (length + size);
+    }
+  }
+}
+
+// With its bits behind the code of its size category. Table F.2 of T.81: a negative value's bits
+// are those of value - 1.
+CodeWord WordOf(const CodeWord* by_size, std::int32_t value) {
+  const int size = std::bit_width(static_cast<std::uint32_t>(std::abs(value)));
+  const auto bits = static_cast<std::uint32_t>(value < 0 ? value - 1 : value) & ((1U << size) - 1);
+  return by_size[size] | bits << kWordLengthBits;
+}
+
+struct Tables {
+  CodeWord word[kStandardTables * kCodingWords] = {};
+
+  Tables() {
+    for (std::size_t i = 0; i < kStandardTables; ++i) {
+      CodeWord* const words = word + i * kCodingWords;
+      CodeWord dc[256] = {};
+      SetWords(StandardSpec(i, false), dc);
+      for (std::int32_t value = -2047; value <= 2047; ++value)
+        words[kDifferenceWords + static_cast<std::size_t>(value)] = WordOf(dc, value);
+      CodeWord* const ac = words + kLargeWords;
+      SetWords(StandardSpec(i, true), ac);
+      for (std::size_t run = 0; run < 16; ++run) {
+        for (std::int32_t value = -kMostSmall; value <= kMostSmall; ++value)
+          words[static_cast<std::size_t>(value & 255) * 16 + run] = WordOf(ac + run * 16, value);
+      }
+      words[kEndWord] = ac[0x00];
+      words[kNoWord] = 0;
+      words[kZerosWord] = ac[0xF0];
+    }
+  }
+};
+
+}  // namespace
+
+const CodeWord* StandardCodingTable(std::size_t number) {
+  static const Tables tables;
+  return tables.word + number * kCodingWords;
 }
 
 }  // namespace sluice::baseline

@@ -1,9 +1,11 @@
-// A row of MCUs as blocks of coefficients: each MCU's blocks in turn, as a scan codes them, in
-// zigzag order.
+// A row of MCUs as blocks of coefficients, and the way there from samples.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <vector>
 
 #include "format/pixels/baseline/header.h"
 #include "format/pixels/kernels/kernels.h"
@@ -12,6 +14,8 @@ namespace sluice::baseline {
 
 inline constexpr std::size_t kCoefficients = 64;
 
+// A row of MCUs as blocks of coefficients: each MCU's blocks in turn, as a scan codes them, in
+// zigzag order.
 class McuRow {
  public:
   // `header` is laid out.
@@ -50,6 +54,60 @@ class McuRow {
   std::uint32_t components_, mcus_;
   Part part_[3];
   std::uint32_t first_[4] = {};  // each component's first block in an MCU
+};
+
+// The numbers by which forward transforms divide.
+
+// A step q, of 255 at most, lies in [2^b, 2^(b + 1)). The reciprocal is 2^(15 + b) / q, rounded up
+// by less than one, so that x * reciprocal / 2^(18 + b), which the two multiplications give for x
+// below 2^14, is never a whole number more than x / 8q.
+inline kernels::ForwardSteps MakeForwardSteps(const std::int16_t* quant) noexcept {
+  kernels::ForwardSteps steps;
+  for (std::size_t i = 0; i < std::size(steps.half); ++i) {
+    const auto step = static_cast<std::uint32_t>(quant[i]);
+    const auto log2 = static_cast<std::uint32_t>(std::bit_width(step)) - 1;
+    steps.half[i] = static_cast<std::uint16_t>(step * 4);
+    steps.reciprocal[i] = static_cast<std::uint16_t>(((1U << (15 + log2)) + step - 1) / step);
+    steps.scale[i] = static_cast<std::uint16_t>(1U << (14 - log2));
+  }
+  return steps;
+}
+
+// From samples to coefficients, a row of MCUs at a time: forward transform and quantisation, to the
+// values that libjpeg-turbo's accurate integer transform gives.
+class RowTransform {
+ public:
+  // `header` is laid out and has the components' steps.
+  RowTransform(const kernels::Kernels& set, const Header& header);
+
+  // Samples of a component's line in whole blocks, and the lines of a row of MCUs.
+  std::size_t width(std::uint32_t c) const noexcept { return std::size_t{row_.across(c)} * 8; }
+  std::uint32_t lines(std::uint32_t c) const noexcept { return parts_[c].lines; }
+  // Room for width() samples, all of which must be written for each row.
+  std::uint8_t* Line(std::uint32_t c, std::uint32_t line) noexcept {
+    Part& part = parts_[c];
+    return part.samples.data() + line * part.stride;
+  }
+
+  // The row's blocks, with those that hold no pixels; valid until the next call. `row` counts from
+  // the picture's top.
+  const std::int16_t* Run(std::uint32_t row);
+  // The same to all blocks of each component that hold pixels, row by row, in natural order.
+  void RunPlanes(std::uint32_t row, std::int16_t* const* planes) const;
+
+ private:
+  struct Part {
+    std::uint32_t h = 1, lines = 0;
+    std::size_t stride = 0;
+    std::vector<std::uint8_t> samples;
+    kernels::ForwardSteps steps;
+  };
+
+  const kernels::Kernels& set_;
+  const McuRow row_;
+  std::uint32_t components_;
+  Part parts_[3];
+  std::vector<std::int16_t> blocks_;
 };
 
 }  // namespace sluice::baseline

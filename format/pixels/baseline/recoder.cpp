@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "format/pixels/baseline/forward_steps.h"
 #include "format/pixels/baseline/mcu_row.h"
 #include "format/pixels/kept_memory.h"
-#include "format/pixels/kernels/zigzag.h"
+#include "format/pixels/kernels/tables.h"
 
 namespace sluice::baseline {
 

@@ -1,9 +1,42 @@
 #include "format/pixels/baseline/scan_decoder.h"
 
-#include "format/pixels/baseline/wanted_segments.h"
+#include <algorithm>
+
+#include "format/pixels/baseline/segments.h"
 #include "format/pixels/kept_memory.h"
 
 namespace sluice::baseline {
+
+McuWindow::McuWindow(const Header& header, const Region& whole, const DecodePolicy& policy) noexcept
+    : left(header.mcus_across), top(header.mcus_down) {
+  for (std::uint32_t c = 0; c < header.components; ++c) {
+    const Component& of = header.component[c];
+    const Region region = RegionOf(whole, c, policy);
+    const std::uint32_t fx = header.max_h / of.h;
+    const std::uint32_t fy = header.max_v / of.v;
+    const std::uint32_t log2 = ReductionLog2(whole, fx, fy, policy.samples_per_pixel);
+    const auto reduced = [log2](std::uint32_t size) { return ((size - 1) >> log2) + 1; };
+    ComponentWindow& part = component[c];
+    part.size_log2 = 3 - log2;
+    part.x = MakeComponentAxis(region.x, fx << log2, reduced(of.width), region.filter);
+    part.y = MakeComponentAxis(region.y, fy << log2, reduced(of.height), region.filter);
+    const std::uint32_t across = (8U * of.h) >> log2;
+    const std::uint32_t down = (8U * of.v) >> log2;
+    left = std::min(left, part.x.first / across);
+    right = std::max(right, (part.x.last - 1) / across + 1);
+    top = std::min(top, part.y.first / down);
+    bottom = std::max(bottom, (part.y.last - 1) / down + 1);
+  }
+  for (std::uint32_t c = 0; c < header.components; ++c) {
+    ComponentWindow& part = component[c];
+    const std::uint32_t across = std::uint32_t{header.component[c].h} << part.size_log2;
+    const std::uint32_t down = std::uint32_t{header.component[c].v} << part.size_log2;
+    part.left = left * across;
+    part.top = top * down;
+    part.width = (right - left) * across;
+    part.height = (bottom - top) * down;
+  }
+}
 
 bool ScanDecoder::FindTables() {
   for (std::uint32_t c = 0; c < header_.components; ++c) {
@@ -113,6 +146,69 @@ bool ScanDecoder::Decode(bool all, kernels::SegmentJob& job) {
 
 bool ScanDecoder::Begin(Bytes file) {
   return ParseHeader(file, header_) && FindTables() && HoldsPicture(header_);
+}
+
+bool BlockReader::Begin(Bytes file) {
+  return scan_.Begin(file);
+}
+
+bool BlockReader::Read(const kernels::BlockPlaces* places, bool natural) {
+  kernels::Recoding recoding;
+  recoding.natural = natural;
+  kernels::SegmentJob job;
+  scan_.Describe(job);
+  job.recoding = &recoding;
+  for (std::uint32_t c = 0; c < job.components; ++c)
+    recoding.component[c].to = places[c];
+  return scan_.Decode(true, job) && scan_.EndsFile();
+}
+
+bool BlockReader::ReadRows(const std::function<bool(const std::int16_t*)>& use) {
+  const McuRow row(header());
+  MakeRoom(row.values() * header().mcus_down, rows_);
+  kernels::BlockPlaces places[3];
+  for (std::uint32_t c = 0; c < header().components; ++c)
+    places[c] = row.InRows(c, rows_.data());
+  bool goes_on = Read(places, false);
+  std::int16_t* blocks = rows_.data();
+  for (std::uint32_t y = 0; goes_on && y < header().mcus_down; ++y, blocks += row.values()) {
+    row.FillEdges(y, blocks);
+    goes_on = use(blocks);
+  }
+  FreeLarge(rows_);
+  return goes_on;
+}
+
+void Decoder::LayOut(const McuWindow& window, kernels::SegmentJob& job) {
+  job.left = window.left;
+  job.top = window.top;
+  job.right = window.right;
+  job.bottom = window.bottom;
+  for (std::uint32_t c = 0; c < job.components; ++c) {
+    const ComponentWindow& part = window.component[c];
+    ColumnPlane& plane = planes_[c];
+    plane.x = part.x;
+    plane.y = part.y;
+    plane.left = part.left;
+    plane.top = part.top;
+    plane.stride = AlignUp(std::size_t{part.height}, 32) + 32;
+    MakeRoom(plane.stride * part.width + kernels::kSlack, samples_[c]);
+    plane.data = samples_[c].data();
+    kernels::ComponentJob& to = job.component[c];
+    to.plane = samples_[c].data();
+    to.stride = plane.stride;
+    to.size_log2 = part.size_log2;
+  }
+}
+
+bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,
+                     const DecodePolicy& policy) {
+  if (!scan_.Begin(file) || scan_.header().width != width || scan_.header().height != height)
+    return false;
+  kernels::SegmentJob job;
+  scan_.Describe(job);
+  LayOut(McuWindow(scan_.header(), region, policy), job);
+  return scan_.Decode(policy.whole_file, job);
 }
 
 }  // namespace sluice::baseline

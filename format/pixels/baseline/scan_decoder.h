@@ -1,18 +1,40 @@
-// Decodes a baseline JPEG's scan into what a job asks for, the fastest way: segments between
-// restart markers three at once (strands.h), a whole picture without them from three places at once
-// (split_segment.h), and one after another where that does not pay: short segments, and parts of
-// pictures with Huffman tables of their own.
+// Reading a baseline JPEG: its scan into what a job asks for (ScanDecoder), and what is made of
+// that: planes of the part that a region needs (Decoder), or coefficients as they are
+// (BlockReader).
+//
+// ScanDecoder takes the fastest way: segments between restart markers three at once, a whole
+// picture without them from three places at once (strands.h tells how), and one segment after
+// another where that does not pay: short segments, and parts of pictures with Huffman tables of
+// their own.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "format/pixels/baseline/header.h"
-#include "format/pixels/baseline/own_tables.h"
-#include "format/pixels/baseline/split_segment.h"
+#include "format/pixels/baseline/mcu_row.h"
+#include "format/pixels/baseline/strand_table.h"
 #include "format/pixels/baseline/strands.h"
 #include "format/pixels/kernels/kernels.h"
+#include "format/pixels/planar.h"
 
 namespace sluice::baseline {
+
+// The part of a baseline JPEG that a region needs: which MCUs, and at which size.
+struct ComponentWindow {
+  ComponentAxis x, y;                   // in its samples, after the reduction
+  std::uint32_t size_log2 = 3;          // a block becomes 8, 4, 2 or 1 samples square
+  std::uint32_t left = 0, top = 0;      // the window's corner, and
+  std::uint32_t width = 0, height = 0;  // its size, in samples
+};
+
+struct McuWindow {
+  std::uint32_t left = 0, top = 0, right = 0, bottom = 0;
+  ComponentWindow component[3];
+
+  McuWindow(const Header& header, const Region& region, const DecodePolicy& policy) noexcept;
+};
 
 // Keeps tables and its memory, except the largest, from picture to picture; one thread at a time.
 class ScanDecoder {
@@ -57,6 +79,61 @@ class ScanDecoder {
   OwnTables own_tables_;
   Strands strands_;
   SplitSegment split_segment_;
+};
+
+// Reads a baseline JPEG's coefficients as they are.
+//
+// Keeps its memory from file to file, except the largest; one thread at a time.
+class BlockReader {
+ public:
+  explicit BlockReader(const kernels::Kernels& set) : scan_(set) {}
+
+  // False if libjpeg must read the file instead, because of its kind. The bytes must outlive the
+  // reading.
+  bool Begin(Bytes file);
+  const Header& header() const noexcept { return scan_.header(); }
+
+  // Each of these once after Begin(). False if the coded data is broken, or not followed by the
+  // file's end.
+
+  // The blocks that hold pixels, to each component's places. `natural`: in that order instead of
+  // zigzag order.
+  bool Read(const kernels::BlockPlaces* places, bool natural);
+  // Calls `use` with each row of MCUs (mcu_row.h), whole, from the top, until it returns false,
+  // which is returned.
+  bool ReadRows(const std::function<bool(const std::int16_t*)>& use);
+
+ private:
+  ScanDecoder scan_;
+  std::vector<std::int16_t> rows_;
+};
+
+// Decodes the part of a baseline JPEG that a region needs, into planes.
+//
+// Starts at the restart marker before the region's first row. Where restart markers allow it,
+// decodes no more of a row than needed (scan_decoder.h). Transforms only the MCUs that the region
+// touches, and at a reduced size if the output is that much smaller.
+//
+// Keeps tables and planes from picture to picture; one thread at a time.
+class Decoder {
+ public:
+  explicit Decoder(const kernels::Kernels& set) : scan_(set) {}
+
+  // Decodes the planes that the region needs. The picture's header must say width x height. False
+  // if libjpeg must decode the file instead, because of its kind or because its coded data is
+  // broken.
+  bool Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,
+              const DecodePolicy& policy = {});
+
+  const ColumnPlane* planes() const noexcept { return planes_; }
+  std::uint32_t components() const noexcept { return scan_.header().components; }
+
+ private:
+  void LayOut(const McuWindow& window, kernels::SegmentJob& job);
+
+  ScanDecoder scan_;
+  std::vector<std::uint8_t> samples_[3];
+  ColumnPlane planes_[3];
 };
 
 }  // namespace sluice::baseline

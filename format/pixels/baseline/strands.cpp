@@ -7,8 +7,71 @@
 
 namespace sluice::baseline {
 
+using kernels::BlockRun;
 using kernels::SegmentJob;
 using kernels::Strand;
+
+// Strand::bits says by its lowest one how many bits behind `in` are consumed.
+void StartAt(std::uint64_t position, const std::uint8_t* bytes, std::size_t size,
+             Strand& strand) noexcept {
+  strand.bits = std::uint64_t{1} << position % 8;
+  strand.in = bytes + position / 8;
+  strand.limit = bytes + size;
+}
+
+std::uint64_t PositionOf(const Strand& strand, const std::uint8_t* bytes) noexcept {
+  return static_cast<std::uint64_t>(strand.in - bytes) * 8 +
+         static_cast<std::uint64_t>(__builtin_ctzll(strand.bits));
+}
+
+bool IsRunning(const Strand& strand) noexcept {
+  return strand.out < strand.end && strand.in <= strand.limit;
+}
+
+BlockRun RunFrom(const SegmentJob& job, std::uint32_t mcu, std::uint32_t end) noexcept {
+  const std::uint32_t x = mcu % job.mcus_across;
+  const std::uint32_t y = mcu / job.mcus_across;
+  BlockRun run;
+  run.first_mcu = mcu;
+  run.wanted = y >= job.top && y < job.bottom && x >= job.left && x < job.right;
+  std::uint32_t until = job.mcus_across;
+  if (run.wanted) {
+    until = job.right;
+  } else if (y >= job.top && y < job.bottom && x < job.left) {
+    until = job.left;
+  }
+  run.mcus = std::min({until - x, end - mcu, kRunMcus});
+  return run;
+}
+
+void RunTables::Make(const SegmentJob& job, const StrandTables* tables, bool wanted) {
+  const StrandTable** to = table_;
+  mcu_blocks_ = 0;
+  unseen_ = 64 - tables[0].bits;
+  for (std::uint32_t c = 0; c < job.components; ++c)
+    mcu_blocks_ += job.component[c].across * job.component[c].down;
+  for (std::uint32_t m = 0; m < kRunMcus; ++m) {
+    for (std::uint32_t c = 0; c < job.components; ++c) {
+      const kernels::ComponentJob& component = job.component[c];
+      const bool mean_alone = component.size_log2 == 0;
+      const BlockTables& of = wanted && !mean_alone ? *tables[c].wanted : *tables[c].skipped;
+      for (std::uint32_t b = 0; b < component.across * component.down; ++b) {
+        for (const StrandTable& table : of.of)
+          *to++ = &table;
+      }
+    }
+  }
+  *to = &StrandHalt();
+  end_ = to;
+}
+
+void RunTables::StartRun(std::uint32_t mcus, std::int16_t* blocks, Strand& strand) const noexcept {
+  const std::size_t count = std::size_t{mcus} * mcu_blocks_;
+  strand.next = end_ - count * kBlockTables;
+  strand.out = blocks;
+  strand.unseen = unseen_;
+  strand.end = blocks + count * (kBlockBytes / sizeof(std::int16_t));
+}
 
 bool Strands::StartSegment(std::size_t i, const WantedSegment& segment, Segments& segments) {
   Task& task = TaskOf(i);
@@ -86,6 +149,193 @@ bool Strands::Decode(const kernels::Kernels& set, const SegmentJob& job, const S
   for (Task& task : task_)
     FreeLarge(task.bytes);
   return sound;
+}
+
+std::int16_t* SplitSegment::BlocksOf(const Part& part, std::uint32_t mcu) const noexcept {
+  return part.blocks + std::size_t{mcu} * tables_.mcu_blocks() * kBlockBytes / sizeof(std::int16_t);
+}
+
+void SplitSegment::Drop(const Part& part, std::uint32_t begin, std::uint32_t end) noexcept {
+  std::fill(BlocksOf(part, begin), BlocksOf(part, end), std::int16_t{0});
+}
+
+void SplitSegment::Finish(std::int16_t* blocks, std::uint32_t mcus) {
+  for (const std::uint32_t end = mcu_ + mcus; mcu_ != end;) {
+    BlockRun run = RunFrom(*job_, mcu_, end);
+    run.blocks = blocks;
+    run.dc = dc_;
+    set_->finish_blocks(*job_, run);
+    mcu_ += run.mcus;
+    blocks += std::size_t{run.mcus} * tables_.mcu_blocks() * kBlockBytes / sizeof(std::int16_t);
+  }
+}
+
+void SplitSegment::Begin(std::size_t i, std::uint64_t position) {
+  Part& part = part_[i];
+  part.mcus = 0;
+  part.step = 8;
+  part.met.reset();
+  part.marks.assign(1, {position, 0});
+  place_[i] = i;
+  StartAt(position, job_->bytes, job_->size, strand_[i]);
+}
+
+// Begins the next parts, and says how many.
+std::size_t SplitSegment::Divide() {
+  const std::uint64_t left = job_->size * 8 - position_;
+  const std::uint64_t most = mcu_bits_ * (kPartBlocks / tables_.mcu_blocks());
+  std::size_t parts = 1;
+  std::uint64_t bits = left;
+  if (left > most / 2) {
+    parts = kernels::kStrands;
+    bits = left / (parts * (left / (parts * most) + 1));
+  }
+  for (std::size_t i = 0; i < parts; ++i) {
+    Begin(i, position_ + i * bits);
+    part_[i].end = position_ + (i + 1) * bits;
+  }
+  return parts;
+}
+
+void SplitSegment::StartRun(std::size_t i) {
+  Part& part = part_[place_[i]];
+  const std::uint64_t position = PositionOf(strand_[i], job_->bytes);
+  // One by one where the next strand's marks are.
+  std::uint64_t mcus = 1;
+  if (position < part.end && (place_[i] == 0 || part.marks.size() > kFirstMcus))
+    mcus = (part.end - position) / (2 * mcu_bits_) + 1;
+  const std::uint32_t most = place_[i] == 0
+                                 ? RunFrom(*job_, mcu_, job_->last_mcu).mcus
+                                 : std::min(kRunMcus, kRoom / tables_.mcu_blocks() - part.mcus);
+  part.run = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, mcus));
+  tables_.StartRun(part.run, place_[i] == 0 ? part.blocks : BlocksOf(part, part.mcus), strand_[i]);
+}
+
+bool SplitSegment::FinishRun(std::size_t i) {
+  Part& part = part_[place_[i]];
+  const std::uint64_t position = PositionOf(strand_[i], job_->bytes);
+  if (strand_[i].out != strand_[i].end || position > job_->size * 8) return false;
+  part.mcus += part.run;
+  if (place_[i] == 0) {
+    Finish(part.blocks, part.run);
+    position_ = position;
+  } else {
+    part.marks.push_back({position, part.mcus});
+  }
+  return true;
+}
+
+// Whether the part is at its end, or has come to the next one, which is noted.
+bool SplitSegment::EndsPart(std::size_t i, std::size_t parts) {
+  const std::size_t number = place_[i];
+  Part& part = part_[number];
+  if (number == 0 && mcu_ == job_->last_mcu) return true;
+  if (number != 0 && part.mcus == kRoom / tables_.mcu_blocks()) return true;
+  const std::uint64_t position = PositionOf(strand_[i], job_->bytes);
+  if (parts == 1 || position < part.end) return false;
+  if (number + 1 == parts) return true;
+  const Part& next = part_[number + 1];
+  const auto mark =
+      std::lower_bound(next.marks.begin(), next.marks.end(), position,
+                       [](const Mark& a, std::uint64_t bits) { return a.position < bits; });
+  if (mark == next.marks.end() || mark->position != position) return position >= next.end;
+  part.met = mark->mcus;
+  return true;
+}
+
+// After a guess that led nowhere. False if no other is worth while.
+bool SplitSegment::StartAgain(std::size_t i) {
+  Part& part = part_[place_[i]];
+  Drop(part, part.mcus, part.mcus + part.run);
+  if (part.marks.size() > kFirstMcus) return false;
+  Drop(part, 0, part.mcus);
+  const std::uint64_t position = part.marks.back().position + part.step;
+  part.step *= 2;
+  part.mcus = 0;
+  part.marks.assign(1, {position, 0});
+  part_[place_[i] - 1].met.reset();
+  if (position >= part.end) return false;
+  StartAt(position, job_->bytes, job_->size, strand_[i]);
+  return true;
+}
+
+// False if the segment is broken.
+bool SplitSegment::RunParts(std::size_t parts) {
+  for (std::size_t i = 0; i < parts; ++i)
+    StartRun(i);
+  for (std::size_t busy = parts; busy > 0;) {
+    set_->run_strands(strand_, busy);
+    for (std::size_t i = busy; i-- > 0;) {
+      if (IsRunning(strand_[i])) continue;
+      bool goes_on = FinishRun(i);
+      if (!goes_on && place_[i] == 0) return false;
+      goes_on = goes_on ? !EndsPart(i, parts) : StartAgain(i);
+      if (goes_on) {
+        StartRun(i);
+      } else {
+        --busy;
+        std::swap(strand_[i], strand_[busy]);
+        std::swap(place_[i], place_[busy]);
+      }
+    }
+  }
+  return true;
+}
+
+// What the parts found counts as far as each came to the next one.
+void SplitSegment::Join(std::size_t parts) {
+  bool in_step = true;
+  for (std::size_t i = 1; i < parts; ++i) {
+    const Part& part = part_[i];
+    in_step = in_step && part_[i - 1].met.has_value();
+    if (!in_step) {
+      Drop(part, 0, part.mcus);
+      continue;
+    }
+    const std::uint32_t begin = *part_[i - 1].met;
+    const std::uint64_t most = std::uint64_t{begin} + job_->last_mcu - mcu_;
+    auto last = part.marks.end() - 1;
+    while (last->mcus > most)
+      --last;
+    Drop(part, 0, begin);
+    Finish(BlocksOf(part, begin), last->mcus - begin);
+    Drop(part, last->mcus, part.mcus);
+    position_ = last->position;
+    in_step = last->mcus == part.mcus;
+  }
+}
+
+bool SplitSegment::DecodeAll() {
+  while (mcu_ != job_->last_mcu) {
+    const std::uint64_t position = position_;
+    const std::uint32_t mcu = mcu_;
+    const std::size_t parts = Divide();
+    if (!RunParts(parts)) return false;
+    Join(parts);
+    mcu_bits_ = (position_ - position) / (mcu_ - mcu) + 1;
+  }
+  // As DecodeSegment() has it: less than a byte may be left.
+  return !job_->whole || job_->size * 8 - position_ < 8;
+}
+
+bool SplitSegment::Decode(const kernels::Kernels& set, const kernels::SegmentJob& job,
+                          const StrandTables* tables) {
+  set_ = &set;
+  job_ = &job;
+  tables_.Make(job, tables, true);
+  // What is broken, or thrown, leaves coefficients behind: only clean blocks are kept.
+  std::unique_ptr<Blocks> blocks = std::move(blocks_);
+  if (blocks == nullptr) blocks = std::make_unique<Blocks>();
+  part_[0].blocks = blocks->first[0];
+  for (std::size_t i = 1; i < kernels::kStrands; ++i)
+    part_[i].blocks = blocks->waiting[i - 1][0];
+  position_ = 0;
+  mcu_ = job.first_mcu;
+  std::fill(std::begin(dc_), std::end(dc_), 0);
+  mcu_bits_ = job.size * 8 / (job.last_mcu - job.first_mcu) + 1;
+  if (!DecodeAll()) return false;
+  blocks_ = std::move(blocks);
+  return true;
 }
 
 }  // namespace sluice::baseline

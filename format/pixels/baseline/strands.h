@@ -1,20 +1,84 @@
-// Decodes a scan's segments three at a time in one thread (kernels/strands.inc.h says why), to the
-// same samples as one after another, and with the same verdict on broken ones.
+// Decoding a scan at three places at once, in one thread.
+//
+// Where a Huffman code ends is known only when it has been looked up, so a single decoder spends
+// most of its time waiting for the look-up before. A *strand* is the state of a decoder at one
+// place of the coded data. Three strands do not wait for each other: a loop takes a step of each in
+// turn (kernels/strands.inc.h), and the processor overlaps them.
+//
+//    step  one look-up of 11 bits gives up to 7 coefficients, the bits that they took, where they
+//          go in their block, and which table comes next (strand_table.h)
+//    run   up to 8 MCUs, whose blocks lie one after another. A list has the tables of each block
+//          and, at its end, a table on which a strand halts (RunTables). After the run its blocks
+//          are still in the first cache: they are transformed, and become zeros again.
+//
+// With restart markers, each strand has a segment of its own, and takes the next one when it ends
+// (Strands):
+//
+//    scan |=== segment 0 ===|RST|=== segment 1 ===|RST|=== segment 2 ===|RST|=== segment 3 ...
+//          strand 0 -->          strand 1 -->          strand 2 -->          the first that is free
+//
+// Without them, nothing says where an MCU begins, so the second and the third strand begin anywhere
+// (SplitSegment). A decoder that does so soon falls in step with the codes: within one or two MCUs
+// of a photo. It notes the bits at which its first MCUs seem to begin (x). What it finds from there
+// on counts once the strand before it comes to one of these bits at the beginning of an MCU. Only
+// then is known which MCUs these are; until then their coefficients wait.
+//
+//    bits     0 -------------------- 1/3 -------------------- 2/3 -------------------- end
+//    strand 0 |MCU|MCU|MCU| ...  |MCU|MCU|  <- meets strand 1 here, at its second x
+//    strand 1                        ?x??|x|MCU|MCU| ...  |MCU|MCU|  <- meets strand 2
+//    strand 2                                                 ?x??|x|MCU| ...
+//
+// Either way the samples, and the verdict on a broken scan, are those of decoding from the
+// beginning. scan_decoder.h chooses between these two and decoding one segment after another.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "format/pixels/baseline/segments.h"
-#include "format/pixels/baseline/strand_run.h"
 #include "format/pixels/baseline/strand_table.h"
-#include "format/pixels/baseline/wanted_segments.h"
 #include "format/pixels/kernels/kernels.h"
 
 namespace sluice::baseline {
 
-// Keeps its memory from picture to picture; one thread at a time.
+// The most MCUs of a run: few, so that their coefficients stay in the first cache.
+inline constexpr std::uint32_t kRunMcus = 8;
+inline constexpr std::size_t kRunBlocks = kRunMcus * 6;
+
+// Puts a strand at a position, in bits, of a segment.
+void StartAt(std::uint64_t position, const std::uint8_t* bytes, std::size_t size,
+             kernels::Strand& strand) noexcept;
+std::uint64_t PositionOf(const kernels::Strand& strand, const std::uint8_t* bytes) noexcept;
+
+// Whether it is neither at its run's end nor beyond its segment.
+bool IsRunning(const kernels::Strand& strand) noexcept;
+
+// The run of MCUs from `mcu` on, at most kRunMcus, that are all wanted or none and lie in one row.
+kernels::BlockRun RunFrom(const kernels::SegmentJob& job, std::uint32_t mcu,
+                          std::uint32_t end) noexcept;
+
+// The tables of a run's blocks, with the halt behind them.
+class RunTables {
+ public:
+  // `tables`: those of each component, with look-ups of the same number of bits.
+  void Make(const kernels::SegmentJob& job, const StrandTables* tables, bool wanted);
+
+  std::uint32_t mcu_blocks() const noexcept { return mcu_blocks_; }
+
+  // Gives a strand a run of as many MCUs, whose coefficients go to `blocks`.
+  void StartRun(std::uint32_t mcus, std::int16_t* blocks, kernels::Strand& strand) const noexcept;
+
+ private:
+  const StrandTable* table_[kRunBlocks * kBlockTables + 1] = {};
+  const StrandTable* const* end_ = nullptr;
+  std::uint32_t mcu_blocks_ = 0;
+  std::uint32_t unseen_ = 0;  // Strand::unseen
+};
+
+// Segments between restart markers, each strand its own. Keeps its memory from picture to picture;
+// one thread at a time.
 class Strands {
  public:
   // Decodes all wanted segments. `tables`: those of each component. False if a segment is missing
@@ -23,7 +87,7 @@ class Strands {
               const StrandTables* tables, WantedSegments& wanted, Segments& segments);
 
  private:
-  // What a strand is at.
+  // The segment and the run that a strand is working on.
   struct Task {
     std::vector<std::uint8_t> bytes;
     std::size_t size = 0;  // of the segment
@@ -53,6 +117,70 @@ class Strands {
   kernels::Strand strand_[kernels::kStrands];  // those that are running come first
   std::size_t place_[kernels::kStrands] = {};  // of each strand's task; memory stays where it is
   RunTables wanted_, skipped_;
+};
+
+// One long segment, from three places. Keeps its memory from picture to picture; one thread at a
+// time.
+class SplitSegment {
+ public:
+  // Whether a segment of so many bytes is long enough. Shorter ones take microseconds anyhow.
+  static bool Pays(std::size_t size) noexcept { return size >= 4096; }
+
+  // Decodes the job's segment, every MCU of which must be wanted. `tables`: those of each
+  // component. False if it is broken.
+  bool Decode(const kernels::Kernels& set, const kernels::SegmentJob& job,
+              const StrandTables* tables);
+
+ private:
+  static constexpr std::uint32_t kPartBlocks = 384;        // of a part, about
+  static constexpr std::uint32_t kRoom = 2 * kPartBlocks;  // blocks that may wait of a part
+  // The first MCUs of a part, each of which is noted: the strand is likely to be in step behind
+  // them.
+  static constexpr std::size_t kFirstMcus = 8;
+
+  // Where an MCU begins, and how many of its part's lie before it.
+  struct Mark {
+    std::uint64_t position = 0;  // in bits
+    std::uint32_t mcus = 0;
+  };
+  struct Part {
+    std::uint64_t end = 0;  // in bits: where the next one began
+    std::uint32_t mcus = 0;
+    std::uint32_t run = 0;   // MCUs under way
+    std::uint64_t step = 0;  // bits to the next guess; doubled, so that guesses are few
+    std::int16_t* blocks = nullptr;
+    std::vector<Mark> marks;           // the first one is where the part began
+    std::optional<std::uint32_t> met;  // the MCUs before that mark of the next part it came to
+  };
+  struct Blocks {
+    alignas(kBlockBytes) std::int16_t first[kRunBlocks + 1][64] = {};
+    alignas(kBlockBytes) std::int16_t waiting[kernels::kStrands - 1][kRoom + 1][64] = {};
+  };
+
+  void Begin(std::size_t part, std::uint64_t position);
+  std::size_t Divide();
+  void StartRun(std::size_t i);
+  bool FinishRun(std::size_t i);
+  bool EndsPart(std::size_t i, std::size_t parts);
+  bool StartAgain(std::size_t i);
+  bool RunParts(std::size_t parts);
+  void Join(std::size_t parts);
+  void Finish(std::int16_t* blocks, std::uint32_t mcus);
+  std::int16_t* BlocksOf(const Part& part, std::uint32_t mcu) const noexcept;
+  void Drop(const Part& part, std::uint32_t begin, std::uint32_t end) noexcept;
+  bool DecodeAll();
+
+  const kernels::Kernels* set_ = nullptr;
+  const kernels::SegmentJob* job_ = nullptr;
+  std::unique_ptr<Blocks> blocks_;  // zeros but for what waits
+  RunTables tables_;
+  Part part_[kernels::kStrands];
+  kernels::Strand strand_[kernels::kStrands];  // those that are running come first
+  std::size_t place_[kernels::kStrands] = {};  // of each strand's part
+  std::uint64_t position_ = 0;                 // in bits: all before it is decoded
+  std::uint32_t mcu_ = 0;
+  std::uint32_t dc_[3] = {};
+  std::uint64_t mcu_bits_ = 0;  // of late
 };
 
 }  // namespace sluice::baseline

@@ -1,18 +1,19 @@
 // The inner loops of decoding and encoding, compiled once for each instruction set and chosen once
 // for the process.
 //
-// The algorithms are written once, in the headers of this folder whose names end in `.inc.h`, over
-// a thin layer of vector operations (vector_plain.h, vector_avx2.h, vector_neon.h). What works on
-// whole lines of samples is written for each set: the sums of resampling, transposition and colour
-// (lines_plain.h, which defines them, lines_avx2.h, lines_neon.h). Every set gives the same bytes.
-// SLUICE_ISA=plain, avx2 or neon in the environment forces one set, if the machine has it; the
-// variable is read once.
+// The algorithms are written once, in the headers of this folder whose names end in .inc.h, over a
+// thin layer of vector operations (vector_plain.h, vector_avx2.h, vector_avx512.h, vector_neon.h).
+// Loops over whole lines of samples (the sums of resampling, transposition, colour) are written for
+// each set: lines_plain.h, which defines them, lines_avx2.h and lines_neon.h. Every set gives the
+// same bytes.
+//
+// SLUICE_ISA=plain, avx2, avx512 or neon in the environment forces one set, if the build and the
+// machine have it; the variable is read once.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "format/pixels/baseline/coding_table.h"
 #include "format/pixels/baseline/huffman.h"
 #include "format/pixels/baseline/strand_table.h"
 #include "format/pixels/kernels/weight_rule.h"
@@ -140,7 +141,7 @@ struct LineSum {
   std::uint32_t taps = 0;
 };
 
-// What codes and makes coefficients for coding has blocks of 64 in zigzag order, one after another
+// In what follows, coefficients for coding lie in blocks of 64 in zigzag order, one after another
 // as a scan has them: each MCU's in turn.
 
 // Where the coding of a run of blocks stands, and the run.
@@ -183,8 +184,8 @@ struct ForwardRow {
   bool natural = false;         // coefficients in natural order instead of zigzag order
 };
 
-struct Kernels {
-  const char* name;
+// JPEG: entropy decoding with the inverse transform, entropy coding and the forward transform.
+struct JpegKernels {
   // To samples in the planes, or to what job.recoding says. False if the coded data breaks a rule
   // of T.81; what was written is of no use then.
   bool (*decode_segment)(const SegmentJob& job);
@@ -196,10 +197,18 @@ struct Kernels {
   void (*finish_blocks)(const SegmentJob& job, const BlockRun& run);
   void (*code_blocks)(CodeJob& job);
   void (*transform_row)(const ForwardRow& row);
+};
+
+// Packed images.
+struct PackedKernels {
   // For each of `count` blocks, a bit for each coefficient that is not zero.
   void (*find_values)(const std::int16_t* blocks, std::size_t count, std::uint64_t* masks);
   // False if the row's parts do not fit into it; the plane then holds nothing of use.
   bool (*unpack_row)(const PackedRowJob& job);
+};
+
+// Lines of samples: resampling and colour.
+struct LineKernels {
   void (*make_weights)(const WeightJob& job);
   void (*sum_lines)(const LineSum& sum, std::size_t count, std::uint8_t* out);
   // out[y * out_stride + x] = in[x * in_stride + y], for `columns` of `rows` values each. Writes
@@ -226,8 +235,10 @@ struct Kernels {
                     std::uint8_t* b);
   // Interleaved pixels in reverse order. Reads and writes exactly 3 * count.
   void (*mirror_rgb)(const std::uint8_t* in, std::size_t count, std::uint8_t* out);
+};
 
-  // The kernels from here on change decoded pixels. They read and write nothing beyond `count`.
+// The steps of transforms, which change decoded pixels. They read and write nothing beyond `count`.
+struct StepKernels {
   // a + factor * (b - a), clamped to 0 .. 255, fractions dropped: b is data[i], and a is `base` or
   // from[i].
   void (*blend_with)(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor);
@@ -267,6 +278,11 @@ struct Kernels {
                      const float* offsets, std::uint16_t* out);
   // Whether these two are faster than a table of the 256 values' numbers.
   bool rounds_fast;
+};
+
+// An instruction set's kernels.
+struct Kernels : JpegKernels, PackedKernels, LineKernels, StepKernels {
+  const char* name;
 };
 
 // The best set that this machine has, or the one the environment forces.

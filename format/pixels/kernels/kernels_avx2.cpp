@@ -4,10 +4,8 @@
 
 #include <immintrin.h>
 
-#include "format/pixels/kernels/expand_table.h"
-#include "format/pixels/kernels/idct_constants.h"
 #include "format/pixels/kernels/kernels.h"
-#include "format/pixels/kernels/zigzag.h"
+#include "format/pixels/kernels/tables.h"
 
 #define SLUICE_INLINE inline __attribute__((always_inline))
 #define SLUICE_SET_NAME "avx2"

@@ -1,10 +1,8 @@
 // The kernels in plain C++, for every machine.
 #include <cstring>
 
-#include "format/pixels/kernels/expand_table.h"
-#include "format/pixels/kernels/idct_constants.h"
 #include "format/pixels/kernels/kernels.h"
-#include "format/pixels/kernels/zigzag.h"
+#include "format/pixels/kernels/tables.h"
 
 #define SLUICE_INLINE inline
 #define SLUICE_SET_NAME "plain"

@@ -17,15 +17,51 @@ constexpr std::size_t kBlockSize = 64;
 #include "format/pixels/kernels/fdct.inc.h"
 #include "format/pixels/kernels/packed.inc.h"
 #include "format/pixels/kernels/weights.inc.h"
-#include "format/pixels/kernels/ycc.inc.h"
 #include "format/pixels/kernels/pixel.inc.h"
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
-const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, RunStrands, kStrandsPay,  FinishBlocks,
-                      CodeBlocks,      TransformRow,  FindValues, UnpackRow,    MakeWeights,
-                      SumLines,        Transpose,     LineToRgb,  LineToPlanes, LineToYcc,
-                      HalveLines,      JoinRgb,       SplitRgb,   MirrorRgb,    BlendWith,
-                      BlendLines,      SaturateRgb,   SumGreyRgb, TurnHueRgb,   GreyRgb,
-                      InvertFrom,      MaskBits,      SmoothLine, BlurColumns,  BlurLine,
-                      ToFloats,        ToHalves,      ToBFloats,  kRoundsFast};
+const Kernels kSet = {
+    JpegKernels{
+        .decode_segment = DecodeSegment,
+        .run_strands = RunStrands,
+        .strands_pay = kStrandsPay,
+        .finish_blocks = FinishBlocks,
+        .code_blocks = CodeBlocks,
+        .transform_row = TransformRow,
+    },
+    PackedKernels{
+        .find_values = FindValues,
+        .unpack_row = UnpackRow,
+    },
+    LineKernels{
+        .make_weights = MakeWeights,
+        .sum_lines = SumLines,
+        .transpose = Transpose,
+        .to_rgb = LineToRgb,
+        .to_planes = LineToPlanes,
+        .to_ycc = LineToYcc,
+        .halve_lines = HalveLines,
+        .join_rgb = JoinRgb,
+        .split_rgb = SplitRgb,
+        .mirror_rgb = MirrorRgb,
+    },
+    StepKernels{
+        .blend_with = BlendWith,
+        .blend_lines = BlendLines,
+        .saturate_rgb = SaturateRgb,
+        .sum_grey_rgb = SumGreyRgb,
+        .turn_hue_rgb = TurnHueRgb,
+        .grey_rgb = GreyRgb,
+        .invert_from = InvertFrom,
+        .mask_bits = MaskBits,
+        .smooth_line = SmoothLine,
+        .blur_columns = BlurColumns,
+        .blur_line = BlurLine,
+        .to_floats = ToFloats,
+        .to_halves = ToHalves,
+        .to_bfloats = ToBFloats,
+        .rounds_fast = kRoundsFast,
+    },
+    SLUICE_SET_NAME,
+};

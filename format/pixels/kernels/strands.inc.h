@@ -1,12 +1,14 @@
-// Entropy decoding at several places of a scan side by side, so that the look-ups of one are on
-// their way while those of the others are used. Included once for each instruction set.
+// Entropy decoding at several places of a scan side by side (baseline/strands.h), so that the
+// look-ups of one are on their way while those of the others are used. Included once for each
+// instruction set.
 //
 // A strand runs freely: no branch depends on where its blocks end. Each entry of a table says how
 // to move on in the block and in the list of tables; behind the last block of a run that list has a
 // table on which the strand stays where it is.
 
-// What of a strand changes at each look-up. `bits` are the next bits of the stream, left-aligned,
-// with a one behind the last of them: as many zeros as follow this one were consumed since `in`.
+// The part of a strand's state that each look-up updates. `bits` are the next bits of the stream,
+// left-aligned, with a one behind the last of them: as many zeros as follow this one were consumed
+// since `in`.
 struct StrandState {
   std::uint64_t bits;
   const std::uint8_t* in;

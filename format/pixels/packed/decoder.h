@@ -4,6 +4,7 @@
 // the image was packed from.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "format/pixels/kernels/kernels.h"
@@ -11,6 +12,17 @@
 #include "format/pixels/planar.h"
 
 namespace sluice::packed {
+
+// The part of a packed image that a region needs: of each component on its own, which blocks, and
+// at which size.
+struct BlockWindow {
+  ComponentAxis x, y;           // in the component's samples, after the reduction
+  std::uint32_t size_log2 = 3;  // a block becomes 8, 4, 2 or 1 samples square
+  std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // blocks
+};
+
+BlockWindow WindowOf(const Header& header, std::uint32_t component, const Region& region,
+                     const DecodePolicy& policy) noexcept;
 
 // Keeps its memory from picture to picture; one thread at a time.
 class Decoder {

@@ -1,9 +1,46 @@
-// Packs coefficients as a payload of codec `packed`, and unpacks them.
+// A JPEG's coefficients without any coding, from JPEG files and packed payloads and to them.
 #pragma once
 
-#include "format/pixels/packed/coefficients.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "format/pixels/baseline/scan_decoder.h"
+#include "format/pixels/packed/layout.h"
 
 namespace sluice::packed {
+
+// `header` is laid out. Each component has the blocks that hold pixels, row by row, each with 64
+// coefficients in natural order.
+struct Coefficients {
+  Header header;
+  std::vector<std::int16_t> blocks[3];
+};
+
+// The range that baseline JPEG has codes for.
+inline constexpr int kLeastDc = -1024, kMostDc = 1023;
+inline constexpr int kMostAc = 1023;  // and its negative
+
+enum class Taken {
+  kYes,
+  kNo,      // other colours, sampling or sizes than a packed image has
+  kBroken,  // `why` says what is wrong with the file
+};
+// Reads any Huffman or arithmetic coded JPEG, progressive ones as well. Ignores orientation and
+// other metadata.
+Taken ReadCoefficients(Bytes jpeg, Coefficients& coefficients, std::string& why);
+// The same with a reader that keeps its memory from file to file.
+Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients,
+                       std::string& why);
+
+// Takes what a packed image says of a baseline JPEG with that header, and makes room for its
+// blocks. False if a packed image cannot hold it.
+bool BeginCoefficients(const baseline::Header& header, Coefficients& coefficients);
+
+// A baseline JPEG file with the standard Huffman tables and the header's restart interval. For a
+// file that a conversion wrote, the same bytes again. Throws Error(kCorrupt) for coefficients that
+// no JPEG has.
+std::vector<std::byte> WriteJpeg(const Coefficients& coefficients);
 
 std::vector<std::byte> Pack(const Coefficients& coefficients);
 

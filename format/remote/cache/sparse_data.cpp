@@ -21,8 +21,8 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/absolute_path.h"
 #include "format/disk/checksum.h"
+#include "format/disk/file.h"
 #include "format/disk/system_error.h"
 #include "format/remote/cache/cache_folder.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "format/disk/file.h"
-#include "format/disk/lasting_guard.h"
+#include "format/disk/read_guard.h"
 #include "format/disk/shared_folder.h"
 #include "format/mutex.h"
 

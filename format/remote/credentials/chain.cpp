@@ -13,7 +13,7 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/json_depth.h"
+#include "format/disk/json.h"
 #include "format/remote/http/url.h"
 #include "format/xml.h"
 

@@ -16,7 +16,7 @@
 
 #include "format/disk/bytes.h"
 #include "format/disk/file.h"
-#include "format/disk/json_depth.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "writer/source/list/packed_page.h"
 #include "writer/source/records/image_rows.h"

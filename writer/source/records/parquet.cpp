@@ -11,7 +11,7 @@
 
 #include <sluice/error.h>
 
-#include "format/disk/json_depth.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "writer/source/records/image_rows.h"
 #include "writer/source/records/parquet_column.h"

@@ -16,7 +16,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
-#include "format/disk/json_depth.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/parallel.h"
 #include "writer/source/list/look.h"

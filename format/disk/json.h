@@ -1,4 +1,5 @@
-// The schema's text form (format/FORMAT.md, "Schema").
+// JSON of strangers: how deeply it nests, checked before parsing, and the schema's text form
+// (format/FORMAT.md, "Schema").
 #pragma once
 
 #include <string>
@@ -15,5 +16,9 @@ std::string SchemaToJson(const Schema& schema);
 // unknown kind or dtype is Error(kUnsupported), anything malformed Error(kCorrupt). `file` is for
 // messages.
 Schema SchemaFromJson(std::string_view text, const std::string& file);
+
+// The parser recurses, and a hostile manifest must not exhaust the stack: so call this before it.
+// Whether objects and arrays nest more than `limit` deep. The text need not be valid.
+bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept;
 
 }  // namespace sluice

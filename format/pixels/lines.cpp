@@ -1,0 +1,170 @@
+#include "format/pixels/lines.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <emmintrin.h>
+
+namespace sluice {
+
+namespace {
+
+// The part of an axis that shows the picture.
+struct Shown {
+  std::uint32_t begin = 0, count = 0, target = 0;
+
+  Shown(const Span& span, bool mirrored) noexcept
+      : begin(mirrored ? span.target - span.at - span.out : span.at),
+        count(span.out),
+        target(span.target) {}
+  bool Has(std::uint32_t at) const noexcept { return at >= begin && at - begin < count; }
+  // The place inside the picture that a place outside mirrors; count > 0.
+  std::uint32_t Mirrored(std::uint32_t at) const noexcept {
+    if (count == 1) return begin;
+    const std::int64_t period = 2 * (std::int64_t{count} - 1);
+    std::int64_t offset = (std::int64_t{at} - begin) % period;
+    if (offset < 0) offset += period;
+    return begin + static_cast<std::uint32_t>(std::min(offset, period - offset));
+  }
+};
+
+// A picture whose pixels are runs of bytes.
+struct Runs {
+  std::uint8_t* data;
+  std::size_t pixel;
+
+  std::uint8_t* At(const Shown& x, std::uint32_t column, std::uint32_t line) const noexcept {
+    return data + (std::size_t{line} * x.target + column) * pixel;
+  }
+};
+
+void Reflect(const Runs& runs, const Shown& x, const Shown& y) noexcept {
+  for (std::uint32_t line = y.begin; line < y.begin + y.count; ++line) {
+    for (std::uint32_t column = 0; column < x.target; ++column) {
+      if (x.Has(column)) continue;
+      std::memcpy(runs.At(x, column, line), runs.At(x, x.Mirrored(column), line), runs.pixel);
+    }
+  }
+  for (std::uint32_t line = 0; line < y.target; ++line) {
+    if (y.Has(line)) continue;
+    std::memcpy(runs.At(x, 0, line), runs.At(x, 0, y.Mirrored(line)), x.target * runs.pixel);
+  }
+}
+
+void Paint(const Runs& runs, const Shown& x, const Shown& y, const std::uint8_t* pixel) noexcept {
+  for (std::uint32_t line = 0; line < y.target; ++line) {
+    for (std::uint32_t column = 0; column < x.target; ++column) {
+      if (y.Has(line) && x.Has(column)) {
+        column = x.begin + x.count - 1;
+      } else {
+        std::memcpy(runs.At(x, column, line), pixel, runs.pixel);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void FillBorder(const Region& region, const PixelTarget& target, std::size_t value_bytes) noexcept {
+  if (!region.bordered()) return;
+  const bool shows = region.x.out > 0 && region.y.out > 0;
+  const bool black = region.fill == std::array<std::uint8_t, 3>{};
+  if (region.reflect ? !shows : (black || value_bytes != 1)) return;
+  const Shown x(region.x, region.flip);
+  const Shown y(region.y, region.flip_y);
+  const bool planar = target.order == PixelOrder::kPlanar;
+  const std::size_t plane = std::size_t{x.target} * y.target * value_bytes;
+  std::uint8_t colour[256];
+  for (std::size_t c = 0; c < target.channels; ++c)
+    colour[c] = c < 3 ? region.fill[c] : 0;
+  for (std::size_t part = 0; part < (planar ? target.channels : 1); ++part) {
+    const Runs runs{target.data + part * plane, value_bytes * (planar ? 1 : target.channels)};
+    if (region.reflect) {
+      Reflect(runs, x, y);
+    } else {
+      Paint(runs, x, y, colour + part);
+    }
+  }
+}
+
+namespace {
+
+constexpr std::uint32_t kTurnTile = 32;  // pixels: a tile's lines of both pictures fit into a cache
+
+// `kPixel` bytes a pixel; 0: `pixel`.
+template <std::size_t kPixel>
+void TransposeRuns(const std::uint8_t* in, std::uint32_t width, std::uint32_t height,
+                   std::size_t pixel, std::uint8_t* out) noexcept {
+  const std::size_t bytes = kPixel != 0 ? kPixel : pixel;
+  for (std::uint32_t top = 0; top < height; top += kTurnTile) {
+    for (std::uint32_t left = 0; left < width; left += kTurnTile) {
+      const std::uint32_t bottom = std::min(top + kTurnTile, height);
+      const std::uint32_t right = std::min(left + kTurnTile, width);
+      for (std::uint32_t x = left; x < right; ++x) {
+        std::uint8_t* to = out + (std::size_t{x} * height + top) * bytes;
+        const std::uint8_t* from = in + (std::size_t{top} * width + x) * bytes;
+        for (std::uint32_t y = top; y < bottom; ++y, to += bytes, from += width * bytes)
+          std::memcpy(to, from, bytes);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void TransposePixels(const std::uint8_t* picture, std::uint32_t width, std::uint32_t height,
+                     const PixelTarget& target, std::size_t value_bytes) noexcept {
+  const bool planar = target.order == PixelOrder::kPlanar;
+  const std::size_t pixel = value_bytes * (planar ? 1 : target.channels);
+  const std::size_t plane = std::size_t{width} * height * pixel;
+  for (std::size_t part = 0; part < (planar ? target.channels : 1); ++part) {
+    const std::uint8_t* const in = picture + part * plane;
+    std::uint8_t* const out = target.data + part * plane;
+    switch (pixel) {
+      case 1: TransposeRuns<1>(in, width, height, pixel, out); break;
+      case 2: TransposeRuns<2>(in, width, height, pixel, out); break;
+      case 3: TransposeRuns<3>(in, width, height, pixel, out); break;
+      default: TransposeRuns<0>(in, width, height, pixel, out); break;
+    }
+  }
+}
+
+#ifdef __SSE2__
+
+namespace {
+
+constexpr std::size_t kVector = sizeof(__m128i);
+
+void StreamLine(const std::uint8_t* in, std::size_t bytes, std::uint8_t* out) noexcept {
+  const std::size_t past = reinterpret_cast<std::uintptr_t>(out) % kVector;
+  std::size_t at = std::min(past == 0 ? 0 : kVector - past, bytes);
+  std::memcpy(out, in, at);
+  for (; at + kVector <= bytes; at += kVector) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(out + at),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + at)));
+  }
+  std::memcpy(out + at, in + at, bytes - at);
+}
+
+}  // namespace
+
+void StreamLines(const std::uint8_t* in, std::size_t in_stride, std::size_t bytes,
+                 std::size_t count, std::uint8_t* out, std::size_t out_stride) noexcept {
+  for (; count > 0; --count, in += in_stride, out += out_stride)
+    StreamLine(in, bytes, out);
+  // Streaming stores are not ordered with others: a thread that is told the copy is done must see
+  // them.
+  _mm_sfence();
+}
+
+#else
+
+void StreamLines(const std::uint8_t* in, std::size_t in_stride, std::size_t bytes,
+                 std::size_t count, std::uint8_t* out, std::size_t out_stride) noexcept {
+  for (; count > 0; --count, in += in_stride, out += out_stride)
+    std::memcpy(out, in, bytes);
+}
+
+#endif
+
+}  // namespace sluice

@@ -1,0 +1,32 @@
+// Moving finished pixels: borders around a picture, transposition, copies past the caches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "format/pixels/decode.h"
+
+namespace sluice {
+
+// The target's line that shows the region's row `row`, before rows become columns.
+inline std::uint32_t LineOf(const Region& region, std::uint32_t row) noexcept {
+  return region.flip_y ? region.y.target - 1 - (region.y.at + row) : region.y.at + row;
+}
+
+// Fills the border of a target that is not transposed yet and whose border is zero. The border
+// reflects what the region shows (again and again if it is wider than that) or gets the region's
+// colour, which is for 8-bit values. A region that shows nothing reflects nothing.
+void FillBorder(const Region& region, const PixelTarget& target, std::size_t value_bytes) noexcept;
+
+// Writes the transpose of a picture of width x height pixels. The picture has the target's layout;
+// `value_bytes` is the size of a value.
+void TransposePixels(const std::uint8_t* picture, std::uint32_t width, std::uint32_t height,
+                     const PixelTarget& target, std::size_t value_bytes) noexcept;
+
+// Same result as `count` calls of memcpy, each of `bytes` bytes from `in` to `out`, which both
+// advance by their strides. If the processor can, the writes go to memory past the caches. Worth it
+// for targets that are read much later: memcpy first reads the lines it writes into the cache.
+void StreamLines(const std::uint8_t* in, std::size_t in_stride, std::size_t bytes,
+                 std::size_t count, std::uint8_t* out, std::size_t out_stride) noexcept;
+
+}  // namespace sluice
