@@ -198,7 +198,7 @@ void ValidateField(const Schema& schema, const Field& field) {
     const std::size_t followed = schema.Find(field.follows);
     if (followed == Schema::kNone || schema.fields[followed].kind != FieldKind::kImage) {
       Refuse(ErrorCode::kInvalidArgument, field,
-             "follows \"" + field.follows + "\", which is no image field of this schema");
+             "follows \"" + field.follows + "\", which is not an image field of this schema");
     }
     if (!schema.fields[followed].follows.empty()) {
       Refuse(ErrorCode::kInvalidArgument, field,

@@ -32,7 +32,7 @@ bool IsPort(std::string_view text) {
   return text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// What may be shown of a URL's part after its slashes.
+// The part of a URL after its slashes, without its secrets.
 std::string_view WithoutSecrets(std::string_view scheme, std::string_view rest) {
   const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
   std::size_t at = rest.substr(0, end).rfind('@');

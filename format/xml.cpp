@@ -33,7 +33,7 @@ void AppendUtf8(std::uint32_t code, std::string& text) {
     text += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3F));
 }
 
-// The character that "#xE9" or "#233" stands for; empty if there is none.
+// The character that "#xE9" or "#233" stands for; empty if it is not a character.
 std::string NumberedCharacter(std::string_view digits) {
   digits.remove_prefix(1);
   std::uint32_t base = 10, code = 0;

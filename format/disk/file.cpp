@@ -244,7 +244,7 @@ void AtomicFile::Put(Bytes bytes) {
   if (!past_cache_) StartWriteBack();
 }
 
-// What is written now need not be waited for in Commit().
+// Begins to write to the disk now, so that Commit() has less to wait for.
 void AtomicFile::StartWriteBack() {
   constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
   if (put_ - on_their_way_ < kPiece) return;

@@ -190,7 +190,7 @@ class DirectBuffer {
   // The alignment of addresses, offsets and sizes: no file system needs more than a page.
   static constexpr std::size_t kAlignment = 4096;
   // The size of a write: large enough for a disk's full speed, and small enough that the encoding
-  // threads have room to go on meanwhile.
+  // threads find room for their work meanwhile.
   static constexpr std::size_t kBytes = 1 << 20;
 
   std::span<std::byte> memory() const noexcept { return {memory_.get(), kBytes}; }

@@ -45,8 +45,8 @@ struct KeyChunk {
   std::string_view Key(std::uint64_t index) const noexcept;  // of one that it Holds()
 };
 
-// What ReadKeyChunk() returns for a chunk that is larger than its caller reads. Only that pointer
-// says it: the chunk may be sound.
+// ReadKeyChunk() returns this pointer for a chunk that is larger than its caller reads. Compare the
+// pointer: the chunk itself may be sound.
 inline constexpr char kKeyChunkTooLarge[] = "the chunk of keys is larger than may be read";
 
 // Moves `chunk`, which is new or was read from the same section, to the one that holds sample

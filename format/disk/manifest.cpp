@@ -420,7 +420,7 @@ Manifest ReadManifest(const std::filesystem::path& folder, Id128& id) {
     if (std::filesystem::exists(folder / kPlanName, ignored)) {
       throw Error(ErrorCode::kUnfinished, folder.string(),
                   "the conversion into this dataset was not finished; run the same `sluice "
-                  "convert` command again to go on");
+                  "convert` command again to resume");
     }
     if (!std::filesystem::exists(folder, ignored)) {
       throw Error(ErrorCode::kNotFound, folder.string(), "there is no dataset here");

@@ -79,7 +79,7 @@ ShardFrame ShardFrame::Of(const ShardSchema& schema, const ManifestShard& entry)
   ShardFrame frame;
   const std::uint64_t header = AlignUp(sizeof(ShardHeader) + schema.text.size(), kPageBytes);
   frame.start = {ShardParts::kHeader, 0, std::min(header, entry.bytes)};
-  // What the manifest says is not to be trusted: no shard has more samples or blocks than bytes.
+  // The manifest is not to be trusted: no shard has more samples or blocks than bytes.
   const std::uint64_t directory =
       DirectoryBytes(schema.schema, std::min(entry.blocks, entry.bytes / kPageBytes), kSections,
                      std::min(entry.samples, entry.bytes));

@@ -187,9 +187,9 @@ struct ShardExpectation {
   static ShardExpectation Of(const ManifestShard& entry);
 };
 
-// What has to be read of a shard to open it, as far as the manifest tells: its first bytes, and its
-// last ones, in whole pages. Nearly always header, directory and tail; the end's bytes are 0 if the
-// start is the whole shard.
+// The bytes that opening a shard reads, as far as the manifest tells: its first and its last ones,
+// in whole pages. Nearly always header, directory and tail; the end's bytes are 0 if the start is
+// the whole shard.
 struct ShardFrame {
   static ShardFrame Of(const ShardSchema& schema, const ManifestShard& entry);
 
@@ -261,7 +261,7 @@ class ShardFile {
 
   std::uint64_t first_block_offset() const noexcept { return header_.header_bytes; }
 
-  // Reads the schema out of a shard's header, for when there is no manifest.
+  // Reads the schema out of a shard's header, for a dataset without a manifest.
   static Schema ReadSchema(const std::filesystem::path& path);
 
   const BlockEntry& block_entry(std::uint32_t block) const noexcept { return blocks_[block]; }

@@ -20,7 +20,7 @@ namespace sluice {
 // Why the shard cannot be what the manifest says, if so: kNotFound, kIo, kCorrupt, kUnsupported.
 std::optional<Error> LookAtShard(const std::filesystem::path& folder, const ManifestShard& shard);
 
-// All shards of a dataset. A faulty one is one fault, however many samples it is said to have.
+// All shards of a dataset. A faulty shard is one fault, however many samples the manifest gives it.
 struct ShardsLook {
   static constexpr std::size_t kMostKept = 100;
 

@@ -92,7 +92,7 @@ void SharedFolder::Fail(const std::string& name, int error_number) const {
   if (fstatat(folder_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0) {
     if (S_ISLNK(info.st_mode)) {
       Refuse(name,
-             "is a symbolic link, and whoever made it would choose what is overwritten; "
+             "is a symbolic link, whose maker would choose what is overwritten; "
              "remove it");
     }
     if (!IsOurs(info) && (!group_ || info.st_gid != *group_)) Refuse(name, OfAnother(info, path_));
@@ -102,7 +102,7 @@ void SharedFolder::Fail(const std::string& name, int error_number) const {
                     error_number);
 }
 
-// What has been opened is ours, and members of the group may write to it.
+// Whether the opened file is ours, and writable for members of the group.
 void SharedFolder::Check(const FileHandle& file, const std::string& name, bool folder) const {
   struct stat info {};
   if (fstat(file.get(), &info) != 0) Fail(name, errno);

@@ -1,8 +1,8 @@
 // A folder in which several users of a machine may write: a stage of shards, or a cache of blocks.
 //
-// Whoever may write there could put a symbolic or hard link in the place of a file, and so choose
-// which file of this user is emptied and overwritten. Therefore a folder is opened once, and what
-// lies in it is opened by its name there: links are not followed, files have one name, and all
+// Anybody who may write there could put a symbolic or hard link in the place of a file, and so
+// choose which file of this user is emptied and overwritten. Therefore a folder is opened once, and
+// what lies in it is opened by its name there: links are not followed, files have one name, and all
 // belongs to this user or to root.
 //
 // A group can share such a folder: it has the setgid bit, the group may write to it, and others may
@@ -23,18 +23,18 @@ namespace sluice {
 
 class SharedFolder {
  public:
-  // A folder that this user has named: made with its parents if there is none; links on the way to
+  // A folder that this user has named: made with its parents if it is missing; links on the way to
   // it are followed. Throws Error(kIo).
   static SharedFolder Make(const std::filesystem::path& path);
   // The same for one that must be there. Throws Error, with kNotFound if it is not.
   static SharedFolder Open(const std::filesystem::path& path);
 
-  // What lies in it, by its name there. These throw Error if it is a link, not of the kind that is
-  // asked for, or belongs to somebody else.
+  // Files and folders in it, by their names there. These throw Error if the name is a link, is not
+  // of the kind asked for, or belongs to somebody else.
 
   SharedFolder MakeFolder(const std::string& name) const;
   SharedFolder OpenFolder(const std::string& name) const;
-  // For reading and writing; makes an empty file if there is none.
+  // For reading and writing; makes an empty file if it is missing.
   FileHandle OpenFile(const std::string& name) const;
   FileHandle OpenForReading(const std::string& name) const;
   // A file for flock(): one that is there may be of a folder that this user can only read.
@@ -43,9 +43,9 @@ class SharedFolder {
   // In no order. Throws Error.
   std::vector<std::string> Names() const;
   bool Has(const std::string& name) const noexcept;
-  // Bytes of a file; 0 if there is none.
+  // Bytes of a file; 0 if it is missing.
   std::uint64_t BytesOf(const std::string& name) const noexcept;
-  // A file, or an empty folder. What is not there is not removed.
+  // A file, or an empty folder. A missing one is not an error.
   void Remove(const std::string& name) const noexcept;
   // False, with errno, if it cannot be renamed.
   bool Rename(const std::string& from, const std::string& to) const noexcept;

@@ -152,8 +152,8 @@ void StreamLines(const std::uint8_t* in, std::size_t in_stride, std::size_t byte
                  std::size_t count, std::uint8_t* out, std::size_t out_stride) noexcept {
   for (; count > 0; --count, in += in_stride, out += out_stride)
     StreamLine(in, bytes, out);
-  // Streaming stores are not ordered with others: a thread that is told the copy is done must see
-  // them.
+  // Streaming stores are not ordered with others: a thread that learns that the copy is
+  // done must see them.
   _mm_sfence();
 }
 

@@ -61,16 +61,16 @@ class ObjectStore {
   // As the user wrote it, without user information, query or a trailing slash.
   virtual const std::string& url() const noexcept = 0;
 
-  // A whole object of at most `limit` bytes (else Error(kLimit)). Throws Error(kNotFound) if there
-  // is none.
+  // A whole object of at most `limit` bytes (else Error(kLimit)). Throws Error(kNotFound) if it is
+  // missing.
   virtual std::vector<std::byte> Get(std::string_view object, std::uint64_t limit,
                                      ObjectInfo* info = nullptr) = 0;
-  // Throws Error(kNotFound) if there is none.
+  // Throws Error(kNotFound) if it is missing.
   virtual ObjectInfo Head(std::string_view object) = 0;
 
   // Any thread: soon ends the calls and reads of all threads, now and later, with Error(kState).
-  // What tidies up is still tried, once and not for long: parts of a begun upload, Remove(). For a
-  // process that is asked to stop while a server does not answer.
+  // Cleanup requests (the parts of a begun upload, Remove()) are still sent once, with a short
+  // timeout. For a process that is asked to stop while a server does not answer.
   virtual void StopCalls() {}
 
   // Begins to read a range, and returns at once. The ticket is for Cancel().
@@ -85,7 +85,7 @@ class ObjectStore {
   // The most memory that its connections take, besides what is asked for.
   virtual std::uint64_t BufferBytes() const noexcept { return 0; }
 
-  // What follows is Error(kUnsupported) for a plain HTTP server.
+  // The functions below throw Error(kUnsupported) for a plain HTTP server.
 
   // Writes an object from memory. With `only_new`, Error(kExists) if there is one of that name.
   virtual void Put(std::string_view object, Bytes content, bool only_new = false) = 0;
@@ -94,7 +94,7 @@ class ObjectStore {
   // threads. Throws what `fill` throws.
   using Fill = std::function<void(std::uint64_t offset, std::span<std::byte> buffer)>;
   virtual void PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) = 0;
-  // Removes an object; no-op if there is none.
+  // Removes an object; no-op if it is missing.
   virtual void Remove(std::string_view object) = 0;
   // Calls `each` for every object whose name begins with `prefix`, in the order of their names'
   // bytes.

@@ -16,8 +16,8 @@ Manifest ReadManifest(ObjectStore& store, Id128& id);
 ShardsLook LookAtShards(ObjectStore& store, const Manifest& manifest,
                         const std::stop_token& stop = {});
 
-// What the store said when it was asked for a shard's bytes, as an error of its own: a copy would
-// share its text, which is not for two threads. Of one that is not there, also what to do.
+// The store's error for a shard's bytes, as an error of its own: a copy would share its text, which
+// is not for two threads. For a missing shard it adds what to do.
 Error ShardError(const Error& error);
 
 }  // namespace sluice

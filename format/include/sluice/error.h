@@ -28,7 +28,7 @@ enum class ErrorCode {
 const char* ErrorCodeName(ErrorCode code) noexcept;
 
 // Copies share their text, so copying never takes memory: an Error can be kept or handed to another
-// thread when there is none left.
+// thread when memory has run out.
 class Error : public std::runtime_error {
  public:
   // `file` is the file it happened to (may be empty) and `place` the position in it in words, such

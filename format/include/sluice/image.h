@@ -38,7 +38,7 @@ enum class Filter : std::uint8_t {
 };
 
 // One stored image. `bytes` points into the mapped shard (or wherever the payload lies) and lives
-// as long as what it was taken from.
+// as long as the shard or sample that it was taken from.
 struct ImagePayload {
   Codec codec = Codec::kAbsent;
   PixelType pixel_type = PixelType::kUint8;

@@ -55,7 +55,7 @@ bool ScanDecoder::FindTables() {
   return true;
 }
 
-// What decoding one segment after another needs; `skips` if MCUs are left out.
+// Makes the look-ups for decoding one segment after another; `skips`: MCUs are left out.
 void ScanDecoder::FindLookUps(bool skips) {
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     for (const std::size_t kind : {0, 1}) {

@@ -45,8 +45,8 @@ class ScanDecoder {
   bool Begin(Bytes file);
   const Header& header() const noexcept { return header_; }
 
-  // What the header says of a job: its MCUs' layout, its components' tables and steps, and all MCUs
-  // as its window.
+  // Fills in a job from the header: its MCUs' layout, its components' tables and steps, and all
+  // MCUs as its window.
   void Describe(kernels::SegmentJob& job) const;
 
   // Decodes what the job's window needs, or with `all` every segment. False if the coded data is

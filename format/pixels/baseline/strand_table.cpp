@@ -47,7 +47,7 @@ void StrandTableMaker::Begin(std::span<StrandValues> values, std::uint32_t bits)
 
 std::uint32_t StrandTableMaker::PlaceOf(std::int32_t value, std::uint32_t late,
                                         std::uint64_t rest) {
-  // No byte of `rest` is kNoValue, and there is none where bits are late.
+  // No byte of `rest` is kNoValue, and `rest` is empty where bits are late.
   constexpr std::uint64_t kNoValue = 0x80;
   std::uint64_t key = static_cast<std::uint16_t>(value) | rest << 16;
   if (late != 0) key |= std::uint64_t{late} << 16 | kNoValue << 56;
@@ -232,7 +232,7 @@ void StrandTableMaker::Make(const HuffmanCodes& dc, const HuffmanCodes& ac, bool
   }
 }
 
-// Of the tables that were made from these; count_ if there are none.
+// The number of the tables that were made from these; count_ if they are missing.
 std::size_t OwnTables::NumberOf(const Codes& codes) const noexcept {
   const auto same = [&](const Source& source) {
     return source.dc_table == codes.dc.table && source.ac_table == codes.ac.table &&

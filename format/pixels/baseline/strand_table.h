@@ -1,5 +1,5 @@
 // Tables for decoding a scan at several places side by side (kernels/strands.inc.h): one look-up
-// gives up to seven coefficients in a row, and where in its block a strand goes on.
+// gives up to seven coefficients in a row, and where in its block a strand continues.
 #pragma once
 
 #include <cstddef>
@@ -72,7 +72,7 @@ struct BlockTables {
   StrandTable of[kBlockTables];
 };
 
-// What a component's blocks are decoded with.
+// The tables that decode a component's blocks.
 struct StrandTables {
   const BlockTables* wanted = nullptr;
   // For blocks of which nothing but the DC coefficient is wanted. Those made for them take more
@@ -109,8 +109,8 @@ class StrandTableMaker {
   void Make(const HuffmanCodes& dc, const HuffmanCodes& ac, bool wanted, BlockTables& block);
 
  private:
-  // AC symbols that go on in an entry, and how many values of the look-up's last bits begin with
-  // them.
+  // AC symbols that follow the first one in an entry, and how many values of the look-up's last
+  // bits begin with them.
   struct Rest {
     std::uint64_t values = 0;  // a byte for each place, up to kMostPlaces if any is wanted
     std::uint8_t length = 0;   // bits; 0: there is no symbol
@@ -140,8 +140,8 @@ class StrandTableMaker {
   // Where these values are, counted from 1; 0 if there is no room. Equal ones share a place.
   std::uint32_t PlaceOf(std::int32_t value, std::uint32_t late, std::uint64_t rest);
 
-  // What can follow in a look-up's last bits, in the order of these bits' values, for each number
-  // of bits.
+  // The symbols that can follow in a look-up's last bits, in the order of these bits' values, for
+  // each number of bits.
   std::vector<Rest> rests_;
   std::size_t rests_of_[kStrandBits + 1] = {};
   std::uint32_t bits_ = kStrandBits;
@@ -175,7 +175,7 @@ class OwnTables {
     StrandValues values[1 << 12];  // behind the tables
   };
   static_assert(sizeof(Store) <= std::size_t{UINT16_MAX} * kValuesUnit);
-  // What tables were made from.
+  // The codes that tables were made from.
   struct Source {
     HuffmanSpec dc, ac;
     const HuffmanTable *dc_table = nullptr, *ac_table = nullptr;

@@ -135,7 +135,7 @@ bool Strands::DecodeAll(const kernels::Kernels& set, const SegmentJob& job, Want
 
 bool Strands::Decode(const kernels::Kernels& set, const SegmentJob& job, const StrandTables* tables,
                      WantedSegments& wanted, Segments& segments) {
-  // What is broken, or thrown, leaves coefficients behind: only clean blocks are kept.
+  // A broken scan or an exception leaves coefficients behind: only clean blocks are kept.
   std::unique_ptr<Blocks> blocks = std::move(blocks_);
   if (blocks == nullptr) blocks = std::make_unique<Blocks>();
   wanted_.Make(job, tables, true);
@@ -282,7 +282,7 @@ bool SplitSegment::RunParts(std::size_t parts) {
   return true;
 }
 
-// What the parts found counts as far as each came to the next one.
+// A part's MCUs count up to the place where the part before it met it.
 void SplitSegment::Join(std::size_t parts) {
   bool in_step = true;
   for (std::size_t i = 1; i < parts; ++i) {
@@ -323,7 +323,7 @@ bool SplitSegment::Decode(const kernels::Kernels& set, const kernels::SegmentJob
   set_ = &set;
   job_ = &job;
   tables_.Make(job, tables, true);
-  // What is broken, or thrown, leaves coefficients behind: only clean blocks are kept.
+  // A broken scan or an exception leaves coefficients behind: only clean blocks are kept.
   std::unique_ptr<Blocks> blocks = std::move(blocks_);
   if (blocks == nullptr) blocks = std::make_unique<Blocks>();
   part_[0].blocks = blocks->first[0];

@@ -172,7 +172,7 @@ class SplitSegment {
 
   const kernels::Kernels* set_ = nullptr;
   const kernels::SegmentJob* job_ = nullptr;
-  std::unique_ptr<Blocks> blocks_;  // zeros but for what waits
+  std::unique_ptr<Blocks> blocks_;  // zeros, except for the coefficients that wait
   RunTables tables_;
   Part part_[kernels::kStrands];
   kernels::Strand strand_[kernels::kStrands];  // those that are running come first

@@ -2,7 +2,7 @@
 // set.
 //
 // No branch depends on how many bits a code has: each two coefficients write eight bytes and move
-// on by those that are full. Stuffing is left to whoever takes the bytes, and so is the last byte.
+// on by those that are full. The caller adds stuffing and the last byte.
 
 struct BitWriter {
   std::uint64_t bits;   // the last of them are yet to be written,

@@ -43,7 +43,7 @@ struct ComponentJob {
 // from zero. Lanes are of 16 bits, most of them without a sign; vectors are loaded from signed
 // ones.
 struct NewSteps {
-  // Magnitudes above this have no place in the other file, or are not computed exactly.
+  // Magnitudes above this cannot be stored in the other file, or are not computed exactly.
   alignas(32) std::int16_t most[64] = {};
   alignas(32) std::int16_t step[64] = {};  // of the first, times eight
   // As in ForwardSteps, of the second.
@@ -60,7 +60,7 @@ struct BlockPlaces {
   std::size_t mcu = 0, row = 0;  // from an MCU and from a row of MCUs to the next, in values
 };
 
-// What becomes of a picture's blocks as coefficients.
+// Where a picture's blocks go as coefficients, and with which steps.
 struct Recoding {
   struct Component {
     const NewSteps* steps = nullptr;  // null: coefficients stay as they are

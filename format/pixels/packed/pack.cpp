@@ -106,7 +106,7 @@ bool TakeBlocks(jpeg_decompress_struct& object, jvirt_barray_ptr* arrays,
   return true;
 }
 
-// What a packed image says of a baseline file. False if it cannot hold it.
+// The header of a packed image for a baseline file. False if a packed image cannot hold the file.
 bool TakeHeader(const baseline::Header& from, Header& header) noexcept {
   header.width = from.width;
   header.height = from.height;

@@ -33,8 +33,8 @@ Taken ReadCoefficients(Bytes jpeg, Coefficients& coefficients, std::string& why)
 Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients,
                        std::string& why);
 
-// Takes what a packed image says of a baseline JPEG with that header, and makes room for its
-// blocks. False if a packed image cannot hold it.
+// Fills in the header that a packed image has for a baseline JPEG with that header, and makes room
+// for its blocks. False if a packed image cannot hold it.
 bool BeginCoefficients(const baseline::Header& header, Coefficients& coefficients);
 
 // A baseline JPEG file with the standard Huffman tables and the header's restart interval. For a

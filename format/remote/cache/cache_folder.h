@@ -22,8 +22,9 @@ inline constexpr std::uint32_t kCacheVersion = 2;
 // Held while subfolders are made or removed.
 class CacheLock {
  public:
-  // Waits for others, who hold it for moments; but whoever may read the folder can hold it for
-  // ever, so after a few seconds this throws SystemError(EWOULDBLOCK). `root` must outlive it.
+  // Waits for other processes, which hold it for moments; but any process that may read the folder
+  // can hold it for ever, so after a few seconds this throws SystemError(EWOULDBLOCK). `root` must
+  // outlive it.
   static CacheLock Wait(const SharedFolder& root);
   // Nothing if another process holds it. Throws Error.
   static std::optional<CacheLock> Try(const SharedFolder& root);

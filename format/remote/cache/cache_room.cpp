@@ -1,4 +1,4 @@
-// Room for a piece is reserved in a count that all processes of a dataset share. If there is none,
+// Room for a piece is reserved in a count that all processes of a dataset share. If it is full,
 // the piece that is needed last gives way, if it is needed later than the new one (Belady's rule).
 // Other datasets in the folder are looked at now and then, and removed if nobody uses them.
 #include "format/remote/cache/cache_room.h"
@@ -37,7 +37,7 @@ void EvictionOrder::Begin() {
 
 std::optional<std::uint64_t> EvictionOrder::TakeLatest(std::uint64_t than) {
   for (;;) {
-    // What the floor left out may be later than `than`, too.
+    // A piece that the floor left out may also be later than `than`.
     if (heap_.empty() && floor_ > than && !looked_) LookAtAll();
     if (heap_.empty() || heap_.front().next_use <= than) return std::nullopt;
     std::pop_heap(heap_.begin(), heap_.end());
@@ -93,8 +93,8 @@ bool CacheRoom::Reserve(std::uint64_t piece, std::uint64_t offset, std::uint64_t
   return false;
 }
 
-// What other datasets in the folder use. Now and then looks at them, and removes those that can go:
-// that is a few files to open.
+// The bytes that other datasets in the folder use. Looks at them now and then (a few files to open)
+// and removes those that can go.
 std::uint64_t CacheRoom::BytesOfOthers(std::uint64_t wanted) {
   constexpr std::uint64_t kLookAtOthers = 64;
   constexpr std::uint64_t kLookWhenFull = 16;

@@ -39,8 +39,8 @@ constexpr std::uint64_t kShardAlignment = 65536;
 constexpr std::chrono::milliseconds kOthersPiece{4};
 constexpr std::chrono::milliseconds kLook{20};
 
-// How long a piece that is not there may be locked by others who do not bring it: whoever can read
-// the cache's table can lock all of it.
+// How long a piece that is not there may be locked by processes that do not bring it: any
+// process that can read the cache's table can lock all of it.
 constexpr std::chrono::seconds kStrangersLock{1};
 
 // The disk is full, or somebody keeps the cache locked.
@@ -137,7 +137,7 @@ RemoteShards::~RemoteShards() {
     store_->Cancel(fetch->ticket);
   const MutexLock lock(mutex_);
   for (const auto& [piece, live] : live_) {
-    // What was on its way. The kernel would release the lock, but not the room.
+    // The pieces on their way: the kernel would release their locks, but not their room.
     if (room_ && live.state == Live::State::kReading && !live.overlay) room_->GiveBack(live.bytes);
   }
 }
@@ -167,7 +167,7 @@ std::uint64_t RemoteShards::PieceOf(std::uint32_t shard, const ShardParts::Part&
 void RemoteShards::SetNextUse(std::uint64_t piece, std::uint64_t next_use) {
   constexpr std::uint64_t kOfUnknown = std::uint64_t{3} << 62;
   constexpr std::uint64_t kLatest = std::uint64_t{1} << 63;
-  // What is unknown goes first, the longest unused before others.
+  // Pieces of unknown use go first, the longest unused before others.
   const std::uint64_t value =
       next_use == kUnknown ? kOfUnknown - ++tick_ : std::min(next_use, kLatest - 2) + 1;
   data_->next_use(piece).store(value, std::memory_order_relaxed);
@@ -431,7 +431,7 @@ void RemoteShards::Flush() {
   for (const std::shared_ptr<PieceFetch>& fetch : fetches) {
     try {
       Send(fetch);
-    } catch (const Error& error) {  // else whoever waits for its pieces would wait for ever
+    } catch (const Error& error) {  // or threads would wait for its pieces for ever
       Finish(*fetch, &error);
     } catch (const std::bad_alloc&) {
       Finish(*fetch, &OutOfMemory());
@@ -553,9 +553,9 @@ void RemoteShards::Fail(std::uint64_t piece, const Error& error) {
   changed_.NotifyAll();
 }
 
-// What came damaged stays where it is: others may be reading its good parts. The range that fails
-// its check is fetched by itself, and written over the old one only if it passes. Nobody relies on
-// those bytes yet, and all others stay the same to the bit.
+// Damaged bytes stay where they are: others may be reading the good parts around them. The range
+// that fails its check is fetched by itself, and written over the old one only if it passes. Nobody
+// relies on those bytes yet, and all others stay the same to the bit.
 bool RemoteShards::Mend(std::uint32_t shard, std::uint64_t offset, std::uint64_t bytes,
                         const std::function<bool(Bytes)>& passes) {
   const std::uint64_t at = bases_[shard] + offset;

@@ -1,10 +1,10 @@
 // The shards of a dataset in an object store, mapped like local ones: fetched by the piece, and
 // given up again when memory or the cache is full.
 //
-// A piece is a block, or a part of a shard's frame. Whoever needs one holds it (ShardParts::Held);
-// a held piece stays. What is held by nobody is given up by when it will be needed next, the
-// furthest first (Belady's rule); pieces of which that is unknown go first, the longest unused
-// before others.
+// A piece is a block, or a part of a shard's frame. A reader that needs one holds it
+// (ShardParts::Held); a held piece stays. Pieces that nobody holds are given up by when it will be
+// needed next, the furthest first (Belady's rule); pieces of which that is unknown go first, the
+// longest unused before others.
 //
 // Without a cache, all lies in memory: what is held or on its way, and `idle` bytes more. As blocks
 // come and go in bursts, memory stays for as much as was held at once, until nothing is. With a
@@ -59,7 +59,7 @@ struct PieceFetch {
 
 class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
  public:
-  // What stays in memory although nobody holds it.
+  // Bytes that stay in memory although nobody holds them.
   static constexpr std::uint64_t kIdleBytes = std::uint64_t{64} << 20;
   // When a piece will be needed next, if nobody knows.
   static constexpr std::uint64_t kUnknown = UINT64_MAX;
@@ -99,7 +99,7 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
     std::uint64_t fetched_bytes = 0;  // of pieces, by this object
     std::uint64_t fetched = 0;        // pieces
     std::uint64_t from_cache_bytes = 0;
-    std::uint64_t past_cache_bytes = 0;  // there was no room for
+    std::uint64_t past_cache_bytes = 0;  // that did not fit into it
     std::uint64_t in_flight_bytes = 0;
   };
   Counts counts() const;

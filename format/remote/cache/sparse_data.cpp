@@ -91,7 +91,7 @@ bool SparePages::Note(std::uint64_t offset, std::uint64_t bytes) noexcept {
 #endif
 }
 
-// What is kept in that place is used again, or in the way. True: all of it is there.
+// Pages kept at that place are used again, or in the way. True: all of it is there.
 bool SparePages::TakeBack(std::uint64_t offset, std::uint64_t bytes) {
   auto range = ranges_.upper_bound(offset);
   if (range != ranges_.begin()) --range;

@@ -22,7 +22,7 @@ namespace sluice {
 //
 // All lies in one anonymous mapping, in which each piece has its place. A fresh page costs the
 // kernel five times a copy of its bytes, so the pages of a piece that is given up stay where they
-// are, and are moved (mremap) to the place of one that comes and is no larger. Thread-safe.
+// are, and are moved (mremap) to the place of a new one of that size or smaller. Thread-safe.
 class SparePages {
  public:
   // Smaller ranges are not worth the calls, and each takes one of the process's mappings.
@@ -34,7 +34,7 @@ class SparePages {
 
   // Whole pages, which are not used any more. False: they are not kept, but given to the system.
   bool Keep(std::uint64_t offset, std::uint64_t bytes) noexcept;
-  // Puts kept pages, with whatever they hold, in the place of these. False: there are none.
+  // Puts kept pages, with whatever they hold, in the place of these. False: no kept pages fit.
   bool Give(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
  private:
@@ -59,8 +59,8 @@ class SparePages {
 // Memory is the process's own. (A file in memory would do as well, but each of its pages costs the
 // kernel twice as much.) Where the system allows too little of that, it is a file in memory.
 //
-// The table is shared memory that other processes change meanwhile. Whoever reads or changes a
-// piece in a folder has its lock, which the kernel releases if the process dies.
+// The table is shared memory that other processes change meanwhile. A process that reads or changes
+// a piece in a folder has its lock, which the kernel releases if the process dies.
 class SparseData {
  public:
   // In memory, of which up to `spare` bytes are kept for further pieces, until SetSpare().
@@ -104,14 +104,14 @@ class SparseData {
   enum class Hold { kNone, kShared, kExclusive };
   // Locks a piece, changes the lock, or releases it. False if another process holds it.
   bool Lock(std::uint64_t piece, Hold hold) noexcept;
-  // Whether a shared lock is in the way of an exclusive one. Whoever can read the table can have
-  // that; an exclusive one takes being allowed to write.
+  // Whether a shared lock is in the way of an exclusive one. Every process that can read the table
+  // can take a shared lock; an exclusive one needs the right to write.
   bool IsLockedShared(std::uint64_t piece) const noexcept;
 
   // False if the disk has no room.
   bool Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept;
   void Free(std::uint64_t offset, std::uint64_t bytes) noexcept;
-  // Has memory ready for a piece, which is written next: whoever writes takes no page fault.
+  // Has memory ready for a piece, which is written next, so that writing takes no page fault.
   void Prepare(std::uint64_t offset, std::uint64_t bytes) noexcept;
   void SetSpare(std::uint64_t bytes) noexcept {
     if (spare_) spare_->SetMost(bytes);
@@ -123,7 +123,7 @@ class SparseData {
   bool Overlay(std::uint64_t offset, std::uint64_t bytes) noexcept;
   void EndOverlay(std::uint64_t offset, std::uint64_t bytes) noexcept;
   // The same as Overlay(), but with the bytes that are there, of which `part` at `at` replaces
-  // some. Readers see either the old bytes or the new ones. False if there is no memory.
+  // some. Readers see either the old bytes or the new ones. False if memory has run out.
   bool OverlayCopy(std::uint64_t offset, std::uint64_t bytes, std::uint64_t at,
                    Bytes part) noexcept;
   std::byte* overlay(std::uint64_t offset) noexcept { return data_ + offset; }

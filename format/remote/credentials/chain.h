@@ -23,16 +23,16 @@
 
 namespace sluice {
 
-// What sources of credentials look with.
+// The means by which sources of credentials look.
 struct CredentialSearch {
   Environment environment;
   // Sends a request and waits for the answer.
   std::function<HttpReply(const HttpRequest&)> send;
-  std::function<bool()> stopped;  // no use to go on
+  std::function<bool()> stopped;  // whether looking further is of no use
 };
 
-// The settings of the profile that the environment names; empty if there are none. Throws Error if
-// it names one that is not there.
+// The settings of the profile that the environment names; empty without a profile. Throws Error if
+// it names a profile that does not exist.
 std::map<std::string, std::string> ChosenProfile(const Environment& environment);
 
 // Throws Error(kInvalidArgument), which names the source, if one is there and gives none.

@@ -139,7 +139,7 @@ void RenewedCredentials::Renew() {
 
 void RenewedCredentials::RenewInBackground() {
   if (renewing_) return;
-  // It holds the mutex up to its end, but for fetching: so it is there.
+  // The thread holds the mutex up to its end, except while it fetches: so it is about to end.
   if (thread_.joinable()) thread_.join();
   try {
     thread_ = std::thread([this] {

@@ -1,4 +1,4 @@
-// What a request is signed with, and how that is renewed before it expires.
+// Credentials that requests are signed with, and their renewal before they expire.
 #pragma once
 
 #include <chrono>

@@ -19,7 +19,7 @@ namespace {
 
 using ProcessClock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLookAtProcess{
-    20};  // how often it is looked at whether to go on
+    20};  // how often the search may have been stopped
 
 class Descriptor {
  public:

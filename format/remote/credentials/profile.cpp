@@ -114,7 +114,7 @@ Credentials CredentialsOfCommand(const CredentialSearch& search, const std::stri
   };
   const auto words = CommandWords(command);
   if (!words || words->empty())
-    throw refusal("is no command: it is empty, or a quote in it is not closed");
+    throw refusal("is not a command: it is empty, or a quote in it is not closed");
   const ProcessResult result =
       RunProcess(*words, kMostCredentialBytes, kMostProcessTime, search.stopped);
   using End = ProcessResult::End;
@@ -125,7 +125,7 @@ Credentials CredentialsOfCommand(const CredentialSearch& search, const std::stri
     case End::kTooSlow:
       throw refusal(
           "gave nothing within a minute and was ended; run it by hand to see what it waits for");
-    case End::kTooLong: throw refusal("gives more than 64 KiB, which are no credentials");
+    case End::kTooLong: throw refusal("gives more than 64 KiB, which cannot be credentials");
     case End::kStopped: throw refusal("was ended, as the store was closed");
     case End::kKilled: throw refusal("was ended by signal " + std::to_string(result.status));
     case End::kExited: break;

@@ -1,5 +1,5 @@
-// What an answer means is decided at one place, as a Verdict: whether to ask again, when, where,
-// and what an error would say.
+// The meaning of an answer is decided at one place, as a Verdict: whether to ask again, when,
+// where, and what an error would say.
 //
 // Here are the verdicts that every server shares: no answer at all, a busy server, and the answer
 // to a range request, which must be the range that was asked for, of the same object as before.

@@ -33,7 +33,7 @@ struct HttpRequest {
   std::chrono::milliseconds stall_timeout{0};
 };
 
-// Why there is no whole answer.
+// Why the answer is not whole.
 enum class HttpFailure {
   kNone,
   kNoSuchHost,   // its name, or the proxy's, does not resolve
@@ -43,7 +43,7 @@ enum class HttpFailure {
   kTimeout,      // no byte for too long
   kCut,          // the connection ended before the answer did
   kBadUrl,       // curl cannot read it
-  kNotHttp,      // what came is no answer over HTTP/1, or its headers are too long
+  kNotHttp,      // the reply is not HTTP/1, or its headers are too long
   kTooLong,      // a body longer than was allowed for
   kRefusedByUs,  // its receiver did not want the body
   kStopped,      // the store is being closed
@@ -82,7 +82,7 @@ struct HttpReceiver {
 // For what StopCalls() ended.
 Error GivenUpError(const std::string& object);
 
-// What an answer, or none, means for who asked.
+// The meaning of an answer, or of its absence, for the caller.
 struct Verdict {
   enum class Kind {
     kGood,

@@ -230,7 +230,8 @@ std::size_t HttpTransfer::OnBody(char* data, std::size_t size, std::size_t count
   } catch (const std::bad_alloc&) {
     return transfer.NoMemory();
   }
-  // A count of none would pass for success where there are no bytes; there always are.
+  // curl takes a count that differs for a failure. (Zero would pass for success if `data` were
+  // empty, which it never is.)
   return wanted ? size * count : 0;
 }
 
@@ -381,7 +382,7 @@ struct HttpLoop::State {
   Condition changed;
   std::deque<std::function<void()>> posted GUARDED_BY(mutex);
   bool stopping GUARDED_BY(mutex) = false;       // Call() and Sleep() wait for nothing any more
-  bool calls_stopped GUARDED_BY(mutex) = false;  // but for requests that tidy up
+  bool calls_stopped GUARDED_BY(mutex) = false;  // except for requests that tidy up
   bool Refuses(const HttpRequest& request) const REQUIRES(mutex) {
     return stopping || (calls_stopped && !request.tidies_up);
   }
@@ -586,8 +587,8 @@ void HttpLoop::After(std::chrono::milliseconds time, std::function<void()> task)
   state_->timers.emplace(Clock::now() + time, std::move(task));
 }
 
-// What a task was to do for its transfer is not done if there is no memory for it: whoever waits
-// for that gives up in time. Everybody else's transfers go on.
+// Runs a task. If memory runs out, the task's transfer gets nowhere and its caller's wait times
+// out; all other transfers continue.
 template <class Task>
 void HttpLoop::State::Try(const Task& task) {
   try {

@@ -1,7 +1,7 @@
 // One thread that drives all of a store's transfers over HTTP/1.1, on as many connections as there
 // are transfers, which are kept for those that follow.
 //
-// What belongs to the thread alone (its functions say so) needs no lock. Certificates are checked
+// The functions that belong to the thread alone say so, and need no lock. Certificates are checked
 // against the system's authorities, or those of AWS_CA_BUNDLE, CURL_CA_BUNDLE, SSL_CERT_FILE or
 // SSL_CERT_DIR, the first of these that is set; proxies are those of http_proxy, https_proxy,
 // all_proxy and no_proxy. A redirect is an answer like others: nothing is followed.

@@ -1,4 +1,4 @@
-// What a link and a server can do, as transfers show it: how fast they are, when a request is a
+// The capacity of a link and a server, as transfers show it: how fast they are, when a request is a
 // straggler, and how many connections pay.
 #pragma once
 
@@ -58,16 +58,16 @@ class LinkMeasure {
         std::chrono::duration<double>(seconds));
   }
 
-  // What one of so many transfers gets in the time to a first byte. A request sent when another has
-  // no more than that to come begins to give bytes as that one ends, and the link does not stand
-  // still in between.
+  // The bytes that one of so many transfers gets in the time to a first byte. A request sent when
+  // another has no more than that to come begins to give bytes as that one ends, and the link does
+  // not stand still in between.
   std::uint64_t tail_bytes(unsigned transfers) const noexcept {
     return static_cast<std::uint64_t>(rate_ * delay_ / std::max(1U, transfers));
   }
 
-  // What `connections` keep in flight, and twice what the link carries in the time to a first byte:
-  // for those that follow, and those that wait for others to be given in order. But no more than it
-  // carries in two seconds, as what is asked for later may be more urgent.
+  // The bytes that `connections` keep in flight, and twice as many as the link carries in the time
+  // to a first byte: for those that follow, and those that wait for others to be given in order.
+  // But no more than it carries in two seconds, because a later request may be more urgent.
   std::uint64_t useful_bytes(unsigned connections) const noexcept {
     constexpr double kUsualRead = 8 << 20;
     const double read = read_bytes_ == 0 ? kUsualRead : read_bytes_;

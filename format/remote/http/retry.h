@@ -24,8 +24,8 @@ struct RetrySettings {
   std::chrono::milliseconds longest_wait{10'000};
   // Without a byte of progress, repeats included.
   std::chrono::milliseconds timeout{120'000};
-  // The same as long as the server has never answered: a wrong name or address is told soon. In an
-  // outage, how long no byte may come.
+  // The same as long as the server has never answered: a wrong name or address becomes an error
+  // soon. In an outage, how long no byte may come.
   std::chrono::milliseconds first_contact{4'000};
 };
 
@@ -64,8 +64,8 @@ class Retries {
   // The request is given up because of that.
   void GiveUp() { outage_->Begin(settings_.timeout); }
 
-  // How long to wait before asking again; nothing if that is no use. `answered`: the server has
-  // answered before.
+  // How long to wait before asking again; nothing if asking again is of no use. `answered`: the
+  // server has answered before.
   std::optional<std::chrono::milliseconds> Wait(const Verdict& verdict, bool answered) {
     constexpr int kMostHops = 5;
     using Kind = Verdict::Kind;

@@ -166,7 +166,7 @@ HttpOrigin ParseHttpOrigin(std::string_view url, std::string_view what) {
   std::string_view rest = url.substr(tls ? 8 : 7);
   const std::size_t end = rest.find_first_of("/?#");
   std::string host = LowerCase(rest.substr(0, end));
-  if (host.find('@') != std::string::npos) refuse("a name and password have no place in it");
+  if (host.find('@') != std::string::npos) refuse("it must not have a name and password");
   for (const char c : host) {
     if (c <= ' ' || c == '\\' || c == '"' || c == '%' || c == 127)
       refuse("its host has a character that none has");
@@ -184,7 +184,7 @@ HttpOrigin ParseHttpOrigin(std::string_view url, std::string_view what) {
     const bool digits = !port.empty() && port.size() <= 5 &&
                         port.find_first_not_of("0123456789") == std::string::npos;
     if (!digits || std::stoi(port) < 1 || std::stoi(port) > 65535)
-      refuse("its port is no number of 1 to 65535");
+      refuse("its port is not a number from 1 to 65535");
     if (std::stoi(port) == (tls ? 443 : 80)) host.resize(colon);
   }
   if (host.empty() || host.front() == ':') refuse("names no host");

@@ -46,7 +46,7 @@ Verdict PlainEndpoint::JudgeRedirect(const HttpReply& reply) const {
                            std::to_string(reply.status) + " to '" + ShownUrl(target) + "')";
   if (!target.starts_with("http://") && !target.starts_with("https://")) {
     return FinalVerdict(ErrorCode::kIo, EXDEV,
-                        says + ", which is no whole URL; use the URL that it means");
+                        says + ", which is not a complete URL; use the URL that it means");
   }
   if (from.starts_with("https") && !target.starts_with("https")) {
     return FinalVerdict(ErrorCode::kIo, EXDEV,

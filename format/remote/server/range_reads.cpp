@@ -204,7 +204,7 @@ bool RangeReads::OnBody(Ticket ticket, HttpLoop::Ticket transfer, Bytes bytes) {
     if (reading->read.info != nullptr) *reading->read.info = attempt->info;
   }
   attempt->got = true;
-  // The first of two to give bytes goes on alone.
+  // The first of two attempts to give bytes continues alone.
   if (reading->attempts.size() > 1) DropAttempts(*reading, transfer);
   reading->given += bytes.size();
   reading->retries.Progress();
@@ -341,7 +341,7 @@ void RangeReads::Tick() {
       try {
         Request(ticket, reading);
       } catch (const std::exception&) {
-        // The first request goes on.
+        // The first request continues.
       }
     }
   }

@@ -21,7 +21,7 @@ namespace sluice {
 
 class RenewedCredentials;
 
-// What all threads may look at.
+// Measures that all threads may read.
 struct StoreMeasures {
   std::atomic<std::uint64_t> requests{0}, repeated{0}, bytes{0};
   std::atomic<std::uint64_t> useful_bytes{0};

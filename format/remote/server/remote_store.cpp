@@ -26,7 +26,7 @@ namespace sluice {
 
 namespace {
 
-// What an answer without a content of its own may have: an error in XML.
+// The largest answer to a request whose good answer is empty: an error in XML.
 constexpr std::uint64_t kMostAnswerBytes = 64 << 10;
 constexpr std::chrono::milliseconds kTidyingTime(2000);  // after StopCalls()
 
@@ -286,7 +286,8 @@ void RemoteStore::ListPages(std::string_view prefix, const Each& each,
     if (!page) {
       throw SystemError(
           ErrorCode::kIo, url(),
-          "the answer is no list of S3's; check that AWS_ENDPOINT_URL names an S3 service", EPROTO);
+          "the answer is not a list of S3's; check that AWS_ENDPOINT_URL names an S3 service",
+          EPROTO);
     }
     for (const ListedObject& object : page->objects) {
       if (object.key.starts_with(own))
@@ -475,7 +476,7 @@ void RemoteStore::PutLarge(std::string_view object, std::uint64_t bytes, const F
     try {
       Send(abort, kMostUploadAnswer, {404});
     } catch (const Error&) {
-      // What went wrong first is what to tell.
+      // The first error is the one to report.
     }
     throw;
   }

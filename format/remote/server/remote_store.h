@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-// What a store is opened with besides its URL.
+// The settings of a store besides its URL.
 struct StoreSettings {
   Environment environment = ProcessEnvironment;
   RetrySettings retries;

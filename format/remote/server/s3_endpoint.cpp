@@ -3,7 +3,7 @@
 // A bucket is part of the host's name with Amazon and Google, and of the path with other services,
 // whose certificates rarely cover names below theirs. The region belongs to the signature: if it is
 // wrong, the server names the right one, which is used from then on. Errors come as XML; each is
-// worded here for the person who has to act, with the setting to change.
+// worded here for the person that has to act, with the setting to change.
 #include "format/remote/server/s3_endpoint.h"
 
 #include <algorithm>
@@ -118,7 +118,7 @@ S3Endpoint::S3Endpoint(StoreUrl url, const S3Settings& settings)
   if (region_.empty()) region_ = "us-east-1";
   if (!LooksLikeRegion(region_)) {
     throw Error(ErrorCode::kInvalidArgument,
-                "'" + region_ + "' is no region; set AWS_REGION to one such as us-east-1");
+                "'" + region_ + "' is not a region; set AWS_REGION to one such as us-east-1");
   }
 }
 

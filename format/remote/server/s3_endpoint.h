@@ -21,7 +21,7 @@ struct S3Settings {
 
 class S3Endpoint final : public Endpoint {
  public:
-  // Throws Error(kInvalidArgument) for an endpoint that is no URL.
+  // Throws Error(kInvalidArgument) for an endpoint that is not a URL.
   S3Endpoint(StoreUrl url, const S3Settings& settings);
 
   const std::string& url() const noexcept override { return url_.shown; }
@@ -36,7 +36,7 @@ class S3Endpoint final : public Endpoint {
   std::string key_prefix() const { return url_.prefix.empty() ? "" : url_.prefix + "/"; }
 
  private:
-  // What an answer's body says, if it is an error of S3's.
+  // An answer's body, if it is an error of S3's.
   struct S3Error {
     std::string code, message, region;
   };
@@ -75,10 +75,10 @@ struct ListedObject {
 struct ListingPage {
   std::vector<ListedObject> objects;
   std::vector<std::string> folders;  // common prefixes up to the delimiter, if one was asked for
-  std::string next;                  // where the next page goes on; empty: this is the last
+  std::string next;                  // where the next page begins; empty: this is the last
 };
 
-// Nothing if it is no such page.
+// Nothing if the text is not such a page.
 std::optional<ListingPage> ParseListing(std::string_view xml);
 
 }  // namespace sluice
