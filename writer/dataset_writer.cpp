@@ -10,7 +10,6 @@
 #include "format/disk/zstd.h"
 #include "writer/block_size.h"
 #include "writer/convert/dataset_folder.h"
-#include "writer/manifest_totals.h"
 #include "writer/sample_builder.h"
 #include "writer/shard_writer.h"
 

@@ -9,8 +9,8 @@
 #include "format/pixels/decode.h"
 #include "writer/encode/jpeg.h"
 #include "writer/encode/keep.h"
-#include "writer/encode/pack.h"
-#include "writer/fit/jpeg_fitter.h"
+#include "writer/encode/recode.h"
+#include "writer/fit/fit_picture.h"
 #include "writer/source/images/jpeg.h"
 
 namespace sluice {

@@ -1,6 +1,12 @@
+// A shard file is written block by block and gets its name when it is whole. What the manifest says
+// of it, its line and its share of the totals, is a FinishedShard: counted while the shard is
+// written, or gathered from one on disk. The manifest's totals are sums of these.
 #include "writer/shard_writer.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 #include <sluice/error.h>
 
@@ -9,6 +15,110 @@
 #include "format/disk/manifest.h"
 
 namespace sluice {
+
+FinishedShard EmptyTotals(const Schema& schema) {
+  FinishedShard totals;
+  for (const Field& field : schema.fields) {
+    if (field.kind == FieldKind::kImage) totals.images.emplace_back();
+  }
+  totals.values = NoValues(schema);
+  const std::size_t classes = schema.ClassField();
+  if (classes != Schema::kNone) totals.class_counts.resize(schema.fields[classes].classes.size());
+  return totals;
+}
+
+void CountClass(const Field& field, Bytes element, FinishedShard& finished) noexcept {
+  const std::int64_t number = ClassNumber(field, element);
+  if (IsClass(field, number)) ++finished.class_counts[static_cast<std::size_t>(number)];
+}
+
+FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name) {
+  const Schema& schema = shard.schema();
+  FinishedShard finished = EmptyTotals(schema);
+  finished.shard = {file_name,           shard.id(),     shard.digest(),
+                    shard.samples(),     shard.blocks(), shard.block_samples(),
+                    shard.bytes().size()};
+  const std::size_t class_field = schema.ClassField();
+  const ReadGuard guard = shard.Guard();
+  for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
+    const BlockView block = shard.Block(b);
+    if (const Defect defect = AddValues(block, shard.layout(), schema, finished.values)) {
+      throw Error(ErrorCode::kCorrupt, shard.name(), "block " + std::to_string(b), defect);
+    }
+    for (std::uint32_t row = 0; row < block.count(); ++row) {
+      std::size_t image_field = 0;
+      for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+        if (f == class_field) {
+          CountClass(schema.fields[f], block.Elements(shard.layout(), row, f), finished);
+        }
+        if (schema.fields[f].kind != FieldKind::kImage) continue;
+        ImagePayload image;
+        std::uint64_t checksum = 0;
+        if (const Defect defect = block.GetImage(shard.layout(), row, f, image, checksum)) {
+          throw Error(ErrorCode::kCorrupt, shard.name(), "block " + std::to_string(b), defect);
+        }
+        ManifestImages& images = finished.images[image_field++];
+        if (image.codec == Codec::kAbsent) continue;
+        images.Add(image.width, image.height, image.channels,
+                   static_cast<std::uint32_t>(image.pixel_type), image.bytes.size());
+      }
+    }
+  }
+  if (shard.Lost(shard.bytes())) throw shard.Unreadable({});
+  return finished;
+}
+
+namespace {
+
+// "cat, dog and owl", "cat, dog and 8 more classes"
+std::string Listed(const std::vector<std::string>& names, const char* more) {
+  constexpr std::size_t kMostNamed = 3;
+  const std::size_t named = names.size() <= kMostNamed ? names.size() : kMostNamed - 1;
+  std::string text;
+  for (std::size_t i = 0; i < named; ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  if (named < names.size()) text += " and " + std::to_string(names.size() - named) + more;
+  return text;
+}
+
+}  // namespace
+
+std::string DescribedName(const Schema& schema) {
+  const std::size_t label = schema.ClassField();
+  std::string name = "images";
+  if (label != Schema::kNone)
+    name += " of " + Listed(schema.fields[label].classes, " more classes");
+  std::vector<std::string> others;
+  for (std::size_t f = 1; f < schema.fields.size(); ++f) {  // the first is the image
+    if (f != label) others.push_back(schema.fields[f].name);
+  }
+  return others.empty() ? name : name + " with " + Listed(others, " more fields");
+}
+
+Manifest BeginManifest(const std::string& name, const Schema& schema) {
+  FinishedShard totals = EmptyTotals(schema);
+  Manifest manifest;
+  manifest.name = name;
+  manifest.schema = schema;
+  manifest.images = std::move(totals.images);
+  manifest.values = std::move(totals.values);
+  manifest.class_counts = std::move(totals.class_counts);
+  return manifest;
+}
+
+void AddShard(const FinishedShard& finished, Manifest& manifest) {
+  manifest.samples += finished.shard.samples;
+  for (std::size_t i = 0; i < manifest.images.size(); ++i) {
+    manifest.images[i].Add(finished.images[i]);
+  }
+  // None if the manifest is an older one without values.
+  for (std::size_t i = 0; i < manifest.values.size(); ++i)
+    manifest.values[i].Add(finished.values[i]);
+  for (std::size_t i = 0; i < manifest.class_counts.size(); ++i) {
+    manifest.class_counts[i] += finished.class_counts[i];
+  }
+  manifest.shards.push_back(finished.shard);
+}
 
 namespace {
 

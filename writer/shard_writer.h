@@ -1,19 +1,48 @@
-// Writing one shard file: what DatasetWriter and the converter both stand on.
-//
-// Samples are gathered into blocks, which go to the file as soon as they are full; the file appears
-// under its name, whole and synced, in Finish(). A writer that is destroyed before leaves nothing
-// behind. One thread at a time. Memory: one block.
+// Writing shards and adding them up to a manifest: what DatasetWriter, conversions and edits all
+// stand on.
 #pragma once
 
 #include <filesystem>
 #include <memory>
+#include <string>
+
+#include <sluice/schema.h>
 
 #include "format/disk/file.h"
 #include "format/disk/keys.h"
+#include "format/disk/manifest.h"
+#include "format/disk/row_layout.h"
 #include "format/disk/shard.h"
-#include "writer/finished_shard.h"
 
 namespace sluice {
+
+struct FinishedShard {
+  ManifestShard shard;
+  std::vector<ManifestImages> images;       // one for each image field, in the schema's order
+  std::vector<ManifestValues> values;       // one for each field that HasValues()
+  std::vector<std::uint64_t> class_counts;  // of Schema::ClassField()
+};
+
+// Totals of zero, with the right number of entries.
+FinishedShard EmptyTotals(const Schema& schema);
+
+// Counts a sample by its value of Schema::ClassField(). If its number is that of no class (in a
+// damaged or forged dataset), it is not counted.
+void CountClass(const Field& field, Bytes element, FinishedShard& finished) noexcept;
+
+// Gathers the same from a shard on disk, and verifies its tables on the way. Throws Error.
+FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name);
+
+// "images of cat, dog and 8 more classes with bbox and caption". It says what samples hold and not
+// how many: it stays true of a subset and of what is appended to, and it is the same wherever
+// sources and dataset lie.
+std::string DescribedName(const Schema& schema);
+
+// A manifest with a schema and without shards.
+Manifest BeginManifest(const std::string& name, const Schema& schema);
+
+// Adds a shard's line and totals. `manifest` was begun by BeginManifest().
+void AddShard(const FinishedShard& finished, Manifest& manifest);
 
 // "shard-00012.sluice", further parts of a planned shard "shard-00012.1.sluice".
 std::string ShardFileName(std::uint32_t number, std::uint32_t part = 0);
@@ -30,6 +59,11 @@ void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLay
 // The warning for a user if a DirectBuffer was refused.
 std::string DirectRefusal(const std::filesystem::path& folder);
 
+// Writing one shard file: what DatasetWriter and the converter both stand on.
+//
+// Samples are gathered into blocks, which go to the file as soon as they are full; the file appears
+// under its name, whole and synced, in Finish(). A writer that is destroyed before leaves nothing
+// behind. One thread at a time. Memory: one block.
 class ShardWriter {
  public:
   // `schema` is valid and outlives the writer. `reserve_bytes` are kept free, in the sense of

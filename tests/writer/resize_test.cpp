@@ -11,7 +11,7 @@
 #include "tests/catch.h"
 #include "tests/writer/source_files.h"
 #include "writer/encode/jpeg.h"
-#include "writer/fit/jpeg_fitter.h"
+#include "writer/fit/fit_picture.h"
 
 namespace sluice::test {
 

@@ -11,8 +11,7 @@
 #include "writer/convert/ordered_pipeline.h"
 #include "writer/convert/skipped.h"
 #include "writer/convert/suspicions.h"
-#include "writer/dataset_name.h"
-#include "writer/manifest_totals.h"
+#include "writer/shard_writer.h"
 #include "writer/source/list/store_files.h"
 #include "writer/text.h"
 

@@ -9,13 +9,13 @@
 #include "writer/convert/changed_sources.h"
 #include "writer/convert/conversion.h"
 #include "writer/convert/convert_to.h"
+#include "writer/convert/dataset_folder.h"
 #include "writer/convert/duplicates.h"
 #include "writer/convert/options.h"
 #include "writer/convert/planned_sources.h"
 #include "writer/convert/probe.h"
 #include "writer/convert/store_conversion.h"
 #include "writer/convert/suspicions.h"
-#include "writer/local_folder.h"
 #include "writer/source/open_source.h"
 
 namespace sluice {

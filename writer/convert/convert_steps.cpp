@@ -12,13 +12,13 @@
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "writer/convert/conversion.h"
+#include "writer/convert/dataset_folder.h"
 #include "writer/convert/duplicates.h"
 #include "writer/convert/options.h"
 #include "writer/convert/planned_sources.h"
 #include "writer/convert/receipt.h"
 #include "writer/convert/store_conversion.h"
 #include "writer/convert/suspicions.h"
-#include "writer/local_folder.h"
 
 namespace sluice {
 

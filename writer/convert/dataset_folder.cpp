@@ -12,10 +12,10 @@
 #include "format/disk/file.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
+#include "writer/convert/dataset_folder.h"
 #include "writer/convert/duplicates.h"
 #include "writer/convert/planned_shard.h"
 #include "writer/convert/planned_sources.h"
-#include "writer/local_folder.h"
 
 namespace sluice {
 

@@ -6,8 +6,10 @@
 #include <string>
 
 #include <sluice/convert_source.h>
+#include <sluice/error.h>
 
 #include "format/disk/file.h"
+#include "format/remote/object_store.h"
 
 namespace sluice {
 
@@ -65,5 +67,15 @@ void RemoveConversion(const std::filesystem::path& folder);
 // Throws Error(kInvalidArgument) if the dataset would lie in the folder that the conversion scans,
 // where it would read its own output.
 void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path& dataset);
+
+// Throws Error(kInvalidArgument) for a URL.
+inline void RequireFolder(const std::filesystem::path& path) {
+  if (!IsStoreUrl(path.string())) return;
+  // Without the URL, which may have a secret in it.
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      "datasets are changed in folders, not at URLs: work on a folder, and use `sluice copy` "
+      "between it and the URL");
+}
 
 }  // namespace sluice

@@ -6,8 +6,7 @@
 
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
-#include "writer/dataset_name.h"
-#include "writer/manifest_totals.h"
+#include "writer/shard_writer.h"
 
 namespace sluice {
 

@@ -17,10 +17,8 @@
 #include "writer/convert/convert_to.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
-#include "writer/edit/label_maps.h"
-#include "writer/edit/new_manifest.h"
-#include "writer/edit/shared_samples.h"
-#include "writer/local_folder.h"
+#include "writer/edit/dataset_build.h"
+#include "writer/edit/joining.h"
 #include "writer/source/list/source_list.h"
 
 namespace sluice {

@@ -1,9 +1,11 @@
-// Builds a new dataset from shards linked from other datasets and shards written sample by sample.
+// What edits write: a new dataset of linked shards and new ones (DatasetBuild), or another manifest
+// in a dataset's folder (NewManifest).
 #pragma once
 
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +20,7 @@ namespace sluice {
 // The size to which new shards are filled.
 inline constexpr std::uint64_t kShardBytes = 64'000'000;
 
+// Builds a new dataset from shards linked from other datasets and shards written sample by sample.
 class DatasetBuild {
  public:
   // Creates `folder`, and locks it while the build lives. Error(kExists) if it is not empty, kState
@@ -80,5 +83,48 @@ void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& 
 // options of a conversion that would make such samples, for later appends.
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
                        const nlohmann::json& options);
+
+// Replaces a dataset's manifest by one with other shards in the same folder.
+//
+// Programs that have opened the old manifest are not disturbed: it is kept under its id, with every
+// shard that it names.
+class NewManifest {
+ public:
+  // Begins with the shards of `folder`'s manifest, or with none. `direct`: copies shards that
+  // cannot be linked past the page cache.
+  NewManifest(const std::filesystem::path& folder, bool with_shards, bool direct);
+  // Without Finish(), removes the shards that were taken over but are in no manifest.
+  ~NewManifest();
+
+  const Manifest& manifest() const noexcept { return manifest_; }
+  void SetMade(std::string made) { manifest_.made = std::move(made); }
+
+  // Takes over a shard from another folder, under a name that no manifest and no file of this
+  // folder has.
+  // `survey`: its line and totals.
+  void Take(const std::filesystem::path& from, FinishedShard survey);
+
+  // Puts the manifest in the old one's place.
+  EditSummary Finish();
+
+ private:
+  std::string FreeName();
+  bool MayHave(const std::filesystem::path& to, const ManifestShard& shard) const;
+  std::filesystem::path OldManifest() const;
+
+  std::filesystem::path folder_;
+  Id128 old_id_;
+  Manifest manifest_;
+  std::set<std::string> used_;  // shard names in all manifests of the folder
+  std::uint32_t next_ = 0;
+  std::vector<std::string> taken_;
+  bool old_is_kept_ = false;  // a copy of the old manifest was made here
+  bool finished_ = false;
+  std::optional<DirectBuffer> direct_;
+};
+
+EditSummary Summarize(const Manifest& manifest);
+
+std::vector<std::string> ClassesOf(const Schema& schema);
 
 }  // namespace sluice

@@ -8,10 +8,9 @@
 #include "format/disk/checksum.h"
 #include "format/disk/json.h"
 #include "writer/convert/options.h"
-#include "writer/dataset_name.h"
 #include "writer/edit/dataset_build.h"
-#include "writer/edit/label_maps.h"
-#include "writer/edit/shared_samples.h"
+#include "writer/edit/joining.h"
+#include "writer/shard_writer.h"
 
 namespace sluice {
 

@@ -13,8 +13,6 @@
 #include "format/random.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/edit/dataset_build.h"
-#include "writer/edit/new_manifest.h"
-#include "writer/local_folder.h"
 
 namespace sluice {
 

@@ -1,17 +1,278 @@
+// `sluice repair`: a new dataset of every sample of a damaged one whose values are all whole.
+//
+// A shard that is sound is linked. From a damaged one, SalvageShard() takes what it can: it looks
+// for blocks at each page of the file, with or without header, directory and tail
+// (format/FORMAT.md, "Rebuilding what was lost"). Keys come from the shard's own section as far as
+// it can be read (SalvagedKeys). Lost samples are listed one by one, as long as the list takes no
+// more memory than the shard itself (LossList). Work and memory are in proportion to the file's
+// size, whatever its content claims.
 #include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
+#include "format/disk/block.h"
 #include "format/disk/checksum.h"
+#include "format/disk/file.h"
+#include "format/disk/keys.h"
+#include "format/disk/limits.h"
 #include "format/disk/system_error.h"
+#include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"
-#include "writer/edit/salvage.h"
-#include "writer/local_folder.h"
-#include "writer/manifest_totals.h"
+#include "writer/edit/stored_dataset.h"
+#include "writer/shard_writer.h"
 
 namespace sluice {
+
+class SalvagedKeys {
+ public:
+  // `section` may be damaged or empty; it must outlive the object.
+  SalvagedKeys(Bytes section, std::uint64_t samples) noexcept;
+
+  // Empty if it cannot be read. Valid until the next call.
+  std::string_view Of(std::uint64_t sample);
+  // After `sample`, whose key cannot be read: the next sample that may have a readable one.
+  std::uint64_t NextAfter(std::uint64_t sample) const noexcept;
+
+ private:
+  Bytes section_;
+  std::uint64_t samples_;
+  std::uint64_t chunk_samples_ = 0;  // 0: there is no section
+  KeyChunk chunk_;
+  std::uint64_t unreadable_until_ = 0;
+};
+
+// Adds a shard's lost samples, in order, to a list. Samples are listed one by one as long as that
+// takes no more memory than the shard itself; the others, and those without a key, become one entry
+// for each run.
+class LossList {
+ public:
+  LossList(std::string shard, std::uint64_t file_bytes, SalvagedKeys& keys,
+           std::vector<LostSample>& lost) noexcept
+      : shard_(std::move(shard)), room_(file_bytes), keys_(keys), lost_(lost) {}
+
+  // Samples `first` to `end` - 1.
+  void Add(std::uint64_t first, std::uint64_t end, const char* why);
+
+ private:
+  void AddRun(std::uint64_t first, std::uint64_t end, const char* why);
+
+  std::string shard_;
+  std::uint64_t room_;  // bytes
+  SalvagedKeys& keys_;
+  std::vector<LostSample>& lost_;
+  std::uint64_t run_end_ = 0;  // of the last entry, if that is a run of this shard's
+};
+
+SalvagedKeys::SalvagedKeys(Bytes section, std::uint64_t samples) noexcept
+    : section_(section), samples_(samples) {
+  if (section.size() < 2 * sizeof(std::uint32_t)) return;
+  const std::uint64_t each = LoadAt<std::uint32_t>(section, 0);
+  const std::uint64_t chunks = LoadAt<std::uint32_t>(section, sizeof(std::uint32_t));
+  if (each == 0 || each > kMaxKeyChunkSamples) return;
+  // Otherwise no chunk is read: the section may claim far more chunks than the file has bytes.
+  if (chunks == samples / each + (samples % each != 0 ? 1 : 0)) chunk_samples_ = each;
+}
+
+std::string_view SalvagedKeys::Of(std::uint64_t sample) {
+  if (chunk_samples_ == 0 || sample >= samples_ || sample < unreadable_until_) return {};
+  if (sample < chunk_.first || sample - chunk_.first >= chunk_.count) {
+    if (ReadKeyChunk(section_, samples_, sample, chunk_) != nullptr) {
+      chunk_.count = 0;
+      unreadable_until_ = (sample / chunk_samples_ + 1) * chunk_samples_;
+      return {};
+    }
+  }
+  return chunk_.Key(sample);
+}
+
+std::uint64_t SalvagedKeys::NextAfter(std::uint64_t sample) const noexcept {
+  if (chunk_samples_ == 0 || sample >= samples_) return UINT64_MAX;
+  return std::max(sample + 1, unreadable_until_);
+}
+
+void LossList::Add(std::uint64_t first, std::uint64_t end, const char* why) {
+  while (first < end) {
+    const std::string_view key = room_ == 0 ? std::string_view() : keys_.Of(first);
+    const std::uint64_t bytes = sizeof(LostSample) + key.size();
+    if (bytes > room_) room_ = 0;
+    if (!key.empty() && room_ > 0) {
+      lost_.push_back({shard_, static_cast<std::int64_t>(first), 1, std::string(key), why});
+      run_end_ = 0;
+      room_ -= bytes;
+      ++first;
+      continue;
+    }
+    const std::uint64_t next = room_ == 0 ? end : std::min(end, keys_.NextAfter(first));
+    AddRun(first, next, why);
+    first = next;
+  }
+}
+
+void LossList::AddRun(std::uint64_t first, std::uint64_t end, const char* why) {
+  if (run_end_ == first && first > 0 && lost_.back().reason == why) {
+    lost_.back().samples += end - first;
+  } else {
+    lost_.push_back({shard_, static_cast<std::int64_t>(first), end - first, {}, why});
+  }
+  run_end_ = end;
+}
+
+struct Salvage {
+  Id128 id;                         // of the shard, out of its blocks
+  std::uint32_t block_samples = 0;  // in each block
+  std::uint64_t taken = 0;
+};
+
+// Looks for blocks at each page of `file`, with or without header, directory and tail
+// (format/FORMAT.md, "Rebuilding what was lost"), and passes on their whole samples in order. Keys
+// that cannot be read become NAME#NUMBER. Lost samples are added to `lost`; `planned` is the number
+// of samples the shard should have, if known. Work and memory are in proportion to the file's size,
+// whatever its content claims.
+Salvage SalvageShard(const MappedFile& file, const std::string& name, const Schema& schema,
+                     std::optional<std::uint64_t> planned,
+                     const std::function<void(const Salvage&, EncodedSample&&)>& take,
+                     std::vector<LostSample>& lost);
+
+namespace {
+
+struct FoundBlock {
+  std::uint64_t offset = 0;
+  BlockHeader header;
+  Bytes bytes;  // less than the header says if the file ends earlier
+  bool whole_table = false;
+};
+
+// Whether bytes that look like a block's header can belong to this dataset, after `last` in its
+// shard.
+bool CanFollow(const BlockHeader& header, const RowLayout& layout, const FoundBlock* last) {
+  // No block is empty, and none has more than kMaxBlockSamples.
+  const std::uint64_t most = std::uint64_t{header.number} * kMaxBlockSamples;
+  if (header.row_bytes != layout.row_bytes() || header.first_sample < header.number ||
+      header.first_sample > most) {
+    return false;
+  }
+  return last == nullptr ||
+         (header.shard_id == last->header.shard_id && header.number > last->header.number &&
+          header.first_sample >= last->header.first_sample + last->header.count);
+}
+
+// Finds the blocks of the shard that the first one belongs to, in order; the file may end inside
+// the last one.
+std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout) {
+  std::vector<FoundBlock> blocks;
+  for (std::uint64_t at = 0; at < file.size(); at += kPageBytes) {
+    FoundBlock found;
+    found.offset = at;
+    const Bytes rest = file.subspan(at);
+    if (ParseCutHeader(rest, found.header) != nullptr ||
+        !CanFollow(found.header, layout, blocks.empty() ? nullptr : &blocks.back())) {
+      continue;
+    }
+    const std::uint64_t bytes = found.header.bytes;
+    const std::uint64_t table = std::uint64_t{found.header.count} * found.header.row_bytes;
+    found.bytes = rest.first(std::min<std::uint64_t>(bytes, rest.size()));
+    found.header.bytes = found.bytes.size();
+    found.whole_table = Inside(sizeof(BlockHeader), table, found.bytes.size()) &&
+                        BlockView(found.bytes, found.header).VerifyTable() == nullptr;
+    blocks.push_back(found);
+    // Skips the block: its payloads may contain bytes that look like a block. Its header gives its
+    // length even if its table is damaged.
+    at += AlignUp(bytes, kPageBytes) - kPageBytes;
+  }
+  return blocks;
+}
+
+std::uint32_t BlockSamplesOf(const std::vector<FoundBlock>& blocks) {
+  for (const FoundBlock& block : blocks) {
+    if (block.header.number > 0) {
+      return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+          block.header.first_sample / block.header.number, 1, kMaxBlockSamples));
+    }
+  }
+  return blocks.empty() ? 1 : blocks[0].header.count;
+}
+
+// The section of keys, which begins at the end of the last block and has its own length; empty if
+// there is none.
+Bytes KeysAt(Bytes file, std::uint64_t offset) {
+  constexpr std::uint64_t kFrame = 8;  // bytes for the sizes of a frame and its content
+  if (offset + kFrame > file.size()) return {};
+  const Bytes rest = file.subspan(offset);
+  const std::uint64_t chunks = LoadAt<std::uint32_t>(rest, 4);
+  std::uint64_t size = kFrame + chunks * kFrame;
+  if (chunks == 0 || size > rest.size()) return {};
+  for (std::uint64_t c = 0; c < chunks; ++c)
+    size += LoadAt<std::uint32_t>(rest, kFrame + c * kFrame);
+  return size <= rest.size() ? rest.first(size) : Bytes();
+}
+
+std::uint64_t PayloadBytesOf(const EncodedSample& sample) noexcept {
+  std::uint64_t bytes = 0;
+  for (const FieldValue& value : sample.fields)
+    if (value.codec != Codec::kAbsent) bytes += value.bytes.size();
+  return bytes;
+}
+
+}  // namespace
+
+Salvage SalvageShard(const MappedFile& mapped, const std::string& name, const Schema& schema,
+                     std::optional<std::uint64_t> planned,
+                     const std::function<void(const Salvage&, EncodedSample&&)>& take,
+                     std::vector<LostSample>& lost) {
+  const ReadGuard guard = mapped.Guard();
+  const Bytes file =
+      mapped.bytes().first(std::min<std::uint64_t>(mapped.bytes().size(), kMaxShardBytes));
+  const RowLayout layout(schema);
+  const std::vector<FoundBlock> blocks = FindBlocks(file, layout);
+  Salvage salvage;
+  if (blocks.empty()) {
+    lost.push_back({name, -1, planned.value_or(0), {}, "no block can be found in it"});
+    return salvage;
+  }
+  salvage.id = blocks[0].header.shard_id;
+  salvage.block_samples = BlockSamplesOf(blocks);
+  const FoundBlock& last = blocks.back();
+  const std::uint64_t samples = planned.value_or(last.header.first_sample + last.header.count);
+  SalvagedKeys keys(KeysAt(file, last.offset + last.header.bytes), samples);
+  LossList losses(name, file.size(), keys, lost);
+  std::uint64_t next = 0;  // the sample that should come next
+  for (const FoundBlock& block : blocks) {
+    losses.Add(next, std::min(block.header.first_sample, samples), "its block is damaged");
+    next = block.header.first_sample;
+    const std::uint64_t end = next + block.header.count;
+    if (!block.whole_table) {
+      losses.Add(next, std::min(end, samples), "the table of its block is damaged");
+      next = end;
+      continue;
+    }
+    const BlockView view(block.bytes, block.header);
+    std::uint64_t payload_bytes = 0;  // in a whole block they do not overlap
+    for (std::uint32_t row = 0; row < view.count(); ++row, ++next) {
+      EncodedSample sample;
+      Defect defect = CopyRow(schema, layout, view, row, sample);
+      payload_bytes += PayloadBytesOf(sample);
+      if (payload_bytes > block.bytes.size()) break;
+      if (mapped.Lost(block.bytes)) defect = "its block cannot be read";
+      if (defect != nullptr) {
+        losses.Add(next, next + 1, defect);
+        continue;
+      }
+      sample.key = keys.Of(next);
+      if (sample.key.empty()) sample.key = name + "#" + std::to_string(next);
+      ++salvage.taken;
+      take(salvage, std::move(sample));
+    }
+    losses.Add(next, end, "the payloads of its block overlap");
+    next = end;
+  }
+  losses.Add(next, samples, "its block is damaged");
+  return salvage;
+}
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include "writer/convert/ordered_pipeline.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/encode/jpeg.h"
-#include "writer/encode/pack.h"
+#include "writer/encode/recode.h"
 
 namespace sluice {
 

@@ -1,6 +1,5 @@
-// From a JPEG file to the JPEG or packed image that a shard holds, for pictures that keep their
-// size: by their coefficients (format/pixels/baseline/recoder.h), which is faster than by pixels
-// and rounds once less.
+// JPEGs that become what a shard holds by their coefficients, without pixels: recoded at other
+// steps, or packed.
 #pragma once
 
 #include <vector>
@@ -9,10 +8,15 @@
 
 #include "format/disk/block.h"
 #include "format/pixels/baseline/recoder.h"
+#include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/packed/pack.h"
 
 namespace sluice {
 
+// From a JPEG file to the JPEG or packed image that a shard holds, for pictures that keep their
+// size: by their coefficients (format/pixels/baseline/recoder.h), which is faster than by pixels
+// and rounds once less.
+//
 // Keeps its memory from picture to picture, except the largest. One thread at a time.
 class JpegRecoder {
  public:
@@ -34,5 +38,10 @@ class JpegRecoder {
   bool packs_ = false;              // then the blocks lie here:
   packed::Coefficients packed_;
 };
+
+// Turns a value of codec kJpeg into one of codec kPacked. False, with the value unchanged, if the
+// file has no packed form: colours other than grey and Y Cb Cr, or unusual sampling. Throws
+// Error(kCorrupt) for a broken file.
+bool PackJpeg(FieldValue& value, baseline::BlockReader& reader);
 
 }  // namespace sluice
