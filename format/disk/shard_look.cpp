@@ -80,7 +80,7 @@ ShardsLook LookAtShards(const std::filesystem::path& folder, const Manifest& man
     look.faulty[s] = true;
     ++look.shards;
     look.samples += manifest.shards[s].samples;
-    if (look.errors.size() < ShardsLook::kMostKept) look.errors.push_back(std::move(*error));
+    if (look.errors.size() < ShardsLook::kMaxKept) look.errors.push_back(std::move(*error));
   }
   return look;
 }

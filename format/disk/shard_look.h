@@ -22,12 +22,12 @@ std::optional<Error> LookAtShard(const std::filesystem::path& folder, const Mani
 
 // All shards of a dataset. A faulty shard is one fault, however many samples the manifest gives it.
 struct ShardsLook {
-  static constexpr std::size_t kMostKept = 100;
+  static constexpr std::size_t kMaxKept = 100;
 
   std::vector<bool> faulty;   // by shard
   std::uint64_t shards = 0;   // that are faulty
   std::uint64_t samples = 0;  // that the manifest says these have
-  std::vector<Error> errors;  // of the first kMostKept of them
+  std::vector<Error> errors;  // of the first kMaxKept of them
 };
 
 // Ends early, with what it has seen, when asked to stop.

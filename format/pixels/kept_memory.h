@@ -17,9 +17,9 @@ void MakeRoom(std::size_t size, std::vector<Value>& memory) {
 // Frees more than 16 MiB: a picture so large may never come again.
 template <class Value>
 void FreeLarge(std::vector<Value>& memory) noexcept {
-  constexpr std::size_t kMostKept = std::size_t{16} << 20;
+  constexpr std::size_t kMaxKept = std::size_t{16} << 20;
   // Assigning {} would empty it and keep the memory.
-  if (memory.capacity() * sizeof(Value) > kMostKept) std::vector<Value>().swap(memory);
+  if (memory.capacity() * sizeof(Value) > kMaxKept) std::vector<Value>().swap(memory);
 }
 
 }  // namespace sluice

@@ -43,8 +43,8 @@ std::shared_ptr<ObjectStore> OpenStoreWith(std::string_view url, const StoreSett
     CredentialSearch search;
     search.environment = environment;
     search.send = [&loop](const HttpRequest& request) {
-      constexpr std::size_t kMostBytes = 64 << 10;
-      return loop.Call(request, kMostBytes);
+      constexpr std::size_t kMaxBytes = 64 << 10;
+      return loop.Call(request, kMaxBytes);
     };
     search.stopped = [&loop] { return loop.Stopped() || loop.CallsStopped(); };
     return amazon ? FindCredentials(search) : FindStaticCredentials(search);

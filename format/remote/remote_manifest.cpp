@@ -146,7 +146,7 @@ ShardsLook LookAtShards(ObjectStore& store, const Manifest& manifest, const std:
     look.faulty[s] = true;
     ++look.shards;
     look.samples += shards[s].samples;
-    if (look.errors.size() < ShardsLook::kMostKept) look.errors.push_back(std::move(*error));
+    if (look.errors.size() < ShardsLook::kMaxKept) look.errors.push_back(std::move(*error));
   }
   return look;
 }

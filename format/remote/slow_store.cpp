@@ -209,12 +209,12 @@ void SlowStore::Step(std::uint64_t ticket) {
 
 std::uint64_t SlowStore::UsefulBytesInFlight() const noexcept {
   constexpr double kLeast = 16 << 20;
-  constexpr double kMost = 512 << 20;
+  constexpr double kMax = 512 << 20;
   const double rate =
       link_.bytes_per_second > 0 ? static_cast<double>(link_.bytes_per_second) : 1e9;
   // Those under way, and as many that wait to follow them.
   return static_cast<std::uint64_t>(
-      std::clamp(4 * rate * std::chrono::duration<double>(link_.delay).count(), kLeast, kMost));
+      std::clamp(4 * rate * std::chrono::duration<double>(link_.delay).count(), kLeast, kMax));
 }
 
 void SlowStore::Put(std::string_view object, Bytes content, bool only_new) {

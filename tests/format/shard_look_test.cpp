@@ -90,7 +90,7 @@ TEST_CASE("only as many errors are kept as a person would read") {
     shard.file = "gone.sluice";
   const ShardsLook look = dataset.Look();
   CHECK(look.shards == 1000);
-  CHECK(look.errors.size() == ShardsLook::kMostKept);
+  CHECK(look.errors.size() == ShardsLook::kMaxKept);
 }
 
 }  // namespace sluice

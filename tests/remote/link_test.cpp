@@ -45,7 +45,7 @@ TEST_CASE("A busy server halves the connections, and they come back") {
   CHECK(count.limit() > ConnectionCount::kFirst);
   for (int i = 0; i < 2000; ++i)
     count.Window(count.limit() * 50e6);
-  CHECK(count.limit() == ConnectionCount::kMost);
+  CHECK(count.limit() == ConnectionCount::kMax);
 }
 
 TEST_CASE("Connections do not grow while a server sends nothing, and grow once it sends") {

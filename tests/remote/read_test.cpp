@@ -137,7 +137,7 @@ TEST_CASE("The more urgent ranges begin first") {
     if (request.path == "/bkt/later") break;
     before += request.path == "/bkt/first" ? 1 : 0;
   }
-  CHECK(before >= first.size() - ConnectionCount::kMost);
+  CHECK(before >= first.size() - ConnectionCount::kMax);
 }
 
 TEST_CASE("A cancelled read makes no more calls") {

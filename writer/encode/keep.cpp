@@ -157,14 +157,14 @@ baseline::Header NewHeader(const baseline::Header& old, unsigned restart_rows) {
 // that could not be written.
 std::optional<KeptJpeg> Rewrite(Bytes file, const ConvertOptions& options,
                                 baseline::BlockReader& reader) {
-  constexpr std::int16_t kLeastDc = -1024, kMostDc = 1023;
+  constexpr std::int16_t kLeastDc = -1024, kMaxDc = 1023;
   if (!reader.Begin(file)) return std::nullopt;
   const baseline::Header header = NewHeader(reader.header(), options.form.restart_rows);
   const std::size_t values = baseline::McuRow(header).values();
   baseline::FileWriter out(kernels::Chosen(), header);
   const bool read = reader.ReadRows([&](const std::int16_t* blocks) {
     for (std::size_t at = 0; at < values; at += baseline::kCoefficients) {
-      if (blocks[at] < kLeastDc || blocks[at] > kMostDc) return false;
+      if (blocks[at] < kLeastDc || blocks[at] > kMaxDc) return false;
     }
     out.Add(blocks);
     return true;

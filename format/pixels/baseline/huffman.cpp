@@ -245,7 +245,7 @@ struct Tables {
       CodeWord* const ac = words + kLargeWords;
       SetWords(StandardSpec(i, true), ac);
       for (std::size_t run = 0; run < 16; ++run) {
-        for (std::int32_t value = -kMostSmall; value <= kMostSmall; ++value)
+        for (std::int32_t value = -kMaxSmall; value <= kMaxSmall; ++value)
           words[static_cast<std::size_t>(value & 255) * 16 + run] = WordOf(ac + run * 16, value);
       }
       words[kEndWord] = ac[0x00];

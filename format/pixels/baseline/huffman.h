@@ -174,10 +174,10 @@ inline constexpr CodeWord kWordLength = (1U << kWordLengthBits) - 1;
 
 // The words of a table, all in one array.
 
-// AC coefficients from -kMostSmall to kMostSmall, with a run of up to 15 zeros before them: the
+// AC coefficients from -kMaxSmall to kMaxSmall, with a run of up to 15 zeros before them: the
 // value as a byte * 16 + run. In the places of zero are the end of a block, sixteen zeros, and a
 // word of no bits.
-inline constexpr std::int32_t kMostSmall = 127;
+inline constexpr std::int32_t kMaxSmall = 127;
 inline constexpr std::size_t kEndWord = 0, kNoWord = 1, kZerosWord = 15;
 // Differences of DC coefficients, from -2047 to 2047, behind the word of zero.
 inline constexpr std::size_t kDifferenceWords = 4096 + 2048;

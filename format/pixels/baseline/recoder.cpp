@@ -15,13 +15,13 @@ namespace {
 // for magnitudes above 1023.
 void MakeNewSteps(const std::int16_t* old, const std::int16_t* quant,
                   kernels::NewSteps& steps) noexcept {
-  constexpr std::uint32_t kMost = 1023, kExact = (1U << 14) - 1;
+  constexpr std::uint32_t kMax = 1023, kExact = (1U << 14) - 1;
   const kernels::ForwardSteps forward = MakeForwardSteps(quant);
   for (std::size_t i = 0; i < kCoefficients; ++i) {
     const std::size_t from = kernels::kZigzag.natural[i];
     const auto step = static_cast<std::uint32_t>(quant[from]);
     const auto eightfold = static_cast<std::uint32_t>(old[from]) * 8;
-    const std::uint32_t most = std::min((kMost + 1) * step * 8 - 1, kExact) - step * 4;
+    const std::uint32_t most = std::min((kMax + 1) * step * 8 - 1, kExact) - step * 4;
     steps.most[i] = static_cast<std::int16_t>(most / std::max(eightfold, 1U));
     steps.step[i] = static_cast<std::int16_t>(eightfold);
     steps.half[i] = static_cast<std::int16_t>(forward.half[from]);

@@ -38,7 +38,7 @@ int Distance(BlockTable from, BlockTable to) noexcept {
 }  // namespace
 
 void StrandTableMaker::Begin(std::span<StrandValues> values, std::uint32_t bits) {
-  assert(values.size() < kMostValues);
+  assert(values.size() < kMaxValues);
   bits_ = bits;
   values_ = values;
   keys_.clear();
@@ -51,7 +51,7 @@ std::uint32_t StrandTableMaker::PlaceOf(std::int32_t value, std::uint32_t late,
   constexpr std::uint64_t kNoValue = 0x80;
   std::uint64_t key = static_cast<std::uint16_t>(value) | rest << 16;
   if (late != 0) key |= std::uint64_t{late} << 16 | kNoValue << 56;
-  std::size_t at = key * 0x9E3779B97F4A7C15U >> (64 - std::bit_width(kMostValues - 1));
+  std::size_t at = key * 0x9E3779B97F4A7C15U >> (64 - std::bit_width(kMaxValues - 1));
   for (; index_[at] != 0; at = (at + 1) % index_.size()) {
     if (keys_[index_[at] - 1U] == key) return index_[at];
   }
@@ -82,7 +82,7 @@ void StrandTableMaker::AddJoined(const Rest& symbol, std::uint32_t free, bool wa
     const Rest rest = rests_[i];
     const std::uint32_t places = symbol.places + rest.places;
     const std::uint32_t length = symbol.length + rest.length;
-    if (rest.length == 0 || places > (wanted ? kMostPlaces : kMaxPlaces) ||
+    if (rest.length == 0 || places > (wanted ? kRestPlaces : kMaxPlaces) ||
         length > kMaxStrandLength) {
       alone += rest.count;
       continue;
@@ -113,7 +113,7 @@ void StrandTableMaker::MakeRests(const HuffmanSpec& ac, bool wanted) {
         return;
       }
       const std::uint32_t places = (symbol >> 4) + 1U;
-      if (wanted && (size == 0 || size > free || size >= 8 || places > kMostPlaces)) {
+      if (wanted && (size == 0 || size > free || size >= 8 || places > kRestPlaces)) {
         rests_.push_back(one);
         return;
       }

@@ -98,9 +98,9 @@ struct HuffmanCodes {
 // One thread at a time.
 class StrandTableMaker {
  public:
-  static constexpr std::size_t kMostValues = std::size_t{1} << 13;
+  static constexpr std::size_t kMaxValues = std::size_t{1} << 13;
 
-  // The values of the tables that follow go here: fewer than kMostValues, behind the tables and no
+  // The values of the tables that follow go here: fewer than kMaxValues, behind the tables and no
   // further than StrandEntry::values reaches. Where they run out, symbols are taken one by one.
   // Look-ups are of `bits` bits, up to kStrandBits.
   void Begin(std::span<StrandValues> values, std::uint32_t bits);
@@ -112,7 +112,7 @@ class StrandTableMaker {
   // AC symbols that follow the first one in an entry, and how many values of the look-up's last
   // bits begin with them.
   struct Rest {
-    std::uint64_t values = 0;  // a byte for each place, up to kMostPlaces if any is wanted
+    std::uint64_t values = 0;  // a byte for each place, up to kRestPlaces if any is wanted
     std::uint8_t length = 0;   // bits; 0: there is no symbol
     std::uint8_t places = 0;   // coefficients that they stand for
     bool ended = false;        // the last of them is an end of block
@@ -126,7 +126,7 @@ class StrandTableMaker {
     bool ended = false;
   };
 
-  static constexpr std::uint32_t kMostPlaces = 6;
+  static constexpr std::uint32_t kRestPlaces = 6;
 
   void MakeRests(const HuffmanSpec& ac, bool wanted);
   void AddJoined(const Rest& symbol, std::uint32_t free, bool wanted);
@@ -147,7 +147,7 @@ class StrandTableMaker {
   std::uint32_t bits_ = kStrandBits;
   std::span<StrandValues> values_;
   std::vector<std::uint64_t> keys_;  // of values_, as far as they are used
-  std::vector<std::uint16_t> index_ = std::vector<std::uint16_t>(kMostValues);  // PlaceOf()'s
+  std::vector<std::uint16_t> index_ = std::vector<std::uint16_t>(kMaxValues);  // PlaceOf()'s
 };
 
 // Strand tables of a picture's own Huffman tables, as most programs' files have them.
@@ -169,9 +169,9 @@ class OwnTables {
  private:
   // Tables are made in half the time that they take for kStrandBits.
   static constexpr std::uint32_t kBits = kStrandBits - 1;
-  static constexpr std::size_t kMost = 3;
+  static constexpr std::size_t kMax = 3;
   struct Store {
-    BlockTables of[kMost];
+    BlockTables of[kMax];
     StrandValues values[1 << 12];  // behind the tables
   };
   static_assert(sizeof(Store) <= std::size_t{UINT16_MAX} * kValuesUnit);
@@ -186,7 +186,7 @@ class OwnTables {
 
   std::unique_ptr<Store> store_;
   StrandTableMaker maker_;
-  Source source_[kMost];
+  Source source_[kMax];
   std::size_t count_ = 0;
 };
 

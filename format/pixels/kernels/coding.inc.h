@@ -35,7 +35,7 @@ SLUICE_INLINE baseline::CodeWord LargeWordOf(const baseline::CodeWord* words,
 }
 
 SLUICE_INLINE bool IsSmall(std::int32_t value) noexcept {
-  return static_cast<std::uint32_t>(value + baseline::kMostSmall) <= 2 * baseline::kMostSmall;
+  return static_cast<std::uint32_t>(value + baseline::kMaxSmall) <= 2 * baseline::kMaxSmall;
 }
 
 // `left`: a bit for each coefficient that is not zero.
@@ -77,7 +77,7 @@ inline void FindValues(const std::int16_t* blocks, std::size_t count, std::uint6
     masks[i] = NonZeroMask(blocks + i * kBlockSize);
 }
 
-constexpr std::size_t kMostMcuBlocks = 10;  // T.81, B.2.3
+constexpr std::size_t kMaxMcuBlocks = 10;  // T.81, B.2.3
 
 inline void CodeBlocks(CodeJob& job) {
   BitWriter to{job.bits, job.bit_count, job.out};
@@ -88,7 +88,7 @@ inline void CodeBlocks(CodeJob& job) {
   for (std::uint32_t m = 0; m < job.mcus; ++m) {
     // For all blocks first: no prediction tells where one ends, and the next should not have to
     // begin with this.
-    std::uint64_t masks[kMostMcuBlocks];
+    std::uint64_t masks[kMaxMcuBlocks];
     FindValues(block, mcu_blocks, masks);
     const std::uint64_t* mask = masks;
     for (std::uint32_t c = 0; c < job.components; ++c) {

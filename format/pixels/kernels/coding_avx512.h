@@ -59,7 +59,7 @@ struct HalfBlock {
 
   SLUICE_INLINE explicit HalfBlock(const std::int16_t* from) noexcept
       : value(_mm512_loadu_si512(from)), ones(_mm512_test_epi16_mask(value, value)) {
-    const __m512i most = _mm512_set1_epi16(baseline::kMostSmall);
+    const __m512i most = _mm512_set1_epi16(baseline::kMaxSmall);
     large = _mm512_cmpgt_epu16_mask(_mm512_add_epi16(value, most), _mm512_add_epi16(most, most));
   }
 

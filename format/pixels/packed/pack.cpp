@@ -22,7 +22,7 @@ namespace sluice::packed {
 namespace {
 
 // A side that libjpeg writes.
-constexpr std::uint32_t kMostJpegSide = JPEG_MAX_DIMENSION;
+constexpr std::uint32_t kMaxJpegSide = JPEG_MAX_DIMENSION;
 
 // Takes the part of the header that is known before the scans. False if a packed image cannot hold
 // it.
@@ -83,9 +83,9 @@ bool TakeTables(const jpeg_decompress_struct& object, Header& header) noexcept {
 }
 
 bool HasCodes(const JCOEF* block) noexcept {
-  if (block[0] < kLeastDc || block[0] > kMostDc) return false;
+  if (block[0] < kLeastDc || block[0] > kMaxDc) return false;
   return std::all_of(block + 1, block + DCTSIZE2,
-                     [](JCOEF value) { return value >= -kMostAc && value <= kMostAc; });
+                     [](JCOEF value) { return value >= -kMaxAc && value <= kMaxAc; });
 }
 
 // Leaves by longjmp on an error: no objects with destructors here.
@@ -148,7 +148,7 @@ void MakeRoom(Coefficients& coefficients) {
 
 bool HasDcCodes(const std::vector<std::int16_t>& blocks) noexcept {
   for (std::size_t i = 0; i < blocks.size(); i += DCTSIZE2) {
-    if (blocks[i] < kLeastDc || blocks[i] > kMostDc) return false;
+    if (blocks[i] < kLeastDc || blocks[i] > kMaxDc) return false;
   }
   return true;
 }
@@ -247,7 +247,7 @@ Taken ReadCoefficients(Bytes jpeg, Coefficients& coefficients, std::string& why)
 std::vector<std::byte> WriteJpeg(const Coefficients& coefficients) {
   const Header& header = coefficients.header;
   const auto refuse = [](const char* why) { throw Error(ErrorCode::kCorrupt, why); };
-  if (std::max(header.width, header.height) > kMostJpegSide) refuse("is too large for libjpeg");
+  if (std::max(header.width, header.height) > kMaxJpegSide) refuse("is too large for libjpeg");
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const std::vector<std::int16_t>& blocks = coefficients.blocks[c];
     for (std::size_t i = 0; i < blocks.size(); i += DCTSIZE2) {
@@ -336,14 +336,14 @@ void RowParts::PackValues() {
 
 void RowParts::Append(const std::int16_t* blocks, std::uint32_t across,
                       std::vector<std::byte>& out) {
-  constexpr std::size_t kMostValues = 63;  // of a block
+  constexpr std::size_t kMaxValues = 63;  // of a block
   places_.resize(across);
   rows_.resize(across);
   dc_.resize(std::size_t{across} * 2);
   masks_.resize(std::size_t{across} * 8 + 1);
-  values_.resize(across * kMostValues + 1);
-  nibbles_.resize(across * kMostValues / 2 + 1);
-  escapes_.resize(across * kMostValues + 2);
+  values_.resize(across * kMaxValues + 1);
+  nibbles_.resize(across * kMaxValues / 2 + 1);
+  escapes_.resize(across * kMaxValues + 2);
   large_.clear();
   mask_count_ = value_count_ = escape_count_ = 0;
   kernels::Chosen().find_values(blocks, across, places_.data());

@@ -18,8 +18,8 @@ struct Coefficients {
 };
 
 // The range that baseline JPEG has codes for.
-inline constexpr int kLeastDc = -1024, kMostDc = 1023;
-inline constexpr int kMostAc = 1023;  // and its negative
+inline constexpr int kLeastDc = -1024, kMaxDc = 1023;
+inline constexpr int kMaxAc = 1023;  // and its negative
 
 enum class Taken {
   kYes,

@@ -70,8 +70,8 @@ std::optional<CacheLock> CacheLock::Try(const SharedFolder& root) {
 
 CacheLock CacheLock::Wait(const SharedFolder& root) {
   constexpr std::chrono::milliseconds kPause{5};
-  constexpr std::chrono::seconds kMost{3};
-  const auto end = std::chrono::steady_clock::now() + kMost;
+  constexpr std::chrono::seconds kMax{3};
+  const auto end = std::chrono::steady_clock::now() + kMax;
   while (std::chrono::steady_clock::now() < end) {
     if (std::optional<CacheLock> lock = Try(root)) return *std::move(lock);
     std::this_thread::sleep_for(kPause);

@@ -394,10 +394,10 @@ bool RemoteShards::AwaitPiece(std::uint64_t piece, const std::atomic<bool>* give
 namespace {
 
 // Neighbours are joined to requests of this size. (A larger block is one request.)
-constexpr std::uint64_t kMostJoined = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMaxJoined = std::uint64_t{8} << 20;
 
 // A decoding thread waits for what is fetched once more; no longer than this if the server hangs.
-constexpr std::chrono::seconds kMostForAgain{30};
+constexpr std::chrono::seconds kMaxForAgain{30};
 
 }  // namespace
 
@@ -407,7 +407,7 @@ std::vector<std::shared_ptr<PieceFetch>> RemoteShards::TakeToRead() {
     const Live& live = live_.at(piece);
     PieceFetch* const last = fetches.empty() ? nullptr : fetches.back().get();
     const bool joins = last != nullptr && last->shard == live.shard && last->end() == live.offset &&
-                       last->bytes() + live.bytes <= kMostJoined;
+                       last->bytes() + live.bytes <= kMaxJoined;
     if (!joins) {
       fetches.push_back(std::make_shared<PieceFetch>());
       fetches.back()->shard = live.shard;
@@ -631,7 +631,7 @@ std::vector<std::byte> RemoteShards::ReadAgain(std::uint32_t shard, std::uint64_
   read.done = [answer](const Error* error) { answer->whole.set_value(error == nullptr); };
   try {
     const std::uint64_t ticket = store_->Read(std::move(read));
-    if (whole.wait_for(kMostForAgain) != std::future_status::ready) {
+    if (whole.wait_for(kMaxForAgain) != std::future_status::ready) {
       store_->Cancel(ticket);
       return {};
     }

@@ -86,7 +86,7 @@ std::optional<Credentials::Time> ParseTime(std::string_view text) {
 
 std::optional<Credentials> CredentialsFromJson(std::string_view json) {
   constexpr unsigned kDeepest = 8;
-  if (json.size() > kMostCredentialBytes || NestsDeeperThan(json, kDeepest)) return std::nullopt;
+  if (json.size() > kMaxCredentialBytes || NestsDeeperThan(json, kDeepest)) return std::nullopt;
   const auto document = nlohmann::json::parse(json, nullptr, false);
   if (!document.is_object()) return std::nullopt;
   const auto text = [&](const char* name) {
@@ -109,7 +109,7 @@ std::optional<Credentials> CredentialsFromSts(std::string_view xml) {
   constexpr std::string_view kBefore =
       "AssumeRoleWithWebIdentityResponse/AssumeRoleWithWebIdentityResult/Credentials/";
   Credentials credentials;
-  if (xml.size() > kMostCredentialBytes) return std::nullopt;
+  if (xml.size() > kMaxCredentialBytes) return std::nullopt;
   bool sound = true;
   const bool read = ReadXml(xml, [&](std::string_view path, std::string&& text) {
     if (!path.starts_with(kBefore)) return;
@@ -150,10 +150,10 @@ std::optional<Credentials> CredentialsOfWebIdentity(const CredentialSearch& sear
                                                     const std::string& token_file,
                                                     const std::string& role,
                                                     const std::string& session) {
-  constexpr std::size_t kMostTokenBytes = 20'000;  // AssumeRoleWithWebIdentity's own limit
+  constexpr std::size_t kMaxTokenBytes = 20'000;  // AssumeRoleWithWebIdentity's own limit
   constexpr int kTries = 3;
   if (token_file.empty() || role.empty()) return std::nullopt;
-  auto token = ReadSmallFile(token_file, kMostTokenBytes);
+  auto token = ReadSmallFile(token_file, kMaxTokenBytes);
   while (token && !token->empty() && (token->back() == '\n' || token->back() == '\r'))
     token->pop_back();
   if (!token || token->empty()) {
@@ -203,11 +203,11 @@ bool MayBeAsked(const std::string& url) {
 }
 
 std::string ContainerToken(const Environment& environment) {
-  constexpr std::size_t kMostBytes = 16 << 10;
+  constexpr std::size_t kMaxBytes = 16 << 10;
   std::string token = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN");
   if (const std::string file = environment("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
       !file.empty()) {
-    const auto text = ReadSmallFile(file, kMostBytes);
+    const auto text = ReadSmallFile(file, kMaxBytes);
     if (!text) {
       throw Error(ErrorCode::kInvalidArgument, file,
                   "the token of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE cannot be read");

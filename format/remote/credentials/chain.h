@@ -53,7 +53,7 @@ std::optional<Credentials> CredentialsOfContainer(const CredentialSearch& search
 std::optional<Credentials> CredentialsOfInstance(const CredentialSearch& search);
 
 // No answer with credentials is longer.
-inline constexpr std::size_t kMostCredentialBytes = 64 << 10;
+inline constexpr std::size_t kMaxCredentialBytes = 64 << 10;
 
 // JSON as of instances, containers and credential processes: AccessKeyId, SecretAccessKey, Token or
 // SessionToken, Expiration. Nothing if it is not that.

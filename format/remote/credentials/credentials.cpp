@@ -52,14 +52,14 @@ void MaskDigests(std::string& text) {
 }  // namespace
 
 std::string WithoutSecrets(std::string text, const Credentials& credentials) {
-  constexpr std::size_t kMostBytes = 300;
+  constexpr std::size_t kMaxBytes = 300;
   for (const std::string& secret : {credentials.secret, credentials.token, credentials.key_id})
     MaskAll(text, secret);
   for (const char* const name : {"ignature=", "redential=", "ecurity-Token=", "ecurity-token:"})
     MaskValues(text, name);
   MaskDigests(text);
   text = ShownText(text);
-  if (text.size() > kMostBytes) text.resize(kMostBytes);
+  if (text.size() > kMaxBytes) text.resize(kMaxBytes);
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
   }

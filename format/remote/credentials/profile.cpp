@@ -80,8 +80,8 @@ std::map<std::string, std::string> SettingsOfProfile(const ProfileSections& cred
 
 namespace {
 
-constexpr std::chrono::seconds kMostProcessTime{60};
-constexpr std::size_t kMostProfileBytes = 1 << 20;
+constexpr std::chrono::seconds kMaxProcessTime{60};
+constexpr std::size_t kMaxProfileBytes = 1 << 20;
 
 std::string ProfileName(const Environment& environment) {
   for (const char* name : {"AWS_PROFILE", "AWS_DEFAULT_PROFILE"}) {
@@ -102,7 +102,7 @@ ProfileSections ReadProfiles(const Environment& environment, const char* variabl
   } else if (path.starts_with("~/")) {
     path = environment("HOME") + path.substr(1);
   }
-  const auto text = ReadSmallFile(path, kMostProfileBytes);
+  const auto text = ReadSmallFile(path, kMaxProfileBytes);
   return text ? ParseProfiles(*text) : ProfileSections();
 }
 
@@ -116,7 +116,7 @@ Credentials CredentialsOfCommand(const CredentialSearch& search, const std::stri
   if (!words || words->empty())
     throw refusal("is not a command: it is empty, or a quote in it is not closed");
   const ProcessResult result =
-      RunProcess(*words, kMostCredentialBytes, kMostProcessTime, search.stopped);
+      RunProcess(*words, kMaxCredentialBytes, kMaxProcessTime, search.stopped);
   using End = ProcessResult::End;
   switch (result.end) {
     case End::kNotStarted:

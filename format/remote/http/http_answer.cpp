@@ -30,10 +30,10 @@ Verdict MakeVerdict(Verdict::Kind kind, int number, std::string sentence, bool n
 
 // Retry-After in seconds; its other form, a date, is passed over.
 std::chrono::milliseconds AskedWait(const std::string& retry_after) {
-  constexpr unsigned kMostSeconds = 30;
+  constexpr unsigned kMaxSeconds = 30;
   unsigned seconds = 0;
   std::from_chars(retry_after.data(), retry_after.data() + retry_after.size(), seconds);
-  return std::chrono::seconds(std::min(seconds, kMostSeconds));
+  return std::chrono::seconds(std::min(seconds, kMaxSeconds));
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ namespace {
 // A peer that sends less than this per second stalls.
 constexpr long kStallBytesPerSecond = 1024;
 constexpr std::size_t kLongestHeaderValue = 4096;
-constexpr std::size_t kMostHeaderBytes = 200'000;  // curl takes 300 KB
+constexpr std::size_t kMaxReplyHeaderBytes = 200'000;  // curl takes 300 KB
 
 std::string_view TrimmedHeader(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
@@ -309,7 +309,7 @@ void HttpTransfer::Finish(CURLcode result) {
   if (reply_.failure == HttpFailure::kTimeout && !Connected())
     reply_.failure = HttpFailure::kNotReached;
   // Too many headers are an error of receiving to this version of curl.
-  if (result == CURLE_RECV_ERROR && header_bytes_ > kMostHeaderBytes)
+  if (result == CURLE_RECV_ERROR && header_bytes_ > kMaxReplyHeaderBytes)
     reply_.failure = HttpFailure::kNotHttp;
   if (result == CURLE_WRITE_ERROR) {
     reply_.failure = too_long_ ? HttpFailure::kTooLong : HttpFailure::kRefusedByUs;

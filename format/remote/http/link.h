@@ -93,7 +93,7 @@ class LinkMeasure {
 class ConnectionCount {
  public:
   static constexpr unsigned kFirst = 16;
-  static constexpr unsigned kMost = 192;
+  static constexpr unsigned kMax = 192;
   // Of each connection, small enough for the CPU's cache and malloc()'s heap; and with what curl
   // and TLS take besides.
   static constexpr std::uint64_t kReceiveBuffer = 64 << 10;
@@ -121,7 +121,7 @@ class ConnectionCount {
     }
     proven_ = limit_;
     proven_rate_ = bytes_per_second;
-    limit_ = std::min(kMost, limit_ + (first_climb_ ? limit_ / 2 : kStep));
+    limit_ = std::min(kMax, limit_ + (first_climb_ ? limit_ / 2 : kStep));
   }
 
   // The server asked for less. Not for answers to requests from before the last call.

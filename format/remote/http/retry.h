@@ -67,11 +67,11 @@ class Retries {
   // How long to wait before asking again; nothing if asking again is of no use. `answered`: the
   // server has answered before.
   std::optional<std::chrono::milliseconds> Wait(const Verdict& verdict, bool answered) {
-    constexpr int kMostHops = 5;
+    constexpr int kMaxHops = 5;
     using Kind = Verdict::Kind;
     if (verdict.kind == Kind::kFinal) return std::nullopt;
     if (verdict.kind == Kind::kElsewhere) {
-      if (++hops_ > kMostHops) return std::nullopt;
+      if (++hops_ > kMaxHops) return std::nullopt;
       return std::chrono::milliseconds(0);
     }
     if (verdict.kind == Kind::kExpired) {

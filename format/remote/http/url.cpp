@@ -61,7 +61,7 @@ std::optional<std::string> PercentDecoded(std::string_view text) {
 
 namespace {
 
-constexpr std::size_t kMostUrlBytes = 8192;
+constexpr std::size_t kMaxUrlBytes = 8192;
 
 [[noreturn]] void RefuseUrl(std::string_view url, const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument, ShownUrl(url), why);
@@ -162,7 +162,7 @@ HttpOrigin ParseHttpOrigin(std::string_view url, std::string_view what) {
   };
   const bool tls = url.starts_with("https://");
   if (!tls && !url.starts_with("http://")) refuse("is no URL that begins with http:// or https://");
-  if (url.size() > kMostUrlBytes) refuse("is longer than 8192 bytes");
+  if (url.size() > kMaxUrlBytes) refuse("is longer than 8192 bytes");
   std::string_view rest = url.substr(tls ? 8 : 7);
   const std::size_t end = rest.find_first_of("/?#");
   std::string host = LowerCase(rest.substr(0, end));
@@ -196,7 +196,7 @@ HttpOrigin ParseHttpOrigin(std::string_view url, std::string_view what) {
 }
 
 StoreUrl ParseStoreUrl(std::string_view url) {
-  if (url.size() > kMostUrlBytes) RefuseUrl(url.substr(0, 60), "is longer than 8192 bytes");
+  if (url.size() > kMaxUrlBytes) RefuseUrl(url.substr(0, 60), "is longer than 8192 bytes");
   if (url.find('\0') != std::string_view::npos) RefuseUrl(url, "has a zero byte in it");
   if (url.starts_with("s3://")) return ParseBucketUrl(url, StoreUrl::Kind::kS3);
   if (url.starts_with("gs://")) return ParseBucketUrl(url, StoreUrl::Kind::kGoogle);

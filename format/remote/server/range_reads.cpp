@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kTick{25};
 // A second request for a straggler costs the server as much as the first: no more than one for
 // twenty reads that went well, and a few at the beginning.
 constexpr double kHedgesPerRead = 0.05;
-constexpr double kMostHedges = 8;
+constexpr double kMaxHedges = 8;
 
 }  // namespace
 
@@ -93,7 +93,7 @@ void RangeReads::Enqueue(Ticket ticket, const Reading& reading) {
 
 bool RangeReads::MayBegin() const noexcept {
   const unsigned limit = connections_.limit();
-  return active_ - ending_ < limit && active_ < std::min(2 * limit, ConnectionCount::kMost);
+  return active_ - ending_ < limit && active_ < std::min(2 * limit, ConnectionCount::kMax);
 }
 
 // Sends requests for the most urgent ranges, as many as may be under way.
@@ -236,7 +236,7 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
   if (reading->given == reading->read.bytes) {
     measures_.outage.End();
     link_.ReadBytes(reading->read.bytes);
-    hedges_left_ = std::min(kMostHedges, hedges_left_ + kHedgesPerRead);
+    hedges_left_ = std::min(kMaxHedges, hedges_left_ + kHedgesPerRead);
     End(ticket, nullptr);
   } else {
     StoreCall call;

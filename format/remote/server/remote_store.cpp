@@ -27,7 +27,7 @@ namespace sluice {
 namespace {
 
 // The largest answer to a request whose good answer is empty: an error in XML.
-constexpr std::uint64_t kMostAnswerBytes = 64 << 10;
+constexpr std::uint64_t kMaxAnswerBytes = 64 << 10;
 constexpr std::chrono::milliseconds kTidyingTime(2000);  // after StopCalls()
 
 HttpLoop::Settings LoopSettings(const StoreSettings& settings) {
@@ -109,7 +109,7 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
     if (!redirected.empty()) Redirect(request, redirected);
     measures_.requests += 1;
     HttpReply& reply = sent.reply;
-    reply = loop_->Call(request, std::max(limit, kMostAnswerBytes));
+    reply = loop_->Call(request, std::max(limit, kMaxAnswerBytes));
     measures_.bytes += reply.body.size();
     if (reply.status != 0) measures_.answered = true;
     const bool good_status = reply.status >= 200 && reply.status < 300;
@@ -170,7 +170,7 @@ ObjectInfo RemoteStore::HeadByRange(const StoreCall& call) {
   StoreCall first_byte;
   first_byte.object = call.object;
   first_byte.headers["range"] = "bytes=0-0";
-  const HttpReply reply = Send(first_byte, kMostAnswerBytes).reply;
+  const HttpReply reply = Send(first_byte, kMaxAnswerBytes).reply;
   const auto range = ParseContentRange(reply.content_range);
   if (reply.status == 206 && range && range->total)
     return {*range->total, reply.etag, reply.changed};
@@ -234,7 +234,7 @@ void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
   call.headers["content-type"] = "application/octet-stream";
   call.only_once = only_new;
   if (only_new && !s3.google()) call.headers["if-none-match"] = "*";
-  const Sent sent = Send(call, kMostAnswerBytes, {412});
+  const Sent sent = Send(call, kMaxAnswerBytes, {412});
   if (sent.reply.status != 412) return;
   // An earlier try may have written it before its answer was lost.
   if (sent.repeated && HasContent(object, content)) return;
@@ -247,7 +247,7 @@ void RemoteStore::Remove(std::string_view object) {
   call.method = "DELETE";
   call.object = object;
   try {
-    Send(call, kMostAnswerBytes);
+    Send(call, kMaxAnswerBytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
   }
@@ -278,10 +278,10 @@ void RemoteStore::ListPages(std::string_view prefix, const Each& each,
     throw SystemError(ErrorCode::kIo, url(),
                       std::string("the server's list of objects does not end: ") + how, EPROTO);
   };
-  if (own.size() + prefix.size() > kMostObjectName) endless("folders lie in folders without end");
+  if (own.size() + prefix.size() > kMaxObjectName) endless("folders lie in folders without end");
   unsigned empty = 0;  // pages in a row
   for (std::uint64_t pages = 1;; ++pages) {
-    const HttpReply reply = Send(call, kMostListingBytes).reply;
+    const HttpReply reply = Send(call, kMaxListingBytes).reply;
     const std::optional<ListingPage> page = ParseListing(reply.body);
     if (!page) {
       throw SystemError(
@@ -302,8 +302,8 @@ void RemoteStore::ListPages(std::string_view prefix, const Each& each,
     if (page->next.empty()) return;
     if (page->next == call.query["continuation-token"]) endless("a page names itself as the next");
     empty = page->objects.empty() && page->folders.empty() ? empty + 1 : 0;
-    if (empty > kMostEmptyPages) endless("its pages are empty");
-    if (pages == kMostPages) endless("it has more pages than a bucket of 100 million objects");
+    if (empty > kMaxEmptyPages) endless("its pages are empty");
+    if (pages == kMaxPages) endless("it has more pages than a bucket of 100 million objects");
     call.query["continuation-token"] = page->next;
   }
 }
@@ -314,13 +314,13 @@ ObjectStore::Counts RemoteStore::counts() const noexcept {
 
 namespace {
 
-constexpr std::uint64_t kMostUploadAnswer = 64 << 10;
-constexpr std::uint64_t kMostParts = 10'000;  // of S3's
+constexpr std::uint64_t kMaxUploadAnswer = 64 << 10;
+constexpr std::uint64_t kMaxParts = 10'000;  // of S3's
 
 // Parts of a size that keeps their number within bounds.
 std::uint64_t PartBytes(std::uint64_t bytes, std::uint64_t usual) {
   constexpr std::uint64_t kMegabyte = 1 << 20;
-  const std::uint64_t least = (bytes + kMostParts - 1) / kMostParts;
+  const std::uint64_t least = (bytes + kMaxParts - 1) / kMaxParts;
   return least <= usual ? usual : AlignUp(least, kMegabyte);
 }
 
@@ -359,7 +359,7 @@ std::string RemoteStore::BeginUpload(const StoreCall& object) {
   call.method = "POST";
   call.query = {{"uploads", ""}};
   call.headers["content-type"] = "application/octet-stream";
-  const HttpReply reply = Send(call, kMostUploadAnswer).reply;
+  const HttpReply reply = Send(call, kMaxUploadAnswer).reply;
   std::string upload;
   const bool read = ReadXml(reply.body, [&](std::string_view path, std::string&& text) {
     if (path == "InitiateMultipartUploadResult/UploadId") upload = std::move(text);
@@ -379,7 +379,7 @@ std::string RemoteStore::PutPart(const StoreCall& object, const std::string& upl
   call.method = "PUT";
   call.query = {{"partNumber", std::to_string(number)}, {"uploadId", upload}};
   call.body = content;
-  std::string etag = Send(call, kMostUploadAnswer).reply.etag;
+  std::string etag = Send(call, kMaxUploadAnswer).reply.etag;
   if (etag.empty()) {
     throw Error(ErrorCode::kUnsupported, endpoint_->Shown(object.object),
                 "the server names no ETag of an uploaded part");
@@ -402,8 +402,8 @@ void RemoteStore::FinishUpload(const StoreCall& object, const std::string& uploa
   call.headers["content-type"] = "application/xml";
   call.only_once = true;
   for (int tries = 0;; ++tries) {
-    constexpr int kMostTries = 5;
-    const Sent sent = Send(call, kMostUploadAnswer, {404});
+    constexpr int kMaxTries = 5;
+    const Sent sent = Send(call, kMaxUploadAnswer, {404});
     // An earlier try may have finished it before its answer was lost.
     if (sent.reply.status == 404) {
       if ((sent.repeated || tries > 0) && Head(object.object).bytes == bytes) return;
@@ -419,7 +419,7 @@ void RemoteStore::FinishUpload(const StoreCall& object, const std::string& uploa
     });
     if (read && code.empty()) return;
     if (loop_->CallsStopped()) throw GivenUpError(endpoint_->Shown(object.object));
-    if (tries + 1 == kMostTries || !loop_->Sleep(settings_.retries.first_wait * (1 << tries))) {
+    if (tries + 1 == kMaxTries || !loop_->Sleep(settings_.retries.first_wait * (1 << tries))) {
       throw Error(ErrorCode::kIo, endpoint_->Shown(object.object),
                   "the server could not put the uploaded parts together (" +
                       WithoutSecrets(code, {}) + "); try again");
@@ -474,7 +474,7 @@ void RemoteStore::PutLarge(std::string_view object, std::uint64_t bytes, const F
     abort.method = "DELETE";
     abort.query = {{"uploadId", upload}};
     try {
-      Send(abort, kMostUploadAnswer, {404});
+      Send(abort, kMaxUploadAnswer, {404});
     } catch (const Error&) {
       // The first error is the one to report.
     }

@@ -53,7 +53,7 @@ class RemoteStore final : public ObjectStore {
   void Cancel(std::uint64_t ticket) override;
   std::uint64_t UsefulBytesInFlight() const noexcept override { return measures_.useful_bytes; }
   std::uint64_t BufferBytes() const noexcept override {
-    return ConnectionCount::kMost * ConnectionCount::kConnectionBytes;
+    return ConnectionCount::kMax * ConnectionCount::kConnectionBytes;
   }
   void Put(std::string_view object, Bytes content, bool only_new) override;
   void PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) override;

@@ -60,13 +60,13 @@ class S3Endpoint final : public Endpoint {
 };
 
 // A page has 1000 keys of 1024 bytes at most, each of which may be escaped three times as long.
-inline constexpr std::uint64_t kMostListingBytes = 8 << 20;
+inline constexpr std::uint64_t kMaxListingBytes = 8 << 20;
 
 // A server may look through objects for a while and find none to list; a list of objects has no end
 // that could be known before.
-inline constexpr unsigned kMostEmptyPages = 1000;
-inline constexpr std::uint64_t kMostPages = 100'000;
-inline constexpr std::size_t kMostObjectName = 1024;  // S3's
+inline constexpr unsigned kMaxEmptyPages = 1000;
+inline constexpr std::uint64_t kMaxPages = 100'000;
+inline constexpr std::size_t kMaxObjectName = 1024;  // S3's
 
 struct ListedObject {
   std::string key;
