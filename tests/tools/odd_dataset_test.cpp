@@ -126,7 +126,7 @@ TEST_CASE("merge refuses a label without a class that would get one, and names f
     CHECK(refused.exit_code == 1);
     CHECK_THAT(refused.err, ContainsSubstring(few.data + "/shard-00000.sluice"));
     CHECK_THAT(refused.err, ContainsSubstring("\"key-1\""));
-    CHECK_THAT(refused.err, ContainsSubstring("7, which is none of its 3 classes"));
+    CHECK_THAT(refused.err, ContainsSubstring("7, which is not one of its 3 classes"));
     CHECK_THAT(refused.err, ContainsSubstring("gnu"));
     CHECK_FALSE(std::filesystem::exists(out));
   }

@@ -192,7 +192,7 @@ TEST_CASE("a YOLO folder without a label for any image, or that does not exist, 
   WriteSource(folder.path() / "labels/train/a.txt", std::string("0 0.5 0.5 0.5 1\n"));
   const auto [place, reason] = GENERATE(Catch::Generators::table<const char*, const char*>({
       {"labels", "no label file for any image, such as a.txt for a.jpg"},
-      {"labels/train/a.txt", "is no folder"},
+      {"labels/train/a.txt", "is not a folder"},
       {"nowhere", "is not there"},
   }));
   const auto error = ErrorOf([&, place = place] {

@@ -43,7 +43,7 @@ Time FileClock() {
 }
 
 // The last change of a file's content or place: a file that keeps its time of writing when it is
-// copied or moved over another still shows when that was done. kUnknown if there is no file.
+// copied or moved over another still shows when that was done. kUnknown if the file is missing.
 Time ChangeOf(const std::filesystem::path& file) {
   struct stat info {};
   if (stat(file.c_str(), &info) != 0) return kUnknown;
@@ -99,7 +99,7 @@ bool AreSame(const EncodedSample& a, const EncodedSample& b) {
                     [](const FieldValue& x, const FieldValue& y) { return AreSame(x, y); });
 }
 
-// What a made shard holds for each of its planned positions.
+// The sample of a made shard at each of its planned positions.
 class MadeSamples {
  public:
   MadeSamples(const MadeOf& of, const std::filesystem::path& folder, const MadeShard& made)

@@ -1,11 +1,11 @@
 // Finds sources that changed since their samples were made.
 //
 // A plan knows the names and sizes of its sources, and not what they hold: an image that is
-// replaced by one of the same size makes the same plan. So when a conversion goes on, or is
+// replaced by one of the same size makes the same plan. So when a conversion resumes, or is
 // repeated, times tell: a source that changed after the plan's time is converted once more, and the
 // sample is compared with the one in its shard. A conversion depends on its sources and options
 // alone, so equal samples mean that nothing is to be done: the file was only touched, moved or
-// copied. Times are no part of a plan, a shard or a manifest: these have the same bytes wherever
+// copied. Plans, shards and manifests hold no times: they have the same bytes wherever
 // the sources lie.
 #pragma once
 
@@ -26,7 +26,7 @@ void SetPlanTime(const std::filesystem::path& folder, const std::timespec& when)
 // That time for sources whose contents have not been read yet.
 std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std::stop_token& stop);
 
-// What the samples of made shards came from.
+// The input that made shards came from.
 struct MadeOf {
   const SourceList& sources;
   const ConvertOptions& options;

@@ -17,23 +17,23 @@ ConvertSummary BeginSummary(const SourceList& sources);
 class Conversion {
  public:
   // All arguments must outlive the conversion. `order`: position in the dataset -> index of the
-  // source. Of the planned shards, `part` is made.
+  // source. `part`: which planned shards to make.
   Conversion(const DatasetFolder& dataset, const SourceList& sources, const Schema& schema,
              const Plan& plan, const std::vector<std::uint32_t>& order,
              const ConvertOptions& options, const ConvertHooks& hooks, const PlanPart& part = {});
 
-  // Finds the part's shards that an earlier run, or another process, has finished; without those
-  // whose sources changed since. Throws Error(kExists) if the dataset holds other shards by now, or
-  // is finished and its sources changed.
+  // Finds the part's shards that an earlier run, or another process, has finished, except those
+  // whose sources changed since. Throws Error(kExists) if other shards have appeared, or if the
+  // dataset is finished and its sources changed.
   void Resume(unsigned threads);
   // The part's shards that are not there.
   std::vector<std::uint32_t> Missing() const;
   // After Run().
   void Summarize(PartSummary& summary) const;
-  // Called with each shard that Run() has made; it may take its files away.
+  // Called with each shard that Run() has made; the callback may delete its files.
   std::function<void(const MadeShard&)> on_shard;
-  // Makes these, on `threads` threads. `probed`: the outcomes of some of the order's
-  // first samples, which need not be made again.
+  // Makes the shards that Missing() gives, on `threads` threads. `probed`: the outcomes of some of
+  // the order's first samples, which need not be made again.
   void Run(unsigned threads, std::vector<std::optional<Outcome>> probed);
   // Writes skipped.tsv and the manifest; adds the samples' outcomes to `summary`.
   void Finish(ConvertSummary& summary);
@@ -44,11 +44,11 @@ class Conversion {
   // Throws Error(kCorrupt) if that finished shard's origin names a source the plan does not have.
   void RequireKnown(const Origin& origin, std::uint32_t shard) const;
   void AddNoted(const NotedPositions& noted, SomeImages& images) const;
-  // Of the shards that are made. `finished`: the dataset is.
+  // Drops made shards whose sources changed. `finished`: whether the dataset is.
   void ForgetChanged(bool finished, unsigned threads);
   void FailOn(std::uint64_t position, const std::string& reason) const;
   void WriteManifest(const Manifest& manifest) const;
-  // nullopt if there is no readable manifest.
+  // nullopt if the manifest is missing or cannot be read.
   std::optional<Manifest> FindManifest(Id128& id) const;
   [[noreturn]] void RefuseChanged() const;
 

@@ -38,7 +38,7 @@ ConvertOptions OptionsOfPlan(const std::string& plan) {
   return OptionsFromJson(OptionsOfMade(plan));
 }
 
-// What a plan's files say.
+// A plan and its list of sources, read from its files.
 class Planned {
  public:
   Planned(const DatasetFolder& folder, const std::stop_token& stop)
@@ -94,7 +94,7 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 // `store`: null, or where the folder's shards belong.
-// `finished`: whether another process has finished the dataset by now.
+// `finished`: whether another process has finished the dataset meanwhile.
 void MakePart(const DatasetFolder& folder, StoreConversion* store, const PlanPart& part,
               const PartOptions& options, const ConvertHooks& hooks,
               const std::function<bool()>& finished, PartSummary& summary) {
@@ -187,7 +187,7 @@ PartSummary ConvertPartIn(const std::filesystem::path& dataset, StoreConversion*
   if (!finished()) {
     try {
       MakePart(folder, store, part, options, hooks, finished, summary);
-      // Whoever finished the dataset meanwhile did not see what this one left since.
+      // A process that finished the dataset meanwhile did not see the receipts written since.
       if (finished()) RemoveReceipts(dataset);
     } catch (const Error& error) {
       // Another process may have made the last shards and finished the dataset meanwhile.
@@ -223,7 +223,7 @@ FinishedConversion FinishIn(const std::filesystem::path& dataset, StoreConversio
   return out;
 }
 
-// Of names and sizes alone: what is being written cannot be seen, and when, is not said.
+// From names and sizes alone: a store shows neither unfinished uploads nor useful times.
 ConversionStatus StatusInStore(const std::filesystem::path& dataset) {
   const std::shared_ptr<ObjectStore> store = OpenStore(dataset.native());
   std::vector<std::byte> content;

@@ -56,8 +56,8 @@ void RemovePlanned(const std::filesystem::path& folder);
 void RemoveReceipts(const std::filesystem::path& folder);
 
 // Locks a folder for this process until the handle or the process ends. Throws Error(kState) if
-// another process holds the lock. If the file system cannot lock a folder, there is no lock.
-// `shared`: with others that ask for that.
+// another process holds the lock. If the file system cannot lock a folder, it stays
+// unlocked. `shared`: together with other processes that ask for a shared lock.
 FileHandle LockFolder(const std::filesystem::path& folder, bool shared = false);
 
 // Removes a folder that a conversion left, its plan last. If interrupted at any point, a later

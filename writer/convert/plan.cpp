@@ -65,8 +65,8 @@ class SourceDigest {
   std::vector<std::byte> run_;
 };
 
-// The meaning of the sources' values, and the values. `upright`: what boxes, masks and key points
-// were drawn on; it says nothing where there are none.
+// The meaning of the sources' values, and the values. `upright`: whether boxes, masks and key
+// points were drawn on upright images; irrelevant without any.
 Id128 ValuesDigest(const SourceList& list, bool upright) {
   const std::string schema = SchemaToJson(list.MakeSchema());
   const auto [ends, content] = list.values.Memory();
@@ -232,7 +232,7 @@ namespace {
 // The plan's text; the numbers of samples in it are taken and checked.
 json ParsePlan(std::string_view text, const std::string& file, Plan& plan) {
   const Error broken(ErrorCode::kCorrupt, file,
-                     "is not the plan of a conversion that this version of Sluice can go on with; "
+                     "is not the plan of a conversion that this version of Sluice can resume; "
                      "choose another folder, or remove this one");
   if (NestsDeeperThan(text, kMaxJsonDepth)) throw broken;
   json then = json::parse(text, nullptr, false);

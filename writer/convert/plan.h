@@ -20,8 +20,8 @@ namespace sluice {
 struct Plan {
   Id128 digest;
   nlohmann::json inputs;  // the input of the digest, in words
-  // What boxes, masks and key points were drawn on, and "values" of `inputs` if it were the other;
-  // empty if there are none.
+  // Whether boxes, masks and key points were drawn on upright images, and "values" of `inputs` if
+  // it were the other way; empty without any.
   bool drawn_upright = true;
   std::string values_drawn_otherwise;
   std::uint64_t samples = 0;
@@ -56,7 +56,7 @@ std::vector<std::string> PathsOfPlan(std::string_view text);
 // messages.
 void ResumePlan(std::string_view text, const std::string& file, Plan& plan);
 
-// What a plan's text says without its sources. Throws Error(kCorrupt); `file` is for messages.
+// The text of a plan without its sources. Throws Error(kCorrupt); `file` is for messages.
 struct PlanOutline {
   std::string digest;  // as text
   Plan plan;           // the numbers of samples

@@ -20,7 +20,7 @@ struct MadeShard {
   Origin origin;  // of the last part
 };
 
-// What the file's header says of itself.
+// The id in a shard file's header.
 Id128 ShardIdOf(const Plan& plan, std::uint32_t shard, std::uint32_t part) noexcept;
 
 class PlannedShardWriter {
@@ -67,7 +67,7 @@ void LeaveEmptyShard(const std::filesystem::path& folder, const Plan& plan, cons
                      const std::string& own);
 bool IsEmptyShardName(const std::string& name);
 
-// What the name of a shard's file, or of the note that there is none, says.
+// The parts of the name of a shard's file, or of the note that the shard has no file.
 struct PlannedName {
   std::uint64_t shard = 0;
   std::uint64_t part = 0;

@@ -333,7 +333,7 @@ PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kPlannedSourcesName;
   if (!std::filesystem::exists(path)) {
     throw Error(ErrorCode::kNotFound, path.string(),
-                "is not there; run `sluice plan` with the same source and options again, or go on "
+                "is not there; run `sluice plan` with the same source and options again, or resume "
                 "in one piece with `sluice convert`");
   }
   Tap in(path);

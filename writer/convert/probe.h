@@ -10,7 +10,7 @@ namespace sluice {
 
 struct Probe {
   std::uint64_t samples = 0;     // samples that could be converted
-  std::uint64_t mean_bytes = 0;  // of a sample in a shard; a guess if there are none
+  std::uint64_t mean_bytes = 0;  // of a sample in a shard; a guess if none could be converted
   // In the order of the dataset: the samples that could not be converted, and those taken although
   // they end early.
   std::vector<LeftOut> left_out;

@@ -1,5 +1,5 @@
-// What is said of a planned shard that is made and lies elsewhere: its record of how it was made,
-// and for each of its files what the manifest will say of it.
+// The receipt of a planned shard that is made and lies in an object store: its record of how it was
+// made, and the manifest's line and totals for each of its files.
 #pragma once
 
 #include <optional>

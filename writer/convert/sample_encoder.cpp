@@ -75,7 +75,7 @@ Outcome SampleEncoder::Encode(std::size_t source) {
   const auto no_memory = [&] {
     return Error(ErrorCode::kMemory, sources_.sources[source].key,
                  "there is not enough memory to convert it; take fewer --threads, or raise "
-                 "`ulimit -v`, and convert again to go on");
+                 "`ulimit -v`, and run the same command again to resume");
   };
   try {
     outcome.sample.key = sources_.sources[source].KeyOfSample();

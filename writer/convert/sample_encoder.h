@@ -20,7 +20,7 @@
 namespace sluice {
 
 struct Outcome {
-  EncodedSample sample;            // if there is no reason
+  EncodedSample sample;            // valid if `reason` is empty
   std::string reason;              // why the source was left out; ASCII, at most kMaxReasonBytes
   std::string cut_short;           // why it was taken only in part; like `reason`
   bool unreadable = false;         // the reason is that a file is gone or cannot be read

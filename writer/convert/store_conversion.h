@@ -2,9 +2,9 @@
 //
 // The store has plan.json, plan-sources.bin and, for each planned shard that is made, its objects
 // and then a receipt, "shard-00012.made.json": with what the manifest says of the shard, so that
-// nobody need read it again. The manifest comes last, by a request that only one can win; then the
-// list and the receipts go. The local folder has the same files but for the shards, which leave it
-// as soon as they are uploaded: the steps of a conversion run in it as in any folder.
+// no process needs to read it again. The manifest comes last, by a request that only one can win;
+// then the list and the receipts go. The local folder has the same files except shards, which leave
+// it as soon as they are uploaded: the steps of a conversion run in it as in any folder.
 #pragma once
 
 #include <functional>
@@ -34,13 +34,13 @@ class StoreConversion {
 
   const std::filesystem::path& folder() const noexcept { return folder_; }
 
-  // Brings the manifest, if there is one by now.
+  // Brings the manifest, if another process has written one.
   void BringManifest() const;
   // Brings the receipts of shards that are there as they say. With another part, only its shards'.
   void BringReceipts(const Plan& plan, const Schema& schema, const PlanPart& part);
   // Puts the plan, unless there is one, and then the list.
   void PutPlan();
-  // Puts a planned shard's files, and its receipt, while the caller goes on; one at a time.
+  // Puts a planned shard's files, and its receipt, in the background; one shard at a time.
   void PutShard(const Plan& plan, const Schema& schema, const MadeShard& made);
   // Returns when all shards are there.
   void Flush();

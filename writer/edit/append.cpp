@@ -61,7 +61,7 @@ ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given,
   return options;
 }
 
-// What is added is converted to a dataset of its own here, in a folder next to the dataset.
+// The samples to add are converted to a dataset of its own here, in a folder next to the dataset.
 std::filesystem::path StagingIn(const WorkFolder& work) {
   return work.path() / "dataset";
 }
@@ -232,7 +232,7 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
   RequireFolder(dataset);
   std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
-  StoredDataset before(folder);                               // throws first if there is no dataset
+  StoredDataset before(folder);                               // throws first if it is not a dataset
   const FileHandle lock = LockFolder(folder);
   before = StoredDataset(folder);  // again, now that nobody else can change it
   RemoveLeftovers(folder);
@@ -240,7 +240,7 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
   try {
     return Append(before, source, options, hooks, work);
   } catch (...) {
-    // The next call goes on with a conversion that has begun.
+    // The next call resumes a conversion that has begun.
     if (std::filesystem::exists(StagingIn(work) / kPlanName)) work.Keep();
     throw;
   }

@@ -77,7 +77,7 @@ class Copying {
 
   Error Stopped() const {
     return Error(ErrorCode::kState, target_->url(),
-                 "was stopped before it was finished; run the same command again to go on");
+                 "was stopped before it was finished; run the same command again to resume");
   }
 
   std::vector<std::byte> ManifestText() const {

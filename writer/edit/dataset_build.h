@@ -1,5 +1,5 @@
-// What edits write: a new dataset of linked shards and new ones (DatasetBuild), or another manifest
-// in a dataset's folder (NewManifest).
+// The results of edits: a new dataset of linked shards and new ones (DatasetBuild), or another
+// manifest in a dataset's folder (NewManifest).
 #pragma once
 
 #include <array>

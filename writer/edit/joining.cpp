@@ -37,7 +37,7 @@ struct FieldMap {
     if (!IsClass(merged, number)) return number;
     throw Error(ErrorCode::kCorrupt,
                 "field \"" + own.name + "\" holds " + std::to_string(number) +
-                    ", which is none of its " + std::to_string(own.classes.size()) +
+                    ", which is not one of its " + std::to_string(own.classes.size()) +
                     " classes and would become the merged class " + std::to_string(number) + " (" +
                     merged.classes[static_cast<std::size_t>(number)] +
                     "); `sluice verify` names such samples: make a subset without them first");

@@ -130,7 +130,7 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
   RequireFolder(dataset);
   std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
-  StoredDataset stored(folder);                               // throws first if there is no dataset
+  StoredDataset stored(folder);                               // throws first if it is not a dataset
   const FileHandle lock = LockFolder(folder);
   stored = StoredDataset(folder);  // again, now that nobody else can change it
   RequireShards(stored, hooks.stop);

@@ -41,7 +41,7 @@ class SalvagedKeys {
  private:
   Bytes section_;
   std::uint64_t samples_;
-  std::uint64_t chunk_samples_ = 0;  // 0: there is no section
+  std::uint64_t chunk_samples_ = 0;  // 0: without a section
   KeyChunk chunk_;
   std::uint64_t unreadable_until_ = 0;
 };
@@ -198,7 +198,7 @@ std::uint32_t BlockSamplesOf(const std::vector<FoundBlock>& blocks) {
 }
 
 // The section of keys, which begins at the end of the last block and has its own length; empty if
-// there is none.
+// it is missing.
 Bytes KeysAt(Bytes file, std::uint64_t offset) {
   constexpr std::uint64_t kFrame = 8;  // bytes for the sizes of a frame and its content
   if (offset + kFrame > file.size()) return {};

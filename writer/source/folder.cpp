@@ -33,7 +33,7 @@ std::string_view ClassOf(std::string_view key, FolderLabels labels) {
   }
 }
 
-// What the images' places say about classes.
+// Where the images lie, and which classes that gives.
 struct Layout {
   std::optional<std::string> yolo;       // a folder with images/ and labels/, with '/' at its end
   std::optional<std::string> direct;     // the first image in the root

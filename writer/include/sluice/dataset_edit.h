@@ -91,14 +91,14 @@ struct TranscodeOptions {
 
 struct TranscodeSummary {
   EditSummary made;
-  std::uint64_t images = 0;             // masks are none
-  std::uint64_t left_as_they_were = 0;  // of these, because the form has no place for them
+  std::uint64_t images = 0;             // masks do not count
+  std::uint64_t left_as_they_were = 0;  // of these, because the form cannot store them
 };
 
 // The same samples in the same order with their images in another form; blocks are of the size that
 // suits it. Between JPEG and packed nothing is lost; from either to pixels, what a reader makes of
 // the whole image is stored; from pixels, JPEGs are made of the given quality. Images that the form
-// has no place for (JPEGs with unusual sampling have no packed form, 16-bit pixels no JPEG) stay as
+// cannot store (JPEGs with unusual sampling have no packed form, 16-bit pixels no JPEG) stay as
 // they are, and so do masks and all other fields. Error(kCorrupt), with the place, for an image
 // that cannot be decoded.
 TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
@@ -143,8 +143,8 @@ struct AppendSummary {
 // one stays as manifest-ID.json, and programs that have the dataset open are not disturbed. Classes
 // must be among the dataset's, and fields the same: Error(kInvalidArgument) before anything is
 // converted. The conversion is made in `dataset` + ".append", which is removed at the end;
-// Error(kExists) if that name belongs to something that Sluice did not make. An interrupted call,
-// repeated, goes on from there; a finished one, repeated, adds nothing. `threads`, `on_error` and
+// Error(kExists) if that name belongs to something that Sluice did not make. Call it again to
+// resume after an interruption; a finished call, repeated, adds nothing. `threads`, `on_error` and
 // `direct` are taken from `options`; if the dataset does not say how it was converted, all options
 // are, with a warning.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,

@@ -9,7 +9,7 @@
 //   writer.Finish();
 //
 // Samples are stored in the order they are added. A key may come twice, as in a table that lists an
-// image twice; Dataset::Find() then gives one of the samples. There is no plan and no resuming: a
+// image twice; Dataset::Find() then gives one of the samples. It cannot resume: a
 // writer that is destroyed without Finish() leaves a folder without a manifest, which readers
 // refuse. One thread at a time may use a writer; SampleBuilders are independent of each other.
 #pragma once
@@ -96,7 +96,7 @@ class DatasetWriter {
 
   SampleBuilder NewSample(std::string key) const;
   // Stores the sample. After an Error of code kInvalidArgument or kLimit the sample was not stored
-  // and the writer can go on; after kIo it cannot.
+  // and the writer can be used again; after kIo it cannot.
   void Add(const SampleBuilder& sample);
   // Writes what is pending, then the manifest. No call may follow.
   void Finish();

@@ -1,7 +1,7 @@
 // BMP: headers of all versions, 1 to 32 bits a pixel, palettes, run lengths and bit masks. Colour
 // profiles are ignored.
 //
-// There is no library for it that tells a file which is cut short from a whole one. The header's
+// Libraries for it do not distinguish a file that is cut short from a whole one. The header's
 // numbers are checked against the file's size before memory is taken.
 #include <algorithm>
 #include <array>

@@ -156,7 +156,7 @@ ColorProfiles::Meaning ColorProfiles::Find(Bytes profile, ProfileColors colors) 
   const std::pair key(ToHex(Hash128(profile)), colors);
   if (const auto met = met_.find(key); met != met_.end()) return met->second;
   if (met_.size() >= kMaxTransforms) met_.clear();
-  // What lcms2 has no memory for it leaves out, or does in another way.
+  // If lcms2 runs out of memory, it leaves steps out or takes another way.
   const AllocationWatch memory;
   Meaning meaning = Understand(profile, colors);
   if (memory.failed()) throw std::bad_alloc();

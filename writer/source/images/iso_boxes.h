@@ -1,4 +1,5 @@
-// Boxes, of which AVIF, HEIF, JPEG XL and JPEG 2000 files are made (ISO/IEC 14496-12, 4.2).
+// Boxes of the ISO base media format, of which AVIF, HEIF, JPEG XL and JPEG 2000 files are made
+// (ISO/IEC 14496-12, 4.2).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ struct FileBox {
 // The big-endian number of `size` bytes, which must be there.
 std::uint64_t BigEndian(Bytes bytes, std::size_t at, std::size_t size) noexcept;
 
-// Takes the first box off `rest`; one that says it is longer ends there. Nothing if there is none.
+// Takes the first box off `rest`; a box that claims to be longer ends with it.
+// Nothing if no box is left.
 std::optional<FileBox> TakeFileBox(Bytes& rest) noexcept;
 
 // Throws Error(kUnsupported) if an AVIF or HEIF file lists more items, properties of items or

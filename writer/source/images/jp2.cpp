@@ -66,7 +66,7 @@ std::uint64_t CeilDivide(std::uint64_t whole, std::uint64_t part) noexcept {
   return (whole + part - 1) / part;
 }
 
-// The codestream in the boxes of a JP2 file; empty if there is none.
+// The codestream in the boxes of a JP2 file; empty if it is missing.
 Bytes CodestreamOf(Bytes file) noexcept {
   while (const std::optional<FileBox> box = TakeFileBox(file)) {
     if (box->type == "jp2c") return box->body;
@@ -245,7 +245,7 @@ class Jp2Source : public PixelSource {
   std::unique_ptr<opj_image, void (*)(opj_image*)> image_;
   Jp2Tiles tiles_;
   bool luma_ = false;        // components are YCbCr
-  std::size_t opacity_ = 0;  // its component; 0: there is none
+  std::size_t opacity_ = 0;  // its component; 0: opaque
   bool premultiplied_ = false;
 };
 

@@ -24,7 +24,7 @@ struct JpegFile {
 };
 
 // Cuts `content` down to its picture and makes sure that it has an end marker. In a file without
-// one, zeros at the end are not taken for data (but for a single one): they would be decoded to
+// one, zeros at the end are not taken for data (except a single one): they would be decoded to
 // grey. A file that is not a JPEG loses only such zeros.
 //
 // Whatever is made of the picture, decoders get these bytes and no others: libjpeg's judgement of a

@@ -119,8 +119,8 @@ class PixelSource {
   std::string cut_short_;
 };
 
-// What opens each kind, and the version of the library that decodes it. image_kinds.cpp lists them;
-// a build may lack those with a version.
+// Each kind's source file opens it here, and gives the version of the library that decodes it.
+// image_kinds.cpp lists them; a build may lack those with a version.
 std::unique_ptr<PixelSource> OpenAvif(Bytes file, bool with_profile);
 std::unique_ptr<PixelSource> OpenBmp(Bytes file, bool with_profile);
 std::unique_ptr<PixelSource> OpenGif(Bytes file, bool with_profile);

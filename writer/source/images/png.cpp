@@ -40,7 +40,7 @@ class PngFile {
   spng_ihdr Header() const;
   // Whether there is a colour profile before the pixels.
   bool has_profile() const noexcept { return has_profile_; }
-  // The text that holds XMP, inflated; empty if there is none that can be read.
+  // The text that holds XMP, inflated; empty if it is missing or cannot be read.
   std::string Xmp() const;
   // Throws Error(kCorrupt) for a result other than SPNG_OK; CutShort if the file ends early.
   void Check(int result) const;

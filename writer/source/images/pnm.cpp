@@ -110,7 +110,7 @@ std::optional<std::uint32_t> PnmSource::NextNumber() {
   }
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data() + at_, text.data() + text.size(), number);
-  if (error != std::errc()) ThrowBrokenPnm("where a number should be there is none");
+  if (error != std::errc()) ThrowBrokenPnm("a number is missing");
   at_ = static_cast<std::size_t>(end - text.data());
   return number;
 }

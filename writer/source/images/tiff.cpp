@@ -43,7 +43,7 @@ bool HasInks(tiff* file) noexcept;
 // that.
 TiffSamples ReadTiffSamples(tiff* file);
 
-// What a resampling filter's ringing may add to values from 0 to 1.
+// The most that a resampling filter's ringing adds to values from 0 to 1.
 constexpr double kOvershoot = 0.25;
 
 std::uint16_t TagOf(TIFF* file, std::uint32_t tag) noexcept {
@@ -198,9 +198,9 @@ class TiffSampleReader {
     }
   }
 
-  // Numbers of another range are no brightness that is known here.
+  // Numbers of another range have no known brightness.
   void CheckRange() const {
-    if (!numbers_) ThrowUnsupportedTiff("some of its values are no numbers (NaN)");
+    if (!numbers_) ThrowUnsupportedTiff("some of its values are not numbers (NaN)");
     if (least_ >= -kOvershoot && most_ <= 1 + kOvershoot) return;
     std::array<char, 100> text{};
     std::snprintf(text.data(), text.size(), "its values go from %.4g to %.4g, and not from 0 to 1",
@@ -211,7 +211,7 @@ class TiffSampleReader {
   TIFF* file_;
   std::uint32_t width_ = 0, height_ = 0;
   std::uint32_t bits_ = 0, samples_ = 0, colours_ = 0, format_ = 0;
-  std::uint32_t opacity_ = 0;  // the sample; 0: there is none
+  std::uint32_t opacity_ = 0;  // the sample; 0: opaque
   bool premultiplied_ = false;
   bool planes_ = false;
   bool inks_ = false;

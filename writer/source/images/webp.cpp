@@ -21,7 +21,7 @@ class WebpSource : public PixelSource {
   Picture Decode(const ColorRules& rules) override;
 
  private:
-  // The content of a chunk of that name; empty if there is none.
+  // The content of a chunk of that name; empty if it is missing.
   Bytes Chunk(const char* name) const;
 
   std::unique_ptr<WebPDemuxer, void (*)(WebPDemuxer*)> demuxer_;

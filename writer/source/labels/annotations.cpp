@@ -221,7 +221,7 @@ class AnnotatedList {
     return value;
   }
 
-  // Large objects first, so that what lies on them is seen.
+  // Large objects first, so that objects on top of them stay visible.
   static void AddShapes(AnnotatedImage& image, std::vector<std::byte>& value) {
     std::vector<const AnnotatedObject*> objects;
     for (const AnnotatedObject& object : image.objects)
@@ -250,8 +250,8 @@ void RequireFolder(const ConvertSource& source, const char* of_what) {
   const bool there = std::filesystem::exists(source.label_files.path, ignored);
   throw Error(there ? ErrorCode::kInvalidArgument : ErrorCode::kNotFound,
               source.label_files.path.string(),
-              std::string(there ? "is no folder" : "is not there") + "; give the folder of the " +
-                  of_what + " files");
+              std::string(there ? "is not a folder" : "is not there") +
+                  "; give the folder of the " + of_what + " files");
 }
 
 void Misread(const std::string& sentence) {

@@ -17,7 +17,7 @@ namespace sluice {
 inline constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 inline constexpr std::uint64_t kMaxLabelFileBytes = 16'777'216;  // of a file for one image
 
-// What is wrong with a label file, for one image.
+// Throws Error(kCorrupt): why a label file of one image cannot be used.
 [[noreturn]] void Misread(const std::string& sentence);
 
 struct AnnotatedObject {
@@ -59,7 +59,7 @@ Annotations ReadCoco(const ConvertSource& source, const std::stop_token& stop);
 Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop);
 Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop);
 
-// What stands next to YOLO's labels: the classes' names, and how many key points an object has.
+// The settings next to YOLO's labels: the classes' names, and how many key points an object has.
 struct YoloNames {
   std::vector<std::string> classes;  // empty: not said
   std::vector<std::string> numbers;  // names for classes without any

@@ -181,7 +181,7 @@ Id IdOf(const json& object, const char* name) {
   if (std::floor(number) == number && std::abs(number) <= kMost) {
     return {static_cast<std::int64_t>(number), ""};
   }
-  Misread(std::string("its ") + name + " is no number and no text");
+  Misread(std::string("its ") + name + " is neither a number nor a text");
 }
 
 struct Category {
@@ -226,7 +226,7 @@ void AddShapes(const json& segmentation, AnnotatedObject& object) {
     object.shapes.push_back(RunsOf(segmentation));
     return;
   }
-  if (!segmentation.is_array()) Misread("its segmentation is no list of outlines and no RLE");
+  if (!segmentation.is_array()) Misread("its segmentation is neither a list of outlines nor RLE");
   const auto add = [&object](const json& corners) {
     Shape shape;
     shape.outline = NumbersOf(corners);

@@ -59,7 +59,7 @@ class OutlineWalk {
   static constexpr double kScale = 5;
 
   std::int64_t Fine(double at) const {
-    // What lies far outside is drawn nearer: it covers the same pixels, or nearly.
+    // Points far outside are moved nearer: the shape then covers the same pixels, or nearly.
     const double most = 4.0 * std::max(width_, height_) + 64;
     return static_cast<std::int64_t>(kScale * std::clamp(at, -most, most) + .5);
   }

@@ -26,7 +26,7 @@ namespace sluice {
 
 namespace {
 
-// "train" of "Train-01"; empty if it is no name that splits have.
+// "train" of "Train-01"; empty if splits do not have such names.
 std::string SplitWord(std::string_view name) {
   std::string word(name.substr(0, name.find_last_not_of("0123456789-_") + 1));
   std::transform(word.begin(), word.end(), word.begin(), [](char c) {
@@ -133,9 +133,9 @@ std::uint64_t PlaceOf(std::uint64_t seed, const std::string& key) {
   return RandomStream(seed, Purpose::kSplit, Hash64(AsBytes(key))).Word64();
 }
 
-// How many of a class's `count` sources come before the fraction. `turn` (0 to 1) is what is added
-// before rounding down: different ones by class, so that what is lost in one is gained in another,
-// and the parts of many small classes come out as large as was asked for.
+// How many of a class's `count` sources come before the fraction. `turn` (0 to 1) is added before
+// rounding down. It differs between classes, so that one class gains what another loses and the
+// parts of many small classes together get the size that was asked for.
 std::size_t Border(double fraction, std::size_t count, double turn) {
   return static_cast<std::size_t>(std::floor(fraction * static_cast<double>(count) + turn));
 }

@@ -25,7 +25,7 @@ struct XmlElement {
   std::string text;  // its own, without what stands in elements inside, trimmed
   std::vector<XmlElement> inside;
 
-  // The first element of that name inside; nullptr if there is none.
+  // The first element of that name inside; nullptr if it is missing.
   const XmlElement* Find(std::string_view wanted) const noexcept {
     const auto found = std::find_if(inside.begin(), inside.end(),
                                     [wanted](const XmlElement& one) { return one.name == wanted; });
@@ -155,7 +155,7 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
     if (!file.key.ends_with(".xml")) {
       if (one_tree || IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
         continue;  // images beside their labels, lists of what is for training
-      read.broken.push_back({file.key, "is among the label files, but is no .xml"});
+      read.broken.push_back({file.key, "is among the label files, but is not an .xml"});
       continue;
     }
     const std::string stem = file.key.substr(0, file.key.size() - 4);
@@ -165,7 +165,7 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
     try {
       ReadFile(source.label_files.path / file.key, kMaxLabelFileBytes, content);
       const XmlElement root = ParseXml(AsText(content));
-      if (root.name != "annotation") Misread("is no annotation, as Pascal VOC's files are");
+      if (root.name != "annotation") Misread("is not an annotation, as Pascal VOC's files are");
       // Tools that rename files leave the old name inside.
       const XmlElement* const name = root.Find("filename");
       std::error_code ignored;

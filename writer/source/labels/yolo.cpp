@@ -54,7 +54,7 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
 std::vector<std::string_view> Pieces(std::string_view text) {
   std::vector<std::string_view> pieces;
   char quote = 0;
-  bool fresh = true;  // a quote would begin a text here, and is no apostrophe
+  bool fresh = true;  // a quote here would begin a text; elsewhere it is an apostrophe
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= text.size(); ++i) {
     const char c = i < text.size() ? text[i] : ',';
@@ -94,7 +94,7 @@ class YamlNames {
     Put(*number, NameIn(entry.substr(colon + 1)));
   }
   [[noreturn]] static void Refuse(std::string_view value) {
-    Fail("\"" + ToUtf8(value) + "\" is no list of names");
+    Fail("\"" + ToUtf8(value) + "\" is not a list of names");
   }
   std::vector<std::string> Finish() {
     std::vector<std::string> names;
@@ -110,14 +110,14 @@ class YamlNames {
     throw Error(ErrorCode::kCorrupt, "the names of classes are not understood: " + sentence +
                                          "; give them with --classes, one a line");
   }
-  // What of YAML is not read is no name, and no part of one.
+  // A name; YAML's features that are not read (anchors, tags, blocks) are refused.
   static std::string NameIn(std::string_view text) {
     text = Stripped(text);
     const std::string shown = "\"" + ToUtf8(text) + "\"";
     if (text.empty() || std::string_view("\"'").find(text[0]) == std::string_view::npos) {
       const bool special =
           !text.empty() && std::string_view("&*!|>%@`").find(text[0]) != std::string_view::npos;
-      if (special) Fail(shown + " is no plain name");
+      if (special) Fail(shown + " is not a plain name");
       return Scalar(text);
     }
     std::string name;
@@ -130,7 +130,7 @@ class YamlNames {
         ++i;
       } else if (text[i] == text[0]) {
         const std::string_view rest = Stripped(text.substr(i + 1));
-        if (!rest.empty() && rest[0] != '#') Fail(shown + " goes on after its end");
+        if (!rest.empty() && rest[0] != '#') Fail(shown + " has text after its end");
         return name;
       }
       name += text[i];
@@ -151,7 +151,7 @@ YoloNames ParseYoloYaml(std::string_view text) {
   YoloNames found;
   YamlNames names;
   bool inside = false;  // of the block after "names:"
-  std::string flow;     // "[a," of a list in a line, which may go on in the next
+  std::string flow;     // "[a," of a list in a line, which may continue in the next
   for (std::string_view line : LinesOf(text)) {
     const std::string_view trimmed = Stripped(line);
     if (trimmed.empty() || trimmed[0] == '#') continue;
@@ -258,7 +258,7 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
   if (numbers.size() < 5) Misread("a line has no class and four numbers");
   if (numbers[0] < 0 || numbers[0] >= static_cast<double>(kMaxYoloClasses) ||
       std::floor(numbers[0]) != numbers[0]) {
-    Misread("a class is no whole number from 0 to 65535");
+    Misread("a class is not a whole number from 0 to 65535");
   }
   AnnotatedObject object;
   object.label = static_cast<std::int32_t>(numbers[0]);
@@ -321,7 +321,7 @@ std::string LabelsOf(const std::filesystem::path& folder, const std::string& key
   return std::filesystem::exists(folder / beside, ignored) ? beside : place;
 }
 
-// The label files that are no image's. Other texts lie there, too: names, lists, licences.
+// Label files without an image. Other texts lie there, too: names, lists, licences.
 void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
                const YoloNames& settings, const std::stop_token& stop, Annotations& read) {
   const std::filesystem::path& folder = source.label_files.path;
@@ -373,7 +373,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
       ReadFile(source.label_files.path / image.place, kMaxLabelFileBytes, content);
       ReadObjects(AsText(content), settings, image);
     } catch (const Error& error) {
-      // Files that are no images need no labels.
+      // Files that are not images need no labels.
       if (LookInto(source.root / file.key).sniffed.kind == ImageKind::kNone) {
         if (IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
           read.broken.push_back({file.key, "is not an image"});

@@ -35,7 +35,7 @@ std::optional<std::int32_t> ClassNumber(std::string_view text) {
   return number && *number <= kMaxNumber ? number : std::nullopt;
 }
 
-// The text that sources have where there is no class.
+// A text that sources have in place of a class.
 bool IsGap(std::string_view text) {
   constexpr std::string_view kGaps[] = {"na", "n/a", "null",      "none",       "-",
                                         "?",  "",    "unlabeled", "unlabelled", "unknown"};
@@ -83,10 +83,11 @@ std::optional<std::int32_t> ClassNames::Add(std::string_view name) {
   return number;
 }
 
-// Called if some names are no numbers of classes. `added_` has them in the order of their bytes.
+// Called if some names are not classes' numbers. `added_` has them in the order of their bytes.
 void ClassNames::JudgeMixture(const NamesOrigin& origin, std::vector<std::string>& warnings) const {
   const auto is_number = [](const auto& entry) { return ClassNumber(entry.first).has_value(); };
-  if (std::none_of(added_.begin(), added_.end(), is_number)) return;  // they are all alike
+  if (std::none_of(added_.begin(), added_.end(), is_number))
+    return;  // none is a number, so none is odd
   const auto odd = std::find_if_not(added_.begin(), added_.end(), is_number);
   const std::string quoted = '"' + ToUtf8(odd->first) + '"';
   const bool only_gaps = std::all_of(added_.begin(), added_.end(), [&](const auto& entry) {
@@ -127,7 +128,7 @@ void ClassNames::Settle(const NamesOrigin& origin, std::vector<std::string>& war
   }
   numbers_.resize(added_.size());
   std::int32_t largest = -1;
-  const std::string* odd = nullptr;  // the first name that is no number
+  const std::string* odd = nullptr;  // the first name that is not a number
   for (const auto& [name, added] : added_) {
     const std::optional<std::int32_t> number = ClassNumber(name);
     if (!number && odd == nullptr) odd = &name;

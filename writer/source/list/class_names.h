@@ -2,9 +2,9 @@
 //
 // Sources name classes by texts: folders, cells of a table, a member .cls of an archive. A text
 // that is a whole number should stay that number, because the user has it in other files as well.
-// One text among them that is no number ("-1", "unknown") would renumber all others without an
-// error: class 10 would come before class 2. So whoever numbers classes has to say, in Settle(),
-// what a message calls them, and the judgement is the same for all sources.
+// One text among them that is not a number ("-1", "unknown") would renumber all others without an
+// error: class 10 would come before class 2. So every reader that numbers classes calls Settle(),
+// with its words for messages, and the judgement is the same for all sources.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@
 
 namespace sluice {
 
-// How classes are numbered whose names nobody has given in their order.
+// How classes are numbered if their names are not given in order.
 enum class Numbering {
   kNumbersIfAll,  // if all names are whole numbers from 0 to 65535 ("7", or "7.0"), each keeps its
                   // number, and there are classes up to the largest; otherwise as kNames
@@ -32,7 +32,7 @@ enum class Numbering {
 struct NamesOrigin {
   std::filesystem::path place;  // the file
   std::string what;             // that has the classes: "the column label"
-  // What to do about a name that stands for no class, after "take out ... "
+  // The advice about a name that does not stand for a class, after "take out ... "
   std::string remedy;
   // A sample of the class that Add() gave this number; empty if it is not known.
   std::function<std::string(std::int32_t)> sample = {};
@@ -51,8 +51,9 @@ class ClassNames {
   std::optional<std::int32_t> Add(std::string_view name);
 
   // Call it after the last Add(). A warning is added if names that are whole numbers become other
-  // classes. Throws Error(kInvalidArgument) for a name that is no number, with kNumbers; and with
-  // kNumbersIfAll if all other names are numbers and it stands for no class, such as -1 and NA.
+  // classes. Throws Error(kInvalidArgument) for a name that is not a number, with kNumbers; and
+  // with kNumbersIfAll if all other names are numbers and it does not stand for a class, such as -1
+  // and NA.
   void Settle(const NamesOrigin& origin, std::vector<std::string>& warnings,
               Numbering numbering = Numbering::kNumbersIfAll);
   // The class of a number that Add() gave.

@@ -112,7 +112,7 @@ class FolderWalk {
     ancestors_.pop_back();
   }
 
-  // False also of a link to nothing, which is told of as such.
+  // False also for a broken link, which gets a message of its own.
   bool LeadsOut(const std::filesystem::path& link) const {
     std::error_code error;
     const std::filesystem::path target = std::filesystem::canonical(link, error);

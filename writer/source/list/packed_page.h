@@ -34,7 +34,7 @@ struct PackedPage {
   std::uint32_t width = 0;  // kPixels
 };
 
-// What stands before that many bytes of RGB to make a PPM of them.
+// The header that makes a PPM of that many bytes of RGB.
 std::string PpmHeader(std::uint64_t bytes, std::uint32_t width);
 
 // Into exactly `content`. False if the bytes are not that.
@@ -46,7 +46,7 @@ void ReadExactly(const FileHandle& file, const std::filesystem::path& path, std:
 
 std::uint32_t Crc32c(Bytes bytes) noexcept;
 
-// As TFRecord stores it: masked, so that a checksum of bytes that hold a checksum is no trap.
+// As TFRecord stores it: masked, because the CRC of bytes that end in their own CRC is a constant.
 constexpr std::uint32_t MaskedCrc(std::uint32_t crc) noexcept {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }

@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// Paths below the root of a source, as keys.
+// Makes keys of paths below the root of a source.
 class RootPath {
  public:
   // An empty root means the working folder. It may be a URL: paths may then begin with it.
@@ -31,7 +31,7 @@ class SameNames {
  public:
   explicit SameNames(std::filesystem::path root);
 
-  // If there is no file `key` below the root, sets `key` and `look` to the image that is meant:
+  // If `key` does not exist below the root, sets `key` and `look` to the image that is meant:
   // - the only one beside it with that name and an ending; if there are several, `look.trouble`
   //   names them;
   // - "images/a.jpg" as seen from a folder above, if the root is such a folder "images";

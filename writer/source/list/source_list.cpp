@@ -149,7 +149,7 @@ void SourceList::RequirePlaces() const {
   };
   for (const std::filesystem::path& archive : archives)
     require(WhyUnreadable(archive), archive);
-  if (!archives.empty() || store != nullptr) return;  // a store's faults are told apart
+  if (!archives.empty() || store != nullptr) return;  // a store's faults are a StoreFault
   for (std::size_t f = 0; f < fields.size(); ++f) {
     std::size_t readable = 0;
     std::string trouble;  // of the last file tried
@@ -276,7 +276,7 @@ bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
 }
 
 Error StoppedError() {
-  return {ErrorCode::kState, "the conversion was stopped; run the same command again to go on"};
+  return {ErrorCode::kState, "the conversion was stopped; run the same command again to resume"};
 }
 
 void ThrowStopped() {

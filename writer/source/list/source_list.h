@@ -30,7 +30,7 @@ std::vector<std::byte> ElementBytes(std::span<const T> values) {
 struct Source {
   std::string key;          // path relative to the root, with '/', or an archive's key; raw bytes
   std::uint64_t bytes = 0;  // of the image at the first look
-  std::int32_t label = 0;   // the class's number; 0 if there are none
+  std::int32_t label = 0;   // the class's number; 0 without classes
   // The size that its label file gives it; 0: none. It must be the image's.
   std::uint16_t described_width = 0, described_height = 0;
   std::string sample_key = {};  // the sample's key, if a table gives another one

@@ -160,7 +160,9 @@ void StoreFiles::BeginExpected() {
 
 void StoreFiles::Await(const Fetch& fetch) const {
   const std::stop_callback on_stop(stop_, [this] {
-    { const std::unique_lock lock(shared_->mutex); }  // whoever is about to wait does
+    {
+      const std::unique_lock lock(shared_->mutex);
+    }  // a thread that is about to wait does so first
     shared_->changed.notify_all();
   });
   std::unique_lock lock(shared_->mutex);

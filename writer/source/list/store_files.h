@@ -1,8 +1,8 @@
-// The files of a source in an object store: listed, looked into, and fetched ahead of those who
-// read them.
+// The files of a source in an object store: listed, looked into, and fetched ahead of their
+// readers.
 //
-// What the store itself is to blame for (it cannot be reached, it refuses the credentials) is a
-// StoreFault, which ends the conversion: only an object that is gone or has changed is left out.
+// A fault of the store itself (it cannot be reached, it refuses the credentials) is a StoreFault,
+// which ends the conversion: only an object that is gone or has changed is left out.
 #pragma once
 
 #include <condition_variable>
@@ -40,7 +40,7 @@ class StoreFiles {
 
   const std::string& url() const noexcept { return store_->url(); }
 
-  // The objects below the URL, as a folder's files. Throws Error(kNotFound) if there are none,
+  // The objects below the URL, as a folder's files. Throws Error(kNotFound) without any,
   // Error(kUnsupported) if the server does not list.
   FolderTree List() const;
   // As LookInto(path). `bytes`: the object's size, or kUnknownBytes.
@@ -68,7 +68,7 @@ class StoreFiles {
   void Read(const std::string& key, std::uint64_t bytes, std::vector<std::byte>& content);
 
  private:
-  // What the store's thread shares with those who wait: it may outlive them.
+  // Shared by the store's thread and the waiting ones; the store's may outlive them.
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;

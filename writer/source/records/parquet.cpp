@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-// The features that the metadata of Hugging Face describe; null if there are none.
+// The features that the metadata of Hugging Face describe; null if it does not.
 json FeaturesOf(const ParquetFile& file) {
   const auto found = file.metadata.find("huggingface");
   if (found == file.metadata.end() || NestsDeeperThan(found->second, 2 * kMaxJsonDepth)) return {};

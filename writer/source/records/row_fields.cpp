@@ -117,7 +117,7 @@ std::string NameOf(const Cell& cell, bool is_text) {
   return name;
 }
 
-// Whether there is no value: also an empty list, unless the field is a list.
+// Whether the value is missing; an empty list counts as missing, unless the field is a list.
 bool IsNone(const Cell& cell, ColumnType type) {
   if (!cell.is_array() || !cell.empty()) return cell.is_null();
   return type == ColumnType::kClass || type == ColumnType::kInteger ||

@@ -12,7 +12,7 @@
 //   tests/writer/table_test.cpp
 //   tests/fuzz/table_target.cpp
 //
-// A new DType goes into sluice/schema.h, FORMAT.md, format/disk/schema_json.cpp and
+// A new DType goes into sluice/schema.h, FORMAT.md, format/disk/json.cpp and
 // reader/python/binding/schema.cpp; the compiler warns of the rest.
 #pragma once
 
@@ -31,7 +31,7 @@ namespace sluice {
 class Cells {
  public:
   virtual ~Cells() = default;
-  // The value under that heading; null if there is none.
+  // The value under that heading; null if it is missing.
   virtual nlohmann::json Get(const std::string& heading) const = 0;
   // Whether values are text rather than JSON.
   virtual bool has_text_cells() const noexcept = 0;
@@ -66,16 +66,16 @@ class RowFields {
   // Adds the classes' names that another file of the same columns has. Throws
   // Error(kInvalidArgument) if the first file had none.
   void AddClasses(const std::string& heading, const std::vector<std::string>& names);
-  // The headings whose cells must be numbers, and no extents.
+  // The headings whose cells must be read as numbers, not as byte ranges.
   std::vector<std::string> NumbersOf() const;
   // The headings whose classes are wanted as numbers.
   std::vector<std::string> UnnamedOf() const;
-  // Call it after the last Add(): gives ConvertSource::label.classes to the label or, if there is
-  // none, to the first column with classes. Throws Error(kInvalidArgument) if the fields do not fit
+  // Call it after the last Add(): gives ConvertSource::label.classes to the label or, without one,
+  // to the first column with classes. Throws Error(kInvalidArgument) if the fields do not fit
   // together.
   void Check();
 
-  // Adds a warning that names the headings of which no field was made, but for those in
+  // Adds a warning that names the headings of which no field was made, except those in
   // `used_otherwise` (paths, keys). Call it after the last Add(). `advice`: what follows them.
   void WarnOfUnused(const std::vector<std::string>& headings,
                     const std::vector<std::string>& used_otherwise, const std::string& advice = {});

@@ -37,7 +37,7 @@ constexpr std::size_t kMostCellBytes = kMaxPayloadBytes + 1;
 constexpr std::size_t kMostLineBytes = 3 * kMaxPayloadBytes;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// Of a file with that ending: what separates cells, or 0 for JSON lines. Nothing: it is no table.
+// The separator of cells in a file with that ending; 0 for JSON lines, nothing for other files.
 std::optional<char> SeparatorOf(std::string_view ending) {
   if (ending == ".csv") return ',';
   if (ending == ".tsv") return '\t';
@@ -126,7 +126,7 @@ void TableReader::ReadMembers() {
   for (;;) {
     try {
       if (!NextObject()) break;
-    } catch (const UnusableRow& error) {  // told of when it is read as a row
+    } catch (const UnusableRow& error) {  // reported when it is read as a row
       if (!unusable) unusable = error;
       continue;
     }
@@ -276,7 +276,7 @@ std::string PathColumn(const ConvertSource& source, const std::vector<std::strin
 }
 
 // The column of the samples' keys: "key", as `sluice export` writes it, if it is not the column of
-// the paths and is not asked for as a field. "": there is none.
+// the paths and is not asked for as a field. "": none.
 std::string KeyColumn(const ConvertSource& source, const std::string& path_column,
                       const std::vector<std::string>& headings) {
   const bool asked_for = std::any_of(source.rows.columns.begin(), source.rows.columns.end(),

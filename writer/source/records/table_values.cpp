@@ -146,7 +146,7 @@ std::vector<double> CornersOf(const Cell& cell, BoxFormat format, bool relative)
     if (relative &&
         (std::min(box[0], box[1]) < -kBeyond || std::max(box[2], box[3]) > 1 + kBeyond)) {
       Fail(
-          "a box is said to be in fractions of the image's sides, but its left, top, right and "
+          "a box should be in fractions of the image's sides, but its left, top, right and "
           "bottom are " +
           Cell(std::span(box, 4)).dump());
     }

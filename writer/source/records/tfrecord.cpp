@@ -115,7 +115,7 @@ class Message {
   }
   [[noreturn]] void Fail() const {
     throw Error(ErrorCode::kCorrupt,
-                "is no tf.train.Example: byte " + std::to_string(at_) + " is damaged");
+                "is not a tf.train.Example: byte " + std::to_string(at_) + " is damaged");
   }
 
  private:
