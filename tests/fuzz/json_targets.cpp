@@ -10,7 +10,7 @@
 #include "format/disk/shard.h"
 #include "tests/format/example.h"
 #include "tests/fuzz/targets.h"
-#include "writer/convert/receipt.h"
+#include "writer/convert/planned_shard.h"
 
 namespace sluice::fuzz {
 

@@ -6,8 +6,8 @@
 #include "format/pixels/decode.h"
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
-#include "writer/convert/origin.h"
 #include "writer/convert/plan.h"
+#include "writer/convert/planned_shard.h"
 #include "writer/convert/sample_encoder.h"
 #include "writer/source/images/icc.h"
 

@@ -7,6 +7,7 @@
 #include "tests/temporary_folder.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
+#include "writer/convert/report.h"
 
 namespace sluice::test {
 

@@ -102,7 +102,7 @@ bool AreSame(const EncodedSample& a, const EncodedSample& b) {
 // The sample of a made shard at each of its planned positions.
 class MadeSamples {
  public:
-  MadeSamples(const MadeOf& of, const std::filesystem::path& folder, const MadeShard& made)
+  MadeSamples(const ConversionInput& of, const std::filesystem::path& folder, const MadeShard& made)
       : made_(made) {
     for (const FinishedShard& part : made.parts) {
       parts_.push_back(std::make_unique<const ShardFile>(folder / part.shard.file, of.schema,
@@ -142,7 +142,7 @@ class MadeSamples {
 
 class Comparison {
  public:
-  Comparison(const MadeOf& of, const std::filesystem::path& folder,
+  Comparison(const ConversionInput& of, const std::filesystem::path& folder,
              const std::vector<std::optional<MadeShard>>& made, const ConvertHooks& hooks)
       : of_(of), folder_(folder), made_(made), hooks_(hooks) {}
 
@@ -229,7 +229,7 @@ class Comparison {
     hooks_.on_look(compared, suspects_.size());
   }
 
-  const MadeOf& of_;
+  const ConversionInput& of_;
   const std::filesystem::path& folder_;
   const std::vector<std::optional<MadeShard>>& made_;
   const ConvertHooks& hooks_;
@@ -263,7 +263,7 @@ std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std:
   return SpecOf(*std::max_element(latest.begin(), latest.end()));
 }
 
-ChangedSources FindChangedSources(const MadeOf& of, const std::filesystem::path& folder,
+ChangedSources FindChangedSources(const ConversionInput& of, const std::filesystem::path& folder,
                                   const std::vector<std::optional<MadeShard>>& made,
                                   unsigned threads, const ConvertHooks& hooks) {
   if (of.options.run.check == SourceCheck::kSizes) return {};

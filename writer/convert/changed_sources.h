@@ -26,15 +26,6 @@ void SetPlanTime(const std::filesystem::path& folder, const std::timespec& when)
 // That time for sources whose contents have not been read yet.
 std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std::stop_token& stop);
 
-// The input that made shards came from.
-struct MadeOf {
-  const SourceList& sources;
-  const ConvertOptions& options;
-  const Schema& schema;
-  const Plan& plan;
-  const std::vector<std::uint32_t>& order;  // position in the dataset -> source
-};
-
 struct ChangedSources {
   std::uint64_t compared = 0;            // sources that were converted once more
   std::vector<std::uint64_t> positions;  // of those whose samples are not those made before
@@ -45,7 +36,7 @@ struct ChangedSources {
 // ConvertOptions::run.check says. A source that is gone or cannot be read counts as unchanged; so
 // does an object whose store does not tell times, or that another process has looked at. Throws
 // Error; kState after a stop request.
-ChangedSources FindChangedSources(const MadeOf& of, const std::filesystem::path& folder,
+ChangedSources FindChangedSources(const ConversionInput& of, const std::filesystem::path& folder,
                                   const std::vector<std::optional<MadeShard>>& made,
                                   unsigned threads, const ConvertHooks& hooks);
 

@@ -7,10 +7,8 @@
 
 #include "format/disk/manifest.h"
 #include "writer/convert/changed_sources.h"
-#include "writer/convert/duplicates.h"
 #include "writer/convert/ordered_pipeline.h"
-#include "writer/convert/skipped.h"
-#include "writer/convert/suspicions.h"
+#include "writer/convert/report.h"
 #include "writer/shard_writer.h"
 #include "writer/source/list/store_files.h"
 #include "writer/text.h"
@@ -47,27 +45,17 @@ ConvertSummary BeginSummary(const SourceList& sources) {
   return summary;
 }
 
-Conversion::Conversion(const DatasetFolder& dataset, const SourceList& sources,
-                       const Schema& schema, const Plan& plan,
-                       const std::vector<std::uint32_t>& order, const ConvertOptions& options,
+Conversion::Conversion(const DatasetFolder& dataset, const ConversionInput& input,
                        const ConvertHooks& hooks, const PlanPart& part)
-    : dataset_(dataset),
-      sources_(sources),
-      schema_(schema),
-      plan_(plan),
-      order_(order),
-      options_(options),
-      hooks_(hooks),
-      part_(part),
-      made_(plan.shards()) {
+    : dataset_(dataset), input_(input), hooks_(hooks), part_(part), made_(input.plan.shards()) {
   for (std::uint64_t shard = part.number; shard < made_.size(); shard += part.of)
-    progress_.samples_total += plan.SamplesOf(shard);
-  if (options.run.direct) direct_.emplace();
+    progress_.samples_total += input.plan.SamplesOf(shard);
+  if (input.options.run.direct) direct_.emplace();
 }
 
 void Conversion::FailOn(std::uint64_t position, const std::string& reason) const {
-  if (options_.run.on_error != OnError::kFail) return;
-  throw Error(ErrorCode::kCorrupt, sources_.NameOf(order_[position]), reason);
+  if (input_.options.run.on_error != OnError::kFail) return;
+  throw Error(ErrorCode::kCorrupt, input_.sources.NameOf(input_.order[position]), reason);
 }
 
 void Conversion::Resume(unsigned threads) {
@@ -75,11 +63,11 @@ void Conversion::Resume(unsigned threads) {
   // ones.
   Id128 id;
   const std::optional<Manifest> manifest = FindManifest(id);
-  if (manifest && !IsOfPlan(*manifest, plan_)) RefuseChanged();
+  if (manifest && !IsOfPlan(*manifest, input_.plan)) RefuseChanged();
   for (std::uint64_t at = part_.number; at < made_.size(); at += part_.of) {
     const auto shard = static_cast<std::uint32_t>(at);
     if (hooks_.stop.stop_requested()) ThrowStopped();
-    made_[shard] = FindDoneShard(plan_, schema_, dataset_.path(), shard);
+    made_[shard] = FindDoneShard(input_.plan, input_.schema, dataset_.path(), shard);
     if (made_[shard]) RequireKnown(made_[shard]->origin, shard);
   }
   ForgetChanged(manifest.has_value(), threads);
@@ -87,15 +75,14 @@ void Conversion::Resume(unsigned threads) {
     if (!made_[shard]) continue;
     for (const auto& [position, reason] : made_[shard]->origin.left_out)
       FailOn(position, reason);
-    progress_.samples_done += plan_.SamplesOf(shard);
+    progress_.samples_done += input_.plan.SamplesOf(shard);
     progress_.bytes_in += made_[shard]->origin.bytes_in;
     finished_bytes_ += BytesOf(*made_[shard]);
   }
 }
 
 void Conversion::ForgetChanged(bool finished, unsigned threads) {
-  const MadeOf of{sources_, options_, schema_, plan_, order_};
-  const ChangedSources found = FindChangedSources(of, dataset_.path(), made_, threads, hooks_);
+  const ChangedSources found = FindChangedSources(input_, dataset_.path(), made_, threads, hooks_);
   NotedPositions changed;
   for (const std::uint64_t position : found.positions)
     changed.Add(position);
@@ -106,7 +93,7 @@ void Conversion::ForgetChanged(bool finished, unsigned threads) {
                     " since it was made: convert into another folder, or remove this one first");
   }
   for (const std::uint64_t position : found.positions) {
-    std::optional<MadeShard>& made = made_[position / plan_.shard_samples];
+    std::optional<MadeShard>& made = made_[position / input_.plan.shard_samples];
     if (!made) continue;
     // A shard that others may be making is replaced whole, under its names.
     for (std::size_t p = 0; p < made->parts.size() && dataset_.own().empty(); ++p)
@@ -127,7 +114,7 @@ void Conversion::RequireKnown(const Origin& origin, std::uint32_t shard) const {
       positions.push_back(position);
   }
   if (std::all_of(positions.begin(), positions.end(),
-                  [this](std::uint64_t position) { return position < plan_.samples; })) {
+                  [this](std::uint64_t position) { return position < input_.plan.samples; })) {
     return;
   }
   throw Error(ErrorCode::kCorrupt, (dataset_.path() / ShardFileName(shard)).string(),
@@ -138,7 +125,7 @@ void Conversion::AddNoted(const NotedPositions& noted, SomeImages& images) const
   images.count += noted.count;
   for (const std::uint64_t position : noted.first) {
     if (images.examples.size() == SomeImages::kExamples) return;
-    images.examples.push_back(sources_.KeyForPeople(order_[position]));
+    images.examples.push_back(input_.sources.KeyForPeople(input_.order[position]));
   }
 }
 
@@ -153,7 +140,7 @@ std::vector<std::uint32_t> Conversion::Missing() const {
 void Conversion::Summarize(PartSummary& summary) const {
   for (std::uint64_t shard = part_.number; shard < made_.size(); shard += part_.of) {
     ++summary.shards;
-    summary.samples += plan_.SamplesOf(shard);
+    summary.samples += input_.plan.SamplesOf(shard);
     summary.left_out += made_[shard]->origin.left_out.size();
     summary.bytes_out += BytesOf(*made_[shard]);
   }
@@ -164,25 +151,27 @@ void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probe
   const std::vector<std::uint32_t> open = Missing();
   std::uint64_t samples = 0;
   for (const std::uint32_t shard : open)
-    samples += plan_.SamplesOf(shard);
+    samples += input_.plan.SamplesOf(shard);
   Report(true);
   // All shards but the plan's last have the same number of samples.
   const auto position_of = [&](std::uint64_t index) {
-    return open[index / plan_.shard_samples] * plan_.shard_samples + index % plan_.shard_samples;
+    return open[index / input_.plan.shard_samples] * input_.plan.shard_samples +
+           index % input_.plan.shard_samples;
   };
-  const std::uint64_t header_bytes = BuildShardHeader(schema_, {}, 1).size();
-  const std::uint64_t reserve_bytes = OriginBound(plan_.SamplesOf(0));
+  const std::uint64_t header_bytes = BuildShardHeader(input_.schema, {}, 1).size();
+  const std::uint64_t reserve_bytes = OriginBound(input_.plan.SamplesOf(0));
   threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, samples));
   std::vector<SampleEncoder> encoders;
   encoders.reserve(threads);
   for (unsigned i = 0; i < threads; ++i)
-    encoders.emplace_back(sources_, options_, schema_, header_bytes, reserve_bytes);
+    encoders.emplace_back(input_.sources, input_.options, input_.schema, header_bytes,
+                          reserve_bytes);
   std::optional<StoreFiles::Ahead> ahead;
-  if (sources_.store != nullptr) {
-    ahead.emplace(*sources_.store, samples, [&](std::uint64_t index) -> StoreFiles::Wanted {
+  if (input_.sources.store != nullptr) {
+    ahead.emplace(*input_.sources.store, samples, [&](std::uint64_t index) -> StoreFiles::Wanted {
       const std::uint64_t position = position_of(index);
       if (position < probed.size()) return {};  // most of them are made
-      const Source& source = sources_.sources[order_[position]];
+      const Source& source = input_.sources.sources[input_.order[position]];
       return {source.key, source.bytes};
     });
   }
@@ -194,7 +183,7 @@ void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probe
           if (position < probed.size() && probed[position]) {
             return encoders[worker].Checked(*std::exchange(probed[position], std::nullopt));
           }
-          return encoders[worker].Encode(order_[position]);
+          return encoders[worker].Encode(input_.order[position]);
         },
         [&](std::uint64_t index, Outcome&& outcome) {
           Consume(position_of(index), std::move(outcome));
@@ -204,13 +193,13 @@ void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probe
 }
 
 void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
-  const auto shard = static_cast<std::uint32_t>(position / plan_.shard_samples);
-  const std::uint64_t within = position % plan_.shard_samples;
+  const auto shard = static_cast<std::uint32_t>(position / input_.plan.shard_samples);
+  const std::uint64_t within = position % input_.plan.shard_samples;
   if (within == 0) {
-    writing_.emplace(plan_, schema_, dataset_.path(), shard, direct_ ? &*direct_ : nullptr,
-                     dataset_.own());
+    writing_.emplace(input_.plan, input_.schema, dataset_.path(), shard,
+                     direct_ ? &*direct_ : nullptr, dataset_.own());
   }
-  const Source& source = sources_.sources[order_[position]];
+  const Source& source = input_.sources.sources[input_.order[position]];
   if (outcome.reason.empty()) {
     writing_->Add(position, std::move(outcome), source.bytes);
   } else {
@@ -219,11 +208,11 @@ void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
   }
   ++progress_.samples_done;
   progress_.bytes_in += source.bytes;
-  if (within + 1 == plan_.SamplesOf(shard)) {
+  if (within + 1 == input_.plan.SamplesOf(shard)) {
     made_[shard] = writing_->Finish();
     writing_.reset();
     if (made_[shard]->parts.empty() && !dataset_.own().empty()) {
-      LeaveEmptyShard(dataset_.path(), plan_, *made_[shard], dataset_.own());
+      LeaveEmptyShard(dataset_.path(), input_.plan, *made_[shard], dataset_.own());
     }
     if (on_shard) on_shard(*made_[shard]);
     finished_bytes_ += BytesOf(*made_[shard]);
@@ -241,16 +230,16 @@ void Conversion::Report(bool now) {
 }
 
 void Conversion::Finish(ConvertSummary& summary) {
-  Manifest manifest = BeginManifest(DescribedName(schema_), schema_);
-  manifest.made = MadeJson(plan_);
+  Manifest manifest = BeginManifest(DescribedName(input_.schema), input_.schema);
+  manifest.made = MadeJson(input_.plan);
   for (const std::optional<MadeShard>& made : made_) {
     for (const FinishedShard& part : made->parts)
       AddShard(part, manifest);
     for (const auto& [position, reason] : made->origin.left_out) {
-      summary.skipped.push_back({sources_.KeyForPeople(order_[position]), reason});
+      summary.skipped.push_back({input_.sources.KeyForPeople(input_.order[position]), reason});
     }
     for (const auto& [position, reason] : made->origin.truncated) {
-      summary.truncated.push_back({sources_.KeyForPeople(order_[position]), reason});
+      summary.truncated.push_back({input_.sources.KeyForPeople(input_.order[position]), reason});
     }
     summary.bytes_in += made->origin.bytes_in;
     summary.kept += made->origin.kept;
@@ -266,15 +255,15 @@ void Conversion::Finish(ConvertSummary& summary) {
               [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
   }
   if (manifest.samples == 0) {
-    throw Error(ErrorCode::kCorrupt, sources_.root.string(),
-                "none of its " + std::to_string(plan_.samples) +
+    throw Error(ErrorCode::kCorrupt, input_.sources.root.string(),
+                "none of its " + std::to_string(input_.plan.samples) +
                     " images could be converted; the first: " +
                     ToUtf8(summary.skipped.front().path) + ": " + summary.skipped.front().reason);
   }
   summary.samples = manifest.samples;
   summary.class_counts = manifest.class_counts;
   summary.shards = manifest.shards.size();
-  AddSuspicions(sources_, options_, true, summary);
+  AddSuspicions(input_.sources, input_.options, true, summary);
   if (changed_.count > 0) {
     summary.warnings.push_back(CountOfChanged(changed_) +
                                " since an earlier run made samples of them; their shards were made "
@@ -282,15 +271,15 @@ void Conversion::Finish(ConvertSummary& summary) {
   }
   summary.direct_refused = direct_ && direct_->refused();
   if (summary.direct_refused) summary.warnings.push_back(DirectRefusal(dataset_.path()));
-  dataset_.Write(kSkippedName, SkippedTable(summary, options_));
-  if (options_.run.find_duplicates) {
+  dataset_.Write(kSkippedName, SkippedTable(summary, input_.options));
+  if (input_.options.run.find_duplicates) {
     dataset_.Write(kDuplicatesName, DuplicatesTable(summary.duplicates));
   }
   WriteManifest(manifest);
   for (const ManifestShard& shard : manifest.shards)
     summary.bytes_out += shard.bytes;
   for (const char* name : {kManifestName, kPlanName, kSkippedName, kDuplicatesName}) {
-    if (name == kDuplicatesName && !options_.run.find_duplicates) continue;
+    if (name == kDuplicatesName && !input_.options.run.find_duplicates) continue;
     summary.bytes_out += std::filesystem::file_size(dataset_.path() / name);
   }
 }

@@ -16,11 +16,9 @@ ConvertSummary BeginSummary(const SourceList& sources);
 
 class Conversion {
  public:
-  // All arguments must outlive the conversion. `order`: position in the dataset -> index of the
-  // source. `part`: which planned shards to make.
-  Conversion(const DatasetFolder& dataset, const SourceList& sources, const Schema& schema,
-             const Plan& plan, const std::vector<std::uint32_t>& order,
-             const ConvertOptions& options, const ConvertHooks& hooks, const PlanPart& part = {});
+  // All arguments must outlive the conversion. `part`: which planned shards to make.
+  Conversion(const DatasetFolder& dataset, const ConversionInput& input, const ConvertHooks& hooks,
+             const PlanPart& part = {});
 
   // Finds the part's shards that an earlier run, or another process, has finished, except those
   // whose sources changed since. Throws Error(kExists) if other shards have appeared, or if the
@@ -53,11 +51,7 @@ class Conversion {
   [[noreturn]] void RefuseChanged() const;
 
   const DatasetFolder& dataset_;
-  const SourceList& sources_;
-  const Schema& schema_;
-  const Plan& plan_;
-  const std::vector<std::uint32_t>& order_;
-  const ConvertOptions& options_;
+  const ConversionInput& input_;
   const ConvertHooks& hooks_;
   const PlanPart part_;
 
@@ -69,5 +63,12 @@ class Conversion {
   std::uint64_t finished_bytes_ = 0;  // of finished shards
   std::chrono::steady_clock::time_point last_report_{};
 };
+
+// A conversion whose samples will join those of another dataset: like Convert(), for samples that
+// must have exactly these fields. Throws Error(kInvalidArgument) before anything is written if the
+// source has other fields.
+ConvertSummary ConvertTo(const Schema& wanted, const ConvertSource& source,
+                         const std::filesystem::path& dataset, const ConvertOptions& options,
+                         const ConvertHooks& hooks);
 
 }  // namespace sluice

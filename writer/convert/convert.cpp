@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <optional>
 
 #include <sluice/convert_steps.h>
 #include <sluice/cpu.h>
@@ -6,16 +9,15 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
+#include "format/parallel.h"
 #include "writer/convert/changed_sources.h"
 #include "writer/convert/conversion.h"
-#include "writer/convert/convert_to.h"
 #include "writer/convert/dataset_folder.h"
-#include "writer/convert/duplicates.h"
 #include "writer/convert/options.h"
+#include "writer/convert/place.h"
 #include "writer/convert/planned_sources.h"
-#include "writer/convert/probe.h"
-#include "writer/convert/store_conversion.h"
-#include "writer/convert/suspicions.h"
+#include "writer/convert/report.h"
+#include "writer/source/list/store_files.h"
 #include "writer/source/open_source.h"
 
 namespace sluice {
@@ -73,10 +75,90 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
       "dataset of its own of it, and use `sluice merge`");
 }
 
+// How large samples become, measured before shards are planned.
+struct Probe {
+  std::uint64_t samples = 0;     // samples that could be converted
+  std::uint64_t mean_bytes = 0;  // of a sample in a shard; a guess if none could be converted
+  // In the order of the dataset: the samples that could not be converted, and those taken although
+  // they end early.
+  std::vector<LeftOut> left_out;
+  std::vector<LeftOut> truncated;
+  NotedPositions turned;  // of ConvertSummary::turned
+  NotedPositions dim;     // of ConvertSummary::dim
+  // Outcomes of the order's first samples, as many as there is room for: they need not be made
+  // again.
+  std::vector<std::optional<Outcome>> outcomes;
+};
+
+constexpr std::size_t kProbedSamples = 64;
+constexpr std::uint64_t kGuessedBytes = 65'536;
+constexpr std::uint64_t kKeptBytes = 64 << 20;
+// Bytes of a sample besides its block bytes and its key: its entries in the directory's column and
+// in the table of keys.
+constexpr std::uint64_t kEntryBytes = 8;
+
+// Converts the first 64 samples of the order, on `threads` threads, and keeps up to 64 MiB of the
+// outcomes. The result is the same for any number of threads, except for which outcomes are kept.
+Probe ProbeSizes(const ConversionInput& input, unsigned threads, const std::stop_token& stop) {
+  const SourceList& sources = input.sources;
+  const Schema& schema = input.schema;
+  const std::vector<std::uint32_t>& order = input.order;
+  const std::size_t count = std::min(order.size(), kProbedSamples);
+  const RowLayout layout(schema);
+  std::vector<SampleEncoder> encoders;
+  encoders.reserve(threads);
+  for (unsigned i = 0; i < threads; ++i)
+    encoders.emplace_back(sources, input.options, schema, 0, 0);
+  Probe probe;
+  probe.outcomes.resize(count);
+  std::atomic<std::uint64_t> kept{0};
+  std::vector<std::uint64_t> bytes(count);
+  std::vector<std::string> reasons(count);
+  std::vector<std::string> truncated(count);
+  std::vector<char> turned(count);
+  std::vector<char> dim(count);
+  std::optional<StoreFiles::Ahead> ahead;
+  if (sources.store != nullptr) {
+    ahead.emplace(*sources.store, count, [&](std::uint64_t index) -> StoreFiles::Wanted {
+      const Source& source = sources.sources[order[index]];
+      return {source.key, source.bytes};
+    });
+  }
+  ParallelFor(threads, count, stop, [&](unsigned worker, std::size_t i) {
+    Outcome outcome = encoders[worker].Encode(order[i]);
+    reasons[i] = std::move(outcome.reason);
+    if (!reasons[i].empty()) return;
+    truncated[i] = outcome.cut_short;
+    turned[i] = outcome.turned ? 1 : 0;
+    dim[i] = outcome.dim ? 1 : 0;
+    bytes[i] =
+        BlockBytesOf(outcome.sample, schema, layout) + outcome.sample.key.size() + kEntryBytes;
+    if (kept.fetch_add(bytes[i]) + bytes[i] <= kKeptBytes) probe.outcomes[i] = std::move(outcome);
+  });
+  if (stop.stop_requested()) ThrowStopped();
+
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!reasons[i].empty()) {
+      probe.left_out.push_back({sources.KeyForPeople(order[i]), std::move(reasons[i])});
+      continue;
+    }
+    if (!truncated[i].empty()) {
+      probe.truncated.push_back({sources.KeyForPeople(order[i]), std::move(truncated[i])});
+    }
+    if (turned[i] != 0) probe.turned.Add(i);
+    if (dim[i] != 0) probe.dim.Add(i);
+    sum += bytes[i];
+    ++probe.samples;
+  }
+  probe.mean_bytes = probe.samples == 0 ? kGuessedBytes : sum / probe.samples;
+  return probe;
+}
+
 // The report of a dry run: what is planned, and what the probed samples let one expect.
-void SummarizePlan(const SourceList& sources, const Plan& plan,
-                   const std::vector<std::uint32_t>& order, const Probe& probe,
-                   ConvertSummary& summary) {
+void SummarizePlan(const ConversionInput& input, const Probe& probe, ConvertSummary& summary) {
+  const SourceList& sources = input.sources;
+  const Plan& plan = input.plan;
   summary.samples = plan.samples;
   summary.shards = plan.shards();
   summary.bytes_out = plan.samples * probe.mean_bytes;
@@ -90,7 +172,7 @@ void SummarizePlan(const SourceList& sources, const Plan& plan,
   const auto name = [&](const NotedPositions& noted, SomeImages& images) {
     images.count = noted.count;
     for (const std::uint64_t position : noted.first)
-      images.examples.push_back(sources.KeyForPeople(order[position]));
+      images.examples.push_back(sources.KeyForPeople(input.order[position]));
   };
   name(probe.turned, summary.turned);
   name(probe.dim, summary.dim);
@@ -104,34 +186,30 @@ class Stages {
         options_(options),
         hooks_(hooks),
         threads_(options.run.threads != 0 ? options.run.threads : AvailableCpus()),
-        sources_(OpenSource(source, threads_, hooks)),
-        schema_(sources_.MakeSchema()),
-        plan_(BeginPlan(sources_, options)),
-        order_(ConvertOrder(plan_.samples, options)),
-        summary_(BeginSummary(sources_)) {
-    schema_.Validate();
-    if (wanted != nullptr) RequireSame(schema_, *wanted);
-    FailOnBroken(sources_, options);
+        input_(OpenSource(source, threads_, hooks), options),
+        summary_(BeginSummary(input_.sources)) {
+    if (wanted != nullptr) RequireSame(input_.schema, *wanted);
+    FailOnBroken(input_.sources, options);
   }
 
   ConvertSummary DryRun() {
-    SummarizePlan(sources_, plan_, order_, Settle(), summary_);
+    SummarizePlan(input_, Settle(), summary_);
     LookForDuplicates();
-    AddSuspicions(sources_, options_, false, summary_);
+    AddSuspicions(input_.sources, options_, false, summary_);
     return Summary();
   }
 
   // Ends with the plan and its list of sources.
   ConvertSummary PlanOnly(const std::filesystem::path& dataset) {
     const DatasetFolder folder(dataset);
-    if (folder.plan()) ResumePlan(*folder.plan(), (dataset / kPlanName).string(), plan_);
+    if (folder.plan()) ResumePlan(*folder.plan(), (dataset / kPlanName).string(), input_.plan);
     const std::timespec time = PlanTime(folder);
     const Probe probe = Settle(folder.plan().has_value());
-    SummarizePlan(sources_, plan_, order_, probe, summary_);
-    AddSuspicions(sources_, options_, false, summary_);
+    SummarizePlan(input_, probe, summary_);
+    AddSuspicions(input_.sources, options_, false, summary_);
     if (std::filesystem::exists(dataset / kManifestName)) return Summary();
     // The plan comes last: who finds it finds the list.
-    WritePlannedSources(dataset, sources_, options_);
+    WritePlannedSources(dataset, input_.sources, options_);
     if (!folder.plan()) WritePlan(folder, time);
     return Summary();
   }
@@ -141,13 +219,13 @@ class Stages {
     const std::timespec time = PlanTime(folder);
     Probe probe;
     if (folder.plan()) {
-      ResumePlan(*folder.plan(), (dataset / kPlanName).string(), plan_);
+      ResumePlan(*folder.plan(), (dataset / kPlanName).string(), input_.plan);
     } else {
       probe = Settle();
     }
     RemoveLeftovers(dataset);
     if (!folder.plan()) WritePlan(folder, time);
-    Conversion conversion(folder, sources_, schema_, plan_, order_, options_, hooks_);
+    Conversion conversion(folder, input_, hooks_);
     if (folder.plan()) conversion.Resume(threads_);
     conversion.Run(threads_, std::move(probe.outcomes));
     LookForDuplicates();
@@ -159,29 +237,31 @@ class Stages {
  private:
   // For a plan that is to be written; before any content is read.
   std::timespec PlanTime(const DatasetFolder& folder) const {
-    return folder.plan() ? std::timespec{} : PlanTimeOf(sources_, threads_, hooks_.stop);
+    return folder.plan() ? std::timespec{} : PlanTimeOf(input_.sources, threads_, hooks_.stop);
   }
 
   void WritePlan(const DatasetFolder& folder, const std::timespec& time) const {
-    folder.Write(kPlanName, PlanToJson(plan_, source_.paths));
+    folder.Write(kPlanName, PlanToJson(input_.plan, source_.paths));
     SetPlanTime(folder.path(), time);
   }
 
   Probe Settle(bool settled = false) {
-    Probe probe = ProbeSizes(sources_, schema_, order_, options_, threads_, hooks_.stop);
+    Probe probe = ProbeSizes(input_, threads_, hooks_.stop);
     if (settled) return probe;
-    SettlePlan(options_, probe.mean_bytes, BuildShardHeader(schema_, {}, 1).size(), plan_);
+    SettlePlan(options_, probe.mean_bytes, BuildShardHeader(input_.schema, {}, 1).size(),
+               input_.plan);
     return probe;
   }
 
   void LookForDuplicates() {
     if (!options_.run.find_duplicates) return;
-    summary_.duplicates = NameDuplicates(sources_, FindDuplicates(sources_, threads_, hooks_.stop));
+    summary_.duplicates =
+        NameDuplicates(input_.sources, FindDuplicates(input_.sources, threads_, hooks_.stop));
   }
 
   ConvertSummary Summary() {
-    summary_.block_samples = plan_.block_samples;
-    summary_.shard_samples = plan_.shard_samples;
+    summary_.block_samples = input_.plan.block_samples;
+    summary_.shard_samples = input_.plan.shard_samples;
     return std::move(summary_);
   }
 
@@ -189,10 +269,7 @@ class Stages {
   const ConvertOptions& options_;
   const ConvertHooks& hooks_;
   unsigned threads_;
-  SourceList sources_;
-  Schema schema_;
-  Plan plan_;
-  std::vector<std::uint32_t> order_;
+  ConversionInput input_;
   ConvertSummary summary_;
 };
 
@@ -243,13 +320,11 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
 
 ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem::path& dataset,
                               const ConvertOptions& options, const ConvertHooks& hooks) {
-  if (!IsStoreUrl(dataset.native()))
-    return ConvertSources(nullptr, source, dataset, options, hooks, true);
   CheckFoldersApart(source, dataset);
-  StoreConversion store(dataset, hooks.stop);
-  return store.Shown([&] {
-    ConvertSummary summary = ConvertSources(nullptr, source, store.folder(), options, hooks, true);
-    store.PutPlan();
+  const std::unique_ptr<ConversionPlace> place = OpenPlace(dataset, hooks.stop);
+  return place->Shown([&] {
+    ConvertSummary summary = ConvertSources(nullptr, source, place->folder(), options, hooks, true);
+    place->PutPlan();
     return summary;
   });
 }

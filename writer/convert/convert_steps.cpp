@@ -13,12 +13,11 @@
 #include "format/disk/manifest.h"
 #include "writer/convert/conversion.h"
 #include "writer/convert/dataset_folder.h"
-#include "writer/convert/duplicates.h"
 #include "writer/convert/options.h"
+#include "writer/convert/place.h"
+#include "writer/convert/planned_shard.h"
 #include "writer/convert/planned_sources.h"
-#include "writer/convert/receipt.h"
-#include "writer/convert/store_conversion.h"
-#include "writer/convert/suspicions.h"
+#include "writer/convert/report.h"
 
 namespace sluice {
 
@@ -39,35 +38,17 @@ ConvertOptions OptionsOfPlan(const std::string& plan) {
 }
 
 // A plan and its list of sources, read from its files.
-class Planned {
- public:
-  Planned(const DatasetFolder& folder, const std::stop_token& stop)
-      : planned_(ReadPlannedSources(folder.path())),
-        options_(OptionsOfPlan(*folder.plan())),
-        schema_(planned_.list.MakeSchema()) {
-    planned_.list.SetRoot(planned_.list.root, stop);
-    schema_.Validate();
-    CheckOptions(options_);
-    options_.run.on_error = planned_.on_error;
-    options_.run.find_duplicates = planned_.find_duplicates;
-    plan_ = BeginPlan(planned_.list, options_);
-    ResumePlan(*folder.plan(), (folder.path() / kPlanName).string(), plan_);
-    order_ = ConvertOrder(plan_.samples, options_);
-  }
-
-  ConvertOptions& options() noexcept { return options_; }
-  const SourceList& sources() const noexcept { return planned_.list; }
-  const Schema& schema() const noexcept { return schema_; }
-  const Plan& plan() const noexcept { return plan_; }
-  const std::vector<std::uint32_t>& order() const noexcept { return order_; }
-
- private:
-  PlannedSources planned_;
-  ConvertOptions options_;
-  Schema schema_;
-  Plan plan_;
-  std::vector<std::uint32_t> order_;
-};
+ConversionInput ReadInput(const DatasetFolder& folder, const std::stop_token& stop) {
+  PlannedSources planned = ReadPlannedSources(folder.path());
+  planned.list.SetRoot(planned.list.root, stop);
+  ConvertOptions options = OptionsOfPlan(*folder.plan());
+  CheckOptions(options);
+  options.run.on_error = planned.on_error;
+  options.run.find_duplicates = planned.find_duplicates;
+  ConversionInput input(std::move(planned.list), options);
+  ResumePlan(*folder.plan(), (folder.path() / kPlanName).string(), input.plan);
+  return input;
+}
 
 // The manifest of the folder, if it is that of the plan there. Throws Error(kExists) if it is
 // another one's.
@@ -93,27 +74,36 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// `store`: null, or where the folder's shards belong.
-// `finished`: whether another process has finished the dataset meanwhile.
-void MakePart(const DatasetFolder& folder, StoreConversion* store, const PlanPart& part,
-              const PartOptions& options, const ConvertHooks& hooks,
-              const std::function<bool()>& finished, PartSummary& summary) {
-  Planned planned(folder, hooks.stop);
-  planned.options().run.direct = options.direct;
-  Conversion conversion(folder, planned.sources(), planned.schema(), planned.plan(),
-                        planned.order(), planned.options(), hooks, part);
-  if (store != nullptr) {
-    store->BringReceipts(planned.plan(), planned.schema(), part);
-    if (finished()) return;  // and its receipts may be gone
-    conversion.on_shard = [&](const MadeShard& made) {
-      store->PutShard(planned.plan(), planned.schema(), made);
-    };
+// What a process that makes a part, or finishes a dataset, works with.
+struct Step {
+  ConversionPlace& place;
+  const DatasetFolder folder;
+  const ConvertHooks& hooks;
+
+  Step(ConversionPlace& of, const ConvertHooks& all_hooks)
+      : place(of), folder(of.folder(), OwnWord()), hooks(all_hooks) {}
+
+  // The manifest, if the dataset is finished: by now another process may have done that.
+  std::optional<Manifest> FindManifest() const {
+    place.BringManifest();
+    return FindFinished(folder.path(), *folder.plan());
   }
+};
+
+void MakePart(const Step& step, const PlanPart& part, const PartOptions& options,
+              PartSummary& summary) {
+  ConversionInput input = ReadInput(step.folder, step.hooks.stop);
+  input.options.run.direct = options.direct;
+  Conversion conversion(step.folder, input, step.hooks, part);
+  step.place.BringReceipts(input, part);
+  summary.dataset_finished = step.FindManifest().has_value();
+  if (summary.dataset_finished) return;  // and its receipts may be gone
+  conversion.on_shard = [&](const MadeShard& made) { step.place.PutShard(input, made); };
   const unsigned threads = options.threads != 0 ? options.threads : AvailableCpus();
   conversion.Resume(threads);
   const std::size_t missing = conversion.Missing().size();
   conversion.Run(threads, {});
-  if (store != nullptr) store->Flush();
+  step.place.Flush();
   conversion.Summarize(summary);
   summary.found = summary.shards - missing;
 }
@@ -150,75 +140,65 @@ ConvertSummary CountsOf(const Manifest& manifest) {
               what + "run their parts again (shard S is in part S mod N of N)");
 }
 
-FinishedConversion FinishPlanned(const DatasetFolder& folder, StoreConversion* store,
-                                 unsigned threads, const ConvertHooks& hooks) {
+FinishedConversion FinishPlanned(const Step& step, unsigned threads) {
   if (threads == 0) threads = AvailableCpus();
-  Planned planned(folder, hooks.stop);
-  if (store != nullptr) store->BringReceipts(planned.plan(), planned.schema(), {});
-  ConvertSummary summary = BeginSummary(planned.sources());
-  Conversion conversion(folder, planned.sources(), planned.schema(), planned.plan(),
-                        planned.order(), planned.options(), hooks);
+  const ConversionInput input = ReadInput(step.folder, step.hooks.stop);
+  step.place.BringReceipts(input, {});
+  ConvertSummary summary = BeginSummary(input.sources);
+  Conversion conversion(step.folder, input, step.hooks);
   conversion.Resume(threads);
   if (const std::vector<std::uint32_t> missing = conversion.Missing(); !missing.empty()) {
-    ThrowMissing(folder.path(), missing, planned.plan().shards());
+    ThrowMissing(step.folder.path(), missing, input.plan.shards());
   }
-  if (planned.options().run.find_duplicates) {
+  if (input.options.run.find_duplicates) {
     summary.duplicates =
-        NameDuplicates(planned.sources(), FindDuplicates(planned.sources(), threads, hooks.stop));
+        NameDuplicates(input.sources, FindDuplicates(input.sources, threads, step.hooks.stop));
   }
   conversion.Finish(summary);
-  RemovePlanned(folder.path());
-  AddGrowth(planned.options(), summary);
-  summary.block_samples = planned.plan().block_samples;
-  summary.shard_samples = planned.plan().shard_samples;
-  return {std::move(summary), planned.options(), false};
+  RemovePlanned(step.folder.path());
+  AddGrowth(input.options, summary);
+  summary.block_samples = input.plan.block_samples;
+  summary.shard_samples = input.plan.shard_samples;
+  return {std::move(summary), input.options, false};
 }
 
-PartSummary ConvertPartIn(const std::filesystem::path& dataset, StoreConversion* store,
-                          const PlanPart& part, const PartOptions& options,
+PartSummary ConvertPartIn(ConversionPlace& place, const PlanPart& part, const PartOptions& options,
                           const ConvertHooks& hooks) {
-  const DatasetFolder folder(dataset, OwnWord());
+  const Step step(place, hooks);
   PartSummary summary;
-  const auto finished = [&] {
-    if (store != nullptr) store->BringManifest();
-    summary.dataset_finished = FindFinished(dataset, *folder.plan()).has_value();
-    return summary.dataset_finished;
-  };
-  if (!finished()) {
-    try {
-      MakePart(folder, store, part, options, hooks, finished, summary);
-      // A process that finished the dataset meanwhile did not see the receipts written since.
-      if (finished()) RemoveReceipts(dataset);
-    } catch (const Error& error) {
-      // Another process may have made the last shards and finished the dataset meanwhile.
-      const bool gone = error.code() == ErrorCode::kIo || error.code() == ErrorCode::kNotFound;
-      if (!gone || !finished()) throw;
-    }
+  const auto finished = [&] { return summary.dataset_finished = step.FindManifest().has_value(); };
+  if (finished()) return summary;
+  try {
+    MakePart(step, part, options, summary);
+    // A process that finished the dataset meanwhile did not see the receipts written since.
+    if (finished()) RemoveReceipts(place.folder());
+  } catch (const Error& error) {
+    // Another process may have made the last shards and finished the dataset meanwhile.
+    const bool gone = error.code() == ErrorCode::kIo || error.code() == ErrorCode::kNotFound;
+    if (!gone || !finished()) throw;
   }
   return summary;
 }
 
-FinishedConversion FinishIn(const std::filesystem::path& dataset, StoreConversion* store,
-                            unsigned threads, const ConvertHooks& hooks) {
-  const DatasetFolder folder(dataset, OwnWord());
+FinishedConversion FinishIn(ConversionPlace& place, unsigned threads, const ConvertHooks& hooks) {
+  const Step step(place, hooks);
   FinishedConversion out;
   const auto finished = [&] {
-    if (store != nullptr) store->BringManifest();
-    const std::optional<Manifest> manifest = FindFinished(dataset, *folder.plan());
+    const std::optional<Manifest> manifest = step.FindManifest();
     if (!manifest) return false;
     // The finisher may have been killed before it had removed the list, which goes last. Without
     // one, nothing here is this conversion's: another command may be at work.
-    if (std::filesystem::exists(dataset / kPlannedSourcesName)) RemovePlanned(dataset);
-    out = {CountsOf(*manifest), OptionsOfPlan(*folder.plan()), true};
+    if (std::filesystem::exists(place.folder() / kPlannedSourcesName))
+      RemovePlanned(place.folder());
+    out = {CountsOf(*manifest), OptionsOfPlan(*step.folder.plan()), true};
     return true;
   };
-  if (!finished()) {
-    try {
-      out = FinishPlanned(folder, store, threads, hooks);
-    } catch (const Error&) {
-      // Another process may have finished the dataset, and removed what this one was reading.
-      if (!finished()) throw;
-    }
+  if (finished()) return out;
+  try {
+    out = FinishPlanned(step, threads);
+  } catch (const Error&) {
+    // Another process may have finished the dataset, and removed what this one was reading.
+    if (!finished()) throw;
   }
   return out;
 }
@@ -263,16 +243,12 @@ PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart&
     throw Error(ErrorCode::kInvalidArgument,
                 "a part is I/N, with I from 0 to N - 1 and N up to 1000000");
   }
-  PartSummary summary;
-  if (IsStoreUrl(dataset.native())) {
-    StoreConversion store(dataset, hooks.stop);
-    store.Shown([&] {
-      summary = ConvertPartIn(store.folder(), &store, part, options, hooks);
-      store.RemoveIfFinished();
-    });
-  } else {
-    summary = ConvertPartIn(dataset, nullptr, part, options, hooks);
-  }
+  const std::unique_ptr<ConversionPlace> place = OpenPlace(dataset, hooks.stop);
+  PartSummary summary = place->Shown([&] {
+    PartSummary made = ConvertPartIn(*place, part, options, hooks);
+    place->RemoveIfFinished();
+    return made;
+  });
   summary.seconds = SecondsSince(start);
   return summary;
 }
@@ -280,16 +256,12 @@ PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart&
 FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsigned threads,
                                     const ConvertHooks& hooks) {
   const auto start = std::chrono::steady_clock::now();
-  FinishedConversion out;
-  if (IsStoreUrl(dataset.native())) {
-    StoreConversion store(dataset, hooks.stop);
-    store.Shown([&] {
-      out = FinishIn(store.folder(), &store, threads, hooks);
-      store.Finish();
-    });
-  } else {
-    out = FinishIn(dataset, nullptr, threads, hooks);
-  }
+  const std::unique_ptr<ConversionPlace> place = OpenPlace(dataset, hooks.stop);
+  FinishedConversion out = place->Shown([&] {
+    FinishedConversion made = FinishIn(*place, threads, hooks);
+    place->Finish();
+    return made;
+  });
   out.summary.seconds = SecondsSince(start);
   return out;
 }

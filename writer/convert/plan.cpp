@@ -170,6 +170,13 @@ std::uint64_t Plan::SamplesOf(std::uint64_t shard) const noexcept {
   return std::min(shard_samples, samples - shard * shard_samples);
 }
 
+ConversionInput::ConversionInput(SourceList all_sources, const ConvertOptions& all_options)
+    : sources(std::move(all_sources)), options(all_options), schema(sources.MakeSchema()) {
+  schema.Validate();
+  plan = BeginPlan(sources, options);
+  order = ConvertOrder(plan.samples, options);
+}
+
 Plan BeginPlan(const SourceList& sources, const ConvertOptions& options) {
   Plan plan;
   plan.samples = sources.sources.size();

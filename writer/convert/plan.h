@@ -34,6 +34,18 @@ struct Plan {
   std::uint64_t SamplesOf(std::uint64_t shard) const noexcept;
 };
 
+// What is converted, and how: opened from the caller's source, or read from the files of a plan.
+struct ConversionInput {
+  SourceList sources;
+  ConvertOptions options;
+  Schema schema;
+  Plan plan;                         // of BeginPlan(), until its numbers of samples are known
+  std::vector<std::uint32_t> order;  // position in the dataset -> source
+
+  // Throws Error if the fields do not make a schema.
+  ConversionInput(SourceList all_sources, const ConvertOptions& all_options);
+};
+
 // The most samples planned for a shard. It bounds the shard's record of sources left out.
 inline constexpr std::uint64_t kMaxPlannedSamples = 65'536;
 

@@ -1,15 +1,180 @@
+// A conversion can be killed at any instant, so everything that it knows of a shard lies in the
+// shard: its section "origin" says which positions of the plan gave no sample and why, and what the
+// summary counts. A later run reads it instead of making the shard again (FindMadeShard).
+//
+// A shard whose sources were all left out has no file; other processes that work on the same plan
+// find a note of that in its place (LeaveEmptyShard). A shard in an object store has a receipt
+// beside it, with its origin and its line of the manifest, so that finishing the conversion reads
+// no shard.
 #include "writer/convert/planned_shard.h"
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
+
+#include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
 
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/disk/system_error.h"
-#include "writer/convert/receipt.h"
+#include "writer/shard_writer.h"
 
 namespace sluice {
+
+using nlohmann::json;
+
+void NotedPositions::Add(std::uint64_t position) {
+  if (count++ < SomeImages::kExamples) first.push_back(position);
+}
+
+std::string OriginToJson(const Origin& origin) {
+  json out = {{"shard", origin.shard}, {"part", origin.part}, {"last", origin.last}};
+  if (origin.last) {
+    out["left_out"] = origin.left_out;
+    out["kept"] = origin.kept;
+    out["bytes_in"] = origin.bytes_in;
+    const auto count = [&out](const char* name, std::uint64_t value) {
+      if (value > 0) out[name] = value;
+    };
+    count("boxes_dropped", origin.boxes_dropped);
+    count("profiles_dropped", origin.profiles_dropped);
+    count("profiles_converted", origin.profiles_converted);
+    count("smaller", origin.smaller);
+    const auto note = [&out](const char* name, const NotedPositions& noted) {
+      if (noted.count > 0) out[name] = {noted.count, noted.first};
+    };
+    note("turned", origin.turned);
+    note("dim", origin.dim);
+    if (!origin.truncated.empty()) out["truncated"] = origin.truncated;
+  }
+  return out.dump();
+}
+
+namespace {
+
+// Takes only a whole number that fits; others would be rounded or cut, or be undefined behaviour.
+template <class T>
+bool TakeNumber(const json& value, T& number) {
+  if (!value.is_number_unsigned()) return false;
+  if (value.get<std::uint64_t>() > std::numeric_limits<T>::max()) return false;
+  number = value.get<T>();
+  return true;
+}
+
+bool TakeReasons(const json& list, std::vector<std::pair<std::uint64_t, std::string>>& reasons) {
+  if (!list.is_array()) return false;
+  for (const json& one : list) {
+    std::uint64_t position = 0;
+    if (!one.is_array() || one.size() != 2 || !TakeNumber(one[0], position) ||
+        !one[1].is_string()) {
+      return false;
+    }
+    reasons.emplace_back(position, one[1].get<std::string>());
+  }
+  return true;
+}
+
+// Absent, or as OriginToJson() writes it.
+bool TakeNoted(const json& pair, NotedPositions& noted) {
+  if (pair.is_null()) return true;
+  if (!pair.is_array() || pair.size() != 2 || !TakeNumber(pair[0], noted.count) ||
+      !pair[1].is_array() ||
+      pair[1].size() != std::min<std::uint64_t>(noted.count, SomeImages::kExamples)) {
+    return false;
+  }
+  for (const json& position : pair[1]) {
+    noted.first.emplace_back();
+    if (!TakeNumber(position, noted.first.back())) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<Origin> OriginFromJson(std::string_view text) {
+  if (NestsDeeperThan(text, kMaxJsonDepth)) return std::nullopt;
+  const json in = json::parse(text, nullptr, false);
+  if (!in.is_object()) return std::nullopt;
+  const json none;
+  const auto member = [&in, &none](const char* name) -> const json& {
+    const auto found = in.find(name);
+    return found == in.end() ? none : *found;
+  };
+  const auto count = [&member](const char* name, std::uint64_t& number) {
+    return member(name).is_null() || TakeNumber(member(name), number);
+  };
+  Origin origin;
+  if (!TakeNumber(member("shard"), origin.shard) || !TakeNumber(member("part"), origin.part) ||
+      !member("last").is_boolean()) {
+    return std::nullopt;
+  }
+  origin.last = member("last").get<bool>();
+  if (!origin.last) return origin;
+  const bool whole =
+      TakeReasons(member("left_out"), origin.left_out) &&
+      (member("truncated").is_null() || TakeReasons(member("truncated"), origin.truncated)) &&
+      TakeNumber(member("kept"), origin.kept) && TakeNumber(member("bytes_in"), origin.bytes_in) &&
+      count("boxes_dropped", origin.boxes_dropped) &&
+      count("profiles_dropped", origin.profiles_dropped) &&
+      count("profiles_converted", origin.profiles_converted) && count("smaller", origin.smaller) &&
+      TakeNoted(member("turned"), origin.turned) && TakeNoted(member("dim"), origin.dim);
+  if (!whole) return std::nullopt;
+  return origin;
+}
+
+std::string ReceiptName(std::uint32_t shard) {
+  const std::string name = ShardFileName(shard);
+  return name.substr(0, name.rfind('.')) + ".made.json";
+}
+
+std::string ReceiptText(const Plan& plan, const Schema& schema, const MadeShard& made) {
+  nlohmann::ordered_json receipt = nlohmann::ordered_json::object();
+  receipt["plan"] = ToHex(plan.digest);
+  receipt["origin"] = OriginToJson(made.origin);
+  receipt["parts"] = nlohmann::json::array();
+  for (const FinishedShard& part : made.parts) {
+    Manifest manifest = BeginManifest(DescribedName(schema), schema);
+    manifest.made = MadeJson(plan);
+    AddShard(part, manifest);
+    Id128 unused;
+    receipt["parts"].push_back(ManifestToJson(manifest, unused));
+  }
+  return receipt.dump();
+}
+
+std::optional<MadeShard> MadeByReceipt(std::string_view text, const Plan& plan,
+                                       const Schema& schema, std::uint32_t shard) {
+  if (NestsDeeperThan(text, kMaxJsonDepth)) return std::nullopt;
+  const nlohmann::json receipt = nlohmann::json::parse(text, nullptr, false);
+  try {
+    if (!receipt.is_object() || receipt.at("plan") != ToHex(plan.digest)) return std::nullopt;
+    std::optional<Origin> origin = OriginFromJson(receipt.at("origin").get<std::string>());
+    const std::vector<std::string> parts = receipt.at("parts").get<std::vector<std::string>>();
+    const std::uint32_t last = parts.empty() ? 0 : static_cast<std::uint32_t>(parts.size() - 1);
+    if (!origin || origin->shard != shard || !origin->last || origin->part != last)
+      return std::nullopt;
+    MadeShard made;
+    for (std::uint32_t part = 0; part < parts.size(); ++part) {
+      Id128 unused;
+      Manifest manifest = ManifestFromJson(parts[part], ReceiptName(shard), unused);
+      if (manifest.schema != schema || manifest.shards.size() != 1 ||
+          manifest.shards[0].file != ShardFileName(shard, part) ||
+          manifest.shards[0].id != ShardIdOf(plan, shard, part)) {
+        return std::nullopt;
+      }
+      made.parts.push_back({std::move(manifest.shards[0]), std::move(manifest.images),
+                            std::move(manifest.values), std::move(manifest.class_counts)});
+    }
+    made.origin = std::move(*origin);
+    return made;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 namespace {
 

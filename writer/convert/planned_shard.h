@@ -1,5 +1,6 @@
 // One planned shard: its samples in order, in one file or, where they turn out too large for one,
-// in several parts.
+// in several parts; the record of how it was made (Origin); and the receipt of one that lies in an
+// object store.
 //
 // A part ends if the next sample would take it beyond the format's maximum: a rule that depends
 // only on the shard's samples. A planned shard has no file if all of its sources were left out.
@@ -7,12 +8,55 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "writer/convert/origin.h"
+#include "format/disk/bytes.h"
 #include "writer/convert/plan.h"
+#include "writer/convert/sample_encoder.h"
 #include "writer/shard_writer.h"
 
 namespace sluice {
+
+// A shard's record of how it was made (section "origin"): enough to continue after an interruption
+// without making the shard again.
+//
+// Positions of the plan's order that something is true of: how many, and the first ones.
+struct NotedPositions {
+  std::uint64_t count = 0;
+  std::vector<std::uint64_t> first;  // as many as SomeImages has examples
+
+  void Add(std::uint64_t position);
+};
+
+struct Origin {
+  std::uint32_t shard = 0;  // number of the planned shard
+  std::uint32_t part = 0;
+  bool last = false;  // of the planned shard's parts; only this one has the members below
+  // Positions of the plan's order that gave no sample of the planned shard, and why.
+  std::vector<std::pair<std::uint64_t, std::string>> left_out;
+  // Other positions: samples that were taken although their files end early, and how.
+  std::vector<std::pair<std::uint64_t, std::string>> truncated;
+  std::uint64_t kept = 0;      // samples whose coefficients were kept
+  std::uint64_t bytes_in = 0;  // of the sources that became samples
+  std::uint64_t boxes_dropped = 0;
+  std::uint64_t profiles_dropped = 0;
+  std::uint64_t profiles_converted = 0;
+  std::uint64_t smaller = 0;   // smaller than the target
+  NotedPositions turned = {};  // of ConvertSummary::turned
+  NotedPositions dim = {};     // of ConvertSummary::dim
+};
+
+std::string OriginToJson(const Origin& origin);
+
+// nullopt if OriginToJson() would not write this text.
+std::optional<Origin> OriginFromJson(std::string_view text);
+
+// The most bytes that an origin of this many planned samples takes; a shard must keep them free.
+constexpr std::uint64_t OriginBound(std::uint64_t planned_samples) noexcept {
+  return 384 + planned_samples * (kMaxReasonBytes + 32);
+}
 
 // A planned shard as it is on disk.
 struct MadeShard {
@@ -78,5 +122,17 @@ std::optional<PlannedName> ParseShardName(const std::string& name);
 // Whether all shards that a manifest names are of this plan. Other shards were added or exchanged
 // since, and have the names that the plan's own would get.
 bool IsOfPlan(const Manifest& manifest, const Plan& plan);
+
+// "shard-00012.made.json"
+std::string ReceiptName(std::uint32_t shard);
+std::string ReceiptText(const Plan& plan, const Schema& schema, const MadeShard& made);
+
+// nullopt if ReceiptText() would not write this text for this shard of the plan. What it says of
+// the shard's files is compared with its own checksums, not with the files.
+std::optional<MadeShard> MadeByReceipt(std::string_view text, const Plan& plan,
+                                       const Schema& schema, std::uint32_t shard);
+
+// The most bytes that a receipt has.
+inline constexpr std::uint64_t kMaxReceiptBytes = 2 * OriginBound(kMaxPlannedSamples) + (64 << 20);
 
 }  // namespace sluice

@@ -14,7 +14,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "format/disk/system_error.h"
-#include "writer/convert/convert_to.h"
+#include "writer/convert/conversion.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"

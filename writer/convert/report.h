@@ -1,4 +1,5 @@
-// Sources that hold the same bytes, in one list or in several.
+// What a conversion tells people besides its numbers: warnings, the table of sources left out, and
+// sources that hold the same bytes.
 #pragma once
 
 #include <stop_token>
@@ -10,6 +11,23 @@
 #include "writer/source/list/source_list.h"
 
 namespace sluice {
+
+// Warns of a dataset that is larger than its sources, with what would make it smaller. Call it once
+// both sizes are known.
+void AddGrowth(const ConvertOptions& options, ConvertSummary& summary);
+
+// "a.jpg, b.jpg and c.jpg"
+std::string ExamplesText(const SomeImages& images);
+
+// Adds warnings to `summary.warnings` about its class counts, small images, annotations of turned
+// images, and duplicates. `all`: the summary is of all samples, not of the first few.
+void AddSuspicions(const SourceList& sources, const ConvertOptions& options, bool all,
+                   ConvertSummary& summary);
+
+// A line of headings, then one for each file: path, reason, and "broken" or "passed over". With
+// Truncated::kWarn also the files that gave a sample although they end early: "truncated". Sorted
+// by the bytes of the paths. Cells are escaped as in ToTsvCell().
+std::string SkippedTable(const ConvertSummary& summary, const ConvertOptions& options);
 
 inline constexpr const char* kDuplicatesName = "duplicates.tsv";
 

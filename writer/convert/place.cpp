@@ -1,4 +1,10 @@
-#include "writer/convert/store_conversion.h"
+#include "writer/convert/place.h"
+
+#include <functional>
+#include <future>
+#include <map>
+#include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -8,10 +14,11 @@
 #include "format/disk/manifest.h"
 #include "format/parallel.h"
 #include "format/remote/cache/remote_shards.h"
+#include "format/remote/object_store.h"
 #include "writer/convert/dataset_folder.h"
-#include "writer/convert/duplicates.h"
+#include "writer/convert/planned_shard.h"
 #include "writer/convert/planned_sources.h"
-#include "writer/convert/receipt.h"
+#include "writer/convert/report.h"
 
 namespace sluice {
 
@@ -40,13 +47,42 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-}  // namespace
+// A store, and the local folder that has its files except shards.
+class StorePlace final : public ConversionPlace {
+ public:
+  StorePlace(const fs::path& url, std::stop_token stop);
+  ~StorePlace() override;
 
-StoreConversion::StoreConversion(const fs::path& url, std::stop_token stop)
-    : store_(OpenStore(url.native())),
+  void BringManifest() const override;
+  void BringReceipts(const ConversionInput& input, const PlanPart& part) override;
+  void PutPlan() override;
+  void PutShard(const ConversionInput& input, const MadeShard& made) override;
+  void Flush() override;
+  void RemoveIfFinished() const override;
+  void Finish() override;
+
+ private:
+  void ThrowShown(const Error& error) const override;
+  // Names and sizes of its objects.
+  std::map<std::string, std::uint64_t> List() const;
+  bool Bring(const char* name, std::uint64_t limit) const;
+  void Put(const char* name) const;
+  bool PutNew(const char* name) const;
+  void Upload(const std::vector<FinishedShard>& parts, const std::string& receipt_name,
+              const std::string& receipt) const;
+
+  const std::shared_ptr<ObjectStore> store_;
+  const std::stop_token stop_;
+  const std::stop_callback<std::function<void()>> on_stop_;
+  std::vector<std::string> put_;  // receipts
+  std::future<void> uploading_;
+};
+
+StorePlace::StorePlace(const fs::path& url, std::stop_token stop)
+    : ConversionPlace(NewFolder()),
+      store_(OpenStore(url.native())),
       stop_(std::move(stop)),
-      on_stop_(stop_, [this] { store_->StopCalls(); }),
-      folder_(NewFolder()) {
+      on_stop_(stop_, [this] { store_->StopCalls(); }) {
   try {
     if (Bring(kPlanName, kMaxManifestBytes)) {
       Bring(kPlannedSourcesName, UINT32_MAX);
@@ -57,20 +93,20 @@ StoreConversion::StoreConversion(const fs::path& url, std::stop_token stop)
     }
   } catch (...) {
     std::error_code ignored;
-    fs::remove_all(folder_, ignored);
+    fs::remove_all(folder(), ignored);
     throw;
   }
 }
 
-StoreConversion::~StoreConversion() {
+StorePlace::~StorePlace() {
   if (uploading_.valid()) uploading_.wait();
   std::error_code ignored;
-  fs::remove_all(folder_, ignored);
+  fs::remove_all(folder(), ignored);
 }
 
-bool StoreConversion::Bring(const char* name, std::uint64_t limit) const {
+bool StorePlace::Bring(const char* name, std::uint64_t limit) const {
   try {
-    WriteFile(folder_ / name, store_->Get(name, limit));
+    WriteFile(folder() / name, store_->Get(name, limit));
     return true;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
@@ -78,11 +114,11 @@ bool StoreConversion::Bring(const char* name, std::uint64_t limit) const {
   }
 }
 
-void StoreConversion::BringManifest() const {
-  if (!fs::exists(folder_ / kManifestName)) Bring(kManifestName, kMaxManifestBytes);
+void StorePlace::BringManifest() const {
+  if (!fs::exists(folder() / kManifestName)) Bring(kManifestName, kMaxManifestBytes);
 }
 
-std::map<std::string, std::uint64_t> StoreConversion::List() const {
+std::map<std::string, std::uint64_t> StorePlace::List() const {
   std::map<std::string, std::uint64_t> objects;
   store_->List("", [&](std::string_view object, const ObjectInfo& info) {
     if (stop_.stop_requested()) ThrowStopped();
@@ -91,7 +127,9 @@ std::map<std::string, std::uint64_t> StoreConversion::List() const {
   return objects;
 }
 
-void StoreConversion::BringReceipts(const Plan& plan, const Schema& schema, const PlanPart& part) {
+void StorePlace::BringReceipts(const ConversionInput& input, const PlanPart& part) {
+  const Plan& plan = input.plan;
+  const Schema& schema = input.schema;
   const std::map<std::string, std::uint64_t> there = List();
   const auto shard_schema = std::make_shared<const ShardSchema>(schema);
   const std::uint64_t count = (plan.shards() - part.number + part.of - 1) / part.of;
@@ -122,17 +160,17 @@ void StoreConversion::BringReceipts(const Plan& plan, const Schema& schema, cons
     }
     // A file of no bytes stands for one that is damaged.
     if (good) {
-      WriteFile(folder_ / receipt, text);
+      WriteFile(folder() / receipt, text);
     } else {
-      WriteFile(folder_ / ShardFileName(shard), {});
+      WriteFile(folder() / ShardFileName(shard), {});
     }
   });
   if (stop_.stop_requested()) ThrowStopped();
 }
 
-bool StoreConversion::PutNew(const char* name) const {
+bool StorePlace::PutNew(const char* name) const {
   std::vector<std::byte> content;
-  ReadFile(folder_ / name, kMaxManifestBytes, content);
+  ReadFile(folder() / name, kMaxManifestBytes, content);
   try {
     store_->Put(name, content, true);
     return true;
@@ -142,9 +180,9 @@ bool StoreConversion::PutNew(const char* name) const {
   }
 }
 
-void StoreConversion::Put(const char* name) const {
+void StorePlace::Put(const char* name) const {
   std::vector<std::byte> content;
-  ReadFile(folder_ / name, UINT32_MAX, content);
+  ReadFile(folder() / name, UINT32_MAX, content);
   store_->PutLarge(name, content.size(),
                    [&content](std::uint64_t offset, std::span<std::byte> buffer) {
                      std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(offset),
@@ -153,8 +191,8 @@ void StoreConversion::Put(const char* name) const {
 }
 
 // The plan first: with it, a conversion has the place for itself.
-void StoreConversion::PutPlan() {
-  if (fs::exists(folder_ / kManifestName)) return;
+void StorePlace::PutPlan() {
+  if (fs::exists(folder() / kManifestName)) return;
   if (!PutNew(kPlanName)) {
     throw Error(ErrorCode::kExists, store_->url(),
                 "holds the plan of another conversion already; choose another place");
@@ -162,10 +200,10 @@ void StoreConversion::PutPlan() {
   Put(kPlannedSourcesName);
 }
 
-void StoreConversion::Upload(const std::vector<FinishedShard>& parts,
-                             const std::string& receipt_name, const std::string& receipt) const {
+void StorePlace::Upload(const std::vector<FinishedShard>& parts, const std::string& receipt_name,
+                        const std::string& receipt) const {
   for (const FinishedShard& part : parts) {
-    const fs::path path = folder_ / part.shard.file;
+    const fs::path path = folder() / part.shard.file;
     {
       const FileHandle file = OpenForReading(path);
       store_->PutLarge(part.shard.file, part.shard.bytes,
@@ -179,20 +217,20 @@ void StoreConversion::Upload(const std::vector<FinishedShard>& parts,
   store_->Put(receipt_name, AsBytes(receipt));
 }
 
-void StoreConversion::PutShard(const Plan& plan, const Schema& schema, const MadeShard& made) {
+void StorePlace::PutShard(const ConversionInput& input, const MadeShard& made) {
   Flush();
   put_.push_back(ReceiptName(made.origin.shard));
-  uploading_ =
-      std::async(std::launch::async,
-                 [this, parts = made.parts, name = ReceiptName(made.origin.shard),
-                  receipt = ReceiptText(plan, schema, made)] { Upload(parts, name, receipt); });
+  uploading_ = std::async(
+      std::launch::async,
+      [this, parts = made.parts, name = ReceiptName(made.origin.shard),
+       receipt = ReceiptText(input.plan, input.schema, made)] { Upload(parts, name, receipt); });
 }
 
-void StoreConversion::Flush() {
+void StorePlace::Flush() {
   if (uploading_.valid()) uploading_.get();
 }
 
-void StoreConversion::RemoveIfFinished() const {
+void StorePlace::RemoveIfFinished() const {
   if (uploading_.valid()) uploading_.wait();
   if (put_.empty()) return;
   try {
@@ -205,9 +243,9 @@ void StoreConversion::RemoveIfFinished() const {
     store_->Remove(receipt);
 }
 
-void StoreConversion::Finish() {
-  if (fs::exists(folder_ / kSkippedName)) Put(kSkippedName);
-  if (fs::exists(folder_ / kDuplicatesName)) Put(kDuplicatesName);
+void StorePlace::Finish() {
+  if (fs::exists(folder() / kSkippedName)) Put(kSkippedName);
+  if (fs::exists(folder() / kDuplicatesName)) Put(kDuplicatesName);
   if (!PutNew(kManifestName)) {
     throw Error(ErrorCode::kExists, store_->url(),
                 "another dataset was finished there meanwhile; choose another place");
@@ -221,14 +259,22 @@ void StoreConversion::Finish() {
   store_->Remove(kPlannedSourcesName);
 }
 
-Error StoreConversion::InUrl(const Error& error) const {
-  if (error.code() == ErrorCode::kIo && error.file().starts_with(folder_.native())) {
-    return {error.code(), error.file(), error.place(),
-            error.sentence() + " (TMPDIR names the disk where shards are made before they go to " +
-                store_->url() + ")"};
+void StorePlace::ThrowShown(const Error& error) const {
+  if (error.code() == ErrorCode::kIo && error.file().starts_with(folder().native())) {
+    throw Error(error.code(), error.file(), error.place(),
+                error.sentence() +
+                    " (TMPDIR names the disk where shards are made before they go to " +
+                    store_->url() + ")");
   }
-  return {error.code(), Replaced(error.file(), folder_.native(), store_->url()), error.place(),
-          Replaced(error.sentence(), folder_.native(), store_->url())};
+  throw Error(error.code(), Replaced(error.file(), folder().native(), store_->url()), error.place(),
+              Replaced(error.sentence(), folder().native(), store_->url()));
+}
+
+}  // namespace
+
+std::unique_ptr<ConversionPlace> OpenPlace(const fs::path& dataset, const std::stop_token& stop) {
+  if (IsStoreUrl(dataset.native())) return std::make_unique<StorePlace>(dataset, stop);
+  return std::make_unique<ConversionPlace>(dataset);
 }
 
 }  // namespace sluice
