@@ -72,8 +72,8 @@ namespace {
 
 // "cat, dog and owl", "cat, dog and 8 more classes"
 std::string Listed(const std::vector<std::string>& names, const char* more) {
-  constexpr std::size_t kMostNamed = 3;
-  const std::size_t named = names.size() <= kMostNamed ? names.size() : kMostNamed - 1;
+  constexpr std::size_t kMaxNamed = 3;
+  const std::size_t named = names.size() <= kMaxNamed ? names.size() : kMaxNamed - 1;
   std::string text;
   for (std::size_t i = 0; i < named; ++i)
     text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kOutcomesPerThread = 8;
 constexpr std::uint64_t kMaxWaitingBytes = 64 << 20;
 // How long the consumer may wait beside a result that lies ready.
-constexpr std::chrono::milliseconds kMostDelay{5};
+constexpr std::chrono::milliseconds kMaxDelay{5};
 
 std::uint64_t BytesOf(const Outcome& outcome) noexcept {
   std::uint64_t bytes = sizeof(outcome) + outcome.sample.key.size();
@@ -45,7 +45,7 @@ class Pipeline {
     std::unique_lock lock(mutex_);
     std::optional<Outcome>& slot = slots_[next_out_ % slots_.size()];
     while (!ended_ && !slot)
-      ready_.wait_for(lock, kMostDelay);
+      ready_.wait_for(lock, kMaxDelay);
     if (ended_) return std::nullopt;
     std::optional<Outcome> outcome;
     outcome.swap(slot);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kMagic = "sluice-plan-src1";
 constexpr std::size_t kFrameBytes = std::size_t{1} << 20;  // plain bytes of a frame, about
-constexpr std::size_t kMostPlain = std::size_t{1} << 30;   // of a frame: a large value is one
+constexpr std::size_t kMaxPlain = std::size_t{1} << 30;    // of a frame: a large value is one
 
 // SourceList::upright. The first two are what it was when kAsStored was the default: plans of then
 // keep their meaning.
@@ -137,7 +137,7 @@ class Tap {
     Read(std::as_writable_bytes(std::span(&head, 1)));
     if (head.plain == 0) return false;
     // zstd makes nothing smaller than about a 33,000th: no memory is taken for a promise.
-    if (head.plain > kMostPlain || head.plain / 40'000 > head.stored ||
+    if (head.plain > kMaxPlain || head.plain / 40'000 > head.stored ||
         head.stored > head.plain + head.plain / 128 + 512) {
       Refuse();
     }
@@ -353,7 +353,7 @@ PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
     page.width = in.Number<std::uint32_t>();
     const std::uint64_t most = std::max(page.stored, page.plain);
     const bool pixels = page.codec == PageCodec::kPixels;
-    if (page.archive >= list.archives.size() || most > kMostPlain || pixels != (page.width > 0)) {
+    if (page.archive >= list.archives.size() || most > kMaxPlain || pixels != (page.width > 0)) {
       in.Refuse();
     }
     list.pages.push_back(page);

@@ -31,12 +31,12 @@ std::string ClassText(const ConvertSummary& summary, std::size_t number) {
 
 // Names that are numbers may leave thousands of classes empty.
 void AddEmptyClasses(ConvertSummary& summary) {
-  constexpr std::size_t kMostNamed = 8;
+  constexpr std::size_t kMaxNamed = 8;
   std::vector<std::size_t> empty;
   for (std::size_t c = 0; c < summary.class_counts.size(); ++c) {
     if (summary.class_counts[c] == 0) empty.push_back(c);
   }
-  if (empty.size() > kMostNamed) {
+  if (empty.size() > kMaxNamed) {
     summary.warnings.push_back(std::to_string(empty.size()) + " classes have no sample, such as " +
                                ClassText(summary, empty[0]) + "; their numbers stay");
     return;

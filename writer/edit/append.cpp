@@ -125,9 +125,9 @@ std::optional<Manifest> BeforeRepack(const std::filesystem::path& folder,
 // Whether the dataset already has all samples of the added shards: in the same shards, or in those
 // from before a repack.
 bool HasAll(const std::filesystem::path& folder, const Manifest& manifest, const Manifest& added) {
-  constexpr int kMostRepacks = 1000;  // ends the search if manifests form a circle
+  constexpr int kMaxRepacks = 1000;  // ends the search if manifests form a circle
   std::optional<Manifest> now = manifest;
-  for (int repacks = 0; now && repacks < kMostRepacks; ++repacks) {
+  for (int repacks = 0; now && repacks < kMaxRepacks; ++repacks) {
     // A shard's id depends on the plan, which has names and sizes; its digest, on the bytes read.
     std::set<std::pair<Bytes16, Bytes16>> there;
     for (const ManifestShard& shard : now->shards)

@@ -18,8 +18,8 @@ namespace sluice {
 
 namespace {
 
-constexpr std::size_t kMostChunkBytes = 64 << 20;  // of chunks of keys, besides the one in use
-constexpr std::size_t kMostMapped = 4096;  // shards at a time; a process may have 65,530 mappings
+constexpr std::size_t kMaxKeyChunkBytes = 64 << 20;  // of chunks of keys, besides the one in use
+constexpr std::size_t kMaxMapped = 4096;  // shards at a time; a process may have 65,530 mappings
 
 // Reads samples by their number; opens shards when they are needed.
 class SampleReader {
@@ -46,7 +46,7 @@ class SampleReader {
 
   const ShardFile& Open(std::size_t shard) {
     if (!shards_[shard]) {
-      if (open_.size() == kMostMapped) {
+      if (open_.size() == kMaxMapped) {
         shards_[open_.front()].reset();
         open_.pop_front();
       }
@@ -63,7 +63,7 @@ class SampleReader {
   void Keep(std::size_t shard, std::size_t bytes_before) {
     keys_bytes_ += keys_[shard].content.size() - bytes_before;
     if (bytes_before == 0) kept_.push_back(shard);
-    while (keys_bytes_ > kMostChunkBytes && kept_.size() > 1) {
+    while (keys_bytes_ > kMaxKeyChunkBytes && kept_.size() > 1) {
       if (kept_.front() == shard) {
         kept_.push_back(shard);
       } else {

@@ -85,7 +85,7 @@ bool HasSmallSteps(const jpeg_decompress_struct& header) noexcept {
 // two DC values then fits as well).
 bool HaveCodes(jpeg_compress_struct& out, const jpeg_decompress_struct& header,
                jvirt_barray_ptr* coefficients) {
-  constexpr JCOEF kMost = 1023;
+  constexpr JCOEF kMax = 1023;
   for (int c = 0; c < header.num_components; ++c) {
     const jpeg_component_info& component = header.comp_info[c];
     const std::size_t count = std::size_t{component.width_in_blocks} * DCTSIZE2;
@@ -99,10 +99,10 @@ bool HaveCodes(jpeg_compress_struct& out, const jpeg_decompress_struct& header,
         least = std::min(least, row[i]);
         most = std::max(most, row[i]);
       }
-      if (most > kMost || least < -kMost - 1) return false;
+      if (most > kMax || least < -kMax - 1) return false;
       // Only a DC value may be one less.
-      for (std::size_t i = 0; least < -kMost && i < count; ++i) {
-        if (row[i] < -kMost && i % DCTSIZE2 != 0) return false;
+      for (std::size_t i = 0; least < -kMax && i < count; ++i) {
+        if (row[i] < -kMax && i % DCTSIZE2 != 0) return false;
       }
     }
   }

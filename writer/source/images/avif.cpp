@@ -39,8 +39,8 @@ class AvifSource : public PixelSource {
 constexpr const char* kBrokenAvif = "broken AVIF";
 
 // A stream may be larger than its picture: padded, or a grid of tiles that reach over its edges.
-constexpr std::uint64_t kMostPixelsBesides = 1 << 20;
-constexpr std::uint64_t kMostTimesThePixels = 4;
+constexpr std::uint64_t kMaxPixelsBesides = 1 << 20;
+constexpr std::uint64_t kMaxTimesThePixels = 4;
 
 // The orientation that turns as much as the file says: first its rotation, then its mirroring.
 Orientation TurnOf(const avifImage& image) noexcept {
@@ -145,7 +145,7 @@ Picture AvifSource::Decode(const ColorRules& rules) {
   // A decoder's limit is the one that it was made with.
   const std::uint64_t pixels = std::uint64_t{decoder_->image->width} * decoder_->image->height;
   Parse(static_cast<std::uint32_t>(std::min<std::uint64_t>(
-      pixels * kMostTimesThePixels + kMostPixelsBesides, AVIF_DEFAULT_IMAGE_SIZE_LIMIT)));
+      pixels * kMaxTimesThePixels + kMaxPixelsBesides, AVIF_DEFAULT_IMAGE_SIZE_LIMIT)));
   // Nothing comes of a part of a picture, so one that ends early is refused in any case.
   const avifResult result = avifDecoderNextImage(decoder_.get());
   if (result != AVIF_RESULT_OK) ThrowFor(result);

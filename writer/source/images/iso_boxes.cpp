@@ -10,9 +10,9 @@ namespace sluice {
 namespace {
 
 // A picture of 178 million pixels has 2716 tiles of 256x256.
-constexpr std::uint64_t kMostItems = 4096;
-constexpr std::size_t kMostReferenceBytes = 65'536;
-constexpr unsigned kMostNested = 4;
+constexpr std::uint64_t kMaxItems = 4096;
+constexpr std::size_t kMaxReferenceBytes = 65'536;
+constexpr unsigned kMaxNested = 4;
 
 class ItemTables {
  public:
@@ -33,10 +33,10 @@ class ItemTables {
       if (box->type == "iloc") Add(count(6, body[0] < std::byte{2} ? 2 : 4), "places of items");
       if (box->type == "iref") {
         references_ += body.size();
-        if (references_ > kMostReferenceBytes) Refuse(references_, "bytes of references");
+        if (references_ > kMaxReferenceBytes) Refuse(references_, "bytes of references");
       }
       const bool holds_boxes = box->type == "iprp" || box->type == "moov" || box->type == "trak";
-      if (depth == kMostNested) continue;
+      if (depth == kMaxNested) continue;
       if (holds_boxes) Look(body, depth + 1);
       if (box->type == "meta") Look(body.subspan(kVersionBytes), depth + 1);
     }
@@ -46,7 +46,7 @@ class ItemTables {
   void Add(std::uint64_t count, const char* what) {
     // Each table may have several boxes.
     entries_ += count;
-    if (count > kMostItems || entries_ > 4 * kMostItems) Refuse(std::max(count, entries_), what);
+    if (count > kMaxItems || entries_ > 4 * kMaxItems) Refuse(std::max(count, entries_), what);
   }
 
   [[noreturn]] void Refuse(std::uint64_t count, const char* what) const {

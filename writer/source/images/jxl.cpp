@@ -35,7 +35,7 @@ class JxlSource : public PixelSource {
 
 constexpr const char* kBrokenJxl = "broken JPEG XL";
 // libjxl keeps whole planes of each: opacity, depth, and two more.
-constexpr std::uint32_t kMostExtraChannels = 4;
+constexpr std::uint32_t kMaxExtraChannels = 4;
 
 JxlColorEncoding Srgb(bool grey) noexcept {
   JxlColorEncoding srgb{};
@@ -115,7 +115,7 @@ JxlSource::JxlSource(Bytes file) : decoder_(JxlDecoderCreate(nullptr), &JxlDecod
     opaque_ = info.alpha_bits == 0;
     deep_ = info.bits_per_sample > 8;
     orientation_ = OrientationOf(static_cast<unsigned>(info.orientation));
-    if (info.num_extra_channels > kMostExtraChannels) {
+    if (info.num_extra_channels > kMaxExtraChannels) {
       throw Error(ErrorCode::kUnsupported, "unsupported JPEG XL: it has " +
                                                std::to_string(info.num_extra_channels) +
                                                " channels besides its colours");

@@ -18,7 +18,7 @@ namespace sluice {
 
 namespace {
 
-constexpr std::size_t kMostNarrowClasses = 255;  // and the background, in 8 bits
+constexpr std::size_t kMaxNarrowClasses = 255;  // and the background, in 8 bits
 
 class AnnotatedList {
  public:
@@ -136,7 +136,7 @@ class AnnotatedList {
       mask.classes = {"background"};
       mask.classes.insert(mask.classes.end(), classes.begin(), classes.end());
       AddField(std::move(mask), Feed::kShapes);
-      list_.fields.back().wide = classes.size() > kMostNarrowClasses;
+      list_.fields.back().wide = classes.size() > kMaxNarrowClasses;
     }
     points_ = parts.keypoints && read_.points > 0;
     if (points_) {

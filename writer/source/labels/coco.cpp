@@ -176,9 +176,9 @@ Id IdOf(const json& object, const char* name) {
   const json& id = Member(object, name);
   if (id.is_number_integer()) return {id.get<std::int64_t>(), ""};
   if (id.is_string()) return {INT64_MAX, id.get<std::string>()};
-  constexpr double kMost = 1LL << 53;  // 17.0, as tables write numbers in a column with gaps
+  constexpr double kMax = 1LL << 53;  // 17.0, as tables write numbers in a column with gaps
   const double number = id.is_number_float() ? id.get<double>() : 0.5;
-  if (std::floor(number) == number && std::abs(number) <= kMost) {
+  if (std::floor(number) == number && std::abs(number) <= kMax) {
     return {static_cast<std::int64_t>(number), ""};
   }
   Misread(std::string("its ") + name + " is neither a number nor a text");

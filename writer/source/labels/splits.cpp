@@ -56,9 +56,9 @@ bool LookLikeSplit(const std::vector<TopFolder>& folders) {
 }
 
 std::string FolderNames(const std::vector<std::string>& names) {
-  constexpr std::size_t kMostNamed = 3;
+  constexpr std::size_t kMaxNamed = 3;
   std::string text;
-  const std::size_t named = names.size() > kMostNamed ? kMostNamed - 1 : names.size();
+  const std::size_t named = names.size() > kMaxNamed ? kMaxNamed - 1 : names.size();
   for (std::size_t i = 0; i < named; ++i) {
     if (i > 0) text += i + 1 == names.size() ? " and " : ", ";
     text += ToUtf8(names[i]) + "/";

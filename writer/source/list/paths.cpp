@@ -31,11 +31,11 @@ std::optional<std::string> RootPath::KeyOf(std::string_view path) const {
 }
 
 SameNames::SameNames(std::filesystem::path root) : root_(std::move(root)), below_(root_) {
-  constexpr int kMostAbove = 3;
+  constexpr int kMaxAbove = 3;
   std::filesystem::path folder =
       std::filesystem::absolute(root_.empty() ? "." : root_).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
-  for (int up = 0; up < kMostAbove; ++up) {
+  for (int up = 0; up < kMaxAbove; ++up) {
     folder = folder.parent_path();
     above_.push_back(folder);
   }

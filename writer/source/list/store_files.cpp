@@ -11,8 +11,8 @@ namespace sluice {
 
 namespace {
 
-constexpr std::uint64_t kMostAhead = std::uint64_t{64} << 20;
-constexpr std::size_t kMostFetches = 256;
+constexpr std::uint64_t kMaxAhead = std::uint64_t{64} << 20;
+constexpr std::size_t kMaxFetches = 256;
 constexpr unsigned kListing = 16;  // folders at a time
 
 }  // namespace
@@ -147,9 +147,9 @@ std::shared_ptr<StoreFiles::Fetch> StoreFiles::Begin(const std::string& key, std
 }
 
 void StoreFiles::BeginExpected() {
-  while (next_ < count_ && ahead_.size() < kMostFetches) {
+  while (next_ < count_ && ahead_.size() < kMaxFetches) {
     Wanted wanted = wanted_(next_);
-    if (!ahead_.empty() && ahead_bytes_ + wanted.bytes > kMostAhead) return;
+    if (!ahead_.empty() && ahead_bytes_ + wanted.bytes > kMaxAhead) return;
     ++next_;
     if (wanted.bytes == 0 || wanted.bytes > kMaxSourceBytes) continue;
     std::shared_ptr<Fetch> fetch = Begin(wanted.key, wanted.bytes);

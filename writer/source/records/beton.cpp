@@ -192,7 +192,7 @@ constexpr std::size_t kBetonHeaderBytes = 24;
 constexpr std::uint16_t kBetonVersion = 2;
 constexpr std::uint64_t kLeastPageBytes = 1 << 21;
 constexpr std::size_t kBetonFieldBytes = 1041;
-constexpr std::uint64_t kMostBetonFields = 1024;
+constexpr std::uint64_t kMaxBetonFields = 1024;
 constexpr std::uint64_t kAllocationBytes = 24;  // sample, offset, bytes
 constexpr std::uint64_t kReadBytes = 1 << 20;   // of a table, at once
 
@@ -331,7 +331,7 @@ class BetonRows final : public ImageRows {
     rows_ = LoadAt<std::uint64_t>(header, 8);
     data_end_ = LoadAt<std::uint64_t>(header, 16);
     table_at_ = kBetonHeaderBytes + count * kBetonFieldBytes;
-    if (count == 0 || count > kMostBetonFields || table_at_ > bytes) {
+    if (count == 0 || count > kMaxBetonFields || table_at_ > bytes) {
       Fail(ErrorCode::kCorrupt, "is damaged: it cannot have " + std::to_string(count) + " fields");
     }
     if (data_end_ == 0) {
@@ -468,7 +468,7 @@ bool IsBeton(Bytes start) noexcept {
   const auto type = std::to_integer<unsigned>(start[kBetonHeaderBytes]);
   const auto name = std::to_integer<unsigned>(start[kBetonHeaderBytes + 1]);
   return LoadAt<std::uint16_t>(start, 0) < 100 && LoadAt<std::uint16_t>(start, 2) > 0 &&
-         LoadAt<std::uint16_t>(start, 2) <= kMostBetonFields && page >= kLeastPageBytes &&
+         LoadAt<std::uint16_t>(start, 2) <= kMaxBetonFields && page >= kLeastPageBytes &&
          (page & (page - 1)) == 0 && (type <= 6 || type == 255) && name > ' ' && name < 127;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMaxHeadBytes = 1 << 20;
 constexpr std::uint64_t kMaxHeldBytes = 256 << 20;  // of a page
-constexpr std::uint64_t kMostDictionaryValues = 1 << 20;
+constexpr std::uint64_t kMaxDictionaryValues = 1 << 20;
 
 enum PageType : std::int64_t { kDataPage = 0, kDictionaryPage = 2, kDataPage2 = 3 };
 enum Encoding : std::int64_t {
@@ -221,7 +221,7 @@ void ParquetColumn::TakeDictionary(const PageHead& head, std::uint64_t offset) {
   has_dictionary_ = true;
   TakeValues(head, offset, Unsigned(head.stored_bytes), Unsigned(head.plain_bytes),
              chunk_.codec != PageCodec::kNone, 0);
-  if (Unsigned(head.values) > kMostDictionaryValues || Unsigned(head.values) > plain_.bytes) {
+  if (Unsigned(head.values) > kMaxDictionaryValues || Unsigned(head.values) > plain_.bytes) {
     Fail("has a dictionary of too many values");
   }
   for (std::int64_t i = 0; i < head.values; ++i) {

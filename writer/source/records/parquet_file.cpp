@@ -92,8 +92,8 @@ namespace {
 
 constexpr std::string_view kMagic = "PAR1";
 constexpr std::uint64_t kMaxFooterBytes = 64 << 20;
-constexpr std::size_t kMostLeaves = 4096;
-constexpr unsigned kMostNestedGroups = 32;
+constexpr std::size_t kMaxLeaves = 4096;
+constexpr unsigned kMaxNestedGroups = 32;
 
 struct SchemaNode {
   std::string name;
@@ -238,7 +238,7 @@ class FooterReader {
   // repeats in it: their names are not the user's.
   void AddLeaves(std::size_t& next, const std::string& outer, unsigned defined, unsigned entry,
                  unsigned lists, bool nameless, unsigned depth) {
-    if (next >= nodes_.size() || depth > kMostNestedGroups) Fail("its schema is damaged");
+    if (next >= nodes_.size() || depth > kMaxNestedGroups) Fail("its schema is damaged");
     const SchemaNode& node = nodes_[next++];
     if (node.repetition != 0) ++defined;
     if (node.repetition == 2) {
@@ -248,7 +248,7 @@ class FooterReader {
     std::string name = outer;
     if (!nameless) name += (name.empty() ? "" : ".") + node.name;
     if (node.children == 0) {
-      if (file_.leaves.size() >= kMostLeaves) {
+      if (file_.leaves.size() >= kMaxLeaves) {
         throw Error(ErrorCode::kLimit, file_.path.string(), "has more than 4096 columns");
       }
       if (node.type < 0 || node.type > 7) Fail("its schema is damaged");

@@ -60,10 +60,10 @@ class ThriftReader {
   std::size_t position() const noexcept { return at_; }
 
  private:
-  static constexpr unsigned kMostNested = 32;
+  static constexpr unsigned kMaxNested = 32;
   struct Nested {
     explicit Nested(ThriftReader& reader) : reader_(reader) {
-      if (++reader.depth_ > kMostNested) Fail();
+      if (++reader.depth_ > kMaxNested) Fail();
     }
     ~Nested() { --reader_.depth_; }
     ThriftReader& reader_;

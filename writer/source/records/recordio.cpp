@@ -25,8 +25,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kImageHeadBytes = 24;     // flag, label, id, id2
-constexpr std::uint32_t kMostLabels = 1 << 20;  // of a record
+constexpr std::size_t kImageHeadBytes = 24;    // flag, label, id, id2
+constexpr std::uint32_t kMaxLabels = 1 << 20;  // of a record
 
 class RecordRows final : public ImageRows {
  public:
@@ -199,7 +199,7 @@ class RecordRows final : public ImageRows {
     const auto count = LoadAt<std::uint32_t>(head, 0);
     labels_ = LoadAt<float>(head, 4);
     id_ = LoadAt<std::uint64_t>(head, 8);
-    if (count > kMostLabels || 4 * std::uint64_t{count} > bytes - head.size()) {
+    if (count > kMaxLabels || 4 * std::uint64_t{count} > bytes - head.size()) {
       Fail("a record has more labels than bytes");
     }
     const std::uint64_t at = head.size() + 4 * std::uint64_t{count};

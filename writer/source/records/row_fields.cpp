@@ -11,12 +11,12 @@
 namespace sluice {
 
 std::string ListedHeadings(const std::vector<std::string>& headings) {
-  constexpr std::size_t kMostNamed = 32;
+  constexpr std::size_t kMaxNamed = 32;
   std::string text;
-  for (std::size_t i = 0; i < std::min(kMostNamed, headings.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kMaxNamed, headings.size()); ++i)
     text += (text.empty() ? "" : ", ") + ToUtf8(headings[i]);
-  if (headings.size() <= kMostNamed) return text;
-  return text + " and " + std::to_string(headings.size() - kMostNamed) + " more";
+  if (headings.size() <= kMaxNamed) return text;
+  return text + " and " + std::to_string(headings.size() - kMaxNamed) + " more";
 }
 
 bool HasHeading(const std::vector<std::string>& headings, const std::string& heading) {

@@ -33,8 +33,8 @@ namespace {
 
 constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 35;
 // One more than any value may have: a longer one is cut to that, and refused when it is stored.
-constexpr std::size_t kMostCellBytes = kMaxPayloadBytes + 1;
-constexpr std::size_t kMostLineBytes = 3 * kMaxPayloadBytes;
+constexpr std::size_t kMaxCellBytes = kMaxPayloadBytes + 1;
+constexpr std::size_t kMaxLineBytes = 3 * kMaxPayloadBytes;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // The separator of cells in a file with that ending; 0 for JSON lines, nothing for other files.
@@ -172,7 +172,7 @@ std::string TableReader::QuotedCell() {
     if (rest_[at] == '\n') ++line_;
     const bool doubled = rest_[at] == '"' && at + 1 < rest_.size() && rest_[at + 1] == '"';
     if (rest_[at] != '"' || doubled) {
-      if (cell.size() < kMostCellBytes) cell += rest_[at];
+      if (cell.size() < kMaxCellBytes) cell += rest_[at];
       at += doubled ? 1 : 0;
     } else {
       rest_.remove_prefix(at + 1);
@@ -206,7 +206,7 @@ bool TableReader::NextCells(std::vector<std::string>& cells) {
       rest_.remove_prefix(size);
       const bool last = rest_.empty() || rest_[0] == '\n';
       if (last && cell.ends_with('\r')) cell.remove_suffix(1);
-      cells.emplace_back(cell.substr(0, kMostCellBytes));
+      cells.emplace_back(cell.substr(0, kMaxCellBytes));
     }
     if (rest_.empty()) return true;
     const bool more = rest_[0] == separator_;
@@ -232,9 +232,9 @@ bool TableReader::NextObject() {
     rest_.remove_prefix(std::min(size + 1, rest_.size()));
     ++line_;
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    if (text.size() > kMostLineBytes) {
+    if (text.size() > kMaxLineBytes) {
       FailRow("has " + std::to_string(text.size()) + " bytes; a line of JSON may have at most " +
-              std::to_string(kMostLineBytes));
+              std::to_string(kMaxLineBytes));
     }
     if (NestsDeeperThan(text, kMaxJsonDepth)) FailRow("nests too deeply");
     object_ = nlohmann::json::parse(text, nullptr, false);

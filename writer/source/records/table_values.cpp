@@ -105,13 +105,13 @@ std::int64_t IntegerOf(const Cell& cell) {
 }
 
 float NarrowNumber(double number) {
-  constexpr double kMost = std::numeric_limits<float>::max();
+  constexpr double kMax = std::numeric_limits<float>::max();
   constexpr double kRoundsUp = 0x1.ffffffp127;  // from here on to infinity
-  if (!std::isfinite(number) || std::abs(number) <= kMost) return static_cast<float>(number);
+  if (!std::isfinite(number) || std::abs(number) <= kMax) return static_cast<float>(number);
   if (std::abs(number) >= kRoundsUp) {
     Fail(Cell(number).dump() + " does not fit 32 bits");
   }
-  return static_cast<float>(std::copysign(kMost, number));  // printed shortest: 3.4028235e38
+  return static_cast<float>(std::copysign(kMax, number));  // printed shortest: 3.4028235e38
 }
 
 std::vector<double> NumbersOf(const Cell& cell) {
