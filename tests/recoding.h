@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "format/pixels/baseline/file_writer.h"
+#include "format/pixels/baseline/encoder.h"
 #include "format/pixels/baseline/recoder.h"
 #include "format/pixels/packed/pack.h"
 #include "tests/baseline_header.h"

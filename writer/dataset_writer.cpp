@@ -8,7 +8,6 @@
 #include "format/disk/file.h"
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
-#include "writer/block_size.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/sample_builder.h"
 #include "writer/shard_writer.h"

@@ -7,9 +7,8 @@
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
+#include "writer/encode/coefficients.h"
 #include "writer/encode/jpeg.h"
-#include "writer/encode/keep.h"
-#include "writer/encode/recode.h"
 #include "writer/fit/fit_picture.h"
 #include "writer/source/images/jpeg.h"
 

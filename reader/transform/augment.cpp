@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "format/pixels/steps/affine.h"
+#include "format/pixels/steps/steps.h"
 #include "reader/transform/portable_math.h"
 
 namespace sluice {

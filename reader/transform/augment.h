@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "format/pixels/steps/colour.h"
+#include "format/pixels/steps/steps.h"
 #include "format/random.h"
 #include "reader/transform/pixel_op.h"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "format/pixels/decode.h"
-#include "format/pixels/steps/affine.h"
+#include "format/pixels/steps/steps.h"
 
 namespace sluice {
 

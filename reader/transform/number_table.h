@@ -12,7 +12,7 @@
 
 #include "format/pixels/decode.h"
 #include "format/pixels/kernels/kernels.h"
-#include "format/pixels/steps/colour.h"
+#include "format/pixels/steps/steps.h"
 
 namespace sluice {
 

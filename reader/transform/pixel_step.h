@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-#include "format/pixels/steps/colour.h"
+#include "format/pixels/steps/steps.h"
 #include "reader/transform/pixel_op.h"
 #include "reader/transform/step.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 
-#include "format/pixels/steps/affine.h"
+#include "format/pixels/steps/steps.h"
 #include "format/random.h"
 
 namespace sluice {

@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "format/pixels/steps/blur.h"
-#include "format/pixels/steps/colour.h"
+#include "format/pixels/steps/steps.h"
 #include "reader/transform/pixel_op.h"
 
 namespace sluice {

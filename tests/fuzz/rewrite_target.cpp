@@ -5,7 +5,7 @@
 //   - A file that is read is one that libjpeg reads without making anything up, and, where its DC
 //     coefficients are those of 8-bit samples, becomes the bytes that libjpeg writes.
 #include "format/disk/checksum.h"
-#include "format/pixels/baseline/file_writer.h"
+#include "format/pixels/baseline/encoder.h"
 #include "format/pixels/baseline/scan_decoder.h"
 #include "format/random.h"
 #include "tests/fuzz/targets.h"

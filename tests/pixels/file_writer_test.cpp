@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "format/pixels/baseline/mcu_row.h"
+#include "format/pixels/baseline/encoder.h"
 #include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/packed/pack.h"
 #include "format/random.h"

@@ -1,11 +1,11 @@
 // Steps that change pixels, compared with Pillow (steps_by_pillow.py) or a closed formula.
+#include "format/pixels/steps/steps.h"
+
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <string>
 
-#include "format/pixels/steps/blur.h"
-#include "format/pixels/steps/colour.h"
 #include "tests/catch.h"
 #include "tests/formula_pictures.h"
 

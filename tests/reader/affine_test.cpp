@@ -1,8 +1,7 @@
 // Affine maps, held against torchvision on Pillow (affine_by_torchvision.py).
-#include "format/pixels/steps/affine.h"
-
 #include <cstdlib>
 
+#include "format/pixels/steps/steps.h"
 #include "reader/transform/framing.h"
 #include "tests/catch.h"
 

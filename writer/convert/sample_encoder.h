@@ -9,7 +9,7 @@
 
 #include "format/disk/block.h"
 #include "format/pixels/baseline/scan_decoder.h"
-#include "writer/encode/recode.h"
+#include "writer/encode/coefficients.h"
 #include "writer/fit/fit_picture.h"
 #include "writer/fit/geometry.h"
 #include "writer/source/images/color_rows.h"

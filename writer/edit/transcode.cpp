@@ -9,12 +9,12 @@
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
 #include "format/pixels/decode.h"
-#include "writer/block_size.h"
 #include "writer/convert/options.h"
 #include "writer/convert/ordered_pipeline.h"
 #include "writer/edit/dataset_build.h"
+#include "writer/encode/coefficients.h"
 #include "writer/encode/jpeg.h"
-#include "writer/encode/recode.h"
+#include "writer/shard_writer.h"
 
 namespace sluice {
 

@@ -7,9 +7,8 @@
 
 #include "format/disk/bytes.h"
 #include "format/disk/limits.h"
-#include "format/pixels/baseline/file_writer.h"
+#include "format/pixels/baseline/encoder.h"
 #include "format/pixels/baseline/huffman.h"
-#include "format/pixels/baseline/mcu_row.h"
 #include "format/pixels/packed/pack.h"
 
 namespace sluice {

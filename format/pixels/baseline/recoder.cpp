@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "format/pixels/baseline/mcu_row.h"
+#include "format/pixels/baseline/encoder.h"
 #include "format/pixels/kept_memory.h"
 #include "format/pixels/kernels/tables.h"
 

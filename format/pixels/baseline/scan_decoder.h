@@ -12,8 +12,8 @@
 #include <functional>
 #include <vector>
 
+#include "format/pixels/baseline/encoder.h"
 #include "format/pixels/baseline/header.h"
-#include "format/pixels/baseline/mcu_row.h"
 #include "format/pixels/baseline/strand_table.h"
 #include "format/pixels/baseline/strands.h"
 #include "format/pixels/kernels/kernels.h"

@@ -2,6 +2,8 @@
 // coding. A JPEG is read into them by our own decoder, or by libjpeg if it is progressive or
 // arithmetic coded; written again, a file that a conversion made gives the same bytes. Packing lays
 // the blocks of a row out as FORMAT.md ("Packed") says; unpacking checks every rule of it.
+#include "format/pixels/packed/pack.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,7 +14,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
-#include "format/pixels/baseline/file_writer.h"
+#include "format/pixels/baseline/encoder.h"
 #include "format/pixels/kernels/kernels.h"
 #include "format/pixels/kernels/tables.h"
 #include "format/pixels/libjpeg.h"

@@ -1,0 +1,104 @@
+// The arithmetic of transforms' steps on decoded pixels: colour, affine maps, blur. Every machine
+// gives the same bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sluice {
+
+// 8-bit pixels, interleaved, rows without padding; 1 (grey) or 3 (RGB) channels.
+struct Pixels {
+  std::uint8_t* data = nullptr;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint32_t channels = 0;
+  std::size_t bytes() const noexcept { return std::size_t{width} * height * channels; }
+};
+
+// `factor` blends between a black picture (0) and the picture (1), or beyond. The next two do so
+// with one grey of its mean lightness, and with its own greys.
+void AdjustBrightness(const Pixels& pixels, float factor) noexcept;
+void AdjustContrast(const Pixels& pixels, float factor) noexcept;
+void AdjustSaturation(const Pixels& pixels, float factor) noexcept;
+// Turns the hue by `turns` of the colour circle, -0.5 to 0.5.
+void AdjustHue(const Pixels& pixels, float turns) noexcept;
+// Sets all channels to the lightness.
+void MakeGrey(const Pixels& pixels) noexcept;
+
+void InvertPixels(const Pixels& pixels) noexcept;
+// Inverts values from the threshold on.
+void SolarizePixels(const Pixels& pixels, unsigned threshold) noexcept;
+// Keeps the upper `bits` of each value.
+void PosterizePixels(const Pixels& pixels, unsigned bits) noexcept;
+// Each channel's values are spread so that all are about equally frequent.
+void EqualizePixels(const Pixels& pixels) noexcept;
+// Each channel's values are stretched to 0 .. 255.
+void StretchContrast(const Pixels& pixels) noexcept;
+
+// Warps a picture by an affine map: rotation, scale, shear and shift.
+//
+// (x, y) goes to (xx * x + xy * y + x0, yx * x + yy * y + y0), in pixels; a pixel's centre lies
+// half a pixel from its corner.
+struct AffineMap {
+  double xx = 1, xy = 0, x0 = 0;
+  double yx = 0, yy = 1, y0 = 0;
+
+  double X(double x, double y) const noexcept { return xx * x + xy * y + x0; }
+  double Y(double x, double y) const noexcept { return yx * x + yy * y + y0; }
+  double Determinant() const noexcept { return xx * yy - xy * yx; }
+  AffineMap Inverse() const noexcept;  // if the determinant is not 0
+  friend bool operator==(const AffineMap&, const AffineMap&) = default;
+};
+// First `b`, then `a`.
+AffineMap operator*(const AffineMap& a, const AffineMap& b) noexcept;
+
+// Fills `out`, a different picture of any size with the same channels. Each pixel shows the place
+// in `in` that `to_source` maps it to; outside `in`, it is `fill` (by channel). No place may lie
+// farther away than 2^30 pixels.
+
+// The bilinear mean of the four pixels around the place; in the half pixel at the edge, the edge
+// pixel itself. As Pillow's Image.transform(AFFINE, BILINEAR), which truncates fractions while this
+// rounds.
+void WarpBilinear(const Pixels& in, const AffineMap& to_source,
+                  const std::array<std::uint8_t, 3>& fill, const Pixels& out) noexcept;
+// The pixel that the place lies in: Pillow's NEAREST, which counts places in 2^-16 of a pixel.
+void WarpNearest(const Pixels& in, const AffineMap& to_source,
+                 const std::array<std::uint8_t, 3>& fill, const Pixels& out) noexcept;
+// As above for pixels of any number of bytes; `fill` is one pixel.
+void WarpRuns(const std::uint8_t* in, std::uint32_t width, std::uint32_t height,
+              std::size_t pixel_bytes, const AffineMap& to_source, const std::uint8_t* fill,
+              std::uint8_t* out) noexcept;
+
+// Filters over a picture's neighbouring pixels.
+//
+// Each keeps its memory from picture to picture; one thread at a time.
+class Blur {
+ public:
+  // Weighted means along both axes, first rounded to 1/128 and at the end to whole values.
+  // `weights` (an odd number of them, in 1/65536, adding up to 65536) are centred on the pixel. The
+  // picture is mirrored at its edges (without repeating the outermost pixel) and must be larger
+  // than half of the weights on both axes.
+  void Run(const Pixels& pixels, std::span<const std::uint32_t> weights);
+
+ private:
+  std::vector<std::uint16_t> wide_;  // the picture, with mirrored rows above and below
+  std::vector<std::uint16_t> sums_;  // after the vertical pass, in 1/128
+  std::vector<std::uint16_t> line_;
+};
+
+class Sharpness {
+ public:
+  // `factor` blends between a smoothed picture (0) and the picture (1), or beyond: Pillow's
+  // ImageEnhance.Sharpness. Smoothing is a mean of 3 x 3 pixels, the middle one counted five times;
+  // the outermost pixels are left as they are.
+  void Run(const Pixels& pixels, float factor);
+
+ private:
+  std::vector<std::uint8_t> smooth_;
+};
+
+}  // namespace sluice
