@@ -1,8 +1,4 @@
 // The one exception type of Sluice's public surface.
-//
-// Everything a caller can do something about is reported by throwing sluice::Error. Its what() is a
-// sentence for the person at the keyboard: what happened, to which file and sample, what to do
-// next. code() is for programs that want to react.
 #pragma once
 
 #include <memory>
@@ -27,6 +23,10 @@ enum class ErrorCode {
 // A short lower-case name, such as "corrupt".
 const char* ErrorCodeName(ErrorCode code) noexcept;
 
+// Thrown for everything that a caller can do something about. what() is a sentence for the person
+// at the keyboard: what happened, to which file and sample, what to do next. code() is for programs
+// that want to react.
+//
 // Copies share their text, so copying never takes memory: an Error can be kept or handed to another
 // thread when memory has run out.
 class Error : public std::runtime_error {

@@ -1,7 +1,4 @@
-// The schema of a dataset's samples: a key and any number of named, typed fields.
-//
-// The schema is chosen once, when a dataset is written, and travels in the manifest and in the
-// header of every shard. See format/FORMAT.md, "Schema", for its text form and its limits.
+// The schema of a dataset's samples: their fields, with types, roles and classes.
 #pragma once
 
 #include <cstddef>
@@ -81,6 +78,7 @@ enum class Role : std::uint8_t {
 
 std::string_view NameOf(Role role) noexcept;  // "none", "image", "mask", ...
 
+// A named, typed part of every sample. Field::Image() and the others below make the usual ones.
 struct Field {
   std::string name;  // 1..255 bytes of UTF-8, unique in the schema
   FieldKind kind = FieldKind::kBytes;
@@ -107,6 +105,9 @@ struct Field {
   friend bool operator==(const Field&, const Field&) = default;
 };
 
+// The fields of a dataset's samples, each of which also has a key. It is chosen once, when a
+// dataset is written, and travels in the manifest and in the header of every shard. See
+// format/FORMAT.md, "Schema", for its text form and its limits.
 struct Schema {
   std::vector<Field> fields;
 

@@ -37,7 +37,7 @@ enum class IccProfiles {
   kConvert,  // colours are brought to sRGB; needs a build with lcms2
 };
 enum class OnError {
-  kSkip,  // leave the source out, list it in skipped.tsv, go on
+  kSkip,  // leave the source out, list it in skipped.tsv, continue
   kFail,  // throw at the first source (in the dataset's order) that cannot be converted
 };
 
@@ -45,15 +45,15 @@ enum class OnError {
 enum class Truncated {
   kRefuse,  // it is broken
   kWarn,    // it is taken as far as it goes, with a warning and a line in skipped.tsv
-  kAccept,  // the same without
+  kAccept,  // the same without warning and line
 };
 
-// How a conversion that goes on, or is repeated, tells that sources changed since an earlier run
+// How a conversion that resumes, or is repeated, finds sources that changed since an earlier run
 // made samples of them. Names, sizes, labels and other values always count, as do options.
 enum class SourceCheck {
-  kSizes,    // by nothing more: a file that is replaced by one of the same size is not seen
+  kSizes,    // by these alone: a file that is replaced by one of the same size is not noticed
   kTimes,    // sources that changed since are converted again, in memory, and compared
-  kContent,  // all are
+  kContent,  // all sources are converted again and compared
 };
 
 struct Size {
@@ -100,8 +100,9 @@ struct RunOptions {
   OnError on_error = OnError::kSkip;
   std::uint64_t max_pixels = 178'000'000;  // a larger source is refused before memory is taken
   bool dry_run = false;                    // look, plan and count; write nothing
-  bool find_duplicates = false;  // look for sources that hold the same bytes; none is left out
-  // Writes shards past the page cache (O_DIRECT) and leaves that to what others keep in it. Changes
+  bool find_duplicates =
+      false;  // look for sources that hold the same bytes; all of them are still converted
+  // Writes shards past the page cache (O_DIRECT), which keeps the data of other programs. Changes
   // no byte. If the file system refuses, they go through the cache, which a warning says.
   bool direct = false;
   SourceCheck check = SourceCheck::kTimes;
@@ -134,7 +135,7 @@ struct LeftOut {
 // A source that holds the same bytes as another one.
 struct Duplicate {
   std::string path;        // as LeftOut::path
-  std::string class_name;  // empty if there are no classes
+  std::string class_name;  // empty without classes
 };
 
 // Images that something is true of: how many, and the first three as examples.
@@ -154,7 +155,7 @@ struct ConvertSummary {
   std::uint64_t bytes_out = 0;  // of everything in the dataset's folder that belongs to it
   double seconds = 0;
   std::vector<LeftOut> skipped;      // broken or unsupported images
-  std::vector<LeftOut> passed_over;  // files that are no images, hidden files
+  std::vector<LeftOut> passed_over;  // files that are not images, hidden files
   std::vector<LeftOut> truncated;    // images that were taken though they end early, and how
   std::uint64_t kept = 0;            // `keep`: images whose coefficients were kept
   std::uint64_t boxes_dropped = 0;   // boxes of which nothing is left in the stored image
@@ -166,10 +167,10 @@ struct ConvertSummary {
   // and were enlarged.
   std::uint64_t smaller = 0;
   // Images that are turned or mirrored by their orientation and have boxes, masks or key points.
-  // ConvertSource::upright says what these were drawn on; if it does not, a warning tells of them.
+  // ConvertSource::upright says what these were drawn on; if it does not, a warning names them.
   SomeImages turned;
   // Images of more than 8 bits a value whose greatest value is below a quarter of the range, as in
-  // 16-bit files that hold 12 bits: next to nothing of them is left in 8 bits. Also a warning.
+  // 16-bit files that hold 12 bits: 8 bits keep hardly any of it. Also a warning.
   SomeImages dim;
   // `find_duplicates`: groups of sources that hold the same bytes, also listed in duplicates.tsv.
   std::vector<std::vector<Duplicate>> duplicates;
@@ -187,26 +188,26 @@ struct ConvertHooks {
   // one thread at a time.
   std::function<void(std::uint64_t looked_into, std::uint64_t found)> on_look = {};
   // A stop request ends the conversion after the images in hand, with Error(kState). What was
-  // finished stays; the same call goes on from there.
+  // finished stays; call again to resume.
   std::stop_token stop;
 };
 
 // Converts `source` into `dataset`, a folder that is created beside others (its parent exists). A
-// folder that holds an unfinished conversion with the same plan is gone on with; one with another
+// folder that holds an unfinished conversion with the same plan is resumed; one with another
 // plan, a finished dataset of another plan or anything else is refused with Error(kExists), which
 // says what differs; a finished one of the same plan is left as it is.
 //
-// So is what an earlier run made of sources that changed since (ConvertOptions::run.check): shards
-// of an unfinished conversion that hold such samples are made again, with a warning; a finished
-// dataset that holds any is refused with Error(kExists), which names some. Times of change count: a
-// source's file was written, copied or moved after the conversion had begun. If the new content
-// gives the same sample, nothing changed.
+// Sources may have changed since an earlier run made samples of them (ConvertOptions::run.check):
+// shards of an unfinished conversion that hold such samples are made again, with a warning; a
+// finished dataset that holds any is refused with Error(kExists), which names some. Times of change
+// count: a source's file was written, copied or moved after the conversion had begun. If the new
+// content gives the same sample, nothing changed.
 //
 // Classes of a folder are its sub-folders, numbered in the order of their names' bytes; what lies
 // deeper belongs to the sub-folder at the top. Images directly in the folder make a dataset without
 // labels; images in both places are an error, and so are sub-folders that look like the parts of a
 // split (FindSplitFolders()). ConvertSource::label.folders says otherwise. A sample's key is its
-// path relative to the source's root, as bytes; a class name that is no UTF-8 has the other bytes
+// path relative to the source's root, as bytes; a class name that is not UTF-8 has the other bytes
 // written out as "\xNN". The dataset's name says what it holds ("images of cat, dog and 8 more
 // classes"), since nothing else stays the same when folders move.
 //
@@ -221,14 +222,14 @@ struct ConvertHooks {
 // is applied, deeper values are rounded to 8 bits by their whole range (see ConvertSummary::dim). A
 // frame smaller than its canvas lies on it as in browsers; the rest is transparent. A file with
 // damaged pixels is left out, and so is one that disappears meanwhile. If its whole folder or
-// archive disappears, the conversion ends with Error(kIo), and can go on once that is back.
+// archive disappears, the conversion ends with Error(kIo); call again once it is back.
 //
 // A file that ends early is left out, or taken as ConvertOptions::form.truncated says: missing
 // pixels are grey in a JPEG, otherwise black, or the background if the image has transparency. It
 // ends early if its decoder lacks data for a pixel; zeros up to the end of a JPEG, PNG or GIF
-// without its end marker (512 and more of a WebP, AVIF, HEIF, JPEG XL or JPEG 2000) are no data.
-// Not seen are zeros at the end of a BMP, PPM or TGA or within a file. Of an AVIF or HEIF no part
-// is taken. A mask that ends early is always refused.
+// without its end marker (512 and more of a WebP, AVIF, HEIF, JPEG XL or JPEG 2000) do not
+// count as data. Zeros at the end of a BMP, PPM or TGA, or within a file, are not noticed. An AVIF
+// or HEIF is never taken in part. A mask that ends early is always refused.
 //
 // Memory: at most (threads x (the largest source, decoded four times) + 128 MiB of finished samples
 // + one block, twice), about 100 bytes for each source, the values of a table, and with `direct` a

@@ -70,7 +70,7 @@ enum class AnnotationFormat {
   kYolo,  // YOLO's texts: a folder with a file for each image, at the image's path
 };
 
-// What to take from label files, if it is there.
+// The parts of label files to take, if they are there.
 struct AnnotationParts {
   bool boxes = true;      // fields "boxes" and "classes", and "crowd" or "difficult" if one is
   bool masks = true;      // a field "mask": each pixel has its class's number + 1, or 0
@@ -118,7 +118,7 @@ struct LabelOptions {
   // name is an error. False: folders are numbered in the order of their names' bytes (0, 1, 10, 2).
   bool numbers = false;
   // The names of classes 0, 1, ..., in this order. Empty: the names that occur. Of columns: those
-  // of the label or, if there is none, of the first column with classes.
+  // of the label or, without one, of the first column with classes.
   std::vector<std::string> classes = {};
   // Or a dataset whose classes these are: its folder or URL. For what is converted later than that
   // dataset and has to number classes as it does, such as the images for validation.
@@ -172,10 +172,10 @@ struct ConvertSource {
   // the nearest pixel; of palette images the indices are stored. Empty: none.
   std::filesystem::path mask_folder = {};
 
-  // What boxes, masks and key points were drawn on, which matters for images that are turned or
-  // mirrored by Exif's orientation (or XMP's, or their file's own). true: the upright image, as
-  // viewers, cv2.imread, Ultralytics, Detectron2, CVAT and Label Studio show it. false: the rows
-  // as the file stores them. nullopt: as true, with a warning if a turned image has any.
+  // Whether boxes, masks and key points were drawn on upright images, which matters for images that
+  // are turned or mirrored by Exif's orientation (or XMP's, or their file's own). true: the upright
+  // image, as viewers, cv2.imread, Ultralytics, Detectron2, CVAT and Label Studio show it. false:
+  // the rows as the file stores them. nullopt: as true, with a warning if a turned image has any.
   std::optional<bool> upright = std::nullopt;
 
   // Takes what symbolic links lead to outside of a folder that is walked: of `root`, or of one with

@@ -1,5 +1,5 @@
 // Datasets made from datasets: merging, taking a part, growing, mending, another form of the
-// images. But for the last, nothing is decoded: payloads are copied as they are stored. Each is
+// images. Only the last of these decodes anything: payloads are copied as they are stored. Each is
 // compared with its checksum on the way, and so is every other byte of a shard that is linked.
 //
 // Every function but AppendToDataset() and RepackDataset() writes a new folder, which may exist if
@@ -43,8 +43,8 @@ struct EditSummary {
 // (stored bytes; labels by the names of their classes).
 enum class Duplicates {
   kRefuse,  // Error(kInvalidArgument) that says how many there are, before anything is written
-  kKeep,    // they are taken again
-  kDrop,    // they are left out
+  kKeep,    // keep them
+  kDrop,    // leave them out
 };
 
 struct MergeOptions {
@@ -53,13 +53,13 @@ struct MergeOptions {
 
 struct MergeSummary {
   EditSummary made;
-  std::uint64_t duplicates = 0;  // samples that a dataset before has as well: taken or left out
-  std::uint64_t same_keys = 0;   // with the key of a sample before, but another content: all taken
+  std::uint64_t duplicates = 0;  // samples that an earlier input also has
+  std::uint64_t same_keys = 0;   // with the key of an earlier sample, but other content: all taken
 };
 
 // All samples of `inputs` (at least one), in that order. Fields must agree in everything but the
 // classes of labels: those are reconciled by name, the first dataset's keep their numbers and new
-// ones are added behind. Shards whose labels stay the same and that lose no sample are hard-linked
+// ones follow. Shards whose labels stay the same and that lose no sample are hard-linked
 // if possible.
 MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const MergeOptions& options = {},
@@ -106,12 +106,12 @@ TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const TranscodeOptions& options = {},
                                   const EditHooks& hooks = {});
 
-// A sample that is lost, or a run of them: each is named by its key as long as that takes no more
-// memory than its shard, and those behind, or without a key that could be read, are one entry.
+// A lost sample, or a run of them. Keys are listed until they take as much memory as the shard; the
+// remaining samples, and those without a readable key, share one entry.
 struct LostSample {
   std::string shard;          // file name
-  std::int64_t sample = -1;   // number within the shard, of the first; -1: something of all of it
-  std::uint64_t samples = 1;  // how many; 0: that is not known, or none
+  std::int64_t sample = -1;   // number of the first within the shard; -1: the whole shard
+  std::uint64_t samples = 1;  // how many; 0: unknown, or none
   std::string key;            // of a single one; empty if it cannot be read
   std::string reason;
 };
@@ -125,8 +125,8 @@ struct RepairReport {
 
 // A whole dataset out of a damaged one: shards without faults are linked; of others, every sample
 // all of whose values are whole is written anew. A lost manifest is rebuilt from the shards. With
-// an empty `out` nothing but a lost manifest is mended, in `dataset` itself; damaged shards are
-// then an error.
+// an empty `out` only a lost manifest is rebuilt, in `dataset` itself; damaged shards are then an
+// error.
 RepairReport RepairDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                            const EditHooks& hooks = {});
 
