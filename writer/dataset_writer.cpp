@@ -1,3 +1,6 @@
+// Datasets that a program writes sample by sample. There is no plan: samples go to shards in the
+// order they come. Until the first block's size is known, the first samples wait; then as many
+// samples make a block as come to about 512 KiB.
 #include <algorithm>
 #include <optional>
 

@@ -1,3 +1,10 @@
+// SIGBUS and what is done in its handler.
+//
+// Each thread has a list of its guards, the innermost first. The handler runs on the thread that
+// touched the missing page: it looks the address up in that list, then in the table of
+// LastingGuards, and replaces the page by one of zeros with a raw mmap call. The page is noted as
+// lost before the zeros appear, so that any thread that reads them finds it listed. All other
+// SIGBUS go to the handler that was there before.
 #include "format/disk/read_guard.h"
 
 #include <algorithm>

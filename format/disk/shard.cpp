@@ -1,3 +1,14 @@
+// Opening a shard file and handing out its blocks.
+//
+// A shard is read from its two ends: the header with the schema at the beginning; at the end the
+// tail, which says where the directory is; the directory's entries are checked against each other
+// and against the file's size before anything is indexed by them. A block is checked when it is
+// asked for.
+//
+// The bytes may be a mapped file, which other programs can cut or overwrite, or parts that are
+// brought from an object store when they are needed (ShardParts). So every error first asks whether
+// the file is still the one that was opened, and bytes that fail a check may be fetched once more
+// (Mended).
 #include "format/disk/shard.h"
 
 #include <algorithm>

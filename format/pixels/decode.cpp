@@ -1,3 +1,11 @@
+// One payload, one region of its picture, one target: which decoder, and which way from its samples
+// to the target's pixels.
+//
+// JPEG and packed payloads become planes, which are resampled each at its own resolution and only
+// then converted to RGB (planar.h). Files that our decoder does not take go through libjpeg: as
+// planes if their colours are grey or Y Cb Cr (JpegPlanes), else as pixels (JpegDecoder). Raw and
+// zstd payloads are interleaved pixels already (interleaved.h). 16-bit pixels are only copied. A
+// transposed region is decoded upright and turned at the end.
 #include "format/pixels/decode.h"
 
 #include <algorithm>

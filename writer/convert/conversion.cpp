@@ -1,3 +1,10 @@
+// The middle of every conversion: finding the planned shards that are there, making the others, and
+// writing the manifest.
+//
+// Samples are encoded on many threads and consumed in the plan's order on one (RunInOrder), which
+// writes one planned shard after another. So the bytes do not depend on the number of threads. What
+// the summary says of a shard comes from the shard's own record (Origin), whether it was made now
+// or by an earlier run.
 #include "writer/convert/conversion.h"
 
 #include <algorithm>

@@ -1,3 +1,12 @@
+// A conversion in one go: sources, plan, shards, manifest, in one process and one folder.
+//
+// Stages holds what a run knows (ConversionInput). It looks at the sources, then either takes up
+// the plan that an earlier run left or makes one: the first 64 samples are converted to learn how
+// large samples become (ProbeSizes), and what came of them is used again. The plan is written
+// before anything else; Conversion then makes the shards that are not there.
+//
+// A conversion into an object store takes the three steps of convert_steps.cpp one after another,
+// each of which can be repeated.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

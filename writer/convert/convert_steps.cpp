@@ -1,3 +1,10 @@
+// A conversion in three steps, for many processes: plan, parts, finish; and how far it has come.
+//
+// All that the processes share is the place: the plan, its list of sources, and the shards that are
+// there. Each step reads plan and list (ReadInput), finds what is done already, and does the rest.
+// No process waits for another. So at any moment another one may finish the dataset and remove the
+// list and receipts that this one is reading: an error counts only if the dataset is not finished
+// (FindManifest is asked again).
 #include <functional>
 #include <set>
 

@@ -1,3 +1,9 @@
+// A ring of slots between workers and one consumer. Index i has slot i mod their number.
+//
+// A worker takes the next index once its slot is free, and puts the result there; bytes of results
+// that wait are bounded, except for the next one in order, which everything else waits for. Waking
+// the consumer takes longer than many a result, so it is woken for half a ring of them, and
+// otherwise looks every few milliseconds.
 #include "writer/convert/ordered_pipeline.h"
 
 #include <chrono>

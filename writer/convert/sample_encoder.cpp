@@ -1,3 +1,10 @@
+// A source is read and its kind found by its content. A JPEG may keep its coefficients, or be
+// recoded, or be resized plane by plane; all other images, and JPEGs that need it, go through
+// pixels: colours to sRGB, orientation, size. Boxes, masks and key points then follow the picture
+// to where it went (Placement).
+//
+// Every fault of a source becomes a reason for leaving it out. Only a lack of memory and a fault of
+// the place that holds the sources end the conversion: they are not the source's own.
 #include "writer/convert/sample_encoder.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// `sluice append`: converts a source to a small dataset next to the dataset, then adds its shards
+// by one new manifest.
+//
+// Until the manifest is replaced the dataset is untouched, and a killed append is resumed by
+// calling it again. After that, a repeated call must notice that nothing is to be added: the
+// shards' ids depend on the plan and their digests on the bytes, so equal ones are the same samples
+// (HasAll), also through a repack. Samples that the dataset has already, under the same key with
+// the same content, are refused: a folder that has grown would bring its old images once more.
 #include <algorithm>
 #include <array>
 #include <optional>

@@ -1,3 +1,7 @@
+// `sluice subset`: the samples that meet all conditions, in their order.
+//
+// Candidates are found by number and class with memory for the selected samples alone; a random
+// choice among them (DrawOf) is a Fisher-Yates shuffle that stores only the places it has changed.
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>

@@ -1,3 +1,9 @@
+// `sluice transcode`: the same samples with their images in another form.
+//
+// Each worker has a Transcoder, which converts single images. Between JPEG and packed, coefficients
+// are only laid out anew; from either to pixels, the reader's own decoder decides; from pixels,
+// JPEGs are encoded. Results are taken in order, so the shards do not depend on the number of
+// threads.
 #include <algorithm>
 #include <atomic>
 #include <new>

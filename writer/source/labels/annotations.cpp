@@ -1,3 +1,9 @@
+// From the objects that label files describe to samples: what coco.cpp, voc.cpp and yolo.cpp have
+// in common.
+//
+// The readers give images, each with its objects, without looking at a picture. Here the pictures
+// are found and looked into, fields are made of what is there, and classes get their numbers.
+// Pictures that no label file describes are listed as passed over, as they may have been forgotten.
 #include "writer/source/labels/annotations.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// A column's type decides what becomes of a cell. Each step is a switch over ColumnType: the field
+// that is made, the value of a cell, what joins the rows of one sample, and how classes are
+// numbered once all rows are read.
+//
+// Errors are about a cell, and say which column; the caller adds the file and the line.
 #include "writer/source/records/row_fields.h"
 
 #include <algorithm>

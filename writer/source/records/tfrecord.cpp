@@ -1,3 +1,9 @@
+// TFRecord files with tf.train.Example.
+//
+// A file is a list of records: length, its checksum, content, its checksum. The content is a
+// protocol buffer, of which little is read: Message walks its fields in a Window of the file, and
+// large values are only located. Columns are the features of the first thousand examples. The
+// checksum of a record is compared when its image is read (PageCodec::kChecked).
 #include <algorithm>
 #include <map>
 
