@@ -134,7 +134,7 @@ TEST_CASE("an AVIF of more items than pictures have is refused before libavif co
 #endif
 
 #ifdef SLUICE_HAS_HEIF
-TEST_CASE("HEIFs keep their pixels, and are turned as they say") {
+TEST_CASE("HEIFs keep their pixels, and are turned by their own rotation") {
   const Picture upright = MakePicture(64, 70);
   if (Heif(upright).empty()) {
     WARN("libheif has no encoder of HEVC here");

@@ -384,7 +384,7 @@ TEST_CASE("a planned shard is split the same way for any threads and after an in
   CHECK(ContentsOf(folder / "three") == ContentsOf(folder / "one"));
 }
 
-TEST_CASE("no source is left out because too many files are open") {
+TEST_CASE("too many open files do not leave a source out") {
   if (kSanitized) {
     WARN("skipped: sanitizers open files of their own to look at memory");
     return;

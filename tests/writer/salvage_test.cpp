@@ -70,7 +70,7 @@ struct Broken {
 
 }  // namespace
 
-TEST_CASE("a block that claims to begin at sample 2^48 is refused, and its claims cost nothing") {
+TEST_CASE("a block that claims to begin at sample 2^48 is refused without memory for its claim") {
   std::vector<std::byte> forged = BlockOf(1);
   Forge(forged, [](BlockHeader& header) { header.first_sample = std::uint64_t{1} << 48; });
   const Broken broken({BlockOf(0), forged, BlockOf(2)});
@@ -110,7 +110,7 @@ TEST_CASE("pages that each claim a block of 128 MB are searched without taking s
   CHECK(broken.Colours() == std::vector<int>{0, 1, 2, 3});
 }
 
-TEST_CASE("samples that all point to one payload are not copied beyond their block's size") {
+TEST_CASE("samples that share one payload are not copied beyond their block's size") {
   constexpr std::uint32_t kCount = 400;
   std::vector<std::byte> block = BlockOf(0, kCount);
   const RowLayout layout(Images());
