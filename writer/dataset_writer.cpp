@@ -1,4 +1,4 @@
-// Datasets that a program writes sample by sample. There is no plan: samples go to shards in the
+// Datasets that a program writes sample by sample, without a plan: samples go to shards in the
 // order they come. Until the first block's size is known, the first samples wait; then as many
 // samples make a block as come to about 512 KiB.
 #include <algorithm>
@@ -132,8 +132,10 @@ void DatasetWriter::State::Store(EncodedSample sample) {
       throw Error(ErrorCode::kLimit, folder.string(),
                   "a dataset can have at most 1000000 shards; choose larger ones");
     }
-    shard.emplace(*schema, folder, ShardFileName(number), ShardId(AsBytes(manifest.name), number),
-                  block_samples);
+    shard.emplace(*schema, folder,
+                  NewShard{.name = ShardFileName(number),
+                           .id = ShardId(AsBytes(manifest.name), number),
+                           .block_samples = block_samples});
   }
   shard->Add(std::move(sample));
 }

@@ -185,21 +185,20 @@ std::string DirectRefusal(const std::filesystem::path& folder) {
 }
 
 ShardWriter::ShardWriter(const Schema& schema, const std::filesystem::path& folder,
-                         std::string file_name, Id128 id, std::uint32_t block_samples,
-                         std::uint64_t reserve_bytes, DirectBuffer* direct, const std::string& own)
+                         const NewShard& shard)
     : schema_(schema),
       layout_(schema),
       column_fields_(ColumnFields(schema)),
       class_field_(schema.ClassField()),
-      reserve_bytes_(reserve_bytes),
+      reserve_bytes_(shard.reserve_bytes),
       finished_(EmptyTotals(schema)),
       columns_(column_fields_.size()) {
-  const std::vector<std::byte> header = BuildShardHeader(schema, id, block_samples);
+  const std::vector<std::byte> header = BuildShardHeader(schema, shard.id, shard.block_samples);
   header_ = LoadAt<ShardHeader>(header, 0);
-  finished_.shard.file = std::move(file_name);
-  finished_.shard.id = id;
-  finished_.shard.block_samples = block_samples;
-  file_ = std::make_unique<AtomicFile>(folder / finished_.shard.file, direct, own);
+  finished_.shard.file = shard.name;
+  finished_.shard.id = shard.id;
+  finished_.shard.block_samples = shard.block_samples;
+  file_ = std::make_unique<AtomicFile>(folder / shard.name, shard.direct, shard.own);
   file_->Write(header);
 }
 
@@ -278,8 +277,14 @@ FinishedShard ShardWriter::Finish(std::string_view origin, FolderSync folder) {
   WriteBlock();
   WriteSection(kSectionKeys, keys_.Finish());
   if (!origin.empty()) WriteSection(kSectionOrigin, AsBytes(origin));
-  file_->Write(BuildShardEnd(schema_, header_, file_->size(), blocks_, sections_, samples_,
-                             columns_, finished_.shard.digest));
+  file_->Write(BuildShardEnd(schema_,
+                             {.header = header_,
+                              .offset = file_->size(),
+                              .blocks = blocks_,
+                              .sections = sections_,
+                              .samples = samples_,
+                              .columns = columns_},
+                             finished_.shard.digest));
   finished_.shard.samples = samples_;
   finished_.shard.blocks = blocks_.size();
   finished_.shard.bytes = file_->size();

@@ -65,14 +65,20 @@ std::string DirectRefusal(const std::filesystem::path& folder);
 // Samples are gathered into blocks, which go to the file as soon as they are full; the file appears
 // under its name, whole and synced, in Finish(). A writer that is destroyed before leaves nothing
 // behind. One thread at a time. Memory: one block.
+// A shard file to be written.
+struct NewShard {
+  std::string name;  // of the file
+  Id128 id;
+  std::uint32_t block_samples = 0;
+  std::uint64_t reserve_bytes = 0;  // kept free, in the sense of Fits(), for Finish()'s origin
+  DirectBuffer* direct = nullptr;   // this and `own` as of AtomicFile
+  std::string own = {};
+};
+
 class ShardWriter {
  public:
-  // `schema` is valid and outlives the writer. `reserve_bytes` are kept free, in the sense of
-  // Fits(), for the origin that Finish() will be given. `direct` and `own`: as of AtomicFile; a
-  // shard is a whole number of pages.
-  ShardWriter(const Schema& schema, const std::filesystem::path& folder, std::string file_name,
-              Id128 id, std::uint32_t block_samples, std::uint64_t reserve_bytes = 0,
-              DirectBuffer* direct = nullptr, const std::string& own = {});
+  // `schema` is valid and outlives the writer. A shard is a whole number of pages.
+  ShardWriter(const Schema& schema, const std::filesystem::path& folder, const NewShard& shard);
   ~ShardWriter();
 
   // Whether the finished file would have at most `limit` bytes if this sample were its last.

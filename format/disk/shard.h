@@ -152,13 +152,17 @@ std::vector<std::byte> BuildShardHeader(const Schema& schema, Id128 shard_id,
 std::uint64_t DirectoryBytes(const Schema& schema, std::uint64_t blocks, std::uint64_t sections,
                              std::uint64_t samples) noexcept;
 
-// The directory, the padding after it and the tail, for a directory at `offset` (64-byte aligned)
-// of the shard. `columns` holds the samples' values of each ColumnFields() field. `digest` gets the
-// shard's digest.
-std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardHeader& header,
-                                     std::uint64_t offset, std::span<const BlockEntry> blocks,
-                                     std::span<const SectionEntry> sections, std::uint64_t samples,
-                                     std::span<const std::vector<std::byte>> columns,
+// All of a shard that its end describes.
+struct ShardContent {
+  const ShardHeader& header;
+  std::uint64_t offset = 0;  // of the directory, 64-byte aligned
+  std::span<const BlockEntry> blocks = {};
+  std::span<const SectionEntry> sections = {};
+  std::uint64_t samples = 0;
+  std::span<const std::vector<std::byte>> columns = {};  // the values of each ColumnFields() field
+};
+// The directory, the padding after it and the tail. `digest` gets the shard's digest.
+std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardContent& content,
                                      Id128& digest);
 
 // Shared by all shards of a dataset and kept once, because there may be many class names.

@@ -50,11 +50,9 @@ std::uint64_t DirectoryBytes(const Schema& schema, std::uint64_t blocks, std::ui
   return AlignUp(bytes, kPayloadAlignment);
 }
 
-std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardHeader& shard,
-                                     std::uint64_t offset, std::span<const BlockEntry> blocks,
-                                     std::span<const SectionEntry> sections, std::uint64_t samples,
-                                     std::span<const std::vector<std::byte>> columns,
+std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardContent& content,
                                      Id128& digest) {
+  const auto& [shard, offset, blocks, sections, samples, columns] = content;
   const std::uint64_t bytes = DirectoryBytes(schema, blocks.size(), sections.size(), samples);
   const std::uint64_t end = AlignUp(offset + bytes + sizeof(ShardTail), kPageBytes);
   std::vector<std::byte> out(end - offset);

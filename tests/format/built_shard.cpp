@@ -60,9 +60,15 @@ BuiltShard BuildShard(const Schema& schema, Id128 id, std::uint32_t block_sample
       Append(columns.back(), sample.fields[field].bytes);
   }
   BuiltShard shard;
-  const std::vector<std::byte> end =
-      BuildShardEnd(schema, LoadAt<ShardHeader>(file, 0), file.size(), blocks, sections,
-                    samples.size(), columns, shard.entry.digest);
+  const auto header = LoadAt<ShardHeader>(file, 0);
+  const std::vector<std::byte> end = BuildShardEnd(schema,
+                                                   {.header = header,
+                                                    .offset = file.size(),
+                                                    .blocks = blocks,
+                                                    .sections = sections,
+                                                    .samples = samples.size(),
+                                                    .columns = columns},
+                                                   shard.entry.digest);
   Append(file, end);
   shard.entry.id = id;
   shard.entry.samples = samples.size();

@@ -81,7 +81,7 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// What a process that makes a part, or finishes a dataset, works with.
+// The means of a process that makes a part or finishes a dataset.
 struct Step {
   ConversionPlace& place;
   const DatasetFolder folder;
@@ -90,7 +90,7 @@ struct Step {
   Step(ConversionPlace& of, const ConvertHooks& all_hooks)
       : place(of), folder(of.folder(), OwnWord()), hooks(all_hooks) {}
 
-  // The manifest, if the dataset is finished: by now another process may have done that.
+  // The manifest, if the dataset is finished: another process may have done that meanwhile.
   std::optional<Manifest> FindManifest() const {
     place.BringManifest();
     return FindFinished(folder.path(), *folder.plan());

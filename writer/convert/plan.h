@@ -34,7 +34,8 @@ struct Plan {
   std::uint64_t SamplesOf(std::uint64_t shard) const noexcept;
 };
 
-// What is converted, and how: opened from the caller's source, or read from the files of a plan.
+// The sources and how they are converted: opened from the caller's source, or read from the files
+// of a plan.
 struct ConversionInput {
   SourceList sources;
   ConvertOptions options;

@@ -197,9 +197,13 @@ PlannedShardWriter::PlannedShardWriter(const Plan& plan, const Schema& schema,
 
 void PlannedShardWriter::BeginPart() {
   const Origin& origin = made_.origin;
-  part_.emplace(schema_, folder_, ShardFileName(origin.shard, origin.part),
-                ShardId(Identity(plan_), origin.shard, origin.part), plan_.block_samples,
-                OriginBound(plan_.SamplesOf(origin.shard)), direct_, own_);
+  part_.emplace(schema_, folder_,
+                NewShard{.name = ShardFileName(origin.shard, origin.part),
+                         .id = ShardId(Identity(plan_), origin.shard, origin.part),
+                         .block_samples = plan_.block_samples,
+                         .reserve_bytes = OriginBound(plan_.SamplesOf(origin.shard)),
+                         .direct = direct_,
+                         .own = own_});
 }
 
 void PlannedShardWriter::Add(std::uint64_t position, Outcome outcome, std::uint64_t source_bytes) {

@@ -1,4 +1,4 @@
-// What a conversion tells people besides its numbers: warnings, the table of sources left out, and
+// The messages of a conversion besides its numbers: warnings, the table of sources left out, and
 // sources that hold the same bytes.
 #pragma once
 

@@ -373,7 +373,7 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
   const FittedGeometry geometry = FitUpright(width, height, orientation, options_);
   placement_ = {width, height, orientation, geometry};
   outcome.smaller = IsSmallerThanTarget(geometry, options_);
-  Store(FitPicture(std::move(picture), 1, width, height, orientation, geometry, resampler_),
+  Store(FitPicture(std::move(picture), 1, placement_, resampler_),
         outcome.sample.fields[kImageField]);
 }
 

@@ -113,9 +113,11 @@ void DatasetBuild::Add(EncodedSample sample) {
     shard_.reset();
   }
   if (!shard_) {
-    shard_.emplace(schema_, folder_, NextName(),
-                   ShardId(std::as_bytes(std::span(id_.bytes)), 0, part_), block_samples_, 0,
-                   direct_ ? &*direct_ : nullptr);
+    shard_.emplace(schema_, folder_,
+                   NewShard{.name = NextName(),
+                            .id = ShardId(std::as_bytes(std::span(id_.bytes)), 0, part_),
+                            .block_samples = block_samples_,
+                            .direct = direct_ ? &*direct_ : nullptr});
     ++part_;
   }
   shard_->Add(std::move(sample));

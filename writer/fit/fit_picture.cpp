@@ -77,9 +77,9 @@ Picture TurnAndPad(Picture picture, Orientation orientation, const FittedGeometr
   return picture;
 }
 
-Picture FitPicture(Picture picture, std::uint32_t reduction, std::uint32_t stored_width,
-                   std::uint32_t stored_height, Orientation orientation,
-                   const FittedGeometry& geometry, Resampler& resampler) {
+Picture FitPicture(Picture picture, std::uint32_t reduction, const Placement& placement,
+                   Resampler& resampler) {
+  const auto& [stored_width, stored_height, orientation, geometry] = placement;
   if (geometry.unchanged && orientation.identity()) return picture;
   const StoredPart part = StoredPartOf(stored_width, stored_height, orientation, geometry);
   const Axis x = Reduced(part.x, reduction);
@@ -200,8 +200,8 @@ Picture JpegFitter::Fit(JpegSource& source, Bytes file, const ColorRules& rules,
   }
   // Other colours, cut short, or broken; if broken, libjpeg's own sentence is the reason.
   const std::uint32_t reduction = DecodeReduction(geometry);
-  return FitPicture(source.Decode(rules, reduction), reduction, source.width(), source.height(),
-                    source.orientation(), geometry, resampler_);
+  return FitPicture(source.Decode(rules, reduction), reduction,
+                    {source.width(), source.height(), source.orientation(), geometry}, resampler_);
 }
 
 }  // namespace sluice

@@ -10,11 +10,9 @@
 
 namespace sluice {
 
-// `picture` was decoded at 1/reduction of stored_width x stored_height, in the orientation of the
-// file; `geometry` is in the upright orientation.
-Picture FitPicture(Picture picture, std::uint32_t reduction, std::uint32_t stored_width,
-                   std::uint32_t stored_height, Orientation orientation,
-                   const FittedGeometry& geometry, Resampler& resampler);
+// `picture` was decoded at 1/reduction of the placement's stored size.
+Picture FitPicture(Picture picture, std::uint32_t reduction, const Placement& placement,
+                   Resampler& resampler);
 
 // From decoded pixels to stored pixels: turned upright, cut, resampled and padded.
 //

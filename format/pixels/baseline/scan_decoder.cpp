@@ -1,4 +1,4 @@
-// What is kept from picture to picture: the built tables, by the file's own codes, and the memory
+// Kept from picture to picture: the built tables, by the file's own codes, and the memory
 // of segments and planes, unless it is large. Most files of a dataset come from one encoder, so
 // tables are rarely built again.
 #include "format/pixels/baseline/scan_decoder.h"

@@ -123,7 +123,7 @@ class FooterReader {
     if (nodes_.empty()) Fail("its footer has no schema");
     std::size_t next = 1;
     for (std::int64_t i = 0; i < nodes_[0].children; ++i)
-      AddLeaves(next, "", 0, 0, 0, false, 0);
+      AddLeaves(next, {});
     if (next != nodes_.size()) Fail("its schema is damaged");
     CheckGroups();
   }
@@ -234,36 +234,44 @@ class FooterReader {
     file_.metadata[key] = std::move(value);
   }
 
-  // Walks the schema, which is a tree in preorder. `in_list`: 2 for the group of a list, 1 for what
-  // repeats in it: their names are not the user's.
-  void AddLeaves(std::size_t& next, const std::string& outer, unsigned defined, unsigned entry,
-                 unsigned lists, bool nameless, unsigned depth) {
-    if (next >= nodes_.size() || depth > kMaxNestedGroups) Fail("its schema is damaged");
+  // A place in the schema's tree.
+  struct Branch {
+    std::string name = {};                       // of the groups down to here
+    unsigned defined = 0, entry = 0, lists = 0;  // as in ParquetLeaf
+    bool nameless = false;  // the next node only makes a list, and its name is not the user's
+    unsigned depth = 0;
+  };
+
+  // Walks the schema, which is a tree in preorder, from node `next` on.
+  void AddLeaves(std::size_t& next, const Branch& outer) {
+    if (next >= nodes_.size() || outer.depth > kMaxNestedGroups) Fail("its schema is damaged");
     const SchemaNode& node = nodes_[next++];
-    if (node.repetition != 0) ++defined;
+    Branch inner = outer;
+    if (node.repetition != 0) ++inner.defined;
     if (node.repetition == 2) {
-      ++lists;
-      entry = defined;
+      ++inner.lists;
+      inner.entry = inner.defined;
     }
-    std::string name = outer;
-    if (!nameless) name += (name.empty() ? "" : ".") + node.name;
+    if (!outer.nameless) inner.name += (inner.name.empty() ? "" : ".") + node.name;
     if (node.children == 0) {
       if (file_.leaves.size() >= kMaxLeaves) {
         throw Error(ErrorCode::kLimit, file_.path.string(), "has more than 4096 columns");
       }
       if (node.type < 0 || node.type > 7) Fail("its schema is damaged");
-      ParquetLeaf leaf{
-          name, static_cast<ParquetType>(node.type), node.text, !node.odd, defined, entry, lists};
+      ParquetLeaf leaf{inner.name,    static_cast<ParquetType>(node.type),
+                       node.text,     !node.odd,
+                       inner.defined, inner.entry,
+                       inner.lists};
       leaf.supported =
           leaf.supported && leaf.type != ParquetType::kInt96 && leaf.type != ParquetType::kFixed;
       file_.leaves.push_back(std::move(leaf));
       return;
     }
-    for (std::int64_t i = 0; i < node.children; ++i) {
-      // A list is a group of one repeated group of one element.
-      const bool inner = node.list || (nameless && node.repetition == 2 && node.children == 1);
-      AddLeaves(next, name, defined, entry, lists, inner, depth + 1);
-    }
+    // A list is a group of one repeated group of one element.
+    inner.nameless = node.list || (outer.nameless && node.repetition == 2 && node.children == 1);
+    ++inner.depth;
+    for (std::int64_t i = 0; i < node.children; ++i)
+      AddLeaves(next, inner);
   }
 
   void CheckGroups() {
