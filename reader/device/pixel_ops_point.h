@@ -14,9 +14,7 @@ namespace on_device {
 #define SLUICE_INLINE SLUICE_ON_DEVICE inline
 #include "format/philox.inc.h"
 #include "format/pixels/kernels/pixel.inc.h"
-#include "format/pixels/steps/mirror.inc.h"
-#include "format/pixels/steps/places.inc.h"
-#include "format/pixels/steps/value_table.inc.h"
+#include "format/pixels/steps/shared.inc.h"
 #undef SLUICE_INLINE
 }  // namespace on_device
 

@@ -11,7 +11,7 @@
 #include "tests/catch.h"
 #include "tests/pictures.h"
 #include "tests/recoding.h"
-#include "writer/encode/coefficients.h"
+#include "writer/encode/jpeg.h"
 
 namespace {
 

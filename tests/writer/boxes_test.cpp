@@ -5,7 +5,7 @@
 #include "tests/temporary_folder.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
-#include "writer/fit/fit_drawn.h"
+#include "writer/fit/fit.h"
 
 namespace sluice::test {
 

@@ -1,7 +1,6 @@
 // Sizes of stored pictures, computed by hand from the rules in writer/fit/geometry.h.
-#include "writer/fit/geometry.h"
-
 #include "tests/catch.h"
+#include "writer/fit/fit.h"
 
 namespace sluice::test {
 

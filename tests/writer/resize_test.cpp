@@ -11,7 +11,7 @@
 #include "tests/catch.h"
 #include "tests/writer/source_files.h"
 #include "writer/encode/jpeg.h"
-#include "writer/fit/fit_picture.h"
+#include "writer/fit/fit.h"
 
 namespace sluice::test {
 

@@ -1,6 +1,4 @@
 // A conversion's warnings about sources that are probably not what the user meant.
-#include "writer/convert/suspicions.h"
-
 #include <sluice/convert.h>
 
 #include "tests/catch.h"

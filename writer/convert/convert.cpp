@@ -24,7 +24,7 @@
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
 #include "writer/convert/place.h"
-#include "writer/convert/planned_sources.h"
+#include "writer/convert/plan.h"
 #include "writer/convert/report.h"
 #include "writer/source/list/store_files.h"
 #include "writer/source/open_source.h"

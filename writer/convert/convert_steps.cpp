@@ -22,8 +22,8 @@
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
 #include "writer/convert/place.h"
+#include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
-#include "writer/convert/planned_sources.h"
 #include "writer/convert/report.h"
 
 namespace sluice {

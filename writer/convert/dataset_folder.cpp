@@ -12,9 +12,8 @@
 #include "format/disk/file.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
-#include "writer/convert/dataset_folder.h"
+#include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
-#include "writer/convert/planned_sources.h"
 #include "writer/convert/report.h"
 
 namespace sluice {

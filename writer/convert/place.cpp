@@ -16,8 +16,8 @@
 #include "format/remote/cache/remote_shards.h"
 #include "format/remote/object_store.h"
 #include "writer/convert/dataset_folder.h"
+#include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
-#include "writer/convert/planned_sources.h"
 #include "writer/convert/report.h"
 
 namespace sluice {

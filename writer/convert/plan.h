@@ -6,6 +6,7 @@
 // folders are, threads or times.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -81,5 +82,26 @@ std::string MadeJson(const Plan& plan);
 
 // Position in the dataset -> index of the source: permuted by the seed, or in key order.
 std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOptions& options);
+
+inline constexpr const char* kPlannedSourcesName = "plan-sources.bin";
+
+// A plan's list of sources, in a file beside the plan: workers convert their parts of it without
+// looking for the sources again.
+//
+// No format to build on: a version that does not know what is there asks for a new plan. Frames of
+// zstd with checksums; what they say is checked before it is used.
+struct PlannedSources {
+  SourceList list;
+  // Options that the plan's digest does not cover.
+  OnError on_error = OnError::kSkip;
+  bool find_duplicates = false;
+};
+
+// Folders become absolute paths, so that workers may run anywhere. Atomic. Throws Error(kIo).
+void WritePlannedSources(const std::filesystem::path& folder, const SourceList& list,
+                         const ConvertOptions& options);
+
+// Throws Error: kNotFound; kCorrupt (damaged, or its values are not what their fields take).
+PlannedSources ReadPlannedSources(const std::filesystem::path& folder);
 
 }  // namespace sluice

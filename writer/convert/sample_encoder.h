@@ -9,9 +9,8 @@
 
 #include "format/disk/block.h"
 #include "format/pixels/baseline/scan_decoder.h"
-#include "writer/encode/coefficients.h"
-#include "writer/fit/fit_picture.h"
-#include "writer/fit/geometry.h"
+#include "writer/encode/jpeg.h"
+#include "writer/fit/fit.h"
 #include "writer/source/images/color_rows.h"
 #include "writer/source/images/icc.h"
 #include "writer/source/images/png.h"

@@ -18,7 +18,6 @@
 #include "writer/convert/options.h"
 #include "writer/convert/ordered_pipeline.h"
 #include "writer/edit/dataset_build.h"
-#include "writer/encode/coefficients.h"
 #include "writer/encode/jpeg.h"
 #include "writer/shard_writer.h"
 

@@ -13,7 +13,7 @@ namespace sluice {
 namespace {
 
 #define SLUICE_INLINE inline
-#include "format/pixels/steps/value_table.inc.h"
+#include "format/pixels/steps/shared.inc.h"
 #undef SLUICE_INLINE
 
 using Table = std::array<std::uint8_t, 256>;
@@ -148,10 +148,6 @@ void StretchContrast(const Pixels& pixels) noexcept {
 
 namespace {
 
-#define SLUICE_INLINE inline
-#include "format/pixels/steps/places.inc.h"
-#undef SLUICE_INLINE
-
 template <std::uint32_t kChannels>
 void Bilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
               const Pixels& out) noexcept {
@@ -245,10 +241,6 @@ void WarpRuns(const std::uint8_t* in, std::uint32_t width, std::uint32_t height,
 }
 
 namespace {
-
-#define SLUICE_INLINE inline
-#include "format/pixels/steps/mirror.inc.h"
-#undef SLUICE_INLINE
 
 }  // namespace
 

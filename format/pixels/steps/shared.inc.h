@@ -1,7 +1,9 @@
-// The places in the source of an affine map's target pixels (affine.h), and how pixels are mixed
-// there. Included inside a namespace with SLUICE_INLINE defined as the functions' specifiers: once
-// for the host, and once for devices (reader/device). IEEE 754 arithmetic in a fixed order, without
-// fused steps. A map has AffineMap's members.
+// Arithmetic that the host and devices share: the places in the source of an affine map's target
+// pixels and how pixels are mixed there, the pixels that a blur sees beyond a picture's edge, and
+// the new values that EqualizePixels() and StretchContrast() give. Included inside a namespace with
+// SLUICE_INLINE defined as the functions' specifiers: once for the host, and once for devices
+// (reader/device). IEEE 754 arithmetic in a fixed order, without fused steps. A map has AffineMap's
+// members.
 
 // Fine places, for a bilinear mean, are in 2^-32 pixels; coarse ones in 2^-16.
 constexpr int kFine = 32, kCoarse = 16;
@@ -50,4 +52,35 @@ SLUICE_INLINE std::uint8_t MixedValue(const std::uint8_t* above, const std::uint
   const std::uint32_t upper = above[first] * (2048 - x_share) + above[second] * x_share;
   const std::uint32_t lower = below[first] * (2048 - x_share) + below[second] * x_share;
   return static_cast<std::uint8_t>((upper * (2048 - y_share) + lower * y_share + (1U << 21)) >> 22);
+}
+
+// For a blur.
+// The index mirrored into 0 .. size - 1. It must lie less than `size` outside.
+template <class Integer>
+SLUICE_INLINE Integer Mirrored(Integer index, Integer size) noexcept {
+  if (index < 0) return -index;
+  return index < size ? index : 2 * (size - 1) - index;
+}
+
+// For EqualizePixels() and StretchContrast(), by how often a channel has each value.
+// The number of pixels for one step of the equalized values, or 0 if nothing changes. `last`: how
+// many pixels have the greatest value that occurs.
+SLUICE_INLINE std::uint64_t EqualStep(std::uint64_t pixels, std::uint64_t last) noexcept {
+  return (pixels - last) / 255;
+}
+// The new value of one that `below` pixels lie below.
+SLUICE_INLINE std::uint8_t EqualValue(std::uint64_t below, std::uint64_t step) noexcept {
+  const std::uint64_t value = (step / 2 + below) / step;
+  return static_cast<std::uint8_t>(value < 255 ? value : 255);
+}
+
+// The scale for values from `low` to `high`; high > low.
+SLUICE_INLINE double StretchScale(int low, int high) noexcept {
+  return 255.0 / (high - low);
+}
+SLUICE_INLINE std::uint8_t StretchedValue(int value, int low, double scale) noexcept {
+  const double offset = -low * scale;
+  const double stretched = value * scale + offset;
+  const double above = stretched < 0.0 ? 0.0 : stretched;
+  return static_cast<std::uint8_t>(above > 255.0 ? 255.0 : above);
 }

@@ -1,0 +1,419 @@
+#include "writer/fit/fit.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace sluice {
+
+namespace {
+
+// side * numerator / denominator, rounded half up, at least 1.
+std::uint32_t Scaled(std::uint64_t side, std::uint64_t numerator, std::uint64_t denominator) {
+  const std::uint64_t scaled = (2 * side * numerator + denominator) / (2 * denominator);
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, scaled));
+}
+
+FittedGeometry Whole(std::uint32_t width, std::uint32_t height, std::uint32_t out_width,
+                     std::uint32_t out_height) {
+  FittedGeometry geometry;
+  geometry.width = width;
+  geometry.height = height;
+  geometry.out_width = geometry.target_width = out_width;
+  geometry.out_height = geometry.target_height = out_height;
+  geometry.unchanged = width == out_width && height == out_height;
+  return geometry;
+}
+
+// Both sides times `to` / `from`.
+FittedGeometry Proportional(std::uint32_t width, std::uint32_t height, std::uint32_t to,
+                            std::uint32_t from) {
+  return Whole(width, height, Scaled(width, to, from), Scaled(height, to, from));
+}
+
+FittedGeometry FitSize(std::uint32_t width, std::uint32_t height, Size size, Fit fit) {
+  const bool wider = std::uint64_t{width} * size.height >= std::uint64_t{height} * size.width;
+  FittedGeometry geometry = Whole(width, height, size.width, size.height);
+  if (geometry.unchanged || fit == Fit::kStretch) return geometry;
+  if (fit == Fit::kCrop) {
+    if (wider) {
+      geometry.width = static_cast<double>(height) * size.width / size.height;
+      geometry.left = (width - geometry.width) / 2;
+    } else {
+      geometry.height = static_cast<double>(width) * size.height / size.width;
+      geometry.top = (height - geometry.height) / 2;
+    }
+    return geometry;
+  }
+  if (wider) {
+    geometry.out_height = std::min(size.height, Scaled(height, size.width, width));
+  } else {
+    geometry.out_width = std::min(size.width, Scaled(width, size.height, height));
+  }
+  geometry.x = (size.width - geometry.out_width) / 2;
+  geometry.y = (size.height - geometry.out_height) / 2;
+  return geometry;
+}
+
+}  // namespace
+
+FittedGeometry FitGeometry(std::uint32_t width, std::uint32_t height,
+                           const ConvertOptions& options) {
+  if (options.geometry.size)
+    return FitSize(width, height, *options.geometry.size, options.geometry.fit);
+  const std::uint32_t longer = std::max(width, height);
+  const std::uint32_t shorter = std::min(width, height);
+  if (options.geometry.max_side && longer > *options.geometry.max_side) {
+    return Proportional(width, height, *options.geometry.max_side, longer);
+  }
+  if (options.geometry.short_side && shorter > *options.geometry.short_side) {
+    return Proportional(width, height, *options.geometry.short_side, shorter);
+  }
+  return Whole(width, height, width, height);
+}
+
+bool IsSmallerThanTarget(const FittedGeometry& geometry, const ConvertOptions& options) noexcept {
+  if (options.geometry.size) {
+    return geometry.out_width > geometry.width || geometry.out_height > geometry.height;
+  }
+  return options.geometry.short_side &&
+         std::min(geometry.target_width, geometry.target_height) < *options.geometry.short_side;
+}
+
+std::uint32_t DecodeReduction(const FittedGeometry& geometry) noexcept {
+  for (const std::uint32_t reduction : {8U, 4U, 2U}) {
+    if (geometry.width >= 2.0 * reduction * geometry.out_width &&
+        geometry.height >= 2.0 * reduction * geometry.out_height) {
+      return reduction;
+    }
+  }
+  return 1;
+}
+
+namespace {
+
+// The interval [start, start + length) of the upright picture, on the stored picture's axis that
+// runs along it; `full` is that axis' size.
+Axis StoredAxis(double start, double length, std::uint32_t out, bool mirrored, std::uint32_t full) {
+  Axis axis;
+  axis.start = mirrored ? full - start - length : start;
+  axis.length = length;
+  axis.out = out;
+  axis.mirrored = mirrored;
+  return axis;
+}
+
+Axis Reduced(Axis axis, std::uint32_t reduction) {
+  axis.start /= reduction;
+  axis.length /= reduction;
+  return axis;
+}
+
+Picture Transposed(const Picture& in) {
+  Picture out;
+  out.width = in.height;
+  out.height = in.width;
+  out.channels = in.channels;
+  out.pixels.resize(in.pixels.size());
+  const std::uint8_t* from = in.pixels.data();
+  for (std::size_t y = 0; y < in.height; ++y) {
+    for (std::size_t x = 0; x < in.width; ++x, from += in.channels) {
+      std::copy_n(from, in.channels, &out.pixels[(x * out.width + y) * in.channels]);
+    }
+  }
+  return out;
+}
+
+// Pads with black on all sides.
+Picture Padded(const Picture& in, const FittedGeometry& geometry) {
+  Picture out;
+  out.width = geometry.target_width;
+  out.height = geometry.target_height;
+  out.channels = in.channels;
+  out.pixels.resize(std::size_t{out.width} * out.height * out.channels);
+  const std::size_t row_bytes = std::size_t{in.width} * in.channels;
+  for (std::size_t y = 0; y < in.height; ++y) {
+    const std::size_t at = ((y + geometry.y) * out.width + geometry.x) * in.channels;
+    std::copy_n(&in.pixels[y * row_bytes], row_bytes, &out.pixels[at]);
+  }
+  return out;
+}
+
+}  // namespace
+
+StoredPart StoredPartOf(std::uint32_t stored_width, std::uint32_t stored_height,
+                        Orientation orientation, const FittedGeometry& geometry) {
+  // The upright picture's axes, named after the stored axes that run along them.
+  const bool turned = orientation.transposed;
+  StoredPart part;
+  part.x = StoredAxis(
+      turned ? geometry.top : geometry.left, turned ? geometry.height : geometry.width,
+      turned ? geometry.out_height : geometry.out_width, orientation.mirror_x, stored_width);
+  part.y = StoredAxis(
+      turned ? geometry.left : geometry.top, turned ? geometry.width : geometry.height,
+      turned ? geometry.out_width : geometry.out_height, orientation.mirror_y, stored_height);
+  return part;
+}
+
+Picture TurnAndPad(Picture picture, Orientation orientation, const FittedGeometry& geometry) {
+  if (orientation.transposed) picture = Transposed(picture);
+  if (picture.width != geometry.target_width || picture.height != geometry.target_height) {
+    picture = Padded(picture, geometry);
+  }
+  return picture;
+}
+
+Picture FitPicture(Picture picture, std::uint32_t reduction, const Placement& placement,
+                   Resampler& resampler) {
+  const auto& [stored_width, stored_height, orientation, geometry] = placement;
+  if (geometry.unchanged && orientation.identity()) return picture;
+  const StoredPart part = StoredPartOf(stored_width, stored_height, orientation, geometry);
+  const Axis x = Reduced(part.x, reduction);
+  const Axis y = Reduced(part.y, reduction);
+  Picture out;
+  out.width = x.out;
+  out.height = y.out;
+  out.channels = picture.channels;
+  out.pixels.resize(std::size_t{out.width} * out.height * out.channels);
+  resampler.Resample({picture.pixels.data(), std::size_t{picture.width} * picture.channels,
+                      picture.width, picture.height, picture.channels},
+                     x, y, {out.pixels.data(), std::size_t{out.width} * out.channels});
+  picture = Picture{};  // frees its memory before more is allocated
+  return TurnAndPad(std::move(out), orientation, geometry);
+}
+
+Picture GreyToRgb(const Picture& grey) {
+  Picture rgb;
+  rgb.width = grey.width;
+  rgb.height = grey.height;
+  rgb.channels = 3;
+  rgb.pixels.resize(grey.pixels.size() * 3);
+  std::uint8_t* out = rgb.pixels.data();
+  for (const std::uint8_t value : grey.pixels)
+    out = std::fill_n(out, 3, value);
+  return rgb;
+}
+
+namespace {
+
+// Planes of larger pictures are freed: they may never be needed again.
+constexpr std::uint64_t kKeptPixels = 16'000'000;
+
+std::uint64_t PixelsOf(const JpegSource& source) noexcept {
+  return std::uint64_t{source.width()} * source.height();
+}
+
+bool HasFullSizeComponents(const jpeg_decompress_struct& header) noexcept {
+  const jpeg_component_info* const first = header.comp_info;
+  return std::all_of(first, first + header.num_components, [&](const jpeg_component_info& info) {
+    return info.h_samp_factor == header.max_h_samp_factor &&
+           info.v_samp_factor == header.max_v_samp_factor;
+  });
+}
+
+bool IsResized(const FittedGeometry& geometry) noexcept {
+  return geometry.width != geometry.out_width || geometry.height != geometry.out_height;
+}
+
+// Whether the picture can be made from planes.
+bool HasPlanes(const JpegSource& source) noexcept {
+  const J_COLOR_SPACE colors = source.header().jpeg_color_space;
+  return (colors == JCS_YCbCr || colors == JCS_GRAYSCALE) && !source.may_lack_scans();
+}
+
+// Whether RGB made from planes is the picture that is wanted.
+bool GivesRgb(const JpegSource& source, const FittedGeometry& geometry) noexcept {
+  // Halved components are enlarged slightly differently than libjpeg does, and planes take memory
+  // besides the whole pixels.
+  return IsResized(geometry) ||
+         (HasFullSizeComponents(source.header()) && PixelsOf(source) <= kKeptPixels);
+}
+
+bool GivesYcc420(const JpegSource& source, const FittedGeometry& geometry) noexcept {
+  const bool padded =
+      geometry.target_width != geometry.out_width || geometry.target_height != geometry.out_height;
+  return source.header().num_components == 3 && !padded &&
+         (IsResized(geometry) || PixelsOf(source) <= kKeptPixels);
+}
+
+Span SpanOf(const Axis& axis, std::uint32_t size) noexcept {
+  return {std::max(axis.start, 0.0), axis.length, 0, size, axis.out, 0, axis.out};
+}
+
+}  // namespace
+
+// Fills a picture whose form is set, upright. False if it cannot be made from planes.
+bool JpegFitter::FitPlanes(const JpegSource& source, Bytes file, const FittedGeometry& geometry,
+                           Picture& picture) {
+  const Orientation orientation = source.orientation();
+  const StoredPart part = StoredPartOf(source.width(), source.height(), orientation, geometry);
+  Region region;
+  region.x = SpanOf(part.x, source.width());
+  region.y = SpanOf(part.y, source.height());
+  region.flip = part.x.mirrored;
+  region.flip_y = part.y.mirrored;
+  region.transpose = orientation.transposed;
+  const ImagePayload payload{
+      Codec::kJpeg,   PixelType::kUint8, static_cast<std::uint8_t>(picture.channels),
+      source.width(), source.height(),   file};
+  picture.width = region.width();
+  picture.height = region.height();
+  bool decoded = false;
+  if (picture.ycc420) {
+    picture.pixels.resize(Ycc420Values(picture.width, picture.height));
+    decoded = decoder_.DecodeYcc420(payload, region, picture.pixels.data());
+  } else {
+    picture.pixels.resize(std::size_t{picture.width} * picture.height * picture.channels);
+    const PixelTarget target{picture.pixels.data(), picture.channels, PixelOrder::kInterleaved};
+    decoded = decoder_.Decode(payload, region, target) == nullptr;
+  }
+  if (PixelsOf(source) > kKeptPixels) decoder_ = PayloadDecoder(kPolicy);
+  return decoded;
+}
+
+Picture JpegFitter::Fit(JpegSource& source, Bytes file, const ColorRules& rules,
+                        const FittedGeometry& geometry, bool ycc420) {
+  // A profile describes colours, and planes are not colours yet.
+  if (rules.transform == nullptr && HasPlanes(source)) {
+    Picture picture;
+    picture.channels = rules.channels == 1 || source.header().num_components == 1 ? 1 : 3;
+    picture.ycc420 = ycc420 && picture.channels == 3 && GivesYcc420(source, geometry);
+    if (picture.ycc420 && FitPlanes(source, file, geometry, picture)) return picture;
+    picture.ycc420 = false;
+    if (GivesRgb(source, geometry) && FitPlanes(source, file, geometry, picture)) {
+      return TurnAndPad(std::move(picture), Orientation{}, geometry);
+    }
+  }
+  // Other colours, cut short, or broken; if broken, libjpeg's own sentence is the reason.
+  const std::uint32_t reduction = DecodeReduction(geometry);
+  return FitPicture(source.Decode(rules, reduction), reduction,
+                    {source.width(), source.height(), source.orientation(), geometry}, resampler_);
+}
+
+namespace {
+
+struct Box {
+  double left, top, right, bottom;
+};
+
+// From the file's pixels to those of the upright picture (see Orientation: first a stored axis is
+// mirrored, then the axes are exchanged).
+Box Turned(Box box, const Placement& placement) {
+  const Orientation& orientation = placement.orientation;
+  if (orientation.mirror_x) {
+    box = {placement.stored_width - box.right, box.top, placement.stored_width - box.left,
+           box.bottom};
+  }
+  if (orientation.mirror_y) {
+    box = {box.left, placement.stored_height - box.bottom, box.right,
+           placement.stored_height - box.top};
+  }
+  if (orientation.transposed) box = {box.top, box.left, box.bottom, box.right};
+  return box;
+}
+
+double Scaled(double at, double start, double length, std::uint32_t out, std::uint32_t offset) {
+  return std::clamp((at - start) * out / length, 0.0, static_cast<double>(out)) + offset;
+}
+
+}  // namespace
+
+FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Placement& placement) {
+  const FittedGeometry& geometry = placement.geometry;
+  FittedBoxes fitted;
+  for (std::size_t i = 0; i + 4 <= corners.size(); i += 4) {
+    Box box{corners[i], corners[i + 1], corners[i + 2], corners[i + 3]};
+    if (relative) {
+      box = {box.left * placement.stored_width, box.top * placement.stored_height,
+             box.right * placement.stored_width, box.bottom * placement.stored_height};
+    }
+    box = Turned(box, placement);
+    const float out[4] = {static_cast<float>(Scaled(box.left, geometry.left, geometry.width,
+                                                    geometry.out_width, geometry.x)),
+                          static_cast<float>(Scaled(box.top, geometry.top, geometry.height,
+                                                    geometry.out_height, geometry.y)),
+                          static_cast<float>(Scaled(box.right, geometry.left, geometry.width,
+                                                    geometry.out_width, geometry.x)),
+                          static_cast<float>(Scaled(box.bottom, geometry.top, geometry.height,
+                                                    geometry.out_height, geometry.y))};
+    if (out[0] >= out[2] || out[1] >= out[3]) continue;
+    fitted.corners.insert(fitted.corners.end(), out, out + 4);
+    fitted.taken.push_back(i / 4);
+  }
+  return fitted;
+}
+
+void FitPoints(std::span<float> points, bool relative, const Placement& placement) {
+  const FittedGeometry& geometry = placement.geometry;
+  const Orientation& orientation = placement.orientation;
+  for (std::size_t i = 0; i + 3 <= points.size(); i += 3) {
+    if (points[i + 2] == 0) continue;
+    double x = points[i];
+    double y = points[i + 1];
+    if (relative) {
+      x *= placement.stored_width;
+      y *= placement.stored_height;
+    }
+    if (orientation.mirror_x) x = placement.stored_width - x;
+    if (orientation.mirror_y) y = placement.stored_height - y;
+    if (orientation.transposed) std::swap(x, y);
+    x = (x - geometry.left) * geometry.out_width / geometry.width;
+    y = (y - geometry.top) * geometry.out_height / geometry.height;
+    if (!(x >= 0 && x <= geometry.out_width && y >= 0 && y <= geometry.out_height)) {
+      points[i + 2] = 0;
+    }
+    points[i] = static_cast<float>(x + geometry.x);
+    points[i + 1] = static_cast<float>(y + geometry.y);
+  }
+}
+
+namespace {
+
+// For each of `out` pixels, the source pixel that holds its centre.
+std::vector<std::uint32_t> Nearest(double start, double length, std::uint32_t out, bool mirrored,
+                                   std::uint32_t size) {
+  std::vector<std::uint32_t> nearest(out);
+  for (std::uint32_t i = 0; i < out; ++i) {
+    const double at = start + (i + 0.5) * length / out;
+    const auto pixel = static_cast<std::uint32_t>(
+        std::clamp(at, 0.0, static_cast<double>(size) - 1));  // rounds down
+    nearest[i] = mirrored ? size - 1 - pixel : pixel;
+  }
+  return nearest;
+}
+
+}  // namespace
+
+MaskPicture FitMask(MaskPicture mask, const Placement& placement) {
+  const FittedGeometry& geometry = placement.geometry;
+  const Orientation& orientation = placement.orientation;
+  if (geometry.unchanged && orientation.identity()) return mask;
+  const bool turned = orientation.transposed;
+  // Named after the upright picture's axes. The mirror flags are those of the stored axes that run
+  // along them.
+  const std::vector<std::uint32_t> columns =
+      Nearest(geometry.left, geometry.width, geometry.out_width,
+              turned ? orientation.mirror_y : orientation.mirror_x, placement.upright_width());
+  const std::vector<std::uint32_t> rows =
+      Nearest(geometry.top, geometry.height, geometry.out_height,
+              turned ? orientation.mirror_x : orientation.mirror_y, placement.upright_height());
+  MaskPicture out;
+  out.width = geometry.target_width;
+  out.height = geometry.target_height;
+  out.channels = mask.channels;
+  out.value_bytes = mask.value_bytes;
+  const std::size_t pixel = std::size_t{mask.channels} * mask.value_bytes;
+  out.pixels.resize(std::size_t{out.width} * out.height * pixel);
+  for (std::uint32_t y = 0; y < geometry.out_height; ++y) {
+    std::uint8_t* to =
+        out.pixels.data() + ((std::size_t{y} + geometry.y) * out.width + geometry.x) * pixel;
+    for (std::uint32_t x = 0; x < geometry.out_width; ++x, to += pixel) {
+      const std::size_t from = turned ? std::size_t{columns[x]} * mask.width + rows[y]
+                                      : std::size_t{rows[y]} * mask.width + columns[x];
+      std::memcpy(to, mask.pixels.data() + from * pixel, pixel);
+    }
+  }
+  return out;
+}
+
+}  // namespace sluice

@@ -1,0 +1,131 @@
+// From a source picture to the stored one: which part becomes what size (FitGeometry), the pixels
+// (FitPicture, JpegFitter), and the boxes, key points and masks that follow them (Placement).
+//
+// All sizes are those of the upright picture, after its orientation is applied. A scaled side is
+// rounded to the nearest whole number of pixels, half up, and is at least 1. `size` with `crop`
+// takes the largest centred rectangle of the target's shape, whose edges may lie between pixels.
+// With `pad`, the odd pixel of a margin goes to the right or the bottom.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <sluice/convert.h>
+
+#include "format/pixels/decode.h"
+#include "format/pixels/resample.h"
+#include "writer/source/images/jpeg.h"
+#include "writer/source/images/orientation.h"
+#include "writer/source/images/pixel_source.h"
+#include "writer/source/images/png.h"
+
+namespace sluice {
+
+struct FittedGeometry {
+  double left = 0, top = 0, width = 0, height = 0;  // the part taken, in pixels of the source
+  std::uint32_t out_width = 0, out_height = 0;      // the size that the part is resampled to
+  std::uint32_t x = 0, y = 0;                       // where it goes in the target
+  std::uint32_t target_width = 0, target_height = 0;
+  bool unchanged = false;  // nothing is resampled, cut off or added
+};
+
+// `width` and `height` are at least 1.
+FittedGeometry FitGeometry(std::uint32_t width, std::uint32_t height,
+                           const ConvertOptions& options);
+
+// Whether the picture is smaller than `options.geometry.short_side`, or must be enlarged for
+// `options.geometry.size`. For max_side no picture is too small.
+bool IsSmallerThanTarget(const FittedGeometry& geometry, const ConvertOptions& options) noexcept;
+
+// The largest of 1, 2, 4, 8 by which the source may be reduced while it is decoded. The reduced
+// picture is at least twice as large as the target on both axes, so that the filter of the
+// resampling decides the result.
+std::uint32_t DecodeReduction(const FittedGeometry& geometry) noexcept;
+
+// Where a picture's pixels went: from those of its file to those that are stored.
+struct Placement {
+  std::uint32_t stored_width = 0;  // size of the file's picture, as its rows are stored
+  std::uint32_t stored_height = 0;
+  Orientation orientation;
+  FittedGeometry geometry;  // of the upright picture
+
+  std::uint32_t upright_width() const noexcept {
+    return orientation.transposed ? stored_height : stored_width;
+  }
+  std::uint32_t upright_height() const noexcept {
+    return orientation.transposed ? stored_width : stored_height;
+  }
+  // As above, for annotations of the picture that is already upright.
+  Placement Upright() const noexcept {
+    return {upright_width(), upright_height(), Orientation{}, geometry};
+  }
+};
+
+// `picture` was decoded at 1/reduction of the placement's stored size.
+Picture FitPicture(Picture picture, std::uint32_t reduction, const Placement& placement,
+                   Resampler& resampler);
+
+// From decoded pixels to stored pixels: turned upright, cut, resampled and padded.
+//
+// The part of a stored picture that a geometry takes, along the stored axes and in full-size
+// pixels, and the number of pixels it becomes along them.
+struct StoredPart {
+  Axis x, y;
+};
+StoredPart StoredPartOf(std::uint32_t stored_width, std::uint32_t stored_height,
+                        Orientation orientation, const FittedGeometry& geometry);
+
+// The last steps. `picture` is the resampled StoredPart, mirrored as the part says.
+Picture TurnAndPad(Picture picture, Orientation orientation, const FittedGeometry& geometry);
+
+// Repeats each grey value three times.
+Picture GreyToRgb(const Picture& grey);
+
+// From a JPEG file to the stored pixels, the cheapest way.
+//
+// Pictures in Y Cb Cr or grey are resized plane by plane, each from its own resolution. Where they
+// are stored with halved chroma, the planes go to the encoder as they are; otherwise they are
+// converted to RGB, at the stored size. Transforms at a reduced size do as much of the work as they
+// can. RGB pixels that are taken one to one stay exactly as libjpeg decodes them.
+//
+// Keeps its buffers from picture to picture, except the largest. One thread at a time.
+class JpegFitter {
+ public:
+  // `file` holds the bytes that `source` was made from; `geometry` is in the upright orientation.
+  // Grey files give grey. With `ycc420` the picture may have that form. Throws what
+  // JpegSource::Decode() throws, for damage anywhere in the picture, including outside the part
+  // that the geometry takes. `source` cannot be used afterwards.
+  Picture Fit(JpegSource& source, Bytes file, const ColorRules& rules,
+              const FittedGeometry& geometry, bool ycc420);
+
+ private:
+  bool FitPlanes(const JpegSource& source, Bytes file, const FittedGeometry& geometry,
+                 Picture& picture);
+
+  PayloadDecoder decoder_{kPolicy};
+  Resampler resampler_;
+
+  static constexpr DecodePolicy kPolicy{.samples_per_pixel = 3, .whole_file = true};
+};
+
+struct FittedBoxes {
+  std::vector<float> corners;      // left, top, right, bottom, in pixels of what is stored
+  std::vector<std::size_t> taken;  // indices of the source's boxes that are left
+};
+
+// `corners`: in pixels of the placement's file, or with `relative` in fractions of its width and
+// height. Boxes with no area left are dropped. If an image is padded, boxes are clipped to the
+// image without its padding.
+FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Placement& placement);
+
+// `points`: x, y, visibility each, changed in place. With `relative`, x and y are fractions of the
+// placement's width and height. A point outside what is stored gets visibility 0; one that has it
+// already, and so no place, keeps its numbers.
+void FitPoints(std::span<float> points, bool relative, const Placement& placement);
+
+// `mask` has the size of the placement's file. Values in the padding of the image are 0.
+MaskPicture FitMask(MaskPicture mask, const Placement& placement);
+
+}  // namespace sluice
