@@ -1,7 +1,5 @@
 // Our encoder against libjpeg-turbo's: the same samples, and the same coefficients, must become the
 // same bytes, with every set of kernels.
-#include "format/pixels/baseline/file_writer.h"
-
 #include <algorithm>
 #include <cstdlib>
 

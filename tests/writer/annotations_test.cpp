@@ -322,8 +322,8 @@ TEST_CASE("YOLO's lines that are not an object leave their image out") {
   const LabelledImages folder;
   const auto [line, reason] = GENERATE(Catch::Generators::table<const char*, const char*>({
       {"0 0.5 0.5 0.5", "no class and four numbers"},
-      {"-1 0 0 1 1", "no whole number"},
-      {"0.5 0 0 1 1", "no whole number"},
+      {"-1 0 0 1 1", "not a whole number"},
+      {"0.5 0 0 1 1", "not a whole number"},
       {"0 0 0 1 nan", "not finite"},
       {"0 0.5 0.5 -0.005 0.5", "negative width"},
       {"0 0 0 1 x", "is not a number"},

@@ -1,4 +1,4 @@
-// Sizes of stored pictures, computed by hand from the rules in writer/fit/geometry.h.
+// Sizes of stored pictures, computed by hand from the rules in writer/fit/fit.h.
 #include "tests/catch.h"
 #include "writer/fit/fit.h"
 

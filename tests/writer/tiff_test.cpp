@@ -283,7 +283,7 @@ TEST_CASE("a TIFF whose numbers are not a known brightness is left out with its 
   CHECK(ConvertOne(WriteTiff({FloatPage(1, 32, BytesOfAll<float>({0, 17, 255}))})).reason ==
         "unsupported TIFF: its values go from 0 to 255, and not from 0 to 1");
   CHECK_THAT(ConvertOne(WriteTiff({FloatPage(1, 32, BytesOfAll<float>({0, NAN, 1}))})).reason,
-             StartsWith("unsupported TIFF: some of its values are no numbers"));
+             StartsWith("unsupported TIFF: some of its values are not numbers"));
   Page page{1, 1, 16, 1, PHOTOMETRIC_MINISBLACK, {}, {1, 2}};
   page.settle = [](TIFF* file) { TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT); };
   CHECK(ConvertOne(WriteTiff({page})).reason == "unsupported TIFF: its values have signs");
