@@ -1,3 +1,4 @@
+// The trace of an epoch: what each slot of the ring did for a batch, as events for a viewer.
 #include <fstream>
 #include <set>
 

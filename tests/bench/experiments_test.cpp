@@ -1,5 +1,5 @@
-// What epoch measures besides its epochs: the search for accelerators, as in MLPerf Storage, and
-// stages.
+// Measurements of epoch in addition to its epochs: the search for accelerators, as in MLPerf
+// Storage, and stages.
 #include "bench/epoch/experiments.h"
 
 #include "tests/catch.h"

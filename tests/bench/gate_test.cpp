@@ -1,3 +1,4 @@
+// The comparison of two results by `sluice-bench gate`.
 #include "bench/gate/gate.h"
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,4 @@
+// Medians, quantiles, the test whether two sets of values differ, and the fit of Amdahl's law.
 #include "bench/report/statistics.h"
 
 #include <algorithm>

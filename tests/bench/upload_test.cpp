@@ -1,3 +1,4 @@
+// The measurements of `sluice-bench upload`: uploads, bare copies and conversions.
 #include "bench/parts/upload.h"
 
 #include <sluice/error.h>

@@ -1,3 +1,4 @@
+// The conversion of pixels to numbers by a device's threads, run on the processor.
 #include "reader/device/pixels_to_numbers.h"
 
 #include <cstring>

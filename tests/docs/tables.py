@@ -77,7 +77,7 @@ variant = re.search(r"using Transform =\s*std::variant<([^>]*)>",
 named = {name for cells in rows(page) for name in re.findall(r"`([A-Z]\w+)[({]", cells[0])}
 compare(page, "step", named, set(re.findall(r"\w+", variant)))
 
-# Options of sluice convert: the table has those of images and datasets, the sections above it the rest.
+# Options of sluice convert: those of images and datasets are in the table, the others in the sections above it.
 page = "writer/README.md"
 help_text = subprocess.run([sluice, "convert", "--help"], capture_output=True, text=True, check=True).stdout
 options = set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", help_text, flags=re.M)) - {"--help"}

@@ -196,9 +196,9 @@ TEST_CASE("payloads at offsets that the format does not allow are found") {
   CHECK(placement_after(64, 384, 8) != nullptr);         // moved to another place
   CHECK(placement_after(64 + 72 + 8, 1, 1) != nullptr);  // the entry of an absent value
   CHECK(placement_after(64 + 34, 1, 1) != nullptr);      // padding in an image's entry
-  CHECK(placement_after(64 + 46, 1, 1) != nullptr);      // padding behind an array
+  CHECK(placement_after(64 + 46, 1, 1) != nullptr);      // padding after an array
   CHECK(placement_after(285, 1, 1) != nullptr);          // between table and payloads
-  CHECK(placement_after(326, 1, 1) != nullptr);          // behind a payload
+  CHECK(placement_after(326, 1, 1) != nullptr);          // after a payload
   CHECK(placement_after(4095, 1, 1) != nullptr);         // at the block's end
 }
 

@@ -1,3 +1,4 @@
+// Files that appear complete or not at all; reading and mapping files; folders.
 #include "format/disk/file.h"
 
 #include <csignal>

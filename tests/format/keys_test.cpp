@@ -1,3 +1,4 @@
+// Sections of keys: compressed chunks, in which a key is looked up by its number.
 #include "format/disk/keys.h"
 
 #include <algorithm>

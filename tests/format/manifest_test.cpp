@@ -1,3 +1,4 @@
+// The manifest of a dataset: its JSON, and the refusal of impossible or unknown content.
 #include "format/disk/manifest.h"
 
 #include "format/disk/checksum.h"

@@ -1,3 +1,4 @@
+// Random numbers: Philox4x32-10, and streams of it.
 #include "format/random.h"
 
 #include "tests/catch.h"

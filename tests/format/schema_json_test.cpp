@@ -1,3 +1,4 @@
+// Schemas as JSON: every kind of field, unknown members, and refusals.
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "tests/catch.h"

@@ -1,3 +1,4 @@
+// Schemas: their rules, and the layout of a row.
 #include <sluice/schema.h>
 
 #include "format/disk/limits.h"

@@ -1,3 +1,4 @@
+// A quick check of all shards of a dataset, which does not read them whole.
 #include "format/disk/shard_look.h"
 
 #include "format/disk/checksum.h"

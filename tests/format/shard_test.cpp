@@ -1,3 +1,4 @@
+// Whole shards: header, directory, tail and sections, and the refusal of damaged ones.
 #include "format/disk/shard.h"
 
 #include "format/disk/checksum.h"

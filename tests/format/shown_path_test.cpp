@@ -1,3 +1,4 @@
+// Paths and URLs without their secrets, for messages.
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 #include <sluice/shown_text.h>

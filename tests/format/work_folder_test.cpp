@@ -1,3 +1,4 @@
+// Folders for work files. A mark in them prevents that a user's folder is ever deleted.
 #include <fstream>
 
 #include <sluice/error.h>

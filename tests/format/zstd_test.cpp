@@ -1,3 +1,4 @@
+// zstd frames, as the format allows them.
 #include "format/disk/zstd.h"
 
 #include "tests/catch.h"

@@ -74,7 +74,7 @@ class Commands {
                     "SLUICE_MEMORY_FAIL=" + std::to_string(first) + ":" + std::to_string(step)}});
   }
 
-  // The file or folder that it makes; empty if it makes none.
+  // The files that it makes; empty if it makes no files.
   Contents Made() const { return ContentsIfAny(At("out")); }
 
  private:

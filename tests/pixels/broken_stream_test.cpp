@@ -136,7 +136,7 @@ TEST_CASE("Codes longer than the look-up are found, and unused ones are errors")
   CHECK(table.SlowAc(~std::uint64_t{0}) == 0);
 }
 
-TEST_CASE("Flipped bits give a picture or an error message, alike for every set, in bounds") {
+TEST_CASE("Flipped bits give a picture or an error in every set alike, and reads stay in bounds") {
   for (const int restart_rows : {0, 1}) {
     JpegOptions options;
     options.restart_rows = restart_rows;

@@ -217,7 +217,7 @@ class BothWays {
   baseline::SplitSegment split_;
 };
 
-// Finished MCUs, and those of them whose blocks had waited: not where the first ones were.
+// Counts finished MCUs, and those whose blocks had waited: they lie elsewhere than `first`.
 struct Finished {
   const std::int16_t* first = nullptr;
   std::uint32_t mcus = 0, waited = 0;

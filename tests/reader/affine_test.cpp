@@ -1,4 +1,4 @@
-// Affine maps, held against torchvision on Pillow (affine_by_torchvision.py).
+// Affine maps, compared with torchvision on Pillow (affine_by_torchvision.py).
 #include <cstdlib>
 
 #include "format/pixels/steps/steps.h"

@@ -1,4 +1,4 @@
-// RandAugment and TrivialAugmentWide, held against torchvision (augment_by_torchvision.py).
+// RandAugment and TrivialAugmentWide, compared with torchvision (augment_by_torchvision.py).
 #include "reader/transform/augment.h"
 
 #include <map>

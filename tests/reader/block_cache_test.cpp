@@ -204,7 +204,7 @@ TEST_CASE("a cache of half the dataset fetches again no more than Belady's minim
     const auto next_use = [&](std::size_t at) {
       const auto next =
           std::find(uses.begin() + static_cast<std::ptrdiff_t>(at) + 1, uses.end(), uses[at]);
-      // Nobody knows more than the next epoch; after the last one, all are alike.
+      // The loader knows only the next epoch; after the last epoch, all blocks are equal.
       return static_cast<std::size_t>(next - uses.begin());
     };
     std::uint64_t fetched = 0;

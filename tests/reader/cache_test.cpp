@@ -64,7 +64,7 @@ TEST_CASE("Kept rows give the same batches to the byte, and later epochs decode 
         Loader plain(dataset, options);
         REQUIRE(PlayBatches(keeping, 0) == PlayBatches(plain, 0));
         REQUIRE(PlayBatches(keeping, 1) == PlayBatches(plain, 1));
-        // Where two epochs meet, two threads may have decoded the same picture; by now all are
+        // Where two epochs meet, two threads may have decoded the same picture; now all are
         // kept.
         const std::uint64_t decoded = keeping.Stats().payload_bytes;
         for (std::uint64_t epoch = 2; epoch < 5; ++epoch)

@@ -175,7 +175,7 @@ TEST_CASE("If memory does not suffice for the open blocks, the least used one is
 }
 
 TEST_CASE("Blocks without memory to read ahead into are not waited for, and are read when needed") {
-  class ShortIo : public ReadyIo {  // of memory, for every third read
+  class ShortIo : public ReadyIo {  // short of memory for every third read
    public:
     void Submit(BlockRead& read) override {
       if (++asked_ % 3 == 0) throw std::bad_alloc();

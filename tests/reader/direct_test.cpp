@@ -162,7 +162,7 @@ TEST_CASE("Kept pictures leave only the other fields to be read past the page ca
   options.storage = Direct{};
   Loader loader(dataset, options);
   PlayBatches(loader, 0);
-  PlayBatches(loader, 1);  // and what was read of it while 0 was being decoded
+  PlayBatches(loader, 1);  // its blocks were read ahead during epoch 0
   const std::uint64_t before = loader.Stats().read_ahead_bytes;
   PlayBatches(loader, 2);
   PlayBatches(loader, 3);
@@ -183,7 +183,7 @@ TEST_CASE("A kept picture that its file has lost is read past the page cache aga
   for (const std::uint64_t epoch : {0, 1, 2})
     REQUIRE(PlayBatches(loader, epoch) == PlayBatches(plain, epoch));
   REQUIRE(loader.Stats().kept_pictures == 60);
-  loader.Epoch(2);  // stops what was begun of the next
+  loader.Epoch(2);  // stops decoding ahead
   const std::uint64_t decoded = loader.Stats().payload_bytes;
   REQUIRE(PlayBatches(loader, 3) == PlayBatches(plain, 3));
   REQUIRE(loader.Stats().payload_bytes == decoded);

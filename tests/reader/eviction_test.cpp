@@ -11,7 +11,7 @@
 using namespace sluice;
 using namespace sluice::test;
 
-TEST_CASE("The piece given up is the one needed last, as a look at all of them finds it",
+TEST_CASE("The evicted piece is the one needed last, as a scan of all pieces finds it",
           "[no-tsan]") {
   constexpr std::uint64_t kPieces = 30'000;
   std::vector<std::atomic<std::uint64_t>> next_uses(kPieces);

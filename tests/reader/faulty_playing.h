@@ -29,8 +29,8 @@ inline void Damage(const std::filesystem::path& path, const std::vector<int>& sa
     DamageIn(file, static_cast<std::uint64_t>(sample));
 }
 
-// Checks that the samples that came are those that were stored: each picture of a WriteRawDataset
-// has one colour.
+// Checks that the played samples equal the stored ones: each picture of a WriteRawDataset has one
+// colour.
 inline void RequireRightPixels(const Batch& batch) {
   const auto labels = batch.Field<std::int32_t>("label");
   for (std::size_t row = 0; row < batch.size(); ++row) {

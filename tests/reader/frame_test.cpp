@@ -131,7 +131,7 @@ TEST_CASE("sine and cosine agree with the C library") {
   }
 }
 
-TEST_CASE("Flips and quarter turns are those of the picture, in any order", "[no-tsan]") {
+TEST_CASE("Flips and quarter turns in any order give the flipped and turned picture", "[no-tsan]") {
   const Grid picture = Numbered(7, 4, 3);
   CHECK(Seen(FrameOf({VerticalFlip{1}}, picture, 0), picture) == Mirrored(picture, false));
   CHECK(Seen(FrameOf({VerticalFlip{1}, HorizontalFlip{1}}, picture, 0), picture) ==

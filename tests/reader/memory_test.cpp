@@ -178,8 +178,8 @@ TEST_CASE("The loader's own memory stays under the bound, for every kind of file
 
 namespace {
 
-// Sample i has (i % 7)^4 x 16 bytes of boxes. If i % 5 is not 0 it has a text of 20 kB, and every
-// second one is compressed. There is no picture.
+// Sample i has (i % 7)^4 x 16 bytes of boxes and a text of (i % 5) x 20 kB, which is compressed in
+// every second sample. It does not have a picture.
 std::filesystem::path WriteValues(const TemporaryFolder& folder, int count) {
   const std::filesystem::path path = folder / "values";
   DatasetWriter writer(path,

@@ -259,7 +259,7 @@ TEST_CASE("An order over a thousand million samples needs no list of them") {
       }
     }
     CHECK(samples.size() == 30'000);
-    // Of a list, four thousand million. What the set above takes is among it.
+    // A list of the samples would take more than four billion bytes. The set above counts, too.
     if (!kSanitized) CHECK(AnonymousBytes() < before + (16 << 20));
   }
 }

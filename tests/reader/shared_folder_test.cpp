@@ -219,7 +219,8 @@ TEST_CASE("Another user's files are refused in a stage and a cache, with advice"
   CHECK_THAT(error, ContainsSubstring("chmod 2770 " + root.string()));
 }
 
-TEST_CASE("A folder of root's is used where root is nobody, as in an unprivileged container") {
+TEST_CASE(
+    "A folder owned by root is used if root appears as nobody, as in an unprivileged container") {
   if (!IsRoot()) return;
   const TemporaryFolder folder;
   const fs::path path = WriteLargerDataset(folder, 32);

@@ -197,7 +197,7 @@ TEST_CASE("A good copy that cannot be opened is not removed") {
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
   rlimit none = before;
-  none.rlim_cur = 3;  // what is open stays so
+  none.rlim_cur = 3;  // open files stay open
   REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
   std::size_t played = 0;
   try {

@@ -1,5 +1,5 @@
-// Every step of a transform (reader/transform/steps/) declares its properties. These tests hold the
-// declarations against what the steps do.
+// Every step of a transform (reader/transform/steps/) declares its properties. These tests compare
+// the declarations with what the steps do.
 #include <map>
 #include <set>
 

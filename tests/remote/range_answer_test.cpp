@@ -1,3 +1,4 @@
+// Answers to requests for a range of an object.
 #include "format/remote/http/http_answer.h"
 #include "tests/catch.h"
 

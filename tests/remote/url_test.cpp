@@ -1,3 +1,4 @@
+// URLs of object stores: parsing, showing, encoding.
 #include "format/remote/http/url.h"
 
 #include <sluice/error.h>

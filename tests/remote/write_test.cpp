@@ -1,3 +1,4 @@
+// Objects that are written, replaced and removed, and writers that compete.
 #include <atomic>
 
 #include "tests/catch.h"

@@ -1,3 +1,4 @@
+// The small XML parser for S3's answers.
 #include "format/xml.h"
 
 #include <vector>

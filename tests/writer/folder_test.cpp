@@ -413,7 +413,8 @@ TEST_CASE("if no image can be converted, the error states the first reason") {
   CHECK(error->sentence().find("half.jpg") != std::string::npos);
 }
 
-TEST_CASE("the error for a folder without images names a file, and one that holds images itself") {
+TEST_CASE(
+    "the error for a folder without images names a file, and advises to give files of images") {
   const ClassFolders folders;
   WriteSource(folders.source / "README.md", std::string("a text"));
   const auto sentence = [&] {

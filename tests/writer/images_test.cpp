@@ -293,7 +293,7 @@ TEST_CASE("a PNG's XMP counts, and its other texts do not, whatever they hold") 
   std::string many;
   for (int i = 0; i < 3000; ++i)
     many += chunk("tEXt", "key" + std::to_string(i) + '\0' + "value");
-  const std::size_t before = 33;                 // behind the header
+  const std::size_t before = 33;                 // after the header
   const std::size_t behind = plain.size() - 12;  // before the end
   for (const std::size_t at : {before, behind}) {
     CHECK(with(chunk("zTXt", std::string("key\0\0", 5) + deflated), at) == rows);

@@ -358,7 +358,7 @@ TEST_CASE("options out of range, or two that exclude each other, are refused") {
     CHECK(CodeOf([&] { Convert(folder / "source", folder / "data", options); }) ==
           ErrorCode::kInvalidArgument);
   };
-  refused([](ConvertOptions& o) { o.geometry.short_side = 10; });  // beside the default max_side
+  refused([](ConvertOptions& o) { o.geometry.short_side = 10; });  // with the default max_side
   refused([](ConvertOptions& o) { o.geometry.size = Size{10, 10}; });
   refused([](ConvertOptions& o) { o.geometry.max_side = 0; });
   refused([](ConvertOptions& o) { o.geometry.max_side = 65'501; });

@@ -54,7 +54,7 @@ FileBytes WithProfileChunk(const FileBytes& png, const FileBytes& content) {
   big_endian(chunk, crc32(0, reinterpret_cast<const Bytef*>(named.bytes().data()),
                           static_cast<uInt>(named.bytes().size())));
   FileBytes file = png;
-  file.insert(file.begin() + 33, chunk.bytes().begin(), chunk.bytes().end());  // behind IHDR
+  file.insert(file.begin() + 33, chunk.bytes().begin(), chunk.bytes().end());  // after IHDR
   return file;
 }
 

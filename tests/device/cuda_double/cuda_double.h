@@ -30,7 +30,7 @@ class OwnContext {
 // GPUs that this process has used, and on which it therefore has a context.
 std::set<int> Contexts();
 
-// Of the existing streams, without default streams; 0: no priority was asked for.
+// The priorities of the existing streams, without default streams; 0: none was requested.
 std::multiset<int> Priorities();
 inline constexpr int kGreatestPriority = -5;
 
