@@ -1,4 +1,4 @@
-# The steps behind tests/install/CMakeLists.txt, which says what the variables are.
+# The steps of the tests in tests/install/CMakeLists.txt, which describes the variables.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -34,7 +34,7 @@ function(build_samples prefix folder)
   run(${CMAKE_COMMAND} --build ${folder})
 endfunction()
 
-# Compiles the tutorial with nothing but what pkg-config says of that module.
+# Compiles the tutorial only with the flags that pkg-config gives for that module.
 function(compile_sample prefix module program)
   set(ENV{PKG_CONFIG_PATH} ${prefix}/${PC_DIR})
   execute_process(COMMAND pkg-config --cflags --libs ${module} OUTPUT_VARIABLE flags
@@ -47,8 +47,8 @@ function(compile_sample prefix module program)
     ${flags})
 endfunction()
 
-# Configures a project of one trainer in FOLDER, which gets Sluice by the lines CODE. RESULT and
-# OUTPUT get how that ended and what it said.
+# Configures a project of one trainer in FOLDER, which finds Sluice by the lines CODE. Sets RESULT
+# to its exit code and OUTPUT to its output.
 function(configure_trainer folder code)
   file(REMOVE_RECURSE ${folder})
   file(WRITE ${folder}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
@@ -65,7 +65,7 @@ target_link_libraries(trainer PRIVATE sluice::reader)
   set(OUTPUT "${output}" PARENT_SCOPE)
 endfunction()
 
-# What configure_trainer() did went well, or failed and said a sentence that matches.
+# Checks that configure_trainer() succeeded, or that it failed with a message that matches.
 function(expect_success)
   if(NOT RESULT EQUAL 0)
     message(FATAL_ERROR "failed (${RESULT}): ${OUTPUT}")
@@ -77,7 +77,7 @@ function(expect_failure sentence)
   endif()
 endfunction()
 
-# A folder of pictures, through the programs that were just built.
+# Converts and plays a folder of pictures with the programs that were just built.
 function(try_out prefix samples trainer)
   set(photos ${samples}/photos)
   set(dataset ${samples}/dataset)
