@@ -1,5 +1,5 @@
-// Lets a Python test keep the default stream of the simulated GPU busy, like a queued kernel that has
-// not run yet.
+// Lets a Python test keep the default stream of the simulated GPU busy, like a queued kernel that
+// has not run yet.
 #include <condition_variable>
 #include <mutex>
 
