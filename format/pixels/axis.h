@@ -6,10 +6,10 @@
 // and the run of samples is clipped at the edge of those that may be used. Weights are in 1/65536
 // and add up to 65536; a single weight is 65535.
 //
-// A third filter is a value of Filter, with its shares in kernels/weights.inc.h (weights are unsigned:
-// negative lobes change the sums of all lines_*.h) and, if it reaches further than the triangle,
-// NeededPixels() in decode.cpp. The writer's resample.h has the triangle alone. It also goes into
-// these files, where "area" shows how:
+// A third filter is a value of Filter, with its shares in kernels/weights.inc.h (weights are
+// unsigned: negative lobes change the sums of all lines_*.h) and, if it reaches further than the
+// triangle, NeededPixels() in decode.cpp. The writer's resample.h has the triangle alone. It also
+// goes into these files, where "area" shows how:
 //   format/pixels/axis.cpp                its reach
 //   reader/transform/step.h               Filtering()
 //   reader/python/binding/steps.cpp

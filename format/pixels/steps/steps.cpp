@@ -240,9 +240,7 @@ void WarpRuns(const std::uint8_t* in, std::uint32_t width, std::uint32_t height,
   Nearest<0>(in, width, height, pixel_bytes, to_source, fill, width, height, out);
 }
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 void Blur::Run(const Pixels& pixels, std::span<const std::uint32_t> weights) {
   const kernels::Kernels& set = kernels::Chosen();
