@@ -9,7 +9,7 @@
 #include <sluice/error.h>
 
 #include "bench/report/statistics.h"
-#include "reader/order/ceil_div.h"
+#include "reader/order/shape.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {

@@ -18,7 +18,7 @@
 #include "bench/machine/disk.h"
 #include "bench/machine/machine.h"
 #include "bench/report/result.h"
-#include "reader/reading/available_memory.h"
+#include "reader/reading/memory.h"
 #include "reader/transform/geometry.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reader/dataset/storage_choice.h"
-#include "reader/reading/available_memory.h"
+#include "reader/dataset/options_of.h"
+#include "reader/reading/memory.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"

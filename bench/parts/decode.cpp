@@ -20,7 +20,7 @@
 #include "bench/report/statistics.h"
 #include "format/pixels/packed/pack.h"
 #include "reader/transform/geometry.h"
-#include "reader/transform/step_kind.h"
+#include "reader/transform/steps.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"

@@ -1,8 +1,11 @@
+// The public face of a slot: Batch hands out what the slot holds. All that it needs besides is
+// errors for callers who ask for a field as something that it is not; they name the call that would
+// work.
 #include <sluice/batch.h>
 #include <sluice/error.h>
 
 #include "reader/batch/slot.h"
-#include "reader/dataset/field_errors.h"
+#include "reader/dataset/field_choice.h"
 
 namespace sluice {
 

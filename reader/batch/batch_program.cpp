@@ -9,15 +9,13 @@
 #include "format/disk/limits.h"
 #include "reader/batch/slot.h"
 #include "reader/transform/all_steps.h"
-#include "reader/transform/pipeline_stages.h"
-#include "reader/transform/step_check.h"
-#include "reader/transform/step_kind.h"
+#include "reader/transform/steps.h"
 
 namespace sluice {
 
 namespace {
 
-constexpr std::size_t kMostClasses = 65536;
+constexpr std::size_t kMaxClasses = 65536;
 
 template <class T>
 std::int64_t At(const std::byte* value) {
@@ -96,7 +94,7 @@ void BatchProgram::Add(const OneHot& op, const DatasetFacts& dataset, const Fiel
     RefuseTransform("set OneHot::classes to the number of classes: field \"" + label.name +
                     "\" does not name them");
   }
-  if (classes_ > kMostClasses) RefuseTransform("OneHot can have at most 65536 classes");
+  if (classes_ > kMaxClasses) RefuseTransform("OneHot can have at most 65536 classes");
   if (op.field.empty() || op.field.size() > kMaxNameBytes)
     RefuseTransform("OneHot's field needs a name of 1 to 255 bytes");
   if (schema.Find(op.field) != Schema::kNone) {

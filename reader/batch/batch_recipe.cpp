@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "reader/dataset/ring_slots.h"
-#include "reader/dataset/storage_choice.h"
+#include <sluice/error.h>
+
+#include "format/disk/manifest.h"
+#include "format/disk/system_error.h"
+#include "reader/dataset/options_of.h"
 
 namespace sluice {
 
 namespace {
 
-// The longest ring pays only where some samples take far longer than others. There is none if a
+// The longest ring pays only where some samples take far longer than others. It is ruled out if a
 // batch takes memory besides its slot: for fields of any length, and for blocks that it reads from.
 std::size_t MaxPrefetch(const BatchRecipe& recipe) {
   constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
@@ -18,6 +21,30 @@ std::size_t MaxPrefetch(const BatchRecipe& recipe) {
                           recipe.dataset.table.remote != nullptr || ReadsDirectly(recipe.options);
   const std::size_t most = holds_more ? kLongPrefetch : kLongestPrefetch;
   return std::clamp(kMaxBytes / recipe.layout.bytes, kLongPrefetch, most);
+}
+
+// Passes over shards that cannot be read: no batch will hold their values.
+std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
+  const Schema& schema = dataset.facts->manifest.schema;
+  std::vector<ManifestValues> values = NoValues(schema);
+  for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s) {
+    try {
+      const ShardUse shard = dataset.table.Shard(s);
+      const ReadGuard guard = shard->Guard();
+      BlockHold blocks(*shard);
+      for (std::uint32_t block = 0; block < shard->blocks(); ++block)
+        AddValues(blocks.Block(block), dataset.facts->LayoutOf(s), schema, values);
+    } catch (const Error& error) {
+      if (IsShortage(error)) throw;
+    }
+  }
+  return values;
+}
+
+// The index of a field's entry in Manifest::values.
+std::size_t ValuesBefore(const std::vector<Field>& fields, std::size_t field) {
+  return static_cast<std::size_t>(std::count_if(
+      fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(field), HasValues));
 }
 
 }  // namespace
@@ -43,6 +70,169 @@ bool BatchRecipe::RowsLeaveCaches() const noexcept {
   return !options.sample_function && layout.image_sizes != ImageSizes::kPadded &&
          !layout.images.empty() &&
          options.batch_size * layout.picture().image.sample_bytes() > kCachedBytes;
+}
+
+std::uint64_t BatchRecipe::MaxVariableBytes() const {
+  constexpr std::uint64_t kRowBytes = 128;  // the row's bookkeeping and the allocator's overhead
+  const Manifest& manifest = dataset.facts->manifest;
+  const auto of_dataset = [](const SlotLayout::VariableField& field) {
+    return field.field != Schema::kNone;
+  };
+  if (std::none_of(layout.variables.begin(), layout.variables.end(), of_dataset)) return 0;
+  const std::vector<ManifestValues> found =
+      manifest.values.empty() ? SurveyValues(dataset) : std::vector<ManifestValues>();
+  std::uint64_t row = 0;
+  for (const SlotLayout::VariableField& field : layout.variables) {
+    if (!of_dataset(field)) continue;
+    std::uint64_t max = dataset.facts->limits.bytes(field.field);
+    if (!found.empty())
+      max = std::min(max, found[ValuesBefore(manifest.schema.fields, field.field)].max_bytes);
+    row += 2 * max + kRowBytes;
+  }
+  return options.batch_size * row;
+}
+
+std::uint64_t BatchRecipe::UsualVariableBytes() const {
+  const Manifest& manifest = dataset.facts->manifest;
+  if (manifest.values.empty() || manifest.samples == 0) return 0;
+  std::uint64_t bytes = 0;
+  for (const SlotLayout::VariableField& field : layout.variables) {
+    if (field.field == Schema::kNone) continue;
+    const ManifestValues& values =
+        manifest.values[ValuesBefore(manifest.schema.fields, field.field)];
+    // The loader does not read a value larger than ReadLimits allows.
+    bytes +=
+        2 * std::min(values.bytes / manifest.samples, dataset.facts->limits.bytes(field.field));
+  }
+  return bytes * options.batch_size;
+}
+
+namespace {
+
+class FollowerFinder {
+ public:
+  FollowerFinder(const DatasetFacts& dataset, const FieldChoice& choice, const SlotLayout& layout)
+      : dataset_(dataset), choice_(choice), layout_(layout) {}
+
+  // `why`: what happens to the image, and what to do instead.
+  void RefuseFollowers(const std::string& why) const {
+    const auto check = [this, &why](std::size_t field) {
+      if (field == Schema::kNone || field == choice_.image) return;
+      const Role role = FieldAt(field).role;
+      if (choice_.leaders[field] != choice_.image ||
+          (role != Role::kMask && role != Role::kBoxes && role != Role::kKeypoints)) {
+        return;
+      }
+      throw Error(ErrorCode::kInvalidArgument, dataset_.folder.string(),
+                  "field \"" + FieldAt(field).name + "\" follows its image, which " + why);
+    };
+    for (const SlotLayout::ImageField& image : layout_.images)
+      check(image.field);
+    for (const SlotLayout::ArrayField& array : layout_.arrays)
+      check(array.field);
+    for (const SlotLayout::VariableField& variable : layout_.variables)
+      check(variable.field);
+  }
+
+  Followers Find() {
+    for (std::size_t a = 0; a < layout_.arrays.size(); ++a)
+      Add(layout_.arrays[a].field, false, a);
+    for (std::size_t v = 0; v < layout_.variables.size(); ++v)
+      Add(layout_.variables[v].field, true, v);
+    for (std::size_t b = 0; b < followers_.boxes.size(); ++b)
+      AddCompanions(b);
+    return std::move(followers_);
+  }
+
+ private:
+  const Field& FieldAt(std::size_t field) const { return dataset_.manifest.schema.fields[field]; }
+
+  [[noreturn]] void Refuse(const Field& field, const std::string& what) const {
+    throw Error(
+        ErrorCode::kInvalidArgument, dataset_.folder.string(),
+        "field \"" + field.name + "\" " + what +
+            ", so it cannot follow its image through LoaderOptions::transform; leave it out of "
+            "LoaderOptions::output.fields, or leave the geometric steps out of the transform");
+  }
+
+  void Add(std::size_t field, bool variable, std::size_t index) {
+    if (field == Schema::kNone) return;  // the user's functions make this field
+    const Field& of = FieldAt(field);
+    if (of.role != Role::kBoxes && of.role != Role::kKeypoints) return;
+    if (of.kind == FieldKind::kBytes) Refuse(of, "is stored as bytes");
+    if (of.dtype != DType::kFloat32 && of.dtype != DType::kFloat64) {
+      Refuse(of, "holds " + std::string(NameOf(of.dtype)) + ", not float32 or float64");
+    }
+    Followers::Numbers numbers{
+        variable, index, choice_.leaders[field], of.dtype == DType::kFloat64, {}};
+    const auto coordinates = of.role == Role::kBoxes ? Coordinates::OfBoxes(of.coordinates)
+                                                     : Coordinates::OfPoints(of.coordinates);
+    if (!coordinates) {
+      Refuse(of, "has coordinates \"" + of.coordinates + "\", which this build does not know");
+    }
+    numbers.coordinates = *coordinates;
+    const std::uint32_t values = of.shape.empty() ? 0 : of.shape.back();
+    if (of.role == Role::kBoxes) {
+      if (values != 4) Refuse(of, "does not hold four numbers to a box");
+      followers_.boxes.push_back({numbers, {}});
+      return;
+    }
+    if (values != 2 && values != 3) Refuse(of, "does not hold two or three numbers to a point");
+    Followers::Points points{numbers, {1, values, {}}};
+    // The last extent but one is the number of points of an object.
+    if (of.shape.size() >= 2) points.shape.points = of.shape[of.shape.size() - 2];
+    if (const auto pairs = of.attributes.find("flip_pairs"); pairs != of.attributes.end()) {
+      auto parsed = ParsePairs(pairs->second, points.shape.points);
+      if (!parsed) Refuse(of, "has unreadable flip_pairs \"" + pairs->second + "\"");
+      points.shape.pairs = std::move(*parsed);
+    }
+    followers_.points.push_back(std::move(points));
+  }
+
+  // Fields with an entry for each box go with the first boxes field of their image.
+  void AddCompanions(std::size_t b) {
+    Followers::Boxes& boxes = followers_.boxes[b];
+    if (!boxes.variable) return;
+    for (std::size_t before = 0; before < b; ++before) {
+      if (followers_.boxes[before].variable && followers_.boxes[before].leader == boxes.leader)
+        return;
+    }
+    for (std::size_t v = 0; v < layout_.variables.size(); ++v) {
+      if (layout_.variables[v].field == Schema::kNone) continue;
+      const Field& field = FieldAt(layout_.variables[v].field);
+      if (field.kind != FieldKind::kVariable || field.role == Role::kBoxes ||
+          choice_.leaders[layout_.variables[v].field] != boxes.leader) {
+        continue;
+      }
+      // If each entry is a single point, points belong to no box.
+      if (field.role == Role::kKeypoints && field.shape.size() < 2) continue;
+      boxes.companions.push_back(v);
+    }
+  }
+
+  const DatasetFacts& dataset_;
+  const FieldChoice& choice_;
+  const SlotLayout& layout_;
+  Followers followers_;
+};
+
+}  // namespace
+
+Followers Followers::Of(const DatasetFacts& dataset, const FieldChoice& choice,
+                        const SlotLayout& layout, const ViewProgram& view, bool mixes) {
+  FollowerFinder finder(dataset, choice, layout);
+  if (view.pixels.moves()) {
+    finder.RefuseFollowers(
+        "RandAugment and TrivialAugmentWide move without it; leave it out of "
+        "LoaderOptions::output.fields, or use RandomAffine and steps that change colours");
+  }
+  if (mixes) {
+    finder.RefuseFollowers(
+        "MixUp and CutMix mix with another sample's, but it would stay unmixed; leave it out of "
+        "LoaderOptions::output.fields, or mix in a batch_function");
+  }
+  if (view.geometry.empty()) return {};
+  return finder.Find();
 }
 
 }  // namespace sluice

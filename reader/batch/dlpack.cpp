@@ -1,3 +1,9 @@
+// A batch's fields as DLPack tensors (reader/batch/dlpack_abi.h), which other frameworks take
+// without a copy.
+//
+// A tensor keeps its batch, and with it the slot, until the framework drops it. Small fields of the
+// host are copied instead (kCopiedTensorBytes), since a label that is kept for a moment should not
+// hold a slot of images.
 #include <cstdlib>
 #include <cstring>
 #include <memory>

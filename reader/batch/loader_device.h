@@ -1,8 +1,8 @@
 // All that the host's side of the loader knows of a device: a batch's place on it (DeviceBatch),
 // what paints rows there (DevicePainter), and the device itself (LoaderDevice).
 //
-// reader/upload/ makes them. Without LoaderOptions::device there are none: pointers to them are
-// null, and no layer below the loader does anything for their sake.
+// reader/upload/ makes them. Without LoaderOptions::device, pointers to them are null, and no layer
+// below the loader does anything for their sake.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 #include <sluice/error.h>
 
 #include "format/pixels/decode.h"
-#include "reader/reading/host_buffer.h"
+#include "reader/reading/memory.h"
 #include "reader/transform/frame.h"
 
 namespace sluice {
@@ -106,7 +106,8 @@ class DevicePainter {
   // Leaves all views of the row to a device that has the picture. False: it has not.
   virtual bool PaintCached(const ImagePayload& payload, std::span<const Frame> frames, Slot& slot,
                            std::size_t row) = 0;
-  // Draws what the device is to do with the pixels of a view of the row, whoever paints it.
+  // Draws the operations of the device on the pixels of a view of the row, whether the host or the
+  // device paints it.
   virtual void DrawOps(std::span<const Frame> frames, Slot& slot, std::size_t view,
                        std::size_t row) const = 0;
 };
@@ -141,7 +142,7 @@ class LoaderDevice {
   virtual void Finish() noexcept {}
 
   virtual bool IsCapturing(const TrainerStream& stream) = 0;
-  // What the calling thread does until EndRange(), for the device's profiler.
+  // Name the work of the calling thread between them, for the device's profiler.
   virtual void BeginRange(const char* name) noexcept = 0;
   virtual void EndRange() noexcept = 0;
 };
@@ -162,7 +163,7 @@ class LoaderDeviceRange {
   LoaderDevice* const device_;
 };
 
-// What rows have cost a thread, by whether their pictures were offered to the device
+// The cost of rows to a thread, by whether their pictures were offered to the device
 // (DecodeOn::kAuto). An offered row is cheap if the device takes it, and dear if it does not.
 struct DecodingCosts {
   struct Rows {

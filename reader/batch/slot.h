@@ -14,7 +14,7 @@
 #include "reader/batch/slot_layout.h"
 #include "reader/order/shape.h"
 #include "reader/reading/direct/held_block.h"
-#include "reader/transform/visible_part.h"
+#include "reader/transform/frame.h"
 
 namespace sluice {
 

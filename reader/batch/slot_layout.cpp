@@ -8,9 +8,9 @@
 #include "format/disk/bytes.h"
 #include "format/disk/limits.h"
 #include "reader/dataset/dataset_state.h"
-#include "reader/dataset/field_errors.h"
-#include "reader/transform/geometric_steps.h"
-#include "reader/transform/step_kind.h"
+#include "reader/dataset/field_choice.h"
+#include "reader/transform/geometry.h"
+#include "reader/transform/steps.h"
 
 namespace sluice {
 
@@ -522,7 +522,7 @@ SlotLayout MakeSlotLayout(const DatasetFacts& dataset, const LoaderOptions& opti
 
 void RefuseKind(const SlotLayout& layout, std::string_view name, const char* kind,
                 const char* of_bytes) {
-  const std::string no_such = std::string("is no ") + kind + " of this batch: ";
+  const std::string no_such = std::string("is not among this batch's ") + kind + "s: ";
   if (const std::size_t a = FindIn(layout.arrays, name); a != Schema::kNone) {
     RefuseField(name, no_such + "it is a fixed-shape array; use Field<T>(), where T is " +
                           std::string(NameOf(layout.arrays[a].dtype)));

@@ -13,7 +13,8 @@
 
 #include "reader/dataset/dataset_facts.h"
 #include "reader/dataset/field_choice.h"
-#include "reader/transform/view_program.h"
+#include "reader/transform/frame.h"
+#include "reader/transform/pixel_program.h"
 
 namespace sluice {
 
@@ -75,6 +76,12 @@ struct SlotLayout {
   bool keeps_shown = false;  // the user's functions may ask what part of a picture is visible
   std::size_t bytes = 0;     // of a slot
 
+  // Bytes that a slot takes besides `bytes` and its variable fields.
+  std::uint64_t bookkeeping_bytes() const noexcept {
+    const std::uint64_t shown = keeps_shown ? sizeof(VisiblePart) * images.size() : 0;
+    return (80 + shown) * batch_size;
+  }
+
   // The picture's first view; there must be one.
   const ImageField& picture() const noexcept { return images.front(); }
   // The picture's field in the schema; Schema::kNone if batches have no image.
@@ -95,8 +102,8 @@ std::size_t FindIn(const std::vector<FieldOfLayout>& fields, std::string_view na
   return at == fields.end() ? Schema::kNone : static_cast<std::size_t>(at - fields.begin());
 }
 
-// Throws the Error for a caller who asks for a field as what it is not, such as "fixed-shape
-// array"; it says how to ask for the field. `of_bytes`: the functions that read a bytes field.
+// Throws the Error for a field that is not of the kind asked for, such as "fixed-shape array"; it
+// says how to ask for the field. `of_bytes`: the functions that read a bytes field.
 [[noreturn]] void RefuseKind(const SlotLayout& layout, std::string_view name, const char* kind,
                              const char* of_bytes = "Bytes() or Text()");
 

@@ -1,3 +1,5 @@
+// The user's functions' view of a slot: MutableSample, one row of it that nobody else touches,
+// and MutableBatch, all rows once they are done. They change the slot's memory in place.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -8,7 +10,7 @@
 #include "format/random.h"
 #include "reader/batch/slot.h"
 #include "reader/dataset/dataset_state.h"
-#include "reader/dataset/field_errors.h"
+#include "reader/dataset/field_choice.h"
 
 namespace sluice {
 

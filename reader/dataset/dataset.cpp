@@ -1,3 +1,10 @@
+// An opened dataset, and random access to its samples, without a loader.
+//
+// A Sample finds its shard and block by arithmetic, and reads nothing until a field is asked for.
+// Bytes lie in a mapping, or in a block fetched from an object store that the sample holds; spans
+// point there, so the sample keeps it alive. A file can be cut or lose pages at any moment, and
+// then reads as zeros: hence Guarded(), which reads first, and then asks whether anything it read
+// was lost.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -12,6 +19,47 @@
 #include "reader/dataset/dataset_state.h"
 
 namespace sluice {
+
+std::shared_ptr<DatasetState> DatasetState::Open(const std::filesystem::path& path,
+                                                 const ReadLimits& limits, std::size_t max_mapped) {
+  return std::make_shared<DatasetState>(
+      std::make_shared<const DatasetFacts>(DatasetFacts::Source::Of(path), limits),
+      ShardTable::Options{.max_mapped = max_mapped, .advice = MapAdvice::kNormal, .cache = {}});
+}
+
+std::shared_ptr<DatasetState> DatasetState::Open(std::shared_ptr<ObjectStore> store,
+                                                 const ReadLimits& limits) {
+  const std::filesystem::path url = store->url();
+  return std::make_shared<DatasetState>(
+      std::make_shared<const DatasetFacts>(DatasetFacts::Source{url, std::move(store)}, limits),
+      ShardTable::Options());
+}
+
+std::shared_ptr<DatasetState> DatasetState::Mix(const Mixture& mixture) {
+  const auto facts = std::make_shared<const DatasetFacts>(mixture);
+  ShardTable::Options options;
+  // If one of them does not keep all of its shards mapped, all of them together do not.
+  for (const MixedDataset& part : facts->parts)
+    options.max_mapped = std::min(options.max_mapped, part.dataset->table.max_mapped());
+  return std::make_shared<DatasetState>(facts, options);
+}
+
+std::shared_ptr<DatasetState> DatasetState::WithOwnShards(
+    MapAdvice advice, const std::optional<BlockCache>& cache) const {
+  return std::make_shared<DatasetState>(
+      facts,
+      ShardTable::Options{.max_mapped = table.max_mapped(), .advice = advice, .cache = cache});
+}
+
+std::uint64_t DatasetState::MemoryBytes() const noexcept {
+  std::uint64_t schema = 0;
+  for (const Field& field : facts->manifest.schema.fields) {
+    schema += 256;
+    for (const std::string& name : field.classes)
+      schema += 64 + name.size();
+  }
+  return schema + table.MemoryBytes() + KeyCache::kMemoryBytes;
+}
 
 Dataset DatasetOf(std::shared_ptr<DatasetState> state) {
   Dataset dataset;
@@ -321,7 +369,7 @@ std::vector<std::byte> Sample::Copy(std::string_view name) const {
     default: bytes = Elements(name, field.dtype);
   }
   std::vector<std::byte> copy(bytes.begin(), bytes.end());
-  // What follows a cut in the middle of a page reads as zeros. Only arrays have no checksum.
+  // Bytes after a cut in the middle of a page read as zeros. Only arrays have no checksum.
   if (shard.Lost(bytes) || (field.kind == FieldKind::kArray && shard.CutBefore(bytes)))
     throw shard.Unreadable(place());
   return copy;

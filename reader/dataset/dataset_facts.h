@@ -1,11 +1,12 @@
-// What is known of a dataset once its manifest has been read. It never changes, so that all handles
-// to the dataset, and loaders with shards of their own, share it.
+// A dataset's facts: all that is known once its manifest has been read. They never change, so that
+// all handles to the dataset, and loaders with shards of their own, share them.
 //
 // A mixture is a dataset, too: its schema joins those of its parts, and its shards are theirs, one
 // part's after another's. `parts` says whose shard a shard is; rows of parts may differ in their
 // layout, and in the limits on their values.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,15 +14,47 @@
 #include <vector>
 
 #include <sluice/dataset.h>
+#include <sluice/error.h>
 #include <sluice/mixture.h>
 
 #include "format/disk/manifest.h"
 #include "format/disk/row_layout.h"
 #include "format/remote/object_store.h"
-#include "reader/dataset/value_limits.h"
 #include "reader/order/shape.h"
 
 namespace sluice {
+
+// Why a value cannot be read: a sentence, which is null if nothing is wrong.
+struct ValueFault {
+  const char* what = nullptr;
+  ErrorCode code = ErrorCode::kCorrupt;  // kLimit if ReadLimits refuses it
+  explicit operator bool() const noexcept { return what != nullptr; }
+};
+
+// Limits on single values of a dataset: the manifest's and those of ReadLimits. Sizes that a shard
+// gives are checked against them before memory is allocated.
+class ValueLimits {
+ public:
+  ValueLimits(const Manifest& manifest, const ReadLimits& limits);
+
+  const ReadLimits& read_limits() const noexcept { return limits_; }
+  // The most bytes of a value of that bytes or variable-length field, decompressed.
+  std::uint64_t bytes(std::size_t field) const noexcept;
+  // The most pixels of an image of that field.
+  std::uint64_t pixels(std::size_t field) const noexcept;
+
+  ValueFault CheckBytes(std::size_t field, std::uint64_t bytes) const noexcept;
+  // Checks the entry against the manifest only, not ReadLimits.
+  ValueFault CheckEntry(std::size_t field, const ImagePayload& image) const noexcept;
+  // CheckEntry(), and ReadLimits: for an image to be decoded.
+  ValueFault CheckImage(std::size_t field, const ImagePayload& image) const noexcept;
+
+ private:
+  ReadLimits limits_;
+  bool values_known_;
+  std::vector<ManifestImages> images_;  // by field
+  std::vector<ManifestValues> values_;
+};
 
 // A dataset of a mixture, as the mixture sees it.
 struct MixedDataset {

@@ -40,6 +40,9 @@ struct DatasetState {
   // The number of the first sample of that key. Throws Error. Thread-safe.
   std::optional<std::uint64_t> Find(std::string_view key) { return by_key.Find(*this, key); }
 
+  // Bytes of memory that it takes at most, besides what is mapped.
+  std::uint64_t MemoryBytes() const noexcept;
+
   const std::shared_ptr<const DatasetFacts> facts;
   ShardTable table;
   KeyCache keys;

@@ -4,7 +4,7 @@
 
 #include <sluice/error.h>
 
-#include "reader/transform/pipeline_stages.h"
+#include "reader/transform/steps.h"
 
 namespace sluice {
 

@@ -1,13 +1,27 @@
-// Which fields of the schema reach the batches.
+// Which fields of the schema reach the batches, and errors for callers who ask for a field of
+// another name, kind or type.
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include <sluice/error.h>
 #include <sluice/loader_options.h>
+#include <sluice/schema.h>
 
 #include "reader/dataset/dataset_facts.h"
 
 namespace sluice {
+
+[[noreturn]] inline void RefuseField(std::string_view name, const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, "field \"" + std::string(name) + "\" " + what);
+}
+
+inline void RequireType(std::string_view name, DType held, DType asked) {
+  if (held == asked) return;
+  RefuseField(name, "holds " + std::string(NameOf(held)) + ", not " + std::string(NameOf(asked)));
+}
 
 struct FieldChoice {
   std::vector<bool> chosen;           // by field of the schema

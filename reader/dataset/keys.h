@@ -30,6 +30,9 @@ inline constexpr std::uint64_t kMaxKeyChunkBytes = std::uint64_t{4} << 20;
 // decompressed once, even if several threads go through several shards. Thread-safe.
 class KeyCache {
  public:
+  // Of the keys kept, and of one chunk of the same size that is being decompressed.
+  static constexpr std::uint64_t kMemoryBytes = 2 * kMaxKeyChunkBytes;
+
   // The key of a sample of that shard. Throws Error(kCorrupt), or Error(kLimit) if its chunk has
   // more than `most` bytes.
   std::string Key(const ShardFile& shard, std::uint64_t sample, std::uint64_t most = UINT64_MAX);

@@ -128,7 +128,7 @@ void Add(const Manifest& part, const DatasetFacts& dataset, Manifest& all) {
   }
 }
 
-// None if there are no weights. The plan of an epoch checks what they are.
+// Empty without weights. The plan of an epoch checks their values.
 std::optional<MixtureRule> RuleOf(const Mixture& mixture) {
   const auto weighted = [](const Mixture::Part& part) { return part.weight != 0; };
   if (std::none_of(mixture.parts.begin(), mixture.parts.end(), weighted)) {

@@ -6,6 +6,7 @@
 #include "reader/dataset/sample_list_state.h"
 #include "reader/order/deal.h"
 #include "reader/order/order.h"
+#include "reader/order/shape.h"
 
 namespace sluice {
 
@@ -17,19 +18,19 @@ std::shared_ptr<const MixturePlan> MixturePlanOf(const LoaderOptions& options);
 
 struct RankEpoch {
   RankEpoch(const DatasetShape& shape, const LoaderOptions& options, const Deal& deal,
-            std::uint64_t number, GiveUp give_up = nullptr)
+            std::uint64_t number, StopFlag give_up = nullptr)
       : epoch(number),
         size(deal.SizeOf(number)),
         order(shape, With(OrderParametersOf(options), give_up), number,
               PartOf(options, deal, number, give_up)) {}
 
-  static OrderParameters With(OrderParameters options, GiveUp give_up) {
+  static OrderParameters With(OrderParameters options, StopFlag give_up) {
     options.give_up = give_up;
     return options;
   }
 
   static OrderPart PartOf(const LoaderOptions& options, const Deal& deal, std::uint64_t number,
-                          GiveUp give_up) {
+                          StopFlag give_up) {
     if (const auto& lists = options.order.batches.lists())
       return ListPart{lists->Of(number)->samples};
     if (options.ranks.by_shards) return ShardPart{deal.ShardsOf(number)};
@@ -42,5 +43,26 @@ struct RankEpoch {
   EpochSize size;
   EpochOrder order;
 };
+
+// The memory that epochs take at most.
+
+// The blocks and samples that are open for shuffling at once on this rank.
+struct OpenWindow {
+  std::uint64_t blocks = 0;
+  std::uint64_t samples = 0;
+  static OpenWindow Of(const DatasetShape& shape, const LoaderOptions& options);
+};
+// The blocks of an epoch's tail. If several ranks share it, they stay open to its end, because no
+// rank knows how many of a block's samples are its own.
+std::uint64_t SharedTailBlocks(const DatasetShape& shape, const LoaderOptions& options);
+// The bytes of blocks that batches in the ring, or the one being planned, may still need.
+std::uint64_t RingWindowBytes(const DatasetShape& shape, const LoaderOptions& options);
+// The bytes of an average block.
+inline std::uint64_t MeanBlockBytes(const DatasetShape& shape) noexcept {
+  return shape.blocks() == 0 ? 0 : CeilDiv(shape.bytes(), shape.blocks());
+}
+// The bytes of one epoch's order, with `window_samples` open for shuffling.
+std::uint64_t OrderBytes(const DatasetShape& shape, const LoaderOptions& options,
+                         std::uint64_t window_samples);
 
 }  // namespace sluice

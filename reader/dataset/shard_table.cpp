@@ -11,6 +11,7 @@
 
 #include "format/disk/system_error.h"
 #include "reader/dataset/dataset_state.h"
+#include "reader/order/shape.h"
 
 namespace sluice {
 
@@ -157,6 +158,13 @@ void ShardTable::AskForFrame(std::uint32_t shard) const noexcept {
   } catch (const std::exception&) {
     return;  // opening it will say so
   }
+}
+
+std::uint64_t ShardTable::MemoryBytes() const noexcept {
+  const std::uint64_t blocks = facts_.shape.blocks();
+  const std::uint64_t all = std::max<std::uint64_t>(facts_.shards.size(), 1);
+  const std::uint64_t mapped = std::min<std::uint64_t>(all, max_mapped_);
+  return 512 * all + 4096 * mapped + CeilDiv(40 * blocks, all) * mapped + blocks / 8;
 }
 
 std::uint64_t ShardTable::FrameBytes() const noexcept {

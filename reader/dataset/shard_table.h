@@ -113,6 +113,8 @@ class ShardTable {
   // Of a folder: makes the kernel begin to read what opening the shard needs, if it is not open.
   // Nobody waits for it.
   void AskForFrame(std::uint32_t shard) const noexcept;
+  // Every shard costs something, and a mapped one more, with its directory.
+  std::uint64_t MemoryBytes() const noexcept;
   // The bytes of shards' frames that stay in memory at once.
   std::uint64_t FrameBytes() const noexcept;
   // Fetches a block, and holds it. If one is asked for after the other, also begins to fetch those

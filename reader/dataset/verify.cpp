@@ -1,3 +1,10 @@
+// Checks every byte of a dataset: `sluice verify`.
+//
+// Threads take shards from a counter, and each shard is checked from the outside to the inside: its
+// sections, the placement of its blocks, each block's header and table, each value's checksum, and
+// last each image, which is decoded whole. Everything that is found is listed, with the sample's
+// key where it can be read; only a lack of memory or of mappings ends the check, because it says
+// nothing about the dataset.
 #include <algorithm>
 #include <mutex>
 #include <new>

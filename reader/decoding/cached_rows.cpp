@@ -3,8 +3,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "reader/transform/geometric_steps.h"
-#include "reader/transform/step_kind.h"
+#include "reader/transform/geometry.h"
+#include "reader/transform/steps.h"
 
 namespace sluice {
 

@@ -1,5 +1,5 @@
-// What a decoder thread takes from the cache of decoded pictures (DecodedCache) and puts there:
-// LoaderOptions::keep. Each decoder thread has its own; they share the cache.
+// A decoder thread's side of the cache of decoded pictures (LoaderOptions::keep): what it takes
+// from DecodedCache and puts there. Each thread has its own objects; they share the cache.
 //
 // The cache keeps each sample's picture before its first random step. If only flips and turns are
 // random, that is the row itself, before them: batches are the same to the byte as without keeping.
@@ -24,7 +24,7 @@
 namespace sluice {
 
 // Whether only flips and turns at the end of the geometric steps are random, so that a sample's
-// rows are the same in all epochs but for those; and nothing but the row is made from a picture.
+// rows are the same in all epochs except for those; and a picture has no other use than its row.
 bool RowsAreFixed(const LoaderOptions& options);
 
 class CachedPicture {
@@ -53,7 +53,7 @@ class CachedPicture {
   bool rows_;
   std::vector<std::byte> read_;     // from a file
   std::vector<std::byte> picture_;  // on its way to the cache
-  ImagePayload kept_;  // the picture after Find() or Decode(); no bytes if there is none
+  ImagePayload kept_;  // the picture after Find() or Decode(); without bytes if it is not kept
   bool pending_ = false;
 };
 
@@ -64,7 +64,7 @@ class CachedRows {
 
   // Fills the row if its sample is kept; the row then has no file.
   bool Restore(Slot& slot, std::size_t row);
-  // Keeps the row, unless it was restored, or there is no room. Its sample must have been read
+  // Keeps the row, unless it was restored or the cache is full. Its sample must have been read
   // whole.
   void Keep(Slot& slot, std::size_t row);
 

@@ -18,6 +18,9 @@ namespace sluice {
 // The samples that could not be read, and the shards that could not be opened. Thread-safe.
 class FaultLog {
  public:
+  static constexpr std::size_t kMaxEntries = 10'000;  // of samples and shards together
+  static constexpr std::uint64_t kMemoryBytes = kMaxEntries * 512;
+
   // Sets `fault.times` itself.
   void Add(SampleFault fault);
   // Notes that a sample was asked for whose whole shard cannot be opened.
@@ -28,7 +31,6 @@ class FaultLog {
   std::vector<SampleFault> List() const;
 
  private:
-  static constexpr std::size_t kMaxEntries = 10'000;  // of both together
   mutable Mutex mutex_;
   std::uint64_t count_ GUARDED_BY(mutex_) = 0;
   std::map<std::uint64_t, SampleFault> by_sample_ GUARDED_BY(mutex_);

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "format/disk/zstd.h"
-#include "reader/reading/available_memory.h"
+#include "reader/reading/memory.h"
 
 namespace sluice {
 
@@ -42,6 +42,21 @@ FieldReader::FieldReader(const BatchRecipe& recipe)
       box_rule_(recipe.options.output.boxes),
       followers_(recipe.followers),
       pictures_(dataset_.facts->manifest.schema.fields.size()) {}
+
+std::uint64_t FieldReader::MemoryBytes(const BatchRecipe& recipe) {
+  const SlotLayout& layout = recipe.layout;
+  const DatasetFacts& dataset = recipe.dataset;
+  std::uint64_t max = 0;
+  for (std::size_t i = layout.views; i < layout.images.size(); ++i) {
+    const SlotLayout::ImageField& field = layout.images[i];
+    if (!field.nearest) continue;
+    const ImageSummary& masks = dataset.ImagesOf(field.field);
+    const std::uint64_t pixels = dataset.limits.pixels(field.field);
+    max = std::max(max, pixels * masks.max_channels * SizeOf(masks.pixel_type) +
+                            2 * field.image.sample_bytes() + masks.max_payload_bytes);
+  }
+  return max;
+}
 
 ValueFault FieldReader::Fault(std::size_t field, const std::string& what, ErrorCode code) {
   sentence_ = "field \"" + dataset_.facts->manifest.schema.fields[field].name + "\": " + what;

@@ -18,6 +18,10 @@ class FieldReader {
   // `recipe` must outlive it.
   explicit FieldReader(const BatchRecipe& recipe);
 
+  // Bytes of memory that it takes at most, besides the decoder's: a mask decoded whole, and its
+  // crop before turning or warping.
+  static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
+
   // Sets the frame through which the sample's image of that field was decoded.
   void SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame);
 

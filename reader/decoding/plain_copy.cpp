@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "format/pixels/lines.h"
-#include "reader/dataset/storage_choice.h"
+#include "reader/dataset/options_of.h"
 
 namespace sluice {
 
@@ -27,7 +27,7 @@ bool OnlyMoves(const Transform& step) {
   return IsOneOf<RandomCrop, CenterCrop, HorizontalFlip, VerticalFlip>(step);
 }
 
-// What every image of the recipe's field is, if they are raw and of one size.
+// The form of every image of the recipe's field, if all are raw and of one size.
 ImagePayload ImageOf(const BatchRecipe& recipe) {
   const ImageSummary& images = recipe.dataset.facts->ImagesOf(recipe.layout.picture_field());
   ImagePayload image;
@@ -93,8 +93,8 @@ PlainCopy::PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared)
       whole_(geometry_.empty() && layout_.picture().image.layout == Layout::kNHWC &&
              layout_.picture().image.sample_bytes() == image_bytes_),
       read_later_(recipe.RowsLeaveCaches()) {
-  sources_.reserve(kMostRows);
-  mappings_.reserve(kMostRows);
+  sources_.reserve(kMaxRows);
+  mappings_.reserve(kMaxRows);
 }
 
 void PlainCopy::Fill(Slot& slot, std::size_t begin, std::size_t end) {

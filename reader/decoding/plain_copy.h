@@ -21,7 +21,7 @@ namespace sluice {
 class PlainCopy {
  public:
   // Rows of a chunk, at most.
-  static constexpr std::size_t kMostRows = 64;
+  static constexpr std::size_t kMaxRows = 64;
 
   // Whether a loader of that recipe copies. Not if something else looks at each row, nor if every
   // payload is compared with its checksum each time.
@@ -30,7 +30,7 @@ class PlainCopy {
   // `compared`: which payloads have been compared; null: none has to be. All must outlive it.
   PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared);
 
-  // Fills rows begin .. end - 1, at most kMostRows. Then Filled() says which of them.
+  // Fills rows begin .. end - 1, at most kMaxRows. Then Filled() says which of them.
   void Fill(Slot& slot, std::size_t begin, std::size_t end);
   bool Filled(std::size_t row) const noexcept { return filled_[row - begin_]; }
   // The payload bytes of filled rows since the beginning.
@@ -65,7 +65,7 @@ class PlainCopy {
   std::vector<Source> sources_;
   std::vector<GuardedMapping> mappings_;
   std::size_t begin_ = 0;
-  bool filled_[kMostRows] = {};
+  bool filled_[kMaxRows] = {};
   std::uint64_t payload_bytes_ = 0;
 };
 

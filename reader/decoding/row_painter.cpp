@@ -1,6 +1,32 @@
 #include "reader/decoding/row_painter.h"
 
+#include <algorithm>
+
+#include "reader/transform/geometry.h"
+#include "reader/transform/steps.h"
+
 namespace sluice {
+
+namespace {
+
+// Steps work in buffers of their own: the picture, the picture before turning, before warping and
+// before an operation, a smoothed one, and two of 16 bits.
+std::uint64_t StepBytesOf(const Pipeline& transform,
+                          const std::vector<ScheduledTransform>& schedule,
+                          const ImageBatch& image) {
+  const auto plain = [](const Pipeline& steps) {
+    return std::all_of(steps.begin(), steps.end(), [](const Transform& step) {
+      return IsGeometric(step) && !Warps(step) && !SwapsSides(step);
+    });
+  };
+  const bool all_plain = plain(transform) && std::all_of(schedule.begin(), schedule.end(),
+                                                         [&plain](const ScheduledTransform& later) {
+                                                           return plain(later.transform);
+                                                         });
+  return all_plain ? 0 : 10 * image.height * image.width * image.channels;
+}
+
+}  // namespace
 
 RowPainter::RowPainter(const BatchRecipe& recipe, DecodedCache* cache,
                        std::unique_ptr<DevicePainter> device)
@@ -9,6 +35,19 @@ RowPainter::RowPainter(const BatchRecipe& recipe, DecodedCache* cache,
       device_(std::move(device)),
       read_later_(recipe.RowsLeaveCaches()),
       cached_(cache, recipe.options) {}
+
+std::uint64_t RowPainter::MemoryBytes(const BatchRecipe& recipe, std::uint64_t pixels) {
+  const LoaderOptions& options = recipe.options;
+  const SlotLayout& layout = recipe.layout;
+  std::uint64_t steps = StepBytesOf(options.transform, options.schedule, layout.picture().image);
+  for (std::size_t v = 0; v < options.views.size(); ++v) {
+    const View& view = options.views[v];
+    steps = std::max(steps, StepBytesOf(view.transform, view.schedule, layout.images[1 + v].image));
+  }
+  // One decoding for all views.
+  const std::uint64_t shared = options.views.empty() ? 0 : layout.picture().image.channels * pixels;
+  return steps + shared;
+}
 
 bool RowPainter::FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row) {
   frames_.clear();

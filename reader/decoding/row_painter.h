@@ -13,7 +13,6 @@
 #include "reader/batch/slot.h"
 #include "reader/decoding/cached_rows.h"
 #include "reader/transform/row_writer.h"
-#include "reader/transform/shared_part.h"
 
 namespace sluice {
 
@@ -32,6 +31,9 @@ class RowPainter {
   // `cache` and `device` may be null.
   RowPainter(const BatchRecipe& recipe, DecodedCache* cache, std::unique_ptr<DevicePainter> device);
 
+  // Bytes of memory that it takes at most, for pictures of so many pixels.
+  static std::uint64_t MemoryBytes(const BatchRecipe& recipe, std::uint64_t pixels);
+
   // Call these in this order for a row. Clear() forgets what a device was to paint there.
   void Clear(Slot& slot, std::size_t row) {
     if (device_ != nullptr) slot.device->TakeBack(row);
@@ -42,7 +44,7 @@ class RowPainter {
   // Not for masks (FieldReader::DecodeMask()).
   Defect Paint(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot, std::size_t row);
 
-  // What the first view shows, after FrameViews().
+  // The part of the picture that the first view shows, after FrameViews().
   const Frame& first_frame() const noexcept { return frames_[0]; }
   // Whether Paint() makes, or has made, a picture for the cache, so that its payload must be
   // verified; and puts it there, once the payload is known to have been whole.

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "format/random.h"
-#include "reader/dataset/storage_choice.h"
+#include "reader/dataset/options_of.h"
 #include "reader/decoding/stage_clock.h"
 
 namespace sluice {
@@ -31,7 +31,7 @@ RowWorker::RowWorker(const BatchRecipe& recipe, const DecodingContext& context, 
 
 RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t end) {
   Outcome outcome;
-  const std::size_t step = plain_ ? PlainCopy::kMostRows : end - begin;
+  const std::size_t step = plain_ ? PlainCopy::kMaxRows : end - begin;
   for (std::size_t row = begin; row < end; row += step)
     if (!WorkStep(slot, row, std::min(row + step, end), outcome)) break;
   outcome.costs = std::exchange(costs_, {});
@@ -226,7 +226,7 @@ bool RowWorker::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdic
   } else {
     faults_.Add({ref.index, 1, shard.file, reader_.KeyOf(ref), error.sentence(), slot.epoch, 0});
   }
-  // What a function has kept could still change the row, whatever is put there.
+  // A function that has kept the row's memory could still change it, whatever is put there.
   switch (verdict.memory_kept ? OnFault::kError : options_.integrity.on_fault) {
     case OnFault::kSkip:
       slot.flags[row] = kLeftOut;
@@ -261,6 +261,15 @@ bool RowWorker::Substitute(Slot& slot, std::size_t row) {
   slot.refs[row] = faulty;
   slot.samples[row] = faulty.index;
   return false;
+}
+
+std::uint64_t RowWorker::MemoryBytes(const BatchRecipe& recipe) {
+  constexpr std::uint64_t kThreadBytes = std::uint64_t{2} << 20;
+  std::uint64_t bytes = kThreadBytes + SampleReader::MemoryBytes(recipe);
+  if (recipe.program.mixes())  // one sample, which mixing a batch sets aside
+    bytes += recipe.layout.picture().image.sample_bytes();
+  // With a cache, also a picture on its way there and one read from it.
+  return recipe.options.keep ? 2 * bytes : bytes;
 }
 
 }  // namespace sluice

@@ -42,6 +42,9 @@ class RowWorker {
   // Calls LoaderOptions::thread_setup, if there is one. Throws Error.
   void SetUp(unsigned thread);
 
+  // Bytes of memory that a worker's thread takes at most.
+  static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
+
   // So far.
   std::uint64_t payload_bytes() const noexcept {
     return reader_.payload_bytes() + (plain_ ? plain_->payload_bytes() : 0);

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "format/disk/block.h"
-#include "reader/dataset/storage_choice.h"
+#include "reader/dataset/options_of.h"
 #include "reader/reading/remote_blocks.h"
 
 namespace sluice {
@@ -33,6 +33,22 @@ SampleReader::SampleReader(const BatchRecipe& recipe, const DecodingContext& con
       painter_(recipe, KeepsFunctionRows(recipe.options) ? nullptr : context.cache,
                context.new_painter ? context.new_painter() : nullptr),
       fields_(recipe) {}
+
+std::uint64_t SampleReader::MemoryBytes(const BatchRecipe& recipe) {
+  // Bytes a pixel for a decoder that meets every kind of payload: components by our decoder and by
+  // libjpeg (3 + 3), a progressive file's coefficients (6), rows in other colours (3), a zstd
+  // payload inflated and converted (up to 8).
+  constexpr std::uint64_t kPixelBytes = 24;
+  constexpr std::uint64_t kMargin = 32;  // whole MCUs on either side
+  if (recipe.layout.images.empty()) return 0;
+  const std::size_t field = recipe.layout.picture_field();
+  const ImageSummary& images = recipe.dataset.facts->ImagesOf(field);
+  const std::uint64_t pixels =
+      recipe.dataset.facts->limits.pixels(field) +
+      kMargin * (std::uint64_t{images.max_width} + images.max_height + kMargin);
+  return kPixelBytes * pixels + images.max_payload_bytes + RowPainter::MemoryBytes(recipe, pixels) +
+         FieldReader::MemoryBytes(recipe);
+}
 
 void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   // The bytes that a CPU fetches at a time; the bytes of an image that are worth prefetching (after

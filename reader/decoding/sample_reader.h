@@ -9,8 +9,7 @@
 // left out, because a cache had it and lost it since; and a copy of a shard (LoaderOptions::stage)
 // that is damaged, from the shard itself.
 //
-// What is wrong with a sample is a value (RowVerdict). What becomes of the row is the caller's
-// business (RowWorker).
+// A fault is a value (RowVerdict). The caller (RowWorker) decides what becomes of the row.
 #pragma once
 
 #include <optional>
@@ -21,12 +20,12 @@
 #include "reader/decoding/compared_payloads.h"
 #include "reader/decoding/field_reader.h"
 #include "reader/decoding/row_painter.h"
-#include "reader/reading/direct/direct_files.h"
+#include "reader/reading/direct/direct_blocks.h"
 #include "reader/reading/shard_stage.h"
 
 namespace sluice {
 
-// What a loader's decoder threads share. Null where its option is off.
+// The objects that a loader's decoder threads share. Each is null if its option is off.
 struct DecodingContext {
   DirectFiles* direct = nullptr;                                // LoaderOptions::storage = Direct
   ShardStage* stage = nullptr;                                  // LoaderOptions::stage
@@ -59,6 +58,9 @@ class SampleReader {
  public:
   // All references must outlive it.
   SampleReader(const BatchRecipe& recipe, const DecodingContext& context);
+
+  // Bytes of memory that it takes at most.
+  static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
   // Fills row `row` of the slot with its sample.
   RowVerdict Read(Slot& slot, std::size_t row);

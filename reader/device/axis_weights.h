@@ -5,6 +5,7 @@
 
 #include "format/pixels/kernels/weight_rule.h"
 #include "reader/device/jpeg_job.h"
+#include "reader/transform/on_device.h"
 
 namespace sluice {
 
@@ -84,3 +85,18 @@ SLUICE_ON_DEVICE inline void MakeWeightsShare(const JpegJob& job, const JpegPict
 }
 
 }  // namespace sluice
+
+namespace sluice::on_device {
+
+// The start of a sum: half of what is cut off in the end, and of what each product loses.
+SLUICE_ON_DEVICE inline std::uint32_t FirstOfSum(std::uint32_t taps) {
+  return taps / 2 + 128;
+}
+SLUICE_ON_DEVICE inline std::uint32_t Weighted(std::uint32_t sample, std::uint32_t weight) {
+  return sample * weight >> 8;
+}
+SLUICE_ON_DEVICE inline std::uint32_t EndOfSum(std::uint32_t sum) {
+  return (sum > 65535 ? 65535 : sum) >> 8;
+}
+
+}  // namespace sluice::on_device

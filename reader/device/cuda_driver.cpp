@@ -8,8 +8,7 @@
 #include <sluice/error.h>
 
 #include "reader/device/device_driver.h"
-#include "reader/device/jpeg_kernels.h"
-#include "reader/device/pixel_kernels.h"
+#include "reader/device/kernels.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>

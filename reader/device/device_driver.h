@@ -18,7 +18,7 @@
 
 #include "reader/device/jpeg_job.h"
 #include "reader/device/pixels_to_numbers.h"
-#include "reader/reading/host_buffer.h"
+#include "reader/reading/memory.h"
 
 namespace sluice {
 
@@ -34,7 +34,7 @@ class DeviceDriver {
   // nowhere.
   virtual std::string BusId() = 0;
 
-  // What the calling thread does until EndRange(), for the device's profiler. They nest.
+  // Name the work of the calling thread between them, for the device's profiler. Ranges nest.
   virtual void BeginRange(const char* name) noexcept = 0;
   virtual void EndRange() noexcept = 0;
 
@@ -94,7 +94,7 @@ class DeviceDriver {
 // Page-locked memory, which keeps the driver. Throws what the driver throws.
 HostBuffer PinnedBuffer(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes);
 
-// Opens that GPU; -1: the calling thread's. Throws Error(kUnsupported) if there is none.
+// Opens that GPU; -1: the calling thread's. Throws Error(kUnsupported) if the machine has none.
 std::shared_ptr<DeviceDriver> OpenCuda(int ordinal);
 
 // The loader's access to the private part of a Device.

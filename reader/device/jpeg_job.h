@@ -88,7 +88,7 @@ struct JpegTables {
   static constexpr std::uint32_t kEntries = kShort + (0x10000 - kFirstLong);
   // An entry: the length of the code; the number of bits of the value behind it; and the number of
   // coefficients that the symbol skips, that of the value included. The end of a block skips kEnd
-  // of them, and bits that are no code kNoCode: both lead behind the block's last one, from
+  // of them, and bits that are not a code kNoCode: both lead behind the block's last one, from
   // wherever in it, also from before its first (that is -1); and kNoCode leads to less than kEnd.
   static constexpr std::uint32_t kEnd = 128, kNoCode = 65;
   static constexpr std::uint32_t Entry(std::uint32_t length, std::uint32_t bits,

@@ -4,8 +4,8 @@
 
 #include "reader/device/axis_weights.h"
 #include "reader/device/jpeg_blocks.h"
-#include "reader/device/jpeg_kernels.h"
 #include "reader/device/jpeg_rows.h"
+#include "reader/device/kernels.h"
 #include "reader/device/packed_rows.h"
 #include "reader/device/raw_pixels.h"
 
@@ -17,9 +17,9 @@ namespace {
 // multiprocessors.
 constexpr unsigned kRowThreads = 32;
 constexpr unsigned kThreads = 256;
-constexpr unsigned kBlocksEach = 8;    // that share a picture's inverse transforms
-constexpr unsigned kPixelsEach = 4;    // of a thread
-constexpr unsigned kMostWarps = 4096;  // that unpack: about as many as a large GPU holds at once
+constexpr unsigned kBlocksEach = 8;   // that share a picture's inverse transforms
+constexpr unsigned kPixelsEach = 4;   // of a thread
+constexpr unsigned kMaxWarps = 4096;  // that unpack: about as many as a large GPU holds at once
 
 __global__ void __launch_bounds__(kThreads) MakeWeights(JpegJob job) {
   if (blockIdx.x >= job.wave->picture_count) return;
@@ -122,7 +122,7 @@ int StartJpegKernels(const JpegJob& job, CUstream_st* stream) noexcept {
       return result;
   }
   if (const std::uint32_t rows = job.most_packed) {
-    const std::uint32_t blocks = rows < kMostWarps ? rows : kMostWarps;
+    const std::uint32_t blocks = rows < kMaxWarps ? rows : kMaxWarps;
     if (const cudaError_t result = Start(UnpackRows, blocks, Warp::kThreads, job, stream))
       return result;
   }

@@ -1,7 +1,7 @@
-// What a device needs to decode one region of one picture (jpeg_job.h): of a JPEG its rows of MCUs
-// as far as the region needs them, of a packed picture its rows of blocks, its quantisation, and
-// the rule of its weights. Where and at which size to decode is found as the host's own decoders
-// find it (format/pixels/baseline and packed), so the pixels come out the same.
+// One region of one picture, taken apart for a device to decode (jpeg_job.h): of a JPEG its rows of
+// MCUs as far as the region needs them, of a packed picture its rows of blocks, its quantisation,
+// and the rule of its weights. Where and at which size to decode is found as the host's own
+// decoders find it (format/pixels/baseline and packed), so the pixels come out the same.
 //
 // A parcel takes the forms that our writer stores: packed; and baseline, with a restart marker at
 // each row of MCUs and the standard's Huffman tables. Anything else is left to the host, which also
@@ -11,17 +11,65 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
+#include "format/disk/block.h"
 #include "format/pixels/axis.h"
 #include "format/pixels/baseline/header.h"
 #include "format/pixels/baseline/scan_decoder.h"
 #include "format/pixels/decode.h"
 #include "format/pixels/packed/decoder.h"
+#include "format/pixels/packed/layout.h"
 #include "reader/device/jpeg_job.h"
-#include "reader/device/jpeg_parts.h"
 
 namespace sluice {
+
+// A JPEG or packed picture taken apart, for a device: what decides how its rows are decoded, and
+// the rows. Knows the forms that a device decodes (JpegParcel says which), and no others.
+
+// The properties that pictures of one form share, whatever their size: by component the sampling
+// factors, the number of its Huffman tables among the standard's, and the quantisation in natural
+// order.
+struct JpegForm {
+  std::uint16_t packed = 0;     // or 1: it has no Huffman tables
+  std::uint8_t components = 0;  // 1 or 3
+  std::uint8_t h[3] = {}, v[3] = {}, table[3] = {};
+  std::int16_t quant[3][64] = {};
+};
+static_assert(std::has_unique_object_representations_v<JpegForm>, "compared as bytes");
+
+// Appends bytes and fills up the last word with zeros. Returns the number of the first word.
+std::uint32_t AppendTo(std::vector<std::uint32_t>& words, const void* bytes, std::size_t count);
+
+class JpegParts {
+ public:
+  // False: it is not of a form that a device decodes. The payload must outlive the rows.
+  bool Take(const ImagePayload& payload);
+  const JpegForm& form() const noexcept { return form_; }
+  // The header of the one kind or the other.
+  const baseline::Header& header() const noexcept { return header_; }
+  const packed::Header& packed_header() const noexcept { return packed_; }
+  // Rows of MCUs, or of all components' blocks.
+  std::uint32_t rows() const noexcept {
+    return form_.packed != 0 ? packed_.rows() : header_.mcus_down;
+  }
+  // Appends rows [begin, end), each in whole words and without a JPEG's stuffed zeros; their places
+  // count from the beginning of `words`. False if they are not all there. Call it with growing
+  // numbers.
+  bool AppendRows(std::uint32_t begin, std::uint32_t end, std::vector<std::uint32_t>& words,
+                  std::vector<JpegRow>& rows);
+
+ private:
+  bool TakeJpeg(const ImagePayload& payload);
+  bool TakePacked(const ImagePayload& payload);
+
+  baseline::Header header_;
+  packed::Header packed_;
+  Bytes payload_;
+  JpegForm form_;
+  std::vector<std::uint8_t> segment_;
+};
 
 // The standard's tables, as every job needs them.
 JpegTables StandardJpegTables();
@@ -47,7 +95,7 @@ class JpegParcel {
   const JpegPicture& picture() const noexcept { return picture_; }
   std::span<const JpegRow> rows() const noexcept { return rows_; }
   std::span<const std::uint32_t> words() const noexcept { return words_; }
-  // What the picture needs of a device's scratch memory, in 16 bytes.
+  // The device's scratch memory that the picture needs, in units of 16 bytes.
   std::uint64_t scratch() const noexcept { return scratch_; }
 
   // Writes the picture as number `number` of a job, whose words from `at` on are this parcel's.
@@ -67,7 +115,7 @@ class JpegParcel {
   JpegAxis AddAxis(const ComponentAxis& axis, std::uint32_t first, bool mirrored);
   bool MakeRaw(const ImagePayload& payload, const Region& region);
   void AddStoredRows(const StoredPicture& stored, std::uint32_t begin, std::uint32_t end);
-  // In packed_parcel.cpp:
+  // Of packed pictures:
   bool MakePacked(const StoredPicture* stored, const packed::Header& header, const JpegForm& form,
                   const Region& region, std::uint32_t channels);
   void AddBlocks(const JpegForm& form, std::size_t number, const packed::BlockWindow& window,

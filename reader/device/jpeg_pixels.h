@@ -3,8 +3,8 @@
 // along lines, each rounded to 8 bits, then sums of those. C++17: nvcc compiles this.
 #pragma once
 
+#include "reader/device/axis_weights.h"
 #include "reader/device/jpeg_job.h"
-#include "reader/device/weighted_sum.h"
 
 namespace sluice {
 

@@ -47,17 +47,17 @@ struct JpegBits {
 // for as many threads as share the memory.
 template <std::uint32_t kThreads>
 struct JpegMcu {
-  static constexpr std::uint32_t kMostBlocks = 6;  // a luma component of 2 by 2, and chroma
+  static constexpr std::uint32_t kMaxBlocks = 6;  // a luma component of 2 by 2, and chroma
   struct Block {
     std::uint32_t first;  // coefficient, in the picture's scratch memory, of the first MCU kept
     std::uint16_t step;   // from one MCU to the next, in coefficients
     std::uint8_t component, size_log2;
   };
-  Block block[kMostBlocks][kThreads];
+  Block block[kMaxBlocks][kThreads];
   std::int32_t dc[3][kThreads];  // of the block before, by component
 };
 
-// What the places of a picture's rows count in.
+// The words in which the places of a picture's rows are counted.
 SLUICE_ON_DEVICE inline const std::uint32_t* RowWordsOf(const JpegJob& job,
                                                         const JpegPicture& picture) {
   return picture.stored == nullptr ? job.words
@@ -78,7 +78,7 @@ SLUICE_ON_DEVICE std::uint32_t ListBlocks(const JpegPicture& picture, std::uint3
     for (std::uint32_t v = 0; v < component.down; ++v) {
       const std::uint32_t line = (row - picture.top) * component.down + v;
       for (std::uint32_t h = 0; h < component.across; ++h, ++blocks) {
-        if (blocks >= JpegMcu<kThreads>::kMostBlocks) return blocks;
+        if (blocks >= JpegMcu<kThreads>::kMaxBlocks) return blocks;
         mcu.block[blocks][thread] = {
             8 * component.coefficients +
                 ((line * BlocksAcross(picture, component) + h) << values_log2),

@@ -26,7 +26,7 @@ struct OneThread {
     all = value;
     return 0;
   }
-  // What each thread wrote before, the others see behind this.
+  // After this, each thread sees what the others wrote before it.
   void Meet() const {}
 };
 
@@ -93,7 +93,7 @@ SLUICE_ON_DEVICE inline std::uint32_t CountMore(const PackedLayout& row, std::ui
   return more;
 }
 
-// What a thread knows of its block.
+// A thread's knowledge of its block.
 struct PackedBlock {
   std::uint64_t mask = 0;    // of its coefficients
   std::uint32_t values = 0;  // where they begin, in half bytes

@@ -2,7 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "reader/device/pixel_kernels.h"
+#include "reader/device/kernels.h"
 #include "reader/device/pixel_ops.h"
 
 namespace sluice {
@@ -10,7 +10,7 @@ namespace sluice {
 namespace {
 
 constexpr unsigned kThreads = 256;  // of a block
-constexpr unsigned kMostBlocks =
+constexpr unsigned kMaxBlocks =
     2048;  // several for each multiprocessor; each loops through the batch
 // With operations: the threads of a block that has a sample to itself; and if several blocks share
 // a sample, how many groups of four pixels a thread takes.
@@ -83,8 +83,7 @@ cudaError_t StartWith(const Conversion& job, cudaStream_t stream) {
   const std::uint64_t items = InFours(job) ? job.pixels / 4 : job.pixels;
   if (job.ops == nullptr) {
     const std::uint64_t blocks = (job.samples * items + kThreads - 1) / kThreads;
-    return Start(Convert<Number>, blocks < kMostBlocks ? blocks : kMostBlocks, kThreads, job,
-                 stream);
+    return Start(Convert<Number>, blocks < kMaxBlocks ? blocks : kMaxBlocks, kThreads, job, stream);
   }
   if (job.whole) return Start(ConvertWhole<Number>, job.samples, kThreadsAlone, job, stream);
   const std::uint64_t each = (items + kThreads * kFoursEach - 1) / (kThreads * kFoursEach);

@@ -20,22 +20,76 @@
 
 #include "reader/device/pixel_ops_filter.h"
 #include "reader/device/pixel_ops_point.h"
-#include "reader/device/pixel_ops_table.h"
 #include "reader/device/pixels_to_numbers.h"
 
 namespace sluice {
+
+// The new value that kStretch and kEqualize give to each value of a channel. Any thread can compute
+// one by itself, with the arithmetic of the host's own steps. C++17: nvcc compiles this
+// (pixel_ops.h).
+
+// `counts`: the number of the channel's pixels with each of the 256 values.
+
+SLUICE_ON_DEVICE inline std::uint8_t StretchedBy(const std::uint32_t* counts, std::uint32_t value) {
+  int low = 0, high = 255;
+  while (low < 255 && counts[low] == 0)
+    ++low;
+  while (high > 0 && counts[high] == 0)
+    --high;
+  if (high <= low) return static_cast<std::uint8_t>(value);
+  return on_device::StretchedValue(static_cast<int>(value), low,
+                                   on_device::StretchScale(low, high));
+}
+
+SLUICE_ON_DEVICE inline std::uint8_t EqualizedBy(const std::uint32_t* counts, std::uint64_t pixels,
+                                                 std::uint32_t value) {
+  std::uint32_t greatest = 255;
+  while (greatest > 0 && counts[greatest] == 0)
+    --greatest;
+  const std::uint64_t step = on_device::EqualStep(pixels, counts[greatest]);
+  if (step == 0) return static_cast<std::uint8_t>(value);
+  std::uint64_t below = 0;
+  for (std::uint32_t v = 0; v < value; ++v)
+    below += counts[v];
+  return on_device::EqualValue(below, step);
+}
+
+SLUICE_ON_DEVICE inline std::uint8_t ValueBy(PixelOpKind kind, const std::uint32_t* counts,
+                                             std::uint64_t pixels, std::uint32_t value) {
+  return kind == PixelOpKind::kStretch ? StretchedBy(counts, value)
+                                       : EqualizedBy(counts, pixels, value);
+}
+
+// Operations on pixels (reader/transform/pixel_op.h) on a device, fused with the conversion to
+// numbers (pixels_to_numbers.h): pixels are read from where they were copied to, changed, and
+// written once.
+//
+// A block of threads makes a sample, in phases; all threads wait for one another between phases.
+// The last phase writes. Operations that need only a pixel's own values (pixel_ops_point.h) are
+// done whenever pixels are read. An operation that needs the whole picture has phases of its own
+// before:
+//
+//   kContrast            the picture's mean: pixels are changed anew for it, and only sums are kept
+//   kStretch, kEqualize  likewise counts of values, of which a table is made (pixel_ops_table.h)
+//   kSharpen, kBlur,     pixels are changed where they lie, and go from there to a spare place,
+//   from kWarp...        which the others read on (pixel_ops_filter.h)
+//
+// A sample without any of them has one phase, and may be shared by several blocks.
+//
+// The work of one thread, written once for a GPU (pixel_kernels.cu) and for the CPU
+// (simulated_device.cpp), with the arithmetic of the host's own steps. C++17: nvcc compiles this.
 
 // Shared by the threads of a block.
 struct PixelOpScratch {
   static constexpr std::uint32_t kMostThreads = 512;
   static constexpr std::uint32_t kParts = 16;
-  static constexpr std::uint32_t kMostOps = 256;  // for a sample
-  std::uint64_t of_thread[kMostThreads];          // sums
-  std::uint64_t of_part[kParts];                  // sums of those
-  std::uint32_t counts[3 * 256];                  // by channel and value
-  std::uint32_t weights[kMostWeights];            // of the kBlur
-  std::uint8_t means[kMostOps];                   // of each kContrast so far
-  std::uint8_t table[3 * 256];                    // of the kStretch or kEqualize
+  static constexpr std::uint32_t kMaxOps = 256;  // for a sample
+  std::uint64_t of_thread[kMostThreads];         // sums
+  std::uint64_t of_part[kParts];                 // sums of those
+  std::uint32_t counts[3 * 256];                 // by channel and value
+  std::uint32_t weights[kMaxWeights];            // of the kBlur
+  std::uint8_t means[kMaxOps];                   // of each kContrast so far
+  std::uint8_t table[3 * 256];                   // of the kStretch or kEqualize
 };
 
 // A thread, its block, and the number of blocks that make a sample together.
@@ -110,7 +164,7 @@ SLUICE_ON_DEVICE inline void TakeUpTo(std::uint32_t op, Phase& phase) {
   phase.table = false;
 }
 
-// Advances to the next phase for a list of `count` operations; false if there is none.
+// Advances to the next phase for a list of `count` operations; false after the last one.
 SLUICE_ON_DEVICE inline bool GoOn(const PixelOp* ops, std::uint32_t count, Phase& phase) {
   const auto go_to = [&phase](PhaseKind kind) {
     phase.kind = kind;
@@ -163,7 +217,7 @@ SLUICE_ON_DEVICE inline std::uint8_t* PictureOf(const Conversion& job, std::uint
                : job.from + sample * job.pixels * job.channels;
 }
 
-// What a phase does with a run of kCount pixels, after the operations so far.
+// The work of a phase on a run of kCount pixels, after the operations so far.
 template <std::uint32_t kCount>
 SLUICE_ON_DEVICE inline std::uint64_t SumOfLightness(const FourPixels& run,
                                                      std::uint32_t channels) {

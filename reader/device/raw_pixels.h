@@ -4,9 +4,9 @@
 // lines. C++17: nvcc compiles this.
 #pragma once
 
+#include "reader/device/axis_weights.h"
 #include "reader/device/jpeg_job.h"
 #include "reader/device/jpeg_pixels.h"
-#include "reader/device/weighted_sum.h"
 
 namespace sluice {
 

@@ -1,9 +1,12 @@
 #include "reader/loader/batch_ring.h"
 
 #include <algorithm>
+#include <iterator>
+#include <new>
 #include <utility>
 
 #include "format/disk/system_error.h"
+#include "reader/reading/memory.h"
 
 namespace sluice {
 
@@ -103,7 +106,7 @@ bool BatchRing::Stop() {
   return true;
 }
 
-void BatchRing::GiveUp() noexcept {
+void BatchRing::FailForMemory() noexcept {
   const MutexLock lock(mutex_);
   out_of_memory_ = true;
   ready_.NotifyAll();
@@ -233,7 +236,7 @@ void BatchRing::WaitReady(Clock::time_point begun) {
   throw Error(ErrorCode::kIo, setup_.dataset.path().string(),
               "no batch came within " + std::to_string(options_.timeout.count()) +
                   " ms (LoaderOptions::timeout): its storage hangs or is slow, or the steps of the "
-                  "transform take that long; step again to go on waiting");
+                  "transform take that long; step again to keep waiting");
 }
 
 // Waits until the front is done, or will not be: the ring is stopped, the consumer holds all slots,
@@ -324,6 +327,326 @@ void BatchRing::Release(Slot& slot) {
     free_.push_back(&slot);
   }
   to_plan_.NotifyOne();
+}
+
+// The planner's side of BatchRing.
+
+bool BatchRing::MayPlan(bool some_in_hand) {
+  if (!cursor_.begun() || free_.empty() || !cursor_.HasMore()) return false;
+  return !options_.diagnostics.repeat_first_batch ||
+         (!some_in_hand && planned_.empty() && repeated_ == nullptr);
+}
+
+bool BatchRing::IsShort() const {
+  return may_grow_ && slots_.size() < 1 + measures_.tuning().prefetch + options_.ring.hold;
+}
+
+BatchRing::Turn BatchRing::NextTurn(std::optional<std::uint64_t> in_hand, bool has_room) {
+  using Task = Turn::Task;
+  const MutexLock lock(mutex_);
+  if (!in_hand) {
+    WaitTimer timer(measures_.planner_waits);
+    while (!stopping_ && !MayPlan(false) && !IsShort()) {
+      timer.Begin();
+      to_plan_.Wait(mutex_);
+    }
+  }
+  Turn turn;
+  turn.read_ahead_bytes = measures_.tuning().read_ahead_bytes;
+  if (stopping_) {
+    turn.task = Task::kStop;
+  } else if (IsShort()) {
+    turn.task = Task::kLengthen;
+  } else if (in_hand && *in_hand != cursor_.stream()) {
+    turn.task = Task::kForget;
+  } else if (MayPlan(in_hand.has_value()) && (!in_hand || has_room)) {
+    turn.task = Task::kPlan;
+    // On the host, the slot used last: it may still be in the CPU's caches. For a device, the slot
+    // unused for longest: its last copy is the most likely to have ended.
+    const auto next = uploads_batches_ ? free_.begin() : std::prev(free_.end());
+    turn.planned = {*next, cursor_.TakeToPlan(), cursor_.stream()};
+    turn.ends_epoch = cursor_.EndsEpoch(turn.planned.number);
+    free_.erase(next);
+    give_up_.store(false, std::memory_order_relaxed);
+  } else {
+    turn.task = Task::kAwait;
+  }
+  return turn;
+}
+
+void BatchRing::GiveBack(Slot& slot) {
+  const MutexLock lock(mutex_);
+  free_.push_back(&slot);
+}
+
+void BatchRing::NoteBatches(std::uint64_t epoch, std::uint64_t batches) {
+  const MutexLock lock(mutex_);
+  cursor_.NoteBatches(epoch, batches);
+}
+
+void BatchRing::CountReadAhead(std::uint64_t bytes) {
+  const MutexLock lock(mutex_);
+  measures_.counters.read_ahead_bytes = bytes;
+}
+
+void BatchRing::Lengthen() {
+  std::unique_ptr<Slot> slot;
+  std::size_t number = 0;
+  {
+    const MutexLock lock(mutex_);
+    number = slots_.size();
+  }
+  try {
+    if (setup_.recipe.layout.bytes <= AvailableMemory()) slot = NewSlot(number);
+  } catch (const std::exception&) {
+    slot.reset();
+  }
+  const MutexLock lock(mutex_);
+  may_grow_ = slot != nullptr;
+  if (slot == nullptr) return;  // no more memory: the ring keeps its length
+  try {
+    AddSlot(std::move(slot));
+  } catch (const std::bad_alloc&) {
+    may_grow_ = false;
+  }
+}
+
+bool BatchRing::Reclaim(Slot& slot) {
+  if (slot.memory.is_shared()) LeaveMemory(slot);
+  if (slot.device == nullptr) return true;
+  const Clock::time_point begun = Clock::now();
+  const auto on_capture = [this](const TrainerStream& stream) {
+    const MutexLock lock(mutex_);
+    captured_ = stream;
+    ready_.NotifyAll();
+  };
+  const LoaderDeviceRange range(device_, "Sluice: wait for a slot's last copy");
+  const std::optional<double> copied = slot.device->Reclaim(give_up_, on_capture);
+  const MutexLock lock(mutex_);
+  captured_.reset();
+  measures_.counters.upload_wait_seconds += SecondsBetween(begun, Clock::now());
+  measures_.counters.upload_seconds += copied.value_or(0);
+  return copied.has_value();
+}
+
+bool BatchRing::Publish(const Planned& planned) {
+  const MutexLock lock(mutex_);
+  captured_.reset();
+  if (planned.stream != cursor_.stream()) return false;
+  Slot& slot = *planned.slot;
+  if (slot.error) {  // nothing to decode: deliver the error
+    slot.error_row = 0;
+    slot.rows = slot.handed_out = slot.done = 0;
+    if (handing_out_ == planned_.size()) ++handing_out_;
+  }
+  if (slot.device != nullptr) slot.device->share.parts = measures_.device_parts();
+  planned_.push_back(&slot);
+  to_work_.NotifyOne();  // that thread wakes another if it leaves rows
+  if (ConsumerHasRows() || (planned_.front() == &slot && slot.done == slot.rows))
+    ready_.NotifyAll();
+  return true;
+}
+
+// The decoder threads' side of BatchRing.
+
+void BatchRing::DecodeInConsumer(std::function<void(const Rows&)> decode) {
+  decode_here_ = std::move(decode);
+}
+
+std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
+  const MutexLock lock(mutex_);
+  for (;;) {
+    while (!stopping_ && thread >= measures_.tuning().threads)
+      to_rest_.Wait(mutex_);
+    {
+      WaitTimer timer(measures_.worker_waits);
+      while (!stopping_ && !HasRows() && thread < measures_.tuning().threads) {
+        timer.Begin();
+        to_work_.Wait(mutex_);
+      }
+    }
+    if (stopping_) return std::nullopt;
+    if (thread < measures_.tuning().threads) return HandOut(setup_.nodes.NodeOf(thread));
+  }
+}
+
+// The first with rows to take; on a machine of several nodes, once somebody works on that, the
+// first on that node among the next few: so each batch is made by one node, several at a time.
+Slot& BatchRing::SlotFor(std::size_t node) {
+  Slot& first = *planned_[handing_out_];
+  if (setup_.nodes.count() == 0 || first.in_hand == 0) return first;
+  const std::size_t end = std::min(planned_.size(), handing_out_ + setup_.nodes.count());
+  for (std::size_t i = handing_out_; i < end; ++i) {
+    Slot& slot = *planned_[i];
+    if (slot.node == node && slot.handed_out < slot.rows) return slot;
+  }
+  return first;
+}
+
+BatchRing::Rows BatchRing::HandOut(std::size_t node) {
+  Slot& slot = SlotFor(node);
+  const bool one_each = planned_.size() - handing_out_ >= measures_.tuning().threads;
+  const std::size_t most = setup_.whole_batches && one_each ? slot.rows : RowsAtOnce();
+  const Rows rows{&slot, slot.handed_out, std::min(slot.handed_out + most, slot.rows)};
+  slot.handed_out = rows.end;
+  ++slot.in_hand;
+  while (handing_out_ < planned_.size() &&
+         planned_[handing_out_]->handed_out == planned_[handing_out_]->rows) {
+    ++handing_out_;
+  }
+  if (HasRows()) to_work_.NotifyOne();  // for another thread
+  return rows;
+}
+
+// Rows that take long, in a user's function say, are taken few at a time, or else a few threads
+// would have all rows of the ring and the others none.
+std::size_t BatchRing::RowsAtOnce() const {
+  constexpr double kRunSeconds = 300e-6;
+  if (row_seconds_ * double(setup_.rows_at_once) <= kRunSeconds) return setup_.rows_at_once;
+  return std::max<std::size_t>(1, static_cast<std::size_t>(kRunSeconds / row_seconds_));
+}
+
+bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent,
+                           RowWorker& worker) {
+  Slot& slot = *rows.slot;
+  const MutexLock lock(mutex_);
+  measures_.counters += spent;
+  measures_.costs += outcome.costs;
+  slot.left_out += outcome.left_out;
+  if (outcome.error && (!slot.error || outcome.failed_row < slot.error_row)) {
+    slot.error = std::move(outcome.error);
+    slot.error_row = outcome.failed_row;
+  }
+  const std::size_t count = rows.end - rows.begin;
+  row_seconds_ += 0.1 * (spent.decode_seconds / double(count) - row_seconds_);
+  if (slot.done + count == slot.rows && !slot.error &&
+      !slot.abandoned.load(std::memory_order_relaxed) &&
+      (slot.left_out > 0 || setup_.recipe.closes_batches)) {
+    return true;
+  }
+  Complete(slot, count, worker);
+  return false;
+}
+
+void BatchRing::Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker) {
+  const MutexLock lock(mutex_);
+  if (error) rows.slot->error = std::move(error);
+  Complete(*rows.slot, rows.end - rows.begin, worker);
+}
+
+void BatchRing::Complete(Slot& slot, std::size_t rows, RowWorker& worker) {
+  if (uploads_batches_ && slot.done + rows == slot.rows &&
+      !slot.abandoned.load(std::memory_order_relaxed)) {
+    slot.to_upload = rows;
+    if (uploads_elsewhere_) {
+      to_upload_.NotifyOne();
+    } else {
+      UploadInOrder(worker);
+    }
+  } else {
+    CountDone(slot, rows);
+  }
+}
+
+void BatchRing::CountDone(Slot& slot, std::size_t rows) {
+  --slot.in_hand;
+  slot.done += rows;
+  if (slot.abandoned.load(std::memory_order_relaxed)) {
+    if (slot.in_hand == 0 && !stopping_) {
+      free_.push_back(&slot);
+      to_plan_.NotifyOne();
+    }
+    return;
+  }
+  if (slot.done == slot.rows && planned_.front() == &slot) ready_.NotifyAll();
+}
+
+Slot* BatchRing::NextToUpload() const {
+  if (uploads_.size() == device_->lanes()) return nullptr;
+  for (Slot* const slot : planned_) {
+    if (slot->done == slot->rows || slot->uploading > 0) continue;  // on the device, or on its way
+    return slot->to_upload > 0 ? slot : nullptr;
+  }
+  return nullptr;
+}
+
+void BatchRing::UploadInOrder(RowWorker& worker) {
+  if (uploading_) return;  // the thread that uploads will find the slot
+  uploading_ = true;
+  for (;;) {
+    if (Slot* const next = NextToUpload()) {
+      BeginUpload(*next);
+      if (uploads_.front()->device->decodes) continue;
+    }
+    if (uploads_.empty()) break;
+    EndUpload(worker);
+  }
+  uploading_ = false;
+}
+
+void BatchRing::BeginUploadsUntilStopped() {
+  const MutexLock lock(mutex_);
+  while (!stopping_) {
+    if (Slot* const next = NextToUpload()) {
+      BeginUpload(*next);
+      to_end_.NotifyOne();
+    } else {
+      to_upload_.Wait(mutex_);
+    }
+  }
+}
+
+void BatchRing::EndUploadsUntilStopped(RowWorker& worker) {
+  const MutexLock lock(mutex_);
+  while (!stopping_) {
+    if (uploads_.empty()) {
+      to_end_.Wait(mutex_);
+    } else {
+      EndUpload(worker);
+      to_upload_.NotifyOne();  // there is room for another
+    }
+  }
+}
+
+void BatchRing::BeginUpload(Slot& slot) {
+  slot.uploading = std::exchange(slot.to_upload, 0);
+  slot.device->decodes = false;
+  if (!slot.error && !stopping_) {
+    std::optional<Error> error;
+    {
+      const MutexUnlock unlocked(mutex_);
+      error = device_->Upload(slot);
+    }
+    if (error) slot.error = std::move(error);
+  }
+  uploads_.push_back(&slot);
+}
+
+void BatchRing::EndUpload(RowWorker& worker) {
+  Slot& slot = *uploads_.front();
+  if (slot.device->decodes && !slot.error && !stopping_) {
+    std::optional<Error> error;
+    try {
+      std::vector<std::size_t> refused;
+      {
+        WaitTimer timer(measures_.worker_waits);
+        if (!uploads_elsewhere_) timer.Begin();
+        const MutexUnlock unlocked(mutex_);
+        error = device_->AwaitDecoding(slot, refused);
+      }
+      // While so many are decoded at once, the device gives each a part of its time.
+      const double at_once = uploads_elsewhere_ ? double(device_->lanes()) : 1;
+      if (!error) measures_.counters.device_decode_seconds += slot.device->decode_seconds / at_once;
+      const MutexUnlock unlocked(mutex_);
+      if (!error) error = worker.CloseDecoded(slot, refused);
+      if (!error) error = device_->FinishUpload(slot, refused);
+    } catch (const std::bad_alloc&) {
+      error = OutOfMemory();
+    }
+    if (error) slot.error = std::move(error);
+  }
+  uploads_.erase(uploads_.begin());
+  CountDone(slot, std::exchange(slot.uploading, 0));
 }
 
 }  // namespace sluice

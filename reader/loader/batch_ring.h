@@ -24,7 +24,6 @@
 #include "reader/decoding/row_worker.h"
 #include "reader/loader/loader_measures.h"
 #include "reader/loader/loader_setup.h"
-#include "reader/loader/one_consumer.h"
 #include "reader/loader/stream_cursor.h"
 
 namespace sluice {
@@ -46,7 +45,7 @@ class BatchRing {
   bool Stop();
   // For a thread of the loader that must end, because it had no memory for something that cannot be
   // left undone: from now on Next() throws OutOfMemory(). Any thread.
-  void GiveUp() noexcept;
+  void FailForMemory() noexcept;
   // Set when nobody wants the planned batches any more, nor the one being planned. Read without the
   // mutex.
   const std::atomic<bool>& give_up() const noexcept { return give_up_; }

@@ -5,15 +5,14 @@
 
 #include "format/disk/limits.h"
 #include "reader/dataset/dataset_state.h"
+#include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/dataset/sample_list_state.h"
-#include "reader/dataset/storage_choice.h"
 #include "reader/loader/self_tuning.h"
-#include "reader/order/batch_lists.h"
-#include "reader/reading/available_memory.h"
-#include "reader/transform/step_kind.h"
-#include "reader/transform/step_text.h"
-#include "reader/transform/view_program.h"
+#include "reader/order/sample_lists.h"
+#include "reader/reading/memory.h"
+#include "reader/transform/pixel_program.h"
+#include "reader/transform/steps.h"
 
 namespace sluice {
 

@@ -2,7 +2,7 @@
 //
 // A new option takes its member and comment in sluice/loader_options.h, its check here, a row in
 // reader/README.md (a test asks for it), its keyword in loader.cpp or options.cpp of
-// reader/python/binding/, and, where it counts, memory_bound.cpp (memory), resume_check.cpp (order)
+// reader/python/binding/, and, where it counts, memory_bound.cpp (memory), resume.cpp (order)
 // or BatchRecipe, PlainCopy::Serves(), RowsAreFixed() (cached_rows.cpp) and description.cpp
 // (content of batches); an option of bench/epoch/ if it is to be measured.
 #pragma once

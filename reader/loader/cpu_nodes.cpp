@@ -17,8 +17,8 @@ namespace sluice {
 
 namespace {
 
-constexpr unsigned kMostCpus = 1U << 20;
-constexpr unsigned kMostNodes = 1024;  // Linux knows no more
+constexpr unsigned kMaxCpus = 1U << 20;
+constexpr unsigned kMaxNodes = 1024;  // Linux knows no more
 
 struct FreeCpuSet {
   void operator()(cpu_set_t* set) const noexcept { CPU_FREE(set); }
@@ -27,7 +27,7 @@ using CpuSet = std::unique_ptr<cpu_set_t, FreeCpuSet>;
 
 // The CPUs on which the calling thread may run.
 std::vector<unsigned> AllowedCpus() {
-  for (unsigned cpus = 1024; cpus <= kMostCpus; cpus *= 4) {  // small sets may be refused
+  for (unsigned cpus = 1024; cpus <= kMaxCpus; cpus *= 4) {  // small sets may be refused
     const CpuSet set(CPU_ALLOC(cpus));
     const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
     if (set == nullptr || sched_getaffinity(0, bytes, set.get()) != 0) continue;
@@ -41,7 +41,7 @@ std::vector<unsigned> AllowedCpus() {
 
 bool TakeNumber(std::string_view& text, unsigned& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number >= kMostCpus) return false;
+  if (error != std::errc() || number >= kMaxCpus) return false;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return true;
 }
@@ -77,7 +77,7 @@ CpuNodes CpuNodes::Find(const std::filesystem::path& folder) {
   const std::vector<unsigned> allowed = AllowedCpus();
   CpuNodes found;
   for (const unsigned number : ListIn(folder / "online")) {
-    if (number >= kMostNodes) break;
+    if (number >= kMaxNodes) break;
     Node node{number, {}};
     for (const unsigned cpu : ListIn(folder / ("node" + std::to_string(number)) / "cpulist"))
       if (std::binary_search(allowed.begin(), allowed.end(), cpu)) node.cpus.push_back(cpu);
@@ -123,10 +123,10 @@ void CpuNodes::Place(std::size_t node, std::byte* memory, std::size_t bytes) con
   if (nodes_.empty() || bytes == 0) return;
   constexpr unsigned kBits = 8 * sizeof(unsigned long);
   const unsigned number = nodes_[node].number;
-  unsigned long mask[kMostNodes / kBits] = {};
+  unsigned long mask[kMaxNodes / kBits] = {};
   mask[number / kBits] = 1UL << number % kBits;
   // Linux takes one from the number of bits. Refused: the pages come from where they are touched.
-  syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, mask, kMostNodes + 1, 0UL);
+  syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, mask, kMaxNodes + 1, 0UL);
 }
 
 }  // namespace sluice

@@ -1,14 +1,15 @@
-#include "reader/loader/description.h"
-
+// Loader::Describe(): in words, what the loader does to each field of a batch, and where. Every
+// line comes from the structures that the loader works by (the layout, the programs of the views),
+// not from the options, so that the text cannot promise what is not done.
 #include <algorithm>
 #include <cmath>
 
+#include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
-#include "reader/dataset/storage_choice.h"
 #include "reader/decoding/cached_rows.h"
+#include "reader/loader/loader_setup.h"
 #include "reader/transform/pixel_steps.h"
-#include "reader/transform/step_kind.h"
-#include "reader/transform/step_text.h"
+#include "reader/transform/steps.h"
 #include "reader/upload/uploader.h"
 
 namespace sluice {
@@ -114,8 +115,8 @@ std::string MixtureText(const DatasetFacts& dataset, const LoaderOptions& option
   } else {
     text += "by weight\n";
   }
-  constexpr std::size_t kMostNamed = 10;
-  for (std::size_t k = 0; k < std::min(dataset.parts.size(), kMostNamed); ++k) {
+  constexpr std::size_t kMaxNamed = 10;
+  for (std::size_t k = 0; k < std::min(dataset.parts.size(), kMaxNamed); ++k) {
     const DatasetFacts& part = *dataset.parts[k].dataset->facts;
     const std::string samples = std::to_string(part.manifest.samples) + " samples";
     text += "  " + part.folder.string() + ": ";
@@ -131,8 +132,8 @@ std::string MixtureText(const DatasetFacts& dataset, const LoaderOptions& option
     if (share.of_batch > 0) text += ", " + std::to_string(share.of_batch) + " a batch";
     text += "\n";
   }
-  if (dataset.parts.size() > kMostNamed)
-    text += "  and " + std::to_string(dataset.parts.size() - kMostNamed) + " more\n";
+  if (dataset.parts.size() > kMaxNamed)
+    text += "  and " + std::to_string(dataset.parts.size() - kMaxNamed) + " more\n";
   return text;
 }
 
@@ -185,7 +186,7 @@ std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes) {
   }
   text += FollowersText(options, layout, recipe.followers);
   if (KeepsFunctionRows(options)) {
-    text += "Rows are kept as sample_function left them: it is said to be deterministic.\n";
+    text += "Rows are kept as sample_function left them: you declared it deterministic.\n";
   } else if (options.keep) {
     text +=
         RowsAreFixed(options)

@@ -1,3 +1,8 @@
+// The public face of a loader: it turns calls into calls of LoaderState, and holds what C++ wants
+// of ranges and iterators. An epoch is a range whose iterator holds at most one batch; a range
+// knows its number, so that an iterator of an epoch that was left notices that another has begun.
+// Running out of memory or threads while a loader is made becomes an Error that names the options
+// to lower.
 #include <new>
 #include <system_error>
 
@@ -5,7 +10,7 @@
 #include <sluice/loader.h>
 
 #include "reader/dataset/dataset_state.h"
-#include "reader/dataset/storage_choice.h"
+#include "reader/dataset/options_of.h"
 #include "reader/loader/loader_state.h"
 
 namespace sluice {
@@ -123,8 +128,9 @@ bool EpochRange::WaitFor(std::chrono::milliseconds most) const {
 
 void EpochIterator::ThrowNoBatch() const {
   throw Error(ErrorCode::kState,
-              done_ ? "the epoch is over: there is no batch at its end"
-                    : "the iterator holds no batch, because begin() or ++ threw; call ++ to go on");
+              done_
+                  ? "the epoch is over: there is no batch at its end"
+                  : "the iterator holds no batch, because begin() or ++ threw; call ++ to resume");
 }
 
 }  // namespace sluice

@@ -1,13 +1,11 @@
-// A loader's measurements of itself, and the tuning based on them.
+// A loader's measurements of itself, and the tuning based on them. A value without threads;
+// BatchRing guards it.
 //
-// A value without threads; BatchRing guards it.
-//
-// A new figure is a member of LoaderStats (loader_stats.cpp does not compile without it). It is
-// counted by a thread, in `counters`, through BatchRing (planner_thread.cpp: the bytes of its
-// BlockSource; thread_usage.h: a thread's faults), or by a part of the loader that
-// LoaderState::Stats() asks. `sluice-bench epoch` prints it from EpochFigures (one of storage:
-// storage_options.cpp; a stage's time: experiments.cpp). It also goes into these files, where
-// "decode_major_faults" shows how:
+// A new figure is a member of LoaderStats (loader_stats.cpp does not compile without it). A thread
+// counts it in `counters`, through BatchRing, or LoaderState::Stats() asks a part of the loader for
+// it. `sluice-bench epoch` prints it from EpochFigures (one of storage: storage_options.cpp; a
+// stage's time: experiments.cpp). It also goes into these files, where "decode_major_faults" shows
+// how:
 //   reader/include/sluice/loader_stats.h
 //   reader/loader/loader_stats.cpp
 //   reader/python/binding/stats.cpp

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
+#include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
-#include "reader/dataset/storage_choice.h"
 #include "reader/decoding/plain_copy.h"
 #include "reader/loader/checked_options.h"
-#include "reader/loader/description.h"
-#include "reader/loader/memory_bound.h"
-#include "reader/loader/resume_check.h"
-#include "reader/order/share_text.h"
+#include "reader/order/deal.h"
 
 namespace sluice {
 
@@ -91,7 +88,7 @@ std::string LoaderSetup::Describe() const {
 
 LoaderMemory LoaderSetup::Memory() const {
   LoaderMemory memory = MemoryBound(recipe);
-  memory.variable = VariableBound(recipe);
+  memory.variable = SlotsOf(recipe.options) * recipe.MaxVariableBytes();
   return memory;
 }
 

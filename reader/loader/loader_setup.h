@@ -1,5 +1,6 @@
-// The part of a loader that never changes: the checked options, the recipe of its batches, the deal
-// of samples to ranks. Made before any thread runs; then all threads only read it.
+// All about a loader that is worked out before any thread runs (LoaderSetup), and what is derived
+// from that: the check of a point to resume from (resume.cpp), the text of Describe()
+// (description.cpp), and the bound on memory (memory_bound.cpp).
 #pragma once
 
 #include <string>
@@ -7,9 +8,11 @@
 
 #include <sluice/dataset.h>
 #include <sluice/loader_memory.h>
+#include <sluice/loader_options.h>
 #include <sluice/rank.h>
 
 #include "reader/batch/batch_recipe.h"
+#include "reader/dataset/dataset_facts.h"
 #include "reader/loader/cpu_nodes.h"
 #include "reader/loader/self_tuning.h"
 #include "reader/order/deal.h"
@@ -17,6 +20,43 @@
 
 namespace sluice {
 
+// --- Resuming.
+
+// The resume point that describes the order, at the beginning of epoch 0.
+ResumePoint StartOf(const DatasetFacts& dataset, const LoaderOptions& options);
+
+// Throws Error(kInvalidArgument), which says what to set, unless `point` was taken from the order
+// that `start` describes and lies between two batches of `global_batch` samples. `positions`: of
+// the point's epoch, over all ranks.
+void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64_t global_batch,
+                 std::uint64_t positions);
+
+// --- Loader::Describe().
+
+// How each step of the transform will run: one line for each view, each step and each field that
+// moves with an image. Each ends with a newline.
+std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes);
+
+// --- Loader::Memory().
+//
+// The bound that it states is the sum of what the loader's parts state. A part that allocates says
+// itself how much it takes at most (MemoryBytes() and the like), beside the code that allocates;
+// tests/reader/memory_test.cpp compares the sum with what a process really takes.
+
+// Everything but LoaderMemory::variable and LoaderMemory::device.
+LoaderMemory MemoryBound(const BatchRecipe& recipe);
+
+// The memory that Loader::Row() adds, once it was called. `row`: the recipe of its batches,
+// `recipe` the loader's.
+LoaderMemory RowBound(const BatchRecipe& row, const BatchRecipe& recipe);
+
+// Throws Error(kLimit) unless the machine has memory left for so many slots and for an epoch's
+// order. Checked before allocating, because a system that overcommits grants the memory and kills
+// the program later.
+void RequireRoom(const BatchRecipe& recipe, std::size_t slots);
+
+// The part of a loader that never changes: the checked options, the recipe of its batches, the deal
+// of samples to ranks. Made before any thread runs; then all threads only read it.
 class LoaderSetup {
  public:
   // `nodes`: of the machine. Throws Error for options that do not fit each other, the dataset or

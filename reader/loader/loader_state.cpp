@@ -1,15 +1,12 @@
 #include "reader/loader/loader_state.h"
 
-#include "reader/dataset/ring_slots.h"
-#include "reader/dataset/storage_choice.h"
+#include "reader/dataset/options_of.h"
 #include "reader/loader/checked_options.h"
-#include "reader/loader/decoder_thread.h"
-#include "reader/loader/memory_bound.h"
-#include "reader/loader/planner_thread.h"
-#include "reader/loader/thread_setups.h"
-#include "reader/reading/locked_dataset.h"
-#include "reader/reading/make_block_source.h"
-#include "reader/upload/device_painter.h"
+#include "reader/loader/loader_setup.h"
+#include "reader/loader/loader_threads.h"
+#include "reader/reading/block_source.h"
+#include "reader/reading/page_map.h"
+#include "reader/upload/device_slot.h"
 
 namespace sluice {
 
@@ -85,7 +82,7 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   const PictureCache* kept = cache_.get();
   if (device_cache_ != nullptr) kept = device_cache_.get();
   source_ = MakeBlockSource(recipe.dataset, recipe.options, recipe.choice, kept, direct_.get(),
-                            OpenBound(recipe), ring_->give_up());
+                            ring_->give_up());
   if (device_cache_ != nullptr) {
     filler_ = std::make_unique<DeviceCacheFiller>(recipe.dataset, recipe.layout.picture_field(),
                                                   recipe.options.order.samples, direct_.get(),
@@ -99,14 +96,13 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   }
 }
 
-// What a thread does about a lack of memory itself is better, as it knows what fails for it; this
-// is for the rest.
+// A thread handles a lack of memory itself where it knows what fails for it; this is for the rest.
 void LoaderState::StartThread(std::function<void()> run) {
   threads_.emplace_back([this, run = std::move(run)] {
     try {
       run();
     } catch (const std::bad_alloc&) {
-      ring_->GiveUp();
+      ring_->FailForMemory();
     }
   });
 }

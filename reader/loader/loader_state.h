@@ -14,9 +14,10 @@
 #include "reader/loader/row_maker.h"
 #include "reader/reading/block_source.h"
 #include "reader/reading/decoded_cache.h"
-#include "reader/reading/direct/direct_files.h"
+#include "reader/reading/direct/direct_blocks.h"
 #include "reader/reading/shard_stage.h"
 #include "reader/upload/device_cache.h"
+#include "reader/upload/device_slot.h"
 #include "reader/upload/uploader.h"
 
 namespace sluice {

@@ -1,10 +1,16 @@
+// The meaning of LoaderStats: which figures add up over time, and which part of the loader held the
+// trainer back (LoaderStats::bound() and its advice).
+//
+// The verdict goes from the outside to the inside. A trainer that hardly waited is the bottleneck
+// itself; else the device, if the loader waits for its copies; else decoding, if its threads were
+// busy; else reading, or a ring too short for samples that differ.
 #include <cstdio>
 #include <tuple>
 #include <utility>
 
 #include <sluice/loader_stats.h>
 
-#include "reader/order/share_text.h"
+#include "reader/order/deal.h"
 
 namespace sluice {
 
@@ -113,7 +119,7 @@ std::string LoaderStats::Verdict() const {
         "; the device is offered %.0f%% of the pictures to decode, and did that %.0f%% of the time",
         100 * device_share, 100 * device_decode_seconds / seconds);
   }
-  // A long start is no slow epoch: it comes once.
+  // A long start does not make an epoch slow: it comes once.
   if (bound() != Bound::kTooEarly && first_wait_seconds > kLongStart &&
       first_wait_seconds > kWaitWorthMentioning * seconds) {
     text += Sentence("; the first batch came after %.1f s, which is not counted above",

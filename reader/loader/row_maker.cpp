@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "reader/dataset/rank_epoch.h"
-#include "reader/loader/memory_bound.h"
+#include "reader/loader/loader_setup.h"
 #include "reader/transform/batch_mix.h"
 
 namespace sluice {

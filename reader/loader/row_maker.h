@@ -16,7 +16,7 @@ namespace sluice {
 
 class RowMaker {
  public:
-  // What `context` points to must outlive it, as must the setup.
+  // The setup and the objects of `context` must outlive it.
   RowMaker(const LoaderSetup& setup, const DecodingContext& context)
       : setup_(setup), context_(context) {
     context_.new_painter = nullptr;  // the host makes it
@@ -26,7 +26,7 @@ class RowMaker {
   // Error.
   std::shared_ptr<const Slot> Make(std::uint64_t sample, std::uint64_t epoch,
                                    std::shared_ptr<void> owner);
-  // What it has added to the loader's memory, with one row; rows that are held take more.
+  // The memory that it has added to the loader's, with one row; rows that are held take more.
   LoaderMemory Memory();
 
  private:

@@ -5,7 +5,7 @@
 
 #include <sluice/cpu.h>
 
-#include "reader/dataset/storage_choice.h"
+#include "reader/dataset/options_of.h"
 
 namespace sluice {
 
@@ -18,7 +18,7 @@ constexpr std::size_t kPinnedPrefetch = 4;
 // If a device decodes: it has half of the ring (JpegRoom::DivideScratch), so four batches at once.
 constexpr std::size_t kDecodingPrefetch = 6;
 constexpr std::uint64_t kUsualDepth = std::uint64_t{16} << 20;
-constexpr std::uint64_t kMostDepth = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxDepth = std::uint64_t{64} << 20;
 
 // A thread is taken away only if the others would then be busy for at most this share of their
 // time.
@@ -42,7 +42,7 @@ bool HandsOver(const LoaderStats& interval) {
 }
 
 // Threads that wait for so much of their time, while the trainer waits for them, lack batches in
-// which to go on: a slow sample holds up the others.
+// which to continue with: a slow sample holds up the others.
 constexpr double kHeldUp = 0.04;
 bool IsHeldUp(const LoaderStats& interval) {
   const double all = interval.decode_seconds + interval.decode_wait_seconds;
@@ -189,7 +189,7 @@ SelfTuning TuningFor(const LoaderOptions& options) {
   Tuning most = start;
   if (!options.threads) least.threads = 1;
   if (!options.ring.prefetch && !pinned) most.prefetch = kLongestPrefetch;
-  if (!ahead) most.read_ahead_bytes = kMostDepth;
+  if (!ahead) most.read_ahead_bytes = kMaxDepth;
   return {least, most, start};
 }
 

@@ -10,9 +10,9 @@
 // Threads can also be too many for the rate: if they want more CPUs than there are (the trainer's
 // own thread wants one, too); if they wait for each other: the ring is as long as it may be, and
 // still neither they nor the trainer are busy; or if samples are so small that handing them over is
-// most of the work, whoever is waited for. Then it tries one less for some intervals, then as
+// most of the work, whichever side waits. Then it tries one less for some intervals, then as
 // many as before once more, and keeps what played more batches a second. A thread that was found to
-// be too many does not come back, and after a trial that did not pay there is no other. So changes
+// be too many does not come back, and a trial that did not pay is the last one. So changes
 // come to an end, whatever happens: it cannot oscillate.
 #pragma once
 
@@ -23,7 +23,7 @@
 #include <sluice/loader_options.h>
 #include <sluice/loader_stats.h>
 
-#include "reader/dataset/ring_slots.h"
+#include "reader/dataset/options_of.h"
 
 namespace sluice {
 

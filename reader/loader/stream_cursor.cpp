@@ -68,10 +68,10 @@ std::uint64_t StreamCursor::BatchesOf(std::uint64_t epoch) {
 
 void StreamCursor::NoteBatches(std::uint64_t epoch, std::uint64_t batches) {
   // Enough for the consumer's epoch and those that a long ring reaches into.
-  constexpr std::size_t kMostSized = 8;
+  constexpr std::size_t kMaxSized = 8;
   std::erase_if(sized_, [epoch](const SizedEpoch& sized) { return sized.epoch == epoch; });
   sized_.push_back({epoch, batches});
-  if (sized_.size() > kMostSized) sized_.pop_front();
+  if (sized_.size() > kMaxSized) sized_.pop_front();
 }
 
 }  // namespace sluice

@@ -12,11 +12,6 @@
 //
 // All ranks have the same number of batches, and the same number of rows in each.
 //
-// What else knows of ranks: decoding/substitutes.cpp (positions), loader/memory_bound.cpp (lanes,
-// the epoch's end), loader/checked_options.cpp (what divides what), loader/stream_cursor.cpp and
-// resume_check.cpp (which batches a resume goes on with), reading/next_uses.cpp (what the other
-// ranks read) and dataset/rank_epoch.h; order_by_document.py does it once more, from ORDER.md.
-//
 // If positions or deals change, raise kOrderVersion (sluice/version.h). The promises stand at
 // RankOptions (sluice/loader_options.h) and in reader/README.md, "Several ranks".
 #pragma once
@@ -25,11 +20,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <sluice/order.h>
+#include <sluice/rank.h>
 
-#include "reader/order/batch_lists.h"
+#include "reader/order/sample_lists.h"
 #include "reader/order/shape.h"
 
 namespace sluice {
@@ -102,5 +99,9 @@ class Deal {
   const DatasetShape& shape_;
   DealOptions options_;
 };
+
+// "rank 1 of 4 (from the environment: RANK, WORLD_SIZE) plays 250 of 1000 samples an epoch; ...";
+// empty for a process that plays alone.
+std::string ShareText(const Rank& rank, std::uint64_t samples, std::uint64_t of_samples);
 
 }  // namespace sluice

@@ -10,12 +10,12 @@ namespace sluice {
 
 namespace {
 // More than any dataset has in a lane, and small enough for arithmetic not to overflow.
-constexpr std::uint64_t kMostWindowBlocks = std::uint64_t{1} << 46;
+constexpr std::uint64_t kMaxWindowBlocks = std::uint64_t{1} << 46;
 }  // namespace
 
 LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std::uint64_t epoch)
     : shape_(shape),
-      window_blocks_(std::clamp<std::uint64_t>(options.window_blocks, 1, kMostWindowBlocks)),
+      window_blocks_(std::clamp<std::uint64_t>(options.window_blocks, 1, kMaxWindowBlocks)),
       window_key_(RandomStream(options.seed, Purpose::kWindowOrder, epoch).Word64()),
       blocks_(shape.blocks(), RandomStream(options.seed, Purpose::kBlockOrder, epoch).Word64()),
       lanes_(options.lanes) {
@@ -35,7 +35,7 @@ LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std:
   tail_.Reset(tail, RandomStream(options.seed, Purpose::kTailOrder, epoch).Word64());
 }
 
-void LaneOrder::DealInTurn(GiveUp give_up) {
+void LaneOrder::DealInTurn(StopFlag give_up) {
   const std::uint64_t count = lanes_.size();
   DealShortBlocks(give_up);
   for (std::uint64_t l = 0; l < count; ++l) {
@@ -45,7 +45,7 @@ void LaneOrder::DealInTurn(GiveUp give_up) {
   }
 }
 
-void LaneOrder::DealByLength(GiveUp give_up) {
+void LaneOrder::DealByLength(StopFlag give_up) {
   using Length = std::pair<std::uint64_t, std::uint64_t>;  // samples so far, lane
   std::priority_queue<Length, std::vector<Length>, std::greater<>> shortest;
   for (std::uint64_t l = 0; l < lanes_.size(); ++l)
@@ -63,7 +63,7 @@ void LaneOrder::DealByLength(GiveUp give_up) {
   }
 }
 
-void LaneOrder::DealShortBlocks(GiveUp give_up) {
+void LaneOrder::DealShortBlocks(StopFlag give_up) {
   const std::uint64_t full = shape_.max_block_samples();
   struct Dealt {
     std::uint64_t permuted;
@@ -199,7 +199,7 @@ void LaneOrder::Announce(std::uint64_t l, std::uint64_t place, std::vector<std::
 }
 
 // If positions are asked for in order, there is at most one for each lane: the lane's earlier one
-// is open by now.
+// is open then.
 void LaneOrder::NoteFollowing(std::uint64_t l) {
   DropOpened();
   const Lane& lane = lanes_[l];

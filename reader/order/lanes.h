@@ -2,7 +2,7 @@
 //
 // The dataset's blocks are permuted; the i-th of them goes to lane i mod L. A lane plays its blocks
 // a window at a time, with the samples of a window permuted. Position p of the epoch comes from
-// lane p mod L. This goes on until the shortest lane has no samples left (the body). The rest of
+// lane p mod L. This continues until the shortest lane has no samples left (the body). The rest of
 // the other lanes follows, permuted as a whole (the tail). The lanes' first windows differ in
 // length, so that lanes do not all open new blocks at the same time.
 //
@@ -29,7 +29,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "reader/order/give_up.h"
 #include "reader/order/permutation.h"
 #include "reader/order/shape.h"
 
@@ -39,7 +38,7 @@ struct LaneOptions {
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
   std::uint64_t window_blocks = 2;  // of a lane
-  GiveUp give_up = nullptr;
+  StopFlag give_up = nullptr;
 };
 
 class LaneOrder {
@@ -110,9 +109,9 @@ class LaneOrder {
     std::uint64_t end = 0;
   };
 
-  void DealInTurn(GiveUp give_up);
-  void DealShortBlocks(GiveUp give_up);
-  void DealByLength(GiveUp give_up);
+  void DealInTurn(StopFlag give_up);
+  void DealShortBlocks(StopFlag give_up);
+  void DealByLength(StopFlag give_up);
   // Samples of the lane before its block number `place`.
   std::uint64_t SamplesBefore(const Lane& lane, std::uint64_t place) const noexcept;
   // The place of the block that holds the lane's sample number `sample`.

@@ -1,10 +1,202 @@
 #include "reader/order/mixture_order.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <queue>
+
+#include <sluice/error.h>
 
 #include "format/random.h"
+#include "reader/order/sample_lists.h"
+#include "reader/order/shape.h"
 
 namespace sluice {
+
+namespace {
+
+constexpr std::size_t kMaxParts = 4096;
+constexpr std::uint64_t kMaxTurns = std::uint64_t{1} << 24;      // MixturePlan::TurnsIn()
+constexpr std::uint64_t kMaxPositions = std::uint64_t{1} << 48;  // products stay far from 2^128
+
+[[noreturn]] void RefusePlan(const std::string& what,
+                             ErrorCode code = ErrorCode::kInvalidArgument) {
+  throw Error(code, "Mixture: " + what);
+}
+
+// a x b / c, rounded to the nearest.
+std::uint64_t Scaled(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+  const Wide scaled = (Wide{a} * b + c / 2) / c;
+  if (scaled > kMaxPositions)
+    RefusePlan("an epoch would have more than 2^48 samples; make the weights less different",
+               ErrorCode::kLimit);
+  return static_cast<std::uint64_t>(scaled);
+}
+
+std::vector<std::uint64_t> WeightsOf(const MixtureParameters& parameters) {
+  for (std::size_t k = 0; k < parameters.weights.size(); ++k) {
+    if (std::isfinite(parameters.weights[k]) && parameters.weights[k] > 0) continue;
+    RefusePlan("the weight of dataset " + std::to_string(k) +
+               " is not a number above 0; leave the dataset out, or leave out all weights to play "
+               "every sample once");
+  }
+  if (parameters.weights.size() > kMaxParts)
+    RefusePlan("it has more than 4096 datasets; join some with `sluice merge`", ErrorCode::kLimit);
+  if (parameters.weights.size() * (parameters.lanes + std::uint64_t{1}) > kMaxTurns)
+    RefusePlan("datasets times LoaderOptions::order.lanes is more than 2^24; lower lanes",
+               ErrorCode::kLimit);
+  return WholeWeights(parameters.weights);
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> Apportion(std::uint64_t total,
+                                     const std::vector<std::uint64_t>& weights) {
+  const std::uint64_t sum = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
+  std::vector<std::uint64_t> shares;
+  std::vector<std::pair<std::uint64_t, std::size_t>> remainders;
+  std::uint64_t left = total;
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    const Wide exact = Wide{total} * weights[k];
+    shares.push_back(static_cast<std::uint64_t>(exact / sum));
+    remainders.emplace_back(static_cast<std::uint64_t>(exact % sum), k);
+    left -= shares.back();
+  }
+  std::stable_sort(remainders.begin(), remainders.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (std::uint64_t i = 0; i < left; ++i)
+    ++shares[remainders[i].second];
+  return shares;
+}
+
+MixturePlan::MixturePlan(std::vector<DatasetShape> shapes, const MixtureParameters& parameters)
+    : parameters_(parameters) {
+  const std::vector<std::uint64_t> weights = WeightsOf(parameters_);
+  std::uint64_t shard = 0, block = 0, sample = 0;
+  for (DatasetShape& shape : shapes) {
+    Part part{std::move(shape), static_cast<std::uint32_t>(shard), block, sample};
+    shard += part.shape.shards().size();
+    block += part.shape.blocks();
+    sample += part.shape.samples();
+    parts_.push_back(std::move(part));
+  }
+  if (parameters_.length == MixtureLength::kSamples &&
+      (parameters_.samples == 0 || parameters_.samples > kMaxPositions)) {
+    RefusePlan("an epoch must have 1 to 2^48 samples");
+  }
+  if (parameters_.shares == MixtureShares::kOfEachBatch) {
+    SetDrawsOfBatches(weights);
+    return;
+  }
+  SetDraws(weights);
+  WriteWord();
+}
+
+void MixturePlan::SetDraws(const std::vector<std::uint64_t>& weights) {
+  if (parameters_.length == MixtureLength::kSamples) {
+    const std::vector<std::uint64_t> draws = Apportion(parameters_.samples, weights);
+    for (std::size_t k = 0; k < parts_.size(); ++k)
+      parts_[k].draws = draws[k];
+  } else {
+    // The part that is played once, as far as an epoch goes.
+    std::size_t once = 0;
+    for (std::size_t k = 1; k < parts_.size() && parameters_.length == MixtureLength::kShortest;
+         ++k) {
+      if (Wide{parts_[k].shape.samples()} * weights[once] <
+          Wide{parts_[once].shape.samples()} * weights[k]) {
+        once = k;
+      }
+    }
+    for (std::size_t k = 0; k < parts_.size(); ++k)
+      parts_[k].draws = Scaled(parts_[once].shape.samples(), weights[k], weights[once]);
+  }
+  for (Part& part : parts_) {
+    part.in_column = part.draws / parameters_.lanes;
+    positions_ += part.draws;
+  }
+}
+
+void MixturePlan::SetDrawsOfBatches(const std::vector<std::uint64_t>& weights) {
+  const std::vector<std::uint64_t> of_batch = Apportion(parameters_.batch_size, weights);
+  const std::uint64_t ranks = parameters_.world_size;
+  const std::uint64_t batch = parameters_.batch_size * ranks;
+  std::uint64_t batches = CeilDiv(parameters_.samples, batch);
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    parts_[k].of_batch = of_batch[k];
+    if (of_batch[k] == 0) {
+      RefusePlan("dataset " + std::to_string(k) + "'s share of a batch of " +
+                 std::to_string(parameters_.batch_size) +
+                 " is less than a sample; raise LoaderOptions::batch_size, or its weight");
+    }
+    const std::uint64_t each = of_batch[k] * ranks;
+    const std::uint64_t samples = parts_[k].shape.samples();
+    if (parameters_.length == MixtureLength::kFirst && k == 0) batches = CeilDiv(samples, each);
+    if (parameters_.length == MixtureLength::kShortest)
+      batches = k == 0 ? samples / each : std::min(batches, samples / each);
+  }
+  batches = std::max<std::uint64_t>(batches, 1);
+  for (Part& part : parts_) {
+    part.draws = batches * part.of_batch * ranks;
+    positions_ += part.draws;
+  }
+}
+
+// Draw j of a part that has a of them is due at (2j + 1) / 2a of the word.
+void MixturePlan::WriteWord() {
+  struct Due {
+    std::uint64_t twice = 0;  // 2j + 1
+    std::uint64_t of = 0;     // a
+    std::uint16_t part = 0;
+    bool operator>(const Due& other) const noexcept {
+      const Wide here = Wide{twice} * other.of;
+      const Wide there = Wide{other.twice} * of;
+      return here != there ? here > there : part > other.part;
+    }
+  };
+  std::uint64_t rows = 0;
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> next;
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    rows += parts_[k].in_column;
+    if (parts_[k].in_column > 0) next.push({1, parts_[k].in_column, static_cast<std::uint16_t>(k)});
+  }
+  if (rows > UINT32_MAX) {
+    RefusePlan("an epoch of " + std::to_string(positions_) +
+                   " samples is too long for so few lanes; raise LoaderOptions::order.lanes",
+               ErrorCode::kLimit);
+  }
+  constexpr std::uint64_t kRowBytes = sizeof(parts_of_word_[0]) + sizeof(before_[0]);
+  if (rows > parameters_.most_bytes / kRowBytes) {
+    RefusePlan("the plan of an epoch of " + std::to_string(positions_) + " samples takes " +
+                   std::to_string(kRowBytes * rows / 1'000'000) + " MB, and there are " +
+                   std::to_string(parameters_.most_bytes / 1'000'000) +
+                   " MB of memory left; raise LoaderOptions::order.lanes, or make epochs shorter "
+                   "(MixtureLength::kSamples)",
+               ErrorCode::kLimit);
+  }
+  parts_of_word_.reserve(rows);
+  before_.reserve(rows);
+  turns_in_.assign(parts_.size() * (std::min<std::uint64_t>(rows, parameters_.lanes) + 1), 0);
+  while (!next.empty()) {
+    const Due due = next.top();
+    next.pop();
+    const std::uint64_t place = parts_of_word_.size();
+    parts_of_word_.push_back(due.part);
+    before_.push_back(static_cast<std::uint32_t>(due.twice / 2));
+    if (place < parameters_.lanes) {
+      std::uint16_t* const counts = &turns_in_[place * parts_.size()];
+      std::copy_n(counts, parts_.size(), counts + parts_.size());
+      ++counts[parts_.size() + due.part];
+    }
+    if (due.twice / 2 + 1 < due.of) next.push({due.twice + 2, due.of, due.part});
+  }
+}
+
+std::size_t MixturePlan::PartOfBlock(std::uint64_t block) const noexcept {
+  const auto after = std::upper_bound(
+      parts_.begin(), parts_.end(), block,
+      [](std::uint64_t number, const Part& part) { return number < part.first_block; });
+  return static_cast<std::size_t>(after - parts_.begin()) - 1;
+}
 
 MixtureOrder::MixtureOrder(std::shared_ptr<const MixturePlan> plan, const OrderParameters& options,
                            std::uint64_t epoch)

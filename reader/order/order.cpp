@@ -49,7 +49,7 @@ DatasetShape ShapeOf(const DatasetShape& whole, const ShardPart& part) {
 }
 
 // One shard of one block for each block that the sorted list has samples in.
-DatasetShape ShapeOf(const DatasetShape& whole, const ListPart& part, GiveUp give_up) {
+DatasetShape ShapeOf(const DatasetShape& whole, const ListPart& part, StopFlag give_up) {
   std::vector<DatasetShape::Shard> blocks;
   std::uint64_t last = ~std::uint64_t{0};
   for (const std::uint64_t sample : part.samples) {

@@ -12,7 +12,6 @@
 
 #include <sluice/order.h>
 
-#include "reader/order/give_up.h"
 #include "reader/order/lanes.h"
 #include "reader/order/permutation.h"
 #include "reader/order/shape.h"
@@ -27,7 +26,7 @@ struct OrderParameters {
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
   std::uint64_t window_bytes = 0;  // 0: the larger of 64 MiB and two blocks a lane
-  GiveUp give_up = nullptr;        // once it is set, making the order throws OrderGivenUp
+  StopFlag give_up = nullptr;      // once it is set, making the order throws OrderGivenUp
 };
 
 // The part of the dataset that an order is over: some shards, ascending, a list of samples, or

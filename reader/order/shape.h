@@ -1,10 +1,30 @@
-// The shape of a dataset as an order needs it: the number of samples in each block.
+// The shape of a dataset, as the order sees it: how many samples each block of each shard has.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <vector>
 
 namespace sluice {
+
+constexpr std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) noexcept {
+  return (a + b - 1) / b;
+}
+
+// Stops the making of an order: over 10^9 samples it takes minutes, and the loader may be asked to
+// stop meanwhile.
+struct OrderGivenUp : std::exception {
+  const char* what() const noexcept override { return "the order was given up"; }
+};
+
+using StopFlag = const std::atomic<bool>*;  // null: never
+
+inline void ThrowIfGivenUp(StopFlag give_up) {
+  if (give_up != nullptr && give_up->load(std::memory_order_relaxed)) throw OrderGivenUp();
+}
+
+// The shape of a dataset as an order needs it: the number of samples in each block.
 
 // Where a sample lies, and its number in the dataset.
 struct SampleRef {

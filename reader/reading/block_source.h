@@ -4,18 +4,26 @@
 // For each batch the planner opens the blocks that the order announces, calls Use() for each row,
 // and ends the batch. Blocks are read in the order in which they were opened, with depth_bytes() in
 // flight. Reading does not stop between batches, so that the disk's queue does not run empty. A
-// block that cannot be opened or read is no error here: each of its samples fails when it is
+// block that cannot be opened or read is not an error here: each of its samples fails when it is
 // decoded.
 //
 // Used by the planner thread only; workers read the memory that Use() returned.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
+#include <sluice/loader_options.h>
+
+#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/field_choice.h"
+#include "reader/reading/decoded_cache.h"
 #include "reader/reading/direct/held_block.h"
 
 namespace sluice {
+
+class DirectFiles;
 
 class BlockSource {
  public:
@@ -72,6 +80,18 @@ class BlockSource {
  private:
   // Enough for the queues of fast disks.
   std::uint64_t depth_bytes_ = std::uint64_t{16} << 20;
+};
+
+// `options` are checked ones; `kept` may be null, and `direct` is null unless they ask for Direct.
+// Everything passed by reference or pointer must outlive the source.
+std::unique_ptr<BlockSource> MakeBlockSource(DatasetState& dataset, const LoaderOptions& options,
+                                             const FieldChoice& choice, const PictureCache* kept,
+                                             DirectFiles* direct, const std::atomic<bool>& give_up);
+
+// The most bytes that blocks take: of memory, of mappings, and of what is noted about them.
+struct BlockSourceBytes {
+  std::uint64_t memory = 0, mapped = 0, bookkeeping = 0;
+  static BlockSourceBytes Of(const DatasetState& dataset, const LoaderOptions& options);
 };
 
 }  // namespace sluice

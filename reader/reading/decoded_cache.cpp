@@ -9,7 +9,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
-#include "reader/reading/available_memory.h"
+#include "reader/reading/memory.h"
 
 namespace sluice {
 

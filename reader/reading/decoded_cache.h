@@ -13,7 +13,7 @@
 
 #include "format/disk/file.h"
 #include "reader/order/shape.h"
-#include "reader/reading/host_buffer.h"
+#include "reader/reading/memory.h"
 
 namespace sluice {
 

@@ -1,19 +1,87 @@
-// Blocks of mapped shards, read into the page cache and this process's page tables.
+// Blocks of mapped shards: read ahead into the page cache and this process's page tables
+// (MappedBlocks), and released once they are played (BlocksBehind).
 #pragma once
 
 #include <atomic>
 #include <deque>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
+
+#include <sluice/loader_options.h>
 
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
 #include "reader/reading/block_source.h"
-#include "reader/reading/blocks_behind.h"
 #include "reader/reading/decoded_cache.h"
 #include "reader/reading/page_map.h"
 
 namespace sluice {
+
+// Finds the blocks that the window has passed, and releases them as Mapped::behind says.
+//
+// A block is open from when the order announces it until all its rows of the epoch are planned.
+// Workers may still be decoding them then. But when a batch is planned, the batch one ring before
+// it has been delivered, since its slot is free again. So a block is released one ring of batches
+// after its last row was planned. If a thread touches it later (for a substitute), the kernel reads
+// it again.
+//
+// Used by the planner thread only.
+class BlocksBehind {
+ public:
+  // Empty for Behind::kKeep, and for Shuffle::kRandom, whose window never passes a block. `dataset`
+  // must outlive it. `options` are checked ones.
+  static std::optional<BlocksBehind> For(DatasetState& dataset, const LoaderOptions& options);
+
+  // The order has announced a block (by its number in the dataset). `rows`: the number of its rows
+  // in this epoch; 0: unknown.
+  void Open(std::uint64_t block, std::uint64_t rows);
+  // A block is being read already, and the order will announce it later.
+  void Expect(std::uint64_t block);
+  // A row of the block has been planned.
+  void Use(std::uint64_t block);
+  // The batch is planned: releases the blocks that are due.
+  void EndBatch();
+  // Batches planned from now on need none of the open blocks.
+  void CloseAll();
+  // Call this before reading from a shard.
+  void PrepareShard(std::uint32_t shard, const ShardFile& file);
+  // The block has been read and mapped, and the kernel mapped its surroundings as well: releases
+  // the parts that nobody needs.
+  void Trim(std::uint64_t block) const;
+
+ private:
+  BlocksBehind(DatasetState& dataset, const LoaderOptions& options);
+  void LetGo(std::uint64_t block) const;
+  bool Needed(std::uint64_t block) const;
+  // A block's surroundings in its shard, up to the nearest block that is needed or, with
+  // `up_to_expected`, expected.
+  struct Around {
+    ShardUse shard;  // null: it is not mapped
+    std::uint64_t begin = 0;
+    std::uint64_t block_begin = 0;
+    std::uint64_t block_end = 0;
+    std::uint64_t end = 0;
+  };
+  Around AroundOf(std::uint64_t block, bool up_to_expected) const;
+
+  DatasetState& dataset_;
+  const Behind behind_;
+  const bool one_at_a_time_;  // Shuffle::kSequential
+  const std::size_t ring_;
+  // By shard: the file prepared last, valid while it stays mapped.
+  std::vector<const ShardFile*> prepared_;
+  std::unordered_map<std::uint64_t, std::uint64_t> open_;  // block -> rows still to come
+  std::unordered_set<std::uint64_t> expected_;             // for Behind::kDrop: in the page cache
+  // Blocks closed by the current batch; by the batches before it, oldest first; and for each block,
+  // how many of those lists have it.
+  std::vector<std::uint64_t> closed_;
+  std::deque<std::vector<std::uint64_t>> waiting_;
+  std::unordered_map<std::uint64_t, unsigned> waits_;
+};
+
+// Blocks of mapped shards, read into the page cache and this process's page tables.
 
 // Reads only the needed parts of a block if fields are left out, or if the store (which may be
 // null) has all of the block's pictures.
@@ -22,6 +90,9 @@ class MappedBlocks : public BlockSource {
   // All references must outlive it. If `behind` is empty, blocks stay mapped after they are played.
   MappedBlocks(DatasetState& dataset, const FieldChoice& choice, const PictureCache* store,
                const std::atomic<bool>& give_up, std::optional<BlocksBehind> behind = {});
+
+  // Bytes of shards that are mapped into memory at most.
+  static std::uint64_t MappedBytes(const DatasetFacts& dataset, const LoaderOptions& options);
 
   void Open(std::uint64_t block, std::uint64_t rows) override;
   std::shared_ptr<const HeldBlock> Use(std::uint64_t block) override;

@@ -9,7 +9,7 @@
 namespace sluice {
 
 std::vector<std::uint64_t> NextUses(const DatasetShape& shape, const LoaderOptions& options,
-                                    std::uint64_t epoch, GiveUp give_up) {
+                                    std::uint64_t epoch, StopFlag give_up) {
   if (options.ranks.by_shards || options.order.shuffle == Shuffle::kRandom || options.order.batches)
     return {};
   std::vector<std::uint64_t> uses(shape.blocks(), UINT64_MAX);
@@ -96,7 +96,7 @@ NextUsesAhead::Uses NextUsesAhead::Find() const {
   return KnownOf(*wanted_);
 }
 
-void NextUsesAhead::Await(GiveUp give_up) const {
+void NextUsesAhead::Await(StopFlag give_up) const {
   constexpr std::chrono::milliseconds kLook{20};
   const MutexLock lock(mutex_);
   while (KnownOf(*wanted_) == nullptr && !give_up->load(std::memory_order_relaxed))

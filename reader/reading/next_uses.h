@@ -10,17 +10,16 @@
 #include <sluice/loader_options.h>
 
 #include "format/mutex.h"
-#include "reader/order/give_up.h"
 #include "reader/order/shape.h"
 
 namespace sluice {
 
 // By block: the time at which that epoch opens it, over all ranks, in samples since epoch 0;
-// UINT64_MAX if it does not. Empty if there is no telling: with ranks that deal whole shards, and
+// UINT64_MAX if it does not. Empty if it cannot be known: with ranks that deal whole shards, and
 // with Shuffle::kRandom and the user's own batches, which need most blocks many times. Walks the
 // whole order. `options` are checked ones.
 std::vector<std::uint64_t> NextUses(const DatasetShape& shape, const LoaderOptions& options,
-                                    std::uint64_t epoch, GiveUp give_up);
+                                    std::uint64_t epoch, StopFlag give_up);
 
 // Computes them on a thread of its own: nobody should wait for a walk through an epoch of millions
 // of samples. Used by one thread.
@@ -39,10 +38,10 @@ class NextUsesAhead {
 
   // From now on Find() is about that epoch. Once that is known, the epoch after it is computed.
   void Begin(std::uint64_t epoch);
-  // What NextUses() gives; null: it is not known yet.
+  // The result of NextUses(); null while it is not known.
   Uses Find() const;
   // Returns once Find() is not null, or `give_up` is set.
-  void Await(GiveUp give_up) const;
+  void Await(StopFlag give_up) const;
 
   // The most memory it takes.
   static std::uint64_t MemoryBytes(const DatasetShape& shape) noexcept {

@@ -50,7 +50,8 @@ class OpenBlocks {
     return held;
   }
 
-  // Closes the least recently used block for which `may_go(held)` is true; false if there is none.
+  // Closes the least recently used block for which `may_go(held)` is true; false if no block may
+  // go.
   template <class MayGo>
   bool CloseOldest(const MayGo& may_go) {
     auto oldest = blocks_.end();

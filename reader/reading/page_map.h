@@ -1,5 +1,4 @@
-// Finds the pages that are in this process's page tables, so that the kernel need not be asked to
-// read them.
+// The pages of shards that are in memory: which they are, and locking all of them there.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +7,12 @@
 
 #include "format/disk/bytes.h"
 #include "format/disk/file.h"
+#include "reader/dataset/dataset_state.h"
 
 namespace sluice {
+
+// Finds the pages that are in this process's page tables, so that the kernel need not be asked to
+// read them.
 
 // Used by one thread.
 class PageMap {
@@ -30,5 +33,13 @@ class PageMap {
   bool by_range_;
   std::vector<std::uint64_t> entries_;
 };
+
+// LoaderOptions::storage = Locked: a dataset read once and locked in memory.
+
+// Maps and reads every shard, and locks its pages in memory until the last handle to the dataset is
+// gone. Throws Error(kLimit), before it reads anything, if the dataset does not fit into memory or
+// into what this process may lock; Error(kIo) if a shard cannot be read. With `pass_over`, passes
+// over such a shard: each of its samples will fail later.
+void LockInMemory(DatasetState& dataset, bool pass_over);
 
 }  // namespace sluice

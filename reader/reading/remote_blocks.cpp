@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "reader/dataset/storage_choice.h"
+#include <sluice/block_cache.h>
+
+#include "format/remote/cache/cache_folder.h"
+#include "reader/dataset/options_of.h"
+#include "reader/dataset/rank_epoch.h"
 
 namespace sluice {
 
@@ -35,7 +39,7 @@ RemoteBlocks::RemoteBlocks(DatasetState& dataset, const LoaderOptions& options,
       needs_others_(store == nullptr ||
                     NeedsPayloads(dataset.facts->manifest.schema, choice.WithoutImage())),
       most_open_(most_open),
-      most_ahead_(ReadAheadBytesOf(options).value_or(kMostRemoteAhead)),
+      most_ahead_(ReadAheadBytesOf(options).value_or(kMaxRemoteAhead)),
       give_up_(give_up),
       open_(options.order.shuffle == Shuffle::kSequential) {
   if (remote_.has_cache()) next_uses_.emplace(dataset.facts->shape, options);
@@ -232,7 +236,7 @@ void RemoteBlocks::Suggest(std::uint64_t block) {
       suggested_bytes_ += parts.bytes(whole);
     }
   } catch (const Error&) {
-    return;  // whoever needs the block will say so
+    return;  // a row that needs the block will fail with the reason
   }
   remote_.Flush();
 }
@@ -244,6 +248,66 @@ std::shared_ptr<const HeldBlock> RemoteBlocks::Fetch(DatasetState& dataset, std:
   dataset.table.remote->Await(piece);
   held->Give(BytesOf(*shard, block), std::move(piece), shard);
   return held;
+}
+
+std::uint64_t RemoteBlocks::MaxOpenBytes(const DatasetFacts& dataset,
+                                         const LoaderOptions& options) {
+  const DatasetShape& shape = dataset.shape;
+  if (shape.blocks() == 0) return 0;
+  // Random order uses a block for one row at a time.
+  if (options.order.shuffle == Shuffle::kRandom) return RemoteShards::kIdleBytes;
+  const std::uint64_t blocks =
+      OpenWindow::Of(shape, options).blocks + SharedTailBlocks(shape, options);
+  return (std::min(blocks, shape.blocks()) + 1) * MeanBlockBytes(shape);
+}
+
+std::uint64_t RemoteBlocks::MemoryBytes(const DatasetState& dataset, const LoaderOptions& options) {
+  const DatasetShape& shape = dataset.facts->shape;
+  const std::uint64_t block_bytes = MeanBlockBytes(shape);
+  const std::uint64_t rows = (SlotsOf(options) + 1) * options.batch_size;
+  const std::uint64_t windows =
+      CeilDiv(rows, std::max<std::uint64_t>(OpenWindow::Of(shape, options).samples, 1));
+  const std::uint64_t open = MaxOpenBytes(dataset, options);
+  const bool scattered = options.order.shuffle == Shuffle::kRandom ||
+                         !options.order.samples.all() || options.order.batches;
+  const std::uint64_t in_ring = scattered ? rows * block_bytes : windows * open;
+  // On their way, and for the next windows; a block begins while there is room.
+  const std::uint64_t ahead =
+      2 * (ReadAheadBytesOf(options).value_or(kMaxRemoteAhead) + block_bytes);
+  const std::uint64_t held = open + in_ring + ahead + RowWorkersOf(options) * block_bytes;
+  // Blocks have different sizes.
+  return std::min(shape.bytes(), held + CeilDiv(held, 8) + RemoteShards::kIdleBytes) +
+         dataset.table.FrameBytes();
+}
+
+std::uint64_t RemoteBlocks::BookkeepingBytes(const DatasetState& dataset,
+                                             const LoaderOptions& options) {
+  const DatasetShape& shape = dataset.facts->shape;
+  const RemoteShards& remote = *dataset.table.remote;
+  const std::uint64_t bytes = dataset.facts->store->BufferBytes() + remote.BookkeepingBytes();
+  if (!remote.has_cache()) return bytes;
+  return bytes + NextUsesAhead::MemoryBytes(shape) +
+         OrderBytes(shape, options, OpenWindow::Of(shape, options).samples);
+}
+
+std::vector<CachedDataset> DatasetsInCache(const std::filesystem::path& folder) {
+  std::vector<CachedDataset> datasets;
+  for (const CacheEntry& entry : EntriesOfCache(folder))
+    datasets.push_back({entry.id, entry.bytes, entry.of_bytes, entry.in_use});
+  return datasets;
+}
+
+std::uint64_t ClearCache(const std::filesystem::path& folder) {
+  const auto used = [](const std::vector<CacheEntry>& entries) {
+    std::uint64_t bytes = 0;
+    for (const CacheEntry& entry : entries)
+      bytes += entry.bytes;
+    return bytes;
+  };
+  const std::uint64_t before = used(EntriesOfCache(folder));
+  const SharedFolder root = SharedFolder::Open(folder);
+  const std::uint64_t left = TrimCache(CacheLock::Wait(root), {}, 0);
+  return before - std::min(before, left);
 }
 
 }  // namespace sluice

@@ -31,7 +31,7 @@ namespace sluice {
 
 // The most bytes that a loader has on their way, and as many again for the next windows, unless
 // Mapped::read_ahead_bytes says otherwise.
-inline constexpr std::uint64_t kMostRemoteAhead = std::uint64_t{128} << 20;
+inline constexpr std::uint64_t kMaxRemoteAhead = std::uint64_t{128} << 20;
 
 class RemoteBlocks : public BlockSource {
  public:
@@ -40,6 +40,14 @@ class RemoteBlocks : public BlockSource {
   RemoteBlocks(DatasetState& dataset, const LoaderOptions& options, const FieldChoice& choice,
                const PictureCache* store, std::uint64_t most_open,
                const std::atomic<bool>& give_up);
+
+  // Bytes of blocks that an epoch has open at once.
+  static std::uint64_t MaxOpenBytes(const DatasetFacts& dataset, const LoaderOptions& options);
+  // Bytes that a loader holds at most: blocks that are open, those that rows in the ring still
+  // need, those on their way, and what stays although nobody holds it.
+  static std::uint64_t MemoryBytes(const DatasetState& dataset, const LoaderOptions& options);
+  // The connections' buffers, the table of what is there, and for a cache when that is needed next.
+  static std::uint64_t BookkeepingBytes(const DatasetState& dataset, const LoaderOptions& options);
 
   void BeginEpoch(std::uint64_t epoch) override;
   void Open(std::uint64_t block, std::uint64_t rows) override;

@@ -1,4 +1,10 @@
-// SampleList::Where(): calls the user's filter for every sample of a dataset.
+// SampleList::Where(): calls the user's filter for every sample of a dataset, and keeps those for
+// which it returns true.
+//
+// Threads take shards from a counter; a shard's block is read only if the filter asks for a field
+// that lies in blocks, and then only the ranges of its fields. The result does not depend on the
+// number of threads: if the filter throws, the Error of the first sample for which it does is
+// thrown.
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -142,7 +148,7 @@ bool Filtering::Keeps(const ShardFile& file, std::uint64_t number) const {
     if (!still_there()) throw file.Unreadable({});
     throw Named(file, sample, ErrorCode::kState, error.what());
   } catch (...) {
-    throw Named(file, sample, ErrorCode::kState, "something that is no std::exception");
+    throw Named(file, sample, ErrorCode::kState, "something that is not a std::exception");
   }
 }
 

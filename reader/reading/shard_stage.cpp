@@ -163,7 +163,7 @@ bool ShardStage::Enter() {
   if (!in_use_) return false;
   for (const std::string& name : folder_->Names()) {
     try {
-      folder_->OpenForReading(name);  // whoever put something else there hears of it
+      folder_->OpenForReading(name);  // throws if something else was put there
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kNotFound) throw;  // renamed meanwhile
     }

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "reader/transform/all_steps.h"
-#include "reader/transform/half.h"
+#include "reader/transform/number_table.h"
 #include "reader/transform/portable_math.h"
 
 namespace sluice {

@@ -39,7 +39,7 @@ struct MixStep {
   double alpha = 1, probability = 1;
   std::uint16_t stream = 0;  // the stream of its draws: kDraws, if it is the first of its type
 };
-// What the step mixes; nothing for a step that does not mix batches.
+// How the step mixes; empty for a step that does not mix batches.
 std::optional<MixStep> MixStepOf(const Transform& step) noexcept;
 // Draws for the batch whose first sample has that position, and mixes its images. Returns the share
 // that labels keep of their own, or nothing if the batch is not mixed.

@@ -1,11 +1,20 @@
-// The result of a pipeline's geometric steps: which part of a picture a sample shows, and how.
+// The part of a picture that a view shows: a region of it, turned and perhaps warped (Frame); how
+// geometric steps make that, one after the other (Framing); and which pixels of the result are
+// border (VisiblePart).
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <optional>
+
+#include <sluice/transform.h>
 
 #include "format/pixels/decode.h"
 #include "format/pixels/steps/steps.h"
+#include "format/random.h"
+#include "reader/transform/step.h"
 
 namespace sluice {
 
@@ -15,6 +24,7 @@ struct PictureExtent {
   friend bool operator==(const PictureExtent&, const PictureExtent&) = default;
 };
 
+// The result of a pipeline's geometric steps: which part of a picture a sample shows, and how.
 struct Frame {
   Region region;  // decoded and resampled at once
   // A second pass: the map of the region's target, in pixels, to a grid of the same size.
@@ -22,6 +32,95 @@ struct Frame {
   AffineMap warp;
   std::array<std::uint8_t, 3> warp_fill = {0, 0, 0};
   friend bool operator==(const Frame&, const Frame&) = default;
+};
+
+// A frame while the geometric steps of a pipeline (steps/) are applied to it.
+class Framing {
+ public:
+  Framing(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,
+          std::uint64_t position) noexcept
+      : draw_seed_(draw_seed), position_(position) {
+    frame_.region = Region::Whole(width, height);
+  }
+  void Apply(const Transform& step);
+  const Frame& frame() const noexcept { return frame_; }
+
+  // For the steps. The size of the result so far:
+  std::uint32_t width() const noexcept { return frame_.region.width(); }
+  std::uint32_t height() const noexcept { return frame_.region.height(); }
+  // A step's own draws, by its kDraws and the number of its type before it.
+  template <class Step>
+  RandomStream Draws(const Step&) noexcept {
+    static_assert(StepOf<Step>::kDraws < kMaxKinds);
+    return DrawsOf(StepOf<Step>::kDraws);
+  }
+  void Crop(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height);
+  // The same, but the filter must not see pixels outside, as if the picture ended there.
+  void Cut(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height);
+  void ResizeTo(std::uint32_t width, std::uint32_t height, Filter filter) noexcept;
+  void SetBorder(Border border, const std::array<std::uint8_t, 3>& fill) noexcept;
+  void Mirror(bool across) noexcept;
+  void Transpose() noexcept;
+  // Adds a second pass, which maps the result so far.
+  void Warp(const AffineMap& map, const std::array<std::uint8_t, 3>& fill) noexcept;
+
+ private:
+  static constexpr std::uint16_t kMaxKinds = 16;
+  RandomStream DrawsOf(std::uint16_t kind) noexcept;
+  // The axes of the result so far.
+  Span& Across() noexcept { return frame_.region.transpose ? frame_.region.y : frame_.region.x; }
+  Span& Down() noexcept { return frame_.region.transpose ? frame_.region.x : frame_.region.y; }
+
+  Frame frame_;
+  std::uint64_t draw_seed_;
+  std::uint64_t position_;
+  std::uint16_t uses_[kMaxKinds] = {};  // steps of each kind so far
+};
+
+// The defaults of a geometric step's declaration. Its program is Take(step, framing). The size of
+// the result must not depend on draws. A step draws only if it declares kDraws; unless it turns or
+// warps, it then counts as one that shows another part of the picture each time. All else that a
+// step may do to the frame it has to declare: a test calls Take() to hold each step to that.
+struct GeometricStep : AnyStep {
+  static constexpr StepKind kKind = StepKind::kGeometric;
+  static constexpr const char* kRuns = "fused with decoding";
+  static constexpr bool kResizes = false;     // then it cannot follow a border
+  static constexpr bool kTurns = false;       // only mirrors and turns: then it can follow any step
+  static constexpr bool kSwapsSides = false;  // may swap width and height: then they must be equal
+  static constexpr bool kWarps = false;       // adds a second pass; a pipeline can have one
+  // Whether it may add a border to pictures of size `from`, if that is known.
+  static bool MayPad(const auto&, const std::optional<PictureExtent>&) { return false; }
+
+ protected:
+  static bool Holds(const std::optional<PictureExtent>& picture, std::uint32_t width,
+                    std::uint32_t height) {
+    return picture && picture->width >= width && picture->height >= height;
+  }
+};
+
+// The affine map of a RandomAffine's draws, for a picture of width x height pixels: degrees
+// clockwise, a shift in pixels, a scale, and shears in degrees, all about the centre.
+AffineMap AffineAbout(std::uint32_t width, std::uint32_t height, double degrees, double shift_x,
+                      double shift_y, double scale, double shear_x, double shear_y) noexcept;
+
+// Which pixels of a frame's target show its picture, and which are border.
+class VisiblePart {
+ public:
+  // Nothing but border.
+  VisiblePart() = default;
+  VisiblePart(std::uint32_t width, std::uint32_t height) : width_(width), height_(height) {}
+  // The visible part of the frame's target. It is the same for a mask that follows the picture,
+  // whatever the mask's size.
+  explicit VisiblePart(const Frame& frame);
+
+  // width x height bytes: 1 where a mask gets its fill (or the picture mirrored), else 0.
+  void WriteBorder(std::uint8_t* map) const;
+
+ private:
+  std::uint32_t width_ = 0, height_ = 0;                       // of the target
+  std::uint32_t left_ = 0, top_ = 0, right_ = 0, bottom_ = 0;  // the part, before a warp
+  bool warped_ = false;
+  AffineMap to_source_;  // the map of the warp, from target to source
 };
 
 }  // namespace sluice

@@ -13,7 +13,7 @@
 #include <sluice/transform.h>
 
 #include "reader/transform/frame.h"
-#include "reader/transform/pipeline_stages.h"
+#include "reader/transform/steps.h"
 
 namespace sluice {
 
@@ -32,7 +32,7 @@ class Geometry {
     return stages_[stage].fixed;
   }
   // The name of a step that may swap width and height, so that they must be equal in a batch; and
-  // of one that adds a second pass. Empty: there is none.
+  // of one that adds a second pass. Empty if no step does.
   const std::string& swapping_step() const noexcept { return swapping_step_; }
   const std::string& warping_step() const noexcept { return warping_step_; }
   bool empty() const noexcept;  // in all stages
@@ -60,5 +60,17 @@ class Geometry {
 
 // The seed of all draws of an epoch. Each view of a sample has its own.
 std::uint64_t DrawSeed(std::uint64_t seed, std::uint64_t epoch, std::uint16_t view = 0) noexcept;
+
+// The effects that any step may have on the frame, as declared (GeometricStep in frame.h). All are
+// false for steps that are not geometric.
+
+// Only mirrors and turns the picture, by quarters: each pixel keeps its value.
+bool Turns(const Transform& step) noexcept;
+// May swap width and height.
+bool SwapsSides(const Transform& step) noexcept;
+// Adds a second pass over the row.
+bool Warps(const Transform& step) noexcept;
+// May show another part of the picture each time.
+bool DrawsPart(const Transform& step) noexcept;
 
 }  // namespace sluice

@@ -6,8 +6,6 @@
 
 #include <sluice/error.h>
 
-#include "reader/transform/half.h"
-
 namespace sluice {
 
 namespace {

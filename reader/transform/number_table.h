@@ -1,8 +1,9 @@
-// Normalize, ready to run: value * scale + offset in single precision, rounded after each
-// operation. 16-bit floats are rounded from that.
+// The numbers that batches hold: 16-bit floats, and the table by which Normalize turns the values
+// of pixels into numbers.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,6 +17,59 @@
 
 namespace sluice {
 
+// Conversion to and from 16-bit floats: float16 (IEEE 754 binary16) and bfloat16.
+//
+// Without branches, so that compilers vectorize loops over them.
+
+// By masks: the compiler might turn ?: into a branch.
+inline std::uint32_t Either(bool first, std::uint32_t a, std::uint32_t b) noexcept {
+  const std::uint32_t mask = 0U - static_cast<std::uint32_t>(first);
+  return (a & mask) | (b & ~mask);
+}
+
+// The nearest float16, halves to even.
+inline std::uint16_t HalfOf(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 16 & 0x8000U;
+  const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
+  // From 2^-14 on: the exponent is 112 less and 13 bits are dropped; rounding up may carry into it.
+  const std::uint32_t normal = (magnitude - (112U << 23) + 0xFFFU + (magnitude >> 13 & 1U)) >> 13;
+  // Below: float16 counts in units of 2^-24, the last bit of floats from 1/2 to 1. So adding 1/2
+  // rounds to such units.
+  const std::uint32_t small =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3F000000U;
+  const std::uint32_t finite = Either(magnitude < 0x38800000U, small, normal);
+  const std::uint32_t other = Either(magnitude > 0x7F800000U, 0x7E00U, 0x7C00U);  // NaN, infinity
+  return static_cast<std::uint16_t>(sign |
+                                    (Either(magnitude < 0x477FF000U, finite, other)));  // 65520
+}
+
+// The value of a float16's bits.
+inline float OfHalf(std::uint16_t half) noexcept {
+  const std::uint32_t sign = (half & 0x8000U) << 16;
+  const std::uint32_t magnitude = half & 0x7FFFU;
+  const std::uint32_t normal = (magnitude << 13) + (112U << 23);
+  // Below 2^-14: the bits times 2^-24.
+  const auto small =
+      std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<int>(magnitude)) * 0x1p-24F);
+  const std::uint32_t finite = Either(magnitude < 0x400U, small, normal);
+  const std::uint32_t other = magnitude << 13 | 0x7F800000U;  // infinity, NaN
+  return std::bit_cast<float>(sign | (Either(magnitude < 0x7C00U, finite, other)));
+}
+
+// The nearest bfloat16, halves to even.
+inline std::uint16_t BFloatOf(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t number = (bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16;
+  const bool is_none = (bits & 0x7FFFFFFFU) > 0x7F800000U;
+  return static_cast<std::uint16_t>(Either(is_none, bits >> 16 | 0x40U, number));
+}
+inline float OfBFloat(std::uint16_t bits) noexcept {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+
+// Normalize, ready to run: value * scale + offset in single precision, rounded after each
+// operation. 16-bit floats are rounded from that.
 class NumberTable {
  public:
   // Throws Error(kInvalidArgument) for parameters out of range.

@@ -1,3 +1,9 @@
+// From text to a pipeline: "random_resized_crop:224, horizontal_flip, normalize".
+//
+// The grammar of a step is the text form of its declaration (StepOf<Step>::kText), such as
+// "posterize:bits": its name, then the parameters that follow, each with the character before it;
+// what stands in brackets may be left out. Messages about a step that cannot be read print that
+// form, so grammar, parser and help cannot differ.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -7,7 +13,7 @@
 #include <sluice/parse_pipeline.h>
 
 #include "reader/transform/all_steps.h"
-#include "reader/transform/step_check.h"
+#include "reader/transform/steps.h"
 
 namespace sluice {
 
@@ -49,7 +55,7 @@ class WordsOf final : public ParameterList {
  public:
   std::string text;
 
-  void Number(const char*, double& value, Limits limits, Told) override { value = limits.most; }
+  void Number(const char*, double& value, Limits limits, Shown) override { value = limits.most; }
   void Flag(const char* word, bool&) override { text += "[:" + std::string(word) + "]"; }
 
  private:
@@ -141,14 +147,14 @@ class TypedReading final : public ParameterList {
     width = height = typed_.Whole(text.substr(0, cross));
     if (cross != std::string_view::npos) height = typed_.Whole(text.substr(cross + 1));
   }
-  void Number(const char* name, double& value, Limits limits, Told) override {
+  void Number(const char* name, double& value, Limits limits, Shown) override {
     std::string_view text = TextOf(name);
     if (typed_.chance && name == std::string_view("probability"))
       text = *std::exchange(typed_.chance, std::nullopt);
     if (text.data() == nullptr) return;
     value = limits.whole ? typed_.Whole(text) : typed_.Decimal(text);
   }
-  void Range(const char* name, double& low, double& high, Limits, Told) override {
+  void Range(const char* name, double& low, double& high, Limits, Shown) override {
     const std::string_view first = TextOf(name), second = TextOf(name, 1);
     if (first.data() == nullptr) return;
     low = high = typed_.Decimal(first);
@@ -244,7 +250,7 @@ std::vector<ScheduledTransform> ParseSchedule(std::string_view text) {
     if (sign == part.size() || error != std::errc() || stop != number_end) {
       throw Error(ErrorCode::kInvalidArgument,
                   "\"" + std::string(part) +
-                      "\" is no part of a schedule, which has an epoch, = and steps, such as "
+                      "\" is not a part of a schedule, which has an epoch, = and steps, such as "
                       "80=rrc:224,flip; parts are joined by ;");
     }
     later.transform = ParsePipeline(part.substr(sign + 1));

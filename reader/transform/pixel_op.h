@@ -1,5 +1,5 @@
 // A step that changes pixels, once its random numbers are drawn: a few numbers. The host
-// (run_pixel_op.h) or a device (reader/device/pixel_ops.h) changes the picture by them, to the same
+// (pixel_steps.h) or a device (reader/device/pixel_ops.h) changes the picture by them, to the same
 // bytes.
 //
 // Copied to devices byte by byte. C++17: nvcc compiles this.
@@ -47,9 +47,9 @@ static_assert(sizeof(PixelOp) == 20);
 // More words of an operation, in the kWords after it: one in `number`, the others in pairs of
 // 16-bit members.
 inline constexpr std::uint32_t kWordsEach = 3;
-inline constexpr std::uint32_t kNoiseWords = 6;  // the key and the counter, of two words and four
-inline constexpr std::uint32_t kMostWeights = 255;  // of a kBlur, both sides counted
-inline constexpr std::uint32_t kMapWords = 12;      // xx, xy, x0, yx, yy and y0, two words each
+inline constexpr std::uint32_t kNoiseWords = 6;    // the key and the counter, of two words and four
+inline constexpr std::uint32_t kMaxWeights = 255;  // of a kBlur, both sides counted
+inline constexpr std::uint32_t kMapWords = 12;     // xx, xy, x0, yx, yy and y0, two words each
 constexpr std::size_t OpsWithWords(std::size_t words) noexcept {
   return 1 + (words + kWordsEach - 1) / kWordsEach;
 }

@@ -10,15 +10,18 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <sluice/batch.h>
+#include <sluice/loader_options.h>
 #include <sluice/transform.h>
 
 #include "format/pixels/decode.h"
+#include "reader/transform/geometry.h"
 #include "reader/transform/number_table.h"
-#include "reader/transform/pipeline_stages.h"
 #include "reader/transform/pixel_steps.h"
+#include "reader/transform/steps.h"
 
 namespace sluice {
 
@@ -31,7 +34,7 @@ enum class DevicePart {
 
 class PixelProgram {
  public:
-  static constexpr std::size_t kMostDeviceOps = 256;  // for one sample
+  static constexpr std::size_t kMaxDeviceOps = 256;  // for one sample
 
   // Uses the pipelines' steps that change pixels. Throws Error(kInvalidArgument) for parameters out
   // of range, and for steps that cannot stand in this order.
@@ -104,5 +107,22 @@ class PixelProgram {
   DeviceNeed need_;
   std::optional<NumberTable> numbers_;
 };
+
+// The programs that make one view of a sample's image: one for LoaderOptions::transform, and one
+// for each of LoaderOptions::views.
+struct ViewProgram {
+  std::string name;  // empty for the first
+  Geometry geometry;
+  PixelProgram pixels;
+};
+
+// The part of the steps that LoaderOptions::device does, the same for every view.
+DevicePart DevicePartOf(const LoaderOptions& options) noexcept;
+
+// Whether MixUp or CutMix mixes the pictures of a batch in some epoch.
+bool MixesPictures(const LoaderOptions& options) noexcept;
+
+// The first is for LoaderOptions::transform. Throws Error(kInvalidArgument).
+std::vector<ViewProgram> ViewsOf(const LoaderOptions& options);
 
 }  // namespace sluice

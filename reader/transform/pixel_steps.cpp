@@ -1,5 +1,10 @@
 #include "reader/transform/pixel_steps.h"
 
+#include <array>
+#include <bit>
+
+#include "format/pixels/steps/steps.h"
+#include "format/random.h"
 #include "reader/transform/all_steps.h"
 
 namespace sluice {
@@ -38,9 +43,9 @@ void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t hei
   });
 }
 
-std::size_t MostOps(const Transform& step) noexcept {
+std::size_t MaxOps(const Transform& step) noexcept {
   return OfPixelStep(step, std::size_t{0},
-                     []<class Of>(Of, const auto& op) { return Of::MostOps(op); });
+                     []<class Of>(Of, const auto& op) { return Of::MaxOps(op); });
 }
 
 DeviceNeed NeedOf(const Transform& step) noexcept {
@@ -59,6 +64,83 @@ void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
   PixelOps ops;
   DrawStep(step, pixels, draws, ops);
   RunPixelOps(ops.at, ops.count, pixels, scratch);
+}
+
+namespace {
+
+// Calls `change(values)` for each run of values of the rectangle.
+template <class Change>
+void ChangeRectangle(const PixelOp& op, const Pixels& pixels, const Change& change) {
+  for (std::size_t y = op.top; y < std::size_t{op.top} + op.height; ++y)
+    change(pixels.data + (y * pixels.width + op.left) * pixels.channels);
+}
+
+void Erase(const PixelOp& op, const Pixels& pixels) {
+  ChangeRectangle(op, pixels, [&](std::uint8_t* at) {
+    for (std::uint32_t x = 0; x < op.width; ++x)
+      for (std::uint32_t c = 0; c < pixels.channels; ++c)
+        *at++ = op.value[c];
+  });
+}
+
+void EraseWithNoise(const PixelOp* op, const Pixels& pixels) {
+  RandomStream draws(RandomStream::Place{
+      Word64Of(op, 0), {WordOf(op, 2), WordOf(op, 3), WordOf(op, 4), WordOf(op, 5)}, op->number});
+  ChangeRectangle(*op, pixels, [&](std::uint8_t* at) {
+    for (std::size_t i = 0; i < std::size_t{op->width} * pixels.channels; ++i)
+      *at++ = static_cast<std::uint8_t>(draws.Word() >> 24);
+  });
+}
+
+void RunBlur(const PixelOp* op, const Pixels& pixels, StepScratch& scratch) {
+  scratch.weights.resize(op->number);
+  for (std::uint32_t tap = 0; tap < op->number; ++tap)
+    scratch.weights[tap] = WeightOf(op, tap);
+  scratch.blur.Run(pixels, scratch.weights);
+}
+
+void Warp(const PixelOp* op, const Pixels& pixels, std::vector<std::uint8_t>& before) {
+  const auto number = [op](std::uint32_t i) { return std::bit_cast<double>(Word64Of(op, 2 * i)); };
+  const AffineMap to_source{number(0), number(1), number(2), number(3), number(4), number(5)};
+  const std::array<std::uint8_t, 3> fill = {op->value[0], op->value[1], op->value[2]};
+  before.assign(pixels.data, pixels.data + pixels.bytes());
+  const Pixels in{before.data(), pixels.width, pixels.height, pixels.channels};
+  if (op->kind == PixelOpKind::kWarpBilinear) {
+    WarpBilinear(in, to_source, fill, pixels);
+  } else {
+    WarpNearest(in, to_source, fill, pixels);
+  }
+}
+
+void RunPixelOp(const PixelOp* op, const Pixels& pixels, StepScratch& scratch) {
+  switch (op->kind) {
+    case PixelOpKind::kEnd:
+    case PixelOpKind::kWords: return;
+    case PixelOpKind::kBrightness: return AdjustBrightness(pixels, op->factor);
+    case PixelOpKind::kContrast: return AdjustContrast(pixels, op->factor);
+    case PixelOpKind::kSaturation: return AdjustSaturation(pixels, op->factor);
+    case PixelOpKind::kHue: return AdjustHue(pixels, op->factor);
+    case PixelOpKind::kGrey: return MakeGrey(pixels);
+    case PixelOpKind::kInvert: return InvertPixels(pixels);
+    case PixelOpKind::kSolarize: return SolarizePixels(pixels, op->number);
+    case PixelOpKind::kPosterize: return PosterizePixels(pixels, op->number);
+    case PixelOpKind::kErase: return Erase(*op, pixels);
+    case PixelOpKind::kNoise: return EraseWithNoise(op, pixels);
+    case PixelOpKind::kStretch: return StretchContrast(pixels);
+    case PixelOpKind::kEqualize: return EqualizePixels(pixels);
+    case PixelOpKind::kSharpen: return scratch.sharpness.Run(pixels, op->factor);
+    case PixelOpKind::kBlur: return RunBlur(op, pixels, scratch);
+    case PixelOpKind::kWarpNearest:
+    case PixelOpKind::kWarpBilinear: return Warp(op, pixels, scratch.before);
+  }
+}
+
+}  // namespace
+
+void RunPixelOps(const PixelOp* ops, std::size_t count, const Pixels& pixels,
+                 StepScratch& scratch) {
+  for (std::size_t i = 0; i < count && ops[i].kind != PixelOpKind::kEnd; ++i)
+    RunPixelOp(ops + i, pixels, scratch);
 }
 
 }  // namespace sluice

@@ -1,16 +1,32 @@
-// Functions for any step that changes pixels (steps/).
+// The steps that change pixels: what they draw for a picture, and how the host runs that.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <sluice/transform.h>
 
+#include "format/pixels/steps/steps.h"
 #include "format/random.h"
-#include "reader/transform/pixel_step.h"
-#include "reader/transform/run_pixel_op.h"
-#include "reader/transform/step_kind.h"
+#include "reader/transform/pixel_op.h"
+#include "reader/transform/step.h"
+#include "reader/transform/steps.h"
 
 namespace sluice {
+
+// One thread's scratch memory, reused from picture to picture.
+struct StepScratch {
+  std::vector<std::uint32_t> weights;
+  Blur blur;
+  Sharpness sharpness;
+  std::vector<std::uint8_t> before;
+};
+
+// Runs operations of pixel_op.h on a picture, in place: in order, up to a kEnd or `count` of them.
+void RunPixelOps(const PixelOp* ops, std::size_t count, const Pixels& pixels, StepScratch& scratch);
+
+// For any step.
 
 // Whether a step that changes pixels may also move them, so that no mask or box can follow.
 bool MayMovePixels(const Transform& step) noexcept;
@@ -22,7 +38,7 @@ std::uint8_t DrawKind(const Transform& step) noexcept;
 // Throws Error(kInvalidArgument) if the step does not fit pictures of that size.
 void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t height);
 // The most operations that the step adds, words included.
-std::size_t MostOps(const Transform& step) noexcept;
+std::size_t MaxOps(const Transform& step) noexcept;
 // The needs of the step's operations on a device.
 DeviceNeed NeedOf(const Transform& step) noexcept;
 // Draws whether the step runs, and its operations for a picture of that shape (the pixels are not

@@ -1,13 +1,12 @@
-// The declaration of a pipeline's step: StepOf<Step>. Each step has one, in a file of its own in
-// steps/. All that the loader knows of a step comes from there: parameter checks,
-// Loader::Describe(), ParsePipeline(), the programs that run, what may follow what, memory, and
-// what LoaderOptions::keep may keep.
+// The declaration of a pipeline's step: StepOf<Step>, in the file of its kind in steps/. All that
+// the loader knows of a step comes from there: parameter checks, Loader::Describe(),
+// ParsePipeline(), the programs that run, what may follow what, memory, and what
+// LoaderOptions::keep may keep.
 //
 // A new step is a struct in the public header of its kind, a declaration in steps/, and a program,
 // by its kind, below. It also goes into these files, where "equalize" shows how:
 //   reader/include/sluice/transform.h      the variant Transform
 //   reader/include/sluice/pixel_transform.h  or the header of its kind
-//   reader/transform/all_steps.h
 //   reader/python/binding/steps.cpp
 //   reader/TRANSFORMS.md
 //   tests/reader/step_declarations_test.cpp
@@ -16,17 +15,19 @@
 //   tests/device/device_steps_test.cpp
 //   tests/device/pixel_ops_test.cpp        a new operation
 //
-// The programs:
-// - A geometric step changes the frame: Take() and its properties (GeometricStep in framing.h).
-// - A step that changes pixels draws operations: Draw() (pixel_step.h). A new operation
+// A step's program, by its kind:
+// - A geometric step changes the frame: Take() and its properties (GeometricStep in frame.h).
+// - A step that changes pixels draws operations: Draw() (PixelStep). A new operation
 //   (pixel_op.h) needs its arithmetic twice: for the host in format/pixels/steps/, called by
-//   run_pixel_op.cpp, and for a device in reader/device/pixel_ops*.h.
+//   pixel_steps.cpp, and for a device in reader/device/pixel_ops.h.
 // - A step that mixes batches has Mix() (batch_mix.h). Another step for batches is run by
 //   BatchProgram (reader/batch/batch_program.h).
 // - NumberTable (number_table.h) is the program of Normalize, the only step for numbers.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -34,11 +35,22 @@
 #include <string>
 #include <vector>
 
+#include <sluice/error.h>
 #include <sluice/transform.h>
 
-#include "reader/transform/step_parameters.h"
+#include "format/pixels/steps/steps.h"
+#include "format/random.h"
+#include "reader/transform/pixel_op.h"
 
 namespace sluice {
+
+[[noreturn]] inline void RefuseTransform(const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, "transform: " + what);
+}
+
+inline double Between(double low, double high, RandomStream& draws) noexcept {
+  return low + draws.Uniform() * (high - low);
+}
 
 // The range of a number. NaN is never inside.
 struct Limits {
@@ -57,7 +69,7 @@ constexpr Limits Inside(double least, double most) {
 }
 
 // How Loader::Describe() prints a parameter.
-enum class Told {
+enum class Shown {
   kAlways,          // as a number alone
   kIfUnusual,       // the same, but only if it is not the default
   kNamed,           // after its name
@@ -70,18 +82,18 @@ enum class Told {
 class ParameterList {
  public:
   struct Word {
-    const char* text;  // in ParsePipeline()
-    const char* told;  // in Loader::Describe()
+    const char* text;   // in ParsePipeline()
+    const char* shown;  // in Loader::Describe()
   };
 
   virtual ~ParameterList() = default;
   // Width and height, the parameter "size": 1 to 65535 pixels each, written N or WxH.
   virtual void Size(std::uint32_t&, std::uint32_t&) {}
-  virtual void Number(const char*, double&, Limits, Told = Told::kAlways) {}
+  virtual void Number(const char*, double&, Limits, Shown = Shown::kAlways) {}
   // low <= high. If the text form has the name once, x sets them to -x and x. If it has it twice,
   // the second may be left out and then equals the first.
-  virtual void Range(const char*, double& /*low*/, double& /*high*/, Limits, Told = Told::kAlways) {
-  }
+  virtual void Range(const char*, double& /*low*/, double& /*high*/, Limits,
+                     Shown = Shown::kAlways) {}
   // Along both axes, the parameter "shift". A text form sets both to the same number.
   virtual void Shift(double& /*x*/, double& /*y*/, Limits) {}
   // By channel. Described if it is not black.
@@ -94,13 +106,13 @@ class ParameterList {
 
   template <std::unsigned_integral T>
   void Whole(const char* name, T& value, std::uint32_t least, std::uint32_t most,
-             Told told = Told::kAlways) {
+             Shown shown = Shown::kAlways) {
     auto number = static_cast<double>(value);
-    Number(name, number, {double(least), double(most), false, false, true}, told);
+    Number(name, number, {double(least), double(most), false, false, true}, shown);
     value = static_cast<T>(number);
   }
-  void Chance(double& probability, Told told = Told::kAlways) {
-    Number("probability", probability, AtLeast(0, 1), told);
+  void Chance(double& probability, Shown shown = Shown::kAlways) {
+    Number("probability", probability, AtLeast(0, 1), shown);
   }
   // The enum's values are the words' indices.
   template <class Enum>
@@ -129,7 +141,7 @@ enum class StepKind : std::uint8_t {
 // kName: the type's name. kText: the text form: its name, and the parameters that follow, in
 // brackets if they may be left out. kDraws: part of every draw's counter, never to be changed.
 // kRuns: where it runs, for Loader::Describe(). List(step, list): its parameters. Then its program,
-// by its kind (framing.h, pixel_step.h).
+// by its kind (frame.h, PixelStep below).
 template <class Step>
 struct StepOf;
 
@@ -142,6 +154,36 @@ struct AnyStep {
 struct BatchStep : AnyStep {
   static constexpr StepKind kKind = StepKind::kBatch;
   static constexpr const char* kRuns = "over the batch, when its last sample is done";
+};
+
+// The needs of operations on a device, besides each pixel's own values: the whole picture, and this
+// many bytes of extra memory for each value.
+struct DeviceNeed {
+  bool whole = false;
+  std::size_t spare_bytes = 0;
+};
+
+inline PixelOp OpOf(PixelOpKind kind, float factor = 0, std::uint32_t number = 0) {
+  PixelOp op;
+  op.kind = kind;
+  op.factor = factor;
+  op.number = number;
+  return op;
+}
+
+// Defaults for the declaration of a step that changes pixels. Its program is Draw(step, shape,
+// draws, ops), called once the step's probability has been drawn: it adds the step's operations for
+// a picture of that shape. They are run on the host (pixel_steps.h) or on a device
+// (reader/device/pixel_ops.h). Each declaration sets kMovesPixels: whether pixels leave their
+// places, so that no mask or box can follow the picture.
+struct PixelStep : AnyStep {
+  static constexpr StepKind kKind = StepKind::kPixels;
+  static constexpr const char* kRuns = "a pass over the row's pixels";
+  // The most operations that it adds, words included.
+  static std::size_t MaxOps(const auto&) { return 1; }
+  static DeviceNeed Need(const auto&) { return {}; }
+  // Throws Error(kInvalidArgument) if it does not fit pictures of that size.
+  static void CheckFits(const auto&, std::uint32_t, std::uint32_t) {}
 };
 
 }  // namespace sluice

@@ -9,7 +9,7 @@
 #include "format/disk/bytes.h"
 #include "format/disk/checksum.h"
 #include "reader/dataset/sample_list_state.h"
-#include "reader/reading/available_memory.h"
+#include "reader/reading/memory.h"
 #include "reader/reading/remote_blocks.h"
 
 namespace sluice {
@@ -250,7 +250,8 @@ void DeviceCacheFiller::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// What fails here fails again, with its name, when the sample is played or the device is used.
+// A failure here happens again, with the sample's name, when the sample is played or the device is
+// used.
 void DeviceCacheFiller::Run() {
   for (std::uint64_t block = 0; block < dataset_.facts->shape.blocks(); ++block) {
     if (stop_.load(std::memory_order_relaxed)) return;

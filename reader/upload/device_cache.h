@@ -22,7 +22,7 @@
 #include "reader/device/device_driver.h"
 #include "reader/device/jpeg_parcel.h"
 #include "reader/reading/decoded_cache.h"
-#include "reader/reading/direct/direct_files.h"
+#include "reader/reading/direct/direct_blocks.h"
 
 namespace sluice {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "format/disk/bytes.h"
-#include "reader/dataset/ring_slots.h"
+#include "reader/dataset/options_of.h"
 #include "reader/device/device_driver.h"
 
 namespace sluice {

@@ -45,7 +45,7 @@ struct PictureRoom {
 
 struct DeviceLayout {
   struct Ops {
-    std::size_t each = 0;  // for each row; 0: there are none
+    std::size_t each = 0;  // for each row; may be 0
     std::size_t offset = 0;
     std::size_t row_bytes() const noexcept { return each * sizeof(PixelOp); }
   };

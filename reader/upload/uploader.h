@@ -86,7 +86,7 @@ class Uploader final : public PinnedSlots {
     DeviceBuffer scratch;        // for one wave at a time: the stream runs them one by one
     OwnPriorityStream decoding;  // otherwise it queues behind the trainer's kernels
   };
-  // `program`: null for an image that is no view of the picture.
+  // `program`: null for an image that is not a view of the picture.
   void AddPicture(const SlotLayout::ImageField& shipped, const PixelProgram* program,
                   Layout layout);
   void CopyTables(const std::vector<const PixelProgram*>& programs);

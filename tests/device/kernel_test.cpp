@@ -1,7 +1,6 @@
 // The kernels of reader/device, unchanged, on the CPU: which block and thread does what, and what
 // they share.
-#include "reader/device/jpeg_kernels.h"
-#include "reader/device/pixel_kernels.h"
+#include "reader/device/kernels.h"
 #include "tests/device/cuda_double/cuda_double.h"
 #include "tests/device/pixel_ops_case.h"
 

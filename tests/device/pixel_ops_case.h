@@ -13,7 +13,6 @@
 #include "reader/device/pixel_ops.h"
 #include "reader/transform/augment.h"
 #include "reader/transform/pixel_steps.h"
-#include "reader/transform/run_pixel_op.h"
 #include "tests/catch.h"
 
 namespace sluice::test {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "format/random.h"
-#include "reader/transform/half.h"
+#include "reader/transform/number_table.h"
 #include "tests/catch.h"
 
 using namespace sluice;

@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "format/pixels/steps/steps.h"
-#include "reader/transform/framing.h"
+#include "reader/transform/frame.h"
 #include "tests/catch.h"
 
 using namespace sluice;

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "format/pixels/nearest.h"
-#include "reader/transform/framing.h"
+#include "reader/transform/frame.h"
 #include "reader/transform/geometry.h"
 #include "tests/catch.h"
 

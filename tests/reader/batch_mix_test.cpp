@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "format/random.h"
-#include "reader/transform/half.h"
+#include "reader/transform/number_table.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "reader/dataset/dataset_state.h"
-#include "reader/reading/field_ranges.h"
+#include "reader/reading/direct/held_block.h"
 #include "reader/reading/mapped_blocks.h"
 #include "tests/file_content.h"
 #include "tests/reader/playing.h"

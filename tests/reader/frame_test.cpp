@@ -1,5 +1,7 @@
 // Frames that are turned, bordered, warped or of another size by epoch: pixels, masks, boxes and
 // points alike.
+#include "reader/transform/frame.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,7 +9,6 @@
 
 #include "format/pixels/nearest.h"
 #include "reader/transform/annotations.h"
-#include "reader/transform/framing.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/portable_math.h"
 #include "reader/transform/row_writer.h"

@@ -1,4 +1,4 @@
-// How the datasets of a mixture by weight take turns: reader/order/mixture_plan.h, mixture_order.h.
+// How the datasets of a mixture by weight take turns: reader/order/mixture_order.h.
 #include "reader/order/mixture_order.h"
 
 #include <algorithm>

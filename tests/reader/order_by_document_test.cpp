@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "reader/order/deal.h"
-#include "reader/order/mixture_plan.h"
+#include "reader/order/mixture_order.h"
 #include "reader/order/order.h"
-#include "reader/order/sample_draw.h"
+#include "reader/order/sample_lists.h"
 #include "tests/catch.h"
 
 using namespace sluice;

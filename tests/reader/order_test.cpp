@@ -13,7 +13,7 @@
 #include "format/random.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/loader/checked_options.h"
-#include "reader/loader/memory_bound.h"
+#include "reader/loader/loader_setup.h"
 #include "tests/catch.h"
 #include "tests/reader/process_memory.h"
 
@@ -275,7 +275,7 @@ TEST_CASE(
   };
   LoaderOptions options;
   const std::uint64_t window = 2 * 200 * std::uint64_t{options.order.lanes};
-  const std::uint64_t bound = OrderBound(shape, options, window);
+  const std::uint64_t bound = OrderBytes(shape, options, window);
   const std::size_t before = allocated();
   const EpochOrder order(shape, OrderParametersOf(options), 0);
   const std::size_t taken = allocated() - before;

@@ -11,7 +11,7 @@
 
 #include "format/random.h"
 #include "reader/transform/geometry.h"
-#include "reader/transform/half.h"
+#include "reader/transform/number_table.h"
 #include "tests/catch.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"

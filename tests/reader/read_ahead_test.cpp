@@ -4,7 +4,6 @@
 
 #include <sys/mman.h>
 
-#include "reader/reading/blocks_behind.h"
 #include "reader/reading/mapped_blocks.h"
 #include "tests/reader/cached_pages.h"
 #include "tests/reader/playing.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "reader/transform/augment.h"
-#include "reader/transform/run_pixel_op.h"
+#include "reader/transform/pixel_steps.h"
 
 namespace sluice::test {
 

@@ -7,10 +7,8 @@
 
 #include "reader/decoding/cached_rows.h"
 #include "reader/transform/all_steps.h"
-#include "reader/transform/geometric_steps.h"
 #include "reader/transform/geometry.h"
-#include "reader/transform/step_kind.h"
-#include "reader/transform/step_text.h"
+#include "reader/transform/steps.h"
 #include "tests/catch.h"
 
 using namespace sluice;

@@ -252,11 +252,13 @@ TEST_CASE("A sample function that asks for a missing field or view gets an error
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4));
   const std::pair<SampleFunction, const char*> wrong[] = {
       {[](MutableSample& sample) { sample.Field<float>("label"); }, "holds int32"},
-      {[](MutableSample& sample) { sample.Field<float>("lable"); }, "no fixed-shape array"},
-      {[](MutableSample& sample) { sample.image("mask"); }, "no image"},
+      {[](MutableSample& sample) { sample.Field<float>("lable"); },
+       "among this batch's fixed-shape arrays"},
+      {[](MutableSample& sample) { sample.image("mask"); }, "among this batch's images"},
       {[](MutableSample& sample) { sample.floats(); },
        "field \"image\" holds values of uint8; read them as std::uint8_t"},
-      {[](MutableSample& sample) { sample.Variable<float>("label"); }, "no variable-length"},
+      {[](MutableSample& sample) { sample.Variable<float>("label"); },
+       "among this batch's variable-length"},
       {[](MutableSample& sample) {
          const float values[3] = {};
          sample.SetVariable<float>("pairs", values);

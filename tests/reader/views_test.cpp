@@ -3,8 +3,8 @@
 
 #include <sluice/error.h>
 
-#include "reader/transform/shared_part.h"
-#include "reader/transform/view_program.h"
+#include "reader/transform/pixel_program.h"
+#include "reader/transform/row_writer.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 

@@ -28,7 +28,7 @@ namespace sluice {
 
 enum class Layout { kNHWC, kNCHW };
 
-// What becomes of images that differ in size: LoaderOptions::output.image_sizes.
+// How a batch holds images that differ in size: LoaderOptions::output.image_sizes.
 enum class ImageSizes {
   kEqual,   // making the loader is an error
   kPadded,  // a batch is as wide as its widest image, and as high as its highest: Batch::sizes()
@@ -147,7 +147,7 @@ class Batch {
   std::uint64_t epoch() const noexcept;
   std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
 
-  // The image that LoaderOptions::output.image names; samples == 0 if there is none.
+  // The image that LoaderOptions::output.image names; samples == 0 if the batch has no image.
   const ImageBatch& image() const noexcept;
   // Any image field of the batch, such as a mask.
   const ImageBatch& image(std::string_view field) const;
@@ -199,9 +199,9 @@ class Batch {
   // default stream counts as captured while any stream that it waits for is being captured, by any
   // thread.)
   void WaitOn(DeviceStream stream) const;
-  // Blocks the calling thread until the batch is on the device. It names no stream: whoever queues
-  // work that reads the batch calls WaitOn() for that stream too, or keeps the batch until that
-  // work has finished. Otherwise the slot of a dropped batch is written again under a running
+  // Blocks the calling thread until the batch is on the device. It names no stream: code that
+  // queues work that reads the batch calls WaitOn() for that stream too, or keeps the batch until
+  // that work has finished. Otherwise the slot of a dropped batch is written again under a running
   // kernel.
   void Synchronize() const;
   // A fixed-shape array field on the device: of any type, or, like Field(), of type T.

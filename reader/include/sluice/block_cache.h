@@ -17,8 +17,8 @@ struct CachedDataset {
   bool in_use = false;         // by some process
 };
 
-// What the folder holds; the longest unused comes first. Throws Error(kNotFound) if there is no
-// such folder.
+// The blocks that the folder holds; the longest unused comes first. Throws Error(kNotFound) if
+// there is no such folder.
 std::vector<CachedDataset> DatasetsInCache(const std::filesystem::path& folder);
 
 // Removes all datasets that no process uses. Returns the bytes freed.

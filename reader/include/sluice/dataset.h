@@ -1,12 +1,4 @@
-// A dataset, opened for reading, with random access to its samples.
-//
-// Open() reads only manifest.json, so its cost does not grow with the number of samples. A shard is
-// mapped when one of its samples is first asked for, and stays mapped while any Dataset, Sample or
-// Loader made from it lives. A process may have only so many mappings, so at most 16,384 shards
-// stay mapped: those used last, besides those that a Sample or batch needs. (If Linux's
-// vm.max_map_count is smaller than usual, a quarter of it; the environment variable
-// SLUICE_MAX_MAPPED_SHARDS sets another number.) A Dataset is a cheap handle; copies share the
-// mappings. Any number of threads may use one at once.
+// Dataset and Sample: an opened dataset, with random access to its samples.
 #pragma once
 
 #include <cstddef>
@@ -133,6 +125,15 @@ struct ShardFaults {
   std::vector<std::string> reasons;  // for the first hundred: the file, and a sentence
 };
 
+// A dataset, opened for reading, with random access to its samples.
+//
+// Open() reads only manifest.json, so its cost does not grow with the number of samples. A shard is
+// mapped when one of its samples is first asked for, and stays mapped while any Dataset, Sample or
+// Loader made from it lives. A process may have only so many mappings, so at most 16,384 shards
+// stay mapped: those used last, besides those that a Sample or batch needs. (If Linux's
+// vm.max_map_count is smaller than usual, a quarter of it; the environment variable
+// SLUICE_MAX_MAPPED_SHARDS sets another number.) A Dataset is a cheap handle; copies share the
+// mappings. Any number of threads may use one at once.
 class Dataset {
  public:
   // `path` is the dataset's folder (or its manifest.json), or the URL of one: s3://bucket/prefix,

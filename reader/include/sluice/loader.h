@@ -1,16 +1,4 @@
-// The loader: epochs of batches from a dataset, decoded ahead by worker threads.
-//
-//   sluice::LoaderOptions options;
-//   options.batch_size = 256;
-//   options.transform = {sluice::RandomResizedCrop(224), sluice::HorizontalFlip()};
-//   sluice::Loader loader(sluice::Dataset::Open("data/photos"), options);
-//   for (int epoch = 0; epoch < 90; ++epoch)
-//     for (const sluice::Batch& batch : loader.Epoch(epoch))
-//       Train(batch.image().data, batch.Field<std::int32_t>("label"));
-//
-// Batches are a pure function of (dataset, options except threads and prefetch, epoch), and come in
-// order. One thread at a time consumes (see EpochIterator); any thread may hold and drop Batch
-// handles. A Loader allocates its memory when it is made: see Loader::Memory().
+// Loader: epochs of batches from a dataset; EpochRange and EpochIterator walk through one.
 #pragma once
 
 #include <chrono>
@@ -44,7 +32,7 @@ struct LoaderState;  // private
 // throws the Error of a sample in the next batch that cannot be read, and Error(kState) if the
 // consumer holds every slot.
 //
-// After ++ has thrown, the iterator holds no batch, but is not at its end: call ++ again to go on.
+// After ++ has thrown, the iterator holds no batch, but is not at its end: call ++ again to resume.
 // After an unreadable sample, it gives the batch after the failed one, or ends if that was the
 // last. After a lack of slots, it gives the same batch once others have been dropped. Without a
 // batch, * and -> throw Error(kState). begin() behaves likewise: after it has thrown, call it
@@ -88,7 +76,7 @@ class EpochRange {
   std::default_sentinel_t end() const { return {}; }
 
   // Steps without an iterator, for callers that hold batches in their own way: the next batch, or
-  // nothing at the end. Waits and throws like EpochIterator's ++; call it again to go on.
+  // nothing at the end. Waits and throws like EpochIterator's ++; call it again to resume.
   std::optional<Batch> Next() const;
   // Returns true as soon as Next(), or ++, would not wait (a batch is ready, or it would throw, or
   // the range is over), and false if it still would after that time. For callers that must look at
@@ -103,6 +91,19 @@ class EpochRange {
   std::uint64_t range_;
 };
 
+// The loader: epochs of batches from a dataset, decoded ahead by worker threads.
+//
+//   sluice::LoaderOptions options;
+//   options.batch_size = 256;
+//   options.transform = {sluice::RandomResizedCrop(224), sluice::HorizontalFlip()};
+//   sluice::Loader loader(sluice::Dataset::Open("data/photos"), options);
+//   for (int epoch = 0; epoch < 90; ++epoch)
+//     for (const sluice::Batch& batch : loader.Epoch(epoch))
+//       Train(batch.image().data, batch.Field<std::int32_t>("label"));
+//
+// Batches are a pure function of (dataset, options except threads and prefetch, epoch), and come in
+// order. One thread at a time consumes (see EpochIterator); any thread may hold and drop Batch
+// handles. A Loader allocates its memory when it is made: see Loader::Memory().
 class Loader {
  public:
   // Throws Error(kInvalidArgument) for options that do not fit the dataset, for instance images of

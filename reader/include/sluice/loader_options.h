@@ -72,7 +72,7 @@ struct RankOptions {
   bool by_shards = false;
 };
 
-// What happens to a mapped block once all of its samples are decoded. A hint to the kernel.
+// The fate of a mapped block once all of its samples are decoded. A hint to the kernel.
 // Shuffle::kRandom has no window and always keeps.
 enum class Behind {
   kKeep,   // it stays mapped; the kernel takes its pages back when it needs them
@@ -191,7 +191,7 @@ struct OutputOptions {
   // usually ignore. Masks not named here get 0, which is usually a class. (Border::kReflect mirrors
   // masks, too.) It is also the value of all pixels of a sample that has no mask.
   std::map<std::string, std::uint32_t> mask_fill = {};
-  // What a label (Role::kLabel) holds for the samples of a mixture's dataset that has no such
+  // The value of a label (Role::kLabel) for the samples of a mixture's dataset that has no such
   // field: -100, say, which losses usually ignore. Empty: a loader of such a mixture is refused,
   // since any number that it made up would be a class. Batch::Has() tells these samples from the
   // others.
@@ -213,7 +213,7 @@ enum class Verify {
   kNever,  // headers and tables are still checked
 };
 
-// What the loader does with a sample that cannot be read: the sample is damaged, or its shard is
+// The loader's reaction to a sample that cannot be read: the sample is damaged, or its shard is
 // cut short, unreadable or gone.
 enum class OnFault {
   kError,  // the step that would deliver its batch throws
@@ -336,7 +336,7 @@ struct LoaderOptions {
   std::optional<Stage> stage = {};
   RingOptions ring = {};
   // The longest wait for a batch, after which the step that waits throws Error(kIo): for storage
-  // that hangs, local or remote. The next step goes on waiting. Zero: no limit.
+  // that hangs, local or remote. The next step resumes waiting. Zero: no limit.
   std::chrono::milliseconds timeout = {};
   OutputOptions output = {};
   IntegrityOptions integrity = {};

@@ -1,4 +1,4 @@
-// A Loader's measurements of itself, and what they mean.
+// LoaderStats: a Loader's measurements of itself, and the bottleneck that they show.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ enum class Bound {
   kPrefetch,  // none of these was busy all the time: the ring is too short to even out slow samples
 };
 
+// A Loader's measurements of itself. Sums are since the first Epoch(); Since() gives an interval's.
 struct LoaderStats {
   double seconds = 0;         // since the first Epoch()
   std::uint64_t samples = 0;  // handed to the consumer

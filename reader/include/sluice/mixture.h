@@ -5,11 +5,11 @@
 //
 // Without weights, an epoch has every sample of every dataset once, in the order that one dataset
 // of all their shards would have. With weights, each dataset is played in an order of its own, and
-// begins again, shuffled anew, when all of its samples have come: an epoch goes on with the samples
-// that the epochs before it have left.
+// begins again, shuffled anew, when all of its samples have come: an epoch continues with the
+// samples that the epochs before it have left.
 //
 // Fields are matched by name. A field of that name must be the same in each dataset that has it;
-// of class names, one list may go on where the other ends. Where a dataset lacks a field, its
+// of class names, one list may continue where the other ends. Where a dataset lacks a field, its
 // samples have no value in it: Batch::Has() is false, arrays hold zeros, others are empty. For a
 // label, LoaderOptions::output.absent says what it holds; without that, the mixture is refused. The
 // images that a batch is made of must be in all datasets.
@@ -30,7 +30,7 @@
 
 namespace sluice {
 
-// What a weight is a share of.
+// The whole that a weight is a share of.
 enum class MixtureShares {
   // Of the samples. A row of `lanes` consecutive samples, over all ranks, has each dataset's share
   // to within a sample or two, so batches vary less than if each sample were drawn.
@@ -44,8 +44,8 @@ enum class MixtureShares {
 // How long an epoch with weights is.
 enum class MixtureLength {
   kFirst,  // until each sample of the first dataset has come once
-  // Until one dataset is through: of none come more than it has. A dataset that begins again in the
-  // midst of an epoch may still give a sample twice in it.
+  // Until one dataset is through: no dataset gives more samples than it has. A dataset that begins
+  // again in the midst of an epoch may still give a sample twice in it.
   kShortest,
   kSamples,  // Mixture::samples
 };

@@ -11,12 +11,12 @@ struct Rank {
   // The environment variables it came from, such as "RANK, WORLD_SIZE"; empty if from none.
   std::string_view variables = {};
 
-  // Reads the variables that launchers set; {0, 1} if there are none. The first pair of which both
+  // Reads the variables that launchers set; {0, 1} if none is set. The first pair of which both
   // are set counts, in this order: RANK and WORLD_SIZE (torchrun and others), OMPI_COMM_WORLD_RANK
   // and _SIZE (Open MPI), PMI_RANK and PMI_SIZE (MPICH and its kin), SLURM_PROCID and
-  // SLURM_STEP_NUM_TASKS (srun; a batch script itself is no rank). Throws Error(kInvalidArgument)
-  // that names them if their values make no sense, or if there is no pair, but RANK or a WORLD_SIZE
-  // above 1 without the other.
+  // SLURM_STEP_NUM_TASKS (srun; a batch script itself is not a rank). Throws
+  // Error(kInvalidArgument) that names them if their values make no sense, or if there is no pair,
+  // but RANK or a WORLD_SIZE above 1 without the other.
   static Rank FromEnvironment();
 
   // Ignores where they came from.

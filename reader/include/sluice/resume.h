@@ -21,7 +21,8 @@
 namespace sluice {
 
 struct ResumePoint {
-  // What the order depends on. A Loader refuses a point if its own order differs in any of these.
+  // All that the order depends on. A Loader refuses a point if its own order differs in any of
+  // these.
   std::string dataset;  // its id: 32 hexadecimal digits
   std::uint32_t order_version = kOrderVersion;
   Shuffle shuffle = Shuffle::kQuasiRandom;

@@ -96,7 +96,8 @@ class MutableRows {
   Draws& draws() noexcept { return draws_; }
   // The thread's own memory, for any use. Its size and content stay from call to call.
   std::vector<std::byte>& scratch() noexcept { return memory_->scratch; }
-  // What LoaderOptions::thread_setup made for the thread. Error(kState) if it is no T.
+  // The object that LoaderOptions::thread_setup made for the thread. Error(kState) if it is not a
+  // T.
   template <class T>
   T& state() {
     if (T* const found = std::any_cast<T>(&memory_->state)) return *found;

@@ -9,20 +9,93 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <list>
 #include <memory>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
+#include "format/disk/file.h"
+#include "format/disk/shard.h"
+#include "format/mutex.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
 #include "reader/reading/block_source.h"
 #include "reader/reading/decoded_cache.h"
 #include "reader/reading/direct/block_io.h"
-#include "reader/reading/direct/direct_files.h"
+#include "reader/reading/direct/held_block.h"
 #include "reader/reading/open_blocks.h"
 
 namespace sluice {
 
+// Shards opened for reading past the page cache (O_DIRECT).
+//
+// If a file system refuses that, the same reads go through the page cache, and what they leave
+// there is dropped again. Only some descriptors are open at a time; a shard that has lost its own
+// is opened by its name again. If that name leads to another file meanwhile, or to none, the
+// shard's mapping is read instead, because a mapping stays the same. Thread-safe.
+class DirectFiles {
+ public:
+  // `refuse`: acts as if every file system refused O_DIRECT, for tests.
+  explicit DirectFiles(std::shared_ptr<BlockMemory> memory, bool refuse = false);
+
+  struct File {
+    FileHandle handle;  // empty: read with ReadMapped()
+    bool direct = false;
+    ShardUse shard;
+  };
+  std::shared_ptr<const File> Open(std::uint32_t number, const ShardUse& shard);
+  // For a shard that was opened with O_DIRECT and could not be read so (EINVAL): treats its file
+  // system as one that refuses from now on.
+  std::shared_ptr<const File> Refuse(std::uint32_t number, const ShardUse& shard);
+
+  // Reads a block in the calling thread. Parts that cannot be read are Lost().
+  std::shared_ptr<const HeldBlock> Read(std::uint32_t number, const ShardUse& shard,
+                                        std::uint32_t block);
+
+  // Copies a range of a block from its shard's mapping.
+  static void ReadMapped(const ShardFile& shard, std::uint64_t block_offset, ByteRange range,
+                         HeldBlock& held);
+  // Reads a range of a block again, page by page and through the page cache, so that a bad page
+  // costs only itself.
+  static void Salvage(const File& file, std::uint64_t block_offset, ByteRange range,
+                      HeldBlock& held);
+  // Drops a range from the page cache if it was read through it. Call it when the range has been
+  // read.
+  static void LetGo(const File& file, std::uint64_t offset, std::uint64_t bytes) noexcept;
+
+  BlockMemory& memory() noexcept { return *memory_; }
+  // The number of shards on a file system that refuses.
+  std::uint64_t refused() const;
+
+ private:
+  std::shared_ptr<const File> Keep(std::uint32_t number, FileHandle handle, bool direct,
+                                   const ShardUse& shard) REQUIRES(mutex_);
+
+  const std::shared_ptr<BlockMemory> memory_;
+  const bool refuse_;
+  const std::size_t most_open_;
+  struct Entry {
+    std::shared_ptr<const File> file;
+    std::uint64_t used = 0;
+  };
+  mutable Mutex mutex_;
+  std::unordered_map<std::uint32_t, Entry> open_ GUARDED_BY(mutex_);
+  std::uint64_t uses_ GUARDED_BY(mutex_) = 0;
+  std::unordered_set<std::uint32_t> refused_ GUARDED_BY(mutex_);
+  std::set<FileId> unreadable_ GUARDED_BY(mutex_);  // files that failed with O_DIRECT
+};
+
+// Reads blocks, or the wanted parts of them, past the page cache into the loader's own memory
+// (LoaderOptions::storage = Direct).
+//
+// A block is held from when the order announces it until all its rows of the epoch are planned; the
+// rows keep it until they are decoded. If the budget is used up, which steady playing does not
+// cause, the least recently used block is dropped, and read again if a row needs it.
+//
+// Used by the planner thread only.
 class DirectBlocks : public BlockSource {
  public:
   // All references must outlive it; `store` may be null. `one_at_a_time`: rows come in the order of
@@ -31,6 +104,9 @@ class DirectBlocks : public BlockSource {
                DirectFiles& files, bool one_at_a_time, const std::atomic<bool>& give_up,
                std::unique_ptr<BlockIo> io = nullptr);
   ~DirectBlocks() override;
+
+  // Bytes of blocks that are held at most.
+  static std::uint64_t MemoryBytes(const DatasetFacts& dataset, const LoaderOptions& options);
 
   void Open(std::uint64_t block, std::uint64_t rows) override;
   std::shared_ptr<const HeldBlock> Use(std::uint64_t block) override;

@@ -1,20 +1,87 @@
-// A block in memory of its own. LoaderOptions::storage = Direct reads blocks into it, past the page
-// cache, instead of using the shard's mapping. Or a block of a shard in an object store, which is
-// there as long as this holds it.
+// A block in memory of its own, and the memory for such blocks (BlockMemory).
+// LoaderOptions::storage = Direct reads blocks into it, past the page cache, instead of using the
+// shard's mapping. Or a block of a shard in an object store, which is there as long as this holds
+// it.
 //
 // One thread writes it; then any thread may read it.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "format/disk/block.h"
 #include "format/disk/shard.h"
+#include "format/mutex.h"
+#include "reader/dataset/field_choice.h"
 #include "reader/dataset/shard_table.h"
-#include "reader/reading/direct/block_memory.h"
-#include "reader/reading/field_ranges.h"
+#include "reader/reading/memory.h"
 
 namespace sluice {
+
+// Page-aligned memory for blocks that are read past the page cache, reused from block to block.
+//
+// Thread-safe. Memory given back is kept for the next block, unless that would exceed the budget;
+// then it is returned to the system.
+class BlockMemory : public std::enable_shared_from_this<BlockMemory> {
+ public:
+  explicit BlockMemory(std::uint64_t budget) : budget_(budget) {}
+
+  // A piece of memory. Its destructor gives it back to its BlockMemory, which it keeps alive.
+  class Piece {
+   public:
+    Piece() = default;
+    Piece(Piece&&) noexcept = default;
+    Piece& operator=(Piece&& other) noexcept;
+    ~Piece();
+    std::byte* data() const noexcept { return buffer_.data(); }
+
+   private:
+    friend class BlockMemory;
+    Piece(std::shared_ptr<BlockMemory> home, HostBuffer buffer)
+        : home_(std::move(home)), buffer_(std::move(buffer)) {}
+    std::shared_ptr<BlockMemory> home_;
+    HostBuffer buffer_;
+  };
+
+  // A piece of at least that many bytes, even beyond the budget: the caller keeps to it. Throws
+  // std::bad_alloc.
+  Piece Take(std::uint64_t bytes);
+
+  // Whether the budget has room for a piece of that many bytes.
+  bool HasRoom(std::uint64_t bytes) const;
+  std::uint64_t in_use() const;     // bytes
+  std::uint64_t allocated() const;  // bytes, including those kept for reuse
+
+ private:
+  void GiveBack(HostBuffer buffer) noexcept;
+
+  const std::uint64_t budget_;
+  mutable Mutex mutex_;
+  std::vector<HostBuffer> free_ GUARDED_BY(mutex_);
+  std::size_t pieces_ GUARDED_BY(mutex_) = 0;  // in use
+  std::uint64_t free_bytes_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t used_bytes_ GUARDED_BY(mutex_) = 0;
+};
+
+// A block in memory of its own. LoaderOptions::storage = Direct reads blocks into it, past the page
+// cache, instead of using the shard's mapping. Or a block of a shard in an object store, which is
+// there as long as this holds it.
+//
+// One thread writes it; then any thread may read it.
+struct ByteRange {
+  std::size_t offset = 0;  // from the block's beginning
+  std::size_t bytes = 0;
+  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+};
+
+// The ranges of the chosen fields, without the table. Payloads lie field by field, so each field
+// has one run, and adjacent runs are joined to one range. Passes over damaged entries: reading them
+// will fail later.
+std::vector<ByteRange> RangesOf(const BlockView& block, const RowLayout& layout,
+                                const Schema& schema, const FieldChoice& choice);
 
 class HeldBlock {
  public:

@@ -30,7 +30,7 @@ class UringIo : public BlockIo {
 
   void Submit(BlockRead& read) override {
     io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
-    if (entry == nullptr) {  // the ring has no place left
+    if (entry == nullptr) {  // the ring is full
       ReadNow(read);
       read_now_.push_back(&read);
       return;

@@ -1,0 +1,53 @@
+// One function for each question about a loader's checked options that several layers ask.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <variant>
+
+#include <sluice/loader_options.h>
+
+namespace sluice {
+
+// The most slots in the ring (BatchRing): one the consumer holds, those decoded ahead, and those it
+// may hold besides. Sources of blocks ask, too: batches in the ring may still read their blocks.
+inline std::size_t SlotsOf(const LoaderOptions& options) noexcept {
+  return 1 + *options.ring.prefetch + options.ring.hold;
+}
+// Batches decoded ahead in rings that a loader chooses: in a long one, and in the longest.
+inline constexpr std::size_t kLongPrefetch = 8, kLongestPrefetch = 32;
+
+// Threads that make rows: those that decode, and the one that uploads what a device decodes, since
+// the host decodes again what the device refuses.
+inline std::size_t RowWorkersOf(const LoaderOptions& options) noexcept {
+  return *options.threads + (options.on_device.decode != DecodeOn::kHost ? 1U : 0U);
+}
+
+// LoaderOptions::storage.
+inline bool ReadsDirectly(const LoaderOptions& options) noexcept {
+  return std::holds_alternative<Direct>(options.storage);
+}
+inline bool LocksInMemory(const LoaderOptions& options) noexcept {
+  return std::holds_alternative<Locked>(options.storage);
+}
+inline Behind BehindOf(const LoaderOptions& options) noexcept {
+  const auto* const mapped = std::get_if<Mapped>(&options.storage);
+  return mapped != nullptr ? mapped->behind : Behind::kKeep;
+}
+// Empty: the loader chooses.
+inline std::optional<std::uint64_t> ReadAheadBytesOf(const LoaderOptions& options) noexcept {
+  if (const auto* const mapped = std::get_if<Mapped>(&options.storage)) {
+    return mapped->read_ahead_bytes;
+  }
+  if (const auto* const direct = std::get_if<Direct>(&options.storage)) {
+    return direct->read_ahead_bytes;
+  }
+  return std::nullopt;
+}
+
+// Whether LoaderOptions::keep keeps rows as the user's function left them.
+inline bool KeepsFunctionRows(const LoaderOptions& options) noexcept {
+  return options.keep && options.keep->function_is_deterministic;
+}
+
+}  // namespace sluice

@@ -1,0 +1,129 @@
+#include "reader/loader/loader_threads.h"
+
+#include <new>
+
+#include "format/disk/system_error.h"
+
+namespace sluice {
+
+void DecoderThread::Run() {
+  while (const std::optional<BatchRing::Rows> rows = ring_.TakeRows(number_))
+    Decode(*rows);
+}
+
+void DecoderThread::Decode(const BatchRing::Rows& rows) {
+  LoaderStats spent;
+  RowWorker::Outcome outcome = Work(rows, spent);
+  if (!ring_.FinishRows(rows, std::move(outcome), spent, worker_)) return;
+  std::optional<Error> error;
+  try {
+    error = worker_.Close(*rows.slot);
+  } catch (const std::bad_alloc&) {
+    error = OutOfMemory();
+  }
+  ring_.Closed(rows, std::move(error), worker_);
+}
+
+RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, LoaderStats& spent) {
+  const Clock::time_point begin = Clock::now();
+  const std::uint64_t bytes_before = worker_.payload_bytes();
+  RowWorker::Outcome outcome;
+  try {
+    outcome = worker_.Work(*rows.slot, rows.begin, rows.end);
+  } catch (const std::bad_alloc&) {  // also while a row's fault was noted
+    outcome.failed_row = rows.begin;
+    outcome.error = OutOfMemory();
+  }
+  const Clock::time_point end = Clock::now();
+  usage_.Sample(end);
+  usage_.MoveTo(spent);
+  spent.decode_seconds = SecondsBetween(begin, end);
+  spent.payload_bytes = worker_.payload_bytes() - bytes_before;
+  if (trace_ != nullptr) {
+    trace_->Add(SlotEvent(TraceEvent::Kind::kDecode, number_ + 1, *rows.slot, rows.begin, rows.end,
+                          begin, end));
+  }
+  return outcome;
+}
+
+PlannerThread::PlannerThread(const LoaderSetup& setup, BlockSource& source, ShardStage* stage,
+                             BatchRing& ring)
+    : setup_(setup),
+      source_(source),
+      ring_(ring),
+      planner_(setup.recipe, setup.deal, source, stage, ring.give_up()) {}
+
+void PlannerThread::Run() {
+  using Task = BatchRing::Turn::Task;
+  for (;;) {
+    std::optional<std::uint64_t> stream;
+    if (!in_hand_.empty()) stream = in_hand_.front().planned.stream;
+    const BatchRing::Turn turn = ring_.NextTurn(stream, source_.HasRoom());
+    source_.SetDepth(turn.read_ahead_bytes);
+    switch (turn.task) {
+      case Task::kStop: return Forget();
+      case Task::kLengthen: ring_.Lengthen(); break;
+      case Task::kForget: Forget(); break;
+      case Task::kPlan: Plan(turn); break;
+      case Task::kAwait: AwaitFirst(); break;
+    }
+  }
+}
+
+void PlannerThread::Forget() {
+  planner_.Cancel();
+  ring_.CountReadAhead(source_.bytes_read());
+  for (const InHand& batch : in_hand_)
+    ring_.GiveBack(*batch.planned.slot);
+  in_hand_.clear();
+}
+
+void PlannerThread::Plan(const BatchRing::Turn& turn) {
+  const auto [epoch, number] = turn.planned.number;
+  Slot& slot = *turn.planned.slot;
+  ResetProgress(slot);
+  InHand& batch = in_hand_.emplace_back();
+  batch.planned = turn.planned;
+  if (setup_.recipe.options.diagnostics.trace) batch.since = Clock::now();
+  try {
+    if (turn.ends_epoch) ring_.NoteBatches(epoch + 1, BatchesOf(epoch + 1));
+    batch.blocks = planner_.Plan(epoch, number, slot);
+  } catch (const std::exception&) {  // bad_alloc, or a vector's length_error
+    slot.error = OutOfMemory();
+  }
+}
+
+// None if LoaderOptions::order.batches fails for that epoch: the consumer gets the Error when it
+// asks for the epoch, and batches before it are not lost.
+std::uint64_t PlannerThread::BatchesOf(std::uint64_t epoch) const {
+  try {
+    return setup_.deal.SizeOf(epoch).batches;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+void PlannerThread::AwaitFirst() {
+  const InHand& batch = in_hand_.front();
+  Slot& slot = *batch.planned.slot;
+  try {
+    source_.Await(batch.blocks);
+    if (!ring_.Reclaim(slot)) return;  // nobody wants it any more
+  } catch (const Error& error) {       // from the device
+    slot.error = error;
+  } catch (const std::bad_alloc&) {
+    slot.error = OutOfMemory();
+  }
+  ring_.CountReadAhead(source_.bytes_read());
+  std::optional<TraceEvent> event;
+  const std::shared_ptr<LoaderTrace>& trace = setup_.recipe.options.diagnostics.trace;
+  if (trace != nullptr) {
+    event =
+        SlotEvent(TraceEvent::Kind::kReadAhead, 0, slot, 0, slot.rows, batch.since, Clock::now());
+  }
+  if (!ring_.Publish(batch.planned)) return;
+  if (event) trace->Add(*event);
+  in_hand_.pop_front();
+}
+
+}  // namespace sluice

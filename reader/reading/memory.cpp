@@ -1,0 +1,89 @@
+#include "reader/reading/memory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <string>
+
+#include <sys/mman.h>
+
+namespace sluice {
+
+namespace {
+
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+// The number after a word in a file with one word and number on each line; `missing` if there is
+// none.
+std::uint64_t NumberBehind(const std::string& path, const std::string& word,
+                           std::uint64_t missing) {
+  std::ifstream file(path);
+  std::string name;
+  while (file >> name) {
+    std::uint64_t number = 0;
+    if (name == word && file >> number) return number;
+    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return missing;
+}
+
+std::uint64_t Machine() {
+  const std::uint64_t kilobytes = NumberBehind("/proc/meminfo", "MemAvailable:", kNoLimit / 1024);
+  return kilobytes * 1024;
+}
+
+// The memory that one group leaves: its limit, less its memory that cannot be given up.
+std::uint64_t LeftBy(const std::string& folder, const char* limit_file, const char* used_word) {
+  std::ifstream file(folder + "/" + limit_file);
+  std::uint64_t limit = 0;
+  if (!(file >> limit)) return kNoLimit;  // "max", or no such file
+  const std::uint64_t used = NumberBehind(folder + "/memory.stat", used_word, 0);
+  return limit - std::min(limit, used);
+}
+
+// The process's path in a hierarchy: the line "N:controllers:path" of /proc/self/cgroup.
+std::string GroupPath(const std::string& controllers) {
+  std::ifstream groups("/proc/self/cgroup");
+  std::string line;
+  while (std::getline(groups, line)) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    if (line.substr(first + 1, second - first - 1) == controllers) return line.substr(second + 1);
+  }
+  return {};
+}
+
+// The least that any group from the process's own up to the root leaves.
+std::uint64_t LeastLeft(const std::string& root, std::string path, const char* limit_file,
+                        const char* used_word) {
+  std::uint64_t least = kNoLimit;
+  for (;;) {
+    least = std::min(least, LeftBy(root + path, limit_file, used_word));
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return least;
+    path.erase(slash);
+  }
+}
+
+}  // namespace
+
+std::uint64_t AvailableMemory() {
+  return std::min({Machine(), LeastLeft("/sys/fs/cgroup", GroupPath(""), "memory.max", "anon"),
+                   LeastLeft("/sys/fs/cgroup/memory", GroupPath("memory"), "memory.limit_in_bytes",
+                             "total_rss")});
+}
+
+HostBuffer::HostBuffer(std::size_t bytes) : bytes_(bytes) {
+  if (bytes == 0) return;
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  // If the kernel gives huge pages, the first epoch has 512 times fewer page faults.
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  memory_.reset(static_cast<std::byte*>(memory),
+                [bytes](std::byte* mapped) { munmap(mapped, bytes); });
+}
+
+}  // namespace sluice

@@ -1,0 +1,338 @@
+#include "reader/transform/steps.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include <sluice/error.h>
+
+#include "format/disk/limits.h"
+#include "reader/transform/all_steps.h"
+#include "reader/transform/step.h"
+
+namespace sluice {
+
+namespace {
+
+StepKind KindOfStep(const Transform& step) noexcept {
+  return std::visit([]<class Step>(const Step&) { return StepOf<Step>::kKind; }, step);
+}
+
+// Two kinds of step must not draw the same numbers.
+template <StepKind kind, class... Steps>
+constexpr bool DrawOnTheirOwn(const std::variant<Steps...>*) {
+  std::uint64_t seen = 0;
+  const auto is_new = [&seen]<class Step>(const Step*) {
+    if constexpr (StepOf<Step>::kKind == kind && requires { StepOf<Step>::kDraws; }) {
+      const std::uint64_t bit = std::uint64_t{1} << StepOf<Step>::kDraws;
+      if ((seen & bit) != 0) return false;
+      seen |= bit;
+    }
+    return true;
+  };
+  return (is_new(static_cast<const Steps*>(nullptr)) && ...);
+}
+constexpr const Transform* kSteps = nullptr;
+static_assert(DrawOnTheirOwn<StepKind::kGeometric>(kSteps));
+static_assert(DrawOnTheirOwn<StepKind::kPixels>(kSteps));
+static_assert(DrawOnTheirOwn<StepKind::kBatch>(kSteps));
+
+}  // namespace
+
+bool IsGeometric(const Transform& step) noexcept {
+  return KindOfStep(step) == StepKind::kGeometric;
+}
+bool ChangesPixels(const Transform& step) noexcept {
+  return KindOfStep(step) == StepKind::kPixels;
+}
+bool DrawsNumbers(const Transform& step) noexcept {
+  return std::visit(
+      []<class Step>(const Step&) {
+        return requires {
+          StepOf<Step>::kDraws;
+        };
+      },
+      step);
+}
+bool ConcernsBatch(const Transform& step) noexcept {
+  return KindOfStep(step) == StepKind::kBatch;
+}
+
+namespace {
+
+bool Within(double value, const Limits& limits) {
+  return (limits.open_least ? value > limits.least : value >= limits.least) &&
+         (limits.open_most ? value < limits.most : value <= limits.most);
+}
+
+// Keeps the error of the first parameter outside its limits.
+class Checking final : public ParameterList {
+ public:
+  const std::string& wrong() const noexcept { return wrong_; }
+
+  void Size(std::uint32_t& width, std::uint32_t& height) override {
+    if (width == 0 || height == 0 || width > kMaxImageSide || height > kMaxImageSide)
+      Say("a width and height of 1 to 65535 pixels", NumberText(width) + "x" + NumberText(height));
+  }
+  void Number(const char* name, double& value, Limits limits, Shown) override {
+    if (Within(value, limits)) return;
+    const bool chance = name == std::string("probability");
+    Say(chance ? "a probability of 0 to 1" : Between(limits, name), NumberText(value));
+  }
+  void Range(const char* name, double& low, double& high, Limits limits, Shown) override {
+    if (Within(low, limits) && Within(high, limits) && low <= high) return;
+    const std::string names = "min_" + std::string(name) + " <= max_" + name;
+    Say(Between(limits, names), NumberText(low) + " and " + NumberText(high));
+  }
+  void Shift(double& x, double& y, Limits limits) override {
+    if (!Within(x, limits)) Say(Between(limits, "translate_x"), NumberText(x));
+    if (!Within(y, limits)) Say(Between(limits, "translate_y"), NumberText(y));
+  }
+
+ private:
+  static std::string Between(const Limits& limits, const std::string& what) {
+    return NumberText(limits.least) + (limits.open_least ? " < " : " <= ") + what +
+           (limits.open_most ? " < " : " <= ") + NumberText(limits.most);
+  }
+  void Say(const std::string& needs, const std::string& has) {
+    if (wrong_.empty()) wrong_ = "needs " + needs + ", and has " + has;
+  }
+
+  std::string wrong_;
+};
+
+}  // namespace
+
+std::string WrongParameter(const Transform& step) {
+  return std::visit(
+      []<class Step>(Step op) {
+        Checking checking;
+        StepOf<Step>::List(op, checking);
+        std::string wrong = checking.wrong();
+        if (wrong.empty()) {
+          if (const char* const beside = StepOf<Step>::Wrong(op)) wrong = beside;
+        }
+        return wrong.empty() ? wrong : StepOf<Step>::kName + (" " + wrong);
+      },
+      step);
+}
+
+void CheckParameters(const Transform& step) {
+  if (const std::string wrong = WrongParameter(step); !wrong.empty()) RefuseTransform(wrong);
+}
+
+namespace {
+
+std::string TextOf(double value) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+// Makes the text between the brackets of "Name(24, 0.5, words)".
+class Telling final : public ParameterList {
+ public:
+  void Size(std::uint32_t& width, std::uint32_t& height) override {
+    Add(TextOf(width) + ", " + TextOf(height));
+  }
+  void Number(const char* name, double& value, Limits, Shown shown) override {
+    Add(name, TextOf(value), shown);
+  }
+  void Range(const char* name, double& low, double& high, Limits, Shown shown) override {
+    const bool named = shown == Shown::kNamed || shown == Shown::kNamedIfUnusual;
+    Add(name, TextOf(low) + (named ? " to " : ", ") + TextOf(high), shown);
+  }
+  void Shift(double& x, double& y, Limits) override {
+    Add("shift", TextOf(x) + " by " + TextOf(y), Shown::kNamedIfUnusual);
+  }
+  void Colour(const char* name, std::array<std::uint8_t, 3>& colour) override {
+    Add(name, TextOf(colour[0]) + "/" + TextOf(colour[1]) + "/" + TextOf(colour[2]),
+        Shown::kNamedIfUnusual);
+  }
+  void Channels(std::vector<float>& numbers) override {
+    std::string text;
+    for (const float number : numbers) {
+      std::array<char, 32> one;
+      const auto end = std::to_chars(one.data(), one.data() + one.size(), number).ptr;
+      text += (text.empty() ? "" : "/") + std::string(one.data(), end);
+    }
+    Add(text);
+  }
+  void Flag(const char* word, bool& value) override {
+    if (value) Add(word);
+  }
+  void Name(const char* before, std::string& name) override {
+    if (!name.empty()) Add(std::string(before) + " \"" + name + "\"");
+  }
+
+  // Without parameters that equal those of `usual`, if defaults are not described.
+  std::string TextBeside(const Telling& usual) const {
+    std::string text;
+    for (const Piece& piece : pieces_) {
+      const auto same = [&piece](const Piece& other) { return other.text == piece.text; };
+      if (piece.if_unusual && std::any_of(usual.pieces_.begin(), usual.pieces_.end(), same))
+        continue;
+      text += (text.empty() ? "" : ", ") + piece.text;
+    }
+    return text;
+  }
+
+ private:
+  struct Piece {
+    std::string text;
+    bool if_unusual;
+  };
+  void Choose(std::size_t& index, std::initializer_list<Word> words) override {
+    Add(words.begin()[index].shown);
+  }
+  void Add(const std::string& text) { pieces_.push_back({text, false}); }
+  void Add(const char* name, const std::string& text, Shown shown) {
+    const bool named = shown == Shown::kNamed || shown == Shown::kNamedIfUnusual;
+    pieces_.push_back({named ? name + (" " + text) : text,
+                       shown == Shown::kIfUnusual || shown == Shown::kNamedIfUnusual});
+  }
+
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace
+
+std::string NumberText(double value) {
+  return TextOf(value);
+}
+
+std::string StepText(const Transform& step) {
+  return std::visit(
+      []<class Step>(Step op) {
+        Telling own, usual;
+        Step other;
+        StepOf<Step>::List(op, own);
+        StepOf<Step>::List(other, usual);
+        return std::string(StepOf<Step>::kName) + "(" + own.TextBeside(usual) + ")";
+      },
+      step);
+}
+
+std::string StepName(const Transform& step) {
+  return std::visit([]<class Step>(const Step&) { return std::string(StepOf<Step>::kName); }, step);
+}
+
+const char* HowItRuns(const Transform& step) {
+  return std::visit(
+      []<class Step>(const Step& op) {
+        if constexpr (requires { op.border; }) {
+          if (op.border == Border::kReflect)
+            return "fused with decoding, then the border is filled";
+        }
+        return StepOf<Step>::kRuns;
+      },
+      step);
+}
+
+namespace {
+
+constexpr std::size_t kMaxStages = 65536;
+
+// Changes the width and height of the last step that has them, if there is one.
+void SetSize(Pipeline& pipeline, const PictureExtent& size) {
+  bool set = false;
+  for (auto step = pipeline.rbegin(); step != pipeline.rend() && !set; ++step) {
+    std::visit(
+        [&]<class T>(T& op) {
+          if constexpr (FixesExtent<T>) {
+            op.width = size.width;
+            op.height = size.height;
+            set = true;
+          }
+        },
+        *step);
+  }
+}
+
+// The steps that decide which fields batches have, and of which type.
+std::string FixedSteps(const Pipeline& steps) {
+  std::string text;
+  for (const Transform& step : steps) {
+    if (std::holds_alternative<Normalize>(step) || std::holds_alternative<OneHot>(step))
+      text += (text.empty() ? "" : ", ") + StepText(step);
+  }
+  return text.empty() ? "neither" : text;
+}
+
+void CheckEpochs(std::span<const OutputSize> sizes, std::span<const ScheduledTransform> schedule) {
+  for (std::size_t s = 0; s < sizes.size(); ++s) {
+    if (s == 0 ? sizes[s].epoch != 0 : sizes[s].epoch <= sizes[s - 1].epoch) {
+      RefuseTransform("LoaderOptions::sizes must begin with epoch 0, and its epochs must increase");
+    }
+  }
+  for (std::size_t s = 0; s < schedule.size(); ++s) {
+    if (schedule[s].epoch <= (s == 0 ? 0 : schedule[s - 1].epoch)) {
+      RefuseTransform(
+          "LoaderOptions::schedule must begin with epoch 1 or later, and its epochs must increase; "
+          "the steps from epoch 0 on are LoaderOptions::transform");
+    }
+  }
+}
+
+// The last entry of `list` that has begun in that epoch; null if none has.
+template <class Entry>
+const Entry* InEpoch(std::span<const Entry> list, std::uint64_t epoch) {
+  const auto after = std::upper_bound(
+      list.begin(), list.end(), epoch,
+      [](std::uint64_t number, const Entry& entry) { return number < entry.epoch; });
+  return after == list.begin() ? nullptr : &*(after - 1);
+}
+
+}  // namespace
+
+std::vector<PipelineStage> StagesOf(const Pipeline& transform, std::span<const OutputSize> sizes,
+                                    std::span<const ScheduledTransform> schedule) {
+  CheckEpochs(sizes, schedule);
+  std::set<std::uint64_t> epochs = {0};
+  for (const OutputSize& size : sizes)
+    epochs.insert(size.epoch);
+  for (const ScheduledTransform& later : schedule)
+    epochs.insert(later.epoch);
+  if (epochs.size() > kMaxStages)
+    RefuseTransform("LoaderOptions::schedule and sizes can change at most 65535 times");
+  const std::string fixed = FixedSteps(transform);
+  std::vector<PipelineStage> stages;
+  for (const std::uint64_t epoch : epochs) {
+    const ScheduledTransform* const later = InEpoch(schedule, epoch);
+    PipelineStage stage{epoch, later == nullptr ? transform : later->transform, {}};
+    if (const std::string here = FixedSteps(stage.steps); here != fixed) {
+      RefuseTransform("Normalize and OneHot must be the same in all epochs, and LoaderOptions::" +
+                      std::string("transform has ") + fixed + ", but the schedule from epoch " +
+                      std::to_string(epoch) + " on has " + here);
+    }
+    if (const OutputSize* const size = InEpoch(sizes, epoch)) {
+      stage.size = {size->width, size->height};
+      SetSize(stage.steps, *stage.size);
+    }
+    stages.push_back(std::move(stage));
+  }
+  return stages;
+}
+
+std::vector<ScheduledTransform> Ramp(std::uint64_t begin, std::uint64_t end,
+                                     const std::function<Pipeline(double)>& steps) {
+  if (begin >= end || end - begin >= kMaxStages) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "Ramp needs begin < end, and at most 65535 epochs between them");
+  }
+  std::vector<ScheduledTransform> schedule;
+  for (std::uint64_t epoch = begin + 1; epoch <= end; ++epoch)
+    schedule.push_back({epoch, steps(double(epoch - begin) / double(end - begin))});
+  return schedule;
+}
+
+bool HasSteps(const Pipeline& transform, std::span<const ScheduledTransform> schedule) noexcept {
+  return !transform.empty() ||
+         std::any_of(schedule.begin(), schedule.end(),
+                     [](const ScheduledTransform& later) { return !later.transform.empty(); });
+}
+
+}  // namespace sluice

@@ -1,0 +1,71 @@
+// Questions about any step, answered from its declaration (StepOf); and the stages of a pipeline
+// that changes with the epoch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sluice/transform.h>
+
+#include "reader/transform/frame.h"
+
+namespace sluice {
+
+// --- Which part of the loader runs it.
+
+// Moves pixels: Geometry runs it.
+bool IsGeometric(const Transform& step) noexcept;
+// Changes values of pixels: PixelProgram runs it. False for Normalize, which PixelProgram runs,
+// too, but which only changes how pixels are written.
+bool ChangesPixels(const Transform& step) noexcept;
+// Draws random numbers.
+bool DrawsNumbers(const Transform& step) noexcept;
+// For labels and whole batches: BatchProgram runs it.
+bool ConcernsBatch(const Transform& step) noexcept;
+
+// --- Its parameters, checked against the limits of its declaration.
+
+// A sentence that says what the step needs and what it has; empty if all is well.
+std::string WrongParameter(const Transform& step);
+// Throws Error(kInvalidArgument) with that sentence.
+void CheckParameters(const Transform& step);
+
+// --- Its text, for Loader::Describe().
+
+// The step almost as it is written in C++: "RandomResizedCrop(224, 224, triangle)". Parameters that
+// are usually left at their defaults are listed only if they differ.
+std::string StepText(const Transform& step);
+// A number in that text: the shortest form that reads back exactly.
+std::string NumberText(double value);
+// The step's name alone.
+std::string StepName(const Transform& step);
+// Where the step runs: "fused with decoding".
+const char* HowItRuns(const Transform& step);
+
+// The pipelines of one view by epoch: LoaderOptions::transform, with the sizes and the schedule
+// that change it. Geometry, PixelProgram and BatchProgram number their stages alike.
+template <class Step>
+concept FixesExtent = requires(Step& op) {
+  op.width;
+  op.height;
+};
+
+struct PipelineStage {
+  std::uint64_t epoch = 0;  // its first
+  Pipeline steps;
+  std::optional<PictureExtent> size;  // what LoaderOptions::sizes says, already set in `steps`
+};
+
+// At least one; the first is for epoch 0. Throws Error(kInvalidArgument) if epochs do not increase,
+// and for steps that must not change between epochs.
+std::vector<PipelineStage> StagesOf(const Pipeline& transform,
+                                    std::span<const OutputSize> sizes = {},
+                                    std::span<const ScheduledTransform> schedule = {});
+
+// Whether any epoch has steps.
+bool HasSteps(const Pipeline& transform, std::span<const ScheduledTransform> schedule) noexcept;
+
+}  // namespace sluice

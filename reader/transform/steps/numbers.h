@@ -1,0 +1,67 @@
+// Steps that make numbers of pixels and labels, or mix the samples of a batch.
+#pragma once
+
+#include "reader/transform/batch_mix.h"
+#include "reader/transform/step.h"
+
+namespace sluice {
+
+// NumberTable (number_table.h) is its program, and checks it.
+template <>
+struct StepOf<Normalize> : AnyStep {
+  static constexpr const char* kName = "Normalize";
+  static constexpr const char* kText = "normalize";
+  static constexpr StepKind kKind = StepKind::kNumbers;
+  static constexpr const char* kRuns = "while the row is written";
+  static void List(Normalize& op, ParameterList& list) {
+    list.Channels(op.mean);
+    list.Channels(op.deviation);
+    list.Choice(op.type, {{"f32", "float32"}, {"f16", "float16"}, {"bf16", "bfloat16"}});
+  }
+  // The meaning of "normalize" as text: ImageNet's mean and deviation, the usual ones.
+  static Normalize AsWritten() {
+    return Normalize({0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F});
+  }
+};
+
+// BatchProgram is its program, and checks what it needs of the dataset.
+template <>
+struct StepOf<OneHot> : BatchStep {
+  static constexpr const char* kName = "OneHot";
+  static constexpr const char* kText = "onehot[:smoothing]";
+  static constexpr const char* kRuns = "for each sample, beside its label";
+  static void List(OneHot& op, ParameterList& list) {
+    list.Whole("classes", op.classes, 0, 65536, Shown::kIfUnusual);
+    list.Number("smoothing", op.smoothing, AtLeast(0, 1), Shown::kNamed);
+    list.Name("of", op.label);
+    list.Name("as", op.field);
+  }
+};
+
+template <>
+struct StepOf<MixUp> : BatchStep {
+  static constexpr const char* kName = "MixUp";
+  static constexpr const char* kText = "mixup[:alpha[/probability]]";
+  static constexpr std::uint8_t kDraws = 1;
+  static void List(MixUp& op, ParameterList& list) {
+    list.Number("alpha", op.alpha, Above(0, 100));
+    list.Chance(op.probability);
+  }
+
+  static MixStep Mix(const MixUp& op) { return {false, op.alpha, op.probability, kDraws}; }
+};
+
+template <>
+struct StepOf<CutMix> : BatchStep {
+  static constexpr const char* kName = "CutMix";
+  static constexpr const char* kText = "cutmix[:alpha[/probability]]";
+  static constexpr std::uint8_t kDraws = 2;
+  static void List(CutMix& op, ParameterList& list) {
+    list.Number("alpha", op.alpha, Above(0, 100));
+    list.Chance(op.probability);
+  }
+
+  static MixStep Mix(const CutMix& op) { return {true, op.alpha, op.probability, kDraws}; }
+};
+
+}  // namespace sluice
