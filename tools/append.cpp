@@ -3,9 +3,11 @@
 #include <memory>
 #include <optional>
 
+#include <sluice/convert_option_list.h>
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -147,15 +149,11 @@ cli::Command AddAppendCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("append", kAppendDescription);
   const auto arguments = std::make_shared<AppendArguments>();
   AddSourceOptions(*app, arguments->source);
-  cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
-                 arguments->options.run.threads, 1, 1024);
-  cli::AddChoice(*app, "--on-error", "WHAT",
-                 "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
-                 arguments->options.run.on_error,
-                 {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
-  app->add_flag("--repack", arguments->repack,
-                "then put all samples in a new random order, in new\n"
-                "shards; needs as much disk space again");
+  cli::AddDeclared(*app, arguments->options.run, &RunOptions::threads);
+  cli::AddDeclared(*app, arguments->options.run, &RunOptions::on_error);
+  app->add_flag(
+      "--repack", arguments->repack,
+      "then put all samples in a new random order, in new shards; needs as much disk space again");
   cli::AddNumber(*app, "--seed", "N", "seed of the new order (default 0)", arguments->seed, 0,
                  UINT64_MAX)
       ->needs("--repack");

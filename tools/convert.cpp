@@ -1,6 +1,5 @@
 #include "tools/convert.h"
 
-#include <array>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -8,10 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include <sluice/convert.h>
+#include <sluice/convert_option_list.h>
 #include <sluice/error.h>
 #include <sluice/schema.h>
 
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -23,7 +23,6 @@
 namespace sluice {
 namespace {
 
-using cli::AddChoice;
 using cli::AddNumber;
 using cli::AddOption;
 using cli::UsageError;
@@ -95,221 +94,91 @@ struct ConvertArguments {
 };
 
 // "90", "keep" or "keep:90"
-void ParseQuality(const std::string& text, ConvertOptions& options) {
+void ParseQuality(const std::string& text, FormOptions& form) {
   std::string number = text;
-  options.form.keep = text.starts_with("keep");
-  if (options.form.keep) {
+  form.keep = text.starts_with("keep");
+  if (form.keep) {
     if (text == "keep") return;
     number = text.starts_with("keep:") ? text.substr(5) : "";
   }
   try {
-    options.form.quality = static_cast<int>(cli::ParseInteger(number, 1, 100));
+    form.quality = static_cast<int>(cli::ParseInteger(number, 1, 100));
   } catch (const UsageError&) {
     throw UsageError("\"" + text + "\" is not 1 to 100, keep, or keep:Q with Q from 1 to 100");
   }
 }
 
-// "255,128,0"
-std::array<std::uint8_t, 3> ParseColour(const std::string& text) {
-  std::array<std::uint8_t, 3> colour{};
-  const std::vector<std::string> numbers = cli::Split(text);
-  try {
-    if (numbers.size() != colour.size()) throw UsageError("");
-    for (std::size_t c = 0; c < colour.size(); ++c)
-      colour[c] = static_cast<std::uint8_t>(cli::ParseInteger(numbers[c], 0, 255));
-  } catch (const UsageError&) {
-    throw UsageError("\"" + text + "\" is not R,G,B, three numbers from 0 to 255");
-  }
-  return colour;
-}
-
-std::uint64_t ParseShardBytes(const std::string& text) {
-  const std::uint64_t bytes = cli::ParseBytes(text);
-  if (bytes < kMinShardBytes || bytes > kMaxShardBytes) {
-    throw UsageError("\"" + text + "\" is not from 1MB to 128MB");
-  }
-  return bytes;
-}
-
 void AddSizeOptions(CLI::App& app, ConvertArguments& arguments) {
-  ConvertOptions& options = arguments.options;
-  CLI::Option* const max_side =
-      AddNumber(app, "--max-side", "N",
-                "shrink so that no side is longer than N pixels\n(the default, with N = 500)",
-                options.geometry.max_side, 1, 65535);
-  CLI::Option* const short_side =
-      AddNumber(app, "--short-side", "N",
-                "shrink so that the shorter side has N pixels;\nsmaller images stay as they are",
-                options.geometry.short_side, 1, 65535);
-  CLI::Option* const size =
-      AddOption(app, "--size", "WxH", "make every image W x H pixels (N means NxN); may\nenlarge",
-                [&options](const std::string& text) {
-                  const cli::Sides sides = cli::ParseSides(text);
-                  options.geometry.size = Size{sides.width, sides.height};
-                });
+  cli::AddDeclared(app, arguments.options.geometry);
   CLI::Option* const no_resize =
       app.add_flag("--no-resize", arguments.no_resize, "keep every image's size");
-  CLI::Option* const fit = AddChoice(
-      app, "--fit", "HOW",
-      "how --size treats another aspect ratio: crop (cover,\n"
-      "keep the centre; the default), stretch, or pad (fit\n"
-      "inside, the rest black)",
-      options.geometry.fit, {{"crop", Fit::kCrop}, {"stretch", Fit::kStretch}, {"pad", Fit::kPad}});
-  CLI::Option* const ways[] = {max_side, short_side, size, no_resize};
+  CLI::Option* const ways[] = {app.get_option("--max-side"), app.get_option("--short-side"),
+                               app.get_option("--size"), no_resize};
   for (CLI::Option* one : ways) {
     for (CLI::Option* other : ways) {
       if (one != other) one->excludes(other);
     }
-    one->group("Size of the images (give at most one of the first four)");
   }
-  fit->needs(size)->group(size->get_group());
+  no_resize->group(OptionsOf<GeometryOptions>.help);
+  app.get_option("--fit")->needs("--size");
 }
 
 void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
-  ConvertOptions& options = arguments.options;
-  const std::string group = "How images are stored";
-  CLI::Option* const image = AddChoice(
-      app, "--image", "FORM",
-      "jpeg (default); packed: the same JPEG laid out for\n"
-      "decoding twice as fast, 1.4 times as large; or\n"
-      "raw: pixels, which need no decoding",
-      options.form.image,
-      {{"jpeg", ImageCodec::kJpeg}, {"packed", ImageCodec::kPacked}, {"raw", ImageCodec::kRaw}});
-  CLI::Option* const quality = AddOption(
-      app, "--quality", "Q",
-      "JPEG quality, 1 to 100 (default 90); or keep: a JPEG\nthat needs no resizing keeps its "
-      "coefficients exactly;\nkeep:Q encodes the others at Q",
-      [&options](const std::string& text) { ParseQuality(text, options); });
-  CLI::Option* const restart =
-      AddOption(app, "--restart", "N",
-                "rows of blocks between JPEG restart markers (default\n"
-                "1), or none; with them, a reader can skip what a crop\n"
-                "leaves out",
-                [&options](const std::string& text) {
-                  options.form.restart_rows =
-                      text == "none" ? 0 : static_cast<unsigned>(cli::ParseInteger(text, 1, 65535));
-                });
-  CLI::Option* const subsampling =
-      AddChoice(app, "--subsampling", "S", "colour at half resolution, 420 (default), or full, 444",
-                options.form.subsampling, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
-  AddChoice(app, "--channels", "C", "3 (RGB, default) or 1 (grey)", options.form.channels,
-            {{"3", 3}, {"1", 1}})
-      ->group(group);
-  AddOption(app, "--background", "R,G,B",
-            "the colour behind transparent pixels: three numbers\n"
-            "from 0 to 255 (default 255,255,255)",
-            [&options](const std::string& text) { options.form.background = ParseColour(text); })
-      ->group(group);
-  AddChoice(
-      app, "--icc", "HOW",
-      "embedded colour profiles: drop (default) takes the\nvalues as they are; convert brings "
-      "colours to sRGB",
-      options.form.icc, {{"drop", IccProfiles::kDrop}, {"convert", IccProfiles::kConvert}})
-      ->group(group);
-  AddChoice(
-      app, "--truncated", "WHAT",
-      "images whose data end early, as after a broken\n"
-      "download: refuse (default) leaves them out; warn takes\n"
-      "what there is, fills the rest with grey or black, and\n"
-      "lists them; accept does the same silently",
-      options.form.truncated,
-      {{"refuse", Truncated::kRefuse}, {"warn", Truncated::kWarn}, {"accept", Truncated::kAccept}})
-      ->group(group);
-  image->group(group);
-  for (CLI::Option* const option : {quality, restart, subsampling})
-    option->group(group);
+  FormOptions& form = arguments.options.form;
+  const auto add_quality = [&] {
+    return AddOption(
+        app, "--quality", "Q",
+        "JPEG quality, 1 to 100 (default 90); or keep: a JPEG that needs no resizing keeps its "
+        "coefficients exactly; keep:Q encodes the others at Q",
+        [&form](const std::string& text) { ParseQuality(text, form); });
+  };
+  cli::AddDeclared(app, form, {{"keep", nullptr}, {"quality", add_quality}});
 }
 
 void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
-  ConvertOptions& options = arguments.options;
-  const std::string group = "The dataset";
+  const std::string group = OptionsOf<ShardOptions>.help;
   AddOption(app, "--split", "PARTS",
-            "make a dataset of each part of the source, such as\n"
-            "train=0.9,val=0.1, in DATASET/train and DATASET/val;\n"
-            "each gets its share of every class, at random",
+            "make a dataset of each part of the source, such as train=0.9,val=0.1, in "
+            "DATASET/train and DATASET/val; each gets its share of every class, at random",
             [&arguments](const std::string& text) {
               ParseSplit(text);  // what is wrong with it is said now
               arguments.split = text;
             })
       ->group(group);
   app.add_flag("--split-folders", arguments.source.split_folders,
-               "make a dataset of each folder in SOURCE, such as train\n"
-               "and val, with the same classes, in DATASET/train and\n"
-               "DATASET/val; or of the files of each split, which\n"
-               "their names (train-*.parquet) or folders tell; or of\n"
-               "images/train and labels/train with --yolo or --voc")
+               "make a dataset of each folder in SOURCE, such as train and val, with the same "
+               "classes, in DATASET/train and DATASET/val; or of the files of each split, which "
+               "their names (train-*.parquet) or folders tell; or of images/train and labels/train "
+               "with --yolo or --voc")
       ->excludes("--split")
       ->group(group);
   AddNumber(app, "--split-seed", "N", "seed of the split (default 0)", arguments.split_seed, 0,
             UINT64_MAX)
       ->needs("--split")
       ->group(group);
-  AddOption(
-      app, "--shard-size", "BYTES",
-      "planned size of a shard, 1MB to 128MB (default\n64MB); MB is 1000000 bytes, MiB "
-      "1048576",
-      [&options](const std::string& text) { options.shards.shard_bytes = ParseShardBytes(text); })
-      ->group(group);
-  AddOption(app, "--block-samples", "N",
-            "samples in a block, the unit of reading and\nshuffling: auto (default, for about "
-            "512 KiB) or\n1 to 65536",
-            [&options](const std::string& text) {
-              options.shards.block_samples =
-                  text == "auto" ? 0
-                                 : static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 65536));
-            })
-      ->group(group);
-  CLI::Option* const seed = AddNumber(app, "--seed", "N", "seed of the stored order (default 0)",
-                                      options.shards.seed, 0, UINT64_MAX);
-  app.add_flag("--keep-order", options.shards.keep_order,
-               "store the samples in the order of their paths, not\npermuted")
-      ->excludes(seed)
-      ->group(group);
-  seed->group(group);
+  cli::AddDeclared(app, arguments.options.shards);
+  app.get_option("--keep-order")->excludes("--seed");
 }
 
 void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
-  ConvertOptions& options = arguments.options;
-  AddNumber(app, "--threads", "N", "threads to use (default: one for each CPU)",
-            options.run.threads, 1, 1024);
-  AddChoice(app, "--on-error", "WHAT",
-            "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
-            options.run.on_error, {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
-  if (!arguments.plan_only) {
-    AddChoice(app, "--check", "WHAT",
-              "how a repeated command tells that sources changed since:\n"
-              "times (default) compares those written, copied or moved\n"
-              "meanwhile with their samples; content, all; sizes, none",
-              options.run.check,
-              {{"sizes", SourceCheck::kSizes},
-               {"times", SourceCheck::kTimes},
-               {"content", SourceCheck::kContent}});
-  }
-  AddOption(app, "--max-pixels", "N",
-            "refuse larger images before memory is taken for them\n(default 178M)",
-            [&options](const std::string& text) {
-              options.run.max_pixels = cli::ParseCount(text);
-              if (options.run.max_pixels == 0)
-                throw UsageError("0 pixels would refuse every image");
-            });
-  app.add_flag("--find-duplicates", options.run.find_duplicates,
-               "list sources with the same bytes in\n"
-               "DATASET/duplicates.tsv, also those in several parts;\n"
-               "none is left out");
-  if (!arguments.plan_only) AddDirectOption(app, options.run.direct);
-  app.add_flag("--dry-run", options.run.dry_run,
-               "look at the sources, plan and count; write nothing");
+  RunOptions& run = arguments.options.run;
+  const auto unless_planning = [&](auto member) {
+    return [&app, &run, &arguments, member] {
+      return arguments.plan_only ? nullptr : cli::AddDeclared(app, run, member);
+    };
+  };
+  cli::AddDeclared(app, run,
+                   {{"direct", unless_planning(&RunOptions::direct)},
+                    {"check", unless_planning(&RunOptions::check)}});
   if (!arguments.plan_only) {
     AddOption(app, "--part", "I/N",
-              "make part I (0 to N - 1) of a conversion that\n"
-              "`sluice plan` has begun; only DATASET is named then.\n"
-              "Parts may run anywhere at any time, also again;\n"
-              "`sluice finish` ends it, and alone has the exit code\n"
-              "for sources left out",
+              "make part I (0 to N - 1) of a conversion that `sluice plan` has begun; only DATASET "
+              "is named then. Parts may run anywhere at any time, also again; `sluice finish` ends "
+              "it, and alone has the exit code for sources left out",
               [&arguments](const std::string& text) { arguments.part = ParsePart(text); });
   }
   app.add_flag("--json", arguments.json,
-               "print one JSON object to standard output, and no\nprogress");
+               "print one JSON object to standard output, and no progress");
   app.add_flag("--quiet", arguments.quiet, "print errors only");
 }
 
@@ -325,6 +194,7 @@ void Complete(const CLI::App& app, ConvertArguments& arguments) {
       }
     }
   }
+  if (options.form.channels == 2) throw UsageError("--channels: 3 (RGB) or 1 (grey)");
 }
 
 // Converts one part; nullopt if it was interrupted, which has been said then.

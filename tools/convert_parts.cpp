@@ -146,7 +146,7 @@ std::vector<std::vector<std::string>> ClassesOfEach(const std::vector<ConvertPar
 }
 
 bool NamesClasses(const SourceArguments& arguments) {
-  return !arguments.classes.empty() || !arguments.classes_of.empty();
+  return !arguments.classes.empty() || !arguments.given.label.classes_of.empty();
 }
 
 // Numbers the classes of all parts alike, of which `classes` are those that each has. If they
@@ -232,8 +232,8 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
     if (!path.has_filename()) path = path.parent_path();
     const std::string name = path.filename().string();
     if (arguments.split_folders &&
-        std::filesystem::is_directory(std::filesystem::path(arguments.mask_folder) / name)) {
-      one.mask_folder = (std::filesystem::path(arguments.mask_folder) / name).string();
+        std::filesystem::is_directory(arguments.given.mask_folder / name)) {
+      one.given.mask_folder /= name;
     }
     if (std::string* const labels = LabelFolder(one))
       *labels = (std::filesystem::path(*labels) / name).string();
@@ -248,7 +248,7 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
   if (NamesClasses(arguments) && IsAnnotated(arguments)) return parts;
   const std::vector<std::vector<std::string>> found = ClassesOfEach(parts, threads, stop);
   if (NamesClasses(arguments)) return parts;
-  if (IsAnnotated(arguments) || arguments.numbers) {
+  if (IsAnnotated(arguments) || arguments.given.label.numbers) {
     ShareClasses(parts, found);
     return parts;
   }
@@ -284,8 +284,8 @@ std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text) 
 
 std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
                                              const std::stop_token& stop) {
-  const bool said = arguments.split_folders || arguments.no_labels ||
-                    arguments.folder_labels != FolderLabels::kAuto;
+  const bool said = arguments.split_folders || !arguments.given.label.store ||
+                    arguments.given.label.folders != FolderLabels::kAuto;
   if (said || !IsOneFolder(arguments)) return {};
   const SourceArguments above = AboveSplits(arguments);
   std::vector<std::string> names = FindSplitFolders(above.places[0], false, stop);

@@ -5,10 +5,11 @@
 #include <iterator>
 #include <optional>
 
+#include <sluice/convert_option_list.h>
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
-#include "tools/cli/option.h"
+#include "tools/cli/declared.h"
 #include "tools/cli/terminal.h"
 
 namespace sluice {
@@ -92,41 +93,39 @@ std::optional<std::string> TakeSetting(std::string& text, const std::string& wor
 
 // "boxes,masks"
 void ParseParts(const std::string& text, AnnotationParts& parts) {
+  cli::ChoiceList<bool AnnotationParts::*> choices;
+  ForEachMember<AnnotationParts>(
+      [&](const auto& part) { choices.emplace_back(part.name, part.member); });
   parts = {false, false, false, false};
-  for (const std::string& word : cli::Split(text)) {
-    bool AnnotationParts::*const part =
-        cli::ParseChoice<bool AnnotationParts::*>(word, {{"boxes", &AnnotationParts::boxes},
-                                                         {"masks", &AnnotationParts::masks},
-                                                         {"keypoints", &AnnotationParts::keypoints},
-                                                         {"captions", &AnnotationParts::captions}});
-    parts.*part = true;
-  }
+  for (const std::string& word : cli::Split(text))
+    parts.*cli::ParseChoice(word, choices) = true;
 }
 
 void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::string& group) {
   CLI::Option* const coco =
       app.add_option("--coco", arguments.coco,
-                     "COCO's annotations of the images in SOURCE: boxes with\n"
-                     "classes, masks from outlines and runs, key points,\n"
-                     "captions")
+                     "COCO's annotations of the images in SOURCE: boxes with classes, masks from "
+                     "outlines and runs, key points, captions")
           ->type_name("JSON");
-  CLI::Option* const voc = app.add_option("--voc", arguments.voc,
-                                          "a folder of Pascal VOC's .xml files for the images in\n"
-                                          "SOURCE: boxes with classes")
-                               ->type_name("DIR");
+  CLI::Option* const voc =
+      app.add_option(
+             "--voc", arguments.voc,
+             "a folder of Pascal VOC's .xml files for the images in SOURCE: boxes with classes")
+          ->type_name("DIR");
   CLI::Option* const yolo =
       app.add_option("--yolo", arguments.yolo,
-                     "a folder of YOLO's .txt files for the images in SOURCE:\n"
-                     "boxes with classes, masks from outlines, key points. The\n"
-                     "classes' names: --classes, or classes.txt, obj.names or\n"
-                     "a .yaml in the folder or up to two above it. Of a tree\n"
-                     "with images/ and labels/, name it twice: --yolo SET SET")
+                     "a folder of YOLO's .txt files for the images in SOURCE: boxes with classes, "
+                     "masks from outlines, key points. The classes' names: --classes, or "
+                     "classes.txt, obj.names or a .yaml in the folder or up to two above it. Of a "
+                     "tree with images/ and labels/, name it twice: --yolo SET SET")
           ->type_name("DIR");
   CLI::Option* const take =
       cli::AddOption(app, "--take", "PARTS",
-                     "what to take of them: boxes, masks, keypoints, captions,\n"
-                     "separated by commas (default: whatever is there)",
-                     [&arguments](const std::string& text) { ParseParts(text, arguments.parts); });
+                     "what to take of them: boxes, masks, keypoints, captions, separated by commas "
+                     "(default: whatever is there)",
+                     [&arguments](const std::string& text) {
+                       ParseParts(text, arguments.given.label_files.parts);
+                     });
   const std::vector<CLI::Option*> ways = {coco, voc, yolo};
   for (CLI::Option* const one : ways) {
     for (const char* const other : {"--table", "--paths", "--no-labels", "--numbers"})
@@ -141,17 +140,17 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
 
 CLI::Option* AddLabels(CLI::App& app, SourceArguments& arguments) {
   const auto take = [&arguments](const std::string& text) {
-    arguments.no_labels = text == "none";
-    arguments.folder_labels =
+    arguments.given.label.store = text != "none";
+    arguments.given.label.folders =
         cli::ParseChoice<FolderLabels>(text, {{"none", FolderLabels::kAuto},
                                               {"top", FolderLabels::kTop},
                                               {"parent", FolderLabels::kParent},
                                               {"path", FolderLabels::kPath}});
   };
   return cli::AddOption(app, "--labels", "HOW",
-                        "the folder that is an image's class: top (the outermost),\n"
-                        "parent (the innermost), path (all of them); or none, as\n"
-                        "--no-labels. Default: top, unless the tree leaves a doubt",
+                        "the folder that is an image's class: top (the outermost), parent (the "
+                        "innermost), path (all of them); or none, as --no-labels. Default: top, "
+                        "unless the tree leaves a doubt",
                         take)
       ->check(cli::Choices("none top parent path"));
 }
@@ -207,100 +206,69 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   const std::string group = "What is converted";
   app.add_option(
          "SOURCE", arguments.places,
-         "a folder of images, or its URL in an object store\n(s3://bucket/photos), or one or more "
-         "files that hold them\n(tar, Parquet, TFRecord, RecordIO,\n"
-         "FFCV's .beton; - is a tar from standard input), or\n"
-         "several folders (each becomes\nDATASET/ITS-NAME, with the same classes); then the\n"
-         "DATASET, a folder to create, or a URL in a store")
+         "a folder of images, or its URL in an object store (s3://bucket/photos), or one or more "
+         "files that hold them (tar, Parquet, TFRecord, RecordIO, FFCV's .beton; - is a tar from "
+         "standard input), or several folders (each becomes DATASET/ITS-NAME, with the same "
+         "classes); then the DATASET, a folder to create, or a URL in a store")
       ->required()
       ->type_name("... DATASET");
   CLI::Option* const table =
       app.add_option("--table", arguments.table,
-                     "a table with a row for each image: .csv or .tsv with\n"
-                     "headings, or .jsonl; its paths are relative to SOURCE\n"
-                     "(default: the table's folder)")
+                     "a table with a row for each image: .csv or .tsv with headings, or .jsonl; "
+                     "its paths are relative to SOURCE (default: the table's folder)")
           ->type_name("FILE");
   CLI::Option* const paths =
       app.add_option("--paths", arguments.paths,
-                     "convert the files in this list, one a line (or\n"
-                     "separated by zero bytes), below SOURCE; - reads\n"
-                     "standard input. The list is kept in the dataset's plan:\n"
-                     "an empty one is enough to go on")
+                     "convert the files in this list, one a line (or separated by zero bytes), "
+                     "below SOURCE; - reads standard input. The list is kept in the dataset's "
+                     "plan: an empty one is enough to go on")
           ->type_name("FILE");
   CLI::Option* const path_column =
-      app.add_option("--path-column", arguments.path_column,
-                     "the table's column of paths (default: the first of\n"
-                     "path, file, filename, file_name, image, key). A further\n"
-                     "column key gives the samples' keys. Of Parquet files:\n"
-                     "the column of images")
-          ->type_name("NAME");
+      cli::AddDeclared(app, arguments.given.rows, &RowOptions::path_column);
   CLI::Option* const field =
-      app.add_option("--field", arguments.fields,
-                     "a column of the table or Parquet files, as\n"
-                     "COLUMN=TYPE[,name=FIELD][,classes=FILE], where FILE has\n"
-                     "the classes' names, as that of --classes; may be given\n"
-                     "several times. Types: class, classes (at , ; | or a JSON list),\n"
-                     "classes:space, int, float, floats, boxes:FORM, where\n"
-                     "FORM is xyxy (default), xywh or cxcywh, with -relative\n"
-                     "for fractions of the sides (COLUMN may be four, joined\n"
-                     "by +: left+top+right+bottom); box-classes, text, json,\n"
-                     "bytes, mask (a path). Default: label or class as class, text\n"
-                     "or caption as text")
+      app.add_option(
+             "--field", arguments.fields,
+             "a column of the table or Parquet files, as COLUMN=TYPE[,name=FIELD][,classes=FILE], "
+             "where FILE has the classes' names, as that of --classes; may be given several times. "
+             "Types: class, classes (at , ; | or a JSON list), classes:space, int, float, floats, "
+             "boxes:FORM, where FORM is xyxy (default), xywh or cxcywh, with -relative for "
+             "fractions of the sides (COLUMN may be four, joined by +: left+top+right+bottom); "
+             "box-classes, text, json, bytes, mask (a path). Default: label or class as class, "
+             "text or caption as text")
           ->type_name("SPEC")
           ->allow_extra_args(false);
   CLI::Option* const classes =
       app.add_option("--classes", arguments.classes,
-                     "the names of classes 0, 1, ..., one a line (default:\n"
-                     "those in the sources, in the order of their bytes). Of\n"
-                     "a table: those of its first column of one class, or\n"
-                     "else of classes")
+                     "the names of classes 0, 1, ..., one a line (default: those in the sources, "
+                     "in the order of their bytes). Of a table: those of its first column of one "
+                     "class, or else of classes")
           ->type_name("FILE");
-  CLI::Option* const classes_of =
-      app.add_option("--classes-of", arguments.classes_of,
-                     "a dataset whose classes these are, with the same numbers:\n"
-                     "for validation images that are converted after those for\n"
-                     "training. Its folder or URL")
-          ->type_name("DATASET");
-  CLI::Option* const numbers =
-      app.add_flag("--numbers", arguments.numbers,
-                   "the names of class folders are whole numbers, which are\n"
-                   "the classes' numbers (default: folders are numbered in\n"
-                   "the order of their names' bytes: 0, 1, 10, 2)");
-  CLI::Option* const masks = app.add_option("--mask-dir", arguments.mask_folder,
-                                            "a folder of masks: for a/b.jpg its a/b.png. Stored\n"
-                                            "losslessly, resized by the nearest pixel")
-                                 ->type_name("DIR");
+  LabelOptions& label = arguments.given.label;
+  CLI::Option* const classes_of = cli::AddDeclared(app, label, &LabelOptions::classes_of);
+  CLI::Option* const numbers = cli::AddDeclared(app, label, &LabelOptions::numbers);
+  CLI::Option* const masks = cli::AddDeclared(app, arguments.given, &ConvertSource::mask_folder);
   CLI::Option* const upright = app.add_flag_callback(
-      "--upright", [&arguments] { arguments.upright = true; },
-      "boxes, masks and key points were drawn on the upright\n"
-      "image, after its Exif orientation (the default; giving\n"
-      "it ends the warning about such images)");
-  CLI::Option* const as_stored = app.add_flag_callback(
-                                        "--as-stored", [&arguments] { arguments.upright = false; },
-                                        "they were drawn on the image as its file stores it,\n"
-                                        "without its orientation")
-                                     ->excludes(upright);
+      "--upright", [&arguments] { arguments.given.upright = true; },
+      "boxes, masks and key points were drawn on the upright image, after its Exif orientation "
+      "(the default; giving it ends the warning about such images)");
+  CLI::Option* const as_stored =
+      app.add_flag_callback(
+             "--as-stored", [&arguments] { arguments.given.upright = false; },
+             "they were drawn on the image as its file stores it, without its orientation")
+          ->excludes(upright);
   CLI::Option* const follow_links =
-      app.add_flag("--follow-links", arguments.follow_links,
-                   "also take what symbolic links lead to outside of\n"
-                   "SOURCE (default: only what lies inside; a line says\n"
-                   "how many links were not followed)");
-  CLI::Option* const no_labels =
-      app.add_flag("--no-labels", arguments.no_labels,
-                   "store no labels: images may lie anywhere below SOURCE;\n"
-                   "a table's columns label and class, and archives' .cls,\n"
-                   "are not used");
+      cli::AddDeclared(app, arguments.given, &ConvertSource::follow_links);
+  CLI::Option* const no_labels = app.add_flag_callback(
+      "--no-labels", [&label] { label.store = false; },
+      "store no labels: images may lie anywhere below SOURCE; a table's columns label and class, "
+      "and archives' .cls, are not used");
   CLI::Option* const labels = AddLabels(app, arguments);
   no_labels->excludes(classes)->excludes(labels)->excludes(classes_of)->excludes(numbers);
   classes->excludes(classes_of)->excludes(numbers);
   numbers->excludes(classes_of)->excludes(table);
   table->excludes(paths);
 
-  app.add_flag("--group", arguments.group,
-               "rows of the table with the same path make one sample,\n"
-               "with the boxes and classes of all of them")
-      ->needs(table)
-      ->group(group);
+  cli::AddDeclared(app, arguments.given.rows, &RowOptions::group)->needs(table)->group(group);
   AddAnnotationOptions(app, arguments, group);
   for (CLI::Option* const option : {table, paths, path_column, field, classes, classes_of, numbers,
                                     no_labels, labels, masks, upright, as_stored, follow_links}) {
@@ -312,7 +280,7 @@ namespace {
 
 void TakeColumns(const SourceArguments& arguments, const std::stop_token& stop,
                  ConvertSource& source) {
-  source.rows.path_column = arguments.path_column;
+  source.rows.path_column = arguments.given.rows.path_column;
   for (const std::string& field : arguments.fields) {
     try {
       source.rows.columns.push_back(ParseColumn(field, stop));
@@ -329,7 +297,7 @@ ConvertSource Annotated(const SourceArguments& arguments, const std::string& ima
       : !arguments.voc.empty()
           ? ConvertSource::Annotated(AnnotationFormat::kVoc, arguments.voc, images)
           : ConvertSource::Annotated(AnnotationFormat::kYolo, arguments.yolo, images);
-  source.label_files.parts = arguments.parts;
+  source.label_files.parts = arguments.given.label_files.parts;
   return source;
 }
 
@@ -351,7 +319,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
     if (!arguments.table.empty()) {
       source = ConvertSource::Table(arguments.table);
       source.root = root;
-      source.rows.group = arguments.group;
+      source.rows.group = arguments.given.rows.group;
       TakeColumns(arguments, stop, source);
     } else {
       source =
@@ -370,17 +338,14 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
     source = ConvertSource(places[0]);
   }
   if (source.rows.columns.size() != arguments.fields.size() ||
-      source.rows.path_column != arguments.path_column) {
+      source.rows.path_column != arguments.given.rows.path_column) {
     throw UsageError(
         "--field and --path-column need --table, or Parquet, TFRecord or RecordIO files as SOURCE");
   }
-  source.mask_folder = arguments.mask_folder;
-  source.upright = arguments.upright;
-  source.follow_links = arguments.follow_links;
-  source.label.store = !arguments.no_labels;
-  source.label.classes_of = arguments.classes_of;
-  source.label.numbers = arguments.numbers;
-  source.label.folders = arguments.folder_labels;
+  source.mask_folder = arguments.given.mask_folder;
+  source.upright = arguments.given.upright;
+  source.follow_links = arguments.given.follow_links;
+  source.label = arguments.given.label;
   if (!arguments.classes.empty()) {
     const auto label =
         std::find_if(source.rows.columns.begin(), source.rows.columns.end(),

@@ -17,20 +17,12 @@ namespace sluice {
 struct SourceArguments {
   std::vector<std::string> places;  // SOURCE ... DATASET
   std::string table;
-  std::string paths;  // a file, or "-"
-  std::string path_column;
+  std::string paths;                // a file, or "-"
   std::vector<std::string> fields;  // as --field takes them
   std::string classes;              // a file
-  std::string classes_of;           // a dataset
-  std::string mask_folder;
-  std::string coco, voc, yolo;  // a file, a folder, a folder
-  AnnotationParts parts;
-  bool group = false;
-  std::optional<bool> upright;
-  bool no_labels = false;
-  bool numbers = false;
-  bool follow_links = false;
-  FolderLabels folder_labels = FolderLabels::kAuto;
+  std::string coco, voc, yolo;      // a file, a folder, a folder
+  // What flags set as they stand: the groups of a source, its masks and its links.
+  ConvertSource given{std::filesystem::path()};
   bool split_folders = false;  // only of commands that make several datasets
 };
 

@@ -1,7 +1,9 @@
 #include <memory>
 
+#include <sluice/convert_option_list.h>
 #include <sluice/error.h>
 
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -73,25 +75,9 @@ cli::Command AddTranscodeCommand(CLI::App& program) {
   TranscodeOptions& options = arguments->options;
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   cli::AddArgument(*app, "NEW", arguments->out, "folder to create");
-  cli::AddChoice(
-      *app, "--image", "FORM", "jpeg, packed or raw: see `sluice convert --help`", options.image,
-      {{"jpeg", ImageCodec::kJpeg}, {"packed", ImageCodec::kPacked}, {"raw", ImageCodec::kRaw}})
-      ->required();
-  cli::AddNumber(*app, "--quality", "Q", "quality of JPEGs made from pixels, 1 to 100 (default 90)",
-                 options.quality, 1, 100);
-  cli::AddOption(
-      *app, "--restart", "N",
-      "rows of blocks between the restart markers of JPEGs made from pixels (default 1), or none",
-      [&options](const std::string& text) {
-        options.restart_rows =
-            text == "none" ? 0 : static_cast<unsigned>(cli::ParseInteger(text, 1, 65535));
-      });
-  cli::AddChoice(*app, "--subsampling", "S",
-                 "colour of JPEGs made from pixels at half resolution, 420 (default), or full, 444",
-                 options.subsampling, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
-  cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
-                 options.threads, 1, 1024);
-  cli::AddMaxPixels(*app, options.max_pixels);
+  cli::AddDeclared(*app, options);
+  app->get_option("--image")->required()->description(
+      "jpeg, packed or raw: see `sluice convert --help`");
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kTranscodeExamples) + cli::kExitCodeHelp);

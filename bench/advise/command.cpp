@@ -248,6 +248,7 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
                  "folder for the trials, best on the disk that the dataset is for (default: "
                  "TMPDIR, or /tmp)")
       ->type_name("FOLDER");
+  cli::MarkComparable(app, {"--request-price", "--seconds", "--seed", "--scratch"});
 }
 
 }  // namespace

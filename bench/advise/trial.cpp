@@ -11,6 +11,7 @@
 #include <cmath>
 #include <map>
 
+#include <sluice/convert_option_list.h>
 #include <sluice/dataset.h>
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
@@ -58,9 +59,7 @@ std::vector<StoredSize> SizesFor(const SourceFacts& facts, std::uint32_t side) {
 
 Form FormOf(ImageCodec image, const StoredSize& size) {
   Form form;
-  const char* const name = image == ImageCodec::kJpeg     ? "jpeg"
-                           : image == ImageCodec::kPacked ? "packed"
-                                                          : "raw";
+  const char* const name = WordOf(image);
   form.name = std::string(name) + " " + size.name;
   form.options = std::string("--image ") + name + " " + size.option;
   form.convert.form.image = image;
@@ -115,9 +114,7 @@ std::vector<Form> FormsOfDataset(const SourceFacts& facts) {
   now.name = most->first + ", as it is";
   now.as_it_is = true;
   std::vector<Form> forms = {now};
-  for (const auto& [name, image] : {std::pair{"jpeg", ImageCodec::kJpeg},
-                                    {"packed", ImageCodec::kPacked},
-                                    {"raw", ImageCodec::kRaw}}) {
+  for (const auto& [name, image, help] : WordsOf<ImageCodec>.words) {
     if (most->first == name) continue;
     Form form;
     form.name = name;

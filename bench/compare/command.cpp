@@ -102,6 +102,8 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   AddNumber(app, "--quality-images", "N",
             "pictures whose quality is measured (default 32; 0: none)", options.quality_images, 0,
             1000);
+  cli::MarkComparable(
+      app, {"--peers", "--work", "--rounds", "--seconds", "--limit", "--quality-images"});
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "bench/machine/machine.h"
 #include "bench/report/result.h"
 #include "format/remote/object_store.h"
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -152,25 +153,8 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
          "be given several times")
       ->allow_extra_args(false)
       ->type_name("STEPS");
-  AddChoice(
-      app, "--image-sizes", "HOW",
-      "images of a batch: equal (default); padded to its\n"
-      "largest; or own, each of its own size",
-      loader.output.image_sizes,
-      {{"equal", ImageSizes::kEqual}, {"padded", ImageSizes::kPadded}, {"own", ImageSizes::kOwn}});
-  AddChoice(app, "--shuffle", "HOW", "quasi_random (default), random or sequential",
-            loader.order.shuffle,
-            {{"quasi_random", Shuffle::kQuasiRandom},
-             {"random", Shuffle::kRandom},
-             {"sequential", Shuffle::kSequential}});
-  AddNumber(app, "--seed", "N", "seed of the order and the transform's draws (default 0)",
-            loader.seed, 0, UINT64_MAX);
-  AddNumber(app, "--lanes", "N",
-            "streams that the order is woven of (default 192): fewer\n"
-            "open fewer blocks for the first batch",
-            loader.order.lanes, 1, 65536);
-  AddChoice(app, "--layout", "L", "nhwc (default) or nchw", loader.output.layout,
-            {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
+  ForEachSetting(loader,
+                 [&app](auto& group, auto member) { cli::AddDeclared(app, group, member); });
   AddOption(app, "--device", "D",
             "where batches are delivered: host (default), or cuda:N\n"
             "for GPU number N",
@@ -185,30 +169,8 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
             "where steps that change pixels run: device (default, if\n"
             "they can), or host",
             loader.on_device.steps, {{"device", true}, {"host", false}});
-  AddChoice(app, "--device-decode", "WHERE",
-            "where JPEGs and packed pictures are decoded: host\n"
-            "(default), device, as far as it can, or auto: shared\n"
-            "between both by what is measured",
-            loader.on_device.decode,
-            {{"device", DecodeOn::kDevice}, {"host", DecodeOn::kHost}, {"auto", DecodeOn::kAuto}});
-  AddChoice(app, "--device-images", "WHERE",
-            "where the device finds what it decodes: storage\n"
-            "(default), device (its memory holds the dataset), or\n"
-            "page_locked (memory of the host does)",
-            loader.on_device.images,
-            {{"storage", ImagesIn::kStorage},
-             {"device", ImagesIn::kDevice},
-             {"page_locked", ImagesIn::kPageLocked}});
   AddStorageOptions(app, arguments.storage);
   AddStoreOptions(app, arguments.options.link);
-  AddChoice(app, "--verify", "WHEN",
-            "compare payloads with their checksums: auto\n(default: raw ones in the first epoch, "
-            "others always),\nalways, first_epoch or never",
-            loader.integrity.verify,
-            {{"auto", Verify::kAuto},
-             {"always", Verify::kAlways},
-             {"first_epoch", Verify::kFirstEpoch},
-             {"never", Verify::kNever}});
 }
 
 // `set_by_search`: the options that --find-accelerators chooses itself, or does not measure.
@@ -291,6 +253,7 @@ void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
                      "write what every thread did in the last measured\nepoch, for "
                      "chrome://tracing or ui.perfetto.dev")
           ->type_name("FILE"));
+  cli::MarkComparable(app, {"--epochs", "--also-cold", "--floor", "--stops", "--trace"});
   AddTrainingOptions(app, arguments, set_by_search);
   AddPageOption(app, arguments.output);
   AddResultOptions(app, arguments.output);

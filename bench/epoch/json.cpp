@@ -12,7 +12,7 @@
 #include "bench/machine/machine.h"
 #include "bench/report/result.h"
 #include "bench/report/statistics.h"
-#include "reader/order/order.h"
+#include "tools/cli/declared.h"
 
 namespace sluice::bench {
 namespace {
@@ -63,17 +63,9 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"transform", transform},
                {"views", options.view_texts},
                {"sizes", options.sizes_text},
-               {"image_sizes", NameOf(options.loader.output.image_sizes)},
                {"flip", Flips(options)},
-               {"shuffle", NameOf(options.loader.order.shuffle)},
-               {"seed", options.loader.seed},
-               {"lanes", options.loader.order.lanes},
-               {"layout", options.loader.output.layout == Layout::kNHWC ? "nhwc" : "nchw"},
                {"device", options.loader.device.name()},
                {"device_steps", options.loader.on_device.steps},
-               {"device_decode", NameOf(options.loader.on_device.decode)},
-               {"device_images", NameOf(options.loader.on_device.images)},
-               {"verify", NameOf(options.loader.integrity.verify)},
                {"repeat", options.repeat},
                {"most_batches", options.most_batches},
                {"step_ms", options.step.milliseconds},
@@ -83,6 +75,15 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"batches_per_step", options.batches_per_step},
                {"cold", options.cold},
                {"version", kLibraryVersion}});
+  ForEachSetting(options.loader, [&json](const auto& group, auto member) {
+    const auto& option = OptionAt(member);
+    const std::string key = cli::KeyOf(option.name, option.facts);
+    if constexpr (HasWords<std::remove_cvref_t<decltype(group.*member)>>) {
+      json[key] = WordOf(group.*member);
+    } else {
+      json[key] = group.*member;
+    }
+  });
   if (!options.loader.device.is_host()) json["gpus"] = GpuNames();
   AddStorage(json, options.loader);
   AddLink(json, options.link);

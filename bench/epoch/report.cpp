@@ -6,7 +6,6 @@
 #include "bench/epoch/storage_options.h"
 #include "bench/report/result.h"
 #include "bench/report/statistics.h"
-#include "reader/order/order.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
@@ -223,11 +222,10 @@ std::string TextOf(const EpochReport& report) {
                           ThreadsText(run.threads).c_str(), TransformText(report).c_str()),
                    100) +
       "\n";
-  text +=
-      Format("ring of %llu batches ahead, %s; shuffle %s; checksums %s%s\n",
-             static_cast<unsigned long long>(run.stats.prefetch),
-             cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.order.shuffle).data(),
-             NameOf(options.loader.integrity.verify), options.cold ? "; cold" : "");
+  text += Format("ring of %llu batches ahead, %s; shuffle %s; checksums %s%s\n",
+                 static_cast<unsigned long long>(run.stats.prefetch),
+                 cli::BytesText(run.slot_bytes).c_str(), WordOf(options.loader.order.shuffle),
+                 WordOf(options.loader.integrity.verify), options.cold ? "; cold" : "");
   if (run.stats.changes > 0) {
     text += Format("the loader settled at %s at work, %llu batches ahead and %s in flight\n",
                    cli::CountText(run.stats.threads, "thread", "threads").c_str(),
@@ -306,42 +304,6 @@ std::string TextOf(const AcceleratorSearch& search, const EpochOptions& options,
                        1000 / static_cast<double>(options.loader.batch_size));
   }
   return text;
-}
-
-const char* NameOf(Verify verify) noexcept {
-  switch (verify) {
-    case Verify::kAuto: return "auto";
-    case Verify::kAlways: return "always";
-    case Verify::kFirstEpoch: return "first_epoch";
-    case Verify::kNever: break;
-  }
-  return "never";
-}
-
-const char* NameOf(DecodeOn decode) noexcept {
-  switch (decode) {
-    case DecodeOn::kHost: return "host";
-    case DecodeOn::kDevice: return "device";
-    case DecodeOn::kAuto: return "auto";
-  }
-  return "";
-}
-
-const char* NameOf(ImagesIn images) noexcept {
-  switch (images) {
-    case ImagesIn::kDevice: return "device";
-    case ImagesIn::kPageLocked: return "page_locked";
-    default: return "storage";
-  }
-}
-
-const char* NameOf(ImageSizes image_sizes) noexcept {
-  switch (image_sizes) {
-    case ImageSizes::kEqual: return "equal";
-    case ImageSizes::kPadded: return "padded";
-    case ImageSizes::kOwn: break;
-  }
-  return "own";
 }
 
 void WarnLeftInCache(const EpochFigures& figures) {

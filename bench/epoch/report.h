@@ -54,11 +54,6 @@ nlohmann::ordered_json JsonOf(const AcceleratorSearch& search, const EpochOption
                               const std::string& transform, const std::string& profile,
                               const std::vector<std::string>& warnings);
 
-const char* NameOf(Verify verify) noexcept;           // as --verify takes it
-const char* NameOf(ImageSizes image_sizes) noexcept;  // as --image-sizes takes it
-const char* NameOf(DecodeOn decode) noexcept;         // as --device-decode takes it
-const char* NameOf(ImagesIn images) noexcept;         // as --device-images takes it
-
 // Warns on standard error that an epoch was not as cold as requested.
 void WarnLeftInCache(const EpochFigures& figures);
 

@@ -16,6 +16,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <sluice/loader.h>
+#include <sluice/loader_option_list.h>
 #include <sluice/loader_stats.h>
 #include <sluice/user_function.h>
 
@@ -131,6 +132,20 @@ struct EpochFigures {
   std::uint64_t left_in_cache_bytes = 0;  // cold: bytes that could not be dropped before
   std::vector<double> batch_waits;        // seconds from asking for a batch to having it
 };
+
+// The loader's options that are flags of `epoch` as they are declared, and members of its results.
+// Calls f(group, member) for each.
+template <class Loader, class F>
+void ForEachSetting(Loader& loader, F&& f) {
+  f(loader.output, &OutputOptions::image_sizes);
+  f(loader.order, &OrderOptions::shuffle);
+  f(loader, &LoaderOptions::seed);
+  f(loader.order, &OrderOptions::lanes);
+  f(loader.output, &OutputOptions::layout);
+  f(loader.on_device, &OnDevice::decode);
+  f(loader.on_device, &OnDevice::images);
+  f(loader.integrity, &IntegrityOptions::verify);
+}
 
 double ImagesPerSecond(const EpochFigures& figures);
 double WaitShare(const EpochFigures& figures);

@@ -2,9 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/loader_option_list.h>
+
 #include "reader/dataset/options_of.h"
 #include "reader/reading/memory.h"
-#include "tools/cli/option.h"
+#include "tools/cli/declared.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
@@ -51,8 +53,7 @@ void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
   AddChoice(app, "--behind", "HOW",
             "blocks that are done with: keep (default) mapped,\n"
             "unmap, or drop from the page cache",
-            arguments.behind,
-            {{"keep", Behind::kKeep}, {"unmap", Behind::kUnmap}, {"drop", Behind::kDrop}});
+            arguments.behind, cli::ChoicesOf<Behind>());
   AddOption(app, "--read-ahead", "BYTES",
             "bytes of blocks being read at any time (default: the\n"
             "loader chooses)",
@@ -69,6 +70,7 @@ void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
             "copy each shard to a folder on a fast local disk when it\n"
             "is first read; DIR:BYTES limits their size",
             [&arguments](const std::string& text) { SetStage(text, arguments); });
+  cli::MarkComparable(app, {"--stage"});
 }
 
 void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset,
@@ -142,7 +144,7 @@ std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats) {
 void AddStorage(nlohmann::ordered_json& json, const LoaderOptions& loader) {
   if (const auto ahead = ReadAheadBytesOf(loader)) json["read_ahead_depth_bytes"] = *ahead;
   if (BehindOf(loader) != Behind::kKeep) {
-    json["behind"] = BehindOf(loader) == Behind::kUnmap ? "unmap" : "drop";
+    json["behind"] = WordOf(BehindOf(loader));
   }
   if (ReadsDirectly(loader)) json["direct"] = true;
   if (LocksInMemory(loader)) json["cache"] = "locked";

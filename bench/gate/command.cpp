@@ -68,10 +68,16 @@ void PrintLines(const GateArguments& arguments, const std::vector<GateLine>& lin
   cli::PrintJson({{"worse", worse}, {"measurements", list}});
 }
 
-int RunGate(const GateArguments& arguments) {
+int RunGate(CLI::App& program, const GateArguments& arguments) {
   const auto before = ReadResult(arguments.before);
   const auto after = ReadResult(arguments.after);
-  const auto differences = DifferencesThatMatter(before, after);
+  // The command that made the results has marked its options.
+  const auto makers = program.get_subcommands([&](const CLI::App* command) {
+    return command->get_name() == before.value("command", std::string());
+  });
+  const auto differences = DifferencesThatMatter(before, after, [&](const std::string& option) {
+    return !makers.empty() && cli::IsComparable(*makers.front(), option);
+  });
   if (!differences.empty() && !arguments.anyway) {
     std::string text = "the two results cannot be compared, because they differ in";
     for (const std::string& difference : differences)
@@ -116,7 +122,7 @@ cli::Command AddGateCommand(CLI::App& program) {
   app->add_flag("--anyway", arguments->anyway, "compare results of different machines or settings");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
   app->footer(std::string(kGateExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return RunGate(*arguments); }};
+  return {app, [&program, arguments] { return RunGate(program, *arguments); }};
 }
 
 }  // namespace sluice::bench

@@ -72,14 +72,6 @@ constexpr Setting kSettings[] = {{"/command"},
                                  {"/quality", " convert "},
                                  {"/lanes", " order "}};
 
-// Options with which results are still comparable: they say where something lies, how long or how
-// often to measure, and what else to measure or write. Every other option matters, a new one too.
-constexpr std::string_view kComparable[] = {
-    "--json",         "--json-file", "--quiet",  "--html",           "--trace",        "--epochs",
-    "--rounds",       "--seconds",   "--ms",     "--seed",           "--also-cold",    "--floor",
-    "--stops",        "--bandwidth", "--stages", "--limit",          "--peers",        "--work",
-    "--stage-images", "--scratch",   "--stage",  "--quality-images", "--request-price"};
-
 using Json = nlohmann::ordered_json;
 
 std::string TextOf(const Json& object, const std::string& key) {
@@ -89,14 +81,14 @@ std::string TextOf(const Json& object, const std::string& key) {
 
 // Compares the options that were given for either result. Where both results have a member called
 // like the option ("lanes" for --lanes), that is compared instead, since it also holds the default.
-void AddOptionsThatDiffer(const Json& before, const Json& after,
+void AddOptionsThatDiffer(const Json& before, const Json& after, const MayDiffer& may_differ,
                           std::vector<std::string>& differences) {
   const Json a = before.value("options", Json::object());
   const Json b = after.value("options", Json::object());
   Json given = a;
   given.update(b);
   for (const auto& [option, values] : given.items()) {
-    if (std::ranges::find(kComparable, option) != std::end(kComparable)) continue;
+    if (may_differ(option)) continue;
     std::string member = option.substr(option.find_first_not_of('-'));
     std::ranges::replace(member, '-', '_');
     const bool both = before.contains(member) && after.contains(member);
@@ -135,7 +127,8 @@ std::vector<GateLine> Judge(const std::vector<Measurement>& before,
 }
 
 std::vector<std::string> DifferencesThatMatter(const nlohmann::ordered_json& before,
-                                               const nlohmann::ordered_json& after) {
+                                               const nlohmann::ordered_json& after,
+                                               const MayDiffer& may_differ) {
   std::vector<std::string> differences;
   const auto compare = [&](const char* place) {
     const nlohmann::ordered_json::json_pointer pointer(place);
@@ -153,7 +146,7 @@ std::vector<std::string> DifferencesThatMatter(const nlohmann::ordered_json& bef
       compare(setting.place);
   }
   // Most of the settings above are set by options: what differs is named once.
-  if (differences.empty()) AddOptionsThatDiffer(before, after, differences);
+  if (differences.empty()) AddOptionsThatDiffer(before, after, may_differ, differences);
   return differences;
 }
 

@@ -5,6 +5,7 @@
 // only the first holds, nothing can be said: too few values, or too much noise.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,13 @@ struct GateLine {
 std::vector<GateLine> Judge(const std::vector<Measurement>& before,
                             const std::vector<Measurement>& after, const GateRule& rule);
 
+// Whether results may be compared although an option ("--epochs") has other values.
+using MayDiffer = std::function<bool(const std::string& option)>;
+
 // Settings and properties of the machine that differ between two results, so that comparing them
 // says nothing: "threads: 2 and 4".
 std::vector<std::string> DifferencesThatMatter(const nlohmann::ordered_json& before,
-                                               const nlohmann::ordered_json& after);
+                                               const nlohmann::ordered_json& after,
+                                               const MayDiffer& may_differ);
 
 }  // namespace sluice::bench

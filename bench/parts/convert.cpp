@@ -436,6 +436,7 @@ void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
                  options.stage_images, 1, 1'000'000);
   cli::AddNumber(app, "--limit", "SECONDS", "seconds before a process is killed (default 600)",
                  options.limit_seconds, 1, 1'000'000);
+  cli::MarkComparable(app, {"--peers", "--work", "--rounds", "--stage-images", "--limit"});
 }
 
 }  // namespace

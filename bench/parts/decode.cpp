@@ -312,6 +312,7 @@ cli::Command AddDecodeCommand(CLI::App& program) {
                  "threads for --bandwidth, which also measures one (default: one for each CPU)",
                  arguments->threads, 1, 1024)
       ->needs(bandwidth);
+  cli::MarkComparable(*app, {"--rounds", "--quality-images", "--seed", "--stages", "--bandwidth"});
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kDecodeExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

@@ -442,6 +442,7 @@ cli::Command AddIoCommand(CLI::App& program) {
                  arguments->threads, 1, 1024);
   cli::AddNumber(*app, "--rounds", "N", "rounds to measure (default 3)", arguments->rounds, 1,
                  10'000);
+  cli::MarkComparable(*app, {"--rounds"});
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kIoExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

@@ -399,6 +399,7 @@ cli::Command AddOrderCommand(CLI::App& program) {
                  arguments->lanes, 1, 65'535);
   cli::AddNumber(*app, "--seed", "N", "seed of the orders (default 0)", arguments->seed, 0,
                  UINT64_MAX);
+  cli::MarkComparable(*app, {"--rounds", "--seed"});
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kOrderExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

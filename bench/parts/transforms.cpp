@@ -243,6 +243,7 @@ cli::Command AddTransformsCommand(CLI::App& program) {
                  10'000);
   cli::AddNumber(*app, "--ms", "T", "milliseconds for each step in a round (default 50)",
                  arguments->milliseconds, 0, 60'000);
+  cli::MarkComparable(*app, {"--rounds", "--ms"});
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kTransformsExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

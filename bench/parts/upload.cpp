@@ -423,6 +423,7 @@ cli::Command AddUploadCommand(CLI::App& program) {
       });
   cli::AddChoice(*app, "--layout", "LAYOUT", "layout of the result: nhwc or nchw (default nhwc)",
                  arguments->shape.layout, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
+  cli::MarkComparable(*app, {"--rounds"});
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kUploadExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

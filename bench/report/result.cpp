@@ -195,6 +195,7 @@ void Deliver(const ResultOptions& options, const Answer& answer) {
 void AddPageOption(CLI::App& app, ResultOptions& options) {
   app.add_option("--html", options.html_file, "also write a page with plots, in one file")
       ->type_name("FILE");
+  cli::MarkComparable(app, {"--html"});
 }
 
 void AddResultOptions(CLI::App& app, ResultOptions& options) {
@@ -204,6 +205,7 @@ void AddResultOptions(CLI::App& app, ResultOptions& options) {
       ->type_name("FILE");
   app.add_flag("--json", options.json, "print one JSON object to standard output, and no progress");
   app.add_flag("--quiet", options.quiet, "no progress on standard error");
+  cli::MarkComparable(app, {"--json-file", "--json", "--quiet"});
 }
 
 void CheckWritable(const std::string& path) {

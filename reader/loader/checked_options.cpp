@@ -1,9 +1,9 @@
 #include "reader/loader/checked_options.h"
 
 #include <sluice/error.h>
+#include <sluice/loader_option_list.h>
 #include <sluice/rank.h>
 
-#include "format/disk/limits.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
@@ -18,18 +18,12 @@ namespace sluice {
 
 namespace {
 
-constexpr unsigned kMaxThreads = 1024;
-constexpr std::size_t kMaxSlots = 1024;
-constexpr unsigned kMaxRanks = 65536;
-
 [[noreturn]] void Refuse(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, what);
 }
 
 void CheckRank(const DatasetFacts& dataset, const LoaderOptions& options) {
   const std::string ranks = std::to_string(options.ranks.world_size);
-  if (options.ranks.world_size > kMaxRanks)
-    Refuse("LoaderOptions::ranks.world_size must be at most 65536");
   if (options.ranks.rank >= options.ranks.world_size) {
     Refuse("LoaderOptions::ranks.rank is " + std::to_string(options.ranks.rank) +
            ", but must be less than world_size, which is " + ranks);
@@ -85,9 +79,6 @@ void CheckFunctionRows(const LoaderOptions& options) {
 }
 
 void CheckStorage(const DatasetFacts& dataset, const LoaderOptions& options) {
-  if (options.keep && options.keep->bytes == 0) {
-    Refuse("LoaderOptions::keep: set DecodedPictures::bytes to the most that may be kept");
-  }
   if (KeepsFunctionRows(options)) CheckFunctionRows(options);
   CheckStage(options);
   if (dataset.store != nullptr && (LocksInMemory(options) || ReadsDirectly(options))) {
@@ -116,17 +107,6 @@ void CheckStage(const LoaderOptions& options) {
         "LoaderOptions::stage: set Stage::folder, and Stage::bytes to the most that may lie there");
   }
 }
-
-namespace {
-
-void CheckBoxes(const BoxRule& rule) {
-  if (!(rule.min_side >= 0 && rule.min_side <= kMaxImageSide))
-    Refuse("LoaderOptions::output.boxes: min_side must be 0 to 65535 pixels");
-  if (!(rule.min_visible >= 0 && rule.min_visible <= 1))
-    Refuse("LoaderOptions::output.boxes: min_visible must be 0 to 1, a share of the box");
-}
-
-}  // namespace
 
 void CheckEpoch(const DatasetFacts& dataset, const LoaderOptions& options, std::uint64_t epoch,
                 const EpochSize& size) {
@@ -191,7 +171,6 @@ void SetMixture(const DatasetFacts& dataset, LoaderOptions& options) {
   if (options.ranks.by_shards) refuse("leave LoaderOptions::ranks.by_shards false");
   if (options.order.shuffle == Shuffle::kSequential)
     refuse("set LoaderOptions::order.shuffle to kQuasiRandom or kRandom");
-  if (options.batch_size == 0) Refuse("LoaderOptions::batch_size must be 1 to 16777216");
   const MixtureRule& rule = *dataset.mixture;
   std::vector<DatasetShape> shapes;
   std::vector<std::uint64_t> windows;
@@ -244,29 +223,12 @@ void CheckDecoding(const LoaderOptions& options) {
 }  // namespace
 
 LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options) {
-  if (options.threads && *options.threads > kMaxThreads) {
-    Refuse(
-        "LoaderOptions::threads must be 1 to 1024, or 0 to decode in the thread that asks for "
-        "batches; leave it empty for one thread a CPU");
-  }
-  if (options.ring.prefetch &&
-      (*options.ring.prefetch == 0 || *options.ring.prefetch > kMaxSlots)) {
-    Refuse(
-        "LoaderOptions::ring.prefetch must be 1 to 1024; leave it empty to let the loader choose");
-  }
-  if (options.ring.hold > kMaxSlots) Refuse("LoaderOptions::ring.hold must be at most 1024");
-  const std::optional<std::uint64_t> ahead = ReadAheadBytesOf(options);
-  if (ahead && (*ahead < (std::uint64_t{1} << 20) || *ahead > (std::uint64_t{1} << 30))) {
-    Refuse(
-        "LoaderOptions::storage: read_ahead_bytes must be 1 MiB to 1 GiB; leave it empty to let "
-        "the loader choose");
-  }
+  const std::string wrong = WhatIsOutOfRange(options);
+  if (!wrong.empty()) Refuse("LoaderOptions::" + wrong);
   const Tuning most = TuningFor(options).most();
   options.threads = most.threads;
   if (options.ring.prefetch || options.ring.pinned || !options.device.is_host())
     options.ring.prefetch = most.prefetch;
-  if (options.order.lanes == 0 || options.order.lanes > 65536)
-    Refuse("LoaderOptions::order.lanes must be 1 to 65536");
   CheckList(options.order.samples, dataset.manifest.samples, dataset.id);
   if (options.ranks.by_shards && !options.order.samples.all()) {
     Refuse(
@@ -285,8 +247,6 @@ LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options)
   SetBatches(dataset, options);
   CheckStorage(dataset, options);
   CheckDecoding(options);
-  if (options.timeout.count() < 0) Refuse("LoaderOptions::timeout must not be negative");
-  CheckBoxes(options.output.boxes);
   return options;
 }
 

@@ -1,10 +1,11 @@
 // LoaderOptions as the loader uses them: ranges are checked, and options left open are filled in.
 //
-// A new option takes its member and comment in sluice/loader_options.h, its check here, a row in
-// reader/README.md (a test asks for it), its keyword in loader.cpp or options.cpp of
-// reader/python/binding/, and, where it counts, memory_bound.cpp (memory), resume.cpp (order)
-// or BatchRecipe, PlainCopy::Serves(), RowsAreFixed() (cached_rows.cpp) and description.cpp
-// (content of batches); an option of bench/epoch/ if it is to be measured.
+// A new option takes its member in sluice/loader_options.h and its line in loader_option_list.h:
+// its range, its keyword in Python and its flags come from that. No declaration can say what it
+// means. If it takes memory, that is counted in memory_bound.cpp; if it changes the order,
+// resume.cpp compares it; if it changes what batches hold, so do BatchRecipe,
+// PlainCopy::Serves(), RowsAreFixed() (cached_rows.cpp) and description.cpp. What goes with what
+// is checked here.
 #pragma once
 
 #include <sluice/loader_options.h>

@@ -1,4 +1,5 @@
-"""option_names.py ROOT: every option that a message, comment or page names as Struct::member exists.
+"""option_names.py ROOT: every option that a message, comment or page names as Struct::member exists, and every
+member of a struct of options is declared (OptionsOf<Struct>), in its place and under its name.
 
 Struct is a struct of a public header; member may lead through groups: LoaderOptions::ring.prefetch.
 """
@@ -18,7 +19,7 @@ headers = [strip_comments(file.read_text(encoding="utf-8"))
            for folder in ("format", "writer", "reader") for file in (root / folder / "include/sluice").glob("*.h")]
 bodies = {}  # struct -> {member: type}
 for text in headers:
-    for name, body in re.findall(r"^struct (\w+) \{(.*?)^\};", text, flags=re.M | re.S):
+    for name, body in re.findall(r"^struct (\w+) \{(?:\};|(.*?)^\};)", text, flags=re.M | re.S):
         members = bodies.setdefault(name, {})
         for kind, names in re.findall(r"^  ([\w:<>*, ]+?) (\w+(?: = [^;,]*)?(?:, \w+(?: = [^;,]*)?)*)(?: = [^;]*)?;", body, flags=re.M):
             for member in names.split(", "):
@@ -36,6 +37,13 @@ def exists(struct, path):
 assert exists("LoaderOptions", "ring.prefetch") and not exists("LoaderOptions", "prefetch")
 
 faults = []
+for name, body in (found for text in headers
+                   for found in re.findall(r"OptionsOf<(\w+)> =\s*Options<.*?>\((.*?)\);\n", text, flags=re.S)):
+    declared = re.findall(r'\bOption\(\s*"(\w+)",\s*&\w+::(\w+)', body)
+    there = [member for member in bodies[name] if not bodies[name][member].startswith("static")]
+    if [(member, member) for member in there] != declared:
+        faults.append(f"OptionsOf<{name}> declares {', '.join(member for _, member in declared)}, and {name} has "
+                      f"{', '.join(there)}")
 for file in sorted(root.rglob("*")):
     parts = file.relative_to(root).parts
     if parts[0] not in ("format", "writer", "reader", "tools", "bench", "samples", "README.md") or \

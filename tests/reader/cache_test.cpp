@@ -182,7 +182,7 @@ TEST_CASE("A budget that exceeds memory or the disk is refused before anything i
              ContainsSubstring("has no room"));
   options = Keeping(kFixed, 0);
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
-             ContainsSubstring("DecodedPictures::bytes"));
+             ContainsSubstring("LoaderOptions::keep.bytes must be at least 1"));
 }
 
 namespace {

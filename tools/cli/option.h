@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -94,6 +95,24 @@ Value ParseChoice(const std::string& text, const ChoiceList<Value>& choices) {
 inline constexpr const char* kChoices = "choices";
 inline CLI::Validator Choices(const std::string& words) {
   return CLI::Validator([](std::string&) { return std::string(); }, words, kChoices);
+}
+
+// Marks options whose values may differ between results that are compared: they say how long or how
+// often to measure, what else to measure, or where something is written. Every other option
+// matters, a new one too. Kept as a validator of this name that accepts everything.
+inline constexpr const char* kComparable = "comparable";
+inline void MarkComparable(CLI::App& app, std::initializer_list<const char*> options) {
+  for (const char* const name : options)
+    app.get_option(name)->check(
+        CLI::Validator([](std::string&) { return std::string(); }, "", kComparable));
+}
+inline bool IsComparable(CLI::App& app, const std::string& name) {
+  CLI::Option* const option = app.get_option_no_throw(name);
+  try {
+    return option != nullptr && option->get_validator(kComparable) != nullptr;
+  } catch (const CLI::OptionNotFound&) {
+    return false;
+  }
 }
 
 // The text that stands for the option's value in --help, such as "N". (The parser appends the text

@@ -119,6 +119,19 @@ Sides ParseSides(std::string_view text) {
   }
 }
 
+std::array<std::uint8_t, 3> ParseColour(std::string_view text) {
+  std::array<std::uint8_t, 3> colour{};
+  const std::vector<std::string> numbers = Split(text);
+  try {
+    if (numbers.size() != colour.size()) throw UsageError("");
+    for (std::size_t c = 0; c < colour.size(); ++c)
+      colour[c] = static_cast<std::uint8_t>(ParseInteger(numbers[c], 0, 255));
+  } catch (const UsageError&) {
+    throw UsageError(Quoted(text) + " is not R,G,B, three numbers from 0 to 255");
+  }
+  return colour;
+}
+
 std::vector<std::string> Split(std::string_view text, char at) {
   std::vector<std::string> pieces;
   for (std::size_t begin = 0; begin <= text.size(); begin += pieces.back().size() + 1)

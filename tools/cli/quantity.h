@@ -3,6 +3,7 @@
 // The Parse functions throw UsageError with a sentence that says what is accepted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -36,6 +37,9 @@ struct Sides {
   std::uint32_t height = 0;
 };
 Sides ParseSides(std::string_view text);
+
+// "255,128,0": red, green and blue, each 0 to 255.
+std::array<std::uint8_t, 3> ParseColour(std::string_view text);
 
 // The pieces between the commas (or whatever `at` is); one more than there are of these.
 std::vector<std::string> Split(std::string_view text, char at = ',');

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <new>
 
+#include <sluice/convert_option_list.h>
 #include <sluice/cpu.h>
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
@@ -252,13 +253,8 @@ class Transcoding {
 TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const std::filesystem::path& out, const TranscodeOptions& options,
                                   const EditHooks& hooks) {
-  if (options.quality < 1 || options.quality > 100) {
-    throw Error(ErrorCode::kInvalidArgument, "quality must be between 1 and 100");
-  }
-  if (options.restart_rows > 65'535 || options.threads > 1024) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "restart_rows must be at most 65535, threads at most 1024");
-  }
+  const std::string wrong = WhatIsOutOfRange(options);
+  if (!wrong.empty()) throw Error(ErrorCode::kInvalidArgument, "TranscodeOptions::" + wrong);
   const StoredDataset stored(dataset, hooks.stop);
   RequireShards(stored, hooks.stop);
   return Transcoding(stored, options, hooks).Run(out);

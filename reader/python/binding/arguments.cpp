@@ -1,4 +1,4 @@
-// What a call with wrong arguments is told. nanobind lists whole signatures; here, each function
+// The errors for calls with wrong arguments. nanobind lists whole signatures; here, each function
 // gets a last overload, which is reached if no other fits and says which argument is wrong.
 #include "reader/python/binding/binding.h"
 

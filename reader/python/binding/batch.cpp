@@ -68,7 +68,7 @@ class Array {
   nb::object Capsule(const DlpackRequest& request) const {
     return DlpackCapsule(*batch_, field_, offsets_, sample_, request);
   }
-  // numpy's and CUDA's protocols, which are one but for the version and the stream.
+  // numpy's and CUDA's protocols, which differ in the version and the stream alone.
   NamedValues Interface(bool host) const {
     if (host != on_host()) {
       throw nb::attribute_error(host ? "the array is on a device: it has __cuda_array_interface__"
@@ -245,7 +245,8 @@ void BindArray(nb::module_& module) {
            })
       .def(
           "numpy", [](nb::handle self) { return nb::cast<const Array&>(self).Numpy(self); },
-          "As a numpy array; up to 64 KiB that is no image are copied, so that the batch can go")
+          "As a numpy array; if it has up to 64 KiB and is not an image, it is copied, so that the "
+          "batch can go")
       .def(
           "torch",
           [](nb::handle self) { return nb::module_::import_("torch").attr("from_dlpack")(self); },

@@ -1,4 +1,4 @@
-// What the parts of the Python module share. Each Bind function adds one part to the module.
+// Shared by the parts of the Python module. Each Bind function adds one part to the module.
 //
 // The module stands on Sluice's public headers alone. Its names, defaults and errors are those of
 // the C++ classes; reader/python/README.md describes what Python adds.
@@ -78,7 +78,7 @@ void BindErrors(nb::module_& module);
 void BindSchema(nb::module_& module);
 void BindSteps(nb::module_& module);
 void BindUserFunctions(nb::module_& module);
-void BindOptions(nb::module_& module);
+void BindLoaderOptions(nb::module_& module);
 void BindBatch(nb::module_& module);
 void BindMixture(nb::module_& module);
 void BindLoader(nb::module_& module);
@@ -93,7 +93,7 @@ void AddRefusals(nb::module_& module);
 
 // A message with the names that Python has for options, functions and enumerators.
 std::string InPythonsWords(std::string text);
-// What an Error is in Python.
+// The Python exception for an Error.
 nb::object ExceptionOf(const Error& error);
 
 // Counts the forks that this process came from. Loaders and batches made before one belong to the
@@ -186,7 +186,7 @@ struct PyBatch {
 // batch while the next one is made, and one more may lie in a list.
 inline constexpr std::size_t kHold = 2;
 
-// What is converted.
+// The source of a conversion.
 using SourceOrFolder = std::variant<ConvertSource, std::filesystem::path>;
 ConvertSource SourceOf(const SourceOrFolder& given);
 // Whether reading it waits for a server.

@@ -1,5 +1,6 @@
-// convert(): what `sluice convert` does, with the names and defaults of ConvertOptions.
-#include <sluice/convert.h>
+// convert(): what `sluice convert` does. Its keywords are the options of all groups of
+// ConvertOptions, as convert_option_list.h declares them.
+#include <sluice/convert_option_list.h>
 
 #include "reader/python/binding/gil.h"
 #include "reader/python/binding/keywords.h"
@@ -19,33 +20,29 @@ class Progress : public nb::object {
                     Any)
 };
 
-void BindOptionEnums(nb::module_& module) {
-  Words<ImageCodec>(module, "ImageCodec", "How convert stores images")
-      .value("JPEG", ImageCodec::kJpeg)
-      .value("RAW", ImageCodec::kRaw, "pixels")
-      .value("PACKED", ImageCodec::kPacked,
-             "a JPEG laid out for fast decoding, 1.4 times its bytes");
-  Words<Fit>(module, "Fit", "What `size` does about another aspect ratio")
-      .value("CROP", Fit::kCrop)
-      .value("STRETCH", Fit::kStretch)
-      .value("PAD", Fit::kPad);
-  Words<Subsampling>(module, "Subsampling", "Of a JPEG's colours")
-      .value("S420", Subsampling::k420)
-      .value("S444", Subsampling::k444);
-  Words<IccProfiles>(module, "IccProfiles", "How to treat a picture's colour profile")
-      .value("DROP", IccProfiles::kDrop)
-      .value("CONVERT", IccProfiles::kConvert, "to sRGB");
-  Words<OnError>(module, "OnError", "What becomes of a source that cannot be converted")
-      .value("SKIP", OnError::kSkip, "it is left out and listed")
-      .value("FAIL", OnError::kFail, "the conversion ends");
-  Words<Truncated>(module, "Truncated", "What becomes of images whose data end early")
-      .value("REFUSE", Truncated::kRefuse)
-      .value("WARN", Truncated::kWarn)
-      .value("ACCEPT", Truncated::kAccept);
-  Words<SourceCheck>(module, "SourceCheck", "How a repeated conversion tells that sources changed")
-      .value("SIZES", SourceCheck::kSizes, "names and sizes alone")
-      .value("TIMES", SourceCheck::kTimes, "what was written, copied or moved since is compared")
-      .value("CONTENT", SourceCheck::kContent, "every source is compared");
+// An option of a group of ConvertOptions as a keyword of convert(), which has no groups.
+template <class G, class V>
+auto FlatKeyword(G ConvertOptions::*group, const Option<G, V>& option) {
+  using T = ConvertOptions;
+  V G::*const member = option.member;
+  if constexpr (std::is_same_v<V, std::optional<Size>>) {
+    return Keyword{option.name, [](const T&) { return std::optional<SizePair>(); },
+                   [=](T& options, const std::optional<SizePair>& size) {
+                     if (size) options.*group.*member = Size{size->first, size->second};
+                   },
+                   option.help};
+  } else {
+    return Keyword{option.name, [=](const T& options) -> V { return options.*group.*member; },
+                   [=](T& options, V value) { options.*group.*member = std::move(value); },
+                   option.help};
+  }
+}
+
+template <class G>
+auto FlatKeywords(const Option<ConvertOptions, G>& group) {
+  return std::apply(
+      [&](const auto&... options) { return std::tuple(FlatKeyword(group.member, options)...); },
+      OptionsOf<G>.options);
 }
 
 // sluice.ConvertWarning; lives as long as the process.
@@ -108,7 +105,7 @@ void BindSummary(nb::module_& module) {
       .def_ro("bytes_out", &ConvertSummary::bytes_out)
       .def_ro("seconds", &ConvertSummary::seconds)
       .def_ro("skipped", &ConvertSummary::skipped, "broken or unsupported images")
-      .def_ro("passed_over", &ConvertSummary::passed_over, "files that are no images")
+      .def_ro("passed_over", &ConvertSummary::passed_over, "files that are not images")
       .def_ro("truncated", &ConvertSummary::truncated, "taken though they end early")
       .def_ro("kept", &ConvertSummary::kept)
       .def_ro("boxes_dropped", &ConvertSummary::boxes_dropped)
@@ -128,7 +125,7 @@ void BindSummary(nb::module_& module) {
 }
 
 // Runs a conversion, reports its progress, and stops at Ctrl-C: at once, if it waits for a server.
-// The conversion then goes on by itself until it notices the stop, and leaves Python alone.
+// The conversion then continues by itself until it notices the stop, and leaves Python alone.
 ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dataset,
                    const ConvertOptions& options, const nb::object& on_progress) {
   struct Shared {
@@ -168,10 +165,59 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
   throw nb::python_error(*std::exchange(shared->raised, std::nullopt));
 }
 
+ConvertSummary ConvertHere(const SourceOrFolder& given, const std::filesystem::path& dataset,
+                           const std::optional<Progress>& progress, ConvertOptions options) {
+  const ConvertSource source = SourceOf(given);
+  // Another size replaces the default, as on the command line.
+  GeometryOptions& geometry = options.geometry;
+  if ((geometry.size || geometry.short_side) && geometry.max_side == GeometryOptions().max_side)
+    geometry.max_side.reset();
+  const nb::object bar = nb::module_::import_("sluice._progress").attr("Progress")(progress);
+  try {
+    ConvertSummary summary = Run(source, dataset, options, bar);
+    bar.attr("close")();
+    Warn(summary);
+    return summary;
+  } catch (...) {
+    bar.attr("close")();
+    throw;
+  }
+}
+
+template <class... K>
+void BindFunction(nb::module_& module, const K&... keywords) {
+  const std::string doc =
+      "Converts images into a dataset: what `sluice convert` does.\n\n"
+      "source: a folder, or a ConvertSource. dataset: the folder to make. progress: None for a bar "
+      "in terminals and notebooks (where tqdm is installed), True or False, or a function of "
+      "(samples done, samples in all).\n\n"
+      "Returns a ConvertSummary, whose warnings are issued as ConvertWarning too. Ctrl-C stops it; "
+      "the same call resumes from there. Raises sluice.Error.\n\n"
+      "The other options are those of ConvertOptions; size is (width, height), and short_side or "
+      "size replaces the default max_side.\n" +
+      KeywordLines(keywords...);
+  module.def(
+      "convert",
+      [keywords...](const SourceOrFolder& source, const std::filesystem::path& dataset,
+                    const std::optional<Progress>& progress, ValueOf<ConvertOptions, K>... values) {
+        ConvertOptions options;
+        (keywords.set(options, std::move(values)), ...);
+        return ConvertHere(source, dataset, progress, options);
+      },
+      "source"_a, "dataset"_a, nb::kw_only(), "progress"_a = nb::none(),
+      ArgumentOf(keywords, ConvertOptions())..., doc.c_str());
+}
+
 }  // namespace
 
 void BindConvert(nb::module_& module) {
-  BindOptionEnums(module);
+  BindWords<ImageCodec>(module);
+  BindWords<Fit>(module);
+  BindWords<Subsampling>(module);
+  BindWords<IccProfiles>(module);
+  BindWords<OnError>(module);
+  BindWords<Truncated>(module);
+  BindWords<SourceCheck>(module);
   BindSummary(module);
   WarningType() = nb::steal(PyErr_NewExceptionWithDoc(
       "sluice.ConvertWarning",
@@ -179,59 +225,10 @@ void BindConvert(nb::module_& module) {
       "each of ConvertSummary.warnings is also issued as one, by Python's warnings.",
       PyExc_UserWarning, nullptr));
   module.attr("ConvertWarning") = WarningType();
-  const ConvertOptions d;
-  module.def(
-      "convert",
-      [d](const SourceOrFolder& given, const std::filesystem::path& dataset,
-          std::optional<Progress> progress, std::optional<std::uint32_t> max_side,
-          std::optional<std::uint32_t> short_side, std::optional<SizePair> size, Fit fit,
-          ImageCodec image, int quality, bool keep, unsigned restart_rows, Subsampling subsampling,
-          unsigned channels, std::array<std::uint8_t, 3> background, IccProfiles icc,
-          Truncated truncated, std::uint64_t shard_bytes, std::uint32_t block_samples,
-          std::uint64_t seed, bool keep_order, unsigned threads, OnError on_error,
-          std::uint64_t max_pixels, bool dry_run, bool find_duplicates, bool direct,
-          SourceCheck check) {
-        ConvertOptions options{
-            .geometry = {.max_side = max_side, .short_side = short_side, .fit = fit},
-            .form = {image, quality, keep, restart_rows, subsampling, channels, background, icc,
-                     truncated},
-            .shards = {shard_bytes, block_samples, seed, keep_order},
-            .run = {threads, on_error, max_pixels, dry_run, find_duplicates, direct, check}};
-        const ConvertSource source = SourceOf(given);
-        if (size) options.geometry.size = Size{size->first, size->second};
-        // Another size replaces the default, as on the command line.
-        if ((size || short_side) && max_side == d.geometry.max_side)
-          options.geometry.max_side.reset();
-        const nb::object bar = nb::module_::import_("sluice._progress").attr("Progress")(progress);
-        try {
-          ConvertSummary summary = Run(source, dataset, options, bar);
-          bar.attr("close")();
-          Warn(summary);
-          return summary;
-        } catch (...) {
-          bar.attr("close")();
-          throw;
-        }
-      },
-      "source"_a, "dataset"_a, nb::kw_only(), "progress"_a = nb::none(),
-      "max_side"_a.none() = d.geometry.max_side, "short_side"_a = nb::none(), "size"_a = nb::none(),
-      "fit"_a = d.geometry.fit, "image"_a = d.form.image, "quality"_a = d.form.quality,
-      "keep"_a = d.form.keep, "restart_rows"_a = d.form.restart_rows,
-      "subsampling"_a = d.form.subsampling, "channels"_a = d.form.channels,
-      "background"_a = d.form.background, "icc"_a = d.form.icc, "truncated"_a = d.form.truncated,
-      "shard_bytes"_a = d.shards.shard_bytes, "block_samples"_a = d.shards.block_samples,
-      "seed"_a = d.shards.seed, "keep_order"_a = d.shards.keep_order, "threads"_a = d.run.threads,
-      "on_error"_a = d.run.on_error, "max_pixels"_a = d.run.max_pixels, "dry_run"_a = d.run.dry_run,
-      "find_duplicates"_a = d.run.find_duplicates, "direct"_a = d.run.direct,
-      "check"_a = d.run.check,
-      "Converts images into a dataset: what `sluice convert` does.\n\n"
-      "source: a folder, or a ConvertSource. dataset: the folder to make. progress: None for a bar "
-      "in terminals and notebooks (where tqdm is installed), True or False, or a function of "
-      "(samples done, samples in all). The other options have the names, defaults and meanings of "
-      "ConvertOptions; size is (width, height), and short_side or size replaces the default "
-      "max_side.\n\n"
-      "Returns a ConvertSummary, whose warnings are issued as ConvertWarning too. Ctrl-C stops it; "
-      "the same call resumes from there. Raises sluice.Error.");
+  const auto keywords =
+      std::apply([](const auto&... groups) { return std::tuple_cat(FlatKeywords(groups)...); },
+                 OptionsOf<ConvertOptions>.options);
+  std::apply([&](const auto&... each) { BindFunction(module, each...); }, keywords);
 }
 
 }  // namespace sluice::python

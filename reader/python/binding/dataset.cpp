@@ -7,7 +7,7 @@ namespace sluice::python {
 
 namespace {
 
-// What is written in Python, since it calls other packages.
+// The parts that are written in Python, since they call other packages.
 nb::module_ Pictures() {
   return nb::module_::import_("sluice._pictures");
 }
@@ -70,7 +70,8 @@ struct PySample {
     return OwnArray(std::move(values), field.dtype, std::move(shape));
   }
 
-  // What a person wants to see: a PIL image, a number, a numpy array, str or bytes; None if absent.
+  // A value as a person wants to see it: a PIL image, a number, a numpy array, str or bytes; None
+  // if absent.
   nb::object Value(const std::string& name) const {
     const Field& field = FieldNamed(dataset.schema(), name);
     if (!Reading([name](const Sample& own) { return own.Has(name); })) return nb::none();

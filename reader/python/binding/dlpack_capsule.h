@@ -7,7 +7,7 @@
 
 namespace sluice::python {
 
-// What __dlpack__() was asked for, by keyword.
+// The keywords that __dlpack__() was called with.
 struct DlpackRequest {
   nb::object stream, max_version, dl_device, copy;  // None: not given
 };

@@ -70,7 +70,8 @@ class Handed {
 
  protected:
   // Starts a thread that calls Work(), and waits until it has, or Python raises an exception of a
-  // signal, such as KeyboardInterrupt. The thread then goes on alone with its copy of the pointer.
+  // signal, such as KeyboardInterrupt. The thread then continues alone with its copy of the
+  // pointer.
   static void Run(const std::shared_ptr<Handed>& handed);
 
  private:
@@ -105,7 +106,7 @@ class HandedCall final : public Handed {
 };
 
 // The same for what may wait long for a server, if `remote`: Ctrl-C ends the wait at once. The work
-// itself cannot be ended at once, so it goes on by itself, and its result is dropped. It must own
+// itself cannot be ended at once, so it continues by itself, and its result is dropped. It must own
 // all that it uses.
 template <class F>
 auto Interruptibly(bool remote, F work) {

@@ -1,5 +1,9 @@
 // Classes that are made by keywords, one for each member, with C++'s names and defaults. Each
 // member is an attribute, too; a value is shown as one would write it, and it can be pickled.
+//
+// For options, keywords, docstrings and enumerations are made from their declaration
+// (option_list.h): BindOptions() and BindWords(). Keywords that need a type of Python's are made by
+// a KeywordOf() of their own.
 #pragma once
 
 #include <cctype>
@@ -8,6 +12,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include <sluice/option_list.h>
 
 #include "reader/python/binding/binding.h"
 
@@ -40,11 +46,24 @@ class Words : public nb::enum_<E> {
   }
 };
 
+// An enumeration that is declared: "quasi_random" becomes QUASI_RANDOM, "420" S420.
+template <class E>
+void BindWords(nb::handle scope) {
+  Words<E> bound(scope, WordsOf<E>.name, WordsOf<E>.help);
+  for (const Word<E>& word : WordsOf<E>.words) {
+    std::string name = std::isdigit(word.text[0]) != 0 ? "S" : "";
+    for (const char* letter = word.text; *letter != 0; ++letter)
+      name += static_cast<char>(std::toupper(static_cast<unsigned char>(*letter)));
+    bound.value(name.c_str(), word.value, word.help);
+  }
+}
+
 template <class Get, class Set, bool kRequiredHere = false>
 struct Keyword {
   const char* name;
   Get get;  // (object) -> value
   Set set;  // (object, value)
+  const char* help = "";
   static constexpr bool kRequired = kRequiredHere;
 };
 
@@ -53,14 +72,25 @@ template <class T, class V, bool kRequiredHere = false>
 struct MemberKeyword {
   const char* name;
   V T::*member;
+  const char* help = "";
   static constexpr bool kRequired = kRequiredHere;
   V get(const T& self) const { return self.*member; }
   void set(T& self, V value) const { self.*member = std::move(value); }
 };
 
 template <class T, class V>
-MemberKeyword<T, V> Member(const char* name, V T::*member) {
-  return {name, member};
+MemberKeyword<T, V> Member(const char* name, V T::*member, const char* help = "") {
+  return {name, member, help};
+}
+template <class Get, class Set>
+Keyword(const char*, Get, Set) -> Keyword<Get, Set>;
+template <class Get, class Set>
+Keyword(const char*, Get, Set, const char*) -> Keyword<Get, Set>;
+
+// An option as a keyword.
+template <class T, class V>
+MemberKeyword<T, V> KeywordOf(const Option<T, V>& option) {
+  return {option.name, option.member, option.help};
 }
 
 // Two members, as a pair.
@@ -95,12 +125,12 @@ auto Floats(const char* name, std::vector<float> T::*member) {
 // One without a default.
 template <class Get, class Set>
 Keyword<Get, Set, true> Required(Keyword<Get, Set> keyword) {
-  return {keyword.name, keyword.get, keyword.set};
+  return {keyword.name, keyword.get, keyword.set, keyword.help};
 }
 
 template <class T, class V>
 MemberKeyword<T, V, true> Required(MemberKeyword<T, V> keyword) {
-  return {keyword.name, keyword.member};
+  return {keyword.name, keyword.member, keyword.help};
 }
 
 template <class T, class K>
@@ -127,7 +157,7 @@ auto ArgumentOf(const K& keyword, const T& defaults) {
 // A value as one would write it, given the defaults; the first ones have none.
 std::string Written(nb::handle self, const nb::dict& values, const nb::dict& usual,
                     std::size_t required);
-// What pickle takes for an object that its type makes of these keywords.
+// The value of __reduce__() for an object that its type makes of these keywords.
 nb::object Reduced(nb::handle self, const nb::dict& values);
 
 // A class whose objects cannot be pickled, and why.
@@ -148,10 +178,10 @@ void AddAttribute(nb::class_<T>& bound, const K& keyword) {
                 nb::detail::is_base_caster_v<nb::detail::make_caster<Value>>) {
     bound.def_prop_rw(
         keyword.name, [member = keyword.member](T& self) -> Value& { return self.*member; }, set,
-        nb::for_getter(nb::rv_policy::reference_internal));
+        nb::for_getter(nb::rv_policy::reference_internal), keyword.help);
   } else {
     bound.def_prop_rw(
-        keyword.name, [keyword](const T& self) { return keyword.get(self); }, set);
+        keyword.name, [keyword](const T& self) { return keyword.get(self); }, set, keyword.help);
   }
 }
 
@@ -185,6 +215,31 @@ nb::class_<T>& ByKeywords(nb::class_<T>&& bound, const T& defaults, const K&... 
       },
       ArgumentOf(keywords, defaults)...);
   return AddAttributes(bound, defaults, keywords...);
+}
+
+// The class of a declared struct of options. The first `kRequired` of its keywords have no default.
+template <class T, std::size_t kRequired = 0>
+nb::class_<T> BindOptions(nb::module_& module, const T& defaults = T()) {
+  constexpr auto& kOptions = OptionsOf<T>.options;
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    const auto keyword = [&]<std::size_t kAt>(std::integral_constant<std::size_t, kAt>) {
+      if constexpr (kAt < kRequired)
+        return Required(KeywordOf(std::get<kAt>(kOptions)));
+      else
+        return KeywordOf(std::get<kAt>(kOptions));
+    };
+    return ByKeywords(nb::class_<T>(module, OptionsOf<T>.name, OptionsOf<T>.help), defaults,
+                      keyword(std::integral_constant<std::size_t, I>())...);
+  }
+  (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(kOptions)>>>());
+}
+
+// "\n  quality: JPEG quality, 1 to 100" and so on, for the docstring of what takes these keywords.
+template <class... K>
+std::string KeywordLines(const K&... keywords) {
+  std::string lines;
+  ((lines += std::string("\n  ") + keywords.name + ": " + keywords.help), ...);
+  return lines;
 }
 
 }  // namespace sluice::python

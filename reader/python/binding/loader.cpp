@@ -3,6 +3,7 @@
 #include <mutex>
 #include <set>
 
+#include <sluice/loader_option_list.h>
 #include <sluice/mixture.h>
 
 #include "reader/python/binding/keywords.h"
@@ -40,7 +41,7 @@ struct PyLoader {
   bool may_be_a_rank = false;  // nobody has said so far which rank it is
   std::uint64_t next_epoch = 0;
   std::mutex beginning;                 // of a walk, without the GIL
-  std::atomic<std::uint64_t> walks{0};  // begun so far; the last of them goes on
+  std::atomic<std::uint64_t> walks{0};  // begun so far; only the last one continues
 
   PyLoader(Loader made, std::shared_ptr<UserCalls> functions,
            std::shared_ptr<const FieldTypes> fields, std::chrono::milliseconds most)
@@ -82,8 +83,8 @@ struct PyLoader {
             " processes would play all samples; make it after init_process_group(), or give "
             "it LoaderOptions::ranks (world_size 1 to play all samples here)");
   }
-  // What may wait, or call the user's functions. The loader stays while another thread closes it.
-  // `may_wait`: it may wait for a server, and owns what it uses.
+  // Does work that may wait, or call the user's functions. The loader stays while another thread
+  // closes it. `may_wait`: it may wait for a server, and owns what it uses.
   template <class F>
   auto Play(F work, bool may_wait = false) {
     **this;  // refuses a loader that is closed or of another process
@@ -143,7 +144,7 @@ struct Walk {
       loader.RequireRank();
       range = loader.Play([&](Loader& playing) {
         batches = playing.batches_per_epoch(epoch);
-        // The walk with the highest number is the one that the Loader goes on with.
+        // The walk with the highest number is the one that the Loader continues.
         const std::scoped_lock lock(loader.beginning);
         number = ++loader.walks;  // before the walk that it ends can find out that it has ended
         return playing.Epoch(epoch);
@@ -200,7 +201,7 @@ struct Walk {
    private:
     Walk& walk_;
   };
-  // False if there is no batch yet, nor an end, after that time.
+  // False if after that time there is neither a batch nor the end.
   bool NextWithin(std::chrono::milliseconds most, std::optional<Batch>& batch) const {
     if (!range->WaitFor(most)) return false;
     batch = range->Next();
@@ -226,7 +227,7 @@ FieldTypes TypesOf(const Mixture& mixture, const LoaderOptions& options) {
   for (const Mixture::Part& part : mixture.parts) {
     for (const Field& field : part.dataset.schema().fields) {
       const auto [known, is_new] = types.emplace(field.name, field);
-      // Class names may go on where another dataset's end.
+      // One dataset may have more class names than another.
       if (!is_new && known->second.classes.size() < field.classes.size()) known->second = field;
     }
   }
@@ -244,66 +245,106 @@ Mixture MixtureOf(PlayedSource source) {
   return {{Interruptibly(IsRemote(path), [path] { return Dataset::Open(path); })}};
 }
 
-void MakeLoader(PyLoader* self, PlayedSource source, std::size_t batch_size,
-                std::optional<unsigned> threads, nb::handle transform, std::vector<View> views,
-                std::vector<OutputSize> sizes, nb::handle schedule, std::uint64_t seed,
-                const std::optional<std::string>& resume_from, nb::handle device,
-                nb::object sample_function, nb::object batch_function, nb::object thread_setup,
-                PyOrder order, RankOptions ranks, Storage storage,
-                std::optional<DecodedPictures> keep, std::optional<Stage> stage, RingOptions ring,
-                double timeout, OutputOptions output, IntegrityOptions integrity,
-                OnDevice on_device, DiagnosticsOptions diagnostics) {
+// LoaderOptions as Python gives them: functions are objects until a loader is there to keep them.
+struct PyLoaderOptions : LoaderOptions {
+  nb::object for_sample = nb::none(), for_batch = nb::none(), for_thread = nb::none();
+  PyOrder order_here = {};
+};
+
+template <class V>
+auto LoaderKeyword(const Option<LoaderOptions, V>& option) {
+  using T = PyLoaderOptions;
+  const char* const name = option.name;
+  const char* const help = option.help;
+  if constexpr (std::is_same_v<V, Pipeline>) {
+    return Keyword{
+        name, [](const T&) -> nb::object { return nb::tuple(); },
+        [](T& options, const nb::object& steps) { options.transform = PipelineOf(steps); }, help};
+  } else if constexpr (std::is_same_v<V, std::vector<ScheduledTransform>>) {
+    return Keyword{
+        name, [](const T&) -> nb::object { return nb::tuple(); },
+        [](T& options, const nb::object& schedule) { options.schedule = ScheduleOf(schedule); },
+        help};
+  } else if constexpr (std::is_same_v<V, Device>) {
+    return Keyword{name, [](const T&) -> nb::object { return nb::str("cpu"); },
+                   [](T& options, const nb::object& device) { options.device = DeviceOf(device); },
+                   help};
+  } else if constexpr (std::is_same_v<V, std::optional<ResumePoint>>) {
+    return Keyword{name, [](const T&) { return std::optional<std::string>(); },
+                   [](T& options, const std::optional<std::string>& state) {
+                     if (state) options.resume_from = ResumePoint::Parse(*state);
+                   },
+                   help};
+  } else if constexpr (std::is_same_v<V, std::chrono::milliseconds>) {
+    return Keyword{name, [](const T&) { return 0.0; },
+                   [](T& options, double seconds) { options.timeout = Milliseconds(seconds); },
+                   help};
+  } else if constexpr (std::is_same_v<V, SampleFunction>) {
+    return Member(name, &T::for_sample, help);
+  } else if constexpr (std::is_same_v<V, BatchFunction>) {
+    return Member(name, &T::for_batch, help);
+  } else if constexpr (std::is_same_v<V, ThreadSetup>) {
+    return Member(name, &T::for_thread, help);
+  } else if constexpr (std::is_same_v<V, OrderOptions>) {
+    return Member(name, &T::order_here, help);
+  } else {
+    return Member(name, static_cast<V T::*>(option.member), help);
+  }
+}
+
+void MakeLoader(PyLoader* self, PlayedSource source, PyLoaderOptions options) {
   LeaveIfEnded();
   if (HasEnded()) {
     throw Error(ErrorCode::kState, "the interpreter is ending, so no Loader can be made any more");
   }
-  LoaderOptions options;
-  options.batch_size = batch_size;
-  options.threads = threads;
-  options.transform = PipelineOf(transform);
-  options.views = std::move(views);
-  options.sizes = std::move(sizes);
-  options.schedule = ScheduleOf(schedule);
-  options.seed = seed;
-  if (resume_from) options.resume_from = ResumePoint::Parse(*resume_from);
-  options.device = DeviceOf(device);
-  options.order = order;
+  options.order = options.order_here;
+  RankOptions& ranks = options.ranks;
   const std::optional<Rank> group = ranks.world_size == 0 ? GroupOfTorch() : std::nullopt;
   if (group) {
     ranks.rank = group->rank;
     ranks.world_size = group->world_size;
   }
-  options.ranks = ranks;
-  options.storage = storage;
-  options.keep = std::move(keep);
-  options.stage = std::move(stage);
-  options.ring = ring;
-  options.timeout = Milliseconds(timeout);
-  options.output = std::move(output);
-  options.integrity = integrity;
-  options.on_device = on_device;
-  options.diagnostics = std::move(diagnostics);
+  const bool may_be_a_rank = ranks.world_size == 0 && Rank::FromEnvironment().variables.empty();
   const bool mixed = std::holds_alternative<Mixture>(source);
   const Mixture played = MixtureOf(std::move(source));
   const auto types = std::make_shared<const FieldTypes>(TypesOf(played, options));
   const auto calls = std::make_shared<UserCalls>();
-  options.sample_function = SampleFunctionOf(std::move(sample_function), calls, types);
-  options.batch_function = BatchFunctionOf(std::move(batch_function), calls, types);
-  options.thread_setup = ThreadSetupOf(std::move(thread_setup), calls);
-  options.order.batches = BatchSamplerOf(order.batches_function, calls);
+  options.sample_function = SampleFunctionOf(std::move(options.for_sample), calls, types);
+  options.batch_function = BatchFunctionOf(std::move(options.for_batch), calls, types);
+  options.thread_setup = ThreadSetupOf(std::move(options.for_thread), calls);
+  options.order.batches = BatchSamplerOf(options.order_here.batches_function, calls);
   const bool remote =
       std::any_of(played.parts.begin(), played.parts.end(),
                   [](const Mixture::Part& part) { return IsRemote(part.dataset.path()); });
+  const std::chrono::milliseconds timeout = options.timeout;
   Loader loader = calls->Play(
-      [played, mixed, options]() mutable {
+      [played, mixed, options = LoaderOptions(std::move(options))]() mutable {
         return mixed ? Loader(played, std::move(options))
                      : Loader(played.parts[0].dataset, std::move(options));
       },
       remote);
-  new (self) PyLoader(std::move(loader), calls, types, Milliseconds(timeout));
+  new (self) PyLoader(std::move(loader), calls, types, timeout);
   self->remote = remote;
-  self->may_be_a_rank = ranks.world_size == 0 && Rank::FromEnvironment().variables.empty();
+  self->may_be_a_rank = may_be_a_rank;
   if (HasEnded()) self->Close();  // it was being made when all others were closed
+}
+
+// By the keywords, of which the first may be given by its place.
+template <class First, class... K>
+void BindInit(nb::class_<PyLoader>& bound, const First& first, const K&... others) {
+  PyLoaderOptions usual;
+  usual.ring.hold = kHold;
+  bound.def(
+      "__init__",
+      [first, others...](PyLoader* self, PlayedSource source,
+                         ValueOf<PyLoaderOptions, First> of_first,
+                         ValueOf<PyLoaderOptions, K>... values) {
+        PyLoaderOptions options;
+        first.set(options, of_first);
+        (others.set(options, std::move(values)), ...);
+        MakeLoader(self, std::move(source), std::move(options));
+      },
+      "dataset"_a, ArgumentOf(first, usual), nb::kw_only(), ArgumentOf(others, usual)...);
 }
 
 }  // namespace
@@ -318,7 +359,6 @@ void BindLoader(nb::module_& module) {
           "__iter__", [](nb::handle self) { return self; }, nb::sig("def __iter__(self) -> Epoch"))
       .def("__len__", &Walk::Size, "Batches in the epoch, of this rank")
       .def("__next__", &Walk::Next, nb::sig("def __next__(self) -> Batch"));
-  const LoaderOptions options;
   // A collection finalizes before it breaks cycles, so the threads have ended when it frees what a
   // compiled function needs.
   PyType_Slot slots[] = {Collected<PyLoader>::slots[0],
@@ -327,32 +367,23 @@ void BindLoader(nb::module_& module) {
                             Collected<PyLoader>::Clear(self);
                           })},
                          {0, nullptr}};
-  nb::class_<PyLoader> bound(
-      module, "Loader", nb::is_weak_referenceable(), nb::type_slots(slots),
-      "Epochs of batches from a dataset or a Mixture, decoded ahead by threads. Options have the "
-      "names, "
-      "defaults "
-      "and meanings of loader_options.h (transform: a list of steps, or their text form; schedule: "
-      "a list of (epoch, steps); device: "
-      "'cpu' or 'cuda:0'; resume_from: the text of an earlier state(); timeout: seconds). `for "
-      "batch in loader` "
-      "plays "
-      "the next epoch; epoch(n) plays any.");
+  const std::string doc =
+      "Epochs of batches from a dataset or a Mixture, decoded ahead by threads. `for batch in "
+      "loader` plays the next epoch; epoch(n) plays any.\n\n"
+      "Options are those of loader_options.h. transform: a list of steps, or their text form; "
+      "schedule: a list of (epoch, steps); device: 'cpu' or 'cuda:0'; resume_from: the text of an "
+      "earlier state(); timeout: seconds.\n" +
+      std::apply([](const auto&... options) { return KeywordLines(options...); },
+                 OptionsOf<LoaderOptions>.options);
+  nb::class_<PyLoader> bound(module, "Loader", nb::is_weak_referenceable(), nb::type_slots(slots),
+                             doc.c_str());
   RefusePickling(bound,
                  "a Loader has threads and cannot be pickled or copied; make it in the process "
                  "that plays it (its dataset and options can be pickled; state() says where it "
                  "stands)");
+  std::apply([&](const auto&... options) { BindInit(bound, LoaderKeyword(options)...); },
+             OptionsOf<LoaderOptions>.options);
   bound
-      .def("__init__", &MakeLoader, "dataset"_a, "batch_size"_a = options.batch_size, nb::kw_only(),
-           "threads"_a = nb::none(), "transform"_a.none() = nb::tuple(),
-           "views"_a = std::vector<View>(), "sizes"_a = std::vector<OutputSize>(),
-           "schedule"_a.none() = nb::tuple(), "seed"_a = 0, "resume_from"_a = nb::none(),
-           "device"_a.none() = "cpu", "sample_function"_a = nb::none(),
-           "batch_function"_a = nb::none(), "thread_setup"_a = nb::none(), "order"_a = PyOrder(),
-           "ranks"_a = RankOptions(), "storage"_a = Mapped(), "keep"_a = nb::none(),
-           "stage"_a = nb::none(), "ring"_a = RingOptions{.hold = kHold}, "timeout"_a = 0.0,
-           "output"_a = OutputOptions(), "integrity"_a = IntegrityOptions(),
-           "on_device"_a = OnDevice(), "diagnostics"_a = DiagnosticsOptions())
       .def(
           "epoch",
           [](nb::handle self, std::uint64_t epoch) {
@@ -426,7 +457,7 @@ void BindLoader(nb::module_& module) {
       });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     NoteEnd();
-    // What daemon threads hold is never let go of, and no leak of this module.
+    // Daemon threads never release what they hold; that is not a leak of this module.
     if (nb::cast<int>(nb::module_::import_("threading").attr("active_count")()) > 1)
       nb::set_leak_warnings(false);
     // Closing lets other threads run, which may drop loaders.

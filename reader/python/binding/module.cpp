@@ -27,7 +27,7 @@ NB_MODULE(_sluice_of_nanobind, module) {
   BindUserFunctions(module);
   BindDataset(module);
   BindStats(module);
-  BindOptions(module);
+  BindLoaderOptions(module);
   BindBatch(module);
   BindMixture(module);
   BindLoader(module);

@@ -1,5 +1,5 @@
-// What a loader keeps of Python: the user's functions, which its threads call, and what they
-// raised.
+// The Python objects that a loader keeps: the user's functions, which its threads call, and what
+// they raised.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@
 
 namespace sluice::python {
 
-// Guarded by the GIL but for IsRunningHere(). The Loader shows its objects to Python's garbage
+// Guarded by the GIL, except IsRunningHere(). The Loader shows its objects to Python's garbage
 // collector, and so each is referenced here once and by no C++ object besides.
 class UserCalls : public std::enable_shared_from_this<UserCalls> {
  public:
@@ -26,7 +26,8 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   using Kept = std::shared_ptr<const nb::object>;
   // Keeps an object as long as a copy of the result lives, which any thread may drop.
   Kept Keep(nb::object object);
-  // What a compiled function needs: kept as long as the result lives, whatever Clear() drops.
+  // The objects that a compiled function needs: kept as long as the result lives, whatever Clear()
+  // drops.
   Kept KeepForNative(nb::object object);
   int Traverse(visitproc visit, void* arg) const;
   void Clear();
@@ -89,7 +90,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   std::thread::id waits_;                                  // the thread that is in Play()
 };
 
-// What Python gives as the functions of a Loader.
+// The functions of a Loader, from what Python gives.
 SampleFunction SampleFunctionOf(nb::object function, const std::shared_ptr<UserCalls>& calls,
                                 std::shared_ptr<const FieldTypes> types);
 BatchFunction BatchFunctionOf(nb::object function, const std::shared_ptr<UserCalls>& calls,

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <sluice/loader_option_list.h>
+
 #include "reader/python/binding/binding.h"
 
 namespace sluice::python {
@@ -32,20 +34,17 @@ Rules MakeRules() {
   add(R"(device = Device::Cuda\(\))", "device=\"cuda\"");
   add(R"(\bstorage = (Mapped|Locked|Direct)\b)", "storage=sluice.$1()");
   // The groups of options, with a value and without one.
-  for (const auto& [group, type] : {std::pair("order", "OrderOptions"),
-                                    {"ranks", "RankOptions"},
-                                    {"ring", "RingOptions"},
-                                    {"output", "OutputOptions"},
-                                    {"on_device", "OnDevice"},
-                                    {"integrity", "IntegrityOptions"},
-                                    {"diagnostics", "DiagnosticsOptions"}}) {
-    const std::string python = std::string(group) + "=sluice." + type + "($1=";
-    const std::string member = std::string("LoaderOptions::") + group + R"(\.(\w+))";
-    add(member + R"( = (sluice\.\w+\.\w+))", python + "$2)");
-    add(member, python + "...)");
-  }
+  ForEachMember<LoaderOptions>([&]<class V>(const Option<LoaderOptions, V>& group) {
+    if constexpr (HasOptions<V>) {
+      const std::string python = std::string(group.name) + "=sluice." + OptionsOf<V>.name + "($1=";
+      const std::string member = std::string("LoaderOptions::") + group.name + R"(\.(\w+))";
+      add(member + R"( = (sluice\.\w+\.\w+))", python + "$2)");
+      add(member, python + "...)");
+    }
+  });
   add(R"(\bring\.(prefetch|hold|pinned)\b)", "ring=sluice.RingOptions($1=...)");
   add(R"(LoaderOptions::(\w+))", "$1");
+  add(R"(ConvertOptions::\w+\.(\w+))", "$1");
   add(R"((DecodedPictures|Stage|OneHot|Normalize|RandomCrop|View)::(\w+))", "sluice.$1($2=...)");
   add(R"(ReadLimits::(\w+))", "sluice.Dataset($1=...)");
   // Options of the command that ConvertSource has as attributes.
@@ -59,20 +58,28 @@ Rules MakeRules() {
 
 // "Shuffle::kQuasiRandom", or "shuffle = kQuasiRandom": sluice.Shuffle.QUASI_RANDOM.
 std::string WithEnumerators(std::string text) {
-  static const Rules types = {{std::regex(R"(\bon_fault = k)"), "on_fault = OnFault::k"},
-                              {std::regex(R"(\bdecode = k)"), "decode = DecodeOn::k"},
-                              {std::regex(R"(\bimages (= |at )k)"), "images $1ImagesIn::k"},
-                              {std::regex(R"(\bshuffle = k)"), "shuffle = Shuffle::k"},
-                              {std::regex(R"(\bimage_sizes = k)"), "image_sizes = ImageSizes::k"},
-                              {std::regex(R"(\blast_batch = k)"), "last_batch = LastBatch::k"}};
+  static const auto [types, enumerator] = [] {
+    Rules rules;
+    std::string names = "Border";
+    const LoaderOptions usual;
+    ForEachOption(usual, [&]<class V>(const auto& option, const V&, const std::string&) {
+      if constexpr (HasWords<V>) {
+        const std::string type = WordsOf<V>.name;
+        rules.emplace_back(std::regex(std::string("\\b") + option.name + "( =| at)? k"),
+                           std::string(option.name) + "$1 " + type + "::k");
+        names += "|" + type;
+      }
+    });
+    return std::pair(rules, std::regex("\\b(" + names + ")::k([A-Z]\\w*)"));
+  }();
   for (const auto& [names, full] : types)
     text = std::regex_replace(text, names, full);
-  static const std::regex enumerator(
-      R"(\b(OnFault|DecodeOn|ImagesIn|Shuffle|LastBatch|ImageSizes|Border)::k([A-Z]\w*))");
   for (std::smatch found; std::regex_search(text, found, enumerator);) {
     std::string name;
+    bool after_small = false;  // "QuasiRandom" is QUASI_RANDOM, and "NHWC" is NHWC
     for (const char letter : found.str(2)) {
-      if (!name.empty() && std::isupper(letter) != 0) name += '_';
+      if (after_small && std::isupper(letter) != 0) name += '_';
+      after_small = std::islower(letter) != 0;
       name += static_cast<char>(std::toupper(letter));
     }
     text = found.prefix().str() + "sluice." + found.str(1) + "." + name + found.suffix().str();

@@ -86,22 +86,21 @@ struct FormOptions {
 
 // ConvertOptions::shards: how samples lie in the dataset.
 struct ShardOptions {
-  std::uint64_t shard_bytes =
-      64'000'000;                   // planned size of a shard, kMinShardBytes to kMaxShardBytes
+  // The planned size of a shard, kMinShardBytes to kMaxShardBytes.
+  std::uint64_t shard_bytes = 64'000'000;
   std::uint32_t block_samples = 0;  // samples in a block; 0 chooses for about 512 KiB
   std::uint64_t seed = 0;
   bool keep_order = false;  // true: sources in the order of their paths, false: permuted by `seed`
 };
 
-// ConvertOptions::run: how the conversion goes about it. Of these, only on_error and max_pixels can
-// change the dataset, by what they leave out.
+// ConvertOptions::run: how the conversion goes about it. Of these, only max_pixels changes the
+// dataset.
 struct RunOptions {
   unsigned threads = 0;  // 0: one for each CPU this process may use
   OnError on_error = OnError::kSkip;
   std::uint64_t max_pixels = 178'000'000;  // a larger source is refused before memory is taken
   bool dry_run = false;                    // look, plan and count; write nothing
-  bool find_duplicates =
-      false;  // look for sources that hold the same bytes; all of them are still converted
+  bool find_duplicates = false;  // list sources with the same bytes; all are still converted
   // Writes shards past the page cache (O_DIRECT), which keeps the data of other programs. Changes
   // no byte. If the file system refuses, they go through the cache, which a warning says.
   bool direct = false;

@@ -7,7 +7,7 @@
 //   writer/include/sluice/convert_source.h
 //   writer/source/records/row_fields.cpp
 //   tools/convert_source.cpp              ParseColumn() and the help of --field
-//   reader/python/binding/source.cpp
+//   writer/include/sluice/convert_option_list.h
 //   writer/README.md
 //   tests/writer/table_test.cpp
 //   tests/fuzz/table_target.cpp

@@ -1,0 +1,217 @@
+// How options are declared: OptionsOf<T> for a struct of options T, WordsOf<E> for an enumeration.
+//
+// An option is a member of a struct, such as LoaderOptions or one of its groups. All else that
+// Sluice knows of it stands in one line of its struct's OptionsOf: its name, its range, a line of
+// help, whether it changes the order. Range checks, flags of commands with their --help, JSON, and
+// Python's keywords with their docstrings are made from these lines. The lists are in
+// loader_option_list.h and convert_option_list.h; a test holds that they name every member.
+//
+// A program with a command line or a configuration file of its own can use them as well:
+//
+//   sluice::ForEachOption(options, [&](const auto& option, auto& value, const std::string& path) {
+//     std::cout << path << ": " << option.help << "\n";   // "ring.prefetch: batches decoded ..."
+//   });
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <variant>
+
+namespace sluice {
+
+// A word of an enumeration: its enumerator's name in lower case ("quasi_random" for kQuasiRandom).
+template <class E>
+struct Word {
+  constexpr Word(const char* the_text, E the_value, const char* the_help = nullptr)
+      : text(the_text), value(the_value), help(the_help) {}
+  const char* text;
+  E value;
+  const char* help;
+};
+
+// An enumeration's name, what it chooses, and a word for each enumerator in the order to show.
+template <class E, std::size_t kCount>
+struct Words {
+  template <class... More>
+  constexpr Words(const char* the_name, const char* the_help, Word<E> first, More... more)
+      : name(the_name), help(the_help), words{first, more...} {}
+  const char* name;
+  const char* help;
+  std::array<Word<E>, kCount> words;
+};
+template <class E, class... More>
+Words(const char*, const char*, Word<E>, More...) -> Words<E, 1 + sizeof...(More)>;
+
+// WordsOf<E>: the Words of an enumeration that has them.
+template <class E>
+inline constexpr auto WordsOf = nullptr;
+template <class E>
+concept HasWords = requires {
+  WordsOf<E>.words;
+};
+
+template <HasWords E>
+constexpr const char* WordOf(E value) noexcept {
+  for (const Word<E>& word : WordsOf<E>.words) {
+    if (word.value == value) return word.text;
+  }
+  return "";
+}
+
+template <HasWords E>
+constexpr std::optional<E> FromWord(std::string_view text) noexcept {
+  for (const Word<E>& word : WordsOf<E>.words) {
+    if (word.text == text) return word.value;
+  }
+  return std::nullopt;
+}
+
+// What an option's value has an effect on.
+enum class Changes {
+  kSpeed,    // speed and memory alone
+  kContent,  // what batches, or datasets, hold
+  kOrder,    // which samples come, and where
+};
+
+// How people write a number.
+enum class NumberForm {
+  kPlain,
+  kBytes,  // "64MB"
+  kCount,  // "178M"
+};
+
+// All of an option but its name, its member and its help.
+struct OptionFacts {
+  // The range of a number, both ends included. (An option may also be std::nullopt.)
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  NumberForm form = NumberForm::kPlain;
+  Changes changes = Changes::kSpeed;
+  // Measurements with other values may be compared, by `sluice-bench gate`.
+  bool comparable = false;
+  // On command lines. The flag, if it is not the name with hyphens ("--max-side" for max_side).
+  const char* flag = nullptr;
+  const char* value = "N";     // what stands for the value in --help, unless words do
+  const char* zero = nullptr;  // the word for 0, which then is no number to give: "none"
+};
+
+template <class T, class V>
+struct Option {
+  using Value = V;
+  constexpr Option(const char* the_name, V T::*the_member, const char* the_help,
+                   OptionFacts the_facts = {})
+      : name(the_name), member(the_member), help(the_help), facts(the_facts) {}
+  constexpr Option(const char* the_name, V T::*the_member, const char* the_help, Changes changes)
+      : Option(the_name, the_member, the_help, OptionFacts{.changes = changes}) {}
+  const char* name;  // of the member, in C++, Python and JSON
+  V T::*member;
+  const char* help;  // without its default, which is that of T()
+  OptionFacts facts;
+};
+
+// A struct's name, what its options are about, and one Option for each member, in their order.
+template <class T, class... V>
+struct OptionList {
+  const char* name;
+  const char* help;
+  std::tuple<Option<T, V>...> options;
+};
+template <class T, class... V>
+constexpr OptionList<T, V...> Options(const char* name, const char* help, Option<T, V>... options) {
+  return {name, help, {options...}};
+}
+
+// OptionsOf<T>: the OptionList of a struct that has one.
+template <class T>
+inline constexpr auto OptionsOf = nullptr;
+template <class T>
+concept HasOptions = requires {
+  OptionsOf<std::remove_const_t<T>>.options;
+};
+
+// Calls f(option) for each option of T, groups being options as well.
+template <HasOptions T, class F>
+constexpr void ForEachMember(F&& f) {
+  std::apply([&](const auto&... options) { (f(options), ...); },
+             OptionsOf<std::remove_const_t<T>>.options);
+}
+
+// The option that is this member.
+template <HasOptions T, class V>
+constexpr const Option<T, V>& OptionAt(V T::*member) {
+  const Option<T, V>* found = nullptr;
+  ForEachMember<T>([&](const auto& option) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(option)>, Option<T, V>>) {
+      if (option.member == member) found = &option;
+    }
+  });
+  return *found;
+}
+
+// Calls f(option, value, path) for each option in `options` and in the groups there: path is
+// "ring.prefetch". A group that may be left out (std::optional) is visited if it is there; of one
+// that is a choice of several (std::variant), the chosen one is.
+template <HasOptions T, class F>
+void ForEachOption(T& options, F&& f, const std::string& group = {}) {
+  ForEachMember<T>([&](const auto& option) {
+    auto& value = options.*option.member;
+    const auto visit = [&](auto& inside) {
+      if constexpr (HasOptions<std::remove_reference_t<decltype(inside)>>)
+        ForEachOption(inside, f, group + option.name + ".");
+    };
+    if constexpr (requires { value.valueless_by_exception(); }) {
+      std::visit(visit, value);
+    } else if constexpr (requires {
+                           requires HasOptions<std::remove_reference_t<decltype(*value)>>;
+                         }) {
+      if (value) visit(*value);
+    } else if constexpr (HasOptions<std::remove_reference_t<decltype(value)>>) {
+      visit(value);
+    } else {
+      f(option, value, group + option.name);
+    }
+  });
+}
+
+// The number that an option holds: of an optional that has one, of a duration its count.
+template <class V>
+std::optional<double> NumberIn(const V& value) {
+  if constexpr (requires { value.has_value(); }) {
+    return value ? NumberIn(*value) : std::nullopt;
+  } else if constexpr (requires { value.count(); }) {
+    return static_cast<double>(value.count());
+  } else if constexpr (std::is_arithmetic_v<V> && !std::is_same_v<V, bool>) {
+    return static_cast<double>(value);
+  } else {
+    return std::nullopt;
+  }
+}
+
+// As people write it: "1024", "64MB", "178M".
+std::string NumberText(double number, NumberForm form);
+// "1 to 1024", "at most 1024" or "at least 1"
+std::string RangeText(const OptionFacts& facts);
+
+// The first option of these whose number is not in its range, as a sentence: "ring.prefetch must be
+// 1 to 1024; leave it empty to let Sluice choose". Empty if there is none.
+template <HasOptions T>
+std::string WhatIsOutOfRange(const T& options) {
+  std::string wrong;
+  ForEachOption(options, [&](const auto& option, const auto& value, const std::string& path) {
+    const std::optional<double> number = NumberIn(value);
+    if (!number || !wrong.empty()) return;
+    if (*number >= option.facts.least && *number <= option.facts.most) return;
+    wrong = path + " must be " + RangeText(option.facts);
+    if constexpr (requires { value.has_value(); }) wrong += "; or leave it empty";
+  });
+  return wrong;
+}
+
+}  // namespace sluice

@@ -1,0 +1,237 @@
+// The declaration of LoaderOptions and its groups: see option_list.h. The full description of each
+// option is the comment at its member in loader_options.h.
+#pragma once
+
+#include <sluice/loader_options.h>
+#include <sluice/option_list.h>
+
+namespace sluice {
+
+template <>
+inline constexpr auto WordsOf<Shuffle> =
+    Words("Shuffle", "The order of an epoch's samples",
+          Word("quasi_random", Shuffle::kQuasiRandom,
+               "blocks in random order, samples mixed inside windows of open blocks"),
+          Word("random", Shuffle::kRandom, "one permutation of all samples"),
+          Word("sequential", Shuffle::kSequential, "as stored"));
+
+template <>
+inline constexpr auto WordsOf<LastBatch> = Words(
+    "LastBatch", "What happens to a short last batch", Word("keep", LastBatch::kKeep),
+    Word("drop", LastBatch::kDrop),
+    Word("pad", LastBatch::kPad, "filled up; Batch.valid says how many rows are not repeats"));
+
+template <>
+inline constexpr auto WordsOf<Behind> =
+    Words("Behind", "What happens to a mapped block once it is decoded",
+          Word("keep", Behind::kKeep, "it stays mapped"), Word("unmap", Behind::kUnmap),
+          Word("drop", Behind::kDrop, "from the page cache, too"));
+
+template <>
+inline constexpr auto WordsOf<Layout> = Words("Layout", "The order of an image batch's dimensions",
+                                              Word("nhwc", Layout::kNHWC),
+                                              Word("nchw", Layout::kNCHW));
+
+template <>
+inline constexpr auto WordsOf<ImageSizes> =
+    Words("ImageSizes", "What happens to images that differ in size",
+          Word("equal", ImageSizes::kEqual, "making the loader is an error"),
+          Word("padded", ImageSizes::kPadded, "to the batch's largest"),
+          Word("own", ImageSizes::kOwn, "each keeps its own size"));
+
+template <>
+inline constexpr auto WordsOf<Verify> =
+    Words("Verify", "When payloads are compared with their checksums",
+          Word("auto", Verify::kAuto, "raw ones in the first epoch, others always"),
+          Word("always", Verify::kAlways), Word("first_epoch", Verify::kFirstEpoch),
+          Word("never", Verify::kNever));
+
+template <>
+inline constexpr auto WordsOf<OnFault> =
+    Words("OnFault", "What happens to a sample that cannot be read",
+          Word("error", OnFault::kError, "the step that would deliver its batch fails"),
+          Word("skip", OnFault::kSkip, "its batch is one sample shorter"),
+          Word("substitute", OnFault::kSubstitute, "another sample takes its row"));
+
+template <>
+inline constexpr auto WordsOf<DecodeOn> =
+    Words("DecodeOn", "Where JPEGs and packed pictures are decoded", Word("host", DecodeOn::kHost),
+          Word("device", DecodeOn::kDevice, "as far as it can"),
+          Word("auto", DecodeOn::kAuto, "shared between both by what is measured"));
+
+template <>
+inline constexpr auto WordsOf<ImagesIn> =
+    Words("ImagesIn", "Where the device finds the pictures that it decodes",
+          Word("storage", ImagesIn::kStorage, "in shards; each batch brings its own"),
+          Word("device", ImagesIn::kDevice, "in device memory, put there once"),
+          Word("page_locked", ImagesIn::kPageLocked, "in pinned host memory"));
+
+template <>
+inline constexpr auto OptionsOf<OrderOptions> = Options<OrderOptions>(
+    "OrderOptions", "Which samples come, and in which order",
+    Option("shuffle", &OrderOptions::shuffle, "the order of an epoch's samples",
+           {.changes = Changes::kOrder, .value = "HOW"}),
+    Option("samples", &OrderOptions::samples,
+           "the samples of an epoch: a subset, or drawn by weight", Changes::kOrder),
+    Option("batches", &OrderOptions::batches,
+           "a function of yours that says which samples each batch has", Changes::kOrder),
+    Option("lanes", &OrderOptions::lanes,
+           "parallel streams of the order; fewer streams read fewer blocks before the first batch",
+           {.least = 1, .most = 65536, .changes = Changes::kOrder}),
+    Option("window_bytes", &OrderOptions::window_bytes,
+           "size of the blocks open for shuffling at once; 0: 64 MiB, or two blocks a lane",
+           {.form = NumberForm::kBytes, .changes = Changes::kOrder}));
+
+template <>
+inline constexpr auto OptionsOf<RankOptions> = Options<RankOptions>(
+    "RankOptions", "The processes that train together; world_size 0: from the environment",
+    Option("rank", &RankOptions::rank, "the number of this process, from 0",
+           {.most = 65535, .changes = Changes::kOrder}),
+    Option("world_size", &RankOptions::world_size, "the number of processes that train together",
+           {.most = 65536, .changes = Changes::kOrder}),
+    Option("last_batch", &RankOptions::last_batch, "what happens to a short last batch",
+           Changes::kOrder),
+    Option("by_shards", &RankOptions::by_shards, "deals whole shards to ranks, anew each epoch",
+           Changes::kOrder));
+
+inline constexpr OptionFacts kReadAhead = {.least = 1 << 20,
+                                           .most = 1 << 30,
+                                           .form = NumberForm::kBytes,
+                                           .flag = "--read-ahead",
+                                           .value = "BYTES"};
+inline constexpr const char* kReadAheadHelp = "bytes of blocks being read at any time";
+
+template <>
+inline constexpr auto OptionsOf<Mapped> = Options<Mapped>(
+    "Mapped", "Shards are read through the page cache",
+    Option("behind", &Mapped::behind, "what happens to blocks whose samples are all decoded",
+           {.value = "HOW"}),
+    Option("read_ahead_bytes", &Mapped::read_ahead_bytes, kReadAheadHelp, kReadAhead));
+
+template <>
+inline constexpr auto OptionsOf<Locked> =
+    Options<Locked>("Locked", "Mapped, and locked in memory when the Loader is made");
+
+template <>
+inline constexpr auto OptionsOf<Direct> = Options<Direct>(
+    "Direct", "Past the page cache, for data much larger than memory",
+    Option("read_ahead_bytes", &Direct::read_ahead_bytes, kReadAheadHelp, kReadAhead));
+
+template <>
+inline constexpr auto OptionsOf<DecodedPictures> = Options<DecodedPictures>(
+    "DecodedPictures", "Keeps decoded pictures between epochs, up to that many bytes",
+    Option("bytes", &DecodedPictures::bytes, "the most bytes of pictures to keep",
+           {.least = 1, .form = NumberForm::kBytes}),
+    Option("folder", &DecodedPictures::folder,
+           "a folder on a local disk for them; empty: in memory"),
+    Option("function_is_deterministic", &DecodedPictures::function_is_deterministic,
+           "keeps what sample_function made; it must depend on its sample alone"));
+
+template <>
+inline constexpr auto OptionsOf<Stage> =
+    Options<Stage>("Stage", "Copies shards to a fast local folder when first read",
+                   Option("folder", &Stage::folder, "the folder, on a fast local disk"),
+                   Option("bytes", &Stage::bytes, "the most bytes that all copies there take",
+                          {.form = NumberForm::kBytes}));
+
+template <>
+inline constexpr auto OptionsOf<RingOptions> = Options<RingOptions>(
+    "RingOptions", "The slots of memory that batches lie in",
+    Option("prefetch", &RingOptions::prefetch,
+           "batches decoded ahead; the loader chooses if it is not set",
+           {.least = 1, .most = 1024}),
+    Option("hold", &RingOptions::hold, "further batches that may be held at the same time",
+           {.most = 1024}),
+    Option("pinned", &RingOptions::pinned, "batches lie in page-locked memory"));
+
+template <>
+inline constexpr auto OptionsOf<BoxRule> = Options<BoxRule>(
+    "BoxRule", "Which boxes are dropped when an image is transformed",
+    Option("min_side", &BoxRule::min_side, "pixels of width and height that must be left",
+           {.least = 0, .most = 65535, .changes = Changes::kContent}),
+    Option("min_visible", &BoxRule::min_visible, "the share of the box that must be left",
+           {.least = 0, .most = 1, .changes = Changes::kContent}));
+
+template <>
+inline constexpr auto OptionsOf<OutputOptions> = Options<OutputOptions>(
+    "OutputOptions", "The content of batches",
+    Option("fields", &OutputOptions::fields, "the fields that batches hold; empty: all",
+           Changes::kContent),
+    Option("image", &OutputOptions::image,
+           "the field that Batch::image() returns; empty: the first", Changes::kContent),
+    Option("layout", &OutputOptions::layout, "the order of an image batch's dimensions",
+           {.changes = Changes::kContent, .value = "L"}),
+    Option("image_sizes", &OutputOptions::image_sizes, "what happens to images that differ in size",
+           {.changes = Changes::kContent, .value = "HOW"}),
+    Option("channels", &OutputOptions::channels, "1: grey, 3: RGB, 0: as stored",
+           Changes::kContent),
+    Option("boxes", &OutputOptions::boxes, "which boxes are dropped", Changes::kContent),
+    Option("mask_fill", &OutputOptions::mask_fill,
+           "by mask field, the value of pixels outside the picture", Changes::kContent),
+    Option("absent", &OutputOptions::absent,
+           "a label's value for samples of a dataset without that field", Changes::kContent),
+    Option("made_fields", &OutputOptions::made_fields, "fields that your functions fill",
+           Changes::kContent));
+
+template <>
+inline constexpr auto OptionsOf<IntegrityOptions> = Options<IntegrityOptions>(
+    "IntegrityOptions", "What is checked, and what then happens",
+    Option("verify", &IntegrityOptions::verify, "when payloads are compared with their checksums",
+           {.value = "WHEN"}),
+    Option("on_fault", &IntegrityOptions::on_fault, "what happens to a sample that cannot be read",
+           Changes::kContent));
+
+template <>
+inline constexpr auto OptionsOf<OnDevice> = Options<OnDevice>(
+    "OnDevice", "The work done on the device",
+    Option("steps", &OnDevice::steps, "the device runs the steps that change pixels, if it can",
+           {.flag = "--device-steps", .value = "WHERE"}),
+    Option("decode", &OnDevice::decode, "where JPEGs and packed pictures are decoded",
+           {.flag = "--device-decode", .value = "WHERE"}),
+    Option("images", &OnDevice::images, "where the device finds the pictures that it decodes",
+           {.flag = "--device-images", .value = "WHERE"}));
+
+template <>
+inline constexpr auto OptionsOf<DiagnosticsOptions> = Options<DiagnosticsOptions>(
+    "DiagnosticsOptions", "For measurements",
+    Option("trace", &DiagnosticsOptions::trace, "records what each thread does"),
+    Option("repeat_first_batch", &DiagnosticsOptions::repeat_first_batch,
+           "every batch is the first one again, at no cost", Changes::kContent));
+
+template <>
+inline constexpr auto OptionsOf<LoaderOptions> = Options<LoaderOptions>(
+    "LoaderOptions", "The options of a Loader",
+    Option("batch_size", &LoaderOptions::batch_size, "samples in a batch",
+           {.least = 1, .most = 1 << 24, .changes = Changes::kContent}),
+    Option("threads", &LoaderOptions::threads,
+           "decoding threads; 0: the thread that asks for batches", {.most = 1024}),
+    Option("transform", &LoaderOptions::transform, "the steps, in order", Changes::kContent),
+    Option("views", &LoaderOptions::views, "further views of the same image", Changes::kContent),
+    Option("sizes", &LoaderOptions::sizes, "output sizes that change with the epoch",
+           Changes::kContent),
+    Option("schedule", &LoaderOptions::schedule, "steps that change with the epoch",
+           Changes::kContent),
+    Option("seed", &LoaderOptions::seed, "seed of the order and of every random step",
+           {.changes = Changes::kOrder, .comparable = true}),
+    Option("resume_from", &LoaderOptions::resume_from, "continues where Loader::State() was called",
+           Changes::kOrder),
+    Option("device", &LoaderOptions::device, "where a batch's images and arrays are delivered"),
+    Option("sample_function", &LoaderOptions::sample_function, "your own step for each sample",
+           Changes::kContent),
+    Option("batch_function", &LoaderOptions::batch_function, "your own step for each batch",
+           Changes::kContent),
+    Option("thread_setup", &LoaderOptions::thread_setup, "called once by each decoding thread"),
+    Option("order", &LoaderOptions::order, OptionsOf<OrderOptions>.help),
+    Option("ranks", &LoaderOptions::ranks, OptionsOf<RankOptions>.help),
+    Option("storage", &LoaderOptions::storage, "how shards are read"),
+    Option("keep", &LoaderOptions::keep, "decoded pictures kept between epochs"),
+    Option("stage", &LoaderOptions::stage, "a fast local disk that shards are copied to"),
+    Option("ring", &LoaderOptions::ring, OptionsOf<RingOptions>.help),
+    Option("timeout", &LoaderOptions::timeout, "the longest wait for a batch; 0: no limit",
+           {.least = 0}),
+    Option("output", &LoaderOptions::output, OptionsOf<OutputOptions>.help),
+    Option("integrity", &LoaderOptions::integrity, OptionsOf<IntegrityOptions>.help),
+    Option("on_device", &LoaderOptions::on_device, OptionsOf<OnDevice>.help),
+    Option("diagnostics", &LoaderOptions::diagnostics, OptionsOf<DiagnosticsOptions>.help));
+
+}  // namespace sluice

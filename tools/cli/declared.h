@@ -1,0 +1,138 @@
+// Options of a command from their declaration (sluice/option_list.h): its flag, its --help with the
+// words and the default, and how its value is read.
+//
+//   cli::AddDeclared(app, options.shards);                            all of a group
+//   cli::AddDeclared(app, options.run, &RunOptions::threads);         one option
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+
+#include <sluice/option_list.h>
+
+#include "tools/cli/option.h"
+
+namespace sluice::cli {
+
+inline std::string FlagOf(const char* name, const OptionFacts& facts) {
+  std::string flag = facts.flag != nullptr ? facts.flag : std::string("--") + name;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+// Its key in a JSON object: the flag without hyphens at its begin, "device_decode".
+inline std::string KeyOf(const char* name, const OptionFacts& facts) {
+  std::string key = FlagOf(name, facts).substr(2);
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+template <HasWords E>
+ChoiceList<E> ChoicesOf() {
+  ChoiceList<E> choices;
+  for (const Word<E>& word : WordsOf<E>.words)
+    choices.emplace_back(word.text, word.value);
+  return choices;
+}
+
+// Its help, the words it may have, and the value that it has if it is not given.
+template <class V>
+std::string HelpOf(const char* help, const OptionFacts& facts, const V& usual) {
+  std::string text = help;
+  if constexpr (HasWords<V>) {
+    const char* before = ". ";
+    for (const Word<V>& word : WordsOf<V>.words) {
+      text += before + std::string(word.text);
+      if (word.value == usual) text += " (default)";
+      if (word.help != nullptr) text += std::string(": ") + word.help;
+      before = "; ";
+    }
+  } else if constexpr (std::is_same_v<V, std::array<std::uint8_t, 3>>) {
+    std::string numbers;
+    for (const auto number : usual)
+      numbers += (numbers.empty() ? "" : ",") + std::to_string(number);
+    text += " (default " + numbers + ")";
+  } else if (const std::optional<double> number = NumberIn(usual)) {
+    const bool zero = *number == 0 && facts.zero != nullptr;
+    const std::string value = zero ? facts.zero : NumberText(*number, facts.form);
+    if (!value.empty()) text += " (default " + value + ")";
+  }
+  return text;
+}
+
+// A number as the option takes it. Throws UsageError.
+inline std::uint64_t ParseDeclared(const std::string& text, const OptionFacts& facts) {
+  if (facts.zero != nullptr && text == facts.zero && !text.empty()) return 0;
+  const double least = std::max(facts.least, facts.zero != nullptr ? 1.0 : 0.0);
+  const auto most = facts.most < 1e19 ? static_cast<std::uint64_t>(facts.most) : UINT64_MAX;
+  if (facts.form == NumberForm::kPlain)
+    return ParseInteger(text, static_cast<std::uint64_t>(least), most);
+  const std::uint64_t number =
+      facts.form == NumberForm::kBytes ? ParseBytes(text) : ParseCount(text);
+  if (static_cast<double>(number) < least || number > most)
+    throw UsageError("\"" + text + "\" is not " + RangeText(facts));
+  return number;
+}
+
+template <class T, class V>
+CLI::Option* AddFlag(CLI::App& app, T& options, const Option<T, V>& option) {
+  V& target = options.*option.member;
+  const OptionFacts& facts = option.facts;
+  const std::string flag = FlagOf(option.name, facts);
+  const std::string help = HelpOf(option.help, facts, target);
+  using Value = typename ValueOf<V>::type;
+  if constexpr (std::is_same_v<V, bool>) {
+    return app.add_flag(flag, target, help);
+  } else if constexpr (HasWords<Value>) {
+    return AddChoice(app, flag, facts.value, help, target, ChoicesOf<Value>());
+  } else if constexpr (std::is_integral_v<Value>) {
+    return AddOption(app, flag, facts.value, help, [&target, facts](const std::string& text) {
+      target = static_cast<Value>(ParseDeclared(text, facts));
+    });
+  } else if constexpr (requires(Value value) { value.width + value.height; }) {
+    return AddOption(app, flag, facts.value, help, [&target](const std::string& text) {
+      const Sides sides = ParseSides(text);
+      target = Value{sides.width, sides.height};
+    });
+  } else if constexpr (std::is_same_v<Value, std::array<std::uint8_t, 3>>) {
+    return AddOption(app, flag, facts.value, help,
+                     [&target](const std::string& text) { target = ParseColour(text); });
+  } else if constexpr (std::is_convertible_v<std::string, Value>) {
+    return AddOption(app, flag, facts.value, help,
+                     [&target](const std::string& text) { target = text; });
+  } else {
+    return nullptr;  // a list, or a function: the command has a flag of its own, or none
+  }
+}
+
+// One option; null if it has no form on command lines.
+template <class T, class V>
+CLI::Option* AddDeclared(CLI::App& app, T& options, const Option<T, V>& option) {
+  CLI::Option* const added = AddFlag(app, options, option);
+  if (option.facts.comparable) MarkComparable(app, {added->get_name().c_str()});
+  return added;
+}
+template <class T, class V>
+CLI::Option* AddDeclared(CLI::App& app, T& options, V T::*member) {
+  return AddDeclared(app, options, OptionAt(member));
+}
+
+// All options of a group, under its heading in --help. `instead`: by an option's name, what adds
+// it, for those that a command takes in a form of its own; null leaves it out.
+using Instead = std::map<std::string_view, std::function<CLI::Option*()>>;
+template <HasOptions T>
+void AddDeclared(CLI::App& app, T& options, const Instead& instead = {}) {
+  ForEachMember<T>([&](const auto& option) {
+    const auto own = instead.find(option.name);
+    CLI::Option* const added = own == instead.end() ? AddDeclared(app, options, option)
+                               : own->second        ? own->second()
+                                                    : nullptr;
+    if (added != nullptr) added->group(OptionsOf<T>.help);
+  });
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,285 @@
+// The declaration of ConvertOptions, ConvertSource and their groups, and of TranscodeOptions: see
+// option_list.h. The full description of each option is the comment at its member.
+//
+// The plan of a conversion holds every option that is not Changes::kSpeed: with another value, it
+// is another conversion.
+#pragma once
+
+#include <sluice/convert.h>
+#include <sluice/dataset_edit.h>
+#include <sluice/dataset_writer.h>
+#include <sluice/option_list.h>
+
+namespace sluice {
+
+template <>
+inline constexpr auto WordsOf<ImageCodec> =
+    Words("ImageCodec", "How convert stores images", Word("jpeg", ImageCodec::kJpeg),
+          Word("packed", ImageCodec::kPacked,
+               "the same JPEG laid out for decoding twice as fast, 1.4 times as large"),
+          Word("raw", ImageCodec::kRaw, "pixels, which need no decoding"));
+
+template <>
+inline constexpr auto WordsOf<Fit> = Words("Fit", "How `size` treats another aspect ratio",
+                                           Word("crop", Fit::kCrop, "cover, keep the centre"),
+                                           Word("stretch", Fit::kStretch),
+                                           Word("pad", Fit::kPad, "fit inside, the rest black"));
+
+template <>
+inline constexpr auto WordsOf<Subsampling> = Words("Subsampling",
+                                                   "The resolution of a JPEG's colours",
+                                                   Word("420", Subsampling::k420, "half"),
+                                                   Word("444", Subsampling::k444, "full"));
+
+template <>
+inline constexpr auto WordsOf<IccProfiles> =
+    Words("IccProfiles", "How to treat a picture's colour profile",
+          Word("drop", IccProfiles::kDrop, "values are taken as they are"),
+          Word("convert", IccProfiles::kConvert, "colours are brought to sRGB"));
+
+template <>
+inline constexpr auto WordsOf<OnError> =
+    Words("OnError", "What happens to a source that cannot be converted",
+          Word("skip", OnError::kSkip, "leave it out and continue"),
+          Word("fail", OnError::kFail, "stop at the first one"));
+
+template <>
+inline constexpr auto WordsOf<Truncated> = Words(
+    "Truncated", "What happens to images whose data end early",
+    Word("refuse", Truncated::kRefuse, "leave them out"),
+    Word("warn", Truncated::kWarn, "take what is there, the rest grey or black, and list them"),
+    Word("accept", Truncated::kAccept, "the same silently"));
+
+template <>
+inline constexpr auto WordsOf<SourceCheck> =
+    Words("SourceCheck", "Which sources a repeated conversion compares with their samples",
+          Word("sizes", SourceCheck::kSizes, "none: names and sizes alone"),
+          Word("times", SourceCheck::kTimes, "those written, copied or moved since"),
+          Word("content", SourceCheck::kContent, "all"));
+
+template <>
+inline constexpr auto WordsOf<ColumnType> =
+    Words("ColumnType", "The kind of field that a table's column becomes",
+          Word("class", ColumnType::kClass), Word("classes", ColumnType::kClasses),
+          Word("integer", ColumnType::kInteger), Word("number", ColumnType::kNumber),
+          Word("numbers", ColumnType::kNumbers), Word("boxes", ColumnType::kBoxes),
+          Word("box_classes", ColumnType::kBoxClasses), Word("text", ColumnType::kText),
+          Word("json", ColumnType::kJson), Word("bytes", ColumnType::kBytes),
+          Word("mask", ColumnType::kMask, "the path of a mask, relative to the root"));
+
+template <>
+inline constexpr auto WordsOf<BoxFormat> =
+    Words("BoxFormat", "The four numbers of a box in a table",
+          Word("corners", BoxFormat::kCorners, "left, top, right, bottom"),
+          Word("corner_size", BoxFormat::kCornerSize, "left, top, width, height"),
+          Word("centre_size", BoxFormat::kCentreSize, "the centre's x and y, width, height"));
+
+template <>
+inline constexpr auto WordsOf<AnnotationFormat> =
+    Words("AnnotationFormat", "Label files", Word("coco", AnnotationFormat::kCoco, "a .json file"),
+          Word("voc", AnnotationFormat::kVoc, "a folder of .xml files"),
+          Word("yolo", AnnotationFormat::kYolo, "a folder of .txt files"));
+
+template <>
+inline constexpr auto WordsOf<FolderLabels> =
+    Words("FolderLabels", "Which folder of an image is its class",
+          Word("auto", FolderLabels::kAuto, "the outermost, unless the folders look like a split"),
+          Word("top", FolderLabels::kTop, "the outermost"),
+          Word("parent", FolderLabels::kParent, "the innermost, by its own name"),
+          Word("path", FolderLabels::kPath, "all of them, as a path"));
+
+template <>
+inline constexpr auto OptionsOf<GeometryOptions> = Options<GeometryOptions>(
+    "GeometryOptions", "Size of the images (at most one of the first three)",
+    Option("max_side", &GeometryOptions::max_side, "shrink so that no side is longer than N pixels",
+           {.least = 1, .most = 65535, .changes = Changes::kContent}),
+    Option("short_side", &GeometryOptions::short_side,
+           "shrink so that the shorter side has N pixels; smaller images stay as they are",
+           {.least = 1, .most = 65535, .changes = Changes::kContent}),
+    Option("size", &GeometryOptions::size,
+           "make every image W x H pixels (N means NxN); may enlarge",
+           {.changes = Changes::kContent, .value = "WxH"}),
+    Option("fit", &GeometryOptions::fit, "how size treats another aspect ratio",
+           {.changes = Changes::kContent, .value = "HOW"}));
+
+template <>
+inline constexpr auto OptionsOf<FormOptions> = Options<FormOptions>(
+    "FormOptions", "How images are stored",
+    Option("image", &FormOptions::image, "the form of images",
+           {.changes = Changes::kContent, .value = "FORM"}),
+    Option("quality", &FormOptions::quality, "JPEG quality, 1 to 100",
+           {.least = 1, .most = 100, .changes = Changes::kContent, .value = "Q"}),
+    Option("keep", &FormOptions::keep,
+           "a JPEG that needs no resizing keeps its coefficients exactly", Changes::kContent),
+    Option("restart_rows", &FormOptions::restart_rows,
+           "rows of blocks between JPEG restart markers, or none; with them, a reader can skip "
+           "what a crop "
+           "leaves out",
+           {.most = 65535, .changes = Changes::kContent, .flag = "--restart", .zero = "none"}),
+    Option("subsampling", &FormOptions::subsampling, "resolution of the colours",
+           {.changes = Changes::kContent, .value = "S"}),
+    Option("channels", &FormOptions::channels, "3 (RGB) or 1 (grey)",
+           {.least = 1, .most = 3, .changes = Changes::kContent, .value = "C"}),
+    Option("background", &FormOptions::background,
+           "the colour behind transparent pixels: three numbers from 0 to 255",
+           {.changes = Changes::kContent, .value = "R,G,B"}),
+    Option("icc", &FormOptions::icc, "embedded colour profiles",
+           {.changes = Changes::kContent, .value = "HOW"}),
+    Option("truncated", &FormOptions::truncated,
+           "images whose data end early, as after a broken download",
+           {.changes = Changes::kContent, .value = "WHAT"}));
+
+template <>
+inline constexpr auto OptionsOf<ShardOptions> = Options<ShardOptions>(
+    "ShardOptions", "The dataset",
+    Option("shard_bytes", &ShardOptions::shard_bytes,
+           "planned size of a shard, 1MB to 128MB; MB is 1000000 bytes, MiB 1048576",
+           {.least = double(kMinShardBytes),
+            .most = double(kMaxShardBytes),
+            .form = NumberForm::kBytes,
+            .changes = Changes::kContent,
+            .flag = "--shard-size",
+            .value = "BYTES"}),
+    Option("block_samples", &ShardOptions::block_samples,
+           "samples in a block, the unit of reading and shuffling, 1 to 65536; auto is for about "
+           "512 KiB",
+           {.most = 65536, .changes = Changes::kContent, .zero = "auto"}),
+    Option("seed", &ShardOptions::seed, "seed of the stored order", Changes::kOrder),
+    Option("keep_order", &ShardOptions::keep_order,
+           "store the samples in the order of their paths, not permuted", Changes::kOrder));
+
+template <>
+inline constexpr auto OptionsOf<RunOptions> = Options<RunOptions>(
+    "RunOptions", "Running",
+    Option("threads", &RunOptions::threads, "threads to use (default: one for each CPU)",
+           {.most = 1024, .zero = ""}),
+    Option("on_error", &RunOptions::on_error, "a broken image", {.value = "WHAT"}),
+    Option("max_pixels", &RunOptions::max_pixels,
+           "refuse larger images before memory is taken for them",
+           {.least = 1, .most = 1 << 28, .form = NumberForm::kCount, .changes = Changes::kContent}),
+    Option("dry_run", &RunOptions::dry_run, "look at the sources, plan and count; write nothing"),
+    Option("find_duplicates", &RunOptions::find_duplicates,
+           "list sources with the same bytes in DATASET/duplicates.tsv, also those in several "
+           "parts; none is left out"),
+    Option("direct", &RunOptions::direct,
+           "write shards past the page cache (O_DIRECT), so that other programs' files stay in it; "
+           "same bytes"),
+    Option("check", &RunOptions::check,
+           "which sources a repeated command compares with the samples made of them",
+           {.value = "WHAT"}));
+
+template <>
+inline constexpr auto OptionsOf<ConvertOptions> = Options<ConvertOptions>(
+    "ConvertOptions", "The options of Convert()",
+    Option("geometry", &ConvertOptions::geometry, OptionsOf<GeometryOptions>.help),
+    Option("form", &ConvertOptions::form, OptionsOf<FormOptions>.help),
+    Option("shards", &ConvertOptions::shards, OptionsOf<ShardOptions>.help),
+    Option("run", &ConvertOptions::run, OptionsOf<RunOptions>.help));
+
+template <>
+inline constexpr auto OptionsOf<Column> = Options<Column>(
+    "Column", "A column of a table, and the field that it becomes",
+    Option("column", &Column::column, "its heading, or the member's name"),
+    Option("type", &Column::type, "the kind of field that it becomes"),
+    Option("field", &Column::field, "the field's name; empty: the column's"),
+    Option("boxes", &Column::boxes, "the four numbers of a box"),
+    Option("relative", &Column::relative, "boxes are fractions of the image's sides"),
+    Option("at_spaces", &Column::at_spaces, "spaces separate classes, too"),
+    Option("classes", &Column::classes, "the names of its classes 0, 1, ..."));
+
+template <>
+inline constexpr auto OptionsOf<RowOptions> = Options<RowOptions>(
+    "RowOptions", "How the rows of a table, or records, become samples",
+    Option("path_column", &RowOptions::path_column,
+           "the table's column of paths (default: the first of path, file, filename, file_name, "
+           "image, key). A further column key gives the samples' keys. Of Parquet files: the "
+           "column of images",
+           {.value = "NAME"}),
+    Option("columns", &RowOptions::columns,
+           "the columns to take; empty: label, class, text and caption"),
+    Option("group", &RowOptions::group,
+           "rows of the table with the same path make one sample, with the boxes and classes of "
+           "all of them"));
+
+template <>
+inline constexpr auto OptionsOf<AnnotationParts> = Options<AnnotationParts>(
+    "AnnotationParts", "What to take from label files, if it is there",
+    Option("boxes", &AnnotationParts::boxes, "the fields boxes and classes"),
+    Option("masks", &AnnotationParts::masks, "a field mask"),
+    Option("keypoints", &AnnotationParts::keypoints, "a field keypoints"),
+    Option("captions", &AnnotationParts::captions, "a field captions"));
+
+template <>
+inline constexpr auto OptionsOf<LabelFiles> =
+    Options<LabelFiles>("LabelFiles", "Files of boxes, outlines, key points and captions",
+                        Option("format", &LabelFiles::format, "COCO's, VOC's or YOLO's"),
+                        Option("path", &LabelFiles::path, "the file or folder"),
+                        Option("parts", &LabelFiles::parts, OptionsOf<AnnotationParts>.help));
+
+template <>
+inline constexpr auto OptionsOf<LabelOptions> = Options<LabelOptions>(
+    "LabelOptions", "The classes of samples, and their numbers",
+    Option("store", &LabelOptions::store,
+           "false: no label is stored, and nothing is read as a class"),
+    Option("folders", &LabelOptions::folders, "which folder of an image is its class"),
+    Option("numbers", &LabelOptions::numbers,
+           "the names of class folders are whole numbers, which are the classes' numbers "
+           "(default: folders are numbered in the order of their names' bytes: 0, 1, 10, 2)"),
+    Option("classes", &LabelOptions::classes, "the names of classes 0, 1, ..."),
+    Option("classes_of", &LabelOptions::classes_of,
+           "a dataset whose classes these are, with the same numbers: for validation images that "
+           "are converted after those for training. Its folder or URL",
+           {.value = "DATASET"}));
+
+template <>
+inline constexpr auto OptionsOf<SplitPart> = Options<SplitPart>(
+    "SplitPart", "A part of a split, from the fraction begin to before end",
+    Option("begin", &SplitPart::begin, "the fraction at which it begins", {.least = 0, .most = 1}),
+    Option("end", &SplitPart::end, "the fraction before which it ends", {.least = 0, .most = 1}),
+    Option("seed", &SplitPart::seed, "seed of the split"));
+
+template <>
+inline constexpr auto OptionsOf<ConvertSource> = Options<ConvertSource>(
+    "ConvertSource",
+    "What is converted: a folder (with one sub-folder for each class, or images directly), a "
+    "table, a list of paths, archives, Parquet, TFRecord or RecordIO files, or images with label "
+    "files. Its attributes are the members of convert_source.h, which describes each.",
+    Option("kind", &ConvertSource::kind, "where the samples are"),
+    Option("root", &ConvertSource::root, "the folder that paths and keys are relative to"),
+    Option("table", &ConvertSource::table, "the table's file"),
+    Option("paths", &ConvertSource::paths, "the list of paths"),
+    Option("archives", &ConvertSource::archives, "the files with images inside"),
+    Option("rows", &ConvertSource::rows, OptionsOf<RowOptions>.help),
+    Option("label_files", &ConvertSource::label_files, OptionsOf<LabelFiles>.help),
+    Option("label", &ConvertSource::label, OptionsOf<LabelOptions>.help),
+    Option("split", &ConvertSource::split, OptionsOf<SplitPart>.help),
+    Option("mask_folder", &ConvertSource::mask_folder,
+           "a folder of masks: for a/b.jpg its a/b.png. Stored losslessly, resized by the nearest "
+           "pixel",
+           {.flag = "--mask-dir", .value = "DIR"}),
+    Option("upright", &ConvertSource::upright,
+           "whether boxes, masks and key points were drawn on the upright image (true), or on the "
+           "image as its file stores it, without its Exif orientation (false). Not set: upright, "
+           "with a warning if a turned image has any"),
+    Option("follow_links", &ConvertSource::follow_links,
+           "also take what symbolic links lead to outside of SOURCE (default: only what lies "
+           "inside; a line says how many links were not followed)"));
+
+template <>
+inline constexpr auto OptionsOf<TranscodeOptions> = Options<TranscodeOptions>(
+    "TranscodeOptions", "Another form for images",
+    Option("image", &TranscodeOptions::image, "the form of images", {.value = "FORM"}),
+    Option("quality", &TranscodeOptions::quality, "quality of JPEGs made from pixels, 1 to 100",
+           {.least = 1, .most = 100, .value = "Q"}),
+    Option("restart_rows", &TranscodeOptions::restart_rows,
+           "rows of blocks between the restart markers of JPEGs made from pixels, or none",
+           {.most = 65535, .flag = "--restart", .zero = "none"}),
+    Option("subsampling", &TranscodeOptions::subsampling, "colours of JPEGs made from pixels",
+           {.value = "S"}),
+    Option("max_pixels", &TranscodeOptions::max_pixels,
+           "do not decode larger images; checked before memory is allocated",
+           {.least = 1, .form = NumberForm::kCount}),
+    Option("threads", &TranscodeOptions::threads, "threads to use (default: one for each CPU)",
+           {.most = 1024, .zero = ""}));
+
+}  // namespace sluice
