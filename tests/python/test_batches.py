@@ -116,7 +116,7 @@ def test_batches_equal_those_of_cpp_to_the_byte(jpeg):
     steps = [
         sluice.RandomResizedCrop(48),
         sluice.HorizontalFlip(),
-        sluice.ColorJitter(0.4, 0.4, 0.4, 0.1, probability=0.8),
+        sluice.ColorJitter(0.4, 0.4, 0.4, 0.1, p=0.8),
     ]
     played = subprocess.run(
         [os.environ["SLUICE_PLAY_BATCHES"], jpeg, text, "16", "3"], check=True, stdout=subprocess.PIPE

@@ -11,14 +11,14 @@ import sluice
 
 WRITTEN = [
     "sluice.RandomResizedCrop(176, scale=(0.35, 1.0), filter=sluice.Filter.AREA)",
-    "sluice.RandomResizedCrop(128, 96)",
-    "sluice.CenterCrop(height=100)",
+    "sluice.RandomResizedCrop((96, 128))",
+    "sluice.CenterCrop((100, 224))",
     "sluice.ResizeShortSide(200)",
-    "sluice.RandomCrop(padding=4, border=sluice.Border.REFLECT, fill=[1, 2, 3])",
+    "sluice.RandomCrop(padding=4, padding_mode=sluice.Border.REFLECT, fill=[1, 2, 3])",
     "sluice.HorizontalFlip()",
     "sluice.RandomAffine(degrees=15.0, translate=(0.1, 0.2))",
     "sluice.RandomAffine(degrees=(-10.0, 20.0), fill=[9, 9, 9])",
-    "sluice.Normalize(mean=[0.485, 0.456, 0.406], deviation=[0.229, 0.224, 0.225], type=sluice.FloatType.FLOAT16)",
+    "sluice.Normalize(mean=[0.485, 0.456, 0.406], std=[0.229, 0.224, 0.225], type=sluice.FloatType.FLOAT16)",
     "sluice.OneHot(classes=10, smoothing=0.1)",
     "sluice.OutputSize(3, 128, 96)",
     "sluice.OrderOptions(shuffle=sluice.Shuffle.RANDOM, lanes=64)",
@@ -41,6 +41,15 @@ WRITTEN = [
     "sluice.ConvertSource.Kind.TABLE",
     "sluice.SampleFlag.FILLS_UP",
 ]
+
+
+def test_arguments_mean_what_they_mean_in_torchvision():
+    crop = sluice.RandomCrop(32, 4)
+    assert (crop.size, crop.padding) == (32, 4)
+    assert repr(sluice.Resize((120, 160))) == "sluice.Resize((120, 160))"  # height, width
+    assert sluice.Normalize([0.5], [0.25]).std == [0.25] and sluice.HorizontalFlip(p=0.3).p == 0.3
+    with pytest.raises(TypeError):
+        sluice.Resize(160, 120)
 
 
 @pytest.mark.parametrize("text", WRITTEN)

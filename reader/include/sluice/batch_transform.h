@@ -30,9 +30,12 @@ struct OneHot {
   std::string label;
   std::string field = "target";  // the name of the batch's new field: Field<float>(field)
   OneHot() = default;
-  explicit OneHot(std::size_t count, double smooth = 0, std::string of = {},
-                  std::string as = "target")
-      : classes(count), smoothing(smooth), label(std::move(of)), field(std::move(as)) {}
+  explicit OneHot(std::size_t classes_, double smoothing_ = 0, std::string label_ = {},
+                  std::string field_ = "target")
+      : classes(classes_),
+        smoothing(smoothing_),
+        label(std::move(label_)),
+        field(std::move(field_)) {}
   OneHot& with_smoothing(double value) { return smoothing = value, *this; }
 };
 
@@ -42,7 +45,7 @@ struct MixUp {
   double alpha = 0.2;      // > 0, at most 100
   double probability = 1;  // that a batch is mixed
   MixUp() = default;
-  explicit MixUp(double both, double p = 1) : alpha(both), probability(p) {}
+  explicit MixUp(double alpha_, double p = 1) : alpha(alpha_), probability(p) {}
   MixUp& with_probability(double value) { return probability = value, *this; }
 };
 
@@ -53,7 +56,7 @@ struct CutMix {
   double alpha = 1;
   double probability = 1;
   CutMix() = default;
-  explicit CutMix(double both, double p = 1) : alpha(both), probability(p) {}
+  explicit CutMix(double alpha_, double p = 1) : alpha(alpha_), probability(p) {}
   CutMix& with_probability(double value) { return probability = value, *this; }
 };
 

@@ -27,8 +27,8 @@ struct RandomResizedCrop {
   double min_ratio = 3.0 / 4, max_ratio = 4.0 / 3;  // width / height
   Filter filter = Filter::kTriangle;
   RandomResizedCrop() = default;
-  explicit RandomResizedCrop(std::uint32_t side) : width(side), height(side) {}
-  RandomResizedCrop(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
+  explicit RandomResizedCrop(std::uint32_t size) : width(size), height(size) {}
+  RandomResizedCrop(std::uint32_t width_, std::uint32_t height_) : width(width_), height(height_) {}
   RandomResizedCrop& scale(double low, double high) {
     return min_scale = low, max_scale = high, *this;
   }
@@ -43,8 +43,8 @@ struct Resize {
   std::uint32_t width = 224, height = 224;
   Filter filter = Filter::kTriangle;
   Resize() = default;
-  explicit Resize(std::uint32_t side) : width(side), height(side) {}
-  Resize(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
+  explicit Resize(std::uint32_t size) : width(size), height(size) {}
+  Resize(std::uint32_t width_, std::uint32_t height_) : width(width_), height(height_) {}
   Resize& with_filter(Filter value) { return filter = value, *this; }
 };
 
@@ -55,7 +55,7 @@ struct ResizeShortSide {
   std::uint32_t side = 256;
   Filter filter = Filter::kTriangle;
   ResizeShortSide() = default;
-  explicit ResizeShortSide(std::uint32_t pixels) : side(pixels) {}
+  explicit ResizeShortSide(std::uint32_t size) : side(size) {}
   ResizeShortSide& with_filter(Filter value) { return filter = value, *this; }
 };
 
@@ -63,8 +63,8 @@ struct ResizeShortSide {
 struct CenterCrop {
   std::uint32_t width = 224, height = 224;
   CenterCrop() = default;
-  explicit CenterCrop(std::uint32_t side) : width(side), height(side) {}
-  CenterCrop(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
+  explicit CenterCrop(std::uint32_t size) : width(size), height(size) {}
+  CenterCrop(std::uint32_t width_, std::uint32_t height_) : width(width_), height(height_) {}
 };
 
 // Takes the largest centred rectangle with the aspect ratio of width x height, shrinks its sides to
@@ -76,8 +76,8 @@ struct CenterResizedCrop {
   double ratio = 224.0 / 256;  // 0 < ratio <= 1
   Filter filter = Filter::kTriangle;
   CenterResizedCrop() = default;
-  explicit CenterResizedCrop(std::uint32_t side) : width(side), height(side) {}
-  CenterResizedCrop(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
+  explicit CenterResizedCrop(std::uint32_t size) : width(size), height(size) {}
+  CenterResizedCrop(std::uint32_t width_, std::uint32_t height_) : width(width_), height(height_) {}
   CenterResizedCrop& with_ratio(double value) { return ratio = value, *this; }
   CenterResizedCrop& with_filter(Filter value) { return filter = value, *this; }
 };
@@ -91,10 +91,9 @@ struct RandomCrop {
   Border border = Border::kConstant;
   std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of kConstant, by channel; masks get zeros
   RandomCrop() = default;
-  explicit RandomCrop(std::uint32_t side, std::uint32_t pad = 0)
-      : width(side), height(side), padding(pad) {}
-  RandomCrop(std::uint32_t side, std::uint32_t pad, Border at_edges)
-      : width(side), height(side), padding(pad), border(at_edges) {}
+  explicit RandomCrop(std::uint32_t size, std::uint32_t padding_ = 0,
+                      Border padding_mode = Border::kConstant)
+      : width(size), height(size), padding(padding_), border(padding_mode) {}
   RandomCrop& with_fill(const std::array<std::uint8_t, 3>& value) { return fill = value, *this; }
 };
 
@@ -106,8 +105,8 @@ struct RandomTranslate {
   Border border = Border::kConstant;
   std::array<std::uint8_t, 3> fill = {0, 0, 0};
   RandomTranslate() = default;
-  explicit RandomTranslate(std::uint32_t pad, Border at_edges = Border::kConstant)
-      : padding(pad), border(at_edges) {}
+  explicit RandomTranslate(std::uint32_t padding_, Border padding_mode = Border::kConstant)
+      : padding(padding_), border(padding_mode) {}
   RandomTranslate& with_fill(const std::array<std::uint8_t, 3>& value) {
     return fill = value, *this;
   }
@@ -148,8 +147,7 @@ struct RandomAffine {
   double probability = 1;
   RandomAffine() = default;
   // Only rotates, by at most that many degrees either way.
-  explicit RandomAffine(double most_degrees)
-      : min_degrees(-most_degrees), max_degrees(most_degrees) {}
+  explicit RandomAffine(double degrees_) : min_degrees(-degrees_), max_degrees(degrees_) {}
   RandomAffine& degrees(double low, double high) {
     return min_degrees = low, max_degrees = high, *this;
   }

@@ -21,9 +21,13 @@ struct ColorJitter {
   double hue = 0;         // 0 to 0.5
   double probability = 1;
   ColorJitter() = default;
-  explicit ColorJitter(double bright, double contrasts = 0, double saturates = 0, double hues = 0,
-                       double p = 1)
-      : brightness(bright), contrast(contrasts), saturation(saturates), hue(hues), probability(p) {}
+  explicit ColorJitter(double brightness_, double contrast_ = 0, double saturation_ = 0,
+                       double hue_ = 0, double p = 1)
+      : brightness(brightness_),
+        contrast(contrast_),
+        saturation(saturation_),
+        hue(hue_),
+        probability(p) {}
   ColorJitter& with_probability(double value) { return probability = value, *this; }
 };
 
@@ -41,9 +45,9 @@ struct GaussianBlur {
   double min_sigma = 0.1, max_sigma = 2.0;  // pixels
   double probability = 1;
   GaussianBlur() = default;
-  explicit GaussianBlur(std::uint32_t side) : kernel(side) {}
-  GaussianBlur(std::uint32_t side, double low, double high = 2, double p = 1)
-      : kernel(side), min_sigma(low), max_sigma(high), probability(p) {}
+  explicit GaussianBlur(std::uint32_t kernel_size) : kernel(kernel_size) {}
+  GaussianBlur(std::uint32_t kernel_size, double low_sigma, double high_sigma = 2, double p = 1)
+      : kernel(kernel_size), min_sigma(low_sigma), max_sigma(high_sigma), probability(p) {}
   GaussianBlur& sigma(double low, double high) { return min_sigma = low, max_sigma = high, *this; }
   GaussianBlur& with_probability(double value) { return probability = value, *this; }
 };
@@ -53,7 +57,7 @@ struct Solarize {
   unsigned threshold = 128;  // 0 to 256
   double probability = 1;
   Solarize() = default;
-  explicit Solarize(unsigned from, double p = 1) : threshold(from), probability(p) {}
+  explicit Solarize(unsigned threshold_, double p = 1) : threshold(threshold_), probability(p) {}
   Solarize& with_probability(double value) { return probability = value, *this; }
 };
 
@@ -62,7 +66,7 @@ struct Posterize {
   unsigned bits = 4;  // 1 to 8
   double probability = 1;
   Posterize() = default;
-  explicit Posterize(unsigned kept, double p = 1) : bits(kept), probability(p) {}
+  explicit Posterize(unsigned bits_, double p = 1) : bits(bits_), probability(p) {}
   Posterize& with_probability(double value) { return probability = value, *this; }
 };
 
@@ -91,7 +95,8 @@ struct AdjustSharpness {
   double factor = 2;  // >= 0
   double probability = 1;
   AdjustSharpness() = default;
-  explicit AdjustSharpness(double by, double p = 1) : factor(by), probability(p) {}
+  explicit AdjustSharpness(double sharpness_factor, double p = 1)
+      : factor(sharpness_factor), probability(p) {}
   AdjustSharpness& with_probability(double value) { return probability = value, *this; }
 };
 
@@ -127,8 +132,8 @@ struct RandAugment {
   std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour that moves leave behind, by channel
   double probability = 1;
   RandAugment() = default;
-  explicit RandAugment(unsigned count, unsigned strength = 9, unsigned of_bins = 31)
-      : operations(count), magnitude(strength), bins(of_bins) {}
+  explicit RandAugment(unsigned num_ops, unsigned magnitude_ = 9, unsigned num_magnitude_bins = 31)
+      : operations(num_ops), magnitude(magnitude_), bins(num_magnitude_bins) {}
   RandAugment& with_bilinear() { return bilinear = true, *this; }
   RandAugment& with_fill(const std::array<std::uint8_t, 3>& value) { return fill = value, *this; }
   RandAugment& with_probability(double value) { return probability = value, *this; }
@@ -142,7 +147,7 @@ struct TrivialAugmentWide {
   std::array<std::uint8_t, 3> fill = {0, 0, 0};
   double probability = 1;
   TrivialAugmentWide() = default;
-  explicit TrivialAugmentWide(unsigned of_bins) : bins(of_bins) {}
+  explicit TrivialAugmentWide(unsigned num_magnitude_bins) : bins(num_magnitude_bins) {}
   TrivialAugmentWide& with_bilinear() { return bilinear = true, *this; }
   TrivialAugmentWide& with_fill(const std::array<std::uint8_t, 3>& value) {
     return fill = value, *this;
@@ -161,9 +166,9 @@ struct Normalize {
   std::vector<float> deviation = {1};  // above 0, up to 1
   FloatType type = FloatType::kFloat32;
   Normalize() = default;
-  explicit Normalize(std::vector<float> means, std::vector<float> deviations = {1},
-                     FloatType numbers = FloatType::kFloat32)
-      : mean(std::move(means)), deviation(std::move(deviations)), type(numbers) {}
+  explicit Normalize(std::vector<float> mean_, std::vector<float> std_ = {1},
+                     FloatType type_ = FloatType::kFloat32)
+      : mean(std::move(mean_)), deviation(std::move(std_)), type(type_) {}
 };
 
 }  // namespace sluice

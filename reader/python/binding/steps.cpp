@@ -7,36 +7,32 @@ namespace sluice::python {
 
 namespace {
 
-using Size = std::uint32_t;
+using Side = std::uint32_t;
 
 template <class Step, class... K>
 void BindStep(nb::module_& module, const char* name, const char* doc, const K&... keywords) {
   ByKeywords(nb::class_<Step>(module, name, doc), Step(), keywords...);
 }
 
+// One number for a square, or the height and the width, in torchvision's order.
 template <class Step>
-auto Width() {
-  return Keyword{"width", [](const Step& step) { return step.width; },
-                 [](Step& step, Size width) {
-                   if (step.height == step.width) step.height = width;
-                   step.width = width;
+auto SizeOf() {
+  using Given = std::variant<Side, std::pair<Side, Side>>;
+  return Keyword{"size",
+                 [](const Step& step) -> Given {
+                   if (step.height == step.width) return step.width;
+                   return std::pair(step.height, step.width);
+                 },
+                 [](Step& step, const Given& size) {
+                   const auto* const side = std::get_if<Side>(&size);
+                   std::tie(step.height, step.width) =
+                       side != nullptr ? std::pair(*side, *side) : std::get<1>(size);
                  }};
-}
-
-// None for a square.
-template <class Step>
-auto Height() {
-  return Keyword{
-      "height",
-      [](const Step& step) {
-        return step.height == step.width ? std::nullopt : std::optional(step.height);
-      },
-      [](Step& step, std::optional<Size> height) { step.height = height.value_or(step.width); }};
 }
 
 template <class Step>
 auto Chance() {
-  return Member("probability", &Step::probability);
+  return Member("p", &Step::probability);
 }
 
 // Steps that have a chance as their only parameter.
@@ -70,35 +66,35 @@ void BindCrops(nb::module_& module) {
   using Crop = RandomResizedCrop;
   BindStep<Crop>(
       module, "RandomResizedCrop",
-      "A crop of random area (scale: share of the image's) and aspect ratio, resized to width x "
-      "height pixels; torchvision's rule.",
-      Width<Crop>(), Height<Crop>(), Range("scale", &Crop::min_scale, &Crop::max_scale),
+      "A crop of random area (scale: share of the image's) and aspect ratio, resized to size "
+      "pixels; torchvision's rule.",
+      SizeOf<Crop>(), Range("scale", &Crop::min_scale, &Crop::max_scale),
       Range("ratio", &Crop::min_ratio, &Crop::max_ratio), Member("filter", &Crop::filter));
-  BindStep<Resize>(module, "Resize", "Resizes to exactly width x height pixels.", Width<Resize>(),
-                   Height<Resize>(), Member("filter", &Resize::filter));
+  BindStep<Resize>(module, "Resize", "Resizes to exactly that size: a side, or (height, width).",
+                   SizeOf<Resize>(), Member("filter", &Resize::filter));
   BindStep<ResizeShortSide>(
       module, "ResizeShortSide",
-      "Resizes so that the shorter side has that many pixels; a crop must follow.",
-      Member("side", &ResizeShortSide::side), Member("filter", &ResizeShortSide::filter));
+      "Resizes so that the shorter side has `size` pixels; a crop must follow.",
+      Member("size", &ResizeShortSide::side), Member("filter", &ResizeShortSide::filter));
   BindStep<CenterCrop>(module, "CenterCrop",
-                       "The central width x height; what the image lacks is filled with zeros.",
-                       Width<CenterCrop>(), Height<CenterCrop>());
+                       "The central size pixels; where the image is smaller, zeros.",
+                       SizeOf<CenterCrop>());
   using Centre = CenterResizedCrop;
   BindStep<Centre>(module, "CenterResizedCrop",
                    "The largest centred rectangle of that shape, shrunk by ratio, resized: FFCV's "
                    "CenterCropRGBImageDecoder.",
-                   Width<Centre>(), Height<Centre>(), Member("ratio", &Centre::ratio),
+                   SizeOf<Centre>(), Member("ratio", &Centre::ratio),
                    Member("filter", &Centre::filter));
   BindStep<RandomCrop>(
       module, "RandomCrop",
-      "width x height at a random place of the image with a border of `padding` pixels.",
-      Width<RandomCrop>(), Height<RandomCrop>(), Member("padding", &RandomCrop::padding),
-      Member("border", &RandomCrop::border), Member("fill", &RandomCrop::fill));
+      "A crop of that size at a random place of the image with a border of `padding` pixels.",
+      SizeOf<RandomCrop>(), Member("padding", &RandomCrop::padding),
+      Member("padding_mode", &RandomCrop::border), Member("fill", &RandomCrop::fill));
   BindStep<RandomTranslate>(
       module, "RandomTranslate",
       "Moves the image by -padding to padding whole pixels along each axis: FFCV's.",
-      Member("padding", &RandomTranslate::padding), Member("border", &RandomTranslate::border),
-      Member("fill", &RandomTranslate::fill));
+      Member("padding", &RandomTranslate::padding),
+      Member("padding_mode", &RandomTranslate::border), Member("fill", &RandomTranslate::fill));
   BindChance<HorizontalFlip>(module, "HorizontalFlip", "Mirrors left to right.");
   BindChance<VerticalFlip>(module, "VerticalFlip", "Mirrors top to bottom.");
   BindChance<RandomQuarterTurns>(
@@ -125,10 +121,11 @@ void BindColours(nb::module_& module) {
                         Member("saturation", &ColorJitter::saturation),
                         Member("hue", &ColorJitter::hue), Chance<ColorJitter>());
   BindChance<RandomGrayscale>(module, "RandomGrayscale", "Sets all channels to the lightness.");
-  BindStep<GaussianBlur>(
-      module, "GaussianBlur", "A blur of kernel x kernel pixels (odd) with sigma drawn uniformly.",
-      Member("kernel", &GaussianBlur::kernel),
-      Range("sigma", &GaussianBlur::min_sigma, &GaussianBlur::max_sigma), Chance<GaussianBlur>());
+  BindStep<GaussianBlur>(module, "GaussianBlur",
+                         "A blur of kernel_size (odd) pixels in square with sigma drawn uniformly.",
+                         Member("kernel_size", &GaussianBlur::kernel),
+                         Range("sigma", &GaussianBlur::min_sigma, &GaussianBlur::max_sigma),
+                         Chance<GaussianBlur>());
   BindStep<Solarize>(module, "Solarize", "Inverts values at or above the threshold (0 to 256).",
                      Member("threshold", &Solarize::threshold), Chance<Solarize>());
   BindStep<Posterize>(module, "Posterize", "Keeps the upper bits (1 to 8) of each value.",
@@ -136,9 +133,9 @@ void BindColours(nb::module_& module) {
   BindChance<Equalize>(module, "Equalize", "Makes all values of a channel about equally frequent.");
   BindChance<AutoContrast>(module, "AutoContrast", "Stretches each channel to 0 to 255.");
   BindChance<Invert>(module, "Invert", "255 - x.");
-  BindStep<AdjustSharpness>(module, "AdjustSharpness",
-                            "0 gives the smoothed picture, 1 the original, 2 sharpens.",
-                            Member("factor", &AdjustSharpness::factor), Chance<AdjustSharpness>());
+  BindStep<AdjustSharpness>(
+      module, "AdjustSharpness", "0 gives the smoothed picture, 1 the original, 2 sharpens.",
+      Member("sharpness_factor", &AdjustSharpness::factor), Chance<AdjustSharpness>());
   using Erasing = RandomErasing;
   BindStep<Erasing>(module, "RandomErasing",
                     "Replaces a rectangle of random area (share) and ratio; before Normalize.",
@@ -146,15 +143,15 @@ void BindColours(nb::module_& module) {
                     Range("ratio", &Erasing::min_ratio, &Erasing::max_ratio),
                     Member("value", &Erasing::value), Member("noise", &Erasing::noise));
   BindStep<RandAugment>(
-      module, "RandAugment", "Applies that many operations of fourteen, of one magnitude.",
-      Member("operations", &RandAugment::operations), Member("magnitude", &RandAugment::magnitude),
-      Member("bins", &RandAugment::bins), Member("bilinear", &RandAugment::bilinear),
+      module, "RandAugment", "Applies num_ops operations of fourteen, of one magnitude.",
+      Member("num_ops", &RandAugment::operations), Member("magnitude", &RandAugment::magnitude),
+      Member("num_magnitude_bins", &RandAugment::bins), Member("bilinear", &RandAugment::bilinear),
       Member("fill", &RandAugment::fill), Chance<RandAugment>());
   using Trivial = TrivialAugmentWide;
-  BindStep<Trivial>(module, "TrivialAugmentWide",
-                    "Applies one of RandAugment's operations, of any magnitude.",
-                    Member("bins", &Trivial::bins), Member("bilinear", &Trivial::bilinear),
-                    Member("fill", &Trivial::fill), Chance<Trivial>());
+  BindStep<Trivial>(
+      module, "TrivialAugmentWide", "Applies one of RandAugment's operations, of any magnitude.",
+      Member("num_magnitude_bins", &Trivial::bins), Member("bilinear", &Trivial::bilinear),
+      Member("fill", &Trivial::fill), Chance<Trivial>());
 }
 
 void BindLast(nb::module_& module) {
@@ -162,12 +159,11 @@ void BindLast(nb::module_& module) {
       .value("FLOAT32", FloatType::kFloat32)
       .value("FLOAT16", FloatType::kFloat16)
       .value("BFLOAT16", FloatType::kBFloat16);
-  BindStep<Normalize>(
-      module, "Normalize",
-      "(value / 255 - mean) / deviation, as floating-point numbers; mean and deviation are for "
-      "pixels from 0 to 1, as torchvision's, one or one for each channel.",
-      Floats("mean", &Normalize::mean), Floats("deviation", &Normalize::deviation),
-      Member("type", &Normalize::type));
+  BindStep<Normalize>(module, "Normalize",
+                      "(value / 255 - mean) / std, as floating-point numbers; mean and std are for "
+                      "pixels from 0 to 1, as torchvision's, one or one for each channel.",
+                      Floats("mean", &Normalize::mean), Floats("std", &Normalize::deviation),
+                      Member("type", &Normalize::type));
   BindStep<OneHot>(module, "OneHot",
                    "Adds a float32 field with one number for each class (0: as many as the label "
                    "has names), smoothed.",
