@@ -40,7 +40,7 @@ std::string CheckOf(std::string_view text) {
   return check;
 }
 
-std::vector<std::string_view> Words(std::string_view text) {
+std::vector<std::string_view> WordsIn(std::string_view text) {
   std::vector<std::string_view> words;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
@@ -53,7 +53,7 @@ std::vector<std::string_view> Words(std::string_view text) {
 // The words after the first, taken in order.
 class Reading {
  public:
-  explicit Reading(std::string_view text) : words_(Words(text)) {}
+  explicit Reading(std::string_view text) : words_(WordsIn(text)) {}
 
   std::string_view Value(std::string_view name) {
     if (next_ == words_.size()) RefusePoint("\"" + std::string(name) + "\" is missing");
@@ -95,7 +95,7 @@ ResumePoint ResumePoint::Parse(std::string_view text) {
   // A line read back from a file may still have its line end.
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
     text.remove_suffix(1);
-  if (Words(text)[0] != kFirstWord)
+  if (WordsIn(text)[0] != kFirstWord)
     RefusePoint("it does not begin with " + std::string(kFirstWord));
   const std::size_t check = text.rfind(" check=");
   if (check == std::string_view::npos || text.substr(check + 7) != CheckOf(text.substr(0, check))) {

@@ -94,11 +94,11 @@ inline constexpr auto OptionsOf<RankOptions> = Options<RankOptions>(
     Option("by_shards", &RankOptions::by_shards, "deals whole shards to ranks, anew each epoch",
            Changes::kOrder));
 
-inline constexpr OptionFacts kReadAhead = {.least = 1 << 20,
-                                           .most = 1 << 30,
-                                           .form = NumberForm::kBytes,
-                                           .flag = "--read-ahead",
-                                           .value = "BYTES"};
+inline constexpr OptionFacts kReadAheadFacts = {.least = 1 << 20,
+                                                .most = 1 << 30,
+                                                .form = NumberForm::kBytes,
+                                                .flag = "--read-ahead",
+                                                .value = "BYTES"};
 inline constexpr const char* kReadAheadHelp = "bytes of blocks being read at any time";
 
 template <>
@@ -106,7 +106,7 @@ inline constexpr auto OptionsOf<Mapped> = Options<Mapped>(
     "Mapped", "Shards are read through the page cache",
     Option("behind", &Mapped::behind, "what happens to blocks whose samples are all decoded",
            {.value = "HOW"}),
-    Option("read_ahead_bytes", &Mapped::read_ahead_bytes, kReadAheadHelp, kReadAhead));
+    Option("read_ahead_bytes", &Mapped::read_ahead_bytes, kReadAheadHelp, kReadAheadFacts));
 
 template <>
 inline constexpr auto OptionsOf<Locked> =
@@ -115,7 +115,7 @@ inline constexpr auto OptionsOf<Locked> =
 template <>
 inline constexpr auto OptionsOf<Direct> = Options<Direct>(
     "Direct", "Past the page cache, for data much larger than memory",
-    Option("read_ahead_bytes", &Direct::read_ahead_bytes, kReadAheadHelp, kReadAhead));
+    Option("read_ahead_bytes", &Direct::read_ahead_bytes, kReadAheadHelp, kReadAheadFacts));
 
 template <>
 inline constexpr auto OptionsOf<DecodedPictures> = Options<DecodedPictures>(
