@@ -362,7 +362,7 @@ TEST_CASE("An impossible rule for boxes is refused") {
                              BoxRule{1, std::nan("")}, BoxRule{HUGE_VAL, 0}}) {
     options.output.boxes = rule;
     CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
-               ContainsSubstring("LoaderOptions::output.boxes: min_"));
+               ContainsSubstring("LoaderOptions::output.boxes.min_"));
   }
 }
 

@@ -9,7 +9,8 @@ import subprocess
 import sys
 
 clang, root = sys.argv[1], pathlib.Path(sys.argv[2])
-command = [clang, "-std=c++20", "-fsyntax-only", "-Wthread-safety", "-Werror=thread-safety", f"-I{root}",
+command = [clang, "-std=c++20", "-fsyntax-only", "-Wthread-safety", "-Werror=thread-safety",
+           '-DSLUICE_VERSION=""', f"-I{root}",
            *(f"-I{root / part / 'include'}" for part in ("format", "reader")), "-x", "c++", "-"]
 
 BROKEN = """

@@ -315,12 +315,12 @@ ObjectStore::Counts RemoteStore::counts() const noexcept {
 namespace {
 
 constexpr std::uint64_t kMaxUploadAnswer = 64 << 10;
-constexpr std::uint64_t kMaxParts = 10'000;  // of S3's
+constexpr std::uint64_t kMaxUploadParts = 10'000;  // of S3's
 
 // Parts of a size that keeps their number within bounds.
 std::uint64_t PartBytes(std::uint64_t bytes, std::uint64_t usual) {
   constexpr std::uint64_t kMegabyte = 1 << 20;
-  const std::uint64_t least = (bytes + kMaxParts - 1) / kMaxParts;
+  const std::uint64_t least = (bytes + kMaxUploadParts - 1) / kMaxUploadParts;
   return least <= usual ? usual : AlignUp(least, kMegabyte);
 }
 
