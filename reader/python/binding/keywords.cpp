@@ -14,8 +14,7 @@ std::string Written(nb::handle self, const nb::dict& values, const nb::dict& usu
       by_place = false;
       continue;
     }
-    by_place =
-        by_place && (at <= required || name == "width" || name == "height" || name == "side");
+    by_place = by_place && (at <= required || name == "size");
     text += (text.empty() ? "" : ", ") + (by_place ? "" : name + "=") + shown;
   }
   return "sluice." + nb::cast<std::string>(self.type().attr("__name__")) + "(" + text + ")";
