@@ -9,7 +9,7 @@
 // instead of his Cutout. The test adds the scores of each picture and its mirror image. On a GPU
 // images and convolutions are bfloat16; weights, their gradients and the scores stay float32.
 //
-// What loading costs: the seconds of an epoch compared with those of --loader kept, which keeps the
+// The cost of loading is the seconds of an epoch minus those of --loader kept, which keeps the
 // first epoch's batches on the device and plays them again. (On the processor it also prints how
 // long it waited for batches. On a GPU that would mislead: the host runs ahead until all batches
 // are in use, and then waits for the GPU.)

@@ -141,7 +141,7 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
             "make a dataset of each part of the source, such as train=0.9,val=0.1, in "
             "DATASET/train and DATASET/val; each gets its share of every class, at random",
             [&arguments](const std::string& text) {
-              ParseSplit(text);  // what is wrong with it is said now
+              ParseSplit(text);  // throws now if it is wrong
               arguments.split = text;
             })
       ->group(group);

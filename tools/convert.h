@@ -62,7 +62,7 @@ void PrintShared(const SharedImages& shared, const std::string& folder, bool dry
 
 nlohmann::ordered_json SharedJson(const SharedImages& shared);
 
-// What a conversion prints at its end.
+// The summary of a conversion, as it is printed at its end.
 struct ConvertAccount {
   std::string dataset;
   ConvertOptions options;

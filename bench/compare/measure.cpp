@@ -1,9 +1,8 @@
 // One comparison, step by step: the dataset and its images as files, each loader's own format, how
 // close each loader's pixels are to the pictures, and then the rounds.
 //
-// A contender is told by its command line alone what to do (bench/peers/contend.py, or
-// `sluice-bench contend` for the loaders of this program), so that all of them are started and
-// measured alike.
+// A contender's command line says all that it has to do (bench/peers/contend.py, or `sluice-bench
+// contend` for the loaders of this program), so that all of them are started and measured alike.
 #include "bench/compare/measure.h"
 
 #include <algorithm>

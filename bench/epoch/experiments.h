@@ -1,5 +1,5 @@
-// What `sluice-bench epoch` measures besides its epochs, by playing further ones or a part of their
-// work: where the time of the stages goes, how many accelerators the loader feeds
+// The measurements of `sluice-bench epoch` besides its epochs, which play further epochs or a part
+// of their work: where the time of the stages goes, how many accelerators the loader feeds
 // (--find-accelerators), how throughput grows with threads (--threads A,B,...), what a pipeline
 // loses compared with an ideal one (--step-ms), and how fast a loader stops (--stops).
 #pragma once

@@ -105,7 +105,7 @@ bool FitsIn(const nlohmann::json& value) {
          value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
 }
 
-// What is there of that type, if anything is.
+// The value of that type, if there is one.
 template <class V>
 std::optional<V> ValueIn(const nlohmann::json& json) {
   if constexpr (std::is_same_v<V, bool>) {

@@ -73,7 +73,7 @@ constexpr std::optional<E> FromWord(std::string_view text) noexcept {
   return std::nullopt;
 }
 
-// What an option's value has an effect on.
+// The effect of an option's value.
 enum class Changes {
   kSpeed,    // speed and memory alone
   kContent,  // what batches, or datasets, hold
@@ -99,7 +99,7 @@ struct OptionFacts {
   // On command lines. The flag, if it is not the name with hyphens ("--max-side" for max_side).
   const char* flag = nullptr;
   const char* value = "N";     // what stands for the value in --help, unless words do
-  const char* zero = nullptr;  // the word for 0, which then is no number to give: "none"
+  const char* zero = nullptr;  // the word to give instead of 0: "none"
 };
 
 template <class T, class V>
@@ -200,7 +200,7 @@ std::string NumberText(double number, NumberForm form);
 std::string RangeText(const OptionFacts& facts);
 
 // The first option of these whose number is not in its range, as a sentence: "ring.prefetch must be
-// 1 to 1024; leave it empty to let Sluice choose". Empty if there is none.
+// 1 to 1024; or leave it empty". Empty if all numbers are in range.
 template <HasOptions T>
 std::string WhatIsOutOfRange(const T& options) {
   std::string wrong;

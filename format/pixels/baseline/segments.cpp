@@ -75,7 +75,7 @@ WantedSegments::WantedSegments(const kernels::SegmentJob& job, std::uint64_t mcu
 }
 
 // The end of the MCUs of the segment [begin, end) that lie in the window: one past the last of
-// them, or `begin` if there is none.
+// them, or `begin` if no MCU lies there.
 std::uint64_t WantedSegments::WantedEnd(std::uint64_t begin, std::uint64_t end) const noexcept {
   const std::uint64_t across = job_.mcus_across;
   // Starts at the last row that the segment reaches into.

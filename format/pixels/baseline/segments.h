@@ -32,7 +32,7 @@ class Segments {
   bool AtFileEnd() const noexcept;
 
  private:
-  // The next marker at or behind `at`: the position of its 0xFF; scan_.size() if there is none.
+  // The position of the 0xFF of the next marker at or after `at`; scan_.size() without a marker.
   std::size_t FindMarker(std::size_t at) const noexcept;
 
   Bytes scan_;
@@ -56,7 +56,7 @@ class WantedSegments {
   WantedSegments(const kernels::SegmentJob& job, std::uint64_t mcus, std::uint64_t interval,
                  bool all) noexcept;
 
-  // The next one, in order. False if there is none.
+  // Gives the next segment, in order. False after the last one.
   bool Next(WantedSegment& segment) noexcept;
 
   // No fewer than there are in all.

@@ -113,7 +113,7 @@ class StrandTableMaker {
   // bits begin with them.
   struct Rest {
     std::uint64_t values = 0;  // a byte for each place, up to kRestPlaces if any is wanted
-    std::uint8_t length = 0;   // bits; 0: there is no symbol
+    std::uint8_t length = 0;   // bits; 0: no symbol follows
     std::uint8_t places = 0;   // coefficients that they stand for
     bool ended = false;        // the last of them is an end of block
     std::uint32_t count = 0;
@@ -137,7 +137,7 @@ class StrandTableMaker {
   // Entries for a symbol that leaves `free` bits of the look-up.
   void AddEntries(const First& first, std::uint32_t free, StrandEntry* entry, StrandTable& table);
   StrandEntry EntryOf(const First& first, const Rest& rest, const StrandTable& table);
-  // Where these values are, counted from 1; 0 if there is no room. Equal ones share a place.
+  // The place of these values, counted from 1, or 0 if the table is full. Equal values share one.
   std::uint32_t PlaceOf(std::int32_t value, std::uint32_t late, std::uint64_t rest);
 
   // The symbols that can follow in a look-up's last bits, in the order of these bits' values, for

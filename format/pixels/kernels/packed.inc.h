@@ -80,7 +80,7 @@ SLUICE_INLINE std::int16_t DcOf(const PackedRow& row, std::uint32_t x) noexcept 
 struct LargeList {
   const std::uint8_t* next;
   const std::uint8_t* end;
-  std::uint32_t block;  // of the next entry; beyond any block if there is none
+  std::uint32_t block;  // of the next entry; beyond any block after the last entry
 
   LargeList(const std::uint8_t* begin, const std::uint8_t* list_end) noexcept
       : next(begin), end(list_end) {

@@ -307,7 +307,7 @@ void RowParts::AddBlock(std::uint32_t x, std::uint64_t places, const std::int16_
   for (unsigned v = 0; v < 8; ++v) {
     const auto mask = static_cast<std::uint8_t>(places >> v * 8);
     const unsigned any = mask != 0 ? 1 : 0;
-    masks_[mask_count_] = mask;  // written over if there is none
+    masks_[mask_count_] = mask;  // overwritten if it is 0
     mask_count_ += any;
     rows |= any << v;
   }
