@@ -1,8 +1,8 @@
 // All that the host's side of the loader knows of a device: a batch's place on it (DeviceBatch),
 // what paints rows there (DevicePainter), and the device itself (LoaderDevice).
 //
-// reader/upload/ makes them. Without LoaderOptions::device, pointers to them are null, and no layer
-// below the loader does anything for their sake.
+// reader/upload/ makes them. Without LoaderOptions::device and ring.pinned, pointers to them are
+// null, and no layer below the loader does anything for their sake.
 #pragma once
 
 #include <atomic>

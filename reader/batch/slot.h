@@ -120,7 +120,10 @@ bool SetRowSize(Slot& slot, std::size_t image, std::size_t row, std::size_t widt
                 std::size_t height);
 // The row's image alone, before Close().
 ImageBatch RowOf(const Slot& slot, std::size_t image, std::size_t row);
-// Where it is written.
+inline PixelOrder OrderOf(const ImageBatch& image) noexcept {
+  return image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
+}
+// Where the row's image is written.
 inline std::uint8_t* PixelsOf(const Slot& slot, std::size_t image, std::size_t row) {
   return const_cast<std::uint8_t*>(RowOf(slot, image, row).data);
 }

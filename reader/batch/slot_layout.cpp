@@ -501,10 +501,6 @@ void LayOutMadeFields(const DatasetFacts& dataset, const LoaderOptions& options,
 SlotLayout MakeSlotLayout(const DatasetFacts& dataset, const LoaderOptions& options,
                           const FieldChoice& choice, const std::vector<ViewProgram>& views,
                           const std::optional<Field>& target, const ExtendLayout& extend) {
-  constexpr std::size_t kMaxBatch = std::size_t{1} << 24;
-  if (options.batch_size == 0 || options.batch_size > kMaxBatch) {
-    Refuse(dataset, "LoaderOptions::batch_size must be 1 to 16777216");
-  }
   SlotLayout layout;
   layout.batch_size = options.batch_size;
   layout.image_sizes = options.output.image_sizes;

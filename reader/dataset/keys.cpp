@@ -11,9 +11,7 @@ namespace sluice {
 
 namespace {
 
-// KeyCache keeps so much; the latest chunk is always kept, whatever its size.
-constexpr std::size_t kMaxKeyChunks = 64;
-constexpr std::size_t kMaxKeyCacheBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxKeyChunks = 64;  // that KeyCache keeps
 
 std::uint64_t HashOfKey(std::string_view key) noexcept {
   return Hash64(std::as_bytes(std::span(key)));
@@ -50,7 +48,7 @@ void KeyCache::DropOld() {
   std::size_t kept = 0;
   for (auto entry = entries_.begin(); entry != entries_.end(); ++kept) {
     bytes += entry->chunk.content.capacity();
-    const bool old = kept > 0 && (kept >= kMaxKeyChunks || bytes > kMaxKeyCacheBytes);
+    const bool old = kept > 0 && (kept >= kMaxKeyChunks || bytes > kMaxKeptBytes);
     entry = old ? entries_.erase(entry) : std::next(entry);
   }
 }

@@ -30,8 +30,10 @@ inline constexpr std::uint64_t kMaxKeyChunkBytes = std::uint64_t{4} << 20;
 // decompressed once, even if several threads go through several shards. Thread-safe.
 class KeyCache {
  public:
-  // Of the keys kept, and of one chunk of the same size that is being decompressed.
-  static constexpr std::uint64_t kMemoryBytes = 2 * kMaxKeyChunkBytes;
+  // It keeps so many bytes of keys; the latest chunk is always kept, whatever its size.
+  static constexpr std::size_t kMaxKeptBytes = std::size_t{4} << 20;
+  // Of the keys kept, and of one chunk that is being decompressed.
+  static constexpr std::uint64_t kMemoryBytes = kMaxKeptBytes + kMaxKeyChunkBytes;
 
   // The key of a sample of that shard. Throws Error(kCorrupt), or Error(kLimit) if its chunk has
   // more than `most` bytes.

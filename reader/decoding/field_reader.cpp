@@ -189,8 +189,7 @@ ValueFault FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_
   std::uint8_t* const target = PixelsOf(slot, index, row);
   picture = {payload.width, payload.height, frame};
   if (!shown.empty()) shown[row] = VisiblePart(frame);
-  const PixelOrder order =
-      image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
+  const PixelOrder order = OrderOf(image);
   if (field.nearest && payload.channels != image.channels) {
     return Fault(field.field, "the mask has another number of channels than the rest of the field");
   }

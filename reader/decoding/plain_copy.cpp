@@ -196,9 +196,8 @@ bool PlainCopy::CopyPart(Slot& slot, const Source& source) {
   image.bytes = {source.pixels, image_bytes_};
   auto* const target =
       reinterpret_cast<std::uint8_t*>(slot.memory.data()) + source.row * batch.sample_bytes();
-  const PixelOrder order =
-      batch.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
-  return decoder_.Decode(image, region, {target, image_.channels, order, read_later_}) == nullptr;
+  return decoder_.Decode(image, region, {target, image_.channels, OrderOf(batch), read_later_}) ==
+         nullptr;
 }
 
 }  // namespace sluice

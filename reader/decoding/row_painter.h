@@ -16,10 +16,6 @@
 
 namespace sluice {
 
-inline PixelOrder OrderOf(const ImageBatch& image) noexcept {
-  return image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
-}
-
 class RowPainter {
  public:
   enum class From {

@@ -146,7 +146,8 @@ RowVerdict RowWorker::CheckFile(Slot& slot, std::size_t row) {
   if (files_.Holds(*slot.files[row], slot.refs[row])) return {};
   if (reader_.LeaveCopy(slot, row)) {
     RowVerdict again = MakeRow(slot, row);
-    if (again.failed() || files_.Holds(*slot.files[row], slot.refs[row])) return again;
+    if (again.failed() || slot.files[row] == nullptr) return again;
+    if (files_.Holds(*slot.files[row], slot.refs[row])) return again;
   }
   return RowVerdict::Of(slot.files[row]->Unreadable(reader_.PlaceOf(slot.refs[row])));
 }

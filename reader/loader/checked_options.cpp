@@ -223,8 +223,11 @@ void CheckDecoding(const LoaderOptions& options) {
 }  // namespace
 
 LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options) {
-  const std::string wrong = WhatIsOutOfRange(options);
-  if (!wrong.empty()) Refuse("LoaderOptions::" + wrong);
+  const auto check_ranges = [&options] {
+    const std::string wrong = WhatIsOutOfRange(options);
+    if (!wrong.empty()) Refuse("LoaderOptions::" + wrong);
+  };
+  check_ranges();
   const Tuning most = TuningFor(options).most();
   options.threads = most.threads;
   if (options.ring.prefetch || options.ring.pinned || !options.device.is_host())
@@ -241,6 +244,7 @@ LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options)
     const Rank found = Rank::FromEnvironment();
     options.ranks.rank = found.rank;
     options.ranks.world_size = found.world_size;
+    check_ranges();
   }
   CheckRank(dataset, options);
   SetMixture(dataset, options);

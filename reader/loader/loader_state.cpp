@@ -145,7 +145,7 @@ DecodingContext LoaderState::Context() {
                           .cache = cache_.get(),
                           .new_painter = {},
                           .holds_blocks = source_->holds_blocks()};
-  if (uploader_ != nullptr && !setup_.recipe.layout.images.empty()) {
+  if (setup_.device_layout.paints()) {
     context.new_painter = [this] {
       return std::make_unique<SlotPainter>(setup_.recipe, setup_.device_layout,
                                            device_cache_.get());

@@ -45,14 +45,14 @@ std::string StepName(const Transform& step);
 // Where the step runs: "fused with decoding".
 const char* HowItRuns(const Transform& step);
 
-// The pipelines of one view by epoch: LoaderOptions::transform, with the sizes and the schedule
-// that change it. Geometry, PixelProgram and BatchProgram number their stages alike.
 template <class Step>
 concept FixesExtent = requires(Step& op) {
   op.width;
   op.height;
 };
 
+// The pipelines of one view by epoch: LoaderOptions::transform, with the sizes and the schedule
+// that change it. Geometry, PixelProgram and BatchProgram number their stages alike.
 struct PipelineStage {
   std::uint64_t epoch = 0;  // its first
   Pipeline steps;

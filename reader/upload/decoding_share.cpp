@@ -9,7 +9,7 @@ namespace {
 
 // Fewer rows than that in an interval say nothing about their cost.
 constexpr std::uint64_t kEnoughRows = 8;
-// A share is worth moving by this part of itself, and by two of kShareParts.
+// A share is worth moving by this part of itself, and by two of DeviceShare::kParts.
 constexpr double kWorthMoving = 0.1;
 
 // An interval counts as much as all those before it.
@@ -24,14 +24,14 @@ void Learn(double& cost, double seconds, std::uint64_t rows) noexcept {
 DecodingShare::DecodingShare(DecodeOn decode) noexcept
     : fixed_(decode != DecodeOn::kAuto),
       parts_(decode == DecodeOn::kHost ? 0
-             : fixed_                  ? kShareParts
-                                       : kShareParts / 2) {}
+             : fixed_                  ? DeviceShare::kParts
+                                       : DeviceShare::kParts / 2) {}
 
 unsigned DecodingShare::Best(unsigned threads) const noexcept {
   if (offered_ >= kept_) return 1;
   const double share = kept_ / (threads * device_ + kept_ - offered_);
   return static_cast<unsigned>(
-      std::clamp(std::lround(share * kShareParts), long{1}, long{kShareParts}));
+      std::clamp(std::lround(share * DeviceShare::kParts), long{1}, long{DeviceShare::kParts}));
 }
 
 bool DecodingShare::Learn(const LoaderStats& interval, const DecodingCosts& costs) noexcept {
@@ -48,7 +48,8 @@ bool DecodingShare::Learn(const LoaderStats& interval, const DecodingCosts& cost
   }
   const unsigned best = Best(std::max(interval.threads, 1U));
   const int by = static_cast<int>(best) - static_cast<int>(parts_);
-  if (std::abs(by) < std::max(2.0, kWorthMoving * parts_) && !(best == kShareParts && by > 0)) {
+  if (std::abs(by) < std::max(2.0, kWorthMoving * parts_) &&
+      !(best == DeviceShare::kParts && by > 0)) {
     streak_ = 0;
     return false;
   }

@@ -33,10 +33,9 @@ class DecodingShare {
   explicit DecodingShare(DecodeOn decode) noexcept;
 
   bool fixed() const noexcept { return fixed_; }
-  // Of kShareParts.
-  static constexpr unsigned kShareParts = DeviceShare::kParts;
+  // Of DeviceShare::kParts.
   unsigned parts() const noexcept { return parts_; }
-  double share() const noexcept { return double(parts_) / kShareParts; }
+  double share() const noexcept { return double(parts_) / DeviceShare::kParts; }
   std::uint64_t changes() const noexcept { return changes_; }
 
   // Learns from an interval, and what its rows cost. Returns whether parts() changed.

@@ -8,6 +8,7 @@
 // come. Rows and words have a budget; the host decodes pictures that exceed it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -52,6 +53,11 @@ struct DeviceLayout {
   std::vector<Ops> ops;  // by view
   PictureRoom room;
 
+  // Whether the device makes pixels, or changes them.
+  bool paints() const noexcept {
+    return room ||
+           std::any_of(ops.begin(), ops.end(), [](const Ops& view) { return view.each > 0; });
+  }
   // Adds it to the layout of a slot.
   static DeviceLayout AddTo(SlotLayout& layout, const DatasetFacts& dataset,
                             const LoaderOptions& options, const std::vector<ViewProgram>& views);

@@ -403,6 +403,16 @@ TEST_CASE("A loader takes its rank from the environment unless the options give 
   CHECK(Loader(dataset, options).rank() == Rank{0, 1});
 }
 
+TEST_CASE("A world size from the environment has the limit of one in the options") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
+  const Environment environment({{"RANK", "0"}, {"WORLD_SIZE", "65537"}});
+  LoaderOptions options = OptionsFor(10, 1);
+  options.order.shuffle = Shuffle::kRandom;
+  CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("LoaderOptions::ranks.world_size must be"));
+}
+
 TEST_CASE("A loader of several ranks describes its rank, where that comes from, and its share") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));

@@ -1,11 +1,5 @@
-// Reads blocks, or the wanted parts of them, past the page cache into the loader's own memory
-// (LoaderOptions::storage = Direct).
-//
-// A block is held from when the order announces it until all its rows of the epoch are planned; the
-// rows keep it until they are decoded. If the budget is used up, which steady playing does not
-// cause, the least recently used block is dropped, and read again if a row needs it.
-//
-// Used by the planner thread only.
+// Reading past the page cache (LoaderOptions::storage = Direct): the files, which all threads use,
+// and the blocks read ahead, which the planner thread holds.
 #pragma once
 
 #include <atomic>
