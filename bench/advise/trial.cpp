@@ -142,8 +142,8 @@ namespace fs = std::filesystem;
 // key.
 constexpr double kRowBytes = 96;
 constexpr std::size_t kQualityPictures = 12;
-// A conversion begins by converting this many samples and discarding them (writer/convert/probe.h).
-// That matters for a small conversion, not for a large one.
+// A conversion begins by converting this many samples and discarding them
+// (writer/convert/convert.cpp). That matters for a small conversion, not for a large one.
 constexpr std::uint64_t kProbedSamples = 64;
 constexpr std::uint64_t kBatch = 64;
 

@@ -72,8 +72,9 @@ int RunGate(CLI::App& program, const GateArguments& arguments) {
   const auto before = ReadResult(arguments.before);
   const auto after = ReadResult(arguments.after);
   // The command that made the results has marked its options.
+  const auto name = before.find("command");
   const auto makers = program.get_subcommands([&](const CLI::App* command) {
-    return command->get_name() == before.value("command", std::string());
+    return name != before.end() && *name == command->get_name();
   });
   const auto differences = DifferencesThatMatter(before, after, [&](const std::string& option) {
     return !makers.empty() && cli::IsComparable(*makers.front(), option);

@@ -8,7 +8,7 @@
 // before:
 //
 //   kContrast            the picture's mean: pixels are changed anew for it, and only sums are kept
-//   kStretch, kEqualize  likewise counts of values, of which a table is made (pixel_ops_table.h)
+//   kStretch, kEqualize  likewise counts of values, of which a table is made (ValueBy)
 //   kSharpen, kBlur,     pixels are changed where they lie, and go from there to a spare place,
 //   from kWarp...        which the others read on (pixel_ops_filter.h)
 //
@@ -24,11 +24,8 @@
 
 namespace sluice {
 
-// The new value that kStretch and kEqualize give to each value of a channel. Any thread can compute
-// one by itself, with the arithmetic of the host's own steps. C++17: nvcc compiles this
-// (pixel_ops.h).
-
-// `counts`: the number of the channel's pixels with each of the 256 values.
+// The new value that kStretch and kEqualize give to a value of a channel. Any thread can compute
+// one by itself. `counts`: the number of the channel's pixels with each of the 256 values.
 
 SLUICE_ON_DEVICE inline std::uint8_t StretchedBy(const std::uint32_t* counts, std::uint32_t value) {
   int low = 0, high = 255;
@@ -59,25 +56,6 @@ SLUICE_ON_DEVICE inline std::uint8_t ValueBy(PixelOpKind kind, const std::uint32
   return kind == PixelOpKind::kStretch ? StretchedBy(counts, value)
                                        : EqualizedBy(counts, pixels, value);
 }
-
-// Operations on pixels (reader/transform/pixel_op.h) on a device, fused with the conversion to
-// numbers (pixels_to_numbers.h): pixels are read from where they were copied to, changed, and
-// written once.
-//
-// A block of threads makes a sample, in phases; all threads wait for one another between phases.
-// The last phase writes. Operations that need only a pixel's own values (pixel_ops_point.h) are
-// done whenever pixels are read. An operation that needs the whole picture has phases of its own
-// before:
-//
-//   kContrast            the picture's mean: pixels are changed anew for it, and only sums are kept
-//   kStretch, kEqualize  likewise counts of values, of which a table is made (pixel_ops_table.h)
-//   kSharpen, kBlur,     pixels are changed where they lie, and go from there to a spare place,
-//   from kWarp...        which the others read on (pixel_ops_filter.h)
-//
-// A sample without any of them has one phase, and may be shared by several blocks.
-//
-// The work of one thread, written once for a GPU (pixel_kernels.cu) and for the CPU
-// (simulated_device.cpp), with the arithmetic of the host's own steps. C++17: nvcc compiles this.
 
 // Shared by the threads of a block.
 struct PixelOpScratch {

@@ -1,4 +1,4 @@
-// A library with the functions of NVML that gpu_meter.cpp calls: one GPU, 40% busy, using 5 of 80
+// A library with the functions of NVML that meters.cpp calls: one GPU, 40% busy, using 5 of 80
 // GB.
 #include <cstring>
 

@@ -13,7 +13,7 @@ inline std::vector<const kernels::Kernels*> Sets() {
 }
 
 // Each set twice: decoding several places of a scan at once (baseline/strands.h and
-// split_segment.h), and one segment after another.
+// strands.h), and one segment after another.
 inline std::vector<const kernels::Kernels*> DecodingSets() {
   static const std::vector<kernels::Kernels> sets = [] {
     std::vector<kernels::Kernels> both;

@@ -34,6 +34,12 @@ def test_a_wrong_argument_of_others_is_named(raw, call, words):
         call(raw)
 
 
+def test_options_of_groups_in_groups_are_named_as_python_gives_them(raw):
+    words = r"output=sluice.OutputOptions\(boxes=sluice.BoxRule\(min_visible=...\)\) must be 0 to 1$"
+    with pytest.raises(sluice.Error, match=words):
+        sluice.Loader(raw, output=sluice.OutputOptions(boxes=sluice.BoxRule(min_visible=2)))
+
+
 def test_arguments_are_still_converted(raw):
     assert len(next(iter(sluice.Loader(raw, batch_size=4, transform=None, schedule=None, device=None, timeout=3, views=())))) == 4
     sluice.RandomResizedCrop(224, scale=(1, 1))

@@ -12,12 +12,14 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 std::string WriteRates(const TemporaryFolder& folder, const std::string& name, int threads,
-                       const std::vector<double>& values) {
+                       const std::vector<double>& values,
+                       const nlohmann::json& options = nlohmann::json::object()) {
   const nlohmann::json rates{
       {"name", "images_per_second"}, {"unit", "1/s"}, {"better", "higher"}, {"values", values}};
   const nlohmann::json result{{"schema", "sluice-bench/1"},
                               {"command", "epoch"},
                               {"threads", threads},
+                              {"options", options},
                               {"measurements", {rates}}};
   const std::string path = (folder / name).string();
   std::ofstream(path) << result;
@@ -56,6 +58,24 @@ TEST_CASE("sluice-bench gate refuses results with other settings, and files that
   CHECK_THAT(broken.err, ContainsSubstring("not a result of sluice-bench"));
   CHECK(Bench({"gate", before, "/nowhere.json"}).exit_code == 1);
   CHECK(Bench({"gate", before, other, "--anyway", "--only", "nothing"}).exit_code == 2);
+}
+
+TEST_CASE("sluice-bench gate asks the command that made a result which options may differ") {
+  const TemporaryFolder folder;
+  const std::vector<double> values = {100, 102, 98};
+  const std::string plain = WriteRates(folder, "plain", 2, values);
+  for (const char* option : {"--epochs", "--json-file", "--html"}) {
+    CAPTURE(option);
+    const std::string given = WriteRates(folder, "given", 2, values, {{option, {"x"}}});
+    CHECK(Bench({"gate", plain, given}).exit_code == 0);
+  }
+  for (const char* option : {"--transform", "--store-delay", "--lanes", "--unheard-of"}) {
+    CAPTURE(option);
+    const std::string given = WriteRates(folder, "given", 2, values, {{option, {"x"}}});
+    const Outcome refused = Bench({"gate", plain, given});
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, ContainsSubstring(option));
+  }
 }
 
 TEST_CASE("sluice-bench gate names a file that it cannot interpret") {

@@ -329,7 +329,8 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
 
 ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem::path& dataset,
                               const ConvertOptions& options, const ConvertHooks& hooks) {
-  CheckFoldersApart(source, dataset);
+  // The folder of a store's place is not the dataset's.
+  if (IsStoreUrl(dataset.native())) CheckFoldersApart(source, dataset);
   const std::unique_ptr<ConversionPlace> place = OpenPlace(dataset, hooks.stop);
   return place->Shown([&] {
     ConvertSummary summary = ConvertSources(nullptr, source, place->folder(), options, hooks, true);

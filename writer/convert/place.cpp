@@ -50,7 +50,7 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
 // A store, and the local folder that has its files except shards.
 class StorePlace final : public ConversionPlace {
  public:
-  StorePlace(const fs::path& url, std::stop_token stop);
+  StorePlace(std::shared_ptr<ObjectStore> store, std::stop_token stop);
   ~StorePlace() override;
 
   void BringManifest() const override;
@@ -78,9 +78,9 @@ class StorePlace final : public ConversionPlace {
   std::future<void> uploading_;
 };
 
-StorePlace::StorePlace(const fs::path& url, std::stop_token stop)
+StorePlace::StorePlace(std::shared_ptr<ObjectStore> store, std::stop_token stop)
     : ConversionPlace(NewFolder()),
-      store_(OpenStore(url.native())),
+      store_(std::move(store)),
       stop_(std::move(stop)),
       on_stop_(stop_, [this] { store_->StopCalls(); }) {
   try {
@@ -273,7 +273,8 @@ void StorePlace::ThrowShown(const Error& error) const {
 }  // namespace
 
 std::unique_ptr<ConversionPlace> OpenPlace(const fs::path& dataset, const std::stop_token& stop) {
-  if (IsStoreUrl(dataset.native())) return std::make_unique<StorePlace>(dataset, stop);
+  if (IsStoreUrl(dataset.native()))
+    return std::make_unique<StorePlace>(OpenStore(dataset.native()), stop);
   return std::make_unique<ConversionPlace>(dataset);
 }
 

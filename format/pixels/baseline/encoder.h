@@ -111,7 +111,7 @@ class RowTransform {
   std::vector<std::int16_t> blocks_;
 };
 
-// Writes a baseline JPEG with the standard's Huffman tables from rows of MCUs (mcu_row.h): the
+// Writes a baseline JPEG with the standard's Huffman tables from rows of MCUs (McuRow): the
 // bytes that libjpeg-turbo makes of the same coefficients.
 class FileWriter {
  public:

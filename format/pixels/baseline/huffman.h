@@ -185,8 +185,7 @@ inline constexpr std::size_t kDifferenceWords = 4096 + 2048;
 inline constexpr std::size_t kLargeWords = 8192;
 inline constexpr std::size_t kCodingWords = kLargeWords + 256;
 
-// For the standard's tables (standard_tables.h), which lie one behind another; built once in the
-// process.
+// For the standard's tables, which lie one after another; built once in the process.
 const CodeWord* StandardCodingTable(std::size_t number);
 
 }  // namespace sluice::baseline

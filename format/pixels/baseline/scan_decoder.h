@@ -99,7 +99,7 @@ class BlockReader {
   // The blocks that hold pixels, to each component's places. `natural`: in that order instead of
   // zigzag order.
   bool Read(const kernels::BlockPlaces* places, bool natural);
-  // Calls `use` with each row of MCUs (mcu_row.h), whole, from the top, until it returns false,
+  // Calls `use` with each row of MCUs (McuRow), whole, from the top, until it returns false,
   // which is returned.
   bool ReadRows(const std::function<bool(const std::int16_t*)>& use);
 

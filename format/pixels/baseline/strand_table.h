@@ -81,7 +81,7 @@ struct StrandTables {
   std::uint32_t bits = kStrandBits;  // of a look-up
 };
 
-// Those of standard_tables.h, built once in the process.
+// Those of the standard's tables (huffman.h), built once in the process.
 StrandTables StandardStrandTables(std::size_t number);
 
 // A table on which a strand stays where it is.

@@ -142,10 +142,12 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
     const Acquired acquired;
     if (shared->abandoned || shared->raised) return;
     try {
-      (*shared->on_progress)(progress.samples_done, progress.samples_total);
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      RunPython([&] {
+        (*shared->on_progress)(progress.samples_done, progress.samples_total);
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      });
     } catch (nb::python_error& error) {
-      shared->raised.emplace(std::move(error));
+      if (!shared->abandoned) shared->raised.emplace(std::move(error));
       shared->stop.request_stop();
     }
   };

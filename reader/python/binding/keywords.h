@@ -222,12 +222,13 @@ template <class T, std::size_t kRequired = 0>
 nb::class_<T> BindOptions(nb::module_& module, const T& defaults = T()) {
   constexpr auto& kOptions = OptionsOf<T>.options;
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    const auto keyword = [&]<std::size_t kAt>(std::integral_constant<std::size_t, kAt>) {
-      if constexpr (kAt < kRequired)
-        return Required(KeywordOf(std::get<kAt>(kOptions)));
-      else
-        return KeywordOf(std::get<kAt>(kOptions));
-    };
+    [[maybe_unused]] const auto keyword =
+        [&]<std::size_t kAt>(std::integral_constant<std::size_t, kAt>) {
+          if constexpr (kAt < kRequired)
+            return Required(KeywordOf(std::get<kAt>(kOptions)));
+          else
+            return KeywordOf(std::get<kAt>(kOptions));
+        };
     return ByKeywords(nb::class_<T>(module, OptionsOf<T>.name, OptionsOf<T>.help), defaults,
                       keyword(std::integral_constant<std::size_t, I>())...);
   }

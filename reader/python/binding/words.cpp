@@ -33,6 +33,8 @@ Rules MakeRules() {
   add(R"(SampleList::ClassBalanced)", "SampleList.class_balanced");
   add(R"(device = Device::Cuda\(\))", "device=\"cuda\"");
   add(R"(\bstorage = (Mapped|Locked|Direct)\b)", "storage=sluice.$1()");
+  add(R"(LoaderOptions::output\.boxes\.(\w+))",
+      "output=sluice.OutputOptions(boxes=sluice.BoxRule($1=...))");
   // The groups of options, with a value and without one.
   ForEachMember<LoaderOptions>([&]<class V>(const Option<LoaderOptions, V>& group) {
     if constexpr (HasOptions<V>) {
@@ -65,7 +67,7 @@ std::string WithEnumerators(std::string text) {
     ForEachOption(usual, [&]<class V>(const auto& option, const V&, const std::string&) {
       if constexpr (HasWords<V>) {
         const std::string type = WordsOf<V>.name;
-        rules.emplace_back(std::regex(std::string("\\b") + option.name + "( =| at)? k"),
+        rules.emplace_back(std::regex(std::string("\\b") + option.name + "( =| at)? k(?=[A-Z])"),
                            std::string(option.name) + "$1 " + type + "::k");
         names += "|" + type;
       }

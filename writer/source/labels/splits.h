@@ -27,8 +27,8 @@ bool LookLikeSplit(const std::vector<TopFolder>& folders);
 // "train/, val/ and 3 more"
 std::string FolderNames(const std::vector<std::string>& names);
 
-// Keeps only the sources that ConvertSource's split_begin, split_end and split_seed select, in
-// their order. Throws Error(kNotFound) if none is left.
+// Keeps only the sources that ConvertSource::split selects, in their order. Throws Error(kNotFound)
+// if none is left.
 void TakeSplit(const ConvertSource& source, SourceList& list);
 
 }  // namespace sluice
