@@ -269,6 +269,7 @@ def threads_here():
 
 
 def test_a_loader_in_a_cycle_with_its_compiled_functions_data_is_freed(raw):
+    import gc
     import weakref
 
     before = threads_here()
