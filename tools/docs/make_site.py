@@ -1,0 +1,97 @@
+"""site.py ROOT WORK OUT --sluice PROGRAM --bench PROGRAM [...]: makes the pages' folder and MkDocs' configuration
+in WORK; build.sh then calls MkDocs."""
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import commands
+import pages
+
+parser = argparse.ArgumentParser()
+parser.add_argument("root", type=Path)
+parser.add_argument("work", type=Path)
+parser.add_argument("out", type=Path)
+parser.add_argument("--sluice", required=True)
+parser.add_argument("--bench", required=True)
+parser.add_argument("--mermaid", type=Path, required=True)
+given = parser.parse_args()
+
+here = Path(__file__).resolve().parent
+root = given.root.resolve()
+folder = given.work / "pages"
+shutil.rmtree(folder, ignore_errors=True)
+shutil.copytree(here / "assets", folder / "assets")
+shutil.copy(given.mermaid, folder / "assets" / "mermaid.min.js")
+site = pages.Pages(root, folder, os.environ.get("SLUICE_REPOSITORY_URL", ""))
+site.gather()
+
+
+def write_commands():
+    """A page for each command of both programs; their names in the navigation."""
+    nav = []
+    for name, program in (("sluice", given.sluice), ("sluice-bench", given.bench)):
+        index = f"reference/{name}/index.md"
+        site.write(index, commands.summary(program, name))
+        part = [index]
+        for command, _ in commands.commands_of(program):
+            page = f"reference/{name}/{command}.md"
+            site.write(page, commands.page(program, name, command))
+            part.append({command: page})
+        nav.append({name: part})
+    return nav
+
+
+reference = write_commands()
+rest = [name for name in site.files if name.endswith(".md")]
+
+
+def titled(name, title=None):
+    """An entry of the navigation; the page's heading is its title, except of those called README."""
+    return {title or pages.title_of((folder / name).read_text(encoding="utf-8")) or name: name}
+
+
+def take(*names):
+    """Entries of those of these pages that there are, or of all in a folder ("samples/guides/"); each page is
+    taken once."""
+    found = []
+    for name in names:
+        title = None
+        if isinstance(name, tuple):
+            name, title = name
+        those = [page for page in rest if page.startswith(name)] if name.endswith("/") else [name]
+        for page in those:
+            if page in rest:
+                rest.remove(page)
+                found.append(titled(page, title))
+    return found
+
+
+nav = [
+    {"Start": take(("README.md", "What Sluice is"), ("reader/python/README.md", "Python"))},
+    {"Guides": take("samples/guides/README.md", "samples/guides/", "reader/RECIPES.md",
+                    ("samples/cluster/README.md", "Clusters"))},
+    {"Concepts": take("reader/CONCEPTS.md", ("reader/README.md", "The loader"), ("writer/README.md", "Converting"),
+                      "reader/TRANSFORMS.md", "reader/GPU.md", ("format/remote/README.md", "Datasets at URLs"),
+                      "format/remote/")},
+    {"Reference": reference + take("format/FORMAT.md", "reader/ORDER.md", "bench/report/SCHEMA.md")},
+    {"Performance": take("bench/PERFORMANCE.md", ("bench/README.md", "How to measure"), "bench/MEASURED.md",
+                         "bench/")},
+    {"Developers": take("CONTRIBUTING.md", ("tests/README.md", "Tests"), "SECURITY.md", "CHANGELOG.md")},
+]
+nav[-1]["Developers"] += take(*list(rest))
+site.copy_sources()
+
+config = {
+    "INHERIT": os.path.relpath(here / "mkdocs.yml", given.work),
+    "docs_dir": str(folder.resolve()),
+    "site_dir": str(given.out.resolve()),
+    "theme": {"custom_dir": str(here / "theme")},
+    "hooks": [str(here / "hooks.py")],
+    "nav": [part for part in nav if next(iter(part.values()))],
+    "not_in_nav": "/source/\n",
+}
+(given.work / "mkdocs.yml").write_text(json.dumps(config, indent=1), encoding="utf-8")
