@@ -33,6 +33,15 @@ if ! cmp -s tools/docs/mermaid.txt "$work/mermaid/installed.txt"; then
   cp tools/docs/mermaid.txt "$work/mermaid/installed.txt"
 fi
 
-"$venv/bin/python" -B tools/docs/site.py . "$work" "$out" --sluice "$build/tools/sluice" \
-  --bench "$build/bench/sluice-bench" --mermaid "$work"/mermaid/*/assets/mermaid.min.js
+rm -rf "$work/doxygen"
+{
+  cat tools/docs/Doxyfile
+  echo "INPUT = format/include reader/include writer/include"
+  echo "OUTPUT_DIRECTORY = $work"
+  echo "XML_OUTPUT = doxygen"
+  echo "FILTER_PATTERNS = *.h=\"$venv/bin/python -B tools/docs/header_filter.py\""
+} | doxygen - >/dev/null
+
+"$venv/bin/python" -B tools/docs/make_site.py . "$work" "$out" --sluice "$build/tools/sluice" \
+  --bench "$build/bench/sluice-bench" --doxygen "$work/doxygen" --mermaid "$work"/mermaid/*/assets/mermaid.min.js
 NO_MKDOCS_2_WARNING=1 "$venv/bin/python" -B -m mkdocs build -q --strict -f "$work/mkdocs.yml"

@@ -24,8 +24,13 @@ def escape(text):
 
 def linked(text):
     """Prose with its options and commands as code."""
-    text = escape(text)
-    return re.sub(r"(?<![\w`-])(--[a-z][a-z-]*[a-z])", r"`\1`", text)
+    parts = re.split(r"(`[^`]+`|(?<![\w-])--[a-z][a-z-]*[a-z])", text)
+    return "".join(f"`{part.strip('`')}`" if at % 2 else escape(part) for at, part in enumerate(parts))
+
+
+def begun(text):
+    """With a capital letter, if it begins with a word."""
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]+[ ,:;.]", text) else text
 
 
 def entries(lines):
@@ -63,7 +68,7 @@ def page(program, name, command):
         else:
             out += [f"## {'Arguments' if title == 'Positionals:' else title.rstrip(':')}", ""]
             for head, words in entries(lines[1:]):
-                out += [f"`{head}`", f":   {linked(words)}", ""]
+                out += [f"`{head}`", f":   {linked(begun(words))}", ""]
     return "\n".join(out) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""site.py ROOT WORK OUT --sluice PROGRAM --bench PROGRAM [...]: makes the pages' folder and MkDocs' configuration
+"""make_site.py ROOT WORK OUT --sluice PROGRAM --bench PROGRAM [...]: makes the pages' folder and MkDocs' configuration
 in WORK; build.sh then calls MkDocs."""
 import argparse
 import json
@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import commands
+import cpp_reference
 import pages
 
 parser = argparse.ArgumentParser()
@@ -17,6 +18,7 @@ parser.add_argument("work", type=Path)
 parser.add_argument("out", type=Path)
 parser.add_argument("--sluice", required=True)
 parser.add_argument("--bench", required=True)
+parser.add_argument("--doxygen", type=Path, required=True)
 parser.add_argument("--mermaid", type=Path, required=True)
 given = parser.parse_args()
 
@@ -45,7 +47,23 @@ def write_commands():
     return nav
 
 
+def write_cpp():
+    """A page for each public header. Names without a comment end the build."""
+    reference = cpp_reference.Reference(root, given.doxygen)
+    faults.extend(sorted(reference.missing))
+    made = cpp_reference.Pages(reference, lambda file: site.target("reference/cpp/index.md", f"../../{file}"))
+    site.write("reference/cpp/index.md", made.index())
+    nav = ["reference/cpp/index.md"]
+    for file in sorted(made.files(), key=made.page_of):
+        name = f"reference/cpp/{made.page_of(file)}"
+        site.write(name, made.header(file))
+        nav.append({file.split("/")[-1]: name})
+    return {"C++": nav}
+
+
+faults = []
 reference = write_commands()
+reference.append(write_cpp())
 rest = [name for name in site.files if name.endswith(".md")]
 
 
@@ -95,3 +113,7 @@ config = {
     "not_in_nav": "/source/\n",
 }
 (given.work / "mkdocs.yml").write_text(json.dumps(config, indent=1), encoding="utf-8")
+
+if faults:
+    print("\n".join(faults), file=sys.stderr)
+    print(f"docs: {len(faults)} public names have no text")

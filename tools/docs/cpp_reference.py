@@ -1,0 +1,326 @@
+"""The reference of the public C++ names, a page for each header, from Doxygen's XML (header_filter.py).
+
+Every public name needs a text: `missing` lists those without. Some texts follow from the code, and are made here:
+of a setter that only sets a member, of a constructor that only fills members, of what a declared member's type
+already says in its own comment (`follows()` names all cases).
+"""
+import re
+import xml.etree.ElementTree as ElementTree
+
+from commands import begun
+from header_filter import STAR_SLASH
+
+ITERATOR_TYPES = ("iterator_category", "value_type", "difference_type", "pointer", "reference")
+
+
+def text_of(element):
+    """A name's comment, word for word."""
+    texts = []
+    for part in ("briefdescription", "detaileddescription"):
+        for block in element.find(part).iter("verbatim") if element.find(part) is not None else ():
+            texts.append((block.text or "").replace(STAR_SLASH, "*/").strip("\n"))
+    return "\n\n".join(texts).rstrip()
+
+
+def plain(element):
+    return re.sub(r"\s+", " ", "".join(element.itertext())).strip() if element is not None else ""
+
+
+class Name:
+    """A type, function, variable or enumerator."""
+
+    def __init__(self, kind, name, file, line, text, declared, scope=""):
+        self.kind, self.name, self.file, self.line = kind, name, file, line
+        self.text, self.declared, self.scope = text, declared, scope
+        self.members = []
+
+    @property
+    def full(self):
+        return f"{self.scope}::{self.name}" if self.scope else self.name
+
+    @property
+    def anchor(self):
+        return re.sub(r"[^\w-]", "-", self.full)
+
+
+def declaration(member):
+    """As it stands in the header, without its body."""
+    kind = member.get("kind")
+    type_text = plain(member.find("type"))
+    name = plain(member.find("name"))
+    arguments = plain(member.find("argsstring"))
+    template = member.find("templateparamlist")
+    head = ""
+    if template is not None:
+        parts = []
+        for param in template.findall("param"):
+            part = plain(param.find("type"))
+            if param.find("declname") is not None:
+                part += " " + plain(param.find("declname"))
+            if param.find("defval") is not None:
+                part += " = " + plain(param.find("defval"))
+            parts.append(part)
+        head = f"template <{', '.join(parts)}> "
+    if kind == "typedef":
+        return f"{head}using {name} = {re.sub(r'^using ', '', type_text)}"
+    words = [word for word, says in (("static", member.get("static") == "yes"),
+                                     ("explicit", member.get("explicit") == "yes")) if says]
+    initial = plain(member.find("initializer")) if kind == "variable" else ""
+    type_text = re.sub(r"\b(static|explicit|inline|friend) ", "", type_text + " ").strip()
+    arguments = re.sub(r"\s*=\s*default$", "", arguments)
+    text = " ".join(words + [type_text, name]).strip() + arguments
+    text = re.sub(r"< ", "<", re.sub(r" >", ">", re.sub(r" ([&*])(?=\w)", r"\1 ", text)))
+    return head + text + (f" {initial}" if initial else "")
+
+
+def body(root, member):
+    """The code of a function that the header defines."""
+    place = member.find("location")
+    first, last = int(place.get("bodystart") or -1), int(place.get("bodyend") or -1)
+    if first < 0:
+        return ""
+    lines = (root / place.get("bodyfile")).read_text(encoding="utf-8").splitlines()
+    return " ".join(line.split("//")[0].strip() for line in lines[first - 1:max(first, last)])
+
+
+def sentence(words):
+    words = [f"`{word}`" for word in words]
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def follows(root, member, owner):
+    """The text of a member that follows from its code, or None if it needs one of its own."""
+    name, code = plain(member.find("name")), body(root, member)
+    if name in ITERATOR_TYPES and "Iterator" in owner.name:
+        return "What the standard library asks of an iterator."
+    setter = re.search(r"\{\s*return (\w+ = .*), \*this;\s*\}", code)
+    if setter:
+        return f"Sets {sentence(re.findall(r'(?:^|, )([a-z_]+) = ', setter[1]))}."
+    if name == owner.name.split("::")[-1]:
+        filled = re.findall(r"[:,] ([a-z_]+)[({]", code[code.find(") : "):].split("{}")[0]) if ") : " in code else []
+        if filled:
+            return f"Sets {sentence(list(dict.fromkeys(filled)))}."
+    return None
+
+
+def skipped(member):
+    """What is no name of its own: default, copied and destroyed values, comparisons by members, friends."""
+    name, arguments = plain(member.find("name")), plain(member.find("argsstring"))
+    return (member.get("kind") == "friend" or name.startswith("~") or name == "operator="
+            or re.search(r"=\s*(default|delete)$", arguments)
+            or (member.get("kind") == "function" and plain(member.find("definition")).endswith("operator==")))
+
+
+class Reference:
+    def __init__(self, root, xml):
+        self.root, self.xml = root, xml
+        self.headers = {}  # path: text of the file
+        self.names = {}  # path: [Name]
+        self.missing = []
+        for path in sorted(xml.glob("*.xml")):
+            if path.name in ("index.xml", "Doxyfile.xml"):
+                continue
+            for compound in ElementTree.parse(path).getroot().findall("compounddef"):
+                self.take(compound)
+        self.known = {name.full: (file, name.anchor) for file, names in self.names.items() for name in names}
+        for file, names in self.names.items():
+            for name in names:
+                for member in name.members:
+                    self.known.setdefault(member.full, (file, member.anchor))
+            names.sort(key=lambda name: name.line)
+
+    def take(self, compound):
+        kind, name = compound.get("kind"), plain(compound.find("compoundname"))
+        if kind == "file":
+            self.headers[compound.find("location").get("file")] = text_of(compound)
+        elif kind == "namespace":
+            if name == "std" or "detail" in name:
+                return
+            scope = re.sub(r"^sluice(::)?", "", name)
+            for member in compound.iter("memberdef"):
+                self.add_member(member, None, scope)
+        elif kind in ("class", "struct", "concept"):
+            if (compound.get("prot") or "public") != "public" or "detail" in name or "<" in name:
+                return
+            name = re.sub(r"^sluice::", "", name)
+            if name.startswith("std::"):
+                return
+            place = compound.find("location")
+            owner = Name(kind, name, place.get("file"), int(place.get("line")), text_of(compound), f"{kind} {name}")
+            if kind == "concept":
+                owner.declared = "concept " + name
+            bases = [plain(base) for base in compound.findall("basecompoundref") if base.get("prot") == "public"]
+            if bases:
+                owner.declared += " : " + ", ".join(bases)
+            self.names.setdefault(owner.file, []).append(owner)
+            if not owner.text:
+                self.lacks(owner)
+            public = [member for member in compound.iter("memberdef") if member.get("prot") == "public"]
+            for member in public:
+                self.add_member(member, owner, name)
+            # Of "width = 0, height = 0;  // pixels", one comment is about both.
+            said = {member.line: member.text for member in owner.members if member.kind == "variable" and member.text}
+            for element, member in zip((part for part in public if self.is_member(part)), owner.members):
+                if not member.text and member.kind == "variable":
+                    member.text = said.get(member.line, "")
+                if not member.text:
+                    member.text = follows(self.root, element, owner) or ""
+                if not member.text and not re.search(rf"\b{re.escape(member.name)}\b", owner.text):
+                    self.lacks(member)
+
+    @staticmethod
+    def is_member(element):
+        """Whether it is listed with its type: other kinds are types of their own, or need no text."""
+        name = plain(element.find("name"))
+        return not (skipped(element) or name.startswith("@") or "<" in name or element.get("kind") in ("define", "enum"))
+
+    def add_member(self, member, owner, scope):
+        place = member.find("location")
+        kind, name = member.get("kind"), plain(member.find("name"))
+        if kind != "enum" and not self.is_member(member):
+            return
+        made = Name(kind, name, place.get("file"), int(place.get("line")), text_of(member),
+                    declaration(member) if kind != "enum" else f"enum class {name}", scope)
+        if kind == "enum":
+            for value in member.findall("enumvalue"):
+                enumerator = Name("enumvalue", plain(value.find("name")), made.file, made.line, text_of(value),
+                                  f"{plain(value.find('name'))} {plain(value.find('initializer'))}".strip(), made.full)
+                made.members.append(enumerator)
+                if not enumerator.text:
+                    self.lacks(enumerator)
+        if owner is not None and kind != "enum":
+            owner.members.append(made)  # take() looks at their texts
+        else:
+            self.names.setdefault(made.file, []).append(made)
+            if not made.text:
+                self.lacks(made)
+
+    def lacks(self, name):
+        self.missing.append(f"{name.file}:{name.line}: {name.full} has no comment")
+
+
+# What in a comment is code: a qualified name, a constant, a call, a name of std.
+CODE = re.compile(r"""`[^`]+`|(?<![\w:`])(?:std::\w+(?:<[\w:, ]+>)?|(?:[A-Za-z_]\w*::)+~?\w+(?:\(\))?(?:\.\w+)*
+                      |k[A-Z]\w+|[A-Za-z_]\w*\(\)|Error\(k\w+(?:\sor\sk\w+)*\))""", re.VERBOSE)
+WORDY = re.compile(r"(?<![\w:`.])([A-Z][a-z]+(?:[A-Z][a-z0-9]+)+)(?![\w`])")  # LoaderOptions
+
+
+def escaped(text):
+    return re.sub(r"([\\*_\[\]<>#|])", r"\\\1", text)
+
+
+class Pages:
+    """The reference as pages; `link(file)` gives the page of a source."""
+
+    def __init__(self, reference, source_link):
+        self.reference, self.source_link = reference, source_link
+
+    def page_of(self, file):
+        return file.split("/")[-1].removesuffix(".h") + ".md"
+
+    def linked(self, code, here):
+        """A piece of code, which leads to the name if it is one of ours."""
+        known = self.reference.known
+        bare = re.sub(r"\(.*\)$", "", code.strip("`"))
+        for name in (f"{here}::{bare}" if here else bare, bare, bare.replace(".", "::"), bare.rpartition("::")[0]):
+            if name and name in known:
+                file, anchor = known[name]
+                return f"[`{code.strip('`')}`]({self.page_of(file)}#{anchor})"
+        return f"`{code.strip('`')}`"
+
+    def prose(self, text, here=""):
+        """A comment as Markdown: indented lines are code, what looks like code is set so."""
+        out = []
+        for paragraph in re.split(r"\n\s*\n", "\n".join(line.rstrip() for line in text.splitlines())):
+            lines = paragraph.splitlines()
+            if not lines:
+                continue
+            indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+            if min(indents) >= 3:
+                if out and out[-1].startswith("```"):  # an empty line inside code
+                    out[-1] = out[-1][:-4] + "\n\n" + "\n".join(line[3:] for line in lines) + "\n```"
+                else:
+                    out.append("```cpp\n" + "\n".join(line[3:] for line in lines) + "\n```")
+                continue
+            # A paragraph may begin with prose and go on with code.
+            words = [line.strip() for line in lines if len(line) - len(line.lstrip()) < 3]
+            code = [line[3:] for line in lines if len(line) - len(line.lstrip()) >= 3]
+            out.append(self.inline(" ".join(words), here))
+            if code:
+                out.append("```cpp\n" + "\n".join(code) + "\n```")
+        return "\n\n".join(out)
+
+    def inline(self, text, here):
+        out, at = [], 0
+        for found in CODE.finditer(text):
+            out.append(self.wordy(text[at:found.start()], here))
+            out.append(self.linked(re.sub(r"\s+", " ", found[0]), here))
+            at = found.end()
+        return "".join(out) + self.wordy(text[at:], here)
+
+    def wordy(self, text, here):
+        parts, at = [], 0
+        for found in WORDY.finditer(text):
+            if found[1] in self.reference.known:
+                parts.append(escaped(text[at:found.start()]) + self.linked(found[1], ""))
+                at = found.end()
+        return "".join(parts) + escaped(text[at:])
+
+    def member(self, name, here):
+        text = self.prose(begun(name.text.strip()), here) or "See above."
+        indented = "\n".join("    " + line if line else "" for line in text.splitlines())
+        return f"`{name.declared}`{{: #{name.anchor} }}\n:   {indented.lstrip()}\n"
+
+    def name(self, name):
+        """A type with its members."""
+        out = [f"## {escaped(name.full)} {{: #{name.anchor} }}", "", f"`{name.declared}`", "",
+               self.prose(name.text, name.full), ""]
+        seen = {}
+        for member in name.members:
+            # Overloads have anchors of their own.
+            count = seen[member.anchor] = seen.get(member.anchor, 0) + 1
+            text = self.member(member, name.full)
+            out.append(text if count == 1 else text.replace(f"#{member.anchor} }}", f"#{member.anchor}-{count} }}", 1))
+        return "\n".join(out)
+
+    def header(self, file):
+        include = file[file.index("include/") + len("include/"):]
+        names = self.reference.names.get(file, [])
+        out = [f"# {include.split('/')[-1]}", "",
+               f"`#include <{include}>` · [source]({self.source_link(file)})", "",
+               self.prose(self.reference.headers.get(file, "")), ""]
+        types = [name for name in names if name.kind in ("class", "struct", "concept", "enum")]
+        others = [name for name in names if name not in types]
+        out += [self.name(name) for name in types]
+        if others:
+            out += ["## Functions and constants" if types else "", ""]
+            seen = {}
+            for name in others:
+                count = seen[name.anchor] = seen.get(name.anchor, 0) + 1
+                text = self.member(name, "")
+                out.append(text if count == 1 else text.replace(f"#{name.anchor} }}", f"#{name.anchor}-{count} }}", 1))
+        return "\n".join(out) + "\n"
+
+    def index(self):
+        """All headers with their first sentence, and all names."""
+        out = ["# C++", "", "Everything is in the namespace `sluice`, in headers named `sluice/...`. "
+               "`<sluice/sluice.h>` includes what a training needs.", ""]
+        for top, title in (("reader", "Loading"), ("writer", "Converting and writing"), ("format", "Shared by both")):
+            out += [f"## {title}", "", "| header | |", "| --- | --- |"]
+            for file in sorted(self.files()):
+                if file.startswith(top + "/"):
+                    text = re.sub(r"\s+", " ", self.reference.headers.get(file, "").strip())
+                    first = re.match(r".*?[.:](?= |$)", text)
+                    first = first[0].rstrip(":") if first else text
+                    first = first if first.endswith(".") else first + "."
+                    out.append(f"| [`{file.split('/')[-1]}`]({self.page_of(file)}) | {self.inline(first, '')} |")
+            out.append("")
+        out += ["## All names", ""]
+        names = sorted((name for names in self.reference.names.values() for name in names),
+                       key=lambda name: name.full.lower())
+        out.append(" · ".join(dict.fromkeys(f"[`{name.full}`]({self.page_of(name.file)}#{name.anchor})"
+                                            for name in names)))
+        return "\n".join(out) + "\n"
+
+    def files(self):
+        return [file for file in self.reference.headers if "/include/" in file]
