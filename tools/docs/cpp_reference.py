@@ -1,8 +1,8 @@
 """The reference of the public C++ names, a page for each header, from Doxygen's XML (header_filter.py).
 
 Every public name needs a text: `missing` lists those without. Some texts follow from the code, and are made here:
-of a setter that only sets a member, of a constructor that only fills members, of what a declared member's type
-already says in its own comment (`follows()` names all cases).
+of a setter that only sets a member, of a constructor that only fills members, of a
+member whose type's comment says all.
 """
 import re
 import xml.etree.ElementTree as ElementTree
@@ -33,6 +33,7 @@ class Name:
         self.kind, self.name, self.file, self.line = kind, name, file, line
         self.text, self.declared, self.scope = text, declared, scope
         self.members = []
+        self.type = ""
 
     @property
     def full(self):
@@ -128,6 +129,7 @@ class Reference:
                 for member in name.members:
                     self.known.setdefault(member.full, (file, member.anchor))
             names.sort(key=lambda name: name.line)
+        self.look_for_missing()
 
     def take(self, compound):
         kind, name = compound.get("kind"), plain(compound.find("compoundname"))
@@ -153,8 +155,6 @@ class Reference:
             if bases:
                 owner.declared += " : " + ", ".join(bases)
             self.names.setdefault(owner.file, []).append(owner)
-            if not owner.text:
-                self.lacks(owner)
             public = [member for member in compound.iter("memberdef") if member.get("prot") == "public"]
             for member in public:
                 self.add_member(member, owner, name)
@@ -163,10 +163,9 @@ class Reference:
             for element, member in zip((part for part in public if self.is_member(part)), owner.members):
                 if not member.text and member.kind == "variable":
                     member.text = said.get(member.line, "")
+                    member.type = re.sub(r"^(const |std::optional<|std::vector<)+|[ &*>]+$", "", plain(element.find("type")))
                 if not member.text:
                     member.text = follows(self.root, element, owner) or ""
-                if not member.text and not re.search(rf"\b{re.escape(member.name)}\b", owner.text):
-                    self.lacks(member)
 
     @staticmethod
     def is_member(element):
@@ -186,14 +185,25 @@ class Reference:
                 enumerator = Name("enumvalue", plain(value.find("name")), made.file, made.line, text_of(value),
                                   f"{plain(value.find('name'))} {plain(value.find('initializer'))}".strip(), made.full)
                 made.members.append(enumerator)
-                if not enumerator.text:
-                    self.lacks(enumerator)
         if owner is not None and kind != "enum":
             owner.members.append(made)  # take() looks at their texts
         else:
             self.names.setdefault(made.file, []).append(made)
-            if not made.text:
-                self.lacks(made)
+
+    def look_for_missing(self):
+        """Lists names without a text. A member may be without one if that of its type says all: "filter" of the
+        type Filter; or if the comment of the struct that it is in names it."""
+        types = {name.full: name for names in self.names.values() for name in names}
+        for name in types.values():
+            if not name.text:
+                self.lacks(name)
+            for member in name.members:
+                kind = types.get(f"{name.full}::{member.type}") or types.get(member.type)
+                if not member.text and kind is not None and kind.text:
+                    member.text = kind.text.strip().split("\n\n")[0]
+                    member.text = re.match(r"(?s).*?(?:\.(?=\s|$)|:(?=\s)|$)", member.text)[0].rstrip(":.") + "."
+                elif not member.text and not re.search(rf"\b{re.escape(member.name)}\b", name.text):
+                    self.lacks(member)
 
     def lacks(self, name):
         self.missing.append(f"{name.file}:{name.line}: {name.full} has no comment")
