@@ -108,7 +108,7 @@ def skipped(member):
     """What is no name of its own: default, copied and destroyed values, comparisons by members, friends."""
     name, arguments = plain(member.find("name")), plain(member.find("argsstring"))
     return (member.get("kind") == "friend" or name.startswith("~") or name == "operator="
-            or re.search(r"=\s*(default|delete)$", arguments)
+            or re.search(r"=\s*(default|delete)$", arguments) or "->" in arguments
             or (member.get("kind") == "function" and plain(member.find("definition")).endswith("operator==")))
 
 

@@ -7,6 +7,7 @@
 
 namespace sluice {
 
+// The kinds of errors, for programs that want to react.
 enum class ErrorCode {
   kInvalidArgument,  // an option or an argument is out of range, or two of them do not fit together
   kNotFound,         // a file, dataset, field or sample that does not exist
@@ -40,9 +41,13 @@ class Error : public std::runtime_error {
   Error(const Error&) noexcept = default;
   Error& operator=(const Error&) noexcept = default;
 
+  // "file: place: sentence".
   const char* what() const noexcept override { return text_->whole.c_str(); }
+  // The kind of the error, for programs.
   ErrorCode code() const noexcept { return code_; }
+  // The file it happened to; may be empty.
   const std::string& file() const noexcept { return text_->file; }
+  // "block 3, sample 17"; empty if the error has no place.
   const std::string& place() const noexcept { return text_->place; }
   // The sentence alone, without file and place.
   const std::string& sentence() const noexcept { return text_->sentence; }

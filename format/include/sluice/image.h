@@ -20,8 +20,13 @@ enum class Codec : std::uint16_t {
 
 std::string_view NameOf(Codec codec) noexcept;  // "absent", "raw", "jpeg", ...
 
-enum class PixelType : std::uint8_t { kUint8 = 0, kUint16 = 1 };
+// The type of a stored image's values.
+enum class PixelType : std::uint8_t {
+  kUint8 = 0,   // 0 to 255
+  kUint16 = 1,  // 0 to 65535; never in a JPEG
+};
 
+// Bytes of one value.
 constexpr std::size_t SizeOf(PixelType type) noexcept {
   return type == PixelType::kUint8 ? 1 : 2;
 }
@@ -44,7 +49,7 @@ struct ImagePayload {
   PixelType pixel_type = PixelType::kUint8;
   std::uint8_t channels = 0;  // 1 (grey) or 3 (RGB); raw also 2 and 4
   std::uint32_t width = 0;    // pixels, 1..65535
-  std::uint32_t height = 0;
+  std::uint32_t height = 0;   // pixels, 1..65535
   std::span<const std::byte> bytes;
 };
 
@@ -57,8 +62,8 @@ std::vector<std::byte> JpegFileOf(const ImagePayload& payload);
 // Decoded pixels, height x width x channels, rows without padding; 16-bit samples are
 // native-endian.
 struct Image {
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
+  std::uint32_t width = 0;   // pixels
+  std::uint32_t height = 0;  // pixels
   std::uint8_t channels = 0;
   PixelType pixel_type = PixelType::kUint8;
   std::vector<std::uint8_t> pixels;

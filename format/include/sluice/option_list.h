@@ -31,9 +31,9 @@ template <class E>
 struct Word {
   constexpr Word(const char* the_text, E the_value, const char* the_help = nullptr)
       : text(the_text), value(the_value), help(the_help) {}
-  const char* text;
-  E value;
-  const char* help;
+  const char* text;  // "quasi_random"
+  E value;           // the enumerator
+  const char* help;  // what it means; null if the word says it
 };
 
 // An enumeration's name, what it chooses, and a word for each enumerator in the order to show.
@@ -43,8 +43,8 @@ struct Words {
   constexpr Words(const char* the_name, const char* the_help, Word<E> first, More... more)
       : name(the_name), help(the_help), words{first, more...} {}
   const char* name;
-  const char* help;
-  std::array<Word<E>, kCount> words;
+  const char* help;  // what it chooses
+  std::array<Word<E>, kCount> words;  // one for each enumerator, in the order to show
 };
 template <class E, class... More>
 Words(const char*, const char*, Word<E>, More...) -> Words<E, 1 + sizeof...(More)>;
@@ -52,11 +52,13 @@ Words(const char*, const char*, Word<E>, More...) -> Words<E, 1 + sizeof...(More
 // WordsOf<E>: the Words of an enumeration that has them.
 template <class E>
 inline constexpr auto WordsOf = nullptr;
+// An enumeration whose Words are declared.
 template <class E>
 concept HasWords = requires {
   WordsOf<E>.words;
 };
 
+// The word of an enumerator; empty if it has none.
 template <HasWords E>
 constexpr const char* WordOf(E value) noexcept {
   for (const Word<E>& word : WordsOf<E>.words) {
@@ -65,6 +67,7 @@ constexpr const char* WordOf(E value) noexcept {
   return "";
 }
 
+// The enumerator of a word; nothing if there is none.
 template <HasWords E>
 constexpr std::optional<E> FromWord(std::string_view text) noexcept {
   for (const Word<E>& word : WordsOf<E>.words) {
@@ -82,7 +85,7 @@ enum class Changes {
 
 // How people write a number.
 enum class NumberForm {
-  kPlain,
+  kPlain,  // "1024"
   kBytes,  // "64MB"
   kCount,  // "178M"
 };
@@ -91,9 +94,9 @@ enum class NumberForm {
 struct OptionFacts {
   // The range of a number, both ends included. (An option may also be std::nullopt.)
   double least = -std::numeric_limits<double>::infinity();
-  double most = std::numeric_limits<double>::infinity();
-  NumberForm form = NumberForm::kPlain;
-  Changes changes = Changes::kSpeed;
+  double most = std::numeric_limits<double>::infinity();  // the greatest
+  NumberForm form = NumberForm::kPlain;                   // how people write it
+  Changes changes = Changes::kSpeed;                      // the effect of its value
   // Measurements with other values may be compared, by `sluice-bench gate`.
   bool comparable = false;
   // On command lines. The flag, if it is not the name with hyphens ("--max-side" for max_side).
@@ -102,27 +105,30 @@ struct OptionFacts {
   const char* zero = nullptr;  // the word to give instead of 0: "none"
 };
 
+// One option of the struct T, a member of type V.
 template <class T, class V>
 struct Option {
-  using Value = V;
+  using Value = V;  // the member's type
   constexpr Option(const char* the_name, V T::*the_member, const char* the_help,
                    OptionFacts the_facts = {})
       : name(the_name), member(the_member), help(the_help), facts(the_facts) {}
+  // Without facts other than what it changes.
   constexpr Option(const char* the_name, V T::*the_member, const char* the_help, Changes changes)
       : Option(the_name, the_member, the_help, OptionFacts{.changes = changes}) {}
-  const char* name;  // of the member, in C++, Python and JSON
-  V T::*member;
-  const char* help;  // without its default, which is that of T()
-  OptionFacts facts;
+  const char* name;   // of the member, in C++, Python and JSON
+  V T::*member;       // its place in T
+  const char* help;   // without its default, which is that of T()
+  OptionFacts facts;  // its range and so on
 };
 
 // A struct's name, what its options are about, and one Option for each member, in their order.
 template <class T, class... V>
 struct OptionList {
   const char* name;
-  const char* help;
-  std::tuple<Option<T, V>...> options;
+  const char* help;                     // what its options are about
+  std::tuple<Option<T, V>...> options;  // one for each member
 };
+// An OptionList, for OptionsOf<T>.
 template <class T, class... V>
 constexpr OptionList<T, V...> Options(const char* name, const char* help, Option<T, V>... options) {
   return {name, help, {options...}};
@@ -131,6 +137,7 @@ constexpr OptionList<T, V...> Options(const char* name, const char* help, Option
 // OptionsOf<T>: the OptionList of a struct that has one.
 template <class T>
 inline constexpr auto OptionsOf = nullptr;
+// A struct whose options are declared.
 template <class T>
 concept HasOptions = requires {
   OptionsOf<std::remove_const_t<T>>.options;

@@ -14,22 +14,23 @@ namespace sluice {
 // Bytes of a shard file: the smallest size that a writer may plan, and the largest that one may
 // have.
 inline constexpr std::uint64_t kMinShardBytes = 1'000'000;
+// The largest that a shard file may have.
 inline constexpr std::uint64_t kMaxShardBytes = 128'000'000;
 
 // Element type of arrays.
 enum class DType : std::uint8_t {
-  kInt8,
-  kInt16,
-  kInt32,
-  kInt64,
-  kUint8,
-  kUint16,
-  kFloat32,
-  kFloat64,
+  kInt8,     // std::int8_t
+  kInt16,    // std::int16_t
+  kInt32,    // std::int32_t
+  kInt64,    // std::int64_t
+  kUint8,    // std::uint8_t
+  kUint16,   // std::uint16_t
+  kFloat32,  // float
+  kFloat64,  // double
 };
 
-std::size_t SizeOf(DType type) noexcept;  // bytes of one element
-bool IsInteger(DType type) noexcept;
+std::size_t SizeOf(DType type) noexcept;       // bytes of one element
+bool IsInteger(DType type) noexcept;           // whether it is one of the integer types
 std::string_view NameOf(DType type) noexcept;  // "int8" ... "float64"
 
 // The DType of a C++ type; refused at compile time for any other.
@@ -55,6 +56,7 @@ constexpr DType DTypeOf() noexcept {
   }
 }
 
+// How a field's values are stored.
 enum class FieldKind : std::uint8_t {
   kImage,     // pixels, stored by one of the image codecs
   kBytes,     // an uninterpreted run of bytes (text, JSON, audio, ...)
@@ -66,24 +68,24 @@ std::string_view NameOf(FieldKind kind) noexcept;  // "image", "bytes", "array",
 
 // The meaning of a field. It never changes how the field is stored.
 enum class Role : std::uint8_t {
-  kNone,
-  kImage,
-  kMask,
-  kLabel,
-  kBoxes,
-  kKeypoints,
-  kText,
-  kJson,
+  kNone,       // none of these
+  kImage,      // pictures
+  kMask,       // an image of class numbers
+  kLabel,      // class numbers
+  kBoxes,      // boxes, in the convention that Field::coordinates names
+  kKeypoints,  // points, in the convention that Field::coordinates names
+  kText,       // UTF-8 text, in a bytes field
+  kJson,       // JSON text, in a bytes field
 };
 
 std::string_view NameOf(Role role) noexcept;  // "none", "image", "mask", ...
 
 // A named, typed part of every sample. Field::Image() and the others below make the usual ones.
 struct Field {
-  std::string name;  // 1..255 bytes of UTF-8, unique in the schema
-  FieldKind kind = FieldKind::kBytes;
-  DType dtype = DType::kUint8;       // kArray and kVariable only
-  std::vector<std::uint32_t> shape;  // kArray: the extents; kVariable: those after the first
+  std::string name;                    // 1..255 bytes of UTF-8, unique in the schema
+  FieldKind kind = FieldKind::kBytes;  // how its values are stored
+  DType dtype = DType::kUint8;         // kArray and kVariable only
+  std::vector<std::uint32_t> shape;    // kArray: the extents; kVariable: those after the first
   Role role = Role::kNone;
   std::string follows;               // the image field that a mask, boxes or key points belong to
   std::string coordinates;           // convention of boxes or key points, such as "xyxy-pixels"
@@ -95,11 +97,17 @@ struct Field {
   // A label of one integer that numbers `classes`: each value must be the number of one of them.
   bool numbers_classes() const noexcept;
 
+  // An image field of role kImage.
   static Field Image(std::string name = "image");
+  // An image field of role kMask, for the image field `follows`.
   static Field Mask(std::string name, std::string follows);
+  // One int32, the number of a class.
   static Field Label(std::string name = "label", std::vector<std::string> classes = {});
+  // An array of the same shape in each sample; a shape of {} is one number.
   static Field Array(std::string name, DType dtype, std::vector<std::uint32_t> shape);
+  // Any number of entries in each sample, each of the shape `inner_shape`.
   static Field Variable(std::string name, DType dtype, std::vector<std::uint32_t> inner_shape);
+  // Any number of bytes in each sample.
   static Field Bytes(std::string name, Role role = Role::kNone);
 
   friend bool operator==(const Field&, const Field&) = default;
@@ -109,9 +117,9 @@ struct Field {
 // dataset is written, and travels in the manifest and in the header of every shard. See
 // format/FORMAT.md, "Schema", for its text form and its limits.
 struct Schema {
-  std::vector<Field> fields;
+  std::vector<Field> fields;  // in their order on disk
 
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);  // no such field
   // Index of the field of that name, or kNone.
   std::size_t Find(std::string_view name) const noexcept;
   // Index of the first field of that role (and kind), or kNone.

@@ -5,7 +5,7 @@
 
 namespace sluice {
 
-inline constexpr const char* kLibraryVersion = "0.2.0";
+inline constexpr const char* kLibraryVersion = "0.2.0";  // of this library: see CHANGELOG.md
 // Recorded in plans and manifests, and part of a plan's digest: raised only if the writer makes
 // other bytes of the same sources and options, whatever the library's version.
 inline constexpr const char* kWriterVersion = "0.2.1";

@@ -21,6 +21,7 @@ class WorkFolder {
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
+  // Where the folder is.
   const std::filesystem::path& path() const noexcept { return path_; }
   // Whether an earlier process left it.
   bool found() const noexcept { return found_; }

@@ -26,7 +26,11 @@
 
 namespace sluice {
 
-enum class Layout { kNHWC, kNCHW };
+// The order of an image batch's dimensions.
+enum class Layout {
+  kNHWC,  // samples x height x width x channels: the values of a pixel lie together
+  kNCHW,  // samples x channels x height x width: each channel is a plane, as PyTorch has it
+};
 
 // How a batch holds images that differ in size: LoaderOptions::output.image_sizes.
 enum class ImageSizes {
@@ -35,9 +39,9 @@ enum class ImageSizes {
   kOwn,     // each image keeps its own size: Batch::image(field, sample)
 };
 
-// In pixels.
+// The size of an image.
 struct ImageSize {
-  std::uint32_t height = 0, width = 0;
+  std::uint32_t height = 0, width = 0;  // pixels
   friend bool operator==(const ImageSize&, const ImageSize&) = default;
 };
 
@@ -50,19 +54,21 @@ enum class SampleFlag : std::uint8_t {
 
 // The type of an image's values in a batch.
 enum class ElementType : std::uint8_t {
-  kUint8,
+  kUint8,     // 0 to 255
   kUint16,    // 16-bit raw images
   kFloat32,   // after Normalize
   kFloat16,   // IEEE 754 binary16
   kBFloat16,  // the upper half of a float32
 };
 
+// The ElementType of what Normalize makes.
 constexpr ElementType ElementTypeOf(FloatType type) noexcept {
   return type == FloatType::kFloat32   ? ElementType::kFloat32
          : type == FloatType::kFloat16 ? ElementType::kFloat16
                                        : ElementType::kBFloat16;
 }
 
+// Bytes of one value.
 constexpr std::size_t SizeOf(ElementType type) noexcept {
   return type == ElementType::kUint8 ? 1 : type == ElementType::kFloat32 ? 4 : 2;
 }
@@ -87,10 +93,11 @@ constexpr bool IsReadAs(ElementType type) noexcept {
 // The decoded images of a batch, samples one after another, in the memory of the batch's device.
 // With ImageSizes::kOwn, height and width are 0, and `data` is what Batch::offsets() count from.
 struct ImageBatch {
-  const std::uint8_t* data = nullptr;  // the first element's first byte
-  std::size_t samples = 0, height = 0, width = 0, channels = 0;
+  const std::uint8_t* data = nullptr;                            // the first element's first byte
+  std::size_t samples = 0, height = 0, width = 0, channels = 0;  // the four extents
   Layout layout = Layout::kNHWC;
   ElementType type = ElementType::kUint8;
+  // Bytes of one sample's image; 0 with ImageSizes::kOwn.
   std::size_t sample_bytes() const noexcept { return height * width * channels * SizeOf(type); }
   // The values of all samples. Error(kInvalidArgument) if they cannot be read as T.
   template <class T>
@@ -104,7 +111,7 @@ struct ImageBatch {
 // A fixed-shape array field of a batch, samples one after another, in the memory of the batch's
 // device.
 struct ArrayBatch {
-  const std::byte* data = nullptr;
+  const std::byte* data = nullptr;  // the first element's first byte
   DType type = DType::kUint8;
   std::size_t samples = 0;
   std::span<const std::uint32_t> shape;  // of one sample; empty: one number
@@ -151,8 +158,8 @@ class Batch {
   const ImageBatch& image() const noexcept;
   // Any image field of the batch, such as a mask.
   const ImageBatch& image(std::string_view field) const;
-  bool HoldsImage(std::string_view field) const noexcept;
-  ImageSizes image_sizes() const noexcept;  // as LoaderOptions::output has it
+  bool HoldsImage(std::string_view field) const noexcept;  // image(field) has it
+  ImageSizes image_sizes() const noexcept;                 // as LoaderOptions::output has it
   // One sample of an image field ({}: of image()), as a batch of one image.
   ImageBatch image(std::string_view field, std::size_t sample) const;
   // By sample, the size of its own image in that field ({}: in image()), which is at the upper left
@@ -176,6 +183,7 @@ class Batch {
   std::vector<std::string> fields() const;
   // A bytes field (text and JSON included), decompressed.
   VariableValues<std::byte> Bytes(std::string_view name) const;
+  // Bytes() of one sample, as text.
   std::string_view Text(std::string_view name, std::size_t sample) const;
   // Whether the sample has a value in that field. If not, the field has no entries, or is an image
   // of zeros. (A sample without a value in the field of image() is a fault.)
@@ -204,8 +212,9 @@ class Batch {
   // that work has finished. Otherwise the slot of a dropped batch is written again under a running
   // kernel.
   void Synchronize() const;
-  // A fixed-shape array field on the device: of any type, or, like Field(), of type T.
+  // A fixed-shape array field on the device, of any type.
   ArrayBatch DeviceArray(std::string_view name) const;
+  // The same as numbers of type T, which must be the field's element type.
   template <class T>
   DeviceSpan<T> DeviceField(std::string_view name) const;
 

@@ -28,7 +28,9 @@ class BatchLists;  // private
 // (SampleFlag::kFillsUp). A list has at most batch_size x W numbers.
 class BatchSampler {
  public:
+  // For each batch of an epoch, the numbers of its samples in the dataset.
   using Lists = std::vector<std::vector<std::uint64_t>>;
+  // The function that the user writes.
   using Function = std::function<Lists(std::uint64_t seed, std::uint64_t epoch)>;
 
   BatchSampler() = default;  // none: batches are cut from the order
@@ -37,12 +39,15 @@ class BatchSampler {
            std::is_invocable_r_v<Lists, F&, std::uint64_t, std::uint64_t>) BatchSampler(F lists_of)
       : function_(std::move(lists_of)) {}
 
+  // Whether there is a function.
   explicit operator bool() const noexcept { return static_cast<bool>(function_); }
+  // The function; empty if there is none.
   const Function& function() const noexcept { return function_; }
 
   // For the Loader.
   BatchSampler(Function lists_of, std::shared_ptr<BatchLists> checked)
       : function_(std::move(lists_of)), lists_(std::move(checked)) {}
+  // For the Loader.
   const std::shared_ptr<BatchLists>& lists() const noexcept { return lists_; }
 
  private:

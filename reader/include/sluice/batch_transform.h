@@ -54,7 +54,7 @@ struct MixUp {
 // off at the edges. Labels are mixed by the area that remains. Needs OneHot before it.
 struct CutMix {
   double alpha = 1;
-  double probability = 1;
+  double probability = 1;  // that a batch is mixed
   CutMix() = default;
   explicit CutMix(double alpha_, double p = 1) : alpha(alpha_), probability(p) {}
   CutMix& with_probability(double value) { return probability = value, *this; }

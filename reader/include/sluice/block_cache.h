@@ -10,6 +10,7 @@
 
 namespace sluice {
 
+// A dataset of which blocks are in the folder.
 struct CachedDataset {
   std::string id;              // Dataset::id()
   std::uint64_t bytes = 0;     // that are there

@@ -14,6 +14,7 @@ struct CUstream_st;  // cudaStream_t and CUstream are pointers to it
 
 namespace sluice {
 
+// The stream, for Batch::WaitOn().
 inline DeviceStream OnStream(CUstream_st* stream) noexcept {
   return {stream};
 }

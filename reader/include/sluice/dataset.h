@@ -41,6 +41,7 @@ struct ReadLimits {
 // payload whose checksum does not match throws Error(kCorrupt).
 class Sample {
  public:
+  // Its number in the dataset, from 0.
   std::uint64_t index() const noexcept { return index_; }
   // The source's path relative to its folder, or whatever key the writer gave.
   std::string key() const;
@@ -55,7 +56,7 @@ class Sample {
   // A bytes field (text included); a zstd payload is decompressed once, into the sample's own
   // memory.
   std::span<const std::byte> Bytes(std::string_view field) const;
-  std::string_view Text(std::string_view field) const;
+  std::string_view Text(std::string_view field) const;  // Bytes(), as text
   // A copy of what Array(), Bytes() or Payload() points to ({}: the first image field). Where the
   // file has lost these bytes, as when it was cut short while it was open, this throws Error(kIo);
   // reading them in place raises SIGBUS.
@@ -95,23 +96,25 @@ class Sample {
   mutable std::vector<Inflated> inflated_;
 };
 
+// A shard, as the manifest describes it.
 struct ShardSummary {
-  std::string file;  // relative to the dataset's folder
-  std::uint64_t samples = 0;
-  std::uint64_t blocks = 0;
-  std::uint64_t bytes = 0;
-  std::uint32_t block_samples = 0;
+  std::string file;                 // relative to the dataset's folder
+  std::uint64_t samples = 0;        // in this shard
+  std::uint64_t blocks = 0;         // in this shard
+  std::uint64_t bytes = 0;          // of its file
+  std::uint32_t block_samples = 0;  // samples in each block, of which the last may have fewer
 };
 
 // An image field over all samples, as the manifest describes it.
 struct ImageSummary {
-  std::string field;
-  std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;
-  std::uint8_t min_channels = 0, max_channels = 0;
-  PixelType pixel_type = PixelType::kUint8;
-  std::uint64_t max_payload_bytes = 0;
-  std::uint64_t payload_bytes = 0;  // of all samples together
-  std::uint64_t present = 0;        // samples that have a value in this field
+  std::string field;                                                           // its name
+  std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;  // pixels
+  std::uint8_t min_channels = 0, max_channels = 0;                             // of an image
+  PixelType pixel_type = PixelType::kUint8;                                    // of all of them
+  std::uint64_t max_payload_bytes = 0;  // of the largest stored image
+  std::uint64_t payload_bytes = 0;      // of all samples together
+  std::uint64_t present = 0;            // samples that have a value in this field
+  // Whether all images have one size and number of channels.
   bool uniform() const noexcept {
     return min_width == max_width && min_height == max_height && min_channels == max_channels;
   }
@@ -160,12 +163,12 @@ class Dataset {
   // Error(kInvalidArgument) for another field; Error(kIo) as Sample::Copy().
   std::vector<std::byte> Column(std::string_view field) const;
 
-  const Schema& schema() const noexcept;
-  const std::string& id() const noexcept;  // 32 hexadecimal digits
-  const std::string& name() const noexcept;
-  const std::filesystem::path& path() const noexcept;
-  const ReadLimits& limits() const noexcept;  // those it was opened with
-  const std::vector<ShardSummary>& shards() const noexcept;
+  const Schema& schema() const noexcept;                     // the fields of its samples
+  const std::string& id() const noexcept;                    // 32 hexadecimal digits
+  const std::string& name() const noexcept;                  // what it holds, for people
+  const std::filesystem::path& path() const noexcept;        // its folder or URL
+  const ReadLimits& limits() const noexcept;                 // those it was opened with
+  const std::vector<ShardSummary>& shards() const noexcept;  // in the order of their numbers
   const std::vector<ImageSummary>& images() const noexcept;  // one for each image field, in order
   // Number of samples of each class of the field Schema::ClassField(); empty if there is no such
   // field.

@@ -22,6 +22,7 @@ namespace sluice {
 
 class DeviceDriver;  // private
 
+// The host, or a GPU.
 class Device {
  public:
   Device() = default;  // the host
@@ -31,8 +32,11 @@ class Device {
   // The number of usable GPUs: 0 without a GPU, without its driver, and in a build without CUDA.
   static int CudaCount() noexcept;
 
+  // Whether it is the host.
   bool is_host() const noexcept { return kind_ == Kind::kHost; }
+  // Whether it is a GPU that CUDA drives.
   bool is_cuda() const noexcept { return kind_ == Kind::kCuda; }
+  // A GPU's number in the CUDA runtime; 0 for the host.
   int ordinal() const noexcept { return ordinal_; }
   std::string name() const;  // "host", "cuda:0"
 
@@ -47,14 +51,14 @@ class Device {
 // A device's queue of work, done in order. For CUDA, a cudaStream_t, made by OnStream() of
 // <sluice/cuda.h>; null is CUDA's default stream.
 struct DeviceStream {
-  void* handle = nullptr;
+  void* handle = nullptr;  // CUDA: the cudaStream_t
 };
 
 // Numbers in device memory (in host memory, for batches on the host).
 template <class T>
 struct DeviceSpan {
-  const T* data = nullptr;
-  std::size_t size = 0;  // in T
+  const T* data = nullptr;  // the first number's address
+  std::size_t size = 0;     // in T
 };
 
 }  // namespace sluice

@@ -50,12 +50,16 @@ class EpochIterator {
   using pointer = const Batch*;
   using reference = const Batch&;
 
+  // The batch. Throws Error(kState) if the iterator has none.
   reference operator*() const {
     if (batch_.slot_ == nullptr) ThrowNoBatch();
     return batch_;
   }
+  // As *.
   pointer operator->() const { return &**this; }
+  // Drops the batch and waits for the next one.
   EpochIterator& operator++();
+  // The same; returns nothing.
   void operator++(int) { ++*this; }
   friend bool operator==(const EpochIterator& it, std::default_sentinel_t) { return it.done_; }
 
@@ -70,9 +74,12 @@ class EpochIterator {
   bool done_ = false;
 };
 
+// An epoch that is being played: a range of batches, for one walk through it.
 class EpochRange {
  public:
+  // An iterator at the next batch, which it waits for. Throws like EpochIterator's ++.
   EpochIterator begin() const { return EpochIterator(loader_, range_); }
+  // The end of the epoch.
   std::default_sentinel_t end() const { return {}; }
 
   // Steps without an iterator, for callers that hold batches in their own way: the next batch, or
@@ -143,8 +150,9 @@ class Loader {
   // How much this rank gets in an epoch, LastBatch taken into account: the same in every epoch,
   // except with LoaderOptions::ranks.by_shards and order.batches.
   std::uint64_t batches_per_epoch(std::uint64_t epoch = 0) const;
+  // The same in samples.
   std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;
-  Rank rank() const noexcept;
+  Rank rank() const noexcept;         // this process, as set or found
   unsigned threads() const noexcept;  // that decode; 0: the caller's
   // Bytes of the slots, fixed when the loader is made. Variable-length and bytes fields are not
   // included: see Memory().

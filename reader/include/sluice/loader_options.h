@@ -36,7 +36,7 @@ class LoaderTrace;
 
 // LoaderOptions::order. Every member changes the order.
 struct OrderOptions {
-  Shuffle shuffle = Shuffle::kQuasiRandom;
+  Shuffle shuffle = Shuffle::kQuasiRandom;  // how the samples of an epoch are mixed
   // The samples of an epoch: a subset, or drawn by weight or class. Empty: each sample once.
   SampleList samples = {};
   // Batches composed by a function of yours, instead of by shuffle, samples, lanes and
@@ -86,7 +86,7 @@ enum class Behind {
 //
 // Mapped, through the page cache.
 struct Mapped {
-  Behind behind = Behind::kKeep;
+  Behind behind = Behind::kKeep;  // the fate of a block once its samples are decoded
   // How many bytes of blocks are being read at any time, 1 MiB to 1 GiB. Empty: 16 MiB, which the
   // loader raises up to 64 MiB if the training waits for storage. At a URL: the most; empty: as
   // much as keeps the link busy (what it transfers in the time to the first byte, measured), up to
@@ -105,6 +105,7 @@ struct Locked {};
 struct Direct {
   std::optional<std::uint64_t> read_ahead_bytes = {};  // as Mapped's
 };
+// How shards are read: one of the three above.
 using Storage = std::variant<Mapped, Locked, Direct>;
 
 // LoaderOptions::keep: decoded pictures are kept between epochs. The first ones are kept until
@@ -139,7 +140,7 @@ struct DecodedPictures {
 // needed last goes first, by the order itself. If the disk is full, blocks are read past it
 // (LoaderStats::past_cache_bytes).
 struct Stage {
-  std::string folder = {};
+  std::string folder = {};  // of the copies, on a fast local disk
   std::uint64_t bytes = 0;  // the most that all copies there take; above 0
 };
 
@@ -170,7 +171,7 @@ struct OutputOptions {
   // The field that Batch::image() returns; empty: the first chosen image field that follows no
   // other.
   std::string image = {};
-  Layout layout = Layout::kNHWC;
+  Layout layout = Layout::kNHWC;  // the order of an image batch's dimensions
   // Whether batches may have images that differ in size, and how. With kPadded and kOwn that goes
   // for all images of a batch, masks with the image they follow. Padding comes after all steps, to
   // the right and below: zeros, and for masks what `mask_fill` says. Boxes and key points stay as
@@ -201,6 +202,7 @@ struct OutputOptions {
   std::vector<Field> made_fields = {};
 };
 
+// When a payload's checksum is compared.
 enum class Verify {
   // kAlways for compressed payloads, whose decoding takes far longer; kFirstEpoch for raw ones,
   // where comparing would take as long as copying.
@@ -228,13 +230,13 @@ enum class OnFault {
 // LoaderOptions::integrity: what is checked, and what happens to samples that fail. Limits on sizes
 // belong to the Dataset (ReadLimits).
 struct IntegrityOptions {
-  Verify verify = Verify::kAuto;
-  OnFault on_fault = OnFault::kError;
+  Verify verify = Verify::kAuto;       // when checksums are compared
+  OnFault on_fault = OnFault::kError;  // what happens to a sample that cannot be read
 };
 
 // Where JPEGs and packed pictures are decoded.
 enum class DecodeOn {
-  kHost,
+  kHost,  // by the decoding threads
   // On LoaderOptions::device, as far as it can: packed pictures, and JPEGs of the form that `sluice
   // convert` stores (baseline, the standard's Huffman tables, a restart marker at each row of
   // MCUs), in images without a border, a turn or a rotation. The host copies the compressed rows
@@ -292,6 +294,7 @@ struct DiagnosticsOptions {
   bool repeat_first_batch = false;
 };
 
+// The options of a Loader. The everyday ones come first, the rest are in groups.
 struct LoaderOptions {
   std::size_t batch_size = 256;  // samples, of one rank
   // Decoding threads, 1 to 1024. Empty: one for each CPU this process may use; some of them rest
@@ -299,7 +302,7 @@ struct LoaderOptions {
   // decodes it, and nothing is decoded ahead, so that a debugger's stack leads from the training
   // to the user's function. Batches are the same.
   std::optional<unsigned> threads = {};
-  Pipeline transform = {};
+  Pipeline transform = {};  // the steps that images and labels go through, in order
   // Further views of the same image, for contrastive learning; Batch::image() is the first view.
   // Masks, boxes and key points follow the first view only. The picture is decoded once for all
   // views if that is cheaper than decoding the part each one shows.
@@ -325,23 +328,23 @@ struct LoaderOptions {
   Device device = {};
   // The user's own steps, after all others: see user_function.h.
   SampleFunction sample_function = {};
-  BatchFunction batch_function = {};
+  BatchFunction batch_function = {};  // called when a batch is whole
   // Called once by each decoding thread; what it returns is handed to these functions.
   ThreadSetup thread_setup = {};
 
-  OrderOptions order = {};
-  RankOptions ranks = {};
-  Storage storage = {};
-  std::optional<DecodedPictures> keep = {};
-  std::optional<Stage> stage = {};
-  RingOptions ring = {};
+  OrderOptions order = {};                   // which samples come, and in which order
+  RankOptions ranks = {};                    // the processes that train together
+  Storage storage = {};                      // how shards are read
+  std::optional<DecodedPictures> keep = {};  // decoded pictures that stay between epochs
+  std::optional<Stage> stage = {};           // copies of shards on a fast local disk
+  RingOptions ring = {};                     // the memory that batches lie in
   // The longest wait for a batch, after which the step that waits throws Error(kIo): for storage
   // that hangs, local or remote. The next step resumes waiting. Zero: no limit.
   std::chrono::milliseconds timeout = {};
-  OutputOptions output = {};
-  IntegrityOptions integrity = {};
-  OnDevice on_device = {};
-  DiagnosticsOptions diagnostics = {};
+  OutputOptions output = {};            // what batches hold
+  IntegrityOptions integrity = {};      // what is checked, and what happens to faulty samples
+  OnDevice on_device = {};              // the work that is done on `device`
+  DiagnosticsOptions diagnostics = {};  // for measurements
 };
 
 }  // namespace sluice

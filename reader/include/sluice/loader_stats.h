@@ -21,16 +21,16 @@ enum class Bound {
 
 // A Loader's measurements of itself. Sums are since the first Epoch(); Since() gives an interval's.
 struct LoaderStats {
-  double seconds = 0;         // since the first Epoch()
-  std::uint64_t samples = 0;  // handed to the consumer
-  std::uint64_t batches = 0;
+  double seconds = 0;               // since the first Epoch()
+  std::uint64_t samples = 0;        // handed to the consumer
+  std::uint64_t batches = 0;        // handed to the consumer
   std::uint64_t faults = 0;         // samples that could not be read, each time they came up
   std::uint64_t payload_bytes = 0;  // of the decoded payloads
   // Bytes of blocks made resident ahead of decoding; 0 for Shuffle::kRandom, which does not read
   // ahead.
   std::uint64_t read_ahead_bytes = 0;
   std::uint64_t kept_pictures = 0;  // LoaderOptions::keep: pictures that need no more decoding
-  std::uint64_t kept_bytes = 0;
+  std::uint64_t kept_bytes = 0;     // of those pictures
   // LoaderOptions::storage = Direct: shards on a file system that refuses O_DIRECT.
   std::uint64_t refused_shards = 0;
   std::uint64_t staged_shards = 0;  // LoaderOptions::stage: shards read from their copy
@@ -38,17 +38,17 @@ struct LoaderStats {
   // (LoaderOptions::stage), by this loader alone. Bytes of blocks fetched; found in the cache; and
   // fetched but not kept there, because it had no room.
   std::uint64_t fetched_bytes = 0;
-  std::uint64_t cached_bytes = 0;
-  std::uint64_t past_cache_bytes = 0;
+  std::uint64_t cached_bytes = 0;       // found in the cache
+  std::uint64_t past_cache_bytes = 0;   // fetched, and not kept there
   std::uint64_t requests = 0;           // sent, with those repeated
   std::uint64_t repeated_requests = 0;  // because an earlier one failed or was slow
 
   // Each stage's time at work, and waiting for the stage before or after it.
-  double read_seconds = 0;       // ordering and reading ahead: one thread
-  double read_wait_seconds = 0;  // ... while every batch of the ring was in use
-  double decode_seconds = 0;     // summed over the decoding threads
-  double decode_wait_seconds = 0;
-  double decode_cpu_seconds = 0;  // the part of decode_seconds spent on a CPU; sampled
+  double read_seconds = 0;         // ordering and reading ahead: one thread
+  double read_wait_seconds = 0;    // ... while every batch of the ring was in use
+  double decode_seconds = 0;       // summed over the decoding threads
+  double decode_wait_seconds = 0;  // ... waiting; also summed
+  double decode_cpu_seconds = 0;   // the part of decode_seconds spent on a CPU; sampled
   // Page faults in which decoding threads waited for storage; sampled.
   std::uint64_t decode_major_faults = 0;
   // LoaderOptions::device. The device measures the time of a copy; it is known when the slot is
@@ -60,7 +60,7 @@ struct LoaderStats {
   double device_decode_seconds = 0;
   // OnDevice::images: pictures that lie where the device reads, and their bytes there.
   std::uint64_t stored_pictures = 0;
-  std::uint64_t stored_bytes = 0;
+  std::uint64_t stored_bytes = 0;    // of those pictures, where the device reads
   double upload_seconds = 0;         // copying
   double upload_wait_seconds = 0;    // the planning thread waited for a slot's copy to finish
   double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
@@ -71,13 +71,13 @@ struct LoaderStats {
   // The settings that the loader uses, told or chosen, and how often it has changed them.
   unsigned threads = 1;     // without those that rest; 0: the thread that asks for batches decodes
   double device_share = 0;  // of all pictures, 0 to 1: offered to the device to decode
-  std::uint64_t read_ahead_depth_bytes = 0;
-  std::uint64_t changes = 0;
+  std::uint64_t read_ahead_depth_bytes = 0;  // bytes of blocks being read at any time
+  std::uint64_t changes = 0;                 // how often the loader has changed one
   // This loader's rank; its samples in the epoch asked for last (those that fill up included); and
   // those of all ranks together.
   Rank rank;
-  std::uint64_t epoch_samples = 0;
-  std::uint64_t epoch_samples_of_all = 0;
+  std::uint64_t epoch_samples = 0;         // of this rank, in the epoch asked for last
+  std::uint64_t epoch_samples_of_all = 0;  // of all ranks
 
   // Adds the figures that count up: times, samples, bytes and so on. Means, settings and what is
   // kept stay.
@@ -85,6 +85,7 @@ struct LoaderStats {
   // The difference to an earlier snapshot of the same Loader: for one epoch, say.
   LoaderStats Since(const LoaderStats& earlier) const;
 
+  // The bottleneck that these figures show.
   Bound bound() const noexcept;
   // bound() as a sentence, with its figures and what to change; with several ranks, also which one
   // this is and its share.

@@ -15,28 +15,31 @@
 
 namespace sluice {
 
+// A piece of a thread's work.
 struct TraceEvent {
+  // The kind of work.
   enum class Kind : std::uint8_t {
     kReadAhead,  // a batch was planned and its blocks made resident; thread 0
     kDecode,     // a run of rows was decoded by a worker; threads from 1 on
   };
-  Kind kind = Kind::kReadAhead;
-  unsigned thread = 0;
-  std::uint64_t epoch = 0;
-  std::uint64_t batch = 0;      // of the epoch
-  std::uint32_t first_row = 0;  // of the batch
-  std::uint32_t rows = 0;
+  Kind kind = Kind::kReadAhead;  // the kind of work
+  unsigned thread = 0;           // 0: the one that plans; decoding threads from 1 on
+  std::uint64_t epoch = 0;       // of the batch
+  std::uint64_t batch = 0;       // of the epoch
+  std::uint32_t first_row = 0;   // of the batch
+  std::uint32_t rows = 0;        // how many
   // The batch's slot, by the address of its image (ImageBatch::data).
   const void* slot = nullptr;
-  std::chrono::steady_clock::time_point begin, end;
+  std::chrono::steady_clock::time_point begin, end;  // when
 };
 
-// Any number of threads may add at once.
+// The record. Any number of threads may add at once.
 class LoaderTrace {
  public:
   // Keeps at most `most` events, and counts the ones it drops.
   explicit LoaderTrace(std::size_t most = 2'000'000) : most_(most) {}
 
+  // Records an event, or counts it as dropped if the record is full.
   void Add(const TraceEvent& event) {
     const std::lock_guard lock(mutex_);
     if (events_.size() < most_) {
@@ -50,6 +53,7 @@ class LoaderTrace {
     const std::lock_guard lock(mutex_);
     return std::exchange(events_, {});
   }
+  // Events that were not recorded because the record was full.
   std::uint64_t dropped() const {
     const std::lock_guard lock(mutex_);
     return dropped_;

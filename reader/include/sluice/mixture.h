@@ -50,13 +50,16 @@ enum class MixtureLength {
   kSamples,  // Mixture::samples
 };
 
+// Several datasets, to be played as one.
 struct Mixture {
+  // A dataset and its weight.
   struct Part {
-    Dataset dataset;
+    Dataset dataset;    // opened; copies share its mappings
     double weight = 0;  // only their proportions count; 0 for all: no weights
   };
+  // Where a sample of the mixture is from.
   struct Origin {
-    std::size_t part = 0;
+    std::size_t part = 0;      // the index of its dataset in `parts`
     std::uint64_t sample = 0;  // its number in that dataset
   };
 
@@ -67,10 +70,10 @@ struct Mixture {
   // Where the sample of that number is from. Error(kInvalidArgument) beyond the end.
   Origin Of(std::uint64_t sample) const;
 
-  std::vector<Part> parts;
-  MixtureShares shares = MixtureShares::kOfSamples;
-  MixtureLength length = MixtureLength::kFirst;
-  std::uint64_t samples = 0;  // of an epoch over all ranks, with kSamples
+  std::vector<Part> parts;                           // in the order in which samples are numbered
+  MixtureShares shares = MixtureShares::kOfSamples;  // the whole that a weight is a share of
+  MixtureLength length = MixtureLength::kFirst;      // how long an epoch with weights is
+  std::uint64_t samples = 0;                         // of an epoch over all ranks, with kSamples
 };
 
 }  // namespace sluice

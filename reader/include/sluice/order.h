@@ -5,12 +5,14 @@
 
 namespace sluice {
 
+// The order of an epoch's samples.
 enum class Shuffle {
   kQuasiRandom,  // blocks in random order, samples mixed inside windows of open blocks
   kRandom,       // one permutation of all samples
   kSequential,   // as stored
 };
 
+// What happens to a short last batch of an epoch.
 enum class LastBatch {
   kKeep,  // the last batch of an epoch may be short
   kDrop,  // a short last batch is left out

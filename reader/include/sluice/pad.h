@@ -14,10 +14,11 @@
 
 namespace sluice {
 
+// A variable-length field as a rectangle.
 template <class T>
 struct PaddedValues {
-  std::vector<T> values;  // samples x longest x entry, one sample after another
-  std::size_t longest = 0;
+  std::vector<T> values;            // samples x longest x entry, one sample after another
+  std::size_t longest = 0;          // entries of each row
   std::size_t entry = 1;            // elements
   std::vector<std::size_t> counts;  // by sample: the entries that are its own, which come first
 };

@@ -15,11 +15,11 @@ namespace sluice {
 // Brightness, contrast, saturation (each a factor drawn from max(0, 1 - x) to 1 + x) and hue (a
 // turn of the colour circle drawn from -x to x), in random order.
 struct ColorJitter {
-  double brightness = 0;  // >= 0
-  double contrast = 0;    // >= 0
-  double saturation = 0;  // >= 0
-  double hue = 0;         // 0 to 0.5
-  double probability = 1;
+  double brightness = 0;   // >= 0
+  double contrast = 0;     // >= 0
+  double saturation = 0;   // >= 0
+  double hue = 0;          // 0 to 0.5
+  double probability = 1;  // of being applied, 0 to 1
   ColorJitter() = default;
   explicit ColorJitter(double brightness_, double contrast_ = 0, double saturation_ = 0,
                        double hue_ = 0, double p = 1)
@@ -33,7 +33,7 @@ struct ColorJitter {
 
 // Sets all channels to the lightness.
 struct RandomGrayscale {
-  double probability = 0.1;
+  double probability = 0.1;  // of being applied, 0 to 1
   RandomGrayscale() = default;
   explicit RandomGrayscale(double p) : probability(p) {}
 };
@@ -43,7 +43,7 @@ struct RandomGrayscale {
 struct GaussianBlur {
   std::uint32_t kernel = 23;                // odd, 3 to 255, and less than twice either side
   double min_sigma = 0.1, max_sigma = 2.0;  // pixels
-  double probability = 1;
+  double probability = 1;                   // of being applied, 0 to 1
   GaussianBlur() = default;
   explicit GaussianBlur(std::uint32_t kernel_size) : kernel(kernel_size) {}
   GaussianBlur(std::uint32_t kernel_size, double low_sigma, double high_sigma = 2, double p = 1)
@@ -55,7 +55,7 @@ struct GaussianBlur {
 // Inverts values at or above the threshold.
 struct Solarize {
   unsigned threshold = 128;  // 0 to 256
-  double probability = 1;
+  double probability = 1;    // of being applied, 0 to 1
   Solarize() = default;
   explicit Solarize(unsigned threshold_, double p = 1) : threshold(threshold_), probability(p) {}
   Solarize& with_probability(double value) { return probability = value, *this; }
@@ -63,8 +63,8 @@ struct Solarize {
 
 // Keeps the upper bits of each value.
 struct Posterize {
-  unsigned bits = 4;  // 1 to 8
-  double probability = 1;
+  unsigned bits = 4;       // 1 to 8
+  double probability = 1;  // of being applied, 0 to 1
   Posterize() = default;
   explicit Posterize(unsigned bits_, double p = 1) : bits(bits_), probability(p) {}
   Posterize& with_probability(double value) { return probability = value, *this; }
@@ -72,28 +72,29 @@ struct Posterize {
 
 // Spreads each channel's values so that all are about equally frequent.
 struct Equalize {
-  double probability = 1;
+  double probability = 1;  // of being applied, 0 to 1
   Equalize() = default;
   explicit Equalize(double p) : probability(p) {}
 };
 
 // Stretches each channel's values to the range 0 to 255.
 struct AutoContrast {
-  double probability = 1;
+  double probability = 1;  // of being applied, 0 to 1
   AutoContrast() = default;
   explicit AutoContrast(double p) : probability(p) {}
 };
 
+// Replaces each value by 255 minus it.
 struct Invert {
-  double probability = 1;
+  double probability = 1;  // of being applied, 0 to 1
   Invert() = default;
   explicit Invert(double p) : probability(p) {}
 };
 
 // Blends with a smoothed picture: factor 0 gives the smoothed picture, 1 the original, 2 sharpens.
 struct AdjustSharpness {
-  double factor = 2;  // >= 0
-  double probability = 1;
+  double factor = 2;       // >= 0
+  double probability = 1;  // of being applied, 0 to 1
   AdjustSharpness() = default;
   explicit AdjustSharpness(double sharpness_factor, double p = 1)
       : factor(sharpness_factor), probability(p) {}
@@ -106,7 +107,7 @@ struct AdjustSharpness {
 // torchvision's recipes have it after, filling with zeros. For the same result, set `value` to the
 // mean's colour.
 struct RandomErasing {
-  double probability = 0.5;
+  double probability = 0.5;                       // of being applied, 0 to 1
   double min_scale = 0.02, max_scale = 0.33;      // share of the picture's area
   double min_ratio = 0.3, max_ratio = 3.3;        // height / width
   std::array<std::uint8_t, 3> value = {0, 0, 0};  // the rectangle's colour, by channel
@@ -130,7 +131,7 @@ struct RandAugment {
   unsigned bins = 31;       // 2 to 1000
   bool bilinear = false;    // interpolates moved pixels; false takes the nearest one
   std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour that moves leave behind, by channel
-  double probability = 1;
+  double probability = 1;                        // of being applied, 0 to 1
   RandAugment() = default;
   explicit RandAugment(unsigned num_ops, unsigned magnitude_ = 9, unsigned num_magnitude_bins = 31)
       : operations(num_ops), magnitude(magnitude_), bins(num_magnitude_bins) {}
@@ -142,10 +143,10 @@ struct RandAugment {
 // Applies one of RandAugment's operations, with a magnitude drawn evenly from a wider range
 // (Mueller and Hutter 2021).
 struct TrivialAugmentWide {
-  unsigned bins = 31;
-  bool bilinear = false;
-  std::array<std::uint8_t, 3> fill = {0, 0, 0};
-  double probability = 1;
+  unsigned bins = 31;     // 2 to 1000
+  bool bilinear = false;  // interpolates moved pixels; false takes the nearest one
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour that moves leave behind, by channel
+  double probability = 1;                        // of being applied, 0 to 1
   TrivialAugmentWide() = default;
   explicit TrivialAugmentWide(unsigned num_magnitude_bins) : bins(num_magnitude_bins) {}
   TrivialAugmentWide& with_bilinear() { return bilinear = true, *this; }
@@ -155,16 +156,21 @@ struct TrivialAugmentWide {
   TrivialAugmentWide& with_probability(double value) { return probability = value, *this; }
 };
 
-enum class FloatType : std::uint8_t { kFloat32, kFloat16, kBFloat16 };
+// The type of the numbers that Normalize makes.
+enum class FloatType : std::uint8_t {
+  kFloat32,   // float
+  kFloat16,   // IEEE 754 binary16
+  kBFloat16,  // the upper half of a float32
+};
 
 // Batches hold (value / 255 - mean) / deviation, as floating-point numbers. Give one mean and
 // deviation, or one for each channel, for pixels from 0 to 1, as torchvision does (0.485). Values
 // for pixels from 0 to 255, as FFCV gives them (123.675), are refused; the Error says what they are
 // divided by 255.
 struct Normalize {
-  std::vector<float> mean = {0};       // 0 to 1
-  std::vector<float> deviation = {1};  // above 0, up to 1
-  FloatType type = FloatType::kFloat32;
+  std::vector<float> mean = {0};         // 0 to 1
+  std::vector<float> deviation = {1};    // above 0, up to 1
+  FloatType type = FloatType::kFloat32;  // of the batch's numbers
   Normalize() = default;
   explicit Normalize(std::vector<float> mean_, std::vector<float> std_ = {1},
                      FloatType type_ = FloatType::kFloat32)

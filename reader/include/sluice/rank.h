@@ -5,9 +5,10 @@
 
 namespace sluice {
 
+// Which of the processes this is, and how many there are.
 struct Rank {
-  unsigned rank = 0;
-  unsigned world_size = 1;
+  unsigned rank = 0;        // 0 to world_size - 1
+  unsigned world_size = 1;  // processes that train together
   // The environment variables it came from, such as "RANK, WORLD_SIZE"; empty if from none.
   std::string_view variables = {};
 

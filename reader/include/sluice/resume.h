@@ -20,15 +20,16 @@
 
 namespace sluice {
 
+// The position, with what the order depends on.
 struct ResumePoint {
   // All that the order depends on. A Loader refuses a point if its own order differs in any of
   // these.
-  std::string dataset;  // its id: 32 hexadecimal digits
-  std::uint32_t order_version = kOrderVersion;
-  Shuffle shuffle = Shuffle::kQuasiRandom;
-  std::uint64_t seed = 0;
-  std::uint64_t lanes = 0;          // kQuasiRandom; else 0
-  std::uint64_t window_blocks = 0;  // of a lane; kQuasiRandom, else 0
+  std::string dataset;                          // its id: 32 hexadecimal digits
+  std::uint32_t order_version = kOrderVersion;  // of reader/ORDER.md
+  Shuffle shuffle = Shuffle::kQuasiRandom;      // LoaderOptions::order.shuffle
+  std::uint64_t seed = 0;                       // LoaderOptions::seed
+  std::uint64_t lanes = 0;                      // kQuasiRandom; else 0
+  std::uint64_t window_blocks = 0;              // of a lane; kQuasiRandom, else 0
   // LoaderOptions::ranks.by_shards: the number of ranks. Otherwise 0, because the number may
   // change.
   std::uint64_t shard_ranks = 0;
@@ -36,7 +37,7 @@ struct ResumePoint {
   // order.batches; empty for none of them.
   std::string list;
 
-  std::uint64_t epoch = 0;
+  std::uint64_t epoch = 0;  // to resume in
   // Samples of the epoch that are done, over all ranks; with LoaderOptions::order.batches, batches.
   std::uint64_t position = 0;
 

@@ -22,6 +22,7 @@ struct SampleListState;  // private
 // answer must depend on the sample alone: ranks and resumed processes ask again.
 using SampleFilter = std::function<bool(const Sample&)>;
 
+// The options of SampleList::Where().
 struct FilterOptions {
   // Bytes and variable-length fields, and arrays of more than one element, that the filter looks
   // at. They are read ahead in large pieces; fields not named here are read when the filter touches
@@ -34,7 +35,7 @@ struct FilterOptions {
   std::stop_token stop;  // ends the work with Error(kState)
 };
 
-// A cheap, immutable handle.
+// The samples of an epoch: a cheap, immutable handle.
 class SampleList {
  public:
   SampleList() = default;  // each sample of the dataset once
@@ -74,12 +75,14 @@ class SampleList {
   static SampleList Where(const Dataset& dataset, const SampleFilter& keep,
                           const FilterOptions& options = {});
 
+  // Whether it is each sample of the dataset once.
   bool all() const noexcept { return state_ == nullptr; }
   // Samples in an epoch; 0 for all().
   std::uint64_t size() const noexcept;
   // A digest of the list's input: 32 hexadecimal digits, empty for all().
   std::string digest() const;
 
+  // For the Loader.
   const std::shared_ptr<const SampleListState>& state() const noexcept { return state_; }
 
  private:

@@ -34,18 +34,20 @@ struct BoxRule {
   double min_visible = 0;  // share of the box's whole area, 0 to 1
 };
 
+// One step of a pipeline.
 using Transform =
     std::variant<RandomResizedCrop, Resize, ResizeShortSide, CenterCrop, RandomCrop, HorizontalFlip,
                  VerticalFlip, RandomQuarterTurns, CenterResizedCrop, RandomTranslate, RandomAffine,
                  ColorJitter, RandomGrayscale, GaussianBlur, Solarize, Posterize, Equalize,
                  AutoContrast, Invert, AdjustSharpness, RandomErasing, RandAugment,
                  TrivialAugmentWide, Normalize, OneHot, MixUp, CutMix>;
+// Steps, applied in order.
 using Pipeline = std::vector<Transform>;
 
 // From `epoch` on, these steps instead of those before: see LoaderOptions::schedule.
 struct ScheduledTransform {
   std::uint64_t epoch = 0;
-  Pipeline transform;
+  Pipeline transform;  // as LoaderOptions::transform
 };
 
 // For LoaderOptions::schedule: steps whose strength grows from `transform` = steps(0) before epoch
@@ -57,7 +59,7 @@ std::vector<ScheduledTransform> Ramp(std::uint64_t begin, std::uint64_t end,
 
 // One more picture of each sample's image: Batch::image(name). It has its own random choices.
 struct View {
-  std::string name;
+  std::string name;               // for Batch::image()
   Pipeline transform;             // as LoaderOptions::transform, without OneHot, MixUp and CutMix
   std::vector<OutputSize> sizes;  // as LoaderOptions::sizes
   std::vector<ScheduledTransform> schedule = {};  // as LoaderOptions::schedule

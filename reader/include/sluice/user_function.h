@@ -39,12 +39,15 @@ class RowWorker;      // private
 // libraries).
 class Draws {
  public:
-  using result_type = std::uint32_t;
+  using result_type = std::uint32_t;  // of operator()
+  // The least result of operator().
   static constexpr result_type min() noexcept { return 0; }
+  // The greatest result of operator().
   static constexpr result_type max() noexcept { return UINT32_MAX; }
+  // As Word(), for the standard library's distributions.
   result_type operator()() noexcept { return Word(); }
 
-  std::uint32_t Word() noexcept;
+  std::uint32_t Word() noexcept;                  // 32 random bits
   double Uniform() noexcept;                      // in [0, 1), a multiple of 2^-53
   std::uint64_t Below(std::uint64_t n) noexcept;  // in [0, n), n > 0
 
@@ -58,7 +61,7 @@ class Draws {
 // or as the wrong kind or type, throws Error(kInvalidArgument).
 class MutableRows {
  public:
-  std::uint64_t epoch() const noexcept;
+  std::uint64_t epoch() const noexcept;  // that is being played
   // The images' size, layout and type. With ImageSizes::kPadded, a sample's image has its own size,
   // and a batch's the padded one; with kOwn, a batch's have none.
   ImageBatch shape(std::string_view field = {}) const;
@@ -76,7 +79,9 @@ class MutableRows {
     const std::span<std::byte> bytes = ImageBytes(field);
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
+  // Values() of images of bytes.
   std::span<std::uint8_t> image(std::string_view field = {}) { return Values<std::uint8_t>(field); }
+  // Values() of the numbers that Normalize makes.
   std::span<float> floats(std::string_view field = {}) { return Values<float>(field); }
   std::span<std::byte> ImageBytes(std::string_view field = {});  // of any type
   // Writes height x width bytes for each row: 1 where the image (or view, or mask) lies outside its
@@ -93,6 +98,7 @@ class MutableRows {
   // loader takes new memory for further batches.
   std::shared_ptr<const void> Keep();
 
+  // Random numbers of this function's own, for this sample or batch.
   Draws& draws() noexcept { return draws_; }
   // The thread's own memory, for any use. Its size and content stay from call to call.
   std::vector<std::byte>& scratch() noexcept { return memory_->scratch; }
@@ -137,6 +143,7 @@ class MutableRows {
   bool kept_ = false;
 };
 
+// One sample, after the transform's steps: the argument of a SampleFunction.
 class MutableSample : public MutableRows {
  public:
   // As Sample::key(). Keys lie apart from the samples, compressed in chunks of up to 4096, and the
@@ -173,12 +180,13 @@ class MutableSample : public MutableRows {
   DatasetState& dataset_;
 };
 
-// Rows that OnFault::kSkip leaves out are already removed.
+// A whole batch: the argument of a BatchFunction. Rows that OnFault::kSkip leaves out are already
+// removed.
 class MutableBatch : public MutableRows {
  public:
-  std::size_t size() const noexcept { return count_; }  // samples
-  std::uint64_t index() const noexcept;                 // of the batch in its epoch
-  std::span<const std::uint64_t> samples() const noexcept;
+  std::size_t size() const noexcept { return count_; }      // samples
+  std::uint64_t index() const noexcept;                     // of the batch in its epoch
+  std::span<const std::uint64_t> samples() const noexcept;  // as Batch::samples()
   // Variable-length and bytes fields (T is std::byte), read-only.
   template <class T>
   VariableValues<T> Variable(std::string_view name) const {
@@ -187,11 +195,13 @@ class MutableBatch : public MutableRows {
             bytes.offsets,
             bytes.entry};
   }
-  bool Has(std::string_view field, std::size_t row) const;
-  // The image of one row: with ImageSizes::kOwn, the functions for all rows are refused.
+  bool Has(std::string_view field, std::size_t row) const;  // as Batch::Has()
+  // With ImageSizes::kOwn, these functions for all rows are refused: use those for one row.
   using MutableRows::ImageBytes;
   using MutableRows::shape;
+  // The size, layout and type of one row's image.
   ImageBatch shape(std::string_view field, std::size_t row) const;
+  // The bytes of that image, of any type.
   std::span<std::byte> ImageBytes(std::string_view field, std::size_t row);
   // As Batch::sizes().
   std::span<const ImageSize> sizes(std::string_view field = {}) const;
@@ -202,7 +212,9 @@ class MutableBatch : public MutableRows {
   VariableValues<std::byte> VariableBytes(std::string_view name, int type) const;
 };
 
+// LoaderOptions::sample_function: called for each sample, by several threads at once.
 using SampleFunction = std::function<void(MutableSample&)>;
+// LoaderOptions::batch_function: called for each batch, by several threads at once.
 using BatchFunction = std::function<void(MutableBatch&)>;
 // Makes what a decoding thread's functions find as state<T>(): called once by each thread, with its
 // number from 0, before it decodes. The Loader's constructor waits for all of them. What it made is

@@ -11,6 +11,7 @@
 
 namespace sluice {
 
+// The options of VerifyDataset().
 struct VerifyOptions {
   bool decode = false;   // also decode every image, whole
   unsigned threads = 0;  // 0: one for each CPU this process may use
@@ -21,13 +22,15 @@ struct VerifyOptions {
   std::stop_token stop;  // ends the check early; the report has what was found until then
 };
 
+// Something that is wrong in a dataset.
 struct Fault {
   std::string shard;         // file name, or "manifest.json"
   std::int64_t sample = -1;  // number in the dataset; -1 if the fault is not of a single sample
   std::string key;           // empty if it cannot be read
-  std::string reason;
+  std::string reason;        // a sentence for people
 };
 
+// The result of VerifyDataset().
 struct VerifyReport {
   std::uint64_t samples = 0;  // checked
   std::uint64_t bytes = 0;    // read

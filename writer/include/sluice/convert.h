@@ -20,22 +20,29 @@
 
 namespace sluice {
 
+// The form in which images are stored.
 enum class ImageCodec {
-  kJpeg,
+  kJpeg,    // JPEG files
   kRaw,     // pixels
   kPacked,  // the JPEG that kJpeg would store, laid out for fast decoding; 1.4 times its bytes
 };
+// How an image of another aspect ratio becomes one of GeometryOptions::size.
 enum class Fit {
   kCrop,     // scale until the target is covered, keep the centre
   kStretch,  // scale each axis on its own
   kPad,      // scale until it fits inside, fill the rest with black
 };
-enum class Subsampling { k420, k444 };
+// How a JPEG stores its colours.
+enum class Subsampling {
+  k420,  // at half the width and height: fewer bytes
+  k444,  // at full size
+};
 // How to treat a colour profile that is embedded in an image.
 enum class IccProfiles {
   kDrop,     // values are taken as they are
   kConvert,  // colours are brought to sRGB; needs a build with lcms2
 };
+// What happens to a source that cannot be converted.
 enum class OnError {
   kSkip,  // leave the source out, list it in skipped.tsv, continue
   kFail,  // throw at the first source (in the dataset's order) that cannot be converted
@@ -56,9 +63,10 @@ enum class SourceCheck {
   kContent,  // all sources are converted again and compared
 };
 
+// The size of an image.
 struct Size {
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
+  std::uint32_t width = 0;   // pixels
+  std::uint32_t height = 0;  // pixels
 };
 
 // ConvertOptions::geometry: the size of the stored images. At most one of max_side, short_side and
@@ -73,15 +81,15 @@ struct GeometryOptions {
 
 // ConvertOptions::form: what a stored image is.
 struct FormOptions {
-  ImageCodec image = ImageCodec::kJpeg;
-  int quality = 90;   // JPEG quality, 1 to 100
+  ImageCodec image = ImageCodec::kJpeg;  // the form that images get
+  int quality = 90;                      // JPEG quality, 1 to 100
   bool keep = false;  // a JPEG that needs no change keeps its coefficients; others get `quality`
-  unsigned restart_rows = 1;  // MCU rows between restart markers; 0 writes none
-  Subsampling subsampling = Subsampling::k420;
-  unsigned channels = 3;                                     // 3: RGB, 1: grey
+  unsigned restart_rows = 1;                    // MCU rows between restart markers; 0 writes none
+  Subsampling subsampling = Subsampling::k420;  // of JPEGs that are encoded
+  unsigned channels = 3;                        // 3: RGB, 1: grey
   std::array<std::uint8_t, 3> background = {255, 255, 255};  // RGB, under what is transparent
-  IccProfiles icc = IccProfiles::kDrop;
-  Truncated truncated = Truncated::kRefuse;  // in every form the same files
+  IccProfiles icc = IccProfiles::kDrop;                      // how to treat colour profiles
+  Truncated truncated = Truncated::kRefuse;                  // in every form the same files
 };
 
 // ConvertOptions::shards: how samples lie in the dataset.
@@ -89,22 +97,22 @@ struct ShardOptions {
   // The planned size of a shard, kMinShardBytes to kMaxShardBytes.
   std::uint64_t shard_bytes = 64'000'000;
   std::uint32_t block_samples = 0;  // samples in a block; 0 chooses for about 512 KiB
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;           // of the permutation of the sources
   bool keep_order = false;  // true: sources in the order of their paths, false: permuted by `seed`
 };
 
 // ConvertOptions::run: how the conversion goes about it. Of these, only max_pixels changes the
 // dataset.
 struct RunOptions {
-  unsigned threads = 0;  // 0: one for each CPU this process may use
-  OnError on_error = OnError::kSkip;
+  unsigned threads = 0;                    // 0: one for each CPU this process may use
+  OnError on_error = OnError::kSkip;       // what happens to a source that cannot be converted
   std::uint64_t max_pixels = 178'000'000;  // a larger source is refused before memory is taken
   bool dry_run = false;                    // look, plan and count; write nothing
   bool find_duplicates = false;  // list sources with the same bytes; all are still converted
   // Writes shards past the page cache (O_DIRECT), which keeps the data of other programs. Changes
   // no byte. If the file system refuses, they go through the cache, which a warning says.
   bool direct = false;
-  SourceCheck check = SourceCheck::kTimes;
+  SourceCheck check = SourceCheck::kTimes;  // how a repeated run finds sources that changed
 };
 
 // The options of Convert(), in groups by concern.
@@ -113,22 +121,24 @@ struct RunOptions {
 //   options.geometry.max_side = 256;
 //   options.form.image = sluice::ImageCodec::kPacked;
 struct ConvertOptions {
-  GeometryOptions geometry = {};
-  FormOptions form = {};
-  ShardOptions shards = {};
-  RunOptions run = {};
+  GeometryOptions geometry = {};  // the size of the stored images
+  FormOptions form = {};          // what a stored image is
+  ShardOptions shards = {};       // how samples lie in the dataset
+  RunOptions run = {};            // how the conversion runs
 };
 
+// How far a conversion has come.
 struct ConvertProgress {
-  std::uint64_t samples_done = 0;  // converted or left out
-  std::uint64_t samples_total = 0;
-  std::uint64_t bytes_in = 0;  // of the sources read so far
-  std::uint64_t bytes_out = 0;
+  std::uint64_t samples_done = 0;   // converted or left out
+  std::uint64_t samples_total = 0;  // to convert in all
+  std::uint64_t bytes_in = 0;       // of the sources read so far
+  std::uint64_t bytes_out = 0;      // written so far
 };
 
+// A source that did not become a sample.
 struct LeftOut {
-  std::string path;  // relative to the source's root
-  std::string reason;
+  std::string path;    // relative to the source's root
+  std::string reason;  // a sentence for people
 };
 
 // A source that holds the same bytes as another one.
@@ -139,20 +149,21 @@ struct Duplicate {
 
 // Images that something is true of: how many, and the first three as examples.
 struct SomeImages {
-  static constexpr std::size_t kExamples = 3;
-  std::uint64_t count = 0;
-  std::vector<std::string> examples;  // as LeftOut::path
+  static constexpr std::size_t kExamples = 3;  // the most examples
+  std::uint64_t count = 0;                     // of all of them
+  std::vector<std::string> examples;           // as LeftOut::path
 };
 
+// The result of Convert().
 struct ConvertSummary {
-  std::uint64_t samples = 0;
+  std::uint64_t samples = 0;                // in the dataset
   std::vector<std::string> fields;          // their names, in the schema's order
   std::vector<std::string> classes;         // by label number; empty for a flat folder
   std::vector<std::uint64_t> class_counts;  // samples of each class
-  std::uint64_t shards = 0;
-  std::uint64_t bytes_in = 0;   // of the sources that became samples
-  std::uint64_t bytes_out = 0;  // of everything in the dataset's folder that belongs to it
-  double seconds = 0;
+  std::uint64_t shards = 0;                 // in the dataset
+  std::uint64_t bytes_in = 0;               // of the sources that became samples
+  std::uint64_t bytes_out = 0;       // of everything in the dataset's folder that belongs to it
+  double seconds = 0;                // that the call took
   std::vector<LeftOut> skipped;      // broken or unsupported images
   std::vector<LeftOut> passed_over;  // files that are not images, hidden files
   std::vector<LeftOut> truncated;    // images that were taken though they end early, and how
@@ -173,12 +184,13 @@ struct ConvertSummary {
   SomeImages dim;
   // `find_duplicates`: groups of sources that hold the same bytes, also listed in duplicates.tsv.
   std::vector<std::vector<Duplicate>> duplicates;
-  bool direct_refused = false;  // `direct`, and the file system would not; also a warning
-  std::vector<std::string> warnings;
-  std::uint32_t block_samples = 0;
-  std::uint64_t shard_samples = 0;  // planned samples in a shard
+  bool direct_refused = false;        // `direct`, and the file system would not; also a warning
+  std::vector<std::string> warnings;  // sentences for people
+  std::uint32_t block_samples = 0;    // samples in a block
+  std::uint64_t shard_samples = 0;    // planned samples in a shard
 };
 
+// How a caller follows a conversion, and stops it.
 struct ConvertHooks {
   // Called on the thread that called Convert(), several times a second and whenever a shard is
   // done.
@@ -263,8 +275,8 @@ std::string SplitOfFile(const std::filesystem::path& file);
 
 // One of several conversions that belong together, such as of what is trained and tested on.
 struct SourcePart {
-  std::string name;
-  ConvertSource source;
+  std::string name;               // such as "train"
+  ConvertSource source;           // what is converted
   std::filesystem::path dataset;  // that it is converted into; looked at only for a list of paths
                                   // that is kept there
 };

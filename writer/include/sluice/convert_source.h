@@ -40,11 +40,12 @@ enum class BoxFormat {
   kCentreSize,  // the centre's x and y, width, height
 };
 
+// A column of a table that becomes a field of the dataset.
 struct Column {
   std::string column;  // its heading, or the member's name; of boxes also four, joined by "+"
-  ColumnType type = ColumnType::kText;
-  std::string field = {};  // name of the dataset's field; empty: the column's
-  BoxFormat boxes = BoxFormat::kCorners;
+  ColumnType type = ColumnType::kText;    // the kind of field that it becomes
+  std::string field = {};                 // name of the dataset's field; empty: the column's
+  BoxFormat boxes = BoxFormat::kCorners;  // what a box's four numbers are
   bool relative = false;   // boxes: numbers are fractions of the image's width and height
   bool at_spaces = false;  // kClasses: spaces separate, too
   // Of the three types with classes: names of classes 0, 1, ...; empty:
@@ -92,9 +93,9 @@ struct RowOptions {
 
 // ConvertSource::label_files: of Kind::kAnnotations.
 struct LabelFiles {
-  AnnotationFormat format = AnnotationFormat::kCoco;
-  std::filesystem::path path = {};
-  AnnotationParts parts = {};
+  AnnotationFormat format = AnnotationFormat::kCoco;  // their format
+  std::filesystem::path path = {};                    // the file or the folder
+  AnnotationParts parts = {};                         // what to take of them
 };
 
 // ConvertSource::split: a part of a split. The sources of each class (or all sources, if there are
@@ -125,8 +126,16 @@ struct LabelOptions {
   std::filesystem::path classes_of = {};
 };
 
+// The images to convert. Make one by a constructor or a function below, then set its members.
 struct ConvertSource {
-  enum class Kind { kFolder, kTable, kPaths, kArchives, kAnnotations };
+  // The kind of sources.
+  enum class Kind {
+    kFolder,       // a folder of images
+    kTable,        // Table()
+    kPaths,        // Paths()
+    kArchives,     // Archives()
+    kAnnotations,  // Annotated()
+  };
 
   // A folder with one sub-folder for each class, or with images directly: no labels. See `label`.
   ConvertSource(std::filesystem::path folder)  // NOLINT: a path is a source
@@ -151,7 +160,7 @@ struct ConvertSource {
   static ConvertSource Annotated(AnnotationFormat format, std::filesystem::path annotations,
                                  std::filesystem::path root);
 
-  Kind kind;
+  Kind kind;  // the kind of sources
   // The folder that paths and keys are relative to. Empty, for a table: the table's own folder. It
   // may be the URL of a folder in an object store ("s3://bucket/photos"), but not for archives and
   // YOLO's labels. Its settings and credentials come from the environment.
@@ -159,13 +168,13 @@ struct ConvertSource {
 
   // Of these three, the one that `kind` says.
   std::filesystem::path table = {};
-  std::vector<std::string> paths = {};
-  std::vector<std::filesystem::path> archives = {};
+  std::vector<std::string> paths = {};               // relative to `root`
+  std::vector<std::filesystem::path> archives = {};  // in the order in which they are read
 
-  RowOptions rows = {};
-  LabelFiles label_files = {};
-  LabelOptions label = {};
-  SplitPart split = {};
+  RowOptions rows = {};         // how rows and records become samples
+  LabelFiles label_files = {};  // of Kind::kAnnotations
+  LabelOptions label = {};      // the classes, and their numbers
+  SplitPart split = {};         // a part of the sources; all of them by default
 
   // A mask for each image, at the image's path with the ending .png, below this folder: a field
   // "mask". Masks are PNG files of the image's size; they are stored losslessly, resized by taking

@@ -27,11 +27,13 @@ struct PlanPart {
   std::uint64_t of = 1;
 };
 
+// The options of ConvertPlanned().
 struct PartOptions {
   unsigned threads = 0;  // 0: one for each CPU this process may use
   bool direct = false;   // ConvertOptions::run.direct
 };
 
+// The result of ConvertPlanned().
 struct PartSummary {
   std::uint64_t shards = 0;       // planned shards of the part
   std::uint64_t found = 0;        // of these, there already
@@ -39,8 +41,8 @@ struct PartSummary {
   std::uint64_t left_out = 0;     // broken or unsupported images of the part
   std::uint64_t bytes_out = 0;    // of the part's shards
   bool dataset_finished = false;  // its manifest is there: nothing was looked at
-  bool direct_refused = false;
-  double seconds = 0;
+  bool direct_refused = false;    // `direct`, and the file system would not
+  double seconds = 0;             // that the call took
 };
 
 // Looks for the sources and writes the plan and their list: plan.json, and plan-sources.bin (about
@@ -58,10 +60,11 @@ ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem
 PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart& part,
                            const PartOptions& options = {}, const ConvertHooks& hooks = {});
 
+// The result of FinishConversion().
 struct FinishedConversion {
-  ConvertSummary summary;
-  ConvertOptions options;  // that the dataset's bytes depend on, as planned
-  bool was_finished = false;
+  ConvertSummary summary;     // of the whole conversion
+  ConvertOptions options;     // that the dataset's bytes depend on, as planned
+  bool was_finished = false;  // an earlier call had finished it
 };
 
 // Writes skipped.tsv and the manifest once all shards are there; reads their tables, not their

@@ -11,6 +11,7 @@
 
 namespace sluice {
 
+// The options of CopyDataset().
 struct CopyOptions {
   unsigned threads = 4;  // shards copied at once; each is held in memory whole
   // Bytes done and in all; called by one thread at a time.
@@ -18,10 +19,11 @@ struct CopyOptions {
   std::stop_token stop = {};  // ends the work with Error(kState)
 };
 
+// The result of CopyDataset().
 struct CopyReport {
-  std::string target;  // as given, but without the secrets that a URL may have
-  std::uint64_t samples = 0;
-  std::uint64_t shards = 0;
+  std::string target;                      // as given, but without the secrets that a URL may have
+  std::uint64_t samples = 0;               // of the dataset
+  std::uint64_t shards = 0;                // of the dataset
   std::uint64_t bytes = 0;                 // of all shards
   std::uint64_t shards_already_there = 0;  // an earlier call had copied them, and they are whole
 };

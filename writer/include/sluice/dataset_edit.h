@@ -22,6 +22,7 @@
 
 namespace sluice {
 
+// How a caller follows an edit, and stops it.
 struct EditHooks {
   // Samples done and in all; called on the thread that called.
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
@@ -29,14 +30,15 @@ struct EditHooks {
   bool direct = false;   // as ConvertOptions::run.direct, of shards that are not linked
 };
 
+// The dataset that an edit made.
 struct EditSummary {
-  std::uint64_t samples = 0;  // of the new dataset
-  std::uint64_t shards = 0;
-  std::uint64_t bytes = 0;          // of its shards
-  std::uint64_t shards_linked = 0;  // taken over as they are, without a copy (or with, on another
-                                    // file system)
-  std::vector<std::string> classes;
-  std::vector<std::string> warnings;
+  std::uint64_t samples = 0;          // of the new dataset
+  std::uint64_t shards = 0;           // of the new dataset
+  std::uint64_t bytes = 0;            // of its shards
+  std::uint64_t shards_linked = 0;    // taken over as they are, without a copy (or with, on another
+                                      // file system)
+  std::vector<std::string> classes;   // by label number; empty without labels
+  std::vector<std::string> warnings;  // sentences for people
 };
 
 // How to treat samples that an input shares with an earlier one: the same key and the same content
@@ -47,12 +49,14 @@ enum class Duplicates {
   kDrop,    // leave them out
 };
 
+// The options of MergeDatasets().
 struct MergeOptions {
-  Duplicates duplicates = Duplicates::kRefuse;
+  Duplicates duplicates = Duplicates::kRefuse;  // samples that an input shares with an earlier one
 };
 
+// The result of MergeDatasets().
 struct MergeSummary {
-  EditSummary made;
+  EditSummary made;              // the new dataset
   std::uint64_t duplicates = 0;  // samples that an earlier input also has
   std::uint64_t same_keys = 0;   // with the key of an earlier sample, but other content: all taken
 };
@@ -78,19 +82,21 @@ struct Selection {
 EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                           const Selection& selection, const EditHooks& hooks = {});
 
+// The options of TranscodeDataset().
 struct TranscodeOptions {
   ImageCodec image = ImageCodec::kPacked;  // the form that images are brought into
   // Of JPEGs that are made from pixels.
-  int quality = 90;  // 1..100
-  unsigned restart_rows = 1;
-  Subsampling subsampling = Subsampling::k420;
+  int quality = 90;                             // 1..100
+  unsigned restart_rows = 1;                    // as FormOptions::restart_rows
+  Subsampling subsampling = Subsampling::k420;  // how they store colours
   // An image that is decoded for its new form and has more: Error(kLimit), before memory is taken.
   std::uint64_t max_pixels = 178'000'000;
   unsigned threads = 0;  // 0: one for each CPU this process may use
 };
 
+// The result of TranscodeDataset().
 struct TranscodeSummary {
-  EditSummary made;
+  EditSummary made;                     // the new dataset
   std::uint64_t images = 0;             // masks do not count
   std::uint64_t left_as_they_were = 0;  // of these, because the form cannot store them
 };
@@ -113,14 +119,15 @@ struct LostSample {
   std::int64_t sample = -1;   // number of the first within the shard; -1: the whole shard
   std::uint64_t samples = 1;  // how many; 0: unknown, or none
   std::string key;            // of a single one; empty if it cannot be read
-  std::string reason;
+  std::string reason;         // a sentence for people
 };
 
+// The result of RepairDataset().
 struct RepairReport {
-  EditSummary made;
-  bool manifest_rebuilt = false;
-  std::uint64_t shards_mended = 0;
-  std::vector<LostSample> lost;
+  EditSummary made;                 // the new dataset
+  bool manifest_rebuilt = false;    // the manifest was lost, and is made from the shards
+  std::uint64_t shards_mended = 0;  // shards with faults, whose whole samples were written anew
+  std::vector<LostSample> lost;     // what could not be saved
 };
 
 // A whole dataset out of a damaged one: shards without faults are linked; of others, every sample
@@ -130,6 +137,7 @@ struct RepairReport {
 RepairReport RepairDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                            const EditHooks& hooks = {});
 
+// The result of AppendToDataset().
 struct AppendSummary {
   ConvertSummary converted;  // of what was added
   EditSummary made;          // of the dataset as it is now

@@ -27,6 +27,7 @@
 
 namespace sluice {
 
+// The options of a DatasetWriter.
 struct DatasetWriterOptions {
   std::string name;  // shard ids are derived from it; the folder's name if empty
   std::uint64_t shard_bytes = 64'000'000;  // planned; kMinShardBytes to kMaxShardBytes
@@ -38,6 +39,7 @@ struct DatasetWriterOptions {
 // on a name, type or shape that the schema does not have.
 class SampleBuilder {
  public:
+  // Takes the other's sample; that builder may only be assigned to or destroyed.
   SampleBuilder(SampleBuilder&&) noexcept;
   SampleBuilder& operator=(SampleBuilder&&) noexcept;
   ~SampleBuilder();
@@ -71,7 +73,9 @@ class SampleBuilder {
   void SetEncoded(std::string_view field, std::uint32_t width, std::uint32_t height,
                   std::uint8_t channels, std::span<const std::byte> pixels, int quality = 90,
                   bool packed = false);
+  // A bytes field. `compress` stores it zstd-compressed.
   void SetBytes(std::string_view field, std::span<const std::byte> bytes, bool compress = false);
+  // A bytes field, from text.
   void SetText(std::string_view field, std::string_view text, bool compress = false);
   // Forgets every value, keeps the memory: for the next sample.
   void Reset(std::string key);
@@ -85,6 +89,7 @@ class SampleBuilder {
   std::unique_ptr<State> state_;
 };
 
+// Writes a dataset, sample by sample.
 class DatasetWriter {
  public:
   // Creates `dataset`; throws Error(kExists) if the folder holds anything.
@@ -94,6 +99,7 @@ class DatasetWriter {
   DatasetWriter(const DatasetWriter&) = delete;
   DatasetWriter& operator=(const DatasetWriter&) = delete;
 
+  // A sample to fill and to hand to Add().
   SampleBuilder NewSample(std::string key) const;
   // Stores the sample. After an Error of code kInvalidArgument or kLimit the sample was not stored
   // and the writer can be used again; after kIo it cannot.
@@ -101,7 +107,7 @@ class DatasetWriter {
   // Writes what is pending, then the manifest. No call may follow.
   void Finish();
 
-  std::uint64_t samples() const noexcept;
+  std::uint64_t samples() const noexcept;  // added so far
 
  private:
   struct State;
