@@ -8,7 +8,7 @@
 //
 // A third filter is a value of Filter, with its shares in kernels/weights.inc.h (weights are
 // unsigned: negative lobes change the sums of all lines_*.h) and, if it reaches further than the
-// triangle, NeededPixels() in decode.cpp. The writer's resample.h has the triangle alone. It also
+// triangle, NeededPixels() in decode.cpp. resample.h has the triangle alone. It also
 // goes into these files, where "area" shows how:
 //   format/pixels/axis.cpp                its reach
 //   reader/transform/step.h               Filtering()

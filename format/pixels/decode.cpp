@@ -320,17 +320,19 @@ Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const R
   }
   if (payload.pixel_type == PixelType::kUint16) return Decode16(payload, region, target);
 
-  Part part;
-  Defect defect = nullptr;
   switch (payload.codec) {
     case Codec::kJpeg: return DecodeJpeg(payload, region, target);
     case Codec::kPacked: return DecodePacked(payload, region, target);
     case Codec::kRaw:
-    case Codec::kZstd: defect = RawPixels(payload, region, target.channels, part); break;
-    default: return "the codec is not known to this build; use a newer version of Sluice";
+    case Codec::kZstd: {
+      Part part;
+      const Defect defect = RawPixels(payload, region, target.channels, part);
+      if (defect == nullptr) Finish(part, region, target);
+      return defect;
+    }
+    case Codec::kAbsent: break;
   }
-  if (defect == nullptr) Finish(part, region, target);
-  return defect;
+  return "the codec is not known to this build; use a newer version of Sluice";
 }
 
 bool PayloadDecoder::DecodeYcc420(const ImagePayload& payload, const Region& region,

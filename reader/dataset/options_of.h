@@ -14,8 +14,15 @@ namespace sluice {
 inline std::size_t SlotsOf(const LoaderOptions& options) noexcept {
   return 1 + *options.ring.prefetch + options.ring.hold;
 }
-// Batches decoded ahead in rings that a loader chooses: in a long one, and in the longest.
-inline constexpr std::size_t kLongPrefetch = 8, kLongestPrefetch = 32;
+// Batches decoded ahead in rings that the loader chooses (self_tuning.h): at the start, in a long
+// ring, and in the longest.
+inline constexpr std::size_t kUsualPrefetch = 2, kLongPrefetch = 8, kLongestPrefetch = 32;
+// The same of page-locked batches. Fixed: allocating such memory during training would make the GPU
+// wait.
+inline constexpr std::size_t kPinnedPrefetch = 4;
+// If a device decodes: it has half of the ring (PictureRoom::DivideScratch), so four batches at
+// once.
+inline constexpr std::size_t kDecodingPrefetch = 6;
 
 // Threads that make rows: those that decode, and the one that uploads what a device decodes, since
 // the host decodes again what the device refuses.

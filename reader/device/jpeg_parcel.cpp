@@ -23,8 +23,11 @@ bool JpegParts::Take(const ImagePayload& payload) {
   switch (payload.codec) {
     case Codec::kJpeg: return TakeJpeg(payload);
     case Codec::kPacked: return TakePacked(payload);
-    default: return false;
+    case Codec::kRaw:
+    case Codec::kZstd:
+    case Codec::kAbsent: break;
   }
+  return false;
 }
 
 bool JpegParts::TakeJpeg(const ImagePayload& payload) {

@@ -1,7 +1,8 @@
 // LoaderOptions as the loader uses them: ranges are checked, and options left open are filled in.
 //
 // A new option takes its member in sluice/loader_options.h and its line in loader_option_list.h:
-// its range, its keyword in Python and its flags come from that. No declaration can say what it
+// its range and its keyword in Python come from that; `sluice-bench epoch` gets its flag where
+// bench/epoch names the member. No declaration can say what it
 // means. If it takes memory, that is counted in memory_bound.cpp; if it changes the order,
 // resume.cpp compares it; if it changes what batches hold, so do BatchRecipe,
 // PlainCopy::Serves(), RowsAreFixed() (cached_rows.cpp) and description.cpp. What goes with what

@@ -11,13 +11,6 @@ namespace sluice {
 
 namespace {
 
-constexpr std::size_t kUsualPrefetch = 2;
-// If the loader chooses and batches are page-locked. Fixed: allocating such memory during training
-// would make the GPU wait.
-constexpr std::size_t kPinnedPrefetch = 4;
-// If a device decodes: it has half of the ring (PictureRoom::DivideScratch), so four batches at
-// once.
-constexpr std::size_t kDecodingPrefetch = 6;
 constexpr std::uint64_t kUsualDepth = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMaxDepth = std::uint64_t{64} << 20;
 

@@ -14,6 +14,8 @@
 // many as before once more, and keeps what played more batches a second. A thread that was found to
 // be too many does not come back, and a trial that did not pay is the last one. So changes
 // come to an end, whatever happens: it cannot oscillate.
+//
+// The lengths of rings that it chooses from are in options_of.h.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +31,7 @@ namespace sluice {
 
 struct Tuning {
   unsigned threads = 1;
-  std::size_t prefetch = 2;
+  std::size_t prefetch = kUsualPrefetch;
   std::uint64_t read_ahead_bytes = std::uint64_t{16} << 20;  // in flight
   friend bool operator==(const Tuning&, const Tuning&) = default;
 };

@@ -93,8 +93,11 @@ DecodeCosts DecodeCosts::Of(Codec codec) noexcept {
   switch (codec) {
     case Codec::kJpeg: return {1.0, 0.8, 1.6, 0.5};
     case Codec::kPacked: return {0.2, 0.8, 1.6, 0.5};
-    default: return {};
+    case Codec::kRaw:
+    case Codec::kZstd:
+    case Codec::kAbsent: break;
   }
+  return {};
 }
 
 bool SharedPart::Cheaper(const ImagePayload& payload, std::span<const Frame> frames) noexcept {

@@ -19,7 +19,8 @@
 // - A geometric step changes the frame: Take() and its properties (GeometricStep in frame.h).
 // - A step that changes pixels draws operations: Draw() (PixelStep). A new operation
 //   (pixel_op.h) needs its arithmetic twice: for the host in format/pixels/steps/, called by
-//   pixel_steps.cpp, and for a device in reader/device/pixel_ops.h.
+//   pixel_steps.cpp, and for a device in reader/device/pixel_ops_point.h or pixel_ops_filter.h
+//   (and in pixel_ops.h, if it needs a pass over the picture first).
 // - A step that mixes batches has Mix() (batch_mix.h). Another step for batches is run by
 //   BatchProgram (reader/batch/batch_program.h).
 // - NumberTable (number_table.h) is the program of Normalize, the only step for numbers.

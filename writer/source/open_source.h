@@ -10,8 +10,8 @@ namespace sluice {
 // Throws Error(kInvalidArgument) if members do not fit together.
 void CheckSource(const ConvertSource& source);
 
-// Reads the folder, table, list or archives, on `threads` threads. Errors: those of folder.h and
-// records/records.h.
+// Reads the folder, table, list or archives, on `threads` threads. Errors: those of list/look.h,
+// records/records.h and labels/annotations.h.
 SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks);
 
 }  // namespace sluice

@@ -9,7 +9,8 @@
 
 namespace sluice {
 
-// How a payload is stored. The numbers are on disk: see format/FORMAT.md, "Codecs".
+// How a payload is stored. The numbers are on disk: see format/FORMAT.md, "Codecs". (The codecs of
+// whole images that a writer can be asked for, --image and ImageCodec, are called forms.)
 enum class Codec : std::uint16_t {
   kAbsent = 0,  // the sample has no value in this field
   kRaw = 1,     // the bytes themselves; for images, rows of interleaved pixels without padding

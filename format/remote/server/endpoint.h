@@ -2,8 +2,8 @@
 // plain HTTP server. Thread-safe.
 //
 // Another protocol is an endpoint of its own, made in open_store.cpp, with its credentials in
-// credentials/. Uploads in parts and lists need an S3Endpoint today. It also goes into these files,
-// where "gs://|google" shows how:
+// credentials/. Today all writing and listing needs an S3Endpoint (remote_store.cpp). It also goes
+// into these files, where "gs://|google" shows how:
 //   format/remote/http/url.h
 //   format/remote/http/url.cpp
 //   format/shown_path.cpp                 else its URLs are taken for paths
@@ -45,7 +45,6 @@ class Endpoint {
     return object.empty() ? url() : url() + "/" + std::string(object);
   }
 
-  virtual bool writable() const noexcept = 0;
   virtual HttpRequest Form(const StoreCall& call, const Credentials& credentials) const = 0;
   // Of any reply. What it learns from one (the bucket's region) it uses from then on.
   virtual Verdict Judge(const StoreCall& call, const Credentials& credentials,
@@ -58,7 +57,6 @@ class PlainEndpoint final : public Endpoint {
   explicit PlainEndpoint(StoreUrl url) : url_(std::move(url)) {}
 
   const std::string& url() const noexcept override { return url_.shown; }
-  bool writable() const noexcept override { return false; }
   HttpRequest Form(const StoreCall& call, const Credentials& credentials) const override;
   Verdict Judge(const StoreCall& call, const Credentials& credentials,
                 const HttpReply& reply) override;

@@ -25,7 +25,6 @@ class S3Endpoint final : public Endpoint {
   S3Endpoint(StoreUrl url, const S3Settings& settings);
 
   const std::string& url() const noexcept override { return url_.shown; }
-  bool writable() const noexcept override { return true; }
   HttpRequest Form(const StoreCall& call, const Credentials& credentials) const override;
   Verdict Judge(const StoreCall& call, const Credentials& credentials,
                 const HttpReply& reply) override;

@@ -13,6 +13,9 @@
 //   tools/convert.cpp                     its name in --help
 //   writer/README.md
 //   tests/writer/sniff_test.cpp
+//   tests/newer_pictures.cpp
+//   tests/install/install_test.cmake      this and the next if it needs a library
+//   samples/cluster/Containerfile
 #pragma once
 
 #include <map>

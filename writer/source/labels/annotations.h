@@ -1,4 +1,20 @@
 // Images with the objects on them, as label files describe them, and the samples they make.
+//
+// A new format is a source file here that fills Annotations. It also goes into these files, where
+// "yolo" shows how:
+//   writer/include/sluice/convert_source.h      its AnnotationFormat
+//   writer/include/sluice/convert_option_list.h
+//   writer/source/labels/annotations.cpp        its reader, and the folders it takes
+//   writer/CMakeLists.txt
+//   tools/convert_source.h                      its flag, read in convert_source.cpp
+//   tools/convert_source.cpp
+//   tools/convert_parts.cpp                     what parts and splits find of it
+//   tools/convert.cpp                           its name in --help
+//   writer/README.md
+//   writer/source/open_source.cpp
+//   reader/python/binding/source.cpp
+//   tests/writer/annotations_test.cpp
+//   tests/fuzz/labels_target.cpp
 #pragma once
 
 #include <array>

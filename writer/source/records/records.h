@@ -1,5 +1,17 @@
 // The readers of files that describe many samples: tables, whose rows name image files, and
 // archives of several kinds, which hold the images.
+//
+// A new kind of archive is a source file here. What its columns become is row_fields.h's. It also
+// goes into these files, where "beton" shows how:
+//   writer/source/open_source.cpp
+//   writer/source/list/look.cpp           the endings of its files
+//   writer/include/sluice/convert_source.h
+//   writer/CMakeLists.txt
+//   tools/convert_source.cpp              its name in --help
+//   writer/README.md
+//   tools/convert.cpp
+//   tests/fuzz/targets.h                  its fuzz target; also targets.cpp and CMakeLists.txt there
+//   tests/importers/ffcv_test.py          compared with what its own library reads
 #pragma once
 
 #include <stop_token>
