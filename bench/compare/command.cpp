@@ -69,11 +69,12 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   CompareOptions& options = arguments.options;
   app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
       ->type_name("FOLDER");
-  AddOption(app, "--only", "NAME[,NAME...]",
-            "these and sluice: sluice-packed, sluice-cuda, sluice-packed-cuda, plain, ffcv, dali, "
-            "tfdata, torchvision, torchvision-cuda, torchcodec, webdataset, mds, litdata, lancedb, "
-            "huggingface, spdl; of raw images copies, ffcv",
-            [&options](const std::string& text) { options.only = cli::Split(text); });
+  AddOption(
+      app, "--only", "NAME[,NAME...]",
+      "these and sluice: sluice-packed, sluice-cuda, sluice-packed-cuda, sluice-python, plain, "
+      "ffcv, dali, tfdata, torchvision, torchvision-cuda, torchcodec, webdataset, mds, "
+      "litdata, lancedb, huggingface, spdl; of raw images copies, ffcv",
+      [&options](const std::string& text) { options.only = cli::Split(text); });
   app.add_option(
          "--work", arguments.work,
          "a folder of its own for the formats (default sluice-compare); its content is overwritten")

@@ -115,17 +115,12 @@ struct Peer {
   const char* environment;
   bool packs;
 };
-constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},
-                           {"dali", "main", false},
-                           {"tfdata", "main", true},
-                           {"torchvision", "main", false},
-                           {"torchvision-cuda", "recent", false},
-                           {"torchcodec", "recent", false},
-                           {"webdataset", "main", true},
-                           {"mds", "main", true},
-                           {"litdata", "main", true},
-                           {"lancedb", "recent", true},
-                           {"huggingface", "recent", true},
+constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},          {"sluice-python", "main", true},
+                           {"dali", "main", false},         {"tfdata", "main", true},
+                           {"torchvision", "main", false},  {"torchvision-cuda", "recent", false},
+                           {"torchcodec", "recent", false}, {"webdataset", "main", true},
+                           {"mds", "main", true},           {"litdata", "main", true},
+                           {"lancedb", "recent", true},     {"huggingface", "recent", true},
                            {"spdl", "main", false}};
 
 std::uint64_t BytesIn(const fs::path& folder) {

@@ -46,7 +46,11 @@ for module in torch torchvision tensorflow nvidia.dali webdataset streaming litd
   install_all "$folder/main" "$here/requirements.txt"
   break
 done
-for module in torchvision tensorflow nvidia.dali webdataset streaming litdata spdl.io; do
+if ! has main sluice 2>/dev/null; then
+  say "building Sluice's Python package of this checkout (some minutes)"
+  "$folder/main/bin/pip" install -q --disable-pip-version-check "$here/../.." || true
+fi
+for module in torchvision tensorflow nvidia.dali webdataset streaming litdata spdl.io sluice; do
   has main "$module" 2>/dev/null || missing="$missing $module"
 done
 

@@ -1,0 +1,40 @@
+"""Sluice from Python: its loader's batches as torch's tensors."""
+
+import sluice
+import torch
+
+from contend import torch_parts
+
+
+def describe():
+    return f"sluice {sluice.__version__} from Python, torch {torch.__version__}: JPEGs as given, batch.torch()"
+
+
+def pack(items, folder, threads):
+    fields = [sluice.Field.image(), sluice.Field.array("number", "int64")]
+    with sluice.Writer(f"{folder}/dataset", fields) as writer:
+        for number, path in dict(items).items():
+            writer.add(f"{number}.jpg", image=torch_parts.read(path), number=number)
+
+
+def loader_of(items, folder, threads, batch, transform, shuffle):
+    pictures = len(sluice.Dataset(f"{folder}/dataset"))
+    samples = sluice.SampleList.of(list(range(pictures)) * (len(items) // pictures))
+    return sluice.Loader(f"{folder}/dataset", batch, threads=threads, transform=transform,
+                         order=sluice.OrderOptions(samples=samples, shuffle=shuffle))
+
+
+def epochs(items, folder, threads, batch, size):
+    loader = loader_of(items, folder, threads, batch, f"rrc:{size},flip", "quasi_random")
+
+    def epoch():
+        for tensors in map(sluice.Batch.torch, loader):
+            yield tensors["image"], tensors["number"]
+
+    while True:
+        yield epoch()
+
+
+def decode(items, folder, size):
+    loader = loader_of(items, folder, 1, len(items), f"resize:{size}", "sequential")
+    return next(iter(loader))["image"].numpy()
