@@ -120,7 +120,7 @@ std::vector<Form> FormsOfDataset(const SourceFacts& facts) {
     form.name = name;
     form.options = std::string("--image ") + name;
     form.convert.form.image = image;
-    // Both other forms lose something if they are made from pixels.
+    // 0 is the most wanted. Made from pixels, JPEG and packed lose something, so pixels come first.
     form.preference = most->first == "raw" ? 1 : 0;
     forms.push_back(std::move(form));
   }
@@ -142,9 +142,9 @@ namespace fs = std::filesystem;
 // key.
 constexpr double kRowBytes = 96;
 constexpr std::size_t kQualityPictures = 12;
-// A conversion begins by converting this many samples and discarding them
-// (writer/convert/convert.cpp). That matters for a small conversion, not for a large one.
-constexpr std::uint64_t kProbedSamples = 64;
+// Transcoding converts up to this many samples twice: first as probes, to choose the size of blocks
+// (kProbes in writer/edit/transcode.cpp). That matters for a small sample, not for a whole dataset.
+constexpr std::uint64_t kTranscodeProbes = 64;
 constexpr std::uint64_t kBatch = 64;
 
 double StoredBytesPerImage(const Dataset& dataset) {
@@ -212,15 +212,16 @@ class TrialRun {
     ++steps_done_;
   }
 
-  // With one picture in the sample, both parts are that picture.
+  // Holds out a third of the sample, but at least one picture. With one picture in the sample, both
+  // parts are that picture.
   void Split() {
     const std::size_t all = std::min<std::size_t>(
         std::max(facts_.paths.size(), facts_.numbers.size()), options_.pictures);
-    const std::size_t fitted = std::max<std::size_t>(1, all - all / 3);
-    const std::size_t held = all > 1 ? fitted : 0;
+    const std::size_t fitted = all > 1 ? all - std::max<std::size_t>(1, all / 3) : 1;
+    const std::size_t held_from = all > 1 ? fitted : 0;
     fit_ = {Slice(facts_.paths, 0, fitted), Slice(facts_.numbers, 0, fitted),
             scratch_.path() / "fit"};
-    held_ = {Slice(facts_.paths, held, all), Slice(facts_.numbers, held, all),
+    held_ = {Slice(facts_.paths, held_from, all), Slice(facts_.numbers, held_from, all),
              scratch_.path() / "held"};
     for (Part* const part : {&fit_, &held_}) {
       fs::create_directory(part->folder);
@@ -228,19 +229,21 @@ class TrialRun {
     }
   }
 
+  static double ImagesPerSecond(std::uint64_t images, std::chrono::steady_clock::time_point since) {
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - since;
+    return static_cast<double>(images) / std::max(taken.count(), 1e-9);
+  }
+
   // Makes the part in this form. Returns images a second, or 0 if nothing was made.
   double Make(const Part& part, const Form& form, const fs::path& to) const {
     const auto begin = std::chrono::steady_clock::now();
-    const auto rate = [&](std::uint64_t images) {
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-      return static_cast<double>(images) / std::max(taken.count(), 1e-9);
-    };
     if (facts_.dataset) {
       TranscodeOptions transcode;
       transcode.image = form.convert.form.image;
       transcode.threads = options_.threads;
       const auto summary = TranscodeDataset(part.folder / "own", to, transcode, {{}, hooks_.stop});
-      return rate(summary.made.samples);
+      const std::uint64_t samples = summary.made.samples;
+      return ImagesPerSecond(samples + std::min(samples, kTranscodeProbes), begin);
     }
     ConvertOptions convert = form.convert;
     convert.run.threads = options_.threads;
@@ -248,7 +251,7 @@ class TrialRun {
     hooks.stop = hooks_.stop;
     const ConvertSummary summary =
         Convert(ConvertSource::Paths(part.paths, options_.source), to, convert, hooks);
-    return rate(summary.samples + std::min(summary.samples, kProbedSamples));
+    return ImagesPerSecond(summary.samples, begin);
   }
 
   // Images a second of whole epochs from memory. Each picture is repeated until an epoch is long

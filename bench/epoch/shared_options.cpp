@@ -14,13 +14,9 @@
 
 namespace sluice::bench {
 
-namespace {
+using cli::UsageError;
 
-double ParseShare(std::string_view text) {
-  const double share = cli::ParseNumber(text, 1);
-  if (share > 0.9) throw cli::UsageError("must be a share of the requests, 0 to 0.9");
-  return share;
-}
+namespace {
 
 SlowLink& LinkOf(std::optional<SlowLink>& link) {
   return link ? *link : link.emplace();
@@ -30,6 +26,7 @@ SlowLink& LinkOf(std::optional<SlowLink>& link) {
 
 std::chrono::microseconds ParseDelay(std::string_view text) {
   constexpr double kMaxSeconds = 60;
+  // "s" comes last, since the others end with it, too.
   constexpr std::array<std::pair<std::string_view, double>, 3> kUnits = {
       {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
   for (const auto& [unit, seconds] : kUnits) {
@@ -38,14 +35,14 @@ std::chrono::microseconds ParseDelay(std::string_view text) {
         cli::ParseNumber(text.substr(0, text.size() - unit.size()), kMaxSeconds / seconds);
     return std::chrono::microseconds(static_cast<std::int64_t>(value * seconds * 1e6));
   }
-  throw cli::UsageError("give a time with its unit, such as 50ms, up to 60s");
+  throw UsageError("give a time with its unit, such as 50ms, up to 60s");
 }
 
 std::uint64_t ParseRate(std::string_view text) {
   constexpr std::string_view kPerSecond = "/s";
   if (text.ends_with(kPerSecond)) text.remove_suffix(kPerSecond.size());
   const std::uint64_t rate = cli::ParseBytes(text);
-  if (rate == 0) throw cli::UsageError("nothing comes over a link of 0 bytes a second");
+  if (rate == 0) throw UsageError("nothing comes over a link of 0 bytes a second");
   return rate;
 }
 
@@ -57,9 +54,10 @@ void AddStoreOptions(CLI::App& app, std::optional<SlowLink>& link) {
   cli::AddOption(
       app, "--store-rate", "RATE", "... over a link of that many bytes a second: 100MB/s",
       [&link](const std::string& text) { LinkOf(link).bytes_per_second = ParseRate(text); });
-  cli::AddOption(app, "--store-errors", "SHARE",
-                 "... where that share of the requests fails, and is sent again: 0.05",
-                 [&link](const std::string& text) { LinkOf(link).errors = ParseShare(text); });
+  cli::AddOption(
+      app, "--store-errors", "SHARE",
+      "... where that share of the requests fails, and is sent again: 0.05",
+      [&link](const std::string& text) { LinkOf(link).errors = cli::ParseNumber(text, 0.9); });
 }
 
 bool IsRemote(const std::filesystem::path& dataset, const std::optional<SlowLink>& link) {
@@ -85,8 +83,6 @@ void AddLink(nlohmann::ordered_json& json, const std::optional<SlowLink>& link) 
   json["store_bytes_per_second"] = link->bytes_per_second;
   json["store_errors"] = link->errors;
 }
-
-using cli::UsageError;
 
 std::string TransformHelp() {
   std::string text = "steps joined by commas, or none: ";

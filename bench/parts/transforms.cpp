@@ -1,8 +1,8 @@
 // The cost of each step of a transform, on raw pixels.
 //
 // The steps run through the loader's own row writer, on one picture again and again, with random
-// numbers drawn anew each time; rounds go over all steps, so that a disturbance of the machine does
-// not fall on one of them.
+// numbers drawn anew each time. Every round measures all steps, so that a disturbance of the
+// machine does not fall on one of them alone.
 #include "bench/parts/transforms.h"
 
 #include <algorithm>
@@ -28,6 +28,7 @@ namespace sluice::bench {
 
 namespace {
 
+// A ramp in each channel (from left to right, from top to bottom, and diagonal), with some noise.
 std::vector<std::byte> MakePixels(std::uint32_t side) {
   RandomStream draws(1, Purpose::kTransform, 0);
   std::vector<std::byte> pixels;
@@ -43,7 +44,7 @@ std::vector<std::byte> MakePixels(std::uint32_t side) {
   return pixels;
 }
 
-// Runs one step (or several joined by commas) as often as wanted.
+// Runs one step (or several joined by commas) again and again.
 class StepRunner {
  public:
   StepRunner(const std::string& text, std::uint32_t side, const std::vector<std::byte>& pixels)
@@ -73,10 +74,12 @@ class StepRunner {
     for (const MixStep& mix : mixes_)
       MixBatch(mix, DrawSeed(1, 0), position, rows_.data(), shape_, saved_);
   }
+  std::size_t pixels_out() const noexcept { return pixels_out_; }
+
   // Nanoseconds for each output pixel.
   double Measure(double seconds) {
     for (std::size_t i = 0; i < shape_.samples; ++i)
-      Take(i);  // allocates its memory
+      Take(i);  // untimed: allocates the buffers
     const double begin = ThreadCpuSeconds();
     std::uint64_t times = 0;
     double taken = 0;
@@ -130,7 +133,7 @@ std::vector<StepCost> MeasureSteps(const std::vector<std::string>& steps, std::u
   std::vector<StepCost> costs;
   for (const std::string& step : steps) {
     runners.push_back(std::make_unique<StepRunner>(step, side, pixels));
-    costs.push_back({step, {}});
+    costs.push_back({step, runners.back()->pixels_out(), {}});
   }
   for (std::uint64_t round = 0; round < rounds; ++round) {
     for (std::size_t s = 0; s < runners.size(); ++s) {
@@ -189,7 +192,8 @@ namespace {
 
 constexpr const char* kTransformsDescription =
     "Measures what each step of a transform costs.\n\n"
-    "Figures are nanoseconds of CPU time per pixel, on one thread. Each step reads raw pixels and "
+    "Figures are nanoseconds of CPU time per output pixel, on one thread. Each step reads raw "
+    "pixels and "
     "writes a row of a batch, so every figure includes one copy of the row (the step \"none\") and "
     "no decoding; no dataset is needed. The steps take turns, and random numbers are drawn anew "
     "each time, as in an epoch; mixup and cutmix mix 16 rows. A crop or resize that is fused with "
@@ -216,7 +220,7 @@ void MeasureTransforms(TransformsArguments arguments, PartResult& part,
       arguments.steps, arguments.side, arguments.rounds, 1e-3 * arguments.milliseconds, stop);
   TextTable table({"step", "ns/pixel", "<least to most", "us a row"});
   for (const StepCost& cost : costs) {
-    const double row = 1e-3 * Median(cost.ns_per_pixel) * arguments.side * arguments.side;
+    const double row = 1e-3 * Median(cost.ns_per_pixel) * static_cast<double>(cost.pixels_out);
     part.Add(table, cost.step, {"ns_per_pixel." + cost.step, "ns", false, cost.ns_per_pixel},
              {.digits = 2}, {cli::Format("%.0f", row)});
   }
@@ -234,7 +238,7 @@ cli::Command AddTransformsCommand(CLI::App& program) {
   const auto arguments = std::make_shared<TransformsArguments>();
   app->add_option("--steps", arguments->steps,
                   "steps to measure, as for `sluice-bench epoch --transform`; may be given several "
-                  "times (default: one of each kind)")
+                  "times (default: some of every kind)")
       ->allow_extra_args(false)
       ->type_name("STEPS");
   cli::AddNumber(*app, "--side", "N", "side of the square pictures, in pixels (default 224)",

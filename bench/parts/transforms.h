@@ -12,6 +12,7 @@ namespace sluice::bench {
 
 struct StepCost {
   std::string step;                  // as typed
+  std::size_t pixels_out = 0;        // of a row
   std::vector<double> ns_per_pixel;  // of output pixels, by round
 };
 

@@ -24,4 +24,10 @@ TEST_CASE("sluice-bench transforms measures each step except OneHot, which chang
   }
 }
 
+TEST_CASE("the cost of a step names the number of pixels that it gives out") {
+  const std::vector<StepCost> costs = MeasureSteps({"none", "rrc:96"}, 224, 1, 0, {});
+  CHECK(costs[0].pixels_out == 224 * 224);
+  CHECK(costs[1].pixels_out == 96 * 96);
+}
+
 }  // namespace sluice::bench::test

@@ -50,6 +50,19 @@ TEST_CASE("sluice-bench advise tries forms of a folder, chooses one and leaves n
   CHECK(std::filesystem::is_empty(folder / "scratch"));
 }
 
+TEST_CASE("sluice-bench advise fits forms to one of two pictures and holds the other out") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 1, 80, 60);
+  std::filesystem::remove_all(folder / "source" / "owl");
+  const nlohmann::json answer = JsonOf(Bench(Advise(folder / "source", {"--json"})));
+  CHECK(answer["fitted"] == 1);
+  CHECK(answer["held_out"] == 1);
+  for (const auto& form : answer["forms"]) {
+    CAPTURE(form.dump());
+    CHECK_FALSE(form.contains("failed"));
+  }
+}
+
 TEST_CASE(
     "sluice accepts the commands that sluice-bench advise prints, also if a name has blanks") {
   const TemporaryFolder folder;

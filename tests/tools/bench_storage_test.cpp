@@ -163,6 +163,7 @@ TEST_CASE("invalid values for a simulated store are refused") {
     CHECK(outcome.exit_code == 2);
     CHECK_THAT(outcome.err, ContainsSubstring(words[0]));
   }
+  CHECK_THAT(animals.Epoch({"--store-errors", "2"}).err, ContainsSubstring("from 0 to 0.9"));
 }
 
 }  // namespace sluice::test

@@ -58,7 +58,10 @@ TEST_CASE("bytes, durations and rates are printed with about three figures") {
   CHECK(BytesText(1000) == "1.00 kB");
   CHECK(BytesText(999'499) == "999 kB");
   CHECK(BytesText(999'500) == "1.00 MB");
+  CHECK(BytesText(9'960'000) == "9.96 MB");
+  CHECK(BytesText(9'996'000) == "10.0 MB");
   CHECK(BytesText(11'340'000) == "11.3 MB");
+  CHECK(BytesText(99'600'000) == "99.6 MB");
   CHECK(BytesText(99'960'000) == "100 MB");
   CHECK(BytesText(5'000'000'000'000'000) == "5000 TB");
   CHECK(SecondsText(0.4249) == "0.42 s");

@@ -157,11 +157,11 @@ std::string BytesText(std::uint64_t bytes) {
   const char* unit = "kB";
   double value = static_cast<double>(bytes) / 1e3;
   for (const char* larger : {"MB", "GB", "TB"}) {
-    if (value < 999.5) break;  // larger values would be printed as 1000
+    if (value < 999.5) break;  // 999.5 and more would round to 1000
     value /= 1000;
     unit = larger;
   }
-  return Format(value < 9.95 ? "%.2f %s" : value < 99.5 ? "%.1f %s" : "%.0f %s", value, unit);
+  return RateText(value) + " " + unit;
 }
 
 std::string SecondsText(double seconds) {
