@@ -8,7 +8,18 @@ namespace sluice {
 namespace {
 
 // Where a URL in a text ends: none of these stands in one.
-constexpr std::string_view kAfterUrl = " \t\r\n\"'`<>";
+constexpr std::string_view kAfterUrl = " \t\r\n\"`<>";
+// A message's punctuation after a URL is not part of it: "http://host/data?x: cannot be opened".
+constexpr std::string_view kPunctuation = ":,;.)";
+
+// An apostrophe may stand in a URL. It ends one that is within single quotes ('http://host/a').
+std::size_t EndOfUrl(std::string_view text, bool quoted) {
+  const std::size_t end = std::min(text.find_first_of(kAfterUrl), text.size());
+  for (std::size_t at = text.find('\''); quoted && at < end; at = text.find('\'', at + 1)) {
+    if (at + 1 == end || kPunctuation.find(text[at + 1]) != std::string_view::npos) return at;
+  }
+  return end;
+}
 
 bool IsOfScheme(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
@@ -23,7 +34,7 @@ std::string_view SchemeAtEnd(std::string_view text) {
   return text.substr(begin);
 }
 
-// Of a bucket's key, a question mark is a letter like others; elsewhere a query begins.
+// In an s3:// or gs:// key '?' is an ordinary character; elsewhere it begins the query.
 bool HasKeys(std::string_view scheme) {
   return scheme == "s3" || scheme == "gs";
 }
@@ -37,7 +48,7 @@ std::string_view WithoutSecrets(std::string_view scheme, std::string_view rest) 
   const std::size_t end = std::min(rest.find_first_of("/?#"), rest.size());
   std::size_t at = rest.substr(0, end).rfind('@');
   if (at == std::string_view::npos && !rest.starts_with('[')) {
-    // A slash or a question mark in a password, which should be written %2F or %3F.
+    // The password may hold an unescaped / or ? (%2F and %3F are the right way to write them).
     const std::size_t colon = rest.substr(0, end).find(':');
     if (colon != std::string_view::npos && !IsPort(rest.substr(colon + 1, end - colon - 1)))
       at = rest.rfind('@');
@@ -71,6 +82,7 @@ std::string ShownText(std::string_view text) {
   for (std::size_t colon = text.find(":/"); colon != std::string_view::npos;
        colon = text.find(":/")) {
     const std::string_view scheme = SchemeAtEnd(text.substr(0, colon));
+    const bool quoted = text.substr(0, colon - scheme.size()).ends_with('\'');
     std::size_t begin = colon + 1;
     while (begin < text.size() && text[begin] == '/')
       ++begin;
@@ -80,9 +92,8 @@ std::string ShownText(std::string_view text) {
     shown += text.substr(0, begin);
     text.remove_prefix(begin);
     if (!is_url) continue;
-    std::size_t end = std::min(text.find_first_of(kAfterUrl), text.size());
-    // "http://host/data?x: cannot be opened"
-    while (end > 0 && std::string_view(":,;.)").find(text[end - 1]) != std::string_view::npos)
+    std::size_t end = EndOfUrl(text, quoted);
+    while (end > 0 && kPunctuation.find(text[end - 1]) != std::string_view::npos)
       --end;
     shown += WithoutSecrets(scheme, text.substr(0, end));
     text.remove_prefix(end);

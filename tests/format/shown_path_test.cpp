@@ -24,6 +24,10 @@ TEST_CASE("a text is shown without the secrets of the URLs in it") {
   CHECK(ShownText("/data/http:/me:secret@host/a?sig=secret") == "/data/http:/host/a");
   CHECK(ShownText("HTTP://me:secret@host ftp://me:secret@host") == "HTTP://host ftp://host");
   CHECK(ShownText("--option=https://me:secret@host/x") == "--option=https://host/x");
+  CHECK(ShownText("http://h/Anna's?sig=secret") == "http://h/Anna's");
+  CHECK(ShownText("'http://h/Anna's?sig=secret' is gone") == "'http://h/Anna's' is gone");
+  CHECK(ShownText("'http://h/a?secret': 'http://me:secret@h','ftp://me:secret@h'") ==
+        "'http://h/a': 'http://h','ftp://h'");
   for (const char* const other :
        {"", ":", ":/", "a:/b?c", "what? no: why/not", "C:/data?x", "http:/", "http://", "://a@b"})
     CHECK(ShownText(other) == other);
