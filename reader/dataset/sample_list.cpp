@@ -140,9 +140,10 @@ SampleList SampleList::Weighted(const std::vector<double>& weights, std::uint64_
     positive += weight > 0 ? 1 : 0;
   }
   if (positive < (replacement ? std::min<std::uint64_t>(count, 1) : count)) {
-    RefuseList("SampleList::Weighted cannot draw " + std::to_string(count) + " samples out of " +
-               std::to_string(positive) +
-               " with a weight above 0; draw fewer, or with replacement");
+    RefuseList(
+        "SampleList::Weighted cannot draw " + std::to_string(count) + " samples out of " +
+        std::to_string(positive) + " with a weight above 0; " +
+        (replacement ? "give some sample such a weight" : "draw fewer, or with replacement"));
   }
   WeightedDraw draw{WholeWeights(weights), count, replacement};
   const ListDigest digest = ListDigest({2, count, replacement ? 1U : 0U}).Add(draw.weights);
@@ -202,6 +203,9 @@ std::string WhyEmpty(const SampleList& list) {
     return "SampleList::Weighted was asked to draw " + std::to_string(weighted->count) + " samples";
   }
   if (const auto* balanced = std::get_if<BalancedDraw>(&state.draw)) {
+    if (balanced->classes.empty()) {
+      return "SampleList::ClassBalanced found no sample with a label that is a class";
+    }
     return "SampleList::ClassBalanced was asked to draw " + std::to_string(balanced->per_class) +
            " samples of each class";
   }

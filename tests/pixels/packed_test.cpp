@@ -296,6 +296,9 @@ TEST_CASE("Truncated or contradictory packed images are refused") {
   CHECK(refused(changed(3, 0)));     // no table
   CHECK(refused(changed(4, 41)));    // not the entry's width
   CHECK(refused(changed(9, 2)));     // a missing table
+  // Only Unpack() checks reserved bytes.
+  CHECK(packed::Unpack(changed(21, 1), coefficients) ==
+        std::string("reserved bytes of the packed image are not zero"));
   packed::Header header;
   REQUIRE(packed::ParseHeader(payload, header) == nullptr);
   const std::size_t row = header.rows_offset();

@@ -265,6 +265,25 @@ TEST_CASE("An empty list is refused with the reason why it is empty") {
              ContainsSubstring("the filter of SampleList::Where keeps none of 30 samples"));
 }
 
+TEST_CASE("A list balanced over classes of which no sample has one says so") {
+  const TemporaryFolder folder;
+  Field tags = Field::Variable("tags", DType::kInt32, {});
+  tags.role = Role::kLabel;
+  tags.classes = {"rare", "common"};
+  DatasetWriter writer(folder / "tags", {{Field::Image(), tags}});
+  SampleBuilder sample = writer.NewSample("unlabelled");
+  const std::vector<std::uint8_t> pixels(12);
+  sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+  sample.SetArray<std::int32_t>("tags", {});
+  writer.Add(sample);
+  writer.Finish();
+  const Dataset dataset = Dataset::Open(folder / "tags");
+  LoaderOptions options = OptionsFor(1, 1);
+  options.order.samples = SampleList::ClassBalanced(dataset, 6);
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("found no sample with a label that is a class"));
+}
+
 TEST_CASE("Invalid lists, and lists of another dataset, are refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
@@ -285,12 +304,15 @@ TEST_CASE("Invalid lists, and lists of another dataset, are refused") {
        {std::uint64_t{1} << 40, UINT64_MAX / 10 + 1, UINT64_MAX / 2 + 1})
     refused(SampleList::ClassBalanced(dataset, count), "2^40");
   refused(SampleList::Weighted(std::vector(99, 1.0), 5, true), "99 samples");
-  const auto nonsense = [](const std::vector<double>& weights, std::uint64_t count, bool again) {
-    ErrorText([&] { SampleList::Weighted(weights, count, again); }, ErrorCode::kInvalidArgument);
+  const auto nonsense = [](const std::vector<double>& weights, std::uint64_t count, bool again,
+                           const char* words = "") {
+    CHECK_THAT(ErrorText([&] { SampleList::Weighted(weights, count, again); },
+                         ErrorCode::kInvalidArgument),
+               ContainsSubstring(words));
   };
   nonsense({1, -1}, 1, true);
   nonsense({1, std::numeric_limits<double>::quiet_NaN()}, 1, true);
   nonsense({1, std::numeric_limits<double>::infinity()}, 1, true);
-  nonsense({0, 0}, 1, true);
-  nonsense({1, 0, 1}, 3, false);
+  nonsense({0, 0}, 1, true, "; give some sample such a weight");
+  nonsense({1, 0, 1}, 3, false, "; draw fewer, or with replacement");
 }

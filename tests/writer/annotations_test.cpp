@@ -44,6 +44,24 @@ TEST_CASE(
   CHECK(data.manifest.schema.Find("mask") == Schema::kNone);
 }
 
+TEST_CASE("a mask can have 65535 classes and the background, and no more") {
+  const LabelledImages folder;
+  const auto coco = [&](int classes) {
+    std::string text = R"({"images":[{"id":1,"file_name":"a.jpg"}],"categories":[)";
+    for (int i = 0; i < classes; ++i)
+      text += (i == 0 ? "" : ",") + ("{\"id\":" + std::to_string(i) + ",\"name\":\"c") +
+              std::to_string(i) + "\"}";
+    return folder.Coco(text + R"(],"annotations":[{"image_id":1,"category_id":)" +
+                       std::to_string(classes - 1) +
+                       R"(,"bbox":[0,0,60,40],"segmentation":[[0,0,60,0,60,40,0,40]]}]})");
+  };
+  const auto error = ErrorOf([&] { folder.Convert(coco(65'536)); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kLimit);
+  folder.Convert(coco(65'535));
+  CHECK(ClassesOf(folder.Data(), "mask").size() == 65'536);
+}
+
 TEST_CASE("COCO's outlines and runs become a mask of classes, with small objects over large ones") {
   const LabelledImages folder;
   // Runs go down the columns: 2 columns of 40 without an object, then 3 with one.

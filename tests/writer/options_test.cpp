@@ -379,6 +379,12 @@ TEST_CASE("options out of range, or two that exclude each other, are refused") {
   CHECK_FALSE(std::filesystem::exists(folder / "data"));
 }
 
+TEST_CASE("an option that a manifest does not name has its default, and null means unset") {
+  CHECK(OptionsFromJson(nlohmann::json::parse(R"({"quality":80})")).geometry.max_side ==
+        ConvertOptions().geometry.max_side);
+  CHECK_FALSE(OptionsFromJson(nlohmann::json::parse(R"({"max_side":null})")).geometry.max_side);
+}
+
 TEST_CASE("numbers in a foreign manifest's options that no option can have leave the defaults") {
   const ConvertOptions usual;
   const ConvertOptions options = OptionsFromJson(nlohmann::json::parse(

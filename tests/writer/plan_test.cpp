@@ -322,6 +322,25 @@ TEST_CASE("a source that changes between planning and reading is a fault of that
   CHECK(summary.skipped[1].path == "cow/9.jpg");
 }
 
+TEST_CASE("a source that becomes an image of a kind that is not converted is reported as such") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 30);
+  const auto victim = folder / "source" / "cow" / "7.jpg";  // after the probes
+  ConvertOptions options;
+  options.shards.keep_order = true;
+  ConvertHooks hooks;
+  hooks.on_progress = [&](const ConvertProgress& progress) {
+    if (progress.samples_done != 0) return;
+    std::string icon("\0\0\1\0\1\0", 6);
+    icon.resize(std::filesystem::file_size(victim));
+    WriteSource(victim, icon);
+  };
+  const ConvertSummary summary = Convert(folder / "source", folder / "data", options, hooks);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason,
+             Catch::Matchers::ContainsSubstring("unsupported: an ICO image"));
+}
+
 TEST_CASE(
     "if the source folder disappears the conversion ends, and it resumes once the folder is back") {
   const TemporaryFolder folder;

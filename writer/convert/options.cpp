@@ -132,11 +132,12 @@ ConvertOptions OptionsFromJson(const nlohmann::json& json) {
   if (!json.is_object()) return options;
   ForEachOption(options, [&]<class V>(const auto& option, V& value, const std::string&) {
     if (option.facts.changes == Changes::kSpeed) return;
-    const nlohmann::json member = json.value(option.name, nlohmann::json());
+    const auto member = json.find(option.name);
+    if (member == json.end()) return;
     if constexpr (requires { value.has_value(); }) {
-      value = ValueIn<typename V::value_type>(member);
+      value = ValueIn<typename V::value_type>(*member);
     } else {
-      value = ValueIn<V>(member).value_or(value);
+      value = ValueIn<V>(*member).value_or(value);
     }
   });
   return options;

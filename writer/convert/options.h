@@ -14,7 +14,8 @@ void CheckOptions(const ConvertOptions& options);
 // null, so that it makes no difference.
 nlohmann::json OptionsToJson(const ConvertOptions& options);
 
-// The options from that text. A member that is missing or makes no sense keeps its default.
+// The options from that text. A member that is missing or makes no sense keeps its default; null
+// and nonsense leave an option unset that may be so (max_side).
 ConvertOptions OptionsFromJson(const nlohmann::json& json);
 
 // The text of the options within a manifest's account of how its dataset was made; null if it names

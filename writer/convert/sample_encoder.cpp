@@ -115,9 +115,12 @@ Outcome SampleEncoder::Checked(Outcome outcome) const {
 void SampleEncoder::EncodeImage(std::size_t source, Outcome& outcome) {
   ReadImageFile(sources_, source, file_);
   Reached(EncodeStep::kRead);
-  const ImageKind kind = Sniff(file_).kind;
-  if (kind == ImageKind::kJpeg) return EncodeFromJpeg(outcome);
-  EncodeFromPixels(kind, outcome);
+  const Sniffed sniffed = Sniff(file_);
+  // The file may have changed since the sources were listed.
+  const std::string unconverted = WhyNotConverted(sniffed);
+  if (!unconverted.empty()) throw Error(ErrorCode::kUnsupported, unconverted);
+  if (sniffed.kind == ImageKind::kJpeg) return EncodeFromJpeg(outcome);
+  EncodeFromPixels(sniffed.kind, outcome);
 }
 
 Placement SampleEncoder::AnnotatedPlacement() const {

@@ -531,9 +531,10 @@ Defect Unpack(Bytes payload, Coefficients& coefficients) {
       return "a quantisation step of the packed image is zero";
     }
   }
+  if (!AllZero(payload.subspan(20, 4))) return "reserved bytes of the packed image are not zero";
   if (payload.size() - kEndBytes !=
           LoadAt<std::uint32_t>(payload, header.rows_offset() - sizeof(std::uint32_t)) ||
-      !AllZero(payload.last(kEndBytes)) || !AllZero(payload.subspan(20, 4))) {
+      !AllZero(payload.last(kEndBytes))) {
     return "the packed image does not end where its rows do";
   }
   std::vector<std::int16_t> values;

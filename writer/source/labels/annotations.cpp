@@ -24,7 +24,8 @@ namespace sluice {
 
 namespace {
 
-constexpr std::size_t kMaxNarrowClasses = 255;  // and the background, in 8 bits
+// A mask's classes besides the background: in 8 bits and in 16.
+constexpr std::size_t kMaxNarrowClasses = 255, kMaxMaskClasses = 65'535;
 
 class AnnotatedList {
  public:
@@ -134,9 +135,10 @@ class AnnotatedList {
     masks_ =
         parts.masks && Any([](const AnnotatedObject& object) { return !object.shapes.empty(); });
     if (masks_) {
-      if (classes.size() >= UINT16_MAX) {
+      if (classes.size() > kMaxMaskClasses) {
         throw Error(ErrorCode::kLimit, source_.label_files.path.string(),
-                    "has more classes than a mask has values; convert without masks");
+                    "has more than the 65535 classes that a mask can tell apart; convert without "
+                    "masks");
       }
       Field mask = Field::Mask("mask", "image");
       mask.classes = {"background"};
