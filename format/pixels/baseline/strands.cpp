@@ -11,7 +11,8 @@ using kernels::BlockRun;
 using kernels::SegmentJob;
 using kernels::Strand;
 
-// Strand::bits says by its lowest one how many bits behind `in` are consumed.
+// The number of zeros below the lowest set bit of Strand::bits is the number of bits of `in`
+// consumed.
 void StartAt(std::uint64_t position, const std::uint8_t* bytes, std::size_t size,
              Strand& strand) noexcept {
   strand.bits = std::uint64_t{1} << position % 8;
@@ -23,6 +24,16 @@ std::uint64_t PositionOf(const Strand& strand, const std::uint8_t* bytes) noexce
   return static_cast<std::uint64_t>(strand.in - bytes) * 8 +
          static_cast<std::uint64_t>(__builtin_ctzll(strand.bits));
 }
+
+namespace {
+
+// Whether a segment of `size` bytes is used up, as in DecodeSegment(): the bits left of the last
+// byte are filling, but a whole byte means that codes were missing.
+bool IsUsedUp(std::size_t size, std::uint64_t position) noexcept {
+  return size * 8 - position < 8;
+}
+
+}  // namespace
 
 bool IsRunning(const Strand& strand) noexcept {
   return strand.out < strand.end && strand.in <= strand.limit;
@@ -45,7 +56,7 @@ BlockRun RunFrom(const SegmentJob& job, std::uint32_t mcu, std::uint32_t end) no
 }
 
 void RunTables::Make(const SegmentJob& job, const StrandTables* tables, bool wanted) {
-  const StrandTable** to = table_;
+  const StrandTable** next_entry = table_;
   mcu_blocks_ = 0;
   unseen_ = 64 - tables[0].bits;
   for (std::uint32_t c = 0; c < job.components; ++c)
@@ -54,17 +65,19 @@ void RunTables::Make(const SegmentJob& job, const StrandTables* tables, bool wan
     for (std::uint32_t c = 0; c < job.components; ++c) {
       const kernels::ComponentJob& component = job.component[c];
       const bool mean_alone = component.size_log2 == 0;
-      const BlockTables& of = wanted && !mean_alone ? *tables[c].wanted : *tables[c].skipped;
+      const BlockTables& block_tables =
+          wanted && !mean_alone ? *tables[c].wanted : *tables[c].skipped;
       for (std::uint32_t b = 0; b < component.across * component.down; ++b) {
-        for (const StrandTable& table : of.of)
-          *to++ = &table;
+        for (const StrandTable& table : block_tables.of)
+          *next_entry++ = &table;
       }
     }
   }
-  *to = &StrandHalt();
-  end_ = to;
+  *next_entry = &StrandHalt();
+  end_ = next_entry;
 }
 
+// A run of fewer MCUs uses the list's tail, so that it ends at the halt.
 void RunTables::StartRun(std::uint32_t mcus, std::int16_t* blocks, Strand& strand) const noexcept {
   const std::size_t count = std::size_t{mcus} * mcu_blocks_;
   strand.next = end_ - count * kBlockTables;
@@ -99,8 +112,7 @@ bool Strands::FinishRun(std::size_t i, const kernels::Kernels& set, const Segmen
   const std::uint64_t bits = PositionOf(strand, task.bytes.data());
   if (strand.out != strand.end || bits > task.size * 8) return false;
   set.finish_blocks(job, task.run);
-  // As DecodeSegment() has it: less than a byte may be left.
-  return !AtSegmentEnd(i) || !task.segment.whole || task.size * 8 - bits < 8;
+  return !AtSegmentEnd(i) || !task.segment.whole || IsUsedUp(task.size, bits);
 }
 
 bool Strands::DecodeAll(const kernels::Kernels& set, const SegmentJob& job, WantedSegments& wanted,
@@ -173,26 +185,29 @@ void SplitSegment::Finish(std::int16_t* blocks, std::uint32_t mcus) {
 void SplitSegment::Begin(std::size_t i, std::uint64_t position) {
   Part& part = part_[i];
   part.mcus = 0;
-  part.step = 8;
+  part.step = kFirstStep;
   part.met.reset();
   part.marks.assign(1, {position, 0});
   place_[i] = i;
   StartAt(position, job_->bytes, job_->size, strand_[i]);
 }
 
-// Begins the next parts, and says how many.
+// Begins the next parts, and returns their number: one if little is left, or else one for each
+// strand. Further rounds of as many parts follow if so many are needed to keep each within
+// kPartBlocks.
 std::size_t SplitSegment::Divide() {
-  const std::uint64_t left = job_->size * 8 - position_;
-  const std::uint64_t most = mcu_bits_ * (kPartBlocks / tables_.mcu_blocks());
+  const std::uint64_t bits_left = job_->size * 8 - position_;
+  const std::uint64_t max_part_bits = mcu_bits_ * (kPartBlocks / tables_.mcu_blocks());
   std::size_t parts = 1;
-  std::uint64_t bits = left;
-  if (left > most / 2) {
+  std::uint64_t part_bits = bits_left;
+  if (bits_left > max_part_bits / 2) {
     parts = kernels::kStrands;
-    bits = left / (parts * (left / (parts * most) + 1));
+    const std::uint64_t rounds = bits_left / (parts * max_part_bits) + 1;
+    part_bits = bits_left / (parts * rounds);
   }
   for (std::size_t i = 0; i < parts; ++i) {
-    Begin(i, position_ + i * bits);
-    part_[i].end = position_ + (i + 1) * bits;
+    Begin(i, position_ + i * part_bits);
+    part_[i].end = position_ + (i + 1) * part_bits;
   }
   return parts;
 }
@@ -200,7 +215,8 @@ std::size_t SplitSegment::Divide() {
 void SplitSegment::StartRun(std::size_t i) {
   Part& part = part_[place_[i]];
   const std::uint64_t position = PositionOf(strand_[i], job_->bytes);
-  // One by one where the next strand's marks are.
+  // Run single MCUs where this strand may meet a mark, and while its own first marks are noted;
+  // otherwise half of what is left.
   std::uint64_t mcus = 1;
   if (position < part.end && (place_[i] == 0 || part.marks.size() > kFirstMcus))
     mcus = (part.end - position) / (2 * mcu_bits_) + 1;
@@ -243,7 +259,8 @@ bool SplitSegment::EndsPart(std::size_t i, std::size_t parts) {
   return true;
 }
 
-// After a guess that led nowhere. False if no other is worth while.
+// The strand hit invalid codes. Drops its blocks and guesses further on; false once it was in step
+// (the data is broken there) or its part is used up.
 bool SplitSegment::StartAgain(std::size_t i) {
   Part& part = part_[place_[i]];
   Drop(part, part.mcus, part.mcus + part.run);
@@ -267,10 +284,9 @@ bool SplitSegment::RunParts(std::size_t parts) {
     set_->run_strands(strand_, busy);
     for (std::size_t i = busy; i-- > 0;) {
       if (IsRunning(strand_[i])) continue;
-      bool goes_on = FinishRun(i);
-      if (!goes_on && place_[i] == 0) return false;
-      goes_on = goes_on ? !EndsPart(i, parts) : StartAgain(i);
-      if (goes_on) {
+      const bool sound = FinishRun(i);
+      if (!sound && place_[i] == 0) return false;
+      if (sound ? !EndsPart(i, parts) : StartAgain(i)) {
         StartRun(i);
       } else {
         --busy;
@@ -282,7 +298,7 @@ bool SplitSegment::RunParts(std::size_t parts) {
   return true;
 }
 
-// A part's MCUs count up to the place where the part before it met it.
+// A part's MCUs count from the place where the part before it met it; those before are dropped.
 void SplitSegment::Join(std::size_t parts) {
   bool in_step = true;
   for (std::size_t i = 1; i < parts; ++i) {
@@ -293,9 +309,10 @@ void SplitSegment::Join(std::size_t parts) {
       continue;
     }
     const std::uint32_t begin = *part_[i - 1].met;
-    const std::uint64_t most = std::uint64_t{begin} + job_->last_mcu - mcu_;
+    // No more than the segment still lacks, counted from the part's beginning.
+    const std::uint64_t max_mcus = std::uint64_t{begin} + job_->last_mcu - mcu_;
     auto last = part.marks.end() - 1;
-    while (last->mcus > most)
+    while (last->mcus > max_mcus)
       --last;
     Drop(part, 0, begin);
     Finish(BlocksOf(part, begin), last->mcus - begin);
@@ -314,8 +331,7 @@ bool SplitSegment::DecodeAll() {
     Join(parts);
     mcu_bits_ = (position_ - position) / (mcu_ - mcu) + 1;
   }
-  // As DecodeSegment() has it: less than a byte may be left.
-  return !job_->whole || job_->size * 8 - position_ < 8;
+  return !job_->whole || IsUsedUp(job_->size, position_);
 }
 
 bool SplitSegment::Decode(const kernels::Kernels& set, const kernels::SegmentJob& job,

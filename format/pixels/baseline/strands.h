@@ -59,7 +59,7 @@ bool IsRunning(const kernels::Strand& strand) noexcept;
 kernels::BlockRun RunFrom(const kernels::SegmentJob& job, std::uint32_t mcu,
                           std::uint32_t end) noexcept;
 
-// The tables of a run's blocks, with the halt behind them.
+// The tables of a run's blocks, with the halt after them.
 class RunTables {
  public:
   // `tables`: those of each component, with look-ups of the same number of bits.
@@ -134,9 +134,11 @@ class SplitSegment {
  private:
   static constexpr std::uint32_t kPartBlocks = 384;        // of a part, about
   static constexpr std::uint32_t kRoom = 2 * kPartBlocks;  // blocks that may wait of a part
-  // The first MCUs of a part, each of which is noted: the strand is likely to be in step behind
-  // them.
+  // The first MCUs of a part, each of which is noted: after them the strand is likely to be in
+  // step.
   static constexpr std::size_t kFirstMcus = 8;
+
+  static constexpr std::uint64_t kFirstStep = 8;  // of Part::step
 
   // Where an MCU begins, and how many of its part's lie before it.
   struct Mark {
@@ -147,7 +149,7 @@ class SplitSegment {
     std::uint64_t end = 0;  // in bits: where the next one began
     std::uint32_t mcus = 0;
     std::uint32_t run = 0;   // MCUs under way
-    std::uint64_t step = 0;  // bits to the next guess; doubled, so that guesses are few
+    std::uint64_t step = 0;  // bits to the next guess; doubled each time, so that guesses are few
     std::int16_t* blocks = nullptr;
     std::vector<Mark> marks;           // the first one is where the part began
     std::optional<std::uint32_t> met;  // the MCUs before that mark of the next part it came to
