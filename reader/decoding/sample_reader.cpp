@@ -11,8 +11,7 @@ namespace sluice {
 
 namespace {
 
-// The bytes of the sample's block.
-Bytes BlockBytesOf(const ShardFile& shard, const SampleRef& ref) {
+Bytes BlockOf(const ShardFile& shard, const SampleRef& ref) {
   const BlockEntry& block = shard.block_entry(ref.block);
   return shard.bytes().subspan(block.offset, block.bytes);
 }
@@ -23,7 +22,7 @@ SampleReader::SampleReader(const BatchRecipe& recipe, const DecodingContext& con
     : dataset_(recipe.dataset),
       layout_(recipe.layout),
       context_(context),
-      // Rows that are kept have been compared.
+      // Rows to be kept must be compared, whatever `verify` says.
       verify_(context.cache != nullptr && KeepsFunctionRows(recipe.options)
                   ? Verify::kAlways
                   : recipe.options.integrity.verify),
@@ -51,11 +50,9 @@ std::uint64_t SampleReader::MemoryBytes(const BatchRecipe& recipe) {
 }
 
 void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
-  // The bytes that a CPU fetches at a time; the bytes of an image that are worth prefetching (after
-  // them, the CPU prefetches by itself); and the largest image for which that is worth it.
-  constexpr std::size_t kLineBytes = 64;
-  constexpr std::size_t kFetchedBytes = 1024;
-  constexpr std::size_t kMaxImageBytes = 16384;
+  constexpr std::size_t kLineBytes = 64;         // that a CPU fetches at a time
+  constexpr std::size_t kFetchedBytes = 1024;    // of an image; the CPU then goes on by itself
+  constexpr std::size_t kMaxImageBytes = 16384;  // of an image for which this pays
   if (raw_bytes_ == 0 || raw_bytes_ > kMaxImageBytes || context_.holds_blocks) return;
   if (!dataset_.table.keeps_all()) return;  // finding the shard would take a lock
   const SampleRef& ref = slot.refs[row];
@@ -92,7 +89,7 @@ RowVerdict SampleReader::Read(Slot& slot, std::size_t row) {
     // Bytes that a source holds in memory of its own cannot change. Without a picture, no checksum
     // covers the row.
     const bool unverified = sample.unverified || layout_.images.empty();
-    return {nullptr, false, unverified && !context_.holds_blocks, false};
+    return {.unverified = unverified && !context_.holds_blocks};
   } catch (const Error& error) {
     return RowVerdict::Of(error);
   } catch (const std::bad_alloc&) {
@@ -127,7 +124,7 @@ std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::siz
   const SampleRef& ref = sample.ref;
   slot.files[row] = sample.file;
   sample.picture = {};
-  sample.compared_before.reset();
+  sample.compared_before = ComparedBefore::kNotAsked;
   sample.unverified = sample.needs_picture = false;
   const auto failure = [&](ErrorCode code, const char* what) {
     return Error(code, shard.name(), PlaceOf(ref), what);
@@ -141,7 +138,7 @@ std::optional<Error> SampleReader::ReadFrom(Sample& sample, Slot& slot, std::siz
     if (Lost(sample, block, bool(fault)) || (fault && !shard.StillTheSame()))
       return shard.Unreadable(PlaceOf(ref));
     if (fault) return failure(fault.code, fault.what);
-    if (sample.compared_before == false) context_.compared->Add(ref, shard);
+    if (sample.compared_before == ComparedBefore::kNo) context_.compared->Add(ref, shard);
     if (painter_.keeps() && (sample.held != nullptr || !shard.CutBefore(sample.picture)))
       painter_.Keep(ref.index);
     return std::nullopt;
@@ -236,9 +233,10 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
   const RowPainter::From from = painter_.Find(payload, slot, row);
   if (from == RowPainter::From::kPayload) {
     if (sample.held != nullptr && sample.held->lacks_image()) {
-      sample.needs_picture = true;
+      sample.needs_picture = true;  // the fault ends this attempt, and Read() tries again
       return {"its kept picture cannot be read"};
     }
+    // A picture to be kept is always compared.
     sample.unverified = !Verifies(sample, payload.codec == Codec::kRaw) && !painter_.keeps();
     if (!sample.unverified && !block.Matches(payload.bytes, checksum)) {
       return {
@@ -262,9 +260,11 @@ ValueFault SampleReader::MakePicture(const BlockView& block, Sample& sample, Slo
 bool SampleReader::Verifies(Sample& sample, bool raw) {
   if (verify_ == Verify::kAlways || (verify_ == Verify::kAuto && !raw)) return true;
   if (verify_ == Verify::kNever) return false;
-  if (!sample.compared_before)
-    sample.compared_before = context_.compared->Has(sample.ref, *sample.file);
-  return !*sample.compared_before;
+  if (sample.compared_before == ComparedBefore::kNotAsked) {
+    sample.compared_before = context_.compared->Has(sample.ref, *sample.file) ? ComparedBefore::kYes
+                                                                              : ComparedBefore::kNo;
+  }
+  return sample.compared_before == ComparedBefore::kNo;
 }
 
 bool SampleReader::Lost(const Sample& sample, const BlockView& block, bool faulty) const {
@@ -276,7 +276,7 @@ bool SampleReader::Lost(const Sample& sample, const BlockView& block, bool fault
   };
   if (sample.held != nullptr) return any_lost(*sample.held);
   return any_lost(*sample.file) ||
-         (faulty && sample.file->CutBefore(BlockBytesOf(*sample.file, sample.ref)));
+         (faulty && sample.file->CutBefore(BlockOf(*sample.file, sample.ref)));
 }
 
 std::string SampleReader::KeyOf(const SampleRef& ref) const {
@@ -298,7 +298,7 @@ std::string SampleReader::PlaceOf(const SampleRef& ref) const {
 
 bool FileCheck::Holds(const ShardFile& file, const SampleRef& ref) {
   if (std::find(whole_.begin(), whole_.end(), &file) != whole_.end()) return true;
-  if (file.CutBefore(file.bytes())) return !file.CutBefore(BlockBytesOf(file, ref));
+  if (file.CutBefore(file.bytes())) return !file.CutBefore(BlockOf(file, ref));
   whole_.push_back(&file);
   return true;
 }

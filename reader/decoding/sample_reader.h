@@ -46,7 +46,7 @@ struct RowVerdict {
   bool memory_kept = false;
 
   static RowVerdict Of(const Error& error) {
-    return {std::make_shared<const Error>(error), false, false, false};
+    return {.error = std::make_shared<const Error>(error)};
   }
   bool failed() const noexcept { return error != nullptr; }
   // Whether the sample may be whole, and this process has no memory left to read it with.
@@ -78,15 +78,17 @@ class SampleReader {
   std::uint64_t payload_bytes() const noexcept { return payload_bytes_; }  // decoded so far
 
  private:
+  // Whether an earlier read compared the sample's payloads with their checksums.
+  enum class ComparedBefore { kNotAsked, kNo, kYes };
   // The sample that is being read.
   struct Sample {
     SampleRef ref;
     ShardUse file;
     std::shared_ptr<const HeldBlock> held;  // null: the block is mapped
     Bytes picture;                          // the payload that the picture was made from, if any
-    std::optional<bool> compared_before;    // by an earlier read; empty until it matters
-    bool unverified = false;                // the picture was made without comparing a checksum
-    bool needs_picture = false;             // of which the block that is held has no bytes
+    ComparedBefore compared_before = ComparedBefore::kNotAsked;
+    bool unverified = false;     // the picture was made without comparing a checksum
+    bool needs_picture = false;  // of which the block that is held has no bytes
   };
 
   std::optional<RowVerdict> Open(const Slot& slot, std::size_t row, Sample& sample);
