@@ -18,16 +18,16 @@ Pixels RowWriter::PixelsFor(const Frame& frame, const PixelProgram& program,
 
 Pixels RowWriter::Unwarped(const Pixels& pixels) {
   unwarped_.resize(pixels.bytes());
-  Pixels first = pixels;
-  first.data = unwarped_.data();
-  return first;
+  Pixels unwarped = pixels;
+  unwarped.data = unwarped_.data();
+  return unwarped;
 }
 
-void RowWriter::Finish(const Pixels& first, const Pixels& pixels, const Frame& frame,
+void RowWriter::Finish(const Pixels& before_warp, const Pixels& after_warp, const Frame& frame,
                        const PixelProgram& program, const Place& place, const PixelTarget& row) {
-  if (frame.warped) WarpBilinear(first, frame.warp.Inverse(), frame.warp_fill, pixels);
-  program.Run(pixels, place.draw_seed, place.position, scratch_, place.stage);
-  if (pixels.data != row.data) program.Write(pixels, row.order, row.data);
+  if (frame.warped) WarpBilinear(before_warp, frame.warp.Inverse(), frame.warp_fill, after_warp);
+  program.Run(after_warp, place.draw_seed, place.position, scratch_, place.stage);
+  if (after_warp.data != row.data) program.Write(after_warp, row.order, row.data);
 }
 
 void RowWriter::WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint16_t fill,

@@ -1,5 +1,5 @@
-// From a picture to rows of a batch: RowWriter decodes it through its frame, warps it, changes its
-// pixels and stores its numbers; SharedPart makes several views of it from one decoding.
+// From a picture to rows of a batch: RowWriter makes one row, SharedPart several views of a picture
+// from one decoding.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,10 @@
 namespace sluice {
 
 // Writes a picture into its row of a batch: decodes it through its frame, warps it, changes its
-// pixels and stores its numbers.
-
-// Each worker thread has one.
+// pixels and stores its numbers. Each worker thread has one.
 class RowWriter {
  public:
-  // The steps' draws depend on this.
+  // Where the row is in the epoch; seeds the steps' draws.
   struct Place {
     std::uint64_t draw_seed = 0;
     std::uint64_t position = 0;
@@ -30,25 +28,25 @@ class RowWriter {
   Defect Write(const Decode& decode, const Frame& frame, const PixelProgram& program,
                const Place& place, const PixelTarget& row) {
     if (!frame.warped && program.idle(place.stage)) return decode(frame.region, row);
-    const Pixels pixels = PixelsFor(frame, program, row);
-    const Pixels first = frame.warped ? Unwarped(pixels) : pixels;
-    if (const Defect defect =
-            decode(frame.region, PixelTarget{first.data, row.channels, PixelOrder::kInterleaved})) {
+    const Pixels after_warp = PixelsFor(frame, program, row);
+    const Pixels before_warp = frame.warped ? Unwarped(after_warp) : after_warp;
+    if (const Defect defect = decode(
+            frame.region, PixelTarget{before_warp.data, row.channels, PixelOrder::kInterleaved})) {
       return defect;
     }
-    Finish(first, pixels, frame, program, place, row);
+    Finish(before_warp, after_warp, frame, program, place, row);
     return nullptr;
   }
 
-  // Warps a mask made by `sample(region, data)`, in the row's layout, by nearest pixels. Pixels
-  // outside get `fill`.
-  template <class Sample>
-  void WriteMask(const Sample& sample, const Frame& frame, std::uint32_t value_bytes,
+  // Warps a mask, in the row's layout, by nearest pixels. `pick_nearest(region, data)` makes the
+  // mask as it is before the warp. Pixels outside get `fill`.
+  template <class PickNearest>
+  void WriteMask(const PickNearest& pick_nearest, const Frame& frame, std::uint32_t value_bytes,
                  std::uint16_t fill, const PixelTarget& row) {
-    if (!frame.warped) return sample(frame.region, row.data);
+    if (!frame.warped) return pick_nearest(frame.region, row.data);
     unwarped_.resize(std::size_t{frame.region.width()} * frame.region.height() * row.channels *
                      value_bytes);
-    sample(frame.region, unwarped_.data());
+    pick_nearest(frame.region, unwarped_.data());
     WarpMask(frame, value_bytes, fill, row);
   }
 
@@ -56,7 +54,7 @@ class RowWriter {
   // The memory that steps work in: the row itself, if it has the layout they need.
   Pixels PixelsFor(const Frame& frame, const PixelProgram& program, const PixelTarget& row);
   Pixels Unwarped(const Pixels& pixels);
-  void Finish(const Pixels& first, const Pixels& pixels, const Frame& frame,
+  void Finish(const Pixels& before_warp, const Pixels& after_warp, const Frame& frame,
               const PixelProgram& program, const Place& place, const PixelTarget& row);
   void WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint16_t fill,
                 const PixelTarget& row);
@@ -65,23 +63,21 @@ class RowWriter {
   StepScratch scratch_;
 };
 
+// Approximate nanoseconds a pixel on one server core; only their ratios matter.
+struct DecodeCosts {
+  double read = 0;    // entropy decoding, for each pixel of the rows that are needed
+  double reduce = 0;  // inverse transform and resampling, for each pixel that one view shows
+  double whole = 0;   // inverse transform and colours at full size, for each pixel of the part
+  double sample = 0;  // resampling from the part's pixels, for each pixel that a view shows
+  static DecodeCosts Of(Codec codec) noexcept;
+};
+
 // Makes several views of a picture from one decoding of the part that all of them together need.
 //
 // A view decoded by itself reads only its own rows, over the picture's whole width, and at a
 // reduced size if possible. One decoding for all views reads each row once, at full size. The
 // cheaper way is estimated from the views' frames alone, because the two ways differ by rounding
-// and batches must not depend on anything else.
-
-// Approximate nanoseconds a pixel on one server core; only their ratios matter.
-struct DecodeCosts {
-  double read = 0;    // entropy decoding, of the picture's rows that a view needs
-  double reduce = 0;  // inverse transform and resampling of a part of them, for one view
-  double whole = 0;   // inverse transform and colours of that part at full size
-  double sample = 0;  // resampling from that
-  static DecodeCosts Of(Codec codec) noexcept;
-};
-
-// Each worker thread has one.
+// and batches must not depend on anything else. Each worker thread has one.
 class SharedPart {
  public:
   // Whether one decoding is cheaper for these frames of a picture of that size and codec.

@@ -12,11 +12,11 @@
 // If leaving a row to the device costs a thread more than decoding it, then the smallest share is
 // best.
 //
-// It learns from intervals in which the trainer waited for decoding. A cost that an interval does
-// not show (the host decodes nothing at a share of 1) stays as it was seen last. The share moves
-// after two intervals in a row that ask for the same direction by more than a few parts; where
-// costs stay as they are, so does the share. It is never 0, so that the device's cost is always
-// seen.
+// It learns costs from every interval. A cost that an interval does not show (the host decodes
+// nothing at a share of 1) stays as it was seen last. The share moves after two intervals in a row
+// in which the trainer waited for decoding, and which ask for the same direction: for all rows, or
+// by at least 2 parts and a tenth of the share. Where costs stay as they are, so does the share. It
+// is never 0, so that the device's cost is always seen.
 #pragma once
 
 #include <sluice/loader_options.h>

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kPictureAlignment = 16;
 constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
-constexpr std::size_t kNotedRows = 16384;  // at a time
+constexpr std::size_t kStoredRows = 16384;  // at a time
 // Pictures of one conversion have one form, or two with grey ones. Beyond this many the dataset is
 // of JPEGs kept as they came, and only the first of their forms have room in the table.
 constexpr std::size_t kMaxForms = 4096;
@@ -83,7 +83,7 @@ std::uint64_t DeviceCache::TableBytes(const ImageSummary& field, std::uint64_t s
   // A packed picture has rows of each component.
   const std::uint64_t rows_each = 3 * ((std::uint64_t{field.max_height} + 7) / 8);
   return samples * sizeof(Entry) +
-         (field.present * rows_each + kNotedRows) * sizeof(std::uint32_t) +
+         (field.present * rows_each + kStoredRows) * sizeof(std::uint32_t) +
          kMaxForms * (sizeof(JpegForm) + 4 * sizeof(void*));
 }
 
@@ -94,12 +94,12 @@ DeviceCache::DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> dri
       size_(bytes) {
   RequireCacheRoom(device, *driver_, where, bytes);
   if (where == ImagesIn::kPageLocked) {
-    here_ = PinnedBuffer(driver_, bytes);
-    begin_ = here_.data();
+    page_locked_ = PinnedBuffer(driver_, bytes);
+    begin_ = page_locked_.data();
     return;
   }
-  there_ = DeviceBuffer(*driver_, bytes);
-  begin_ = there_.data();
+  device_memory_ = DeviceBuffer(*driver_, bytes);
+  begin_ = device_memory_.data();
   stream_ = OwnStream(*driver_);
   for (Staging& staging : staging_) {
     staging.memory = PinnedBuffer(driver_, kStagingBytes);
@@ -112,7 +112,7 @@ DeviceCache::~DeviceCache() {
 }
 
 std::uint64_t DeviceCache::page_locked_bytes() const noexcept {
-  return here_.size() + staging_[0].memory.size() + staging_[1].memory.size();
+  return page_locked_.size() + staging_[0].memory.size() + staging_[1].memory.size();
 }
 
 StoredPicture DeviceCache::Find(std::uint64_t sample) const noexcept {
@@ -129,30 +129,30 @@ bool DeviceCache::FormEqual::operator()(const JpegForm& a, const JpegForm& b) co
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-const JpegForm* DeviceCache::Known(const JpegForm& form) {
+const JpegForm* DeviceCache::InternForm(const JpegForm& form) {
   const auto found = forms_.find(form);
   if (found != forms_.end()) return &*found;
   return forms_.size() < kMaxForms ? &*forms_.insert(form).first : nullptr;
 }
 
-const std::uint32_t* DeviceCache::Noted(std::span<const JpegRow> rows) {
+const std::uint32_t* DeviceCache::StoreRowBytes(std::span<const JpegRow> rows) {
   if (rows.size() > rows_left_) {
-    rows_left_ = std::max(kNotedRows, rows.size());
+    rows_left_ = std::max(kStoredRows, rows.size());
     rows_.push_back(std::make_unique<std::uint32_t[]>(rows_left_));
     rows_end_ = rows_.back().get() + rows_left_;
   }
-  std::uint32_t* const noted = rows_end_ - rows_left_;
+  std::uint32_t* const stored = rows_end_ - rows_left_;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    noted[i] = rows[i].bytes;
+    stored[i] = rows[i].bytes;
   rows_left_ -= rows.size();
-  return noted;
+  return stored;
 }
 
 void DeviceCache::Put(std::uint64_t sample, const JpegForm& form, std::span<const JpegRow> rows,
                       std::span<const std::uint32_t> words) {
   if (size_ - used_ < words.size_bytes()) return;
-  if (const JpegForm* const known = Known(form))
-    Place(sample, {nullptr, known, Noted(rows)}, words.data(), words.size_bytes());
+  if (const JpegForm* const known = InternForm(form))
+    Place(sample, {nullptr, known, StoreRowBytes(rows)}, words.data(), words.size_bytes());
 }
 
 void DeviceCache::PutRaw(std::uint64_t sample, Bytes pixels) {
@@ -164,8 +164,8 @@ void DeviceCache::Place(std::uint64_t sample, StoredPicture picture, const void*
   const std::size_t room = AlignUp(bytes, kPictureAlignment);
   if (bytes == 0 || room > size_ - used_) return;
   picture.at = begin_ + used_;
-  if (here_.size() > 0) {
-    std::memcpy(here_.data() + used_, data, bytes);
+  if (page_locked_.size() > 0) {
+    std::memcpy(page_locked_.data() + used_, data, bytes);
     used_ += room;
     Publish(sample, picture);
     return;
@@ -217,7 +217,7 @@ void DeviceCache::Publish(std::uint64_t sample, const StoredPicture& picture) {
 }
 
 void DeviceCache::Finish() {
-  if (here_.size() > 0) return;
+  if (page_locked_.size() > 0) return;
   Send();
   for (std::size_t i = 0; i < 2; ++i) {
     turn_ = 1 - turn_;

@@ -28,10 +28,10 @@ namespace sluice {
 
 class DeviceCache final : public PictureCache {
  public:
-  // The memory for that many pictures of a field, at least.
+  // An upper bound on the memory for that many pictures of a field.
   static std::uint64_t BytesFor(const ImageSummary& field, std::uint64_t pictures) noexcept;
 
-  // For pictures of a dataset of so many samples. Takes all its memory at once. Throws
+  // For pictures of a dataset of so many samples. Takes the pictures' memory at once. Throws
   // Error(kLimit), with the sizes, if there is not so much.
   DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver, ImagesIn where,
               std::uint64_t samples, std::uint64_t bytes);
@@ -40,7 +40,7 @@ class DeviceCache final : public PictureCache {
   bool Has(std::uint64_t sample) const noexcept override {
     return entries_[sample].at.load(std::memory_order_acquire) != nullptr;
   }
-  // `at` is null if it is not there.
+  // StoredPicture::at is null if the picture has not arrived.
   StoredPicture Find(std::uint64_t sample) const noexcept;
 
   // For the thread that fills it. A picture for which there is no room is passed over. Throws what
@@ -53,7 +53,7 @@ class DeviceCache final : public PictureCache {
 
   std::uint64_t pictures() const noexcept { return pictures_.load(std::memory_order_relaxed); }
   std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  std::uint64_t device_bytes() const noexcept { return there_.size(); }
+  std::uint64_t device_bytes() const noexcept { return device_memory_.size(); }
   // Memory of the host: page-locked, and for the table of `samples` pictures of a field.
   std::uint64_t page_locked_bytes() const noexcept;
   static std::uint64_t TableBytes(const ImageSummary& field, std::uint64_t samples) noexcept;
@@ -82,14 +82,16 @@ class DeviceCache final : public PictureCache {
   void Send();
   void Arrive(Staging& staging);
   void Publish(std::uint64_t sample, const StoredPicture& picture);
-  const JpegForm* Known(const JpegForm& form);
-  const std::uint32_t* Noted(std::span<const JpegRow> rows);
+  // The one copy of that form which all its pictures share; null if there are too many forms.
+  const JpegForm* InternForm(const JpegForm& form);
+  const std::uint32_t* StoreRowBytes(std::span<const JpegRow> rows);
 
   const std::shared_ptr<DeviceDriver> driver_;
   std::unique_ptr<Entry[]> entries_;
-  DeviceBuffer there_;
-  HostBuffer here_;             // or there
-  std::byte* begin_ = nullptr;  // of either
+  // Exactly one of these two is used, and begins at begin_.
+  DeviceBuffer device_memory_;
+  HostBuffer page_locked_;
+  std::byte* begin_ = nullptr;
   std::size_t size_ = 0, used_ = 0;
   Staging staging_[2];
   std::size_t turn_ = 0;
@@ -114,7 +116,8 @@ class DeviceCacheFiller {
   // Returns once the thread has ended, which it does after the block that it reads.
   void Stop();
 
-  // How many of a dataset's samples such a list has.
+  // How many distinct samples of the dataset the list plays; all, unless it is the same in each
+  // epoch.
   static std::uint64_t CountOf(const DatasetState& dataset, const SampleList& samples);
 
  private:

@@ -12,7 +12,8 @@ namespace sluice::python {
 
 namespace {
 
-// The thread that ends the interpreter; guarded by the GIL.
+// The thread that ends the interpreter. Written once, with the GIL, before the handler that reads it
+// is installed.
 std::optional<std::thread::id>& EndedBy() {
   static std::optional<std::thread::id> thread;
   return thread;
@@ -20,8 +21,10 @@ std::optional<std::thread::id>& EndedBy() {
 
 std::terminate_handler terminate_before = nullptr;
 
-// Python code that nanobind called inside a noexcept function has lost the GIL: see gil.h. Another
-// reason to terminate comes with an exception, or is the ending thread's.
+// Python code that nanobind called inside a noexcept function has lost the GIL (see gil.h): its
+// thread sleeps. It is recognised by having no exception and by not being the ending thread. The
+// same holds for a few defects (the destructor of a joinable thread, a pure virtual call); that they
+// sleep too, while the process ends, is accepted.
 [[noreturn]] void SleepOrTerminate() {
   if (std::current_exception() == nullptr && EndedBy() != std::this_thread::get_id())
     SleepForever();
@@ -53,7 +56,7 @@ Acquired::Acquired() {
 }
 
 void Handed::Run(const std::shared_ptr<Handed>& handed) {
-  constexpr std::chrono::milliseconds kLook(50);
+  constexpr std::chrono::milliseconds kSignalPoll(50);
   std::thread([handed] {
     handed->Work();
     const std::scoped_lock lock(handed->mutex_);
@@ -62,7 +65,7 @@ void Handed::Run(const std::shared_ptr<Handed>& handed) {
   }).detach();
   const auto is_done = [&] {
     std::unique_lock lock(handed->mutex_);
-    return handed->changed_.wait_for(lock, kLook, [&] { return handed->done_; });
+    return handed->changed_.wait_for(lock, kSignalPoll, [&] { return handed->done_; });
   };
   while (!WithoutGil(is_done))
     if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
