@@ -30,7 +30,7 @@ WORKLOADS = [
              ["--batch-size", "32", "--store-delay", "50ms", "--store-rate", "40MB/s", "--transform", "rrc:224,flip"],
              {"--threads": (1, 2), "--prefetch": (1, 4), "--read-ahead": ("2MB", "8MB", "32MB", "128MB")}),
     Workload("small", "raw32", "raw images of 32x32 in batches of 512",
-             # Long epochs: what the loader finds out takes it five seconds.
+             # Long epochs: the loader needs five seconds to settle.
              ["--batch-size", "512", "--repeat", "24000", "--transform", "none"],
              {"--threads": (1, 2), "--prefetch": (4, 8)}),
     Workload("large", "raw512", "crops of 384 out of raw images of 512x512",
@@ -65,6 +65,10 @@ def play(build, dataset, workload, chosen, epochs):
     return rates["images_per_second"], result["choices"]
 
 
+def words(combination):
+    return [str(word) for pair in combination for word in pair]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
@@ -87,23 +91,23 @@ def main():
             continue
         dataset = make(arguments.build, arguments.photos, arguments.folder, workload.form)
         combinations = [tuple(zip(workload.grid, values)) for values in itertools.product(*workload.grid.values())]
-        words = lambda combination: [str(word) for pair in combination for word in pair]
         by_hand = {combination: play(arguments.build, dataset, workload, words(combination), arguments.epochs)[0]
                    for combination in combinations}
         best = max(by_hand, key=by_hand.get)
         # The best of many is partly luck: it plays again, in turns with the loader's own choice.
-        mine, hand_rates = [], []
+        own_rates, hand_rates = [], []
         for _ in range(arguments.rounds):
+            # A prefetch of 0: the loader chooses.
             rate, own = play(arguments.build, dataset, workload, ["--prefetch", "0"], arguments.epochs)
-            mine.append(rate)
+            own_rates.append(rate)
             hand_rates.append(play(arguments.build, dataset, workload, words(best), arguments.epochs)[0])
-        mine, theirs = statistics.median(mine), statistics.median(hand_rates)
+        own_rate, hand_rate = statistics.median(own_rates), statistics.median(hand_rates)
         settled = f"threads {own['threads']}, prefetch {own['prefetch']}"
         if "--read-ahead" in workload.grid:
             settled += f", read-ahead {own['read_ahead_depth_bytes'] / 1e6:.0f}MB"
         hand = ", ".join(f"{name.lstrip('-')} {value}" for name, value in best)
-        print(f"| {workload.what} | {settled} | {mine:,.0f} | {hand} | {theirs:,.0f} | "
-              f"{mine / theirs:.3f} |", flush=True)
+        print(f"| {workload.what} | {settled} | {own_rate:,.0f} | {hand} | {hand_rate:,.0f} | "
+              f"{own_rate / hand_rate:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -320,8 +320,8 @@ double FetchBlocks(DatasetState& dataset, std::uint64_t round, std::uint64_t& re
     ThrowIfStopped(stop);
     const SampleRef first = dataset.facts->shape.Row(blocks[i], 0);
     const ShardUse shard = dataset.table.Shard(first.shard);
-    const ShardParts::Block parts = shard->PartsOf(first.block);
-    const std::uint64_t bytes = parts.bytes(true);
+    const ShardParts::Block parts = shard->BlockParts(first.block);
+    const std::uint64_t bytes = parts.bytes();
     in_flight.push_back({dataset.table.remote->Begin(first.shard, parts.whole(), {i, 0}), bytes});
     dataset.table.remote->Flush();
     waiting += bytes;

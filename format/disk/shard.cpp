@@ -533,14 +533,14 @@ void ShardFile::BringEndRest() {
   frame_.end.offset = offset;
 }
 
-ShardParts::Block ShardFile::PartsOf(std::uint32_t block) const noexcept {
+ShardParts::Block ShardFile::BlockParts(std::uint32_t block) const noexcept {
   const BlockEntry& entry = blocks_[block];
   const std::uint64_t end = std::min(entry.offset + entry.bytes, frame_.end.offset);
   const std::uint64_t begin = std::min(std::max(entry.offset, frame_.start.bytes), end);
   const std::uint64_t table = sizeof(BlockHeader) + entry.count * layout().row_bytes();
   const std::uint64_t rest =
       std::clamp(AlignUp(entry.offset + std::min(entry.bytes, table), kPageBytes), begin, end);
-  const std::uint64_t number = ShardParts::PartsOf(block);
+  const std::uint64_t number = ShardParts::FirstPartOf(block);
   return {{{{number, begin, rest - begin}, {number + 1, rest, end - rest}}}};
 }
 
@@ -563,7 +563,7 @@ void ShardFile::BringBlock(std::uint32_t block) const {
     const MutexLock lock(brought_->mutex);
     std::uint64_t ahead = 0;
     for (std::uint32_t b = block; b < blocks() && ahead <= kAhead; ++b) {
-      if (brought_->blocks[b] == nullptr) brought_->blocks[b] = parts_->Begin(PartsOf(b).whole());
+      if (brought_->blocks[b] == nullptr) brought_->blocks[b] = parts_->Begin(BlockParts(b).whole());
       ahead += blocks_[b].bytes;
     }
     held = brought_->blocks[block];
@@ -585,7 +585,7 @@ BlockView BlockHold::Block(std::uint32_t block, std::uint64_t ahead) {
   std::uint32_t next = block;
   for (; next < shard_.blocks() && (next == block || asked < ahead); ++next) {
     ShardParts::Held& held = held_[next];
-    if (held == nullptr) held = parts->Begin(shard_.PartsOf(next).whole());
+    if (held == nullptr) held = parts->Begin(shard_.BlockParts(next).whole());
     if (next > block) asked += shard_.block_entry(next).bytes;
   }
   held_.erase(held_.lower_bound(next), held_.end());

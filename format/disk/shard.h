@@ -29,13 +29,17 @@ namespace sluice {
 // once nobody holds it. Thread-safe.
 class ShardParts {
  public:
-  // The numbers of parts. Header and end are asked for before anything is known of the shard, so
-  // each may turn out too short and has a rest.
-  // A block has two: its header and table, up to a page's end, and the rest, its payloads.
-  enum Number : std::uint64_t { kHeader, kHeaderRest, kSections, kEndRest, kEnd, kFirstBlock };
-  static constexpr std::uint64_t PartsOf(std::uint64_t blocks) { return kFirstBlock + 2 * blocks; }
+  // Header and end are asked for before anything is known of the shard, so each may turn out to be
+  // longer, and its rest is a part by itself. A block has two parts: its header and table, up to a
+  // page's end, and its payloads.
+  enum PartNumber : std::uint64_t { kHeader, kHeaderRest, kSections, kEndRest, kEnd, kFirstBlock };
+  static constexpr std::uint64_t FirstPartOf(std::uint64_t block) {
+    return kFirstBlock + 2 * block;
+  }
+  // The number of parts of a shard of so many blocks.
+  static constexpr std::uint64_t PartsOf(std::uint64_t blocks) { return FirstPartOf(blocks); }
   struct Part {
-    std::uint64_t number = 0;  // of block b: PartsOf(b), PartsOf(b) + 1
+    std::uint64_t number = 0;  // a PartNumber; of a block: FirstPartOf(block) and the next one
     std::uint64_t offset = 0;  // from the shard's start, whole pages
     std::uint64_t bytes = 0;
   };
@@ -43,9 +47,8 @@ class ShardParts {
     std::array<Part, 2> parts;
     std::span<const Part> whole() const noexcept { return parts; }
     std::span<const Part> table() const noexcept { return {parts.data(), 1}; }
-    std::uint64_t bytes(bool all) const noexcept {
-      return parts[0].bytes + (all ? parts[1].bytes : 0);
-    }
+    std::uint64_t bytes() const noexcept { return parts[0].bytes + parts[1].bytes; }
+    std::uint64_t table_bytes() const noexcept { return parts[0].bytes; }
   };
   // Keeps a part while it lives.
   using Held = std::shared_ptr<const void>;
@@ -56,11 +59,11 @@ class ShardParts {
   virtual Bytes bytes() const noexcept = 0;              // the mapping, as long as the shard
   // Begins to bring parts, and returns at once. Throws Error.
   virtual Held Begin(std::span<const Part> parts) = 0;
-  // Returns when they are there. Throws the Error for which one cannot be brought.
+  // Waits for all parts of `held`; throws the Error of one that failed.
   virtual void Await(const Held& held) = 0;
   // For bytes of parts that are held and there, and that fail a check: fetches them once more. If
-  // they pass it now, they take the place of the former ones; readers of other bytes notice
-  // nothing. False if they do not, or cannot be fetched.
+  // the new bytes pass it, they replace the old bytes; readers of other bytes notice nothing. False
+  // if the new bytes fail it too, or cannot be fetched.
   virtual bool Mend(std::uint64_t offset, std::uint64_t bytes,
                     const std::function<bool(Bytes)>& passes) = 0;
 
@@ -235,25 +238,27 @@ class ShardFile {
   bool Lost(Bytes range) const noexcept { return file_.Lost(range); }
   // For code that reads rows of many shards under one guard.
   GuardedMapping guarded() const noexcept { return file_.guarded(); }
-  // Whether the file's last bytes are those it was opened with. A file that was cut fails this,
-  // wherever it was cut: the kernel takes the pages after the cut away before it zeroes the rest of
-  // the page that was cut. A file that was overwritten with another shard fails it, too. Call it
-  // under a guard, and after a fence that keeps earlier reads before it. No system call.
+  // Whether the file's last bytes are those it was opened with: no longer if the file was cut, or
+  // overwritten with another shard. Call it under a guard, and after a fence that keeps earlier
+  // reads before it. No system call.
+  //
+  // It notices a cut anywhere in the file, because the kernel takes away the pages after the cut
+  // before it zeroes the rest of the page that was cut.
   bool EndIsThere() const noexcept {
     const Bytes end = file_.bytes().last(sizeof(std::uint64_t));
     const auto checksum = LoadAt<std::uint64_t>(end, 0);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // reading it may lose its page
     return checksum == tail_.tail_checksum && !Lost(end);
   }
-  // Whether all that was read of the mapping so far was there. Call it as EndIsThere().
+  // Whether all that was read of the mapping so far was there. Same preconditions as EndIsThere().
   bool WholeSoFar() const noexcept { return EndIsThere() && !file_.LostAny(); }
-  // Whether a byte of the range lies after the file's present end. Asks the file system; of a file
-  // that has lost its name, it says that of every range if the end is gone.
+  // Whether a byte of the range lies after the file's present end. Asks the file system. A file
+  // without a name cannot be asked for: true for every range once EndIsThere() fails.
   bool CutBefore(Bytes range) const noexcept;
   FileId file() const noexcept { return file_.id(); }
   // Whether an open file is the same file as the mapped one.
   bool Maps(const FileHandle& file) const noexcept { return file_.Maps(file); }
-  // Whether the file still has the name it was opened by.
+  // Whether the file still has the name it was opened by: only then does it have a WrittenAt().
   bool HasItsName() const noexcept { return file_.WrittenAt().has_value(); }
   // False once another program has written another shard over this one; from then on, its blocks
   // are Error(kIo). Asks the file system when the file was last written to, and compares the
@@ -281,8 +286,8 @@ class ShardFile {
   BlockView Block(std::uint32_t block, Bytes bytes, bool checked) const;
   // The same for a block that is there: one that the caller holds (parts()), or any of a file.
   BlockView BlockThere(std::uint32_t block) const;
-  // The first byte of a block of a file whose header and table have been verified, else null: then
-  // Block() says more.
+  // The first byte of a block of a file whose header and table have been verified, else null: call
+  // Block().
   const std::byte* VerifiedBlock(std::uint32_t block) const noexcept {
     if (parts_ != nullptr || overwritten_.load(std::memory_order_relaxed)) return nullptr;
     const std::uint64_t word = verified_[block / 64].load(std::memory_order_relaxed);
@@ -290,12 +295,12 @@ class ShardFile {
     return file_.bytes().data() + blocks_[block].offset;
   }
   // For bytes of this shard that fail a check: those of an object store are fetched once more,
-  // since what damaged them may have been the way. False if they do not pass it then, either.
+  // since the damage may have happened in the transfer. False if they fail it again.
   bool Mended(Bytes range, const std::function<bool(Bytes)>& passes) const;
   // Null if the shard is a file, whose blocks are always there.
   const std::shared_ptr<ShardParts>& parts() const noexcept { return parts_; }
   // Of parts(): a block without what the frame has of it, which may be everything.
-  ShardParts::Block PartsOf(std::uint32_t block) const noexcept;
+  ShardParts::Block BlockParts(std::uint32_t block) const noexcept;
 
   // The key of a sample of this shard. Throws Error(kCorrupt).
   std::string Key(std::uint64_t sample) const;
@@ -345,7 +350,8 @@ class ShardFile {
   // One bit a block: whether its header and table have been verified.
   mutable std::vector<std::atomic<std::uint64_t>> verified_;
   mutable std::atomic<std::uint64_t> verified_sections_{0};  // the same for the first 64 sections
-  mutable std::atomic<std::int64_t> written_at_{0};          // when the directory was last compared
+  // The file's modification time as of the last comparison of the directory.
+  mutable std::atomic<std::int64_t> written_at_{0};
   mutable std::atomic<bool> overwritten_{false};
   // Of parts_: what has been brought since.
   struct Brought {

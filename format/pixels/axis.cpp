@@ -24,7 +24,7 @@ double ReachOf(const ComponentAxis& axis) noexcept {
 }
 
 struct Window {
-  std::uint32_t first, last;
+  std::uint32_t first, end;
 };
 
 // The whole part of a position, clamped to [low, high]. Positions lie within 2^31 of zero.
@@ -43,20 +43,20 @@ Window Around(const ComponentAxis& axis, double centre, double reach) noexcept {
 
 }  // namespace
 
-ComponentAxis MakeComponentAxis(const Span& span, std::uint32_t factor, std::uint32_t size,
+ComponentAxis MakeComponentAxis(const Span& span, std::uint32_t reduction, std::uint32_t size,
                                 Filter filter) noexcept {
   ComponentAxis axis;
-  axis.start = span.start / factor;
-  axis.length = span.length / factor;
+  axis.start = span.start / reduction;
+  axis.length = span.length / reduction;
   axis.out = span.out;
   axis.filter = filter;
-  axis.bound = std::min(span.bound / factor, size - 1);
-  axis.bound_end =
-      std::clamp((span.bound + span.bound_length + factor - 1) / factor, axis.bound + 1, size);
+  axis.bound = std::min(span.bound / reduction, size - 1);
+  axis.bound_end = std::clamp((span.bound + span.bound_length + reduction - 1) / reduction,
+                              axis.bound + 1, size);
   const double scale = ScaleOf(axis);
   const double reach = ReachOf(axis);
   axis.first = Around(axis, axis.start + 0.5 * scale, reach).first;
-  axis.last = Around(axis, axis.start + (axis.out - 0.5) * scale, reach).last;
+  axis.last = Around(axis, axis.start + (axis.out - 0.5) * scale, reach).end;
   return axis;
 }
 

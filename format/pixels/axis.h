@@ -37,8 +37,8 @@ struct ComponentAxis {
   friend bool operator==(const ComponentAxis&, const ComponentAxis&) = default;
 };
 
-// `factor`: pixels that a sample stands for; `size`: the component's extent in samples.
-ComponentAxis MakeComponentAxis(const Span& span, std::uint32_t factor, std::uint32_t size,
+// `reduction`: pixels that a sample stands for; `size`: the component's extent in samples.
+ComponentAxis MakeComponentAxis(const Span& span, std::uint32_t reduction, std::uint32_t size,
                                 Filter filter) noexcept;
 // The same in the pixels of a part of a picture: reduced by `reduction`, and with the first
 // `origin` pixels left out. All `size` pixels of the part may be used.

@@ -55,7 +55,7 @@ LocalStore::LocalStore(const fs::path& folder)
 LocalStore::~LocalStore() {
   {
     const MutexLock lock(mutex_);
-    stopping_ = cancelled_ = true;
+    stopping_ = serving_cancelled_ = true;
     queue_.clear();
   }
   changed_.NotifyAll();
@@ -106,14 +106,14 @@ void LocalStore::Cancel(std::uint64_t ticket) {
   const auto found = std::find_if(queue_.begin(), queue_.end(),
                                   [ticket](const Asked& asked) { return asked.ticket == ticket; });
   if (found != queue_.end()) queue_.erase(found);
-  if (serving_ == ticket) cancelled_ = true;
+  if (serving_ == ticket) serving_cancelled_ = true;
   while (serving_ == ticket)
     changed_.Wait(mutex_);
 }
 
 bool LocalStore::Cancelled(std::uint64_t ticket) {
   const MutexLock lock(mutex_);
-  return cancelled_ && serving_ == ticket;
+  return serving_cancelled_ && serving_ == ticket;
 }
 
 void LocalStore::Run() {
@@ -129,7 +129,7 @@ void LocalStore::Run() {
       asked = std::move(queue_.front());
       queue_.pop_front();
       serving_ = asked.ticket;
-      cancelled_ = false;
+      serving_cancelled_ = false;
       ++counts_.requests;
     }
     Serve(asked);

@@ -50,7 +50,7 @@ class LocalStore : public ObjectStore {
   std::deque<Asked> queue_ GUARDED_BY(mutex_);  // by urgency
   std::uint64_t tickets_ GUARDED_BY(mutex_) = 0;
   std::uint64_t serving_ GUARDED_BY(mutex_) = 0;  // the ticket in hand; 0: none
-  bool cancelled_ GUARDED_BY(mutex_) = false;     // that one
+  bool serving_cancelled_ GUARDED_BY(mutex_) = false;
   Counts counts_ GUARDED_BY(mutex_);
   std::thread thread_;
 };

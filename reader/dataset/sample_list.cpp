@@ -25,9 +25,13 @@ namespace {
   throw Error(ErrorCode::kInvalidArgument, what);
 }
 
-// A digest of the kind of draw, its numbers, and lists of numbers.
+// Part of digests, so never to be changed.
+enum ListKind : std::uint64_t { kFixedList = 1, kWeightedList, kBalancedList, kMixtureList };
+
+// A digest of the kind of list, its numbers, and lists of numbers.
 class ListDigest {
  public:
+  // A ListKind comes first.
   explicit ListDigest(std::initializer_list<std::uint64_t> numbers) { Add(std::vector(numbers)); }
   ListDigest& Add(const std::vector<std::uint64_t>& numbers) {
     words_.push_back(numbers.size());
@@ -40,16 +44,8 @@ class ListDigest {
   std::vector<std::uint64_t> words_;
 };
 
-std::shared_ptr<const SampleListState> Make(SampleDraw draw, const ListDigest& digest,
-                                            std::uint64_t needs, std::uint64_t needs_exactly,
-                                            const std::string& dataset = {}) {
-  auto state = std::make_shared<SampleListState>();
-  state->draw = std::move(draw);
-  state->digest = digest.Text();
-  state->needs = needs;
-  state->needs_exactly = needs_exactly;
-  state->dataset = dataset;
-  return state;
+std::shared_ptr<const SampleListState> SharedList(SampleListState state) {
+  return std::make_shared<const SampleListState>(std::move(state));
 }
 
 // Any number of classes in a sample: multi-label, or the classes of boxes.
@@ -100,7 +96,8 @@ std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
   return values;
 }
 
-// Every sample's list. They lie in blocks, which a filter reads in parallel.
+// Every sample's list. They lie in blocks, so a filter that keeps nothing serves as a parallel
+// loop.
 std::vector<std::vector<std::int32_t>> ClassListsOf(const Dataset& dataset,
                                                     const std::string& field) {
   std::vector<std::vector<std::int32_t>> lists(dataset.size());
@@ -126,8 +123,9 @@ SampleList SampleList::Of(std::vector<std::uint64_t> samples) {
   const std::uint64_t largest =
       samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end());
   const std::uint64_t needs = samples.empty() ? 0 : std::max(largest + 1, largest);
-  const ListDigest digest = ListDigest({1}).Add(samples);
-  return SampleList(Make(FixedDraw{std::move(samples)}, digest, needs, 0));
+  std::string digest = ListDigest({kFixedList}).Add(samples).Text();
+  return SampleList(SharedList(
+      {.draw = FixedDraw{std::move(samples)}, .digest = std::move(digest), .needs = needs}));
 }
 
 SampleList SampleList::Weighted(const std::vector<double>& weights, std::uint64_t count,
@@ -146,8 +144,10 @@ SampleList SampleList::Weighted(const std::vector<double>& weights, std::uint64_
         (replacement ? "give some sample such a weight" : "draw fewer, or with replacement"));
   }
   WeightedDraw draw{WholeWeights(weights), count, replacement};
-  const ListDigest digest = ListDigest({2, count, replacement ? 1U : 0U}).Add(draw.weights);
-  return SampleList(Make(std::move(draw), digest, 0, weights.size()));
+  const ListDigest digest =
+      ListDigest({kWeightedList, count, replacement ? 1U : 0U}).Add(draw.weights);
+  return SampleList(SharedList(
+      {.draw = std::move(draw), .digest = digest.Text(), .needs_exactly = weights.size()}));
 }
 
 SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_class,
@@ -174,19 +174,25 @@ SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_c
   }
   BalancedDraw draw;
   draw.per_class = per_class;
-  ListDigest digest({3, per_class});
+  ListDigest digest({kBalancedList, per_class});
   for (auto& [number, members] : classes) {
     digest.Add(members);
     draw.classes.push_back(std::move(members));
   }
-  return SampleList(Make(std::move(draw), digest, 0, dataset.size(), dataset.id()));
+  return SampleList(SharedList({.draw = std::move(draw),
+                                .digest = digest.Text(),
+                                .needs_exactly = dataset.size(),
+                                .dataset = dataset.id()}));
 }
 
 std::shared_ptr<const SampleListState> KeptList(const Dataset& dataset,
                                                 std::vector<std::uint64_t> samples) {
   // The digest of the same list made by Of(), because both are played alike.
-  const ListDigest digest = ListDigest({1}).Add(samples);
-  return Make(FixedDraw{std::move(samples)}, digest, 0, dataset.size(), dataset.id());
+  std::string digest = ListDigest({kFixedList}).Add(samples).Text();
+  return SharedList({.draw = FixedDraw{std::move(samples)},
+                     .digest = std::move(digest),
+                     .needs_exactly = dataset.size(),
+                     .dataset = dataset.id()});
 }
 
 std::uint64_t SampleList::size() const noexcept {
@@ -245,13 +251,13 @@ SampleList MixtureList(std::shared_ptr<const MixturePlan> plan,
                        const std::vector<std::uint64_t>& windows) {
   const MixtureParameters& of = plan->parameters();
   const bool in_batches = of.shares == MixtureShares::kOfEachBatch;
-  ListDigest digest({4, in_batches ? of.batch_size : 0, in_batches ? of.world_size : 0});
+  ListDigest digest({kMixtureList, in_batches ? of.batch_size : 0, in_batches ? of.world_size : 0});
   digest.Add(windows);
   std::vector<std::uint64_t> draws;
   for (const MixturePlan::Part& part : plan->parts())
     draws.push_back(part.draws);
   digest.Add(draws);
-  return ListOf(Make(MixtureDraw{std::move(plan)}, digest, 0, 0));
+  return ListOf(SharedList({.draw = MixtureDraw{std::move(plan)}, .digest = digest.Text()}));
 }
 
 }  // namespace sluice

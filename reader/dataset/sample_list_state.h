@@ -10,11 +10,11 @@
 namespace sluice {
 
 struct SampleListState {
-  SampleDraw draw;
-  std::string digest;
+  SampleDraw draw = {};
+  std::string digest = {};
   std::uint64_t needs = 0;          // the least samples that a dataset must have
   std::uint64_t needs_exactly = 0;  // or the exact number, if not 0: each has a weight
-  std::string dataset;              // its id, if the list was made from its content
+  std::string dataset = {};         // its id, if the list was made from its content
 };
 
 // Throws Error(kInvalidArgument) if the list does not fit a dataset of that id and size.

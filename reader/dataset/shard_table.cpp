@@ -181,7 +181,7 @@ std::uint64_t ShardTable::FrameBytes() const noexcept {
 ShardParts::Held ShardTable::HoldBlock(std::uint32_t shard, const ShardFile& file,
                                        std::uint32_t block) {
   constexpr std::uint64_t kAhead = RemoteShards::kIdleBytes / 4;
-  ShardParts::Held held = remote->Begin(shard, file.PartsOf(block).whole(), {});
+  ShardParts::Held held = remote->Begin(shard, file.BlockParts(block).whole(), {});
   const std::uint64_t number = facts_.shape.first_block(shard) + block;
   const std::uint64_t before = last_held_.exchange(number, std::memory_order_relaxed);
   if (number == before + 1) {
@@ -189,7 +189,7 @@ ShardParts::Held ShardTable::HoldBlock(std::uint32_t shard, const ShardFile& fil
     std::uint64_t ahead = 0;
     std::uint32_t next = block + 1;
     for (; next < file.blocks() && ahead < kAhead; ++next) {
-      remote->Begin(shard, file.PartsOf(next).whole(), {});
+      remote->Begin(shard, file.BlockParts(next).whole(), {});
       ahead += file.block_entry(next).bytes;
     }
     if (next == file.blocks() && shard + 1 < facts_.shards.size()) BeginOpening(shard + 1);

@@ -4,7 +4,8 @@
 // Kept by file: a copy of a shard (LoaderOptions::stage) is another file, and may be damaged while
 // the shard is not. A sample whose payload does not match is never noted, so that the damage is
 // found again whenever the sample is played: an epoch's batches do not depend on earlier epochs.
-// Thread-safe; takes a lock only for the first sample of a file.
+// Thread-safe; takes a lock only if the shard's file is another than that used last: for a file's
+// first sample, and each time a copy and its original alternate.
 #pragma once
 
 #include <atomic>
@@ -20,13 +21,13 @@ namespace sluice {
 
 class ComparedPayloads {
  public:
-  explicit ComparedPayloads(std::size_t shards) : newest_(shards), chains_(shards) {}
+  explicit ComparedPayloads(std::size_t shards) : last_used_(shards), chains_(shards) {}
 
   // `file`: the sample's shard or a copy of it. The first call for a file may throw std::bad_alloc.
   bool Has(const SampleRef& ref, const ShardFile& file) {
     const std::uint64_t number = std::uint64_t{ref.block} * file.block_samples() + ref.row;
     const std::uint64_t word =
-        Of(ref.shard, file).words[number / 64].load(std::memory_order_relaxed);
+        BitsOf(ref.shard, file).words[number / 64].load(std::memory_order_relaxed);
     return (word >> (number % 64) & 1) != 0;
   }
   void Add(const SampleRef& ref, const ShardFile& file);
@@ -37,43 +38,44 @@ class ComparedPayloads {
   }
 
  private:
-  struct OfFile {
+  struct FileBits {
     FileId file;
     std::vector<std::atomic<std::uint64_t>> words;  // one bit for each sample
-    std::unique_ptr<OfFile> older;                  // of the same shard
+    std::unique_ptr<FileBits> older;                // of the same shard
   };
-  OfFile& Of(std::uint32_t shard, const ShardFile& file) {
-    OfFile* const newest = newest_[shard].load(std::memory_order_acquire);
-    return newest != nullptr && newest->file == file.file() ? *newest : Find(shard, file);
+  FileBits& BitsOf(std::uint32_t shard, const ShardFile& file) {
+    FileBits* const last_used = last_used_[shard].load(std::memory_order_acquire);
+    return last_used != nullptr && last_used->file == file.file() ? *last_used
+                                                                  : FindOrAdd(shard, file);
   }
-  OfFile& Find(std::uint32_t shard, const ShardFile& file);
+  FileBits& FindOrAdd(std::uint32_t shard, const ShardFile& file);
 
-  std::vector<std::atomic<OfFile*>> newest_;  // by shard: the one used last
+  std::vector<std::atomic<FileBits*>> last_used_;  // by shard
   Mutex mutex_;
-  std::vector<std::unique_ptr<OfFile>> chains_ GUARDED_BY(mutex_);  // by shard
+  std::vector<std::unique_ptr<FileBits>> chains_ GUARDED_BY(mutex_);  // by shard
 };
 
-inline ComparedPayloads::OfFile& ComparedPayloads::Find(std::uint32_t shard,
-                                                        const ShardFile& file) {
+inline ComparedPayloads::FileBits& ComparedPayloads::FindOrAdd(std::uint32_t shard,
+                                                               const ShardFile& file) {
   const MutexLock lock(mutex_);
-  OfFile* found = chains_[shard].get();
+  FileBits* found = chains_[shard].get();
   while (found != nullptr && found->file != file.file())
     found = found->older.get();
   if (found == nullptr) {
-    auto made = std::make_unique<OfFile>();
+    auto made = std::make_unique<FileBits>();
     made->file = file.file();
     made->words = std::vector<std::atomic<std::uint64_t>>((file.samples() + 63) / 64);
     made->older = std::move(chains_[shard]);
     found = made.get();
     chains_[shard] = std::move(made);
   }
-  newest_[shard].store(found, std::memory_order_release);
+  last_used_[shard].store(found, std::memory_order_release);
   return *found;
 }
 
 inline void ComparedPayloads::Add(const SampleRef& ref, const ShardFile& file) {
   const std::uint64_t number = std::uint64_t{ref.block} * file.block_samples() + ref.row;
-  Of(ref.shard, file)
+  BitsOf(ref.shard, file)
       .words[number / 64]
       .fetch_or(std::uint64_t{1} << (number % 64), std::memory_order_relaxed);
 }

@@ -37,8 +37,8 @@ struct DecodingContext {
 
 // Whether a row was made, and if not, why.
 struct RowVerdict {
-  std::shared_ptr<const Error> error;  // null: it was made
-  bool of_shard = false;               // its whole shard cannot be opened
+  std::shared_ptr<const Error> error = nullptr;  // null: it was made
+  bool of_shard = false;                         // its whole shard cannot be opened
   // No checksum was compared, so only FileCheck finds a file that was cut meanwhile.
   bool unverified = false;
 

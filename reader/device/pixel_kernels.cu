@@ -1,3 +1,10 @@
+// The kernels that turn a batch's pixels into numbers, and their launches. Their work is that of
+// pixel_ops.h; here it is only divided among blocks of threads:
+//
+//   Convert         without operations: blocks loop through the whole batch
+//   ConvertWithOps  operations on single pixels: several blocks share a sample
+//   ConvertWhole    operations that need the whole picture: a sample has one block, whose threads
+//                   wait for one another between phases
 #include <initializer_list>
 
 #include <cuda_runtime_api.h>
@@ -10,12 +17,12 @@ namespace sluice {
 namespace {
 
 constexpr unsigned kThreads = 256;  // of a block
-constexpr unsigned kMaxBlocks =
-    2048;  // several for each multiprocessor; each loops through the batch
-// With operations: the threads of a block that has a sample to itself; and if several blocks share
-// a sample, how many groups of four pixels a thread takes.
-constexpr unsigned kThreadsAlone = PixelOpScratch::kMostThreads;
+// Of Convert: several blocks for each multiprocessor.
+constexpr unsigned kMaxBlocks = 2048;
+// Of ConvertWithOps: the groups of four pixels that a thread takes, unless too many blocks result.
 constexpr unsigned kFoursEach = 8;
+// Of ConvertWhole: the threads of a block.
+constexpr unsigned kThreadsAlone = PixelOpScratch::kMostThreads;
 
 // The table is in shared memory, because all threads look up random entries.
 template <class Number>

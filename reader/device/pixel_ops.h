@@ -5,12 +5,12 @@
 // A block of threads makes a sample, in phases; all threads wait for one another between phases.
 // The last phase writes. Operations that need only a pixel's own values (pixel_ops_point.h) are
 // done whenever pixels are read. An operation that needs the whole picture has phases of its own
-// before:
+// before the last one:
 //
 //   kContrast            the picture's mean: pixels are changed anew for it, and only sums are kept
 //   kStretch, kEqualize  likewise counts of values, of which a table is made (ValueBy)
-//   kSharpen, kBlur,     pixels are changed where they lie, and go from there to a spare place,
-//   from kWarp...        which the others read on (pixel_ops_filter.h)
+//   kSharpen, kBlur,     pixels are changed where they lie, and filtered from there into the other
+//   kWarp...             of two places, which later phases read (pixel_ops_filter.h)
 //
 // A sample without any of them has one phase, and may be shared by several blocks.
 //
@@ -78,18 +78,18 @@ struct PixelOpThread {
 };
 
 enum class PhaseKind : std::uint8_t {
-  kStart,     // none so far
-  kSum,       // kContrast: the lightness of each thread's pixels,
-  kSumParts,  // of some threads',
-  kMean,      // and of all
-  kClear,     // kStretch, kEqualize: counts of none,
-  kCount,     // of all,
-  kTable,     // and the table of new values
+  kStart,     // before the first phase
+  kSum,       // kContrast: each thread sums the lightness of its pixels
+  kSumParts,  // kContrast: some threads add up the sums of the others
+  kMean,      // kContrast: one thread computes the picture's mean
+  kClear,     // kStretch, kEqualize: counts become zero
+  kCount,     // kStretch, kEqualize: all pixels' values are counted
+  kTable,     // kStretch, kEqualize: the table of new values is made
   kSettle,    // before a filter: pixels are changed where they lie
-  kFilter,    // kSharpen, kWarp...: they go to the other place
-  kColumns,   // kBlur: sums along columns go to the spare one,
-  kLines,     // and pixels back
-  kWrite,     // the numbers
+  kFilter,    // kSharpen, kWarp...: filtered pixels go to the other place
+  kColumns,   // kBlur: sums along columns go to the spare place
+  kLines,     // kBlur: from there, blurred pixels go back
+  kWrite,     // the numbers are written
 };
 
 // A phase of a sample, and how far its operations have come.
@@ -99,7 +99,7 @@ struct Phase {
   bool table = false;           // the table belongs to an operation between `begin` and `op`
   std::uint32_t begin = 0;      // the first operation not yet written to the picture
   std::uint32_t op = 0;         // the operation that the phase is for
-  std::uint32_t contrasts = 0;  // kContrasts between the two whose means are known
+  std::uint32_t contrasts = 0;  // kContrasts between `begin` and `op` whose means are known
 };
 
 SLUICE_ON_DEVICE inline const PixelOp* OpsOf(const Conversion& job, std::uint64_t sample) {
@@ -171,6 +171,7 @@ SLUICE_ON_DEVICE inline bool GoOn(const PixelOp* ops, std::uint32_t count, Phase
     case PhaseKind::kColumns: return go_to(PhaseKind::kLines);
     case PhaseKind::kFilter:
     case PhaseKind::kLines: {
+      // A filter leaves the picture in the other place, a blur in the first one.
       if (phase.kind == PhaseKind::kFilter) phase.spare = !phase.spare;
       std::uint32_t next = phase.op + 1;
       while (next < count && ops[next].kind == PixelOpKind::kWords)
@@ -195,7 +196,7 @@ SLUICE_ON_DEVICE inline std::uint8_t* PictureOf(const Conversion& job, std::uint
                : job.from + sample * job.pixels * job.channels;
 }
 
-// The work of a phase on a run of kCount pixels, after the operations so far.
+// kSum, for a run of kCount pixels after the operations so far.
 template <std::uint32_t kCount>
 SLUICE_ON_DEVICE inline std::uint64_t SumOfLightness(const FourPixels& run,
                                                      std::uint32_t channels) {
@@ -207,6 +208,7 @@ SLUICE_ON_DEVICE inline std::uint64_t SumOfLightness(const FourPixels& run,
   }
   return sum;
 }
+// kCount, likewise.
 template <std::uint32_t kCount>
 SLUICE_ON_DEVICE inline void CountValues(const FourPixels& run, std::uint32_t channels,
                                          PixelOpScratch& scratch) {
@@ -217,6 +219,7 @@ SLUICE_ON_DEVICE inline void CountValues(const FourPixels& run, std::uint32_t ch
       if (c < channels) AddAtomically(scratch.counts[c * 256 + run.at[3 * p + c]], 1);
   }
 }
+// kWrite, likewise.
 template <class Number, std::uint32_t kCount>
 SLUICE_ON_DEVICE inline void StoreNumbers(const Conversion& job, const Number* table,
                                           std::uint64_t sample, std::uint64_t first,
@@ -241,7 +244,7 @@ SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Number* t
   const PixelOp* const ops = OpsOf(job, at.sample);
   const PixelOp* const end = ops + (phase.kind == PhaseKind::kWrite ? count : phase.op);
   const std::uint8_t* const picture = PictureOf(job, at.sample, phase.spare);
-  // A blur reads where the picture was copied to.
+  // kColumns reads the first place, so settle there.
   const bool blurs = phase.kind == PhaseKind::kSettle && end->kind == PixelOpKind::kBlur;
   std::uint8_t* const settled = PictureOf(job, at.sample, phase.spare && !blurs);
   std::uint64_t sum = 0;
@@ -262,14 +265,16 @@ SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Number* t
   if (phase.kind == PhaseKind::kSum) scratch.of_thread[at.thread] = sum;
 }
 
-// Before a filter. Returns whether the picture must be written.
-SLUICE_ON_DEVICE inline bool BeginToSettle(const Conversion& job, const Phase& phase,
-                                           const PixelOpThread& at, PixelOpScratch& scratch) {
-  const PixelOp* const op = OpsOf(job, at.sample) + phase.op;
-  const bool blurs = op->kind == PixelOpKind::kBlur;
-  for (std::uint32_t tap = at.thread; blurs && tap < op->number; tap += at.threads)
+// kSettle: stores the weights of a blur, which the phases after it need.
+SLUICE_ON_DEVICE inline void StoreBlurWeights(const PixelOp* op, const PixelOpThread& at,
+                                              PixelOpScratch& scratch) {
+  if (op->kind != PixelOpKind::kBlur) return;
+  for (std::uint32_t tap = at.thread; tap < op->number; tap += at.threads)
     scratch.weights[tap] = WeightOf(op, tap);
-  return phase.begin < phase.op || (blurs && phase.spare);
+}
+// kSettle: whether pixels change or move.
+SLUICE_ON_DEVICE inline bool WritesPixels(const PixelOp* op, const Phase& phase) {
+  return phase.begin < phase.op || (op->kind == PixelOpKind::kBlur && phase.spare);
 }
 
 // The work on sums and counts, which does not depend on how pixels are read.
@@ -329,8 +334,11 @@ SLUICE_ON_DEVICE inline void RunPhase(const Conversion& job, const Number* table
                                       const PixelOpThread& at, PixelOpScratch& scratch) {
   switch (phase.kind) {
     case PhaseKind::kStart: return;
-    case PhaseKind::kSettle:
-      if (!BeginToSettle(job, phase, at, scratch)) return;
+    case PhaseKind::kSettle: {
+      const PixelOp* const op = OpsOf(job, at.sample) + phase.op;
+      StoreBlurWeights(op, at, scratch);
+      if (!WritesPixels(op, phase)) return;
+    }
       [[fallthrough]];
     case PhaseKind::kSum:
     case PhaseKind::kCount:

@@ -15,7 +15,7 @@ BatchPlanner::BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSou
       deal_(deal),
       watch_(dataset_),
       give_up_(give_up),
-      announced_(dataset_.facts->shape.blocks()),
+      still_to_open_(dataset_.facts->shape.blocks()),
       asked_for_(dataset_.facts->shards.size()) {}
 
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
@@ -42,13 +42,13 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
   const EpochSize& size = epoch_->size;
   slot.index = batch;
   BeginBatch(slot, recipe_, epoch, deal_.RowsOf(size, batch));
-  opened_.clear();
+  to_open_.clear();
   watch_.BeginBatch();
   const std::size_t planned = FillRows(batch, slot);
   if (stage_ != nullptr) {
     for (std::size_t row = 0; row < slot.rows; ++row)
       stage_->Want(slot.refs[row].shard);
-    for (const std::uint64_t block : opened_)
+    for (const std::uint64_t block : to_open_)
       stage_->Want(dataset_.facts->shape.Row(block, 0).shard);
   }
   AskForFrames();
@@ -86,14 +86,14 @@ std::size_t BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
     const std::size_t end = std::min(row + kRun, row < own.count ? own.count : slot.rows);
     if (row < own.count) {
       epoch_->order.Run(own.position + row * own.stride, own.stride,
-                        std::span(slot.refs).subspan(row, end - row), opened_);
+                        std::span(slot.refs).subspan(row, end - row), to_open_);
       for (; row < end; ++row)
         NoteRow(slot, row, SampleFlag::kOwn, own.draw_position + row * own.draw_stride);
       continue;
     }
     for (; row < end; ++row) {
       const Deal::Row dealt = deal_.RowOf(epoch_->size, batch, row);
-      slot.refs[row] = epoch_->order.At(dealt.position, opened_, true);
+      slot.refs[row] = epoch_->order.At(dealt.position, to_open_, true);
       NoteRow(slot, row, SampleFlag::kFillsUp, dealt.draw_position);
     }
   }
@@ -112,7 +112,7 @@ void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::ui
 // not wait for one after the other, behind all blocks asked for before, they are asked for
 // together.
 void BatchPlanner::AskForFrames() {
-  for (const std::uint64_t block : opened_) {
+  for (const std::uint64_t block : to_open_) {
     const std::uint32_t shard = dataset_.facts->shape.Row(block, 0).shard;
     if (asked_for_[shard]) continue;
     asked_for_[shard] = true;
@@ -126,24 +126,24 @@ void BatchPlanner::AskForFrames() {
 std::uint64_t BatchPlanner::OpenBlocks(Slot& slot, std::size_t rows) {
   const bool holds = source_.holds_blocks();
   if (holds) slot.blocks.resize(options_.batch_size);
-  for (const std::uint64_t block : opened_)
-    announced_[block] = true;
-  for (std::size_t row = 0; row < rows && (uses_rows_ || !opened_.empty()); ++row) {
+  for (const std::uint64_t block : to_open_)
+    still_to_open_[block] = true;
+  for (std::size_t row = 0; row < rows && (uses_rows_ || !to_open_.empty()); ++row) {
     const SampleRef& ref = slot.refs[row];
     const std::uint64_t block = dataset_.facts->shape.first_block(ref.shard) + ref.block;
-    if (announced_[block]) Open(block);
+    if (still_to_open_[block]) Open(block);
     if (!uses_rows_) continue;
     std::shared_ptr<const HeldBlock> held = source_.Use(block);
     if (holds) slot.blocks[row] = std::move(held);
   }
   const std::uint64_t needed = source_.opened();
-  for (const std::uint64_t block : opened_)
-    if (announced_[block]) Open(block);
+  for (const std::uint64_t block : to_open_)
+    if (still_to_open_[block]) Open(block);
   return needed;
 }
 
 void BatchPlanner::Open(std::uint64_t block) {
-  announced_[block] = false;
+  still_to_open_[block] = false;
   source_.Open(block, epoch_->order.SamplesIn(block));
 }
 

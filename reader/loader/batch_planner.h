@@ -23,8 +23,8 @@ class BatchPlanner {
   BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSource& source, ShardStage* stage,
                const std::atomic<bool>& give_up);
 
-  // Fills the slot for a batch and begins to read its blocks. Returns the count for which
-  // BlockSource::Await() must return before the blocks are there.
+  // Fills the slot for a batch and begins to read its blocks. Returns a count: pass it to
+  // BlockSource::Await() to wait for them.
   std::uint64_t Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot);
   // Forgets the batches whose blocks are not there yet.
   void Cancel();
@@ -33,7 +33,7 @@ class BatchPlanner {
   void BeginEpoch(std::uint64_t epoch, std::uint64_t batch);
   // Returns how many of the batch's rows have a sample.
   std::size_t FillRows(std::uint64_t batch, Slot& slot);
-  // Notes what else a row has than its sample.
+  // Notes the row's sample and what else the row has.
   void NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::uint64_t position);
   void AskForFrames();
   // Returns how many blocks have been opened once those of the batch's rows are.
@@ -49,13 +49,13 @@ class BatchPlanner {
   const bool uses_rows_;
   const Deal& deal_;
   std::optional<RankEpoch> epoch_;  // of the batch planned last
-  std::uint64_t next_batch_ = 0;    // in epoch_, if the caller asks for batches in order
+  std::uint64_t next_batch_ = 0;    // expected next; another one restarts the epoch's order
   std::uint64_t played_ = 0;        // rows of epoch_ for which nothing has been suggested yet
   ShardWatch watch_;
   const std::atomic<bool>& give_up_;
-  std::vector<std::uint64_t> opened_;  // announced for this batch,
-  std::vector<bool> announced_;        // by block: the same, and not opened yet
-  std::vector<bool> asked_for_;        // by shard: AskForFrame()
+  std::vector<std::uint64_t> to_open_;  // blocks that the order announced for this batch
+  std::vector<bool> still_to_open_;     // by block: those of them that are not opened yet
+  std::vector<bool> asked_for_;         // by shard: AskForFrame()
 };
 
 }  // namespace sluice

@@ -163,12 +163,12 @@ bool RemoteBlocks::Start(Pending& pending) {
   if (pending.shard == nullptr) return true;
   try {
     AwaitNextUses(pending);
-    const ShardParts::Block parts = pending.shard->PartsOf(first.block);
+    const ShardParts::Block parts = pending.shard->BlockParts(first.block);
     bool without_image = false;
     const bool whole = TakesWhole(pending.number, without_image);
     if (without_image) pending.held->LeaveOutImage();
     pending.piece = BeginPiece(pending.number, first, parts, whole, pending.urgency);
-    pending.bytes = parts.bytes(whole);
+    pending.bytes = whole ? parts.bytes() : parts.table_bytes();
     bytes_in_flight_ += pending.bytes;
   } catch (const Error& error) {
     pending.held->Fail(error, std::exchange(pending.shard, nullptr));
@@ -228,12 +228,12 @@ void RemoteBlocks::Suggest(std::uint64_t block) {
     if (shard == nullptr) {
       FrameOf(first.shard);  // it will be there when a block of it is opened
     } else if (suggested_.count(block) == 0) {
-      const ShardParts::Block parts = shard->PartsOf(first.block);
+      const ShardParts::Block parts = shard->BlockParts(first.block);
       bool without_image = false;
       const bool whole = TakesWhole(block, without_image);
-      suggested_[block] = {BeginPiece(block, first, parts, whole, kSuggestedUrgency),
-                           parts.bytes(whole)};
-      suggested_bytes_ += parts.bytes(whole);
+      const std::uint64_t bytes = whole ? parts.bytes() : parts.table_bytes();
+      suggested_[block] = {BeginPiece(block, first, parts, whole, kSuggestedUrgency), bytes};
+      suggested_bytes_ += bytes;
     }
   } catch (const Error&) {
     return;  // a row that needs the block will fail with the reason
@@ -244,7 +244,7 @@ void RemoteBlocks::Suggest(std::uint64_t block) {
 std::shared_ptr<const HeldBlock> RemoteBlocks::Fetch(DatasetState& dataset, std::uint32_t number,
                                                      const ShardUse& shard, std::uint32_t block) {
   auto held = std::make_shared<HeldBlock>();
-  ShardParts::Held piece = dataset.table.remote->Begin(number, shard->PartsOf(block).whole(), {});
+  ShardParts::Held piece = dataset.table.remote->Begin(number, shard->BlockParts(block).whole(), {});
   dataset.table.remote->Await(piece);
   held->Give(BytesOf(*shard, block), std::move(piece), shard);
   return held;

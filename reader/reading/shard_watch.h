@@ -2,9 +2,9 @@
 //
 // The new content has valid checksums of its own, so only the file's own attributes can tell. The
 // watch looks at each shard that batches use when an epoch first uses it, and then once in kBatches
-// batches, at the cost of a system call. A changed shard is a fault from then on. The planner looks
-// the first time; after that a thread does, so that no batch waits for a file system. Used by the
-// planner thread only.
+// batches, at the cost of a system call. A changed shard is a fault from then on. The first look of
+// an epoch is made at once, later ones by a thread of the watch, so that no batch waits for a file
+// system. Only the planner thread calls it.
 #pragma once
 
 #include <thread>
@@ -26,7 +26,10 @@ class ShardWatch {
   ShardWatch(const ShardWatch&) = delete;
   ShardWatch& operator=(const ShardWatch&) = delete;
 
-  void BeginEpoch() noexcept { epoch_begun_ = batch_ += kBatches; }
+  void BeginEpoch() noexcept {
+    batch_ += kBatches;
+    epoch_begun_ = batch_;
+  }
   void BeginBatch() noexcept { ++batch_; }
   // The batch has a sample of that shard.
   void Use(std::uint32_t shard) {

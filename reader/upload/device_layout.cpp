@@ -1,3 +1,10 @@
+// Sizes the room for pictures in a slot, and the scratch memory of a device, from what the manifest
+// says of the field's images.
+//
+// Three units meet here. Rows are counted in JpegRow; the pictures' bytes in words of 32 bits; and
+// scratch memory in 16 bytes, which JpegPicture and its parts count in. Rows and words have budgets
+// for usual pictures, since the host decodes those that exceed them; scratch memory must hold the
+// largest picture, or the host decodes that, too.
 #include "reader/upload/device_layout.h"
 
 #include <algorithm>
@@ -8,58 +15,72 @@
 
 namespace sluice {
 
+namespace {
+
+constexpr std::uint64_t kScratchUnit = 16;  // bytes
+
+}  // namespace
+
 PictureRoom PictureRoom::For(const ImageSummary& stored, bool raw, std::size_t images,
                              std::span<const std::size_t> view_sides, std::size_t& slot_bytes) {
   constexpr std::uint64_t kMaxWords = std::uint64_t{1} << 28;  // 1 GiB
-  constexpr std::uint64_t kRowsEach = 64;  // of a picture: 1024 lines if chroma is halved
+  constexpr std::uint64_t kQuantBytes = 512;                   // at most, of a picture
+  // A JPEG has a row of MCUs for every 16 lines if chroma is halved, and else for every 8. A packed
+  // picture has a row of blocks for every 8 lines of each of its components. So this is enough for
+  // JPEGs of 3072 or 1536 lines, and for packed pictures of 768 or 512.
+  constexpr std::uint64_t kMaxRowsEach = 192;
+  // Scratch memory: for each pixel of three components at full size, rounded up to whole MCUs, a
+  // sample and a coefficient; and for each column and each line the weights of three components, of
+  // which each has the number of its first sample and two weights, in 16 bits.
+  constexpr std::uint64_t kPixelBytes = 3 * (1 + sizeof(std::int16_t));
+  constexpr std::uint64_t kMargin = 32;
+  constexpr std::uint64_t kSideUnits =
+      (3 * 3 * sizeof(std::uint16_t) + kScratchUnit - 1) / kScratchUnit;
   PictureRoom room;
   room.images = images;
   room.views = view_sides.size();
-  const std::uint64_t pictures = std::uint64_t{room.views} * images;
+  const std::uint64_t pictures = room.pictures();
+  // Whole pictures a quarter larger than the mean.
   const std::uint64_t mean = stored.payload_bytes / std::max<std::uint64_t>(stored.present, 1);
-  // For whole pictures a quarter larger than the mean, and their quantisation.
-  const std::uint64_t bytes = pictures * ((raw ? 0 : mean + mean / 4) + 512);
-  room.words = std::min(bytes / 4, kMaxWords);
-  // A packed picture has rows of each component.
+  const std::uint64_t bytes = pictures * ((raw ? 0 : mean + mean / 4) + kQuantBytes);
+  room.words = std::min(bytes / sizeof(std::uint32_t), kMaxWords);
   const std::uint64_t rows_each =
-      3 * std::min<std::uint64_t>((std::uint64_t{stored.max_height} + 7) / 8, kRowsEach);
+      std::min<std::uint64_t>(3 * ((std::uint64_t{stored.max_height} + 7) / 8), kMaxRowsEach);
   if (!raw) room.rows = std::min<std::uint64_t>(pictures * rows_each, UINT32_MAX / sizeof(JpegRow));
-  // Three components at full size, with coefficients of twice the size of the samples.
   const std::uint64_t planes = raw ? 0
-                                   : 9 * (std::uint64_t{stored.max_width} + 32) *
-                                         (std::uint64_t{stored.max_height} + 32) / 16;
-  // And weights: for each column and each line of an image a first sample, and two for each sample
-  // of the picture or for each output, whichever are more; of each component.
+                                   : kPixelBytes * (stored.max_width + kMargin) *
+                                         (stored.max_height + kMargin) / kScratchUnit;
+  // The sides of the picture or of an image, whichever are longer.
   std::uint64_t sides = std::uint64_t{stored.max_width} + stored.max_height;
   for (const std::size_t of_view : view_sides)
     sides = std::max<std::uint64_t>(sides, of_view);
-  room.largest = planes + 2 * sides;
-  // Half of that for each picture: chroma is mostly halved, and a crop smaller.
+  room.largest = planes + kSideUnits * sides;
+  // Half of that for each picture: chroma is mostly halved, and crops need less.
   room.scratch = std::max(room.largest, pictures * room.largest / 2);
-  const auto place = [&slot_bytes](std::size_t of) {
+  const auto reserve = [&slot_bytes](std::size_t size) {
     const std::size_t at = slot_bytes;
-    slot_bytes += AlignUp(of, kPayloadAlignment);
+    slot_bytes += AlignUp(size, kPayloadAlignment);
     return at;
   };
-  room.broken_at = place(pictures * sizeof(std::uint32_t));
-  room.waves_at = place(pictures * sizeof(JpegWave));
-  room.pictures_at = place(pictures * sizeof(JpegPicture));
-  room.rows_at = place(room.rows * sizeof(JpegRow));
-  room.words_at = place(room.words * sizeof(std::uint32_t));
+  room.broken_at = reserve(pictures * sizeof(std::uint32_t));
+  room.waves_at = reserve(pictures * sizeof(JpegWave));
+  room.pictures_at = reserve(pictures * sizeof(JpegPicture));
+  room.rows_at = reserve(room.rows * sizeof(JpegRow));
+  room.words_at = reserve(room.words * sizeof(std::uint32_t));
   return room;
 }
 
-// While the device decodes the batches of half the ring's slots, the trainer has one, and the host
-// fills the others.
 void PictureRoom::DivideScratch(std::size_t slots, std::uint64_t free_device_bytes) noexcept {
   constexpr std::size_t kMaxLanes = 8;
   constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
   const std::uint64_t all =
-      std::max(free_device_bytes / 32, std::min(256 * kMiB, free_device_bytes / 4)) / 16;
+      std::max(free_device_bytes / 32, std::min(256 * kMiB, free_device_bytes / 4)) / kScratchUnit;
+  // While the device decodes the batches of half the ring's slots, the trainer has one, and the
+  // host fills the others.
   lanes = std::clamp<std::size_t>(slots / 2, 2, kMaxLanes);
   while (lanes > 1 && all / lanes < largest)
     --lanes;
-  scratch = std::min({scratch, all / lanes, 1024 * kMiB / 16});
+  scratch = std::min({scratch, all / lanes, 1024 * kMiB / kScratchUnit});
 }
 
 namespace {

@@ -67,12 +67,12 @@ TEST_CASE("Useful bytes are what the connections carry, and two seconds of a slo
     link.Begin(now);
     for (int i = 0; i < 40; ++i) {
       now += 250ms;
-      link.Bytes(static_cast<std::uint64_t>(bytes_per_second / 4));
+      link.NoteBytes(static_cast<std::uint64_t>(bytes_per_second / 4));
       REQUIRE(link.End(now));
     }
   };
-  link.ReadBytes(4 << 20);
-  link.FirstByte(100ms);
+  link.NoteReadSize(4 << 20);
+  link.NoteFirstByte(100ms);
   play(10e6);
   CHECK(link.useful_bytes(16) == Approx(20e6).epsilon(0.01));
   play(1e9);
@@ -83,11 +83,11 @@ TEST_CASE("A transfer is near its end if the rest takes no longer than a first b
   using namespace std::chrono_literals;
   LinkMeasure link;
   CHECK(link.tail_bytes(16) == 0);  // nothing is known
-  link.FirstByte(100ms);
+  link.NoteFirstByte(100ms);
   auto now = LinkMeasure::Clock::now();
   link.Begin(now);
   now += 1s;
-  link.Bytes(80'000'000);
+  link.NoteBytes(80'000'000);
   REQUIRE(link.End(now));
   CHECK(link.tail_bytes(16) == Approx(80e6 * 0.1 / 16).epsilon(0.01));
 }
@@ -129,10 +129,10 @@ TEST_CASE("A straggler is one far slower than the usual first bytes") {
   LinkMeasure link;
   CHECK(link.late() == 3s);
   for (int i = 0; i < 100; ++i)
-    link.FirstByte(1ms);
+    link.NoteFirstByte(1ms);
   CHECK(link.late() == 200ms);
   for (int i = 0; i < 200; ++i)
-    link.FirstByte(i % 2 == 0 ? 400ms : 600ms);
+    link.NoteFirstByte(i % 2 == 0 ? 400ms : 600ms);
   CHECK(link.late() > 900ms);
   CHECK(link.late() < 1500ms);
 }

@@ -88,7 +88,8 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
   if (options.form.image == ImageCodec::kRaw || options.form.channels != 3)
     has_no_effect({"subsampling"});
   if (options.shards.keep_order) has_no_effect({"seed"});
-  // Named only if they are not the default: most sources have nothing they apply to.
+  // Left out at their default: these options came later, and a dataset made without them should
+  // still have the bytes that it had before.
   const nlohmann::json usual = ValuesOf(FormOptions());
   for (const char* const name : {"background", "icc", "truncated"}) {
     if (out[name] == usual[name]) out.erase(name);
@@ -118,7 +119,7 @@ std::optional<V> ValueIn(const nlohmann::json& json) {
     return width && height ? std::optional(Size{*width, *height}) : std::nullopt;
   } else if constexpr (std::is_integral_v<V>) {
     return FitsIn<V>(json) ? std::optional(json.get<V>()) : std::nullopt;
-  } else {
+  } else {  // an array of integers: a colour
     const bool fits = json.is_array() && json.size() == V().size() &&
                       std::all_of(json.begin(), json.end(), FitsIn<typename V::value_type>);
     return fits ? std::optional(json.get<V>()) : std::nullopt;

@@ -1,9 +1,9 @@
 // `sluice transcode`: the same samples with their images in another form.
 //
 // Each worker has a Transcoder, which converts single images. Between JPEG and packed, coefficients
-// are only laid out anew; from either to pixels, the reader's own decoder decides; from pixels,
-// JPEGs are encoded. Results are taken in order, so the shards do not depend on the number of
-// threads.
+// are only laid out anew; to pixels, either is decoded by the decoder that readers use; from
+// pixels, JPEGs are encoded. Results are taken in order, so the shards do not depend on the number
+// of threads.
 #include <algorithm>
 #include <atomic>
 #include <new>
@@ -26,7 +26,7 @@ namespace sluice {
 
 namespace {
 
-constexpr std::uint64_t kProbes = 64;  // samples examined to choose the size of blocks
+constexpr std::uint64_t kProbes = 64;  // samples transcoded first, to choose the size of blocks
 
 bool IsPixels(Codec codec) noexcept {
   return codec == Codec::kRaw || codec == Codec::kZstd;
@@ -43,7 +43,7 @@ class Transcoder {
 
   // Returns false and leaves the value unchanged if it cannot have the form. Throws Error for a
   // broken payload.
-  bool Change(FieldValue& value) {
+  bool ToForm(FieldValue& value) {
     switch (options_.image) {
       case ImageCodec::kRaw: return ToPixels(value);
       case ImageCodec::kJpeg: return ToJpeg(value);
@@ -124,8 +124,9 @@ class Transcoding {
   TranscodeSummary Run(const std::filesystem::path& out) {
     const Manifest& manifest = stored_.manifest;
     const std::uint32_t block_samples = ChooseBlockSamples();
-    images_ = left_ = 0;  // also counted while choosing
+    images_ = left_ = 0;  // the probes are transcoded again, and counted then
     DatasetBuild build(out, manifest.name, manifest.schema, manifest.samples, hooks_);
+    // Part of the shards' ids, so these numbers never change.
     std::string form = "transcode";
     for (const int option :
          {static_cast<int>(options_.image), options_.quality,
@@ -139,7 +140,7 @@ class Transcoding {
       const ShardFile shard = stored_.Open(s);
       std::vector<KeyChunk> keys(transcoders_.size());
       const auto change = [&](unsigned worker, std::uint64_t index) {
-        return Change(shard, index, worker, keys[worker]);
+        return Transcoded(shard, index, worker, keys[worker]);
       };
       const auto add = [&](std::uint64_t, Outcome&& outcome) {
         if (bytes == 0 || bytes > kShardBytes) {
@@ -155,7 +156,8 @@ class Transcoding {
         RunInOrder(static_cast<unsigned>(transcoders_.size()), shard.samples(), hooks_.stop, change,
                    add);
       } catch (const Error& error) {
-        if (error.code() == ErrorCode::kState) build.Skip(0);  // its Error says what to do
+        // Reports to the hooks, which throw the better Error.
+        if (error.code() == ErrorCode::kState) build.Skip(0);
         throw;
       }
     }
@@ -167,7 +169,8 @@ class Transcoding {
   }
 
  private:
-  // The conversion's options, with the new form.
+  // The conversion's options, with the new form. JPEGs keep the quality they were made with; only
+  // pixels are encoded here.
   nlohmann::json Options() const {
     const nlohmann::json made = OptionsOfMade(stored_.manifest.made);
     if (made.is_null()) return made;
@@ -182,7 +185,7 @@ class Transcoding {
     return OptionsToJson(options);
   }
 
-  Outcome Change(const ShardFile& shard, std::uint64_t index, unsigned worker, KeyChunk& keys) {
+  Outcome Transcoded(const ShardFile& shard, std::uint64_t index, unsigned worker, KeyChunk& keys) {
     Outcome outcome;
     outcome.sample = CopySample(shard, index, keys);
     try {
@@ -213,7 +216,7 @@ class Transcoding {
         continue;
       }
       ++images_;
-      if (!transcoder.Change(value)) ++left_;
+      if (!transcoder.ToForm(value)) ++left_;
     }
   }
 
@@ -232,7 +235,7 @@ class Transcoding {
       const ShardFile shard = stored_.Open(s);
       KeyChunk keys;
       for (; probe < probes && probe * samples / probes < end; ++probe) {
-        const Outcome outcome = Change(shard, probe * samples / probes - first, 0, keys);
+        const Outcome outcome = Transcoded(shard, probe * samples / probes - first, 0, keys);
         bytes += BlockBytesOf(outcome.sample, shard.schema(), shard.layout());
       }
       first = end;

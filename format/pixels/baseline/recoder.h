@@ -1,7 +1,8 @@
 // Makes the coefficients of a JPEG from those of another one of the same picture. A component that
 // keeps its size never becomes samples: each coefficient is the nearest that the new steps allow.
-// Chroma that is halved becomes the means of 2x2 samples and is transformed again; samples are
-// clamped to their range afterwards only, but those beside a missing one before.
+// Chroma that is halved becomes the means of 2x2 samples and is transformed again. Values are
+// clamped to the range of samples after the mean is taken; where one of the four is missing, at the
+// picture's edge, before.
 #pragma once
 
 #include <vector>
@@ -15,13 +16,13 @@ class Recoder {
  public:
   explicit Recoder(const kernels::Kernels& set) : set_(set), scan_(set) {}
 
-  // Whether the file may become one like `target`, whose sizes are derived. False if its kind must
-  // be decoded otherwise, it is not of the target's size and components, or a component would have
-  // to be enlarged or halved in one direction alone. Both must outlive the recoding.
+  // Whether the file may become one like `target`, whose sizes are derived. False if the baseline
+  // decoder cannot read the file, it is not of the target's size and components, or a component
+  // would have to be enlarged or halved in one direction alone. Both must outlive the recoding.
   bool Begin(Bytes file, const Header& target);
 
-  // Once after that, fills every block of the target that holds pixels. `places`: where each
-  // component's blocks go; `natural`: their order. They are ones that baseline has codes for.
+  // Call it once after Begin(). Fills every block of the target that holds pixels; all coefficients
+  // have baseline codes. `places`: where each component's blocks go; `natural`: their order.
   //
   // False, with the blocks of no use, if the file is broken or has coefficients that baseline has
   // no codes for at the new steps.

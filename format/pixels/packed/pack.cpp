@@ -23,12 +23,12 @@ namespace sluice::packed {
 
 namespace {
 
-// A side that libjpeg writes.
+// The longest side that libjpeg reads, so that others can read what WriteJpeg() makes.
 constexpr std::uint32_t kMaxJpegSide = JPEG_MAX_DIMENSION;
 
 // Takes the part of the header that is known before the scans. False if a packed image cannot hold
 // it.
-bool TakeHeader(const jpeg_decompress_struct& object, Header& header) noexcept {
+bool TakeFrameHeader(const jpeg_decompress_struct& object, Header& header) noexcept {
   const bool grey = object.num_components == 1 && object.jpeg_color_space == JCS_GRAYSCALE;
   const bool colour = object.num_components == 3 && object.jpeg_color_space == JCS_YCbCr;
   if ((!grey && !colour) || object.data_precision != 8) return false;
@@ -109,7 +109,7 @@ bool TakeBlocks(jpeg_decompress_struct& object, jvirt_barray_ptr* arrays,
 }
 
 // The header of a packed image for a baseline file. False if a packed image cannot hold the file.
-bool TakeHeader(const baseline::Header& from, Header& header) noexcept {
+bool HeaderFromBaseline(const baseline::Header& from, Header& header) noexcept {
   header.width = from.width;
   header.height = from.height;
   if (std::uint64_t{header.width} * header.height > kMaxImagePixels) return false;
@@ -155,8 +155,8 @@ bool HasDcCodes(const std::vector<std::int16_t>& blocks) noexcept {
   return true;
 }
 
-// Reads a baseline file. False, with nothing lost, if libjpeg must read it or say what is wrong, or
-// for a DC coefficient that no packed image holds.
+// Reads a baseline file. Returns false if libjpeg must read the file or say what is wrong with it.
+// Also false if a DC coefficient is one that no packed image holds.
 bool TakeBaseline(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients) {
   if (!reader.Begin(jpeg) || !BeginCoefficients(reader.header(), coefficients)) return false;
   const baseline::McuRow row(reader.header());
@@ -214,7 +214,7 @@ void FillRow(const Coefficients& coefficients, const baseline::McuRow& layout, s
 
 bool BeginCoefficients(const baseline::Header& header, Coefficients& coefficients) {
   coefficients.header = Header{};
-  if (!TakeHeader(header, coefficients.header)) return false;
+  if (!HeaderFromBaseline(header, coefficients.header)) return false;
   MakeRoom(coefficients);
   return true;
 }
@@ -230,7 +230,7 @@ Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& 
     return Taken::kBroken;
   }
   libjpeg::ReadHeader(object, jpeg);
-  if (!TakeHeader(object, coefficients.header)) return Taken::kNo;
+  if (!TakeFrameHeader(object, coefficients.header)) return Taken::kNo;
   jvirt_barray_ptr* const arrays = jpeg_read_coefficients(&object);
   if (!libjpeg::HasAllComponents(object)) {
     why = "one of its colour components is missing";
@@ -280,7 +280,7 @@ void AppendPart(std::vector<std::byte>& out, const std::vector<std::uint8_t>& pa
 // The parts of a row. Keeps its memory from row to row.
 class RowParts {
  public:
-  // Writes the row's `across` blocks behind `out`.
+  // Appends the row's `across` blocks to `out`.
   void Append(const std::int16_t* blocks, std::uint32_t across, std::vector<std::byte>& out);
 
  private:
@@ -289,7 +289,7 @@ class RowParts {
   void PackValues();
 
   std::vector<std::uint64_t> places_;  // of each block's values
-  std::vector<std::uint8_t> rows_, dc_, masks_, values_, nibbles_, escapes_, large_;
+  std::vector<std::uint8_t> row_flags_, dc_, masks_, values_, nibbles_, escapes_, large_;
   std::size_t mask_count_ = 0, value_count_ = 0, escape_count_ = 0;
 };
 
@@ -311,7 +311,7 @@ void RowParts::AddBlock(std::uint32_t x, std::uint64_t places, const std::int16_
     mask_count_ += any;
     rows |= any << v;
   }
-  rows_[x] = static_cast<std::uint8_t>(rows);
+  row_flags_[x] = static_cast<std::uint8_t>(rows);
   for (; places != 0; places &= places - 1) {
     const auto place = static_cast<unsigned>(std::countr_zero(places));
     const std::int16_t value = block[place];
@@ -321,12 +321,12 @@ void RowParts::AddBlock(std::uint32_t x, std::uint64_t places, const std::int16_
   }
 }
 
-// Two values to a byte; those that do not fit go to the escapes.
+// Two values to a byte. A value of -7..7 fits; 8 marks an escape, whose value is a byte of its own.
 void RowParts::PackValues() {
   values_[value_count_] = 0;  // beside the last, if their number is odd
   const auto nibble_of = [this](std::uint8_t value) {
-    const bool fits = static_cast<std::uint8_t>(value + 7) <= 14;
-    escapes_[escape_count_] = value;  // written over if it fits
+    const bool fits = static_cast<std::uint8_t>(value + 7) <= 14;  // -7..7
+    escapes_[escape_count_] = value;                               // written over if it fits
     escape_count_ += fits ? 0 : 1;
     return fits ? value & 15U : unsigned{kEscape};
   };
@@ -340,7 +340,7 @@ void RowParts::Append(const std::int16_t* blocks, std::uint32_t across,
                       std::vector<std::byte>& out) {
   constexpr std::size_t kMaxValues = 63;  // of a block
   places_.resize(across);
-  rows_.resize(across);
+  row_flags_.resize(across);
   dc_.resize(std::size_t{across} * 2);
   masks_.resize(std::size_t{across} * 8 + 1);
   values_.resize(across * kMaxValues + 1);
@@ -355,7 +355,7 @@ void RowParts::Append(const std::int16_t* blocks, std::uint32_t across,
   const auto count = static_cast<std::uint32_t>(large_.size() / kLargeBytes);
   const Bytes header = std::as_bytes(std::span(&count, 1));
   out.insert(out.end(), header.begin(), header.end());
-  AppendPart(out, rows_, rows_.size());
+  AppendPart(out, row_flags_, row_flags_.size());
   AppendPart(out, dc_, dc_.size());
   AppendPart(out, masks_, mask_count_);
   AppendPart(out, nibbles_, (value_count_ + 1) / 2);
@@ -423,7 +423,8 @@ std::size_t CountOnes(Bytes bytes) noexcept {
   return count;
 }
 
-// Takes a row's values as bytes. False if they do not use up the bytes that are there.
+// Unpacks nibbles and escapes. False if a value has no escape byte, or another encoding than
+// packing gives it, or if bytes are left over.
 bool TakeValues(Bytes packed, std::size_t count, Bytes escapes, std::vector<std::int16_t>& values) {
   values.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -441,9 +442,10 @@ bool TakeValues(Bytes packed, std::size_t count, Bytes escapes, std::vector<std:
   return escapes.empty() && (!odd || static_cast<unsigned>(packed.back()) >> 4 == 0);
 }
 
-// Adds the list of large coefficients. It must be in order and name only coefficients that have a
-// value.
-bool AddLarge(Bytes list, const std::vector<std::uint64_t>& masks, std::span<std::int16_t> blocks) {
+// Adds the high bytes of the list of large coefficients. The list must be in order and name only
+// coefficients that have a value.
+bool ApplyLarge(Bytes list, const std::vector<std::uint64_t>& masks,
+                std::span<std::int16_t> blocks) {
   std::int64_t last = -1;
   for (std::size_t at = 0; at < list.size(); at += kLargeBytes) {
     const std::size_t block = LoadAt<std::uint16_t>(list, at);
@@ -478,8 +480,8 @@ bool UnpackRow(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& val
   auto mask = masks.begin();
   auto value = values.begin();
   std::vector<std::uint64_t> block_masks(across);
-  // The places of values whose low byte is zero: the list must make them large, or they are no
-  // values.
+  // The places of values whose low byte is 0. That is allowed only if ApplyLarge() adds a high
+  // byte.
   std::vector<std::size_t> zeros;
   for (std::size_t x = 0; x < across; ++x) {
     blocks[x * 64] = LoadAt<std::int16_t>(dc, x * 2);
@@ -496,7 +498,7 @@ bool UnpackRow(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& val
       }
     }
   }
-  if (!AddLarge(large, block_masks, blocks)) return false;
+  if (!ApplyLarge(large, block_masks, blocks)) return false;
   return std::none_of(zeros.begin(), zeros.end(),
                       [&](std::size_t index) { return blocks[index] == 0; });
 }

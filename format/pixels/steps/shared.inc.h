@@ -1,9 +1,12 @@
 // Arithmetic that the host and devices share: the places in the source of an affine map's target
 // pixels and how pixels are mixed there, the pixels that a blur sees beyond a picture's edge, and
-// the new values that EqualizePixels() and StretchContrast() give. Included inside a namespace with
-// SLUICE_INLINE defined as the functions' specifiers: once for the host, and once for devices
-// (reader/device). IEEE 754 arithmetic in a fixed order, without fused steps. A map has AffineMap's
-// members.
+// the new values that EqualizePixels() and StretchContrast() give.
+//
+// Include it inside a namespace, with SLUICE_INLINE defined as the functions' specifiers. That is
+// done once for the host, and once for devices (reader/device).
+//
+// Both must compute IEEE 754 arithmetic in the order written here, without fused multiply-adds. A
+// Map is a type with AffineMap's members.
 
 // Fine places, for a bilinear mean, are in 2^-32 pixels; coarse ones in 2^-16.
 constexpr int kFine = 32, kCoarse = 16;
@@ -15,7 +18,7 @@ SLUICE_INLINE std::int64_t CoarsePlace(double value) noexcept {
   return static_cast<std::int64_t>(std::floor(value * 65536 + 0.5));
 }
 
-// Places along a row of the target; its first pixel's centre lies half a pixel in.
+// The source place of the first pixel's centre of the target row whose centre is y.
 template <class Map>
 SLUICE_INLINE double RowX(const Map& map, double y) noexcept {
   return map.xx * 0.5 + map.xy * y + map.x0;
@@ -55,6 +58,7 @@ SLUICE_INLINE std::uint8_t MixedValue(const std::uint8_t* above, const std::uint
 }
 
 // For a blur.
+
 // The index mirrored into 0 .. size - 1. It must lie less than `size` outside.
 template <class Integer>
 SLUICE_INLINE Integer Mirrored(Integer index, Integer size) noexcept {
@@ -63,12 +67,13 @@ SLUICE_INLINE Integer Mirrored(Integer index, Integer size) noexcept {
 }
 
 // For EqualizePixels() and StretchContrast(), by how often a channel has each value.
+
 // The number of pixels for one step of the equalized values, or 0 if nothing changes. `last`: how
 // many pixels have the greatest value that occurs.
 SLUICE_INLINE std::uint64_t EqualStep(std::uint64_t pixels, std::uint64_t last) noexcept {
   return (pixels - last) / 255;
 }
-// The new value of one that `below` pixels lie below.
+// The new value of a value that `below` pixels are less than.
 SLUICE_INLINE std::uint8_t EqualValue(std::uint64_t below, std::uint64_t step) noexcept {
   const std::uint64_t value = (step / 2 + below) / step;
   return static_cast<std::uint8_t>(value < 255 ? value : 255);

@@ -16,8 +16,8 @@ class LinkMeasure {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kWindow{250};
 
-  void Bytes(std::uint64_t bytes) noexcept { in_window_ += bytes; }
-  void FirstByte(std::chrono::nanoseconds delay) noexcept {
+  void NoteBytes(std::uint64_t bytes) noexcept { in_window_ += bytes; }
+  void NoteFirstByte(std::chrono::nanoseconds delay) noexcept {
     // Mean and mean deviation as of TCP's timer (RFC 6298).
     const double seconds = std::chrono::duration<double>(delay).count();
     if (first_bytes_++ == 0) {
@@ -28,12 +28,14 @@ class LinkMeasure {
     deviation_ += (std::abs(seconds - delay_) - deviation_) / 4;
     delay_ += (seconds - delay_) / 8;
   }
-  void ReadBytes(std::uint64_t bytes) noexcept {
+  // The size of a whole read, of which useful_bytes() makes a usual one.
+  void NoteReadSize(std::uint64_t bytes) noexcept {
     read_bytes_ = read_bytes_ == 0 ? static_cast<double>(bytes)
                                    : read_bytes_ + (static_cast<double>(bytes) - read_bytes_) / 8;
   }
 
-  // A window begins. What came while nothing was in flight says nothing of the link.
+  // Begins a window. Call it when transfers begin after a pause: idle time says nothing of the
+  // link.
   void Begin(Clock::time_point now) noexcept {
     in_window_ = 0;
     window_began_ = now;
@@ -58,21 +60,24 @@ class LinkMeasure {
         std::chrono::duration<double>(seconds));
   }
 
-  // The bytes that one of so many transfers gets in the time to a first byte. A request sent when
-  // another has no more than that to come begins to give bytes as that one ends, and the link does
-  // not stand still in between.
+  // The bytes that one of so many transfers gets in the time to a first byte. Send the next request
+  // when another has no more than this to come: its first byte then arrives as that one ends.
   std::uint64_t tail_bytes(unsigned transfers) const noexcept {
     return static_cast<std::uint64_t>(rate_ * delay_ / std::max(1U, transfers));
   }
 
   // The bytes that `connections` keep in flight, and twice as many as the link carries in the time
   // to a first byte: for those that follow, and those that wait for others to be given in order.
-  // But no more than it carries in two seconds, because a later request may be more urgent.
+  // But no more than it carries in two seconds, because a later request may be more urgent; that
+  // limit is never less than two usual reads.
   std::uint64_t useful_bytes(unsigned connections) const noexcept {
-    constexpr double kUsualRead = 8 << 20;
+    constexpr double kUsualRead = 8 << 20;  // before any was noted
     const double read = read_bytes_ == 0 ? kUsualRead : read_bytes_;
     double useful = connections * read;
-    if (rate_ > 0) useful = std::min(useful + 2 * rate_ * delay_, std::max(rate_ * 2, 2 * read));
+    if (rate_ > 0) {
+      const double limit = std::max(2 * rate_, 2 * read);
+      useful = std::min(useful + 2 * rate_ * delay_, limit);
+    }
     return static_cast<std::uint64_t>(useful);
   }
 
@@ -94,14 +99,15 @@ class ConnectionCount {
  public:
   static constexpr unsigned kFirst = 16;
   static constexpr unsigned kMax = 192;
-  // Of each connection, small enough for the CPU's cache and malloc()'s heap; and with what curl
-  // and TLS take besides.
+  // Of each connection: small enough for the CPU's cache and malloc()'s heap.
   static constexpr std::uint64_t kReceiveBuffer = 64 << 10;
+  // With what curl and TLS take besides.
   static constexpr std::uint64_t kConnectionBytes = kReceiveBuffer + (128 << 10);
 
   unsigned limit() const noexcept { return limit_; }
 
-  // Windows of the same length, in each of which all connections were in use and more were wanted.
+  // Notes one window's rate. Call it only for windows in which all connections were in use and more
+  // were wanted. All windows have the same length.
   void Window(double bytes_per_second) noexcept {
     if (bytes_per_second <= 0) return;  // says nothing: the server answers later, or not at all
     if (pause_ > 0) {
@@ -124,7 +130,7 @@ class ConnectionCount {
     limit_ = std::min(kMax, limit_ + (first_climb_ ? limit_ / 2 : kStep));
   }
 
-  // The server asked for less. Not for answers to requests from before the last call.
+  // The server asked for less. Ignore answers to requests sent before the last Halve().
   void Halve() noexcept {
     limit_ = proven_ = std::max(1U, limit_ / 2);
     proven_rate_ = 0;

@@ -176,7 +176,7 @@ bool RangeReads::OnHead(Ticket ticket, HttpLoop::Ticket transfer, const HttpRepl
   Reading* reading = nullptr;
   Attempt* const attempt = Find(ticket, transfer, reading);
   if (attempt == nullptr) return false;
-  link_.FirstByte(reply.first_byte);
+  link_.NoteFirstByte(reply.first_byte);
   if (reply.status != 200 && reply.status != 206) return false;  // the body says what is wrong
   const RangeRead& read = reading->read;
   if (IsStrongEtag(reply.etag)) attempt->info.etag = reply.etag;
@@ -208,7 +208,7 @@ bool RangeReads::OnBody(Ticket ticket, HttpLoop::Ticket transfer, Bytes bytes) {
   if (reading->attempts.size() > 1) DropAttempts(*reading, transfer);
   reading->given += bytes.size();
   reading->retries.Progress();
-  link_.Bytes(bytes.size());
+  link_.NoteBytes(bytes.size());
   measures_.bytes += bytes.size();
   reading->read.take(bytes);
   NoteEnding(*reading, reading->attempts.front());
@@ -235,7 +235,7 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
   Verdict verdict = attempt.verdict;
   if (reading->given == reading->read.bytes) {
     measures_.outage.End();
-    link_.ReadBytes(reading->read.bytes);
+    link_.NoteReadSize(reading->read.bytes);
     hedges_left_ = std::min(kMaxHedges, hedges_left_ + kHedgesPerRead);
     End(ticket, nullptr);
   } else {

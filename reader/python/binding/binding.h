@@ -34,7 +34,7 @@ namespace nanobind::detail {
 // In Python True is a number, too. Where this module takes a number, it takes no truth value: a
 // mask would pass for the numbers 0 and 1.
 template <class T>
-struct TrueNumber {
+struct NumberNotBool {
   using Wide =
       std::conditional_t<std::is_floating_point_v<T>, long double,
                          std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>>;
@@ -53,19 +53,19 @@ struct TrueNumber {
 };
 
 template <>
-struct type_caster<std::uint8_t> : TrueNumber<std::uint8_t> {};
+struct type_caster<std::uint8_t> : NumberNotBool<std::uint8_t> {};
 template <>
-struct type_caster<std::uint32_t> : TrueNumber<std::uint32_t> {};
+struct type_caster<std::uint32_t> : NumberNotBool<std::uint32_t> {};
 template <>
-struct type_caster<std::uint64_t> : TrueNumber<std::uint64_t> {};
+struct type_caster<std::uint64_t> : NumberNotBool<std::uint64_t> {};
 template <>
-struct type_caster<std::int32_t> : TrueNumber<std::int32_t> {};
+struct type_caster<std::int32_t> : NumberNotBool<std::int32_t> {};
 template <>
-struct type_caster<std::int64_t> : TrueNumber<std::int64_t> {};
+struct type_caster<std::int64_t> : NumberNotBool<std::int64_t> {};
 template <>
-struct type_caster<float> : TrueNumber<float> {};
+struct type_caster<float> : NumberNotBool<float> {};
 template <>
-struct type_caster<double> : TrueNumber<double> {};
+struct type_caster<double> : NumberNotBool<double> {};
 
 }  // namespace nanobind::detail
 
@@ -88,7 +88,7 @@ void BindSource(nb::module_& module);
 void BindConvert(nb::module_& module);
 void BindWriter(nb::module_& module);
 
-// Adds to each function what says which argument is wrong. Last: all functions must be there.
+// Wraps each function to name the bad argument. Call it last.
 void AddRefusals(nb::module_& module);
 
 // A message with the names that Python has for options, functions and enumerators.
@@ -116,7 +116,8 @@ class Owned {
     if (!is_here()) {
       throw Error(ErrorCode::kState,
                   "this object was made before the process forked, and its threads are in the "
-                  "parent; make the Loader in the child (or start processes by spawn)");
+                  "parent; make the Loader, and play its batches, in the child (or start processes "
+                  "by spawn)");
     }
     return *value_;
   }
@@ -130,7 +131,7 @@ class Owned {
 // The dataset's fields and those that the user's functions make, by name.
 using FieldTypes = std::map<std::string, Field, std::less<>>;
 
-// As the stub names them.
+// Types as the .pyi stub should print them.
 using ShapeTuple = nb::typed<nb::tuple, int, nb::ellipsis>;
 using NamedValues = nb::typed<nb::dict, nb::str, nb::any>;
 using NamedNumbers = nb::typed<nb::dict, nb::str, nb::int_>;
@@ -171,7 +172,7 @@ decltype(auto) WithType(DType type, F&& f) {
 }
 
 // The numbers of samples that a list, a range, an array or a tensor holds, or a slice with an end.
-// `what` takes them, for messages. Raises TypeError.
+// `what`: the function or option, for messages. Raises TypeError.
 std::vector<std::uint64_t> SampleNumbersOf(nb::handle given, const std::string& what);
 // Says why a dataset has no samples[given].
 [[noreturn]] void RefuseIndex(nb::handle given);
@@ -182,8 +183,8 @@ struct PyBatch {
   std::shared_ptr<const FieldTypes> types;
 };
 
-// RingOptions::hold where Python is not told otherwise: a loop's variable still holds the last
-// batch while the next one is made, and one more may lie in a list.
+// The default of RingOptions::hold in Python: a loop's variable still holds the last batch while
+// the next one is made, and one more may lie in a list.
 inline constexpr std::size_t kHold = 2;
 
 // The source of a conversion.
@@ -192,7 +193,7 @@ ConvertSource SourceOf(const SourceOrFolder& given);
 // Whether reading it waits for a server.
 bool IsRemote(const ConvertSource& source);
 
-// Of a LoaderMemory.
+// LoaderMemory's members by name.
 NamedNumbers MemoryOf(const LoaderMemory& memory);
 
 // A list of steps, or their text form.

@@ -12,9 +12,8 @@ struct DlpackRequest {
   nb::object stream, max_version, dl_device, copy;  // None: not given
 };
 
-// `offsets`: where each sample of a variable-length field begins, instead of its entries. `sample`:
-// one of an image field's. Throws a Python BufferError for what cannot be given: another device, or
-// a copy.
+// `offsets`: export a variable-length field's offsets, not its values. `sample`: only this image.
+// Throws a Python BufferError for what cannot be given: another device, or a copy.
 nb::object DlpackCapsule(const Batch& batch, const std::string& field, bool offsets,
                          std::optional<std::size_t> sample, const DlpackRequest& request);
 

@@ -1,4 +1,5 @@
-// Steps that change the values of pixels and leave them where they are.
+// Steps that change the values of pixels and leave them where they are. The numbers kDraws are
+// fixed for ever (step.h).
 #pragma once
 
 #include "reader/transform/portable_math.h"
@@ -12,14 +13,14 @@ struct StepOf<AdjustSharpness> : PixelStep {
   static constexpr const char* kText = "sharpness:factor";
   static constexpr std::uint8_t kDraws = 9;
   static constexpr bool kMovesPixels = false;
-  static void List(AdjustSharpness& op, ParameterList& list) {
-    list.Number("factor", op.factor, AtLeast(0, 1e6));
-    list.Chance(op.probability);
+  static void List(AdjustSharpness& step, ParameterList& list) {
+    list.Number("factor", step.factor, AtLeast(0, 1e6));
+    list.Chance(step.probability);
   }
-  static DeviceNeed Need(const AdjustSharpness&) { return {true, 1}; }
+  static DeviceNeed Need(const AdjustSharpness&) { return {.whole = true, .spare_bytes = 1}; }
 
-  static void Draw(const AdjustSharpness& op, const Pixels&, RandomStream&, PixelOps& ops) {
-    ops.Add(OpOf(PixelOpKind::kSharpen, static_cast<float>(op.factor)));
+  static void Draw(const AdjustSharpness& step, const Pixels&, RandomStream&, PixelOps& ops) {
+    ops.Add(OpOf(PixelOpKind::kSharpen, static_cast<float>(step.factor)));
   }
 };
 
@@ -29,8 +30,8 @@ struct StepOf<AutoContrast> : PixelStep {
   static constexpr const char* kText = "autocontrast[:probability]";
   static constexpr std::uint8_t kDraws = 7;
   static constexpr bool kMovesPixels = false;
-  static void List(AutoContrast& op, ParameterList& list) { list.Chance(op.probability); }
-  static DeviceNeed Need(const AutoContrast&) { return {true, 0}; }
+  static void List(AutoContrast& step, ParameterList& list) { list.Chance(step.probability); }
+  static DeviceNeed Need(const AutoContrast&) { return {.whole = true}; }
 
   static void Draw(const AutoContrast&, const Pixels&, RandomStream&, PixelOps& ops) {
     ops.Add(OpOf(PixelOpKind::kStretch));
@@ -43,33 +44,33 @@ struct StepOf<ColorJitter> : PixelStep {
   static constexpr const char* kText = "jitter:brightness[/contrast[/saturation[/hue]]]";
   static constexpr std::uint8_t kDraws = 1;
   static constexpr bool kMovesPixels = false;
-  static void List(ColorJitter& op, ParameterList& list) {
-    list.Number("brightness", op.brightness, AtLeast(0, 1e6));
-    list.Number("contrast", op.contrast, AtLeast(0, 1e6));
-    list.Number("saturation", op.saturation, AtLeast(0, 1e6));
-    list.Number("hue", op.hue, AtLeast(0, 0.5));
-    list.Chance(op.probability, Shown::kNamedIfUnusual);
+  static void List(ColorJitter& step, ParameterList& list) {
+    list.Number("brightness", step.brightness, AtLeast(0, 1e6));
+    list.Number("contrast", step.contrast, AtLeast(0, 1e6));
+    list.Number("saturation", step.saturation, AtLeast(0, 1e6));
+    list.Number("hue", step.hue, AtLeast(0, 0.5));
+    list.Chance(step.probability, Shown::kNamedIfUnusual);
   }
   static std::size_t MaxOps(const ColorJitter&) { return 4; }
-  static DeviceNeed Need(const ColorJitter& op) { return {op.contrast > 0, 0}; }
+  static DeviceNeed Need(const ColorJitter& step) { return {.whole = step.contrast > 0}; }
 
-  static void Draw(const ColorJitter& op, const Pixels&, RandomStream& draws, PixelOps& ops) {
+  static void Draw(const ColorJitter& step, const Pixels&, RandomStream& draws, PixelOps& ops) {
     const auto factor = [&draws](double x) {
       return static_cast<float>(Between(std::max(0.0, 1 - x), 1 + x, draws));
     };
     // All four are always drawn, so that none depends on whether the others are used.
-    const float brightness = factor(op.brightness);
-    const float contrast = factor(op.contrast);
-    const float saturation = factor(op.saturation);
-    const auto hue = static_cast<float>(Between(-op.hue, op.hue, draws));
+    const float brightness = factor(step.brightness);
+    const float contrast = factor(step.contrast);
+    const float saturation = factor(step.saturation);
+    const auto hue = static_cast<float>(Between(-step.hue, step.hue, draws));
     int order[4] = {0, 1, 2, 3};
     for (std::size_t i = 3; i > 0; --i)
       std::swap(order[i], order[draws.Below(i + 1)]);
     for (const int which : order) {
-      if (which == 0 && op.brightness > 0) ops.Add(OpOf(PixelOpKind::kBrightness, brightness));
-      if (which == 1 && op.contrast > 0) ops.Add(OpOf(PixelOpKind::kContrast, contrast));
-      if (which == 2 && op.saturation > 0) ops.Add(OpOf(PixelOpKind::kSaturation, saturation));
-      if (which == 3 && op.hue > 0) ops.Add(OpOf(PixelOpKind::kHue, hue));
+      if (which == 0 && step.brightness > 0) ops.Add(OpOf(PixelOpKind::kBrightness, brightness));
+      if (which == 1 && step.contrast > 0) ops.Add(OpOf(PixelOpKind::kContrast, contrast));
+      if (which == 2 && step.saturation > 0) ops.Add(OpOf(PixelOpKind::kSaturation, saturation));
+      if (which == 3 && step.hue > 0) ops.Add(OpOf(PixelOpKind::kHue, hue));
     }
   }
 };
@@ -80,8 +81,8 @@ struct StepOf<Equalize> : PixelStep {
   static constexpr const char* kText = "equalize[:probability]";
   static constexpr std::uint8_t kDraws = 6;
   static constexpr bool kMovesPixels = false;
-  static void List(Equalize& op, ParameterList& list) { list.Chance(op.probability); }
-  static DeviceNeed Need(const Equalize&) { return {true, 0}; }
+  static void List(Equalize& step, ParameterList& list) { list.Chance(step.probability); }
+  static DeviceNeed Need(const Equalize&) { return {.whole = true}; }
 
   static void Draw(const Equalize&, const Pixels&, RandomStream&, PixelOps& ops) {
     ops.Add(OpOf(PixelOpKind::kEqualize));
@@ -94,33 +95,35 @@ struct StepOf<GaussianBlur> : PixelStep {
   static constexpr const char* kText = "blur:kernel[/sigma[/sigma]]";
   static constexpr std::uint8_t kDraws = 3;
   static constexpr bool kMovesPixels = false;
-  static void List(GaussianBlur& op, ParameterList& list) {
-    list.Whole("kernel", op.kernel, 3, kMaxWeights);
-    list.Range("sigma", op.min_sigma, op.max_sigma, Above(0, 1000));
-    list.Chance(op.probability);
+  static void List(GaussianBlur& step, ParameterList& list) {
+    list.Whole("kernel", step.kernel, 3, kMaxWeights);
+    list.Range("sigma", step.min_sigma, step.max_sigma, Above(0, 1000));
+    list.Chance(step.probability);
   }
-  static const char* Wrong(const GaussianBlur& op) {
-    return op.kernel % 2 == 0 ? "needs an odd kernel" : nullptr;
+  static const char* Wrong(const GaussianBlur& step) {
+    return step.kernel % 2 == 0 ? "needs an odd kernel" : nullptr;
   }
-  static void CheckFits(const GaussianBlur& op, std::uint32_t width, std::uint32_t height) {
-    if (op.kernel / 2 < std::min(width, height)) return;
-    RefuseTransform("GaussianBlur's kernel of " + std::to_string(op.kernel) +
+  static void CheckFits(const GaussianBlur& step, std::uint32_t width, std::uint32_t height) {
+    if (step.kernel / 2 < std::min(width, height)) return;
+    RefuseTransform("GaussianBlur's kernel of " + std::to_string(step.kernel) +
                     " pixels is too large for images of " + std::to_string(width) + "x" +
                     std::to_string(height));
   }
-  static std::size_t MaxOps(const GaussianBlur& op) { return OpsWithWords(TapsUpToMiddle(op)); }
-  static DeviceNeed Need(const GaussianBlur&) { return {true, 2}; }  // two-byte sums
+  static std::size_t MaxOps(const GaussianBlur& step) { return OpsWithWords(TapsUpToMiddle(step)); }
+  static DeviceNeed Need(const GaussianBlur&) {
+    return {.whole = true, .spare_bytes = 2};  // two-byte sums
+  }
 
-  static void Draw(const GaussianBlur& op, const Pixels&, RandomStream& draws, PixelOps& ops) {
-    const double sigma = Between(op.min_sigma, op.max_sigma, draws);
+  static void Draw(const GaussianBlur& step, const Pixels&, RandomStream& draws, PixelOps& ops) {
+    const double sigma = Between(step.min_sigma, step.max_sigma, draws);
     const auto at = [&](std::uint32_t i) {
-      const double x = (double(i) - (op.kernel - 1) / 2.0) / sigma;
-      return PortableExp(std::max(-0.5 * x * x, -600.0));
+      const double x = (double(i) - (step.kernel - 1) / 2.0) / sigma;
+      return PortableExp(std::max(-0.5 * x * x, -600.0));  // it takes no less than -700
     };
     double sum = 0;
-    for (std::uint32_t i = 0; i < op.kernel; ++i)
+    for (std::uint32_t i = 0; i < step.kernel; ++i)
       sum += at(i);
-    const std::uint32_t middle = op.kernel / 2;
+    const std::uint32_t middle = step.kernel / 2;
     std::uint32_t weights[kMaxWeights / 2 + 1] = {};
     std::uint32_t rest = 65536;
     for (std::uint32_t i = 0; i <= middle; ++i) {
@@ -129,14 +132,16 @@ struct StepOf<GaussianBlur> : PixelStep {
     }
     weights[middle] += rest;  // modulo 2^32: `rest` may be negative
     PixelOp blur = OpOf(PixelOpKind::kBlur);
-    blur.number = op.kernel;
+    blur.number = step.kernel;
     ops.Add(blur);
-    ops.AddWords(weights, TapsUpToMiddle(op));
+    ops.AddWords(weights, TapsUpToMiddle(step));
   }
 
  private:
   // Only these weights are stored as words; the others mirror them.
-  static std::uint32_t TapsUpToMiddle(const GaussianBlur& op) noexcept { return op.kernel / 2 + 1; }
+  static std::uint32_t TapsUpToMiddle(const GaussianBlur& step) noexcept {
+    return step.kernel / 2 + 1;
+  }
   static_assert(OpsWithWords(kMaxWeights / 2 + 1) <= PixelOps::kMost);
 };
 
@@ -146,7 +151,7 @@ struct StepOf<Invert> : PixelStep {
   static constexpr const char* kText = "invert[:probability]";
   static constexpr std::uint8_t kDraws = 8;
   static constexpr bool kMovesPixels = false;
-  static void List(Invert& op, ParameterList& list) { list.Chance(op.probability); }
+  static void List(Invert& step, ParameterList& list) { list.Chance(step.probability); }
 
   static void Draw(const Invert&, const Pixels&, RandomStream&, PixelOps& ops) {
     ops.Add(OpOf(PixelOpKind::kInvert));
@@ -159,13 +164,13 @@ struct StepOf<Posterize> : PixelStep {
   static constexpr const char* kText = "posterize:bits";
   static constexpr std::uint8_t kDraws = 5;
   static constexpr bool kMovesPixels = false;
-  static void List(Posterize& op, ParameterList& list) {
-    list.Whole("bits", op.bits, 1, 8);
-    list.Chance(op.probability);
+  static void List(Posterize& step, ParameterList& list) {
+    list.Whole("bits", step.bits, 1, 8);
+    list.Chance(step.probability);
   }
 
-  static void Draw(const Posterize& op, const Pixels&, RandomStream&, PixelOps& ops) {
-    ops.Add(OpOf(PixelOpKind::kPosterize, 0, op.bits));
+  static void Draw(const Posterize& step, const Pixels&, RandomStream&, PixelOps& ops) {
+    ops.Add(OpOf(PixelOpKind::kPosterize, 0, step.bits));
   }
 };
 
@@ -175,7 +180,7 @@ struct StepOf<RandomGrayscale> : PixelStep {
   static constexpr const char* kText = "gray[:probability]";
   static constexpr std::uint8_t kDraws = 2;
   static constexpr bool kMovesPixels = false;
-  static void List(RandomGrayscale& op, ParameterList& list) { list.Chance(op.probability); }
+  static void List(RandomGrayscale& step, ParameterList& list) { list.Chance(step.probability); }
 
   static void Draw(const RandomGrayscale&, const Pixels&, RandomStream&, PixelOps& ops) {
     ops.Add(OpOf(PixelOpKind::kGrey));
@@ -188,13 +193,13 @@ struct StepOf<Solarize> : PixelStep {
   static constexpr const char* kText = "solarize[:threshold]";
   static constexpr std::uint8_t kDraws = 4;
   static constexpr bool kMovesPixels = false;
-  static void List(Solarize& op, ParameterList& list) {
-    list.Whole("threshold", op.threshold, 0, 256);
-    list.Chance(op.probability);
+  static void List(Solarize& step, ParameterList& list) {
+    list.Whole("threshold", step.threshold, 0, 256);
+    list.Chance(step.probability);
   }
 
-  static void Draw(const Solarize& op, const Pixels&, RandomStream&, PixelOps& ops) {
-    ops.Add(OpOf(PixelOpKind::kSolarize, 0, op.threshold));
+  static void Draw(const Solarize& step, const Pixels&, RandomStream&, PixelOps& ops) {
+    ops.Add(OpOf(PixelOpKind::kSolarize, 0, step.threshold));
   }
 };
 

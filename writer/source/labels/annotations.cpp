@@ -3,7 +3,8 @@
 //
 // The readers give images, each with its objects, without looking at a picture. Here the pictures
 // are found and looked into, fields are made of what is there, and classes get their numbers.
-// Pictures that no label file describes are listed as passed over, as they may have been forgotten.
+// Pictures in the folder that no label file describes are listed as passed over, as they may have
+// been forgotten; but not for YOLO, where they are samples, and not in an object store.
 #include "writer/source/labels/annotations.h"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ class AnnotatedList {
   }
 
  private:
-  // The images of the folder that no label file is for. YOLO's are samples all the same.
+  // Lists the images of the folder that no label file is for. YOLO's are samples all the same.
   void AddUndescribed(unsigned threads, const ConvertHooks& hooks) {
     if (list_.store != nullptr || source_.label_files.format == AnnotationFormat::kYolo) return;
     const bool voc = source_.label_files.format == AnnotationFormat::kVoc;
@@ -129,12 +130,12 @@ class AnnotatedList {
       labels.role = Role::kLabel;
       labels.classes = classes;
       AddField(std::move(labels), Feed::kBoxClasses);
-      flags_ = Any([](const AnnotatedObject& object) { return object.flagged; });
-      if (flags_) AddField(Field::Variable(read_.flag, DType::kInt32, {}), Feed::kBoxClasses);
+      const bool flags = Any([](const AnnotatedObject& object) { return object.flagged; });
+      if (flags) AddField(Field::Variable(read_.flag, DType::kInt32, {}), Feed::kBoxClasses);
     }
-    masks_ =
+    const bool masks =
         parts.masks && Any([](const AnnotatedObject& object) { return !object.shapes.empty(); });
-    if (masks_) {
+    if (masks) {
       if (classes.size() > kMaxMaskClasses) {
         throw Error(ErrorCode::kLimit, source_.label_files.path.string(),
                     "has more than the 65535 classes that a mask can tell apart; convert without "
@@ -146,8 +147,7 @@ class AnnotatedList {
       AddField(std::move(mask), Feed::kShapes);
       list_.fields.back().wide = classes.size() > kMaxNarrowClasses;
     }
-    points_ = parts.keypoints && read_.points > 0;
-    if (points_) {
+    if (parts.keypoints && read_.points > 0) {
       Field points = Field::Variable("keypoints", DType::kFloat32,
                                      {static_cast<std::uint32_t>(read_.points), 3});
       points.role = Role::kKeypoints;
@@ -155,10 +155,11 @@ class AnnotatedList {
       if (!read_.flip_pairs.empty()) points.attributes["flip_pairs"] = read_.flip_pairs;
       AddField(std::move(points), Feed::kPoints);
     }
-    captions_ = parts.captions &&
-                std::any_of(read_.images.begin(), read_.images.end(),
-                            [](const AnnotatedImage& image) { return !image.captions.empty(); });
-    if (captions_) AddField(Field::Bytes("captions", Role::kJson), Feed::kText);
+    const bool captions = parts.captions && std::any_of(read_.images.begin(), read_.images.end(),
+                                                        [](const AnnotatedImage& image) {
+                                                          return !image.captions.empty();
+                                                        });
+    if (captions) AddField(Field::Bytes("captions", Role::kJson), Feed::kText);
     if (list_.fields.size() == 1) {
       throw Error(ErrorCode::kNotFound, source_.label_files.path.string(),
                   "has no " + Asked(parts) +
@@ -187,13 +188,14 @@ class AnnotatedList {
     for (AnnotatedObject& object : image.objects)
       object.label = read_.names.NumberOf(object.label);
     for (const SourceField& field : list_.fields)
-      list_.values.Add(ValueOf(field, image, value_));
+      list_.values.Add(ValueOf(field, image));
     list_.sources.push_back(std::move(taken));
   }
 
-  std::optional<Bytes> ValueOf(const SourceField& field, AnnotatedImage& image,
-                               std::vector<std::byte>& value) const {
-    value.clear();
+  // The field's bytes; empty for the image itself.
+  std::optional<std::vector<std::byte>> ValueOf(const SourceField& field,
+                                                AnnotatedImage& image) const {
+    std::vector<std::byte> value;
     const auto add = [&value](const auto& range) {
       const Bytes bytes = std::as_bytes(std::span(range));
       value.insert(value.end(), bytes.begin(), bytes.end());
@@ -245,9 +247,7 @@ class AnnotatedList {
   const ConvertSource& source_;
   Annotations read_;
   SourceList list_;
-  bool flags_ = false, masks_ = false, points_ = false, captions_ = false;
-  std::vector<std::byte> value_;
-  std::set<std::string> described_;  // keys of images
+  std::set<std::string> described_;  // keys of images, and of label files that could not be read
 };
 
 }  // namespace
@@ -288,7 +288,7 @@ void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
     labels /= of_labels;
   }
   std::vector<std::string> names = FindSplitFolders(images, false, stop);
-  // Label files that do not lie so are for all of the images.
+  // A split without a label folder of its own does not count.
   std::erase_if(names, [&](const std::string& name) { return !is_there(labels / name); });
   if (names.size() < 2) return;
   throw Error(ErrorCode::kInvalidArgument, source.root.string(),

@@ -41,7 +41,8 @@ bool IsGap(std::string_view text) {
                                         "?",  "",    "unlabeled", "unlabelled", "unknown"};
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return !(number >= 0);
+  if (error == std::errc() && end == text.data() + text.size())
+    return !(number >= 0);  // negative, or NaN
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -71,9 +72,10 @@ std::optional<std::int32_t> ClassNames::Add(std::string_view name) {
   const auto found = added_.find(name);
   if (found != added_.end()) return found->second;
   if (fixed_) {
-    // Names that another conversion found are escaped.
+    // `wanted` may come from a dataset, whose names are escaped.
     const auto escaped = IsUtf8(name) ? added_.end() : added_.find(ToUtf8(name));
     if (escaped != added_.end()) return escaped->second;
+    // A text that is not a name may be a class's number.
     const std::optional<std::int32_t> number = WholeNumber(name);
     if (!number || static_cast<std::size_t>(*number) >= names_.size()) return std::nullopt;
     return number;
@@ -83,11 +85,13 @@ std::optional<std::int32_t> ClassNames::Add(std::string_view name) {
   return number;
 }
 
-// Called if some names are not classes' numbers. `added_` has them in the order of their bytes.
-void ClassNames::JudgeMixture(const NamesOrigin& origin, std::vector<std::string>& warnings) const {
+// Called if at least one name is not a number, such as "cat". The first such name is reported;
+// `added_` has them in the order of their bytes.
+void ClassNames::JudgeOddNames(const NamesOrigin& origin,
+                               std::vector<std::string>& warnings) const {
   const auto is_number = [](const auto& entry) { return ClassNumber(entry.first).has_value(); };
   if (std::none_of(added_.begin(), added_.end(), is_number))
-    return;  // none is a number, so none is odd
+    return;  // all are texts, so none is odd
   const auto odd = std::find_if_not(added_.begin(), added_.end(), is_number);
   const std::string quoted = '"' + ToUtf8(odd->first) + '"';
   const bool only_gaps = std::all_of(added_.begin(), added_.end(), [&](const auto& entry) {
@@ -107,9 +111,10 @@ void ClassNames::JudgeMixture(const NamesOrigin& origin, std::vector<std::string
                   origin.remedy);
 }
 
-// Called if the order of names decides, or would have given the same numbers.
+// Warns if a name that is a whole number is another class. Called with fixed names, too: sorted
+// ones are taken for found ones.
 void ClassNames::JudgeOrder(const NamesOrigin& origin, std::vector<std::string>& warnings) const {
-  if (!std::is_sorted(names_.begin(), names_.end())) return;  // somebody chose another order
+  if (!std::is_sorted(names_.begin(), names_.end())) return;  // the user chose another order
   for (std::size_t c = 0; c < names_.size(); ++c) {
     const std::optional<std::int32_t> number = ClassNumber(names_[c]);
     if (!number || static_cast<std::size_t>(*number) == c) continue;
@@ -147,7 +152,7 @@ void ClassNames::Settle(const NamesOrigin& origin, std::vector<std::string>& war
       numbers_[static_cast<std::size_t>(added)] = *ClassNumber(name);
     return;
   }
-  if (numbering == Numbering::kNumbersIfAll) JudgeMixture(origin, warnings);
+  if (numbering == Numbering::kNumbersIfAll) JudgeOddNames(origin, warnings);
   for (const auto& [name, added] : added_) {
     numbers_[static_cast<std::size_t>(added)] = static_cast<std::int32_t>(names_.size());
     names_.push_back(ToUtf8(name));

@@ -32,7 +32,8 @@ enum class Numbering {
 struct NamesOrigin {
   std::filesystem::path place;  // the file
   std::string what;             // that has the classes: "the column label"
-  // The advice about a name that does not stand for a class, after "take out ... "
+  // The advice. With kNumbersIfAll, what to do about a name that does not stand for a class; it
+  // follows "take out". With kNames, a clause: how names that are numbers keep them.
   std::string remedy;
   // A sample of the class that Add() gave this number; empty if it is not known.
   std::function<std::string(std::int32_t)> sample = {};
@@ -66,7 +67,7 @@ class ClassNames {
   std::vector<std::string> Names() const { return names_; }
 
  private:
-  void JudgeMixture(const NamesOrigin& origin, std::vector<std::string>& warnings) const;
+  void JudgeOddNames(const NamesOrigin& origin, std::vector<std::string>& warnings) const;
   void JudgeOrder(const NamesOrigin& origin, std::vector<std::string>& warnings) const;
 
   bool fixed_;
