@@ -187,10 +187,10 @@ struct PyBatch {
 // the next one is made, and one more may lie in a list.
 inline constexpr std::size_t kHold = 2;
 
-// The source of a conversion.
+// A conversion's source as Python gives it.
 using SourceOrFolder = std::variant<ConvertSource, std::filesystem::path>;
 ConvertSource SourceOf(const SourceOrFolder& given);
-// Whether reading it waits for a server.
+// Whether reading the source waits for a server.
 bool IsRemote(const ConvertSource& source);
 
 // LoaderMemory's members by name.
