@@ -40,6 +40,7 @@ TEST_CASE("whole numbers stay within their range") {
     CHECK_THROWS_AS(ParseInteger(text, 1, 2), UsageError);
   }
   CHECK_THROWS_AS(ParseInteger("18446744073709551616", 0, UINT64_MAX), UsageError);
+  CHECK_THROWS_WITH(ParseInteger("0", 1, UINT64_MAX), "\"0\" is not a whole number of at least 1");
 }
 
 TEST_CASE("sizes are squares or width x height") {

@@ -54,7 +54,8 @@ struct ValueOf<std::optional<Value>> {
   using type = Value;
 };
 
-// An option whose value is a number from `least` to `most`: of a double any, else a whole one.
+// An option whose value is a whole number from `least` to `most`; for a double, any number from 0
+// to `most`.
 template <class Target>
 CLI::Option* AddNumber(CLI::App& app, const std::string& name, const std::string& value,
                        const std::string& description, Target& target, std::uint64_t least,

@@ -1,3 +1,9 @@
+// Parsing and running a command, and completion in shells.
+//
+// CLI11 parses; its help is laid out anew here. Whatever a command throws becomes one sentence on
+// standard error, without secrets, and with --json also an object on standard output. A shell's
+// script for completion has no knowledge of its own: at each press of the key it runs the program's
+// hidden command `complete`, which knows the options.
 #include "tools/cli/program.h"
 
 #include <algorithm>
@@ -159,8 +165,8 @@ bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, ch
   return true;
 }
 
-// Both ask the program itself, by its hidden command `complete`, at each press of the key. NAME is
-// the program's, FUNCTION the same as the name of a function.
+// In both scripts NAME stands for the program's name, and FUNCTION for that as the name of a
+// function.
 constexpr const char* kBash = R"(# Completion of NAME for bash.
 FUNCTION() {
   local line current=${COMP_WORDS[COMP_CWORD]}
@@ -299,7 +305,7 @@ Command AddCompleteCommand(CLI::App& program) {
   return {app, [&program, app] {
             std::vector<std::string> words = app->remaining();
             if (words.size() < 2)
-              throw UsageError("complete: a dot and the words so far are wanted");
+              throw UsageError("complete: give a dot and the words typed so far");
             words.erase(words.begin());
             PrintOut(Completions(program, words));
             return static_cast<int>(kDone);
@@ -311,7 +317,8 @@ Command AddCompleteCommand(CLI::App& program) {
 void EndWithoutMemory() noexcept {
   static std::terminate_handler before = nullptr;
   before = std::set_terminate([] {
-    // The standard library itself ends the process so, where a folder cannot be listed.
+    // The standard library ends the process this way, with errno, if it has no memory to list a
+    // folder.
     bool no_memory = errno == ENOMEM;
     try {
       if (const std::exception_ptr thrown = std::current_exception())

@@ -75,8 +75,12 @@ std::uint64_t ParseInteger(std::string_view text, std::uint64_t least, std::uint
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (text.empty() || error != std::errc() || stop != end || value < least || value > most) {
-    const std::string range =
-        most == UINT64_MAX ? "" : " from " + std::to_string(least) + " to " + std::to_string(most);
+    std::string range;
+    if (most != UINT64_MAX) {
+      range = " from " + std::to_string(least) + " to " + std::to_string(most);
+    } else if (least > 0) {
+      range = " of at least " + std::to_string(least);
+    }
     throw UsageError(Quoted(text) + " is not a whole number" + range);
   }
   return value;

@@ -160,8 +160,8 @@ bool HoldsAny(const Manifest& manifest, const Manifest& added, std::string& file
   return true;
 }
 
-// Why what is added must not be; empty if nothing is in the way. A folder that has grown since its
-// images were taken brings them once more.
+// Why the samples must not be added; empty if nothing is in the way. If a folder has grown since it
+// was converted, it brings its old images once more.
 std::string SharedRefusal(const StoredDataset& before, const StoredDataset& added,
                           const std::stop_token& stop, std::vector<std::string>& warnings) {
   Schema schema = before.manifest.schema;
@@ -182,7 +182,7 @@ std::string SharedRefusal(const StoredDataset& before, const StoredDataset& adde
          "dataset of their own and let `sluice merge --duplicates` decide";
 }
 
-// In a dataset that nobody else changes meanwhile.
+// Call it with the dataset's lock held.
 AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
                      const ConvertOptions& options, const ConvertHooks& hooks, WorkFolder& work) {
   const std::filesystem::path& folder = before.folder;

@@ -1,3 +1,8 @@
+// `sluice copy`: a dataset as it is, from and to a folder or an object store.
+//
+// Shards come first and the manifest last, so that a copy that was stopped is not a dataset yet,
+// and the same call resumes it. Each shard is compared with its checksums before it is copied. One
+// that is at the target already is read whole there; if it is whole, it is left alone.
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -36,9 +41,9 @@ class Copying {
         lock_(LockOf(target)),
         target_(TargetAt(target)),
         on_stop_(options_.stop, [this] { target_->StopCalls(); }),
-        there_(IsStoreUrl(target.string()) || StoreIfUnmappable(target) != nullptr
-                   ? RemoteShards::Open(target_, source_.manifest, ToHex(source_.id), {}, 0)
-                   : nullptr),
+        target_shards_(IsStoreUrl(target.string()) || StoreIfUnmappable(target) != nullptr
+                           ? RemoteShards::Open(target_, source_.manifest, ToHex(source_.id), {}, 0)
+                           : nullptr),
         schema_(std::make_shared<const ShardSchema>(source_.manifest.schema)) {
     report_.target = target_->url();
     report_.samples = source_.manifest.samples;
@@ -66,7 +71,7 @@ class Copying {
     if (!finished) PutManifest();
     return report_;
   }
-  // Another copy of the same may have been first.
+  // Another call that copies the same dataset may have been first.
   void PutManifest() {
     try {
       target_->Put(kManifestName, ManifestText(), true);
@@ -119,7 +124,7 @@ class Copying {
     const ManifestShard& entry = source_.manifest.shards[number];
     try {
       if (target_->Head(entry.file).bytes != entry.bytes) return false;
-      RequireWhole(OpenThere(number), options_.stop);
+      RequireWhole(OpenAtTarget(number), options_.stop);
       return true;
     } catch (const Error& error) {
       if (!SaysDataIsLost(error)) throw;
@@ -127,10 +132,10 @@ class Copying {
     }
   }
 
-  ShardFile OpenThere(std::size_t number) const {
+  ShardFile OpenAtTarget(std::size_t number) const {
     const ManifestShard& entry = source_.manifest.shards[number];
-    if (there_ != nullptr)
-      return ShardFile(there_->PartsOf(static_cast<std::uint32_t>(number)), schema_, entry);
+    if (target_shards_ != nullptr)
+      return ShardFile(target_shards_->PartsOf(static_cast<std::uint32_t>(number)), schema_, entry);
     return ShardFile(std::filesystem::path(target_->url()) / entry.file, source_.manifest.schema,
                      ShardExpectation::Of(entry));
   }
@@ -161,8 +166,8 @@ class Copying {
   const FileHandle lock_;  // of a target that is a folder
   const std::shared_ptr<ObjectStore> target_;
   const std::stop_callback<std::function<void()>> on_stop_;
-  // The target's shards; null if they are files that can be mapped.
-  const std::shared_ptr<RemoteShards> there_;
+  // Null if the target's shards are files that can be mapped.
+  const std::shared_ptr<RemoteShards> target_shards_;
   const std::shared_ptr<const ShardSchema> schema_;
   std::mutex mutex_;  // guards what follows
   CopyReport report_;

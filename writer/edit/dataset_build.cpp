@@ -164,7 +164,7 @@ void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& 
       const ReadGuard guard = file.Guard();
       part.assign(taken.begin(), taken.end());
     }
-    // The old file's fault; the new one must not get zeros there.
+    // Bytes that the old file could not give are zeros, which the new one must not get.
     if (file.Lost(taken) || file.BytesLeft() < file.bytes().size()) {
       throw Error(ErrorCode::kIo, from.string(),
                   "cannot be read, or was cut short while being read");
@@ -251,8 +251,9 @@ std::string NewManifest::FreeName() {
   }
 }
 
-// Whether the shard may get that name. A file that has it already is in no manifest. A call that
-// was killed may have left it, which is so if it is the same shard; any other file is somebody's.
+// Whether the shard may get that name, which no manifest has. A file of that name that is the same
+// shard was left by a call that was killed, and is removed. Any other file belongs to someone, and
+// stays.
 bool NewManifest::MayHave(const std::filesystem::path& to, const ManifestShard& shard) const {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(to, error))) return true;

@@ -63,10 +63,10 @@ class DatasetBuild {
   Manifest manifest_;
   Schema schema_;
   std::optional<DirectBuffer> direct_;  // if shards are written past the page cache
-  Id128 id_;                            // of the present planned shard
+  Id128 id_;                            // of BeginShard()
   std::uint32_t block_samples_ = 0;
-  std::uint32_t part_ = 0;
-  std::uint32_t names_ = 0;                                    // given to shards, finished or not
+  std::uint32_t part_ = 0;   // files since BeginShard(), which has several if samples are large
+  std::uint32_t names_ = 0;  // given to shards, finished or not
   std::map<std::array<std::uint8_t, 16>, std::string> files_;  // by the id of the shard
   std::optional<ShardWriter> shard_;
   std::uint64_t done_ = 0;
@@ -100,8 +100,7 @@ class NewManifest {
   void SetMade(std::string made) { manifest_.made = std::move(made); }
 
   // Takes over a shard from another folder, under a name that no manifest and no file of this
-  // folder has.
-  // `survey`: its line and totals.
+  // folder has. `survey`: its line and totals.
   void Take(const std::filesystem::path& from, FinishedShard survey);
 
   // Puts the manifest in the old one's place.

@@ -28,6 +28,7 @@
 
 namespace sluice {
 
+// The keys in a shard's own section, as far as that can be read.
 class SalvagedKeys {
  public:
   // `section` may be damaged or empty; it must outlive the object.

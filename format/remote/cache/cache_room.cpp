@@ -14,8 +14,8 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kPiecesForEach = 64;
-// So many of the latest pieces are kept, of which far fewer are given up before the next look; but
-// those in use are among the latest, too.
+// A 16th of the pieces is kept, the latest, and 4096 more. Far fewer are given up before the next
+// look, but pieces in use are among the latest, too.
 constexpr std::uint64_t kShareKept = 16;
 constexpr std::uint64_t kLeastKept = 4096;
 
@@ -102,7 +102,7 @@ std::uint64_t CacheRoom::BytesOfOthers(std::uint64_t wanted) {
   if (++since_look_ >= (full ? kLookWhenFull : kLookAtOthers)) {
     since_look_ = 0;
     try {
-      // While another process has the lock, what was seen last must do.
+      // While another process has the lock, the number seen last must do.
       if (const std::optional<CacheLock> lock = CacheLock::Try(data_.root()))
         others_use_ = TrimCache(*lock, id_, cache_.bytes - std::min(cache_.bytes, wanted));
     } catch (const Error&) {

@@ -20,9 +20,9 @@ namespace sluice {
 //
 // When a piece is needed next stands in the table that processes share (SparseData::next_use), and
 // each of them changes it. This keeps the pieces that were needed last when it looked at the whole
-// table, and those that this process has let go of since. It looks again after one call in 64th of
-// the pieces, so a call looks at 64 pieces on the average; what other processes change meanwhile it
-// learns then.
+// table, and those that this process has let go of since. For a table of n pieces it looks again
+// after n / 64 searches, which is 64 pieces for a search; only then does it learn what other
+// processes have changed.
 //
 // Not thread-safe.
 class EvictionOrder {
@@ -62,15 +62,15 @@ class EvictionOrder {
   bool looked_ = false;      // in this search
 };
 
-// The room that a dataset has in a cache folder (CACHE.md): makes it, by giving up datasets that no
-// process uses and then the pieces that are needed last.
-//
-// Not thread-safe: one of RemoteShards, used under its mutex.
 struct BlockCache {
   std::filesystem::path folder;
   std::uint64_t bytes = 0;  // the most that lies there, of all datasets
 };
 
+// The room that a dataset has in a cache folder (CACHE.md): makes it, by giving up datasets that no
+// process uses and then the pieces that are needed last.
+//
+// Not thread-safe: RemoteShards has one, and uses it under its mutex.
 class CacheRoom {
  public:
   // `id`: the dataset's. `data` must outlive it.
@@ -85,8 +85,8 @@ class CacheRoom {
   // is needed sooner, or if the disk is full. `in_use`: pieces that must stay.
   bool Reserve(std::uint64_t piece, std::uint64_t offset, std::uint64_t bytes,
                const std::function<bool(std::uint64_t piece)>& in_use);
-  // Whether what was reserved last has filled it: the next one of that size has no room. Any thread
-  // may ask.
+  // Whether there is no room for another piece of the largest size reserved so far. Any thread may
+  // ask.
   bool full() const noexcept { return data_.used() + at_once_ > room_; }
   // Room that was reserved is not used.
   void GiveBack(std::uint64_t bytes) { data_.used() -= bytes; }

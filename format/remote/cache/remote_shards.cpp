@@ -2,12 +2,11 @@
 //
 // A piece goes through these states (Live::State):
 //
-//    Begin() -> kReading ---- bytes come, hash matches ----> kThere -> Release() -> idle, or in the
-//    cache
-//       |          \--- the store or the hash says no ----> kFailed, tried again by the next
-//       Begin()
+//    Begin() -> kReading ---- its bytes come ----> kThere -> Release() -> idle, or in the cache
+//       |          \--- the store fails ----> kFailed, tried again by the next Begin()
 //       |-> kWaiting    another process has its lock in the cache and may be fetching it
-//       `-> kToCompare  it lies in the cache, and this process has not compared its hash yet
+//       `-> kToCompare  it lies in the cache, and this process has not compared its hash yet: then
+//                       kThere, or kReading if the hash differs
 //
 // Neighbouring pieces become one request. Its bytes are written to their place as they come, on the
 // store's thread. What the cache has no room for lies in memory over its place (overlay) while it
@@ -34,10 +33,10 @@ namespace {
 
 // The largest usual page of a machine: each shard's mapping begins at a page.
 constexpr std::uint64_t kShardAlignment = 65536;
-// How soon a waiting thread looks again whether another process has let go of a piece, or whether
-// nobody wants the piece any more.
-constexpr std::chrono::milliseconds kOthersPiece{4};
-constexpr std::chrono::milliseconds kLook{20};
+// How soon a waiting thread asks again whether another process has unlocked a piece, and whether
+// its caller still wants the piece.
+constexpr std::chrono::milliseconds kLockPoll{4};
+constexpr std::chrono::milliseconds kGiveUpPoll{20};
 
 // How long a piece that is not there may be locked by processes that do not bring it: any
 // process that can read the cache's table can lock all of it.
@@ -96,7 +95,7 @@ RemoteShards::RemoteShards(std::shared_ptr<ObjectStore> store, const Manifest& m
     bases_.push_back(base);
     first_piece_.push_back(pieces);
     base += AlignUp(shard.bytes, kShardAlignment);
-    // Whatever the manifest says: a block takes a page at least.
+    // A block takes a page at least, whatever number of blocks the manifest claims.
     pieces += ShardParts::PartsOf(std::min(shard.blocks, shard.bytes / kPageBytes));
   }
   bases_.push_back(base);
@@ -290,7 +289,7 @@ RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live
 }
 
 void RemoteShards::TrimIdle() {
-  // The other half is for the pages of those that were given up.
+  // The other half of the idle bytes is for the pages of pieces that were given up.
   while (idle_now_ > idle_bytes_ - (idle_bytes_ / 2) && !idle_.empty()) {
     const auto last = std::prev(idle_.end());
     const std::uint64_t piece = last->second;
@@ -353,8 +352,8 @@ void RemoteShards::Compare(std::uint64_t piece, Live& live) {
     room_->See(piece, hash);
     counts_.from_cache_bytes += live.bytes;
   } else {
-    // The machine has crashed, or the disk fails: fetched again. A page that the disk could not
-    // read has been replaced in the mapping.
+    // The machine has crashed, or the disk fails, so the piece is fetched again. A page that the
+    // disk could not read has been replaced in the mapping.
     data_->EndOverlay(live.offset, live.bytes);
     data_->Lock(piece, SparseData::Hold::kNone);
     live.distrusted = true;
@@ -387,7 +386,7 @@ bool RemoteShards::AwaitPiece(std::uint64_t piece, const std::atomic<bool>* give
                   live.error->sentence());
     }
     if (give_up != nullptr && give_up->load(std::memory_order_relaxed)) return false;
-    changed_.WaitFor(mutex_, live.state == State::kWaiting ? kOthersPiece : kLook);
+    changed_.WaitFor(mutex_, live.state == State::kWaiting ? kLockPoll : kGiveUpPoll);
   }
 }
 
@@ -588,7 +587,7 @@ bool RemoteShards::Mend(std::uint32_t shard, std::uint64_t offset, std::uint64_t
   }
 }
 
-// Puts these bytes in the place of those that a piece has there. Throws SystemError.
+// Overwrites a piece's bytes from `offset` on. Throws SystemError.
 void RemoteShards::Replace(std::uint64_t piece, Live& live, std::uint64_t offset, Bytes bytes) {
   const bool in_cache = room_ && !live.overlay;
   if (!in_cache || !data_->writable()) {
@@ -607,7 +606,7 @@ void RemoteShards::Replace(std::uint64_t piece, Live& live, std::uint64_t offset
   room_->See(piece, hash);
 }
 
-// Empty if the range cannot be had.
+// Fetches a range by itself. Empty if that fails.
 std::vector<std::byte> RemoteShards::ReadAgain(std::uint32_t shard, std::uint64_t offset,
                                                std::uint64_t bytes) {
   struct Answer {

@@ -50,7 +50,7 @@ struct PieceFetch {
   std::string etag;
   std::shared_ptr<ObjectInfo> info = std::make_shared<ObjectInfo>();
   std::uint64_t ticket = 0;
-  std::size_t at = 0;      // the part that is coming
+  std::size_t at = 0;      // index of the part that is coming
   std::uint64_t done = 0;  // of its bytes
   bool unwritten = false;  // the disk has refused some of them
   std::uint64_t end() const noexcept { return parts.back().offset + parts.back().bytes; }
@@ -88,7 +88,7 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   void NoteNextUse(std::uint32_t shard, std::span<const ShardParts::Part> parts,
                    std::uint64_t next_use);
   void Flush();
-  // Returns when it is there, or false if `give_up` was set first. Throws Error.
+  // Waits until the parts are there; false if `give_up` was set first. Throws Error.
   bool Await(const Held& held, const std::atomic<bool>* give_up = nullptr);
 
   // As ShardParts::Mend().
@@ -133,7 +133,7 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
     std::uint64_t bytes = 0;
     std::uint64_t urgency = 0;
     bool overlay = false;     // lies in memory of its own
-    bool distrusted = false;  // what the cache has of it is not what was fetched
+    bool distrusted = false;  // the cache's bytes of it failed the comparison
     std::chrono::steady_clock::time_point waiting_since;
     std::shared_ptr<const Error> error;
   };
@@ -179,14 +179,14 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   Condition changed_;
   std::unordered_map<std::uint64_t, Live> live_ GUARDED_BY(mutex_);  // held, or on its way
   std::uint64_t live_bytes_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t most_live_bytes_ GUARDED_BY(mutex_) = 0;  // since there were none
+  std::uint64_t most_live_bytes_ GUARDED_BY(mutex_) = 0;  // since live_ was last empty
   // Without a cache: those that nobody holds, by when they are needed next.
   std::set<std::pair<std::uint64_t, std::uint64_t>> idle_ GUARDED_BY(mutex_);
   std::uint64_t idle_now_ GUARDED_BY(mutex_) = 0;  // bytes of them
   std::vector<std::uint64_t> to_read_ GUARDED_BY(mutex_);
   std::list<std::shared_ptr<PieceFetch>> fetches_ GUARDED_BY(mutex_);
   std::vector<std::string> etags_ GUARDED_BY(mutex_);  // by shard; empty: not known yet
-  // Ranges of shards that the store holds just as they came, though they fail a check: damaged.
+  // Ranges of shards that failed a check and came again with the same bytes: damaged in the store.
   std::set<std::pair<std::uint32_t, std::uint64_t>> damaged_ GUARDED_BY(mutex_);
   std::uint64_t tick_ GUARDED_BY(mutex_) = 0;
   Counts counts_ GUARDED_BY(mutex_);

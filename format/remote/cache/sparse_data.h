@@ -18,7 +18,7 @@
 
 namespace sluice {
 
-// Memory that pieces have left, for those that come.
+// Memory of pieces that were given up, for pieces that come.
 //
 // All lies in one anonymous mapping, in which each piece has its place. A fresh page costs the
 // kernel five times a copy of its bytes, so the pages of a piece that is given up stay where they
@@ -56,8 +56,8 @@ class SparePages {
 // A sparse file that holds what has been fetched of a dataset's shards, mapped whole, and the table
 // of which pieces are there: in memory, or in a folder that processes share (CACHE.md).
 //
-// Memory is the process's own. (A file in memory would do as well, but each of its pages costs the
-// kernel twice as much.) Where the system allows too little of that, it is a file in memory.
+// In memory, it is anonymous, because each page of a file in memory costs the kernel twice as much.
+// Only where the system allows too little anonymous memory, it is such a file.
 //
 // The table is shared memory that other processes change meanwhile. A process that reads or changes
 // a piece in a folder has its lock, which the kernel releases if the process dies.
@@ -65,9 +65,9 @@ class SparseData {
  public:
   // In memory, of which up to `spare` bytes are kept for further pieces, until SetSpare().
   SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t spare);
-  // In FOLDER/ID. Others that use the same dataset there share it. If nothing can be written there,
-  // what it holds can be read. Throws Error; SystemError(EWOULDBLOCK) if another process keeps it
-  // locked.
+  // In FOLDER/ID. Others that use the same dataset there share it. If the folder cannot be written
+  // to, its pieces can still be read. Throws Error; SystemError(EWOULDBLOCK) if another process
+  // keeps it locked.
   SparseData(const std::filesystem::path& folder, const std::string& id, std::uint64_t bytes,
              std::uint64_t pieces);
   ~SparseData();
@@ -118,12 +118,12 @@ class SparseData {
   }
   // Throws SystemError.
   void Write(std::uint64_t offset, Bytes bytes);
-  // Puts memory of this process in the place of these whole pages of the mapping; and the file
-  // back.
+  // Overlay() puts memory of this process in the place of these whole pages of the mapping;
+  // EndOverlay() puts the file back. Overlay() returns false if memory has run out.
   bool Overlay(std::uint64_t offset, std::uint64_t bytes) noexcept;
   void EndOverlay(std::uint64_t offset, std::uint64_t bytes) noexcept;
-  // The same as Overlay(), but with the bytes that are there, of which `part` at `at` replaces
-  // some. Readers see either the old bytes or the new ones. False if memory has run out.
+  // The same as Overlay(), but with a copy of the bytes that are there, in which `part` replaces
+  // those at `at`. Readers see either the old bytes or the new ones.
   bool OverlayCopy(std::uint64_t offset, std::uint64_t bytes, std::uint64_t at,
                    Bytes part) noexcept;
   std::byte* overlay(std::uint64_t offset) noexcept { return data_ + offset; }
@@ -170,7 +170,7 @@ class SparseData {
   std::byte* data_ = nullptr;
   std::optional<SparePages> spare_;  // of anonymous memory
   std::byte* table_ = nullptr;
-  // A table that somebody cuts short: the pieces that it named count as not there.
+  // If somebody cuts the table short, the pieces that it named count as not there.
   LostPages lost_table_;
   std::optional<LastingGuard> table_guard_;
   Head* head_ = nullptr;

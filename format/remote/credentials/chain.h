@@ -3,7 +3,7 @@
 //   1. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
 //   2. AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN (Kubernetes)
 //   3. the profile AWS_PROFILE, else "default": its keys, its credential_process, or its role by
-//   web identity
+//      web identity
 //   4. AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (ECS, EKS)
 //   5. the instance's metadata service, version 2, unless AWS_EC2_METADATA_DISABLED is true
 //

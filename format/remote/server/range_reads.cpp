@@ -2,8 +2,9 @@
 //
 // A reading waits in a queue, the most urgent first, until there is room for one more request. It
 // then has one attempt under way, or two: a request whose first byte is late gets a second one, and
-// the first of the two to give bytes continues alone. What fails goes back into the queue after a
-// wait and continues at the byte where it ended. Bytes are given to the caller as they come.
+// the first of the two to give bytes continues alone. A reading whose request failed goes back into
+// the queue after a wait, and continues at the byte where it ended. Bytes are given to the caller
+// as they come.
 //
 // Two numbers steer this, both measured on the link (http/link.h): how many connections pay, and
 // how many bytes a request still brings while the next one travels. A request that has no more than
@@ -115,7 +116,7 @@ void RangeReads::Begin() {
   }
 }
 
-// Nothing while they are renewed; then Begin() is called again.
+// Empty while the credentials are being renewed; Begin() is called once they are.
 std::optional<Credentials> RangeReads::CredentialsNow() {
   if (credentials_ == nullptr) return Credentials{};
   auto credentials = credentials_->TryGet([this] {
@@ -251,7 +252,7 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
     if (verdict.kind == Verdict::Kind::kBusy) Busy(attempt.begun);
     if (verdict.kind == Verdict::Kind::kExpired && credentials_ != nullptr)
       credentials_->Expired(attempt.credentials);
-    // Of two, the other may do better.
+    // If there is another attempt, it may do better.
     if (reading->attempts.empty() || verdict.kind == Verdict::Kind::kFinal)
       Failed(ticket, *reading, std::move(verdict));
   }
@@ -259,7 +260,7 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
 }
 
 void RangeReads::Busy(Clock::time_point begun) {
-  if (begun < last_halving_) return;  // sent before the last time
+  if (begun < last_halving_) return;  // sent when there were more connections
   connections_.Halve();
   last_halving_ = Clock::now();
 }
@@ -300,9 +301,9 @@ void RangeReads::End(Ticket ticket, const Error* error) {
   done(error);
 }
 
-void RangeReads::DropAttempts(Reading& reading, HttpLoop::Ticket but) {
+void RangeReads::DropAttempts(Reading& reading, HttpLoop::Ticket except) {
   std::erase_if(reading.attempts, [&](const Attempt& attempt) {
-    if (attempt.transfer == but) return false;
+    if (attempt.transfer == except) return false;
     loop_.Abort(attempt.transfer);
     --active_;
     if (attempt.ends) --ending_;
@@ -316,8 +317,8 @@ void RangeReads::StartTicking() {
   loop_.After(kTick, [this] { Tick(); });
 }
 
-// Looks after what has begun: stragglers get a second request, what has stood still for too long
-// ends.
+// Looks after the readings that have begun: a straggler gets a second request, and one that has
+// stood still for too long ends.
 void RangeReads::Tick() {
   ticking_ = false;
   const auto now = Clock::now();

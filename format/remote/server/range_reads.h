@@ -52,8 +52,8 @@ class RangeReads {
     Clock::time_point begun;
     Credentials credentials;
     Verdict verdict;    // of its head; kGood as long as nothing is wrong
-    bool got = false;   // a byte of the range
-    bool ends = false;  // soon: another request is sent already
+    bool got = false;   // whether a byte of the range has come
+    bool ends = false;  // whether it ends so soon that another request may be sent already
     ObjectInfo info;    // as its head says
   };
   struct Reading {
@@ -90,7 +90,8 @@ class RangeReads {
   void StartTicking();
   void NoteEnding(const Reading& reading, Attempt& attempt);
   void Busy(Clock::time_point begun);
-  void DropAttempts(Reading& reading, HttpLoop::Ticket but);
+  // Aborts them all but one; 0: all.
+  void DropAttempts(Reading& reading, HttpLoop::Ticket except);
   Attempt* Find(Ticket ticket, HttpLoop::Ticket transfer, Reading*& reading);
 
   HttpLoop& loop_;
@@ -101,13 +102,13 @@ class RangeReads {
 
   std::map<Ticket, Reading> readings_;
   std::set<Place> waiting_;
-  std::set<Ticket> begun_;  // have begun: the others only wait for their turn
+  std::set<Ticket> begun_;  // a request was sent for them; the others only wait for their turn
   std::uint64_t next_order_ = 0;
   unsigned active_ = 0;  // attempts under way
-  unsigned ending_ = 0;  // of these: end soon
+  unsigned ending_ = 0;  // those of them that end soon
   bool ticking_ = false;
   bool all_in_use_ = false;       // since the window began
-  bool for_credentials_ = false;  // waiting
+  bool for_credentials_ = false;  // all wait for new credentials
   bool given_up_ = false;
   bool closed_ = false;
   Clock::time_point last_halving_{};
