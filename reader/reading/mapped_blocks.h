@@ -81,10 +81,9 @@ class BlocksBehind {
   std::unordered_map<std::uint64_t, unsigned> waits_;
 };
 
-// Blocks of mapped shards, read into the page cache and this process's page tables.
-
-// Reads only the needed parts of a block if fields are left out, or if the store (which may be
-// null) has all of the block's pictures.
+// Blocks of mapped shards, read into the page cache and this process's page tables. Reads only the
+// needed parts of a block if fields are left out, or if the cache of pictures (which may be null)
+// has all of the block's.
 class MappedBlocks : public BlockSource {
  public:
   // All references must outlive it. If `behind` is empty, blocks stay mapped after they are played.

@@ -12,9 +12,7 @@
 namespace sluice {
 
 // Finds the pages that are in this process's page tables, so that the kernel need not be asked to
-// read them.
-
-// Used by one thread.
+// read them. Used by one thread.
 class PageMap {
  public:
   // `by_range`: ask for ranges, which newer kernels can do; false: page by page.
@@ -34,12 +32,10 @@ class PageMap {
   std::vector<std::uint64_t> entries_;
 };
 
-// LoaderOptions::storage = Locked: a dataset read once and locked in memory.
-
-// Maps and reads every shard, and locks its pages in memory until the last handle to the dataset is
-// gone. Throws Error(kLimit), before it reads anything, if the dataset does not fit into memory or
-// into what this process may lock; Error(kIo) if a shard cannot be read. With `pass_over`, passes
-// over such a shard: each of its samples will fail later.
+// For LoaderOptions::storage = Locked. Maps and reads every shard, and locks its pages in memory
+// until the last handle to the dataset is gone. Throws Error(kLimit), before it reads anything, if
+// the dataset does not fit into memory or into what this process may lock; Error(kIo) if a shard
+// cannot be read. With `pass_over`, passes over such a shard: each of its samples will fail later.
 void LockInMemory(DatasetState& dataset, bool pass_over);
 
 }  // namespace sluice
