@@ -60,11 +60,6 @@ void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLay
 // The warning for a user if a DirectBuffer was refused.
 std::string DirectRefusal(const std::filesystem::path& folder);
 
-// Writing one shard file: what DatasetWriter and the converter both stand on.
-//
-// Samples are gathered into blocks, which go to the file as soon as they are full; the file appears
-// under its name, whole and synced, in Finish(). A writer that is destroyed before leaves nothing
-// behind. One thread at a time. Memory: one block.
 // A shard file to be written.
 struct NewShard {
   std::string name;  // of the file
@@ -75,6 +70,11 @@ struct NewShard {
   std::string own = {};
 };
 
+// Writing one shard file: what DatasetWriter and the converter both stand on.
+//
+// Samples are gathered into blocks, which go to the file as soon as they are full; the file appears
+// under its name, whole and synced, in Finish(). A writer that is destroyed before leaves nothing
+// behind. One thread at a time. Memory: one block.
 class ShardWriter {
  public:
   // `schema` is valid and outlives the writer. A shard is a whole number of pages.

@@ -49,16 +49,16 @@ class OneConsumer {
   std::thread::id walker_;
 };
 
-// Where the planner and the consumer stand in the endless stream of batches: after the last batch
-// of epoch n comes the first of epoch n + 1. Asking for any other epoch begins another stream.
-//
-// A value without threads; BatchRing guards it.
 struct BatchNumber {
   std::uint64_t epoch = 0;
   std::uint64_t batch = 0;  // of the epoch
   friend bool operator==(const BatchNumber&, const BatchNumber&) = default;
 };
 
+// Where the planner and the consumer stand in the endless stream of batches: after the last batch
+// of epoch n comes the first of epoch n + 1. Asking for any other epoch begins another stream.
+//
+// A value without threads; BatchRing guards it.
 class StreamCursor {
  public:
   struct Options {

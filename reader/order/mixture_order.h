@@ -17,18 +17,6 @@
 
 namespace sluice {
 
-// How many samples of each dataset an epoch of a mixture by weight has, and in which order the
-// datasets take turns. The same in every epoch; which samples those are is mixture_order.h's.
-//
-// An epoch has a fixed number of draws of each dataset. Positions lie in columns, as those of the
-// plain order lie in lanes (position p in column p mod L), and a column's draws of a dataset come
-// from the same lane of it: so a rank, which gets whole columns, reads whole lanes of each dataset.
-// Each column plays the same word of datasets, in which they are spread as evenly as possible, from
-// another place on. What does not fill a row of columns comes last.
-//
-// With a fixed share of each batch, the rows of a rank's batch are dealt to the datasets instead.
-//
-// ../ORDER.md specifies it.
 struct MixtureParameters {
   std::vector<double> weights;  // of the datasets; above 0
   MixtureShares shares = MixtureShares::kOfSamples;
@@ -40,6 +28,18 @@ struct MixtureParameters {
   std::uint64_t most_bytes = UINT64_MAX;  // memory for the plan
 };
 
+// How many samples of each dataset an epoch of a mixture by weight has, and in which order the
+// datasets take turns. The same in every epoch; which samples those are, MixtureOrder decides.
+//
+// An epoch has a fixed number of draws of each dataset. Positions lie in columns, as those of the
+// plain order lie in lanes (position p in column p mod L), and a column's draws of a dataset come
+// from the same lane of it: so a rank, which gets whole columns, reads whole lanes of each dataset.
+// Each column plays the same word of datasets, in which they are spread as evenly as possible, from
+// another place on. The draws that do not fill a row of columns come last.
+//
+// With a fixed share of each batch, the rows of a rank's batch are dealt to the datasets instead.
+//
+// ../ORDER.md specifies it.
 class MixturePlan {
  public:
   // `shapes`: of the datasets, none without samples. Throws Error(kInvalidArgument or kLimit).

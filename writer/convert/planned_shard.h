@@ -19,9 +19,6 @@
 
 namespace sluice {
 
-// A shard's record of how it was made (section "origin"): enough to continue after an interruption
-// without making the shard again.
-//
 // Positions of the plan's order that something is true of: how many, and the first ones.
 struct NotedPositions {
   std::uint64_t count = 0;
@@ -30,6 +27,8 @@ struct NotedPositions {
   void Add(std::uint64_t position);
 };
 
+// A shard's record of how it was made (section "origin"): enough to continue after an interruption
+// without making the shard again.
 struct Origin {
   std::uint32_t shard = 0;  // number of the planned shard
   std::uint32_t part = 0;
@@ -67,6 +66,7 @@ struct MadeShard {
 // The id in a shard file's header.
 Id128 ShardIdOf(const Plan& plan, std::uint32_t shard, std::uint32_t part) noexcept;
 
+// Writes a planned shard's samples into as many files as they need, each with its origin.
 class PlannedShardWriter {
  public:
   // All arguments must outlive the writer. `direct` and `own`: as for AtomicFile.

@@ -40,15 +40,14 @@ class Segments {
   std::uint32_t number_ = 0;
 };
 
-// The segments of a scan, between its restart markers, that a region needs.
-//
-// MCUs are counted in scan order.
+// A segment that a region needs. MCUs are counted in scan order.
 struct WantedSegment {
   std::uint32_t number = 0;                   // among all segments
   std::uint32_t first_mcu = 0, last_mcu = 0;  // those to decode: [first, last)
   bool whole = false;                         // to the segment's end
 };
 
+// The segments of a scan, between its restart markers, that a region needs.
 class WantedSegments {
  public:
   // Those that touch the job's window, each as far as that; all of a picture of `mcus` with `all`.

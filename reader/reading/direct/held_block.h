@@ -1,9 +1,5 @@
-// A block in memory of its own, and the memory for such blocks (BlockMemory).
-// LoaderOptions::storage = Direct reads blocks into it, past the page cache, instead of using the
-// shard's mapping. Or a block of a shard in an object store, which is there as long as this holds
-// it.
-//
-// One thread writes it; then any thread may read it.
+// A block that rows hold until they are decoded (HeldBlock), and the memory for those that are read
+// past the page cache (BlockMemory).
 #pragma once
 
 #include <atomic>
@@ -66,11 +62,6 @@ class BlockMemory : public std::enable_shared_from_this<BlockMemory> {
   std::uint64_t used_bytes_ GUARDED_BY(mutex_) = 0;
 };
 
-// A block in memory of its own. LoaderOptions::storage = Direct reads blocks into it, past the page
-// cache, instead of using the shard's mapping. Or a block of a shard in an object store, which is
-// there as long as this holds it.
-//
-// One thread writes it; then any thread may read it.
 struct ByteRange {
   std::size_t offset = 0;  // from the block's beginning
   std::size_t bytes = 0;
@@ -83,6 +74,11 @@ struct ByteRange {
 std::vector<ByteRange> RangesOf(const BlockView& block, const RowLayout& layout,
                                 const Schema& schema, const FieldChoice& choice);
 
+// A block in memory of its own: LoaderOptions::storage = Direct reads blocks into it, past the page
+// cache, instead of using the shard's mapping. Or a block of a shard in an object store, which is
+// there as long as this holds it.
+//
+// One thread writes it; then any thread may read it.
 class HeldBlock {
  public:
   HeldBlock() = default;
@@ -100,7 +96,7 @@ class HeldBlock {
     held_ = std::move(held);
     shard_ = std::move(shard);
   }
-  // The block cannot be had.
+  // The block could not be read.
   void Fail(const Error& error, ShardUse shard) {
     fault_.emplace(error.code(), error.file(), error.place(), error.sentence());
     shard_ = std::move(shard);
@@ -117,7 +113,7 @@ class HeldBlock {
   // The shard it was read from, if it was read.
   const ShardUse& shard() const noexcept { return shard_; }
 
-  // Its samples' first images are not read, because the store has them decoded.
+  // Its samples' first images are not read, because a cache has them (PictureCache).
   void LeaveOutImage() noexcept { lacks_image_ = true; }
   bool lacks_image() const noexcept { return lacks_image_; }
 
