@@ -97,10 +97,10 @@ NextUsesAhead::Uses NextUsesAhead::Find() const {
 }
 
 void NextUsesAhead::Await(StopFlag give_up) const {
-  constexpr std::chrono::milliseconds kLook{20};
+  constexpr std::chrono::milliseconds kGiveUpPoll{20};
   const MutexLock lock(mutex_);
   while (KnownOf(*wanted_) == nullptr && !give_up->load(std::memory_order_relaxed))
-    changed_.WaitFor(mutex_, kLook);
+    changed_.WaitFor(mutex_, kGiveUpPoll);
 }
 
 }  // namespace sluice

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
-constexpr auto kLook = 100ms;
+constexpr auto kLoaderSignalPoll = 100ms;
 
 // Rank and size of torch.distributed's process group, if it has been initialised. Launchers such as
 // torch.multiprocessing tell the rank to nothing else.
@@ -35,8 +35,8 @@ struct PyLoader {
   std::shared_ptr<Owned<Loader>> loader;
   std::shared_ptr<UserCalls> calls;
   std::shared_ptr<const FieldTypes> types;
-  std::chrono::milliseconds timeout;  // 0: none
-  std::chrono::milliseconds look;     // after which a wait looks at signals
+  std::chrono::milliseconds timeout;      // 0: none
+  std::chrono::milliseconds signal_poll;  // how often a wait checks for signals
   bool remote = false;
   bool may_be_a_rank = false;  // nobody has said so far which rank it is
   std::uint64_t next_epoch = 0;
@@ -49,7 +49,7 @@ struct PyLoader {
         calls(std::move(functions)),
         types(std::move(fields)),
         timeout(most),
-        look(most > 0ms ? std::min(most, kLook) : kLook) {
+        signal_poll(most > 0ms ? std::min(most, kLoaderSignalPoll) : kLoaderSignalPoll) {
     next_epoch = (*loader)->State().epoch;
     Live().insert(this);
   }
@@ -152,10 +152,10 @@ struct Walk {
     }
     *loader;  // refuses a loader that is closed or of another process
     std::optional<Batch> batch = {};
-    const auto next = [&] { return NextWithin(loader.look, batch); };
+    const auto next = [&] { return NextWithin(loader.signal_poll, batch); };
     for (std::chrono::milliseconds waited{0}; !loader.calls->Play(next);) {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      waited += loader.look;
+      waited += loader.signal_poll;
       if (loader.timeout > 0ms && waited >= loader.timeout) ThrowTimeout(loader.timeout);
     }
     is_over = !batch;
