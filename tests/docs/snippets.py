@@ -27,7 +27,9 @@ for page, (words, line, text) in [(page, block) for page in names.split(",") for
 if not functions:
     print(f"{names} has no such blocks")
     sys.exit(0)
-unit = work / (re.sub("[/,]", "_", names) + (".torch" if torch is not None else "") + ".cpp")
+first, _, others = names.partition(",")
+unit = work / (re.sub("/", "_", first) + (f"_and_{others.count(',') + 1}_others" if others else "") +
+               f".{Path(compiler).name}" + (".torch" if torch is not None else "") + ".cpp")
 unit.write_text("\n".join(dict.fromkeys(includes)) + "\n\n" + "\n".join(functions), encoding="utf-8")
 command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-Wno-unused-parameter"]
 command += [f"-I{root}/{folder}" for folder in (".", "format/include", "writer/include", "reader/include")]
