@@ -116,4 +116,4 @@ config = {
 
 if faults:
     print("\n".join(faults), file=sys.stderr)
-    print(f"docs: {len(faults)} public names have no text")
+    sys.exit(f"docs: {len(faults)} public names have no text")

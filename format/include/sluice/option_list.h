@@ -43,7 +43,7 @@ struct Words {
   constexpr Words(const char* the_name, const char* the_help, Word<E> first, More... more)
       : name(the_name), help(the_help), words{first, more...} {}
   const char* name;
-  const char* help;  // what it chooses
+  const char* help;                   // what it chooses
   std::array<Word<E>, kCount> words;  // one for each enumerator, in the order to show
 };
 template <class E, class... More>
