@@ -135,6 +135,16 @@ def test_the_python_code_of_a_page_runs(folder, tmp_path, page):
         assert done.returncode == 0, f"{page}, program {number}:\n{done.stdout}"
 
 
+def test_the_page_of_transforms_names_all_of_torchvision():
+    v2 = pytest.importorskip("torchvision.transforms.v2")
+    page = (ROOT / "reader/TRANSFORMS.md").read_text()
+    rows = re.findall(r"^\| (`.*?) \|", page[page.index("## Next to torchvision's names"):], flags=re.M)
+    named = set(re.findall(r"`(\w+)`", " ".join(rows)))
+    # What is no transform: bases, and enumerations that some of them take.
+    others = {"Transform", "AutoAugmentPolicy", "InterpolationMode"}
+    assert {name for name in dir(v2) if name[0].isupper()} - others == named
+
+
 @pytest.mark.parametrize("sample", sorted((ROOT / "samples/python").glob("train_*.py")), ids=lambda path: path.stem)
 def test_the_samples_run(folder, sample):
     pytest.importorskip("torch")

@@ -42,6 +42,16 @@ rm -rf "$work/doxygen"
   echo "FILTER_PATTERNS = *.h=\"$venv/bin/python -B tools/docs/header_filter.py\""
 } | doxygen - >/dev/null
 
+# What the option lists declare, printed by a program of their headers.
+"${CXX:-c++}" -std=c++20 -O0 -Iformat/include -Ireader/include -Iwriter/include tools/docs/options.cpp \
+  format/option_list.cpp -o "$work/options"
+"$work/options" >"$work/options.json"
+
+python=
+[ ! -e "$build/reader/python/sluice/_sluice.pyi" ] || python="--python $build/reader/python"
+[ -n "$python" ] || echo "docs: $build has no Python package; its reference is left out"
+# shellcheck disable=SC2086  # two words
 "$venv/bin/python" -B tools/docs/make_site.py . "$work" "$out" --sluice "$build/tools/sluice" \
-  --bench "$build/bench/sluice-bench" --doxygen "$work/doxygen" --mermaid "$work"/mermaid/*/assets/mermaid.min.js
+  --bench "$build/bench/sluice-bench" --doxygen "$work/doxygen" --options "$work/options.json" $python \
+  --mermaid "$work"/mermaid/*/assets/mermaid.min.js
 NO_MKDOCS_2_WARNING=1 "$venv/bin/python" -B -m mkdocs build -q --strict -f "$work/mkdocs.yml"

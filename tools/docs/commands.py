@@ -82,6 +82,11 @@ def summary(program, name):
     return "\n".join(out)
 
 
+def flags_of(program, command):
+    """The options that a command takes."""
+    return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", help_of(program, command), flags=re.M))
+
+
 def exit_codes(program):
     """{code: meaning}, as every --help ends."""
     text = help_of(program)

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import commands
 import cpp_reference
+import options
 import pages
+import python_reference
 
 parser = argparse.ArgumentParser()
 parser.add_argument("root", type=Path)
@@ -19,6 +21,8 @@ parser.add_argument("out", type=Path)
 parser.add_argument("--sluice", required=True)
 parser.add_argument("--bench", required=True)
 parser.add_argument("--doxygen", type=Path, required=True)
+parser.add_argument("--options", type=Path, required=True)
+parser.add_argument("--python", type=Path, help="the folder that holds the built package sluice")
 parser.add_argument("--mermaid", type=Path, required=True)
 given = parser.parse_args()
 
@@ -47,10 +51,8 @@ def write_commands():
     return nav
 
 
-def write_cpp():
-    """A page for each public header. Names without a comment end the build."""
-    reference = cpp_reference.Reference(root, given.doxygen)
-    faults.extend(sorted(reference.missing))
+def write_cpp(reference):
+    """A page for each public header."""
     made = cpp_reference.Pages(reference, lambda file: site.target("reference/cpp/index.md", f"../../{file}"))
     site.write("reference/cpp/index.md", made.index())
     nav = ["reference/cpp/index.md"]
@@ -58,12 +60,65 @@ def write_cpp():
         name = f"reference/cpp/{made.page_of(file)}"
         site.write(name, made.header(file))
         nav.append({file.split("/")[-1]: name})
-    return {"C++": nav}
+    return made, {"C++": nav}
 
 
-faults = []
+def write_python(cpp, cpp_pages):
+    """Pages of the Python package, by subject."""
+    if given.python is None:
+        site.write("reference/python/index.md", "# Python\n\nThis site was built without the Python package.\n")
+        return {"Python": ["reference/python/index.md"]}
+    made = python_reference.Reference(given.python, cpp, cpp_pages)
+    faults.extend(made.missing)
+    site.write("reference/python/index.md", made.index())
+    nav = ["reference/python/index.md"]
+    for key, title, _ in python_reference.GROUPS:
+        if made.pages[key]:
+            site.write(f"reference/python/{key}.md", made.page(key))
+            nav.append({title: f"reference/python/{key}.md"})
+    site.write("reference/python/torch.md", made.torch_page())
+    nav.append({"sluice.torch": "reference/python/torch.md"})
+    return {"Python": nav}
+
+
+def write_options(cpp_pages):
+    flags = {}
+    for name, program in (("sluice", given.sluice), ("sluice-bench", given.bench)):
+        for command, _ in commands.commands_of(program):
+            for flag in commands.flags_of(program, command):
+                flags.setdefault(flag, []).append((f"{name} {command}", f"{name}/{command}.md"))
+    declared = json.loads(given.options.read_text(encoding="utf-8"))
+    site.write("reference/options.md", options.page(declared, flags, cpp_pages))
+    return {"Options": "reference/options.md"}
+
+
+def write_exit_codes(cpp, cpp_pages):
+    """The programs' exit codes, and the codes of Error."""
+    rows = [f"| {code} | {commands.linked(meaning)} |" for code, meaning in commands.exit_codes(given.sluice).items()]
+    codes = next(name for names in cpp.names.values() for name in names if name.full == "ErrorCode")
+    text = (root / "format" / "error.cpp").read_text(encoding="utf-8")
+    words = dict(re.findall(r'case ErrorCode::(k\w+): return "([^"]+)"', text))
+    words = [f"| `{words[code.name]}` | [`{code.name}`](cpp/error.md#{code.anchor}) | "
+             f"{cpp_pages.inline(code.text.strip(), '')} |"
+             for code in codes.members]
+    site.write("reference/exit-codes.md", "\n".join([
+        "# Exit codes and errors", "", "Every command of `sluice` and `sluice-bench` ends with one of these:", "",
+        "| exit code | |", "| --- | --- |", *rows, "",
+        "With `--json`, a command that fails prints an object `error` with the members `code`, `message` and, if the "
+        "error is about a file, `file`.", "",
+        "## Codes of errors", "", "An error (`sluice::Error`, in Python `sluice.Error`) has a code for programs and a "
+        "sentence for people.", "", "| code, also in Python | in C++ | |", "| --- | --- | --- |", *words, ""]))
+    return {"Exit codes and errors": "reference/exit-codes.md"}
+
+
+faults = []  # names without a text
+cpp = cpp_reference.Reference(root, given.doxygen)
+if not cpp.names:
+    sys.exit(f"docs: {given.doxygen} has nothing that Doxygen wrote")
+faults.extend(sorted(cpp.missing))
 reference = write_commands()
-reference.append(write_cpp())
+cpp_pages, cpp_nav = write_cpp(cpp)
+reference += [write_options(cpp_pages), write_python(cpp, cpp_pages), cpp_nav, write_exit_codes(cpp, cpp_pages)]
 rest = [name for name in site.files if name.endswith(".md")]
 
 
@@ -95,7 +150,8 @@ nav = [
     {"Concepts": take("reader/CONCEPTS.md", ("reader/README.md", "The loader"), ("writer/README.md", "Converting"),
                       "reader/TRANSFORMS.md", "reader/GPU.md", ("format/remote/README.md", "Datasets at URLs"),
                       "format/remote/")},
-    {"Reference": reference + take("format/FORMAT.md", "reader/ORDER.md", "bench/report/SCHEMA.md")},
+    {"Reference": reference + take("tools/ENVIRONMENT.md", "format/FORMAT.md", "reader/ORDER.md",
+                                   ("bench/report/SCHEMA.md", "JSON of sluice-bench"))},
     {"Performance": take("bench/PERFORMANCE.md", ("bench/README.md", "How to measure"), "bench/MEASURED.md",
                          "bench/")},
     {"Developers": take("CONTRIBUTING.md", ("tests/README.md", "Tests"), "SECURITY.md", "CHANGELOG.md")},

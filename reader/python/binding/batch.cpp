@@ -234,8 +234,8 @@ void BindArray(nb::module_& module) {
       "A field of a batch: numpy, torch, jax and cupy take it without a copy "
       "(numpy.asarray(a), torch.from_dlpack(a)). It holds its batch while it lives.");
   RefusePickling(bound, kNoPickling);
-  bound.def_prop_ro("dtype", &Array::dtype)
-      .def_prop_ro("shape", &Array::shape)
+  bound.def_prop_ro("dtype", &Array::dtype, "the type of its elements, such as 'uint8'")
+      .def_prop_ro("shape", &Array::shape, "its extents")
       .def_prop_ro("device", &Array::device, "'cpu' or 'cuda:N'")
       .def("__len__", &Array::size)
       .def("__repr__",

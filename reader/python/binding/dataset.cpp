@@ -287,12 +287,15 @@ void BindDataset(nb::module_& module) {
           },
           "The source's path below its folder, or what the writer gave")
       .def_prop_ro("place", [](const PySample& self) { return self.sample.place(); })
-      .def("keys", [](const PySample& self) {
-        std::vector<std::string> names;
-        for (const Field& field : self.dataset.schema().fields)
-          names.push_back(field.name);
-        return names;
-      });
+      .def(
+          "keys",
+          [](const PySample& self) {
+            std::vector<std::string> names;
+            for (const Field& field : self.dataset.schema().fields)
+              names.push_back(field.name);
+            return names;
+          },
+          "The names of its fields, in order, those without a value too");
   nb::class_<Dataset>(module, "Dataset",
                       "A dataset, opened for looking at its samples: ds[i]['image']. Opening reads "
                       "the manifest alone.")
@@ -343,7 +346,9 @@ void BindDataset(nb::module_& module) {
           "key"_a, "The number of the sample with that key, or None")
       .def("column", &Column, "field"_a, nb::sig("def column(self, field: str) -> typing.Any"),
            "A field of one number for each sample, as a numpy array")
-      .def_prop_ro("fields", [](const Dataset& dataset) { return dataset.schema().fields; })
+      .def_prop_ro(
+          "fields", [](const Dataset& dataset) { return dataset.schema().fields; },
+          "the fields of its samples, in order")
       .def_prop_ro(
           "classes",
           [](const Dataset& dataset) {

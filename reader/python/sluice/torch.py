@@ -161,6 +161,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
             self.loader.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
+        """Where the stream stands: after the last batch handed over. A small dict for a checkpoint."""
         state: dict[str, Any] = {"sluice": self.loader.state()}
         ended = self._ended if self._only_ends is None else self._only_ends
         return state if ended is None else {**state, "ended": ended}
