@@ -1,9 +1,10 @@
 #!/bin/sh
-# Installs the system packages that are missing: tools/setup.sh [build|package|python|test|ci|tidy|arm64|--libraries]
+# Installs the system packages that are missing: tools/setup.sh [build|package|python|docs|test|ci|tidy|arm64|--libraries]
 #
 #   build  what building the libraries, commands and samples needs (the default)
 #   package that, and what making a .deb needs (tools/packaging/deb.cmake)
 #   python that of build, and what `pip install .` needs
+#   docs   that of build, and what making the site needs (tools/docs/build.sh)
 #   test   that of build, and what the tests need
 #   ci     that, the checker of .ci/run, and what some tests are skipped without
 #   tidy   that of build, and the checker of .ci/tidy
@@ -21,8 +22,8 @@ fail() { printf '%s\n' "setup: $*" >&2; exit 1; }
 
 wanted=${1:-build}
 case $wanted in
-  build | package | python | test | ci | tidy | arm64 | --libraries) ;;
-  *) fail "unknown set '$wanted'; one of build, package, python, test, ci, tidy, arm64" ;;
+  build | package | python | docs | test | ci | tidy | arm64 | --libraries) ;;
+  *) fail "unknown set '$wanted'; one of build, package, python, docs, test, ci, tidy, arm64" ;;
 esac
 if [ "${SLUICE_SKIP_SETUP:-0}" = 1 ] && [ "$wanted" != --libraries ]; then
   say "SLUICE_SKIP_SETUP is set: installing nothing"
@@ -69,14 +70,15 @@ case $wanted in
   build | tidy) ;;
   package) packages="$packages dpkg-dev file" ;;
   python) packages="$packages python3-dev python3-pip python3-venv" ;;
+  docs) packages="$packages doxygen python3 python3-venv" ;;
   *) packages="$packages $test_libraries python3 python3-xxhash zstd" ;;
 esac
 [ "$wanted" != arm64 ] || packages="$packages g++-aarch64-linux-gnu qemu-user"
 # Done without where a system lacks them: checkers in the one version that is wanted, and for tests a
-# file system that fails at will (FUSE), real ranks (Open MPI) and a web server (nginx).
+# file system that fails at will (FUSE), real ranks (Open MPI), a web server (nginx) and what makes the site.
 optional=
 case $wanted in
-  ci) optional="clang-14 clang-format-14 fuse3 python3-fusepy openmpi-bin nginx-light" ;;
+  ci) optional="clang-14 clang-format-14 fuse3 python3-fusepy openmpi-bin nginx-light doxygen python3-venv" ;;
   tidy) optional=clang-tidy-14 ;;
 esac
 

@@ -1,43 +1,65 @@
 #!/bin/sh
-# Builds the site of all pages, with a reference made from the programs, headers and the Python package:
-# tools/docs/build.sh [OUT]
+# Builds the site of all pages, with a reference made from the programs, the headers and the Python package:
+# tools/docs/build.sh [--install|--installed] [OUT]
 #
-# OUT is build/site if it is not given; open OUT/index.html, no network or server needed. Python packages go
-# into build/docs-venv (requirements.txt). SLUICE_BUILD names the build to describe (build/release).
-# SLUICE_REPOSITORY_URL is where links to sources lead ("https://host/owner/sluice/blob/main"); without it,
-# they lead to copies in the site.
+# OUT is build/site if it is not given; open OUT/index.html, which needs no network and no server. Needs a build
+# (build/release, or the one that SLUICE_BUILD names) and Doxygen (tools/setup.sh docs). Python packages go into
+# build/docs-venv: --install does only that; with --installed, nothing is installed, and what is missing is a
+# reason to skip the site (exit code 77).
+#
+# Links to sources lead to copies in the site, or, if SLUICE_REPOSITORY_URL is set, below that
+# ("https://host/owner/sluice/blob/main").
 set -eu
+install=yes only=no
+case ${1-} in
+  --install) only=yes && shift ;;
+  --installed) install=no && shift ;;
+esac
 case $#,${1-} in
   0, | 1,[!-]*) ;;
-  *) printf '%s\n' "usage: tools/docs/build.sh [OUT]" >&2; exit 2 ;;
+  *) printf '%s\n' "usage: tools/docs/build.sh [--install|--installed] [OUT]" >&2; exit 2 ;;
 esac
-cd "$(dirname "$0")/../.."
-out=${1:-build/site} build=${SLUICE_BUILD:-build/release} work=build/docs venv=build/docs-venv
+root=$(cd "$(dirname "$0")/../.." && pwd)
+case ${1-} in
+  '') out=$root/build/site ;;
+  /*) out=$1 ;;
+  *) out=$PWD/$1 ;;
+esac
+cd "$root"
+build=${SLUICE_BUILD:-build/release} venv=build/docs-venv
+work=$build/docs
 fail() { printf '%s\n' "docs: $*" >&2; exit 1; }
-[ -x "$build/tools/sluice" ] && [ -x "$build/bench/sluice-bench" ] ||
-  fail "there is no sluice and sluice-bench in $build; build them, or name another build with SLUICE_BUILD"
-command -v doxygen >/dev/null || fail "doxygen is not installed (apt-get install doxygen)"
+lacking() {
+  [ $install = yes ] || { printf '%s\n' "docs: skipped: $1"; exit 77; }
+}
 
-# The packages are installed again when their list has changed.
-mkdir -p "$work"
-if ! cmp -s tools/docs/requirements.txt "$venv/installed.txt"; then
-  python3 -m venv "$venv"
-  "$venv/bin/pip" install -q --disable-pip-version-check -r tools/docs/requirements.txt
-  cp tools/docs/requirements.txt "$venv/installed.txt"
+# The packages are installed again when their lists have changed.
+if ! cat tools/docs/requirements.txt tools/docs/mermaid.txt | cmp -s - "$venv/installed.txt"; then
+  lacking "build/docs-venv is not there or not up to date; tools/docs/build.sh --install makes it"
+  rm -rf "$venv"
+  python3 -m venv "$venv" || fail "python3 cannot make a virtual environment (tools/setup.sh docs)"
+  pip() { "$venv/bin/pip" "$@" -q --disable-pip-version-check; }
+  pip install -r tools/docs/requirements.txt
+  pip download --no-deps --python-version 3.12 --only-binary=:all: --require-hashes -r tools/docs/mermaid.txt \
+    -d "$venv/mermaid"
+  "$venv/bin/python" -m zipfile -e "$venv"/mermaid/*.whl "$venv/mermaid"
+  cat tools/docs/requirements.txt tools/docs/mermaid.txt >"$venv/installed.txt"
 fi
-if ! cmp -s tools/docs/mermaid.txt "$work/mermaid/installed.txt"; then
-  rm -rf "$work/mermaid"
-  "$venv/bin/pip" download -q --disable-pip-version-check --no-deps --python-version 3.12 --only-binary=:all: \
-    --require-hashes -r tools/docs/mermaid.txt -d "$work/mermaid"
-  "$venv/bin/python" -m zipfile -e "$work"/mermaid/*.whl "$work/mermaid"
-  cp tools/docs/mermaid.txt "$work/mermaid/installed.txt"
-fi
+[ $only = no ] || exit 0
+command -v doxygen >/dev/null || {
+  lacking "doxygen is not installed; tools/setup.sh docs installs it"
+  fail "doxygen is not installed; tools/setup.sh docs installs it"
+}
+for program in tools/sluice bench/sluice-bench samples/make_photos; do
+  [ -x "$build/$program" ] || fail "there is no $build/$program; build it, or name another build with SLUICE_BUILD"
+done
 
 rm -rf "$work/doxygen"
+mkdir -p "$work"
 {
   cat tools/docs/Doxyfile
   echo "INPUT = format/include reader/include writer/include"
-  echo "OUTPUT_DIRECTORY = $work"
+  echo "OUTPUT_DIRECTORY = \"$work\""
   echo "XML_OUTPUT = doxygen"
   echo "FILTER_PATTERNS = *.h=\"$venv/bin/python -B tools/docs/header_filter.py\""
 } | doxygen - >/dev/null
@@ -48,10 +70,14 @@ rm -rf "$work/doxygen"
 "$work/options" >"$work/options.json"
 
 python=
-[ ! -e "$build/reader/python/sluice/_sluice.pyi" ] || python="--python $build/reader/python"
-[ -n "$python" ] || echo "docs: $build has no Python package; its reference is left out"
+if [ -e "$build/reader/python/sluice/_sluice.pyi" ]; then
+  python="--python $build/reader/python"
+else
+  echo "docs: $build has no Python package; its reference is left out"
+fi
 # shellcheck disable=SC2086  # two words
 "$venv/bin/python" -B tools/docs/make_site.py . "$work" "$out" --sluice "$build/tools/sluice" \
-  --bench "$build/bench/sluice-bench" --doxygen "$work/doxygen" --options "$work/options.json" $python \
-  --mermaid "$work"/mermaid/*/assets/mermaid.min.js
+  --bench "$build/bench/sluice-bench" --make-photos "$build/samples/make_photos" --doxygen "$work/doxygen" \
+  --options "$work/options.json" --mermaid "$venv"/mermaid/*/assets/mermaid.min.js $python
 NO_MKDOCS_2_WARNING=1 "$venv/bin/python" -B -m mkdocs build -q --strict -f "$work/mkdocs.yml"
+"$venv/bin/python" -B tools/docs/check_site.py "$out"

@@ -3,7 +3,8 @@ from mkdocs.utils import get_relative_url
 
 
 def on_post_page(output, page, config):
-    if '<pre class="mermaid">' not in output:
+    if '<pre class="diagram">' not in output:
         return output
-    script = get_relative_url("assets/mermaid.min.js", page.url)
-    return output.replace("</body>", f'<script src="{script}"></script></body>')
+    scripts = "".join(f'<script src="{get_relative_url(f"assets/{name}", page.url)}"></script>'
+                      for name in ("mermaid.min.js", "diagrams.js"))
+    return output.replace("</body>", f"{scripts}</body>")

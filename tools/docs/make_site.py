@@ -10,6 +10,7 @@ from pathlib import Path
 
 import commands
 import cpp_reference
+import json_examples
 import options
 import pages
 import python_reference
@@ -18,8 +19,9 @@ parser = argparse.ArgumentParser()
 parser.add_argument("root", type=Path)
 parser.add_argument("work", type=Path)
 parser.add_argument("out", type=Path)
-parser.add_argument("--sluice", required=True)
-parser.add_argument("--bench", required=True)
+parser.add_argument("--sluice", type=os.path.abspath, required=True)
+parser.add_argument("--bench", type=os.path.abspath, required=True)
+parser.add_argument("--make-photos", type=os.path.abspath, required=True)
 parser.add_argument("--doxygen", type=Path, required=True)
 parser.add_argument("--options", type=Path, required=True)
 parser.add_argument("--python", type=Path, help="the folder that holds the built package sluice")
@@ -111,6 +113,13 @@ def write_exit_codes(cpp, cpp_pages):
     return {"Exit codes and errors": "reference/exit-codes.md"}
 
 
+def write_json():
+    text, missing = json_examples.page(given.sluice, given.make_photos)
+    faults.extend(missing)
+    site.write("reference/json.md", text)
+    return {"JSON of sluice": "reference/json.md"}
+
+
 faults = []  # names without a text
 cpp = cpp_reference.Reference(root, given.doxygen)
 if not cpp.names:
@@ -118,7 +127,8 @@ if not cpp.names:
 faults.extend(sorted(cpp.missing))
 reference = write_commands()
 cpp_pages, cpp_nav = write_cpp(cpp)
-reference += [write_options(cpp_pages), write_python(cpp, cpp_pages), cpp_nav, write_exit_codes(cpp, cpp_pages)]
+reference += [write_options(cpp_pages), write_python(cpp, cpp_pages), cpp_nav, write_exit_codes(cpp, cpp_pages),
+              write_json()]
 rest = [name for name in site.files if name.endswith(".md")]
 
 
@@ -163,7 +173,6 @@ config = {
     "INHERIT": os.path.relpath(here / "mkdocs.yml", given.work),
     "docs_dir": str(folder.resolve()),
     "site_dir": str(given.out.resolve()),
-    "theme": {"custom_dir": str(here / "theme")},
     "hooks": [str(here / "hooks.py")],
     "nav": [part for part in nav if next(iter(part.values()))],
     "not_in_nav": "/source/\n",
@@ -172,4 +181,4 @@ config = {
 
 if faults:
     print("\n".join(faults), file=sys.stderr)
-    sys.exit(f"docs: {len(faults)} public names have no text")
+    sys.exit(f"docs: {len(faults)} faults; each public name needs a text")

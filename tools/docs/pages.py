@@ -14,10 +14,15 @@ LANGUAGES = {".h": "cpp", ".cpp": "cpp", ".cu": "cuda", ".py": "python", ".sh": 
 
 
 def files_of(root):
-    """Paths of all files that belong to the repository, as git lists them: new ones too, ignored ones not."""
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-                            check=True, capture_output=True, text=True).stdout.split("\0")
-    return sorted({name for name in listed if name and (root / name).is_file()})
+    """Paths of all files that belong to the repository, as git lists them: new ones too, ignored ones not. Without
+    git, all but those of builds."""
+    try:
+        listed = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                                check=True, capture_output=True, text=True).stdout.split("\0")
+    except (OSError, subprocess.CalledProcessError):
+        listed = [str(path.relative_to(root)) for path in root.rglob("*")]
+    return sorted({name for name in listed if name and not re.match(r"build[/-]|\.git/", name)
+                   and (root / name).is_file()})
 
 
 def outside_code(text, change):

@@ -154,10 +154,13 @@ class Reference:
                     code.pop()
                 out += ["", "```python"] + code + ["```", ""]
                 code = []
-            out.append(self.linked(line))
+            # Lines of "name: text" are a list of arguments.
+            argument = re.match(r"  ([a-z_]+): (.*)", line)
+            out.append(f"- `{argument[1]}`: {self.linked(argument[2])}" if argument else self.linked(line))
         if code:
             out += ["", "```python"] + [line for line in code if line.strip()] + ["```"]
-        return begun("\n".join(out).strip())
+        text = re.sub(r"(?m)^(?!- |$)(.+)\n(?=- `)", r"\1\n\n", "\n".join(out).strip())
+        return begun(text)
 
     def linked(self, text):
         """Prose with names of the package as links."""
@@ -191,6 +194,9 @@ class Reference:
                 text += f" = {parameter.default}" if parameter.annotation is not None else f"={parameter.default}"
             parts.append(text)
         gives = f" -> {function.returns}" if function.returns is not None and str(function.returns) != "None" else ""
+        parts = [re.sub(r"Literal\[([^\]]*)\]",
+                        lambda words: "Literal[" + ", ".join(repr(word) for word in words[1].split(", ")) + "]", part)
+                 for part in parts]
         line = f"{name}({', '.join(parts)}){gives}"
         if len(line) <= 88:
             return line
@@ -217,7 +223,7 @@ class Reference:
             out.append(f"`{shown[0]}`{{: #{anchor} }}")
         else:
             out.append(f"`{member.name}`{{: #{anchor} }}")
-            body = "```python\n" + "\n".join(shown) + "\n```\n\n" + body
+            body += "\n\n```python\n" + "\n".join(shown) + "\n```"
         out.append(":   " + "\n".join("    " + line if line else "" for line in body.splitlines()).lstrip())
         return "\n".join(out) + "\n"
 

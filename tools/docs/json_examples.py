@@ -1,0 +1,50 @@
+"""The page of what the commands of `sluice` print with --json: each one is run on a few small pictures."""
+import subprocess
+import tempfile
+from pathlib import Path
+
+import commands
+
+# In their order, in a folder that has photos/: (the command that it shows, its line).
+RUNS = [
+    ("convert", "convert photos data"),
+    ("inspect", "inspect data"),
+    ("stats", "stats data"),
+    ("preview", "preview data page.html"),
+    ("verify", "verify data"),
+    ("subset", "subset data few --count 4"),
+    ("merge", "merge data few all --duplicates drop"),
+    ("transcode", "transcode data packed --image packed"),
+    ("export", "export data files"),
+    ("copy", "copy data copied"),
+    ("repair", "repair data repaired"),
+    ("append", "append photos data"),
+    ("cache", "cache ."),
+    ("plan", "plan photos planned"),
+    (None, "convert --part 0/2 planned"),
+    ("status", "status planned"),
+    (None, "convert --part 1/2 planned --quiet"),
+    ("finish", "finish planned"),
+]
+
+
+def page(sluice, make_photos):
+    """The page, and what is wrong with it."""
+    missing = [f"tools/docs/json_examples.py runs no `sluice {command} --json`"
+               for command, _ in commands.commands_of(sluice)
+               if "--json" in commands.flags_of(sluice, command) and command not in dict(RUNS)]
+    out = ["# JSON of sluice", "",
+           "With `--json`, a command of `sluice` prints one JSON object to standard output. These were printed while this "
+           "site was built, for twelve small pictures in two class folders. [Exit codes and errors](exit-codes.md) has "
+           "the object of a command that fails; `sluice-bench` has a [schema](../bench/report/SCHEMA.md).", ""]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([make_photos, Path(folder) / "photos", "2", "6", "96"], check=True, stdout=subprocess.DEVNULL)
+        for command, line in RUNS:
+            done = subprocess.run([sluice, *line.split(), "--json"], cwd=folder, capture_output=True, text=True)
+            if done.returncode != 0:
+                missing.append(f"sluice {line} --json ended with {done.returncode}: {done.stderr}")
+            if "--quiet" not in line:
+                if command:
+                    out += [f"## {command}", ""]
+                out += ["```sh", f"sluice {line} --json", "```", "", "```json", done.stdout.rstrip(), "```", ""]
+    return "\n".join(out), missing
