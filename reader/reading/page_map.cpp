@@ -135,8 +135,7 @@ void LockInMemory(DatasetState& dataset, bool pass_over) {
                 "has " + std::to_string(dataset.facts->shards.size()) + " shards, and " +
                     std::to_string(dataset.table.max_mapped()) +
                     " at most stay mapped: it cannot be locked in memory (LoaderOptions::storage = "
-                    "Locked); make fewer shards with `sluice transcode` and a larger --shard-size, "
-                    "or set storage = Mapped");
+                    "Locked); convert again with a larger --shard-size, or set storage = Mapped");
   }
   const std::uint64_t bytes = dataset.facts->shape.bytes();
   const std::uint64_t available = AvailableMemory();

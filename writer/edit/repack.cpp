@@ -1,4 +1,5 @@
-// `sluice repack`: the same samples in a new random order, in new shards of the same folder.
+// `sluice append --repack`: the same samples in a new random order, in new shards of the same
+// folder.
 //
 // Samples are read in random order from all shards, so shards stay open and the keys in use are
 // bounded. The permutation has a random stream of its own. Programs that have the dataset open are

@@ -91,7 +91,8 @@ bool SparePages::Note(std::uint64_t offset, std::uint64_t bytes) noexcept {
 #endif
 }
 
-// Pages kept at that place are used again, or in the way. True: all of it is there.
+// Takes pages kept at that place off the list. True if they cover the whole range: they are used
+// again where they are. Otherwise they were in the way.
 bool SparePages::TakeBack(std::uint64_t offset, std::uint64_t bytes) {
   auto range = ranges_.upper_bound(offset);
   if (range != ranges_.begin()) --range;
@@ -198,8 +199,9 @@ SparseData::SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t 
   Map();
 }
 
-// Fails where memory may not be promised beyond what there is (vm.overcommit_memory = 2), or a
-// process has little of it (ulimit -d). With larger pages than a piece's it could not be given up.
+// Leaves data_ null where the kernel promises no more memory than there is (vm.overcommit_memory =
+// 2), where a process may have little of it (ulimit -d), and where pages are larger than a piece's,
+// so that pieces could not be given up one by one.
 void SparseData::MapAnonymous(std::uint64_t spare) {
   if (sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) return;
   void* const at = mmap(nullptr, std::max<std::uint64_t>(bytes_, 1), PROT_READ | PROT_WRITE,
@@ -237,7 +239,7 @@ void SparseData::OpenForWriting(const std::string& id) {
   file_ = folder.OpenFile(kCacheData);
   table_file_ = folder.OpenFile(kCacheTable);
   in_use_ = folder.OpenFile(kCacheLock);
-  // Nobody else has the dataset open: what a process left that died is put right.
+  // If nobody else has the dataset open, Recount() mends what a process that died has left.
   const bool alone = flock(in_use_.get(), LOCK_EX | LOCK_NB) == 0;
   const bool fits = Fits();
   if (!fits && !alone) {

@@ -21,7 +21,7 @@ namespace sluice {
 
 namespace {
 
-// Characters that no header may carry would end up in one.
+// Whether the text may stand in a header; any other could end the header and begin another.
 bool IsHeaderText(const std::string& text) {
   for (const char c : text) {
     if (c <= ' ' || c == 127) return false;
@@ -189,7 +189,7 @@ namespace {
 
 constexpr const char* kRelativeTo = "http://169.254.170.2";
 
-// Without encryption only the addresses of this machine and of its host.
+// Whether a token may be sent to that URL: without encryption, only to this machine and its host.
 bool MayBeAsked(const std::string& url) {
   if (url.starts_with("https://")) return true;
   std::string host = ParseHttpOrigin(url, "AWS_CONTAINER_CREDENTIALS_FULL_URI").host;
@@ -262,7 +262,7 @@ namespace {
 constexpr const char* kMetadata = "http://169.254.169.254";
 constexpr const char* kRoles = "/latest/meta-data/iam/security-credentials/";
 
-// Anywhere but on EC2 nobody answers: that must not take long.
+// Outside EC2 nobody answers, and finding that out must not take long.
 HttpRequest MetadataRequest(const std::string& url) {
   HttpRequest request;
   request.url = url;

@@ -104,7 +104,7 @@ bool RenewedCredentials::Ageing() const {
          now - fetched_ >= std::min<std::chrono::system_clock::duration>(kBetweenRenewals, early);
 }
 
-// Fetches without the mutex; who comes meanwhile waits for `renewing_` to end.
+// Fetches without the mutex; callers who come meanwhile wait until `renewing_` is false.
 void RenewedCredentials::Renew() {
   renewing_ = true;
   std::optional<Credentials> found;
@@ -121,7 +121,7 @@ void RenewedCredentials::Renew() {
       failure.emplace(ErrorCode::kIo, "looking for credentials failed");
     }
   }
-  // A place that gave some and now has none does not answer: it is asked again.
+  // A source that gave some before and has none now is taken for one that fails, and asked again.
   if (found && found->anonymous() && current_ && !current_->anonymous()) {
     found.reset();
     failure.emplace(ErrorCode::kIo,

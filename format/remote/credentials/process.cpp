@@ -18,8 +18,7 @@ namespace sluice {
 namespace {
 
 using ProcessClock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kLookAtProcess{
-    20};  // how often the search may have been stopped
+constexpr std::chrono::milliseconds kStopPoll{20};
 
 class Descriptor {
  public:
@@ -49,8 +48,8 @@ struct SpawnSettings {
   posix_spawnattr_t attributes;
 };
 
-// errno, or 0. The child is the leader of a process group of its own, with the signals that a
-// program expects.
+// Returns errno, or 0. The child leads a process group of its own, so that it can be killed with
+// all that it has started. It begins with the usual handling of signals.
 int Spawn(const std::vector<std::string>& words, int output, pid_t& child) {
   SpawnSettings settings;
   posix_spawn_file_actions_addopen(&settings.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -87,7 +86,7 @@ bool ReadOutput(int pipe, std::size_t limit, ProcessClock::time_point until,
       return false;
     }
     pollfd look{pipe, POLLIN, 0};
-    if (poll(&look, 1, static_cast<int>(kLookAtProcess.count())) <= 0) continue;
+    if (poll(&look, 1, static_cast<int>(kStopPoll.count())) <= 0) continue;
     const ssize_t size = read(pipe, buffer.data(), buffer.size());
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (size <= 0) return true;
@@ -157,7 +156,7 @@ ProcessResult RunProcess(const std::vector<std::string>& words, std::size_t limi
   to.Close();
   const auto until = ProcessClock::now() + most;
   bool good = ReadOutput(from.value, limit, until, stopped, result);
-  // One that has closed its output may still run.
+  // A program that has closed its output may still run.
   int status = 0;
   pid_t ended = 0;
   while (good && (ended = waitpid(child, &status, WNOHANG)) == 0) {

@@ -82,10 +82,9 @@ Verdict JudgeFailure(const HttpReply& reply, const std::string& server) {
       return MakeVerdict(
           Kind::kAgain, ECONNRESET,
           "the server " + server + " ended the connection in the middle (" + reply.why + ")");
-    case HttpFailure::kBadUrl: {
+    case HttpFailure::kBadUrl:
       return FinalVerdict(ErrorCode::kInvalidArgument, EINVAL,
                           "is not a URL that can be asked for; check it");
-    }
     case HttpFailure::kNotHttp:
       return MakeVerdict(Kind::kFinal, EPROTO,
                          "the server " + server + " does not answer as HTTP/1.1 wants it (" +
