@@ -331,7 +331,7 @@ TEST_CASE("a source that becomes an image of a kind that is not converted is rep
   ConvertHooks hooks;
   hooks.on_progress = [&](const ConvertProgress& progress) {
     if (progress.samples_done != 0) return;
-    std::string icon("\0\0\1\0\1\0", 6);
+    std::string icon("\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0", 22);
     icon.resize(std::filesystem::file_size(victim));
     WriteSource(victim, icon);
   };
