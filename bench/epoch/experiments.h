@@ -21,6 +21,8 @@ namespace sluice::bench {
 // batch, and is fed well enough if it computes for a given share of the time. Several work in step,
 // each on its own batch, as in data-parallel training on one machine. The first step of an epoch,
 // which waits for the pipeline to fill, is not counted.
+
+// A kind of accelerator with a model that it trains.
 struct Profile {
   std::string name;
   std::size_t batch_size = 0;

@@ -56,7 +56,7 @@ void RemoteBlocks::BeginEpoch(std::uint64_t epoch) {
   if (!next_uses_) return;
   next_uses_->Begin(epoch + 1);
   uses_ = nullptr;
-  untold_.clear();
+  unscheduled_.clear();
   first_batch_ = 0;
 }
 
@@ -64,9 +64,9 @@ bool RemoteBlocks::KnowsNextUses() {
   if (!next_uses_ || uses_ != nullptr) return true;
   uses_ = next_uses_->Find();
   if (uses_ == nullptr) return false;
-  for (const Untold& one : untold_)
+  for (const Unscheduled& one : unscheduled_)
     remote_.NoteNextUse(one.shard, one.parts.whole(), NextUseOf(one.block));
-  untold_.clear();
+  unscheduled_.clear();
   return true;
 }
 
@@ -86,7 +86,7 @@ std::uint64_t RemoteBlocks::NextUseOf(std::uint64_t block) const {
 ShardParts::Held RemoteBlocks::BeginPiece(std::uint64_t block, const SampleRef& first,
                                           const ShardParts::Block& parts, bool whole,
                                           std::uint64_t urgency) {
-  if (!KnowsNextUses()) untold_.push_back({block, first.shard, parts});
+  if (!KnowsNextUses()) unscheduled_.push_back({block, first.shard, parts});
   return remote_.Begin(first.shard, whole ? parts.whole() : parts.table(),
                        {urgency, NextUseOf(block)});
 }
@@ -244,7 +244,8 @@ void RemoteBlocks::Suggest(std::uint64_t block) {
 std::shared_ptr<const HeldBlock> RemoteBlocks::Fetch(DatasetState& dataset, std::uint32_t number,
                                                      const ShardUse& shard, std::uint32_t block) {
   auto held = std::make_shared<HeldBlock>();
-  ShardParts::Held piece = dataset.table.remote->Begin(number, shard->BlockParts(block).whole(), {});
+  ShardParts::Held piece =
+      dataset.table.remote->Begin(number, shard->BlockParts(block).whole(), {});
   dataset.table.remote->Await(piece);
   held->Give(BytesOf(*shard, block), std::move(piece), shard);
   return held;

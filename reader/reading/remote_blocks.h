@@ -78,7 +78,7 @@ class RemoteBlocks : public BlockSource {
     std::uint64_t bytes = 0;
   };
   // A block begun before it was known when it is needed next.
-  struct Untold {
+  struct Unscheduled {
     std::uint64_t block = 0;
     std::uint32_t shard = 0;
     ShardParts::Block parts;
@@ -116,7 +116,7 @@ class RemoteBlocks : public BlockSource {
   // With a cache: when the next epoch needs each block.
   std::optional<NextUsesAhead> next_uses_;
   NextUsesAhead::Uses uses_;  // null: not known yet
-  std::vector<Untold> untold_;
+  std::vector<Unscheduled> unscheduled_;
   std::uint64_t first_batch_ = 0;  // the last block opened for the epoch's first batch
 };
 

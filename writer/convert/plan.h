@@ -88,8 +88,8 @@ inline constexpr const char* kPlannedSourcesName = "plan-sources.bin";
 // A plan's list of sources, in a file beside the plan: workers convert their parts of it without
 // looking for the sources again.
 //
-// No format to build on: a version that does not know what is there asks for a new plan. Frames of
-// zstd with checksums; what they say is checked before it is used.
+// This format is for Sluice alone: a version that does not know the file's content asks for a new
+// plan. The file has frames of zstd with checksums, and their content is checked before it is used.
 struct PlannedSources {
   SourceList list;
   // Options that the plan's digest does not cover.

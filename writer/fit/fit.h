@@ -63,12 +63,11 @@ struct Placement {
   }
 };
 
-// `picture` was decoded at 1/reduction of the placement's stored size.
+// From decoded pixels to stored pixels: turned upright, cut, resampled and padded. `picture` was
+// decoded at 1/reduction of the placement's stored size.
 Picture FitPicture(Picture picture, std::uint32_t reduction, const Placement& placement,
                    Resampler& resampler);
 
-// From decoded pixels to stored pixels: turned upright, cut, resampled and padded.
-//
 // The part of a stored picture that a geometry takes, along the stored axes and in full-size
 // pixels, and the number of pixels it becomes along them.
 struct StoredPart {

@@ -129,10 +129,8 @@ inline constexpr std::int16_t kFactors[24] = {
     kMeans[1][0],  kMeans[2][0],  kMeans[3][0],  kMeans[5][0],  kMeans[6][0], kMeans[7][0],
     kMeans[1][1],  kMeans[3][1],  kMeans[5][1],  kMeans[7][1]};
 
-// Shuffles that spread consecutive bytes to the places of a mask's ones.
-//
-// By mask: for each of eight places, the number of the byte that goes there, or 0x80, which a
-// shuffle turns into zero.
+// Shuffles that spread consecutive bytes to the places of a mask's ones. By mask: for each of eight
+// places, the number of the byte that goes there, or 0x80, which a shuffle turns into zero.
 struct ExpandTable {
   alignas(64) std::uint8_t shuffle[256][8] = {};
   constexpr ExpandTable() {
