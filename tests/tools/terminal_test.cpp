@@ -30,6 +30,7 @@ TEST_CASE("a progress line fits into any terminal") {
 
 TEST_CASE("a progress line without a total or a rate shows the rest") {
   CHECK(ProgressLine({"verifying", 7, 0, 0, 0}, 80) == "verifying 7");
+  CHECK(cli::ProgressSentence({"verifying", 7, 0, 0, 0}) == "verifying: 7 images");
   CHECK(ProgressLine({"verifying", 0, 4, 0, 0}, 30) == "verifying [........]   0%  0/4");
 }
 

@@ -99,7 +99,7 @@ void Interrupt::Wait(int signals, int finished) {
 
 namespace {
 constexpr std::size_t kPieceBytes = 1 << 20;
-constexpr int kLookMilliseconds = 100;  // how often to look for a stop request while no input comes
+constexpr int kStopPollMilliseconds = 100;  // while no input comes
 
 // Waits for input. Returns how many bytes came; 0 at the end.
 std::size_t ReadPiece(const std::stop_token& stop, std::span<char> piece) {
@@ -108,7 +108,7 @@ std::size_t ReadPiece(const std::stop_token& stop, std::span<char> piece) {
       throw Error(ErrorCode::kState, "standard input", "could not be read to its end");
     }
     pollfd input{STDIN_FILENO, POLLIN, 0};
-    const int ready = poll(&input, 1, kLookMilliseconds);
+    const int ready = poll(&input, 1, kStopPollMilliseconds);
     if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
     const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
     if (got >= 0) return static_cast<std::size_t>(got);
@@ -198,9 +198,10 @@ std::string ProgressLine(const ProgressFigures& figures, std::size_t columns) {
 }
 
 std::string ProgressSentence(const ProgressFigures& figures) {
-  std::string text = figures.activity + ": " + std::to_string(figures.done) + " of " +
-                     std::to_string(figures.total) + " images" +
-                     Format(" (%d%%)", static_cast<int>(Share(figures) * 100));
+  std::string text = figures.activity + ": " + std::to_string(figures.done);
+  if (figures.total > 0) text += " of " + std::to_string(figures.total);
+  text += " images";
+  if (figures.total > 0) text += Format(" (%d%%)", static_cast<int>(Share(figures) * 100));
   if (figures.per_second > 0) text += ", " + RateText(figures.per_second) + " images/s";
   if (figures.bytes > 0) text += ", " + BytesText(figures.bytes);
   const std::string left = TimeLeft(figures);

@@ -46,7 +46,7 @@ void ReadStandardInput(const std::stop_token& stop,
 // Whether a person can be asked: standard input and standard error are terminals.
 bool CanAsk();
 
-// Asks on standard error and reads a line. Only "y" and "yes" are a yes. Errors as above.
+// Asks on standard error and reads a line. Only "y", "Y" and "yes" are a yes. Errors as above.
 bool Ask(const std::string& question, const std::stop_token& stop);
 
 struct ProgressFigures {
