@@ -34,8 +34,8 @@ for page in pages.all_pages(root):
                 faults.append(f"{page}:{number}: {where.name} has no heading #{anchor}")
 
 first = (root / "README.md").read_text(encoding="utf-8").splitlines()
-if len(first) > 220:
-    faults.append(f"README.md has {len(first)} lines; 220 are the most")
+if len(first) > 140:
+    faults.append(f"README.md has {len(first)} lines; 140 are the most")
 faults += [f"README.md:{number}: {len(line)} characters; 120 are the most"
            for number, line in enumerate(first, 1) if len(line) > 120]
 pages.fail(faults)

@@ -1,7 +1,7 @@
 """Checks which folders include which: layers.py ROOT
 
 Prints every #include that violates the layers, as FILE:LINE, and fails if there is one. The layers
-are those of README.md ("Where everything else stands") and, inside reader/, of reader/README.md: a folder
+are those of CONTRIBUTING.md ("Where things are") and, inside reader/, of reader/README.md: a folder
 may include itself and what its line below names.
 """
 

@@ -125,8 +125,12 @@ struct VariableValues {
   std::span<const T> values;               // of all samples, one after another
   std::span<const std::uint64_t> offsets;  // in entries; one more than the batch has samples
   std::size_t entry = 1;                   // elements
-  // The elements of one sample.
-  std::span<const T> operator[](std::size_t sample) const {
+  // The elements of one sample, which live as long as the batch: longer than this value.
+#if __has_cpp_attribute(gnu::no_dangling)
+  [[gnu::no_dangling]]
+#endif
+  std::span<const T>
+  operator[](std::size_t sample) const {
     return values.subspan(static_cast<std::size_t>(offsets[sample]) * entry,
                           static_cast<std::size_t>(offsets[sample + 1] - offsets[sample]) * entry);
   }
