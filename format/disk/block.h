@@ -98,8 +98,8 @@ class BlockView {
                     Payload& payload) const noexcept;
   Defect GetImage(const RowLayout& layout, std::uint32_t row, std::size_t field,
                   ImagePayload& image, std::uint64_t& checksum) const noexcept;
-  // Whether a payload of this block has that checksum. One that came from an object store, and has
-  // not, is fetched once more.
+  // Whether a payload of this block has that checksum. A payload from an object store that fails is
+  // fetched once more.
   bool Matches(Bytes payload, std::uint64_t checksum) const;
 
   // Everything the format promises beyond checksums: payloads lie exactly where the rule puts them,
