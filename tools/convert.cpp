@@ -43,7 +43,7 @@ constexpr const char* kConvertDescription =
     "pages, the first is taken. Hidden files, and files that are not images, are skipped and\n"
     "counted; broken images, and files that only their names call images, are\n"
     "left out and listed in DATASET/skipped.tsv.\n\n"
-    "DATASET is created. To go on after an interruption, run the same command again. The\n"
+    "DATASET is created. To resume after an interruption, run the same command again. The\n"
     "result depends only on the sources and the options, never on --threads.\n";
 
 constexpr const char* kConvertExamples =

@@ -221,7 +221,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
       app.add_option("--paths", arguments.paths,
                      "convert the files in this list, one a line (or separated by zero bytes), "
                      "below SOURCE; - reads standard input. The list is kept in the dataset's "
-                     "plan: an empty one is enough to go on")
+                     "plan: an empty one is enough to resume")
           ->type_name("FILE");
   CLI::Option* const path_column =
       cli::AddDeclared(app, arguments.given.rows, &RowOptions::path_column);

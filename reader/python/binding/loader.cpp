@@ -211,7 +211,7 @@ struct Walk {
   [[noreturn]] static void ThrowTimeout(std::chrono::milliseconds timeout) {
     throw Error(ErrorCode::kIo, "no batch came within " + std::to_string(timeout.count()) +
                                     " ms (timeout): the storage hangs or is slow, or the steps of "
-                                    "the transform take that long; next() goes on waiting");
+                                    "the transform take that long; next() continues to wait");
   }
 };
 

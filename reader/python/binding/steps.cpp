@@ -195,7 +195,7 @@ Pipeline PipelineOf(nb::handle steps) {
     if (!nb::try_cast(step, pipeline.emplace_back())) {
       throw Error(ErrorCode::kInvalidArgument,
                   "a transform is a list of steps such as sluice.RandomResizedCrop(224), or their "
-                  "text form; this is no step: " +
+                  "text form; this is not a step: " +
                       Utf8Of(nb::repr(step)));
     }
   }
