@@ -211,7 +211,7 @@ class Reference:
 
 # What in a comment is code: a qualified name, a constant, a call, a name of std.
 CODE = re.compile(r"""`[^`]+`|(?<![\w:`])(?:std::\w+(?:<[\w:, ]+>)?|(?:[A-Za-z_]\w*::)+~?\w+(?:\(\))?(?:\.\w+)*
-                      |k[A-Z]\w+|[A-Za-z_]\w*\(\)|Error\(k\w+(?:\sor\sk\w+)*\))""", re.VERBOSE)
+                      |(?:\w+/)*[A-Z]\w+\.md(?!\w)|k[A-Z]\w+|[A-Za-z_]\w*\(\)|Error\(k\w+(?:\sor\sk\w+)*\))""", re.VERBOSE)
 WORDY = re.compile(r"(?<![\w:`.])([A-Z][a-z]+(?:[A-Z][a-z0-9]+)+)(?![\w`])")  # LoaderOptions
 
 
@@ -220,10 +220,12 @@ def escaped(text):
 
 
 class Pages:
-    """The reference as pages; `link(file)` gives the page of a source."""
+    """The reference as pages; `source_link(file)` gives the page of a source. `pages`: those that comments name."""
 
-    def __init__(self, reference, source_link):
+    def __init__(self, reference, source_link, pages):
         self.reference, self.source_link = reference, source_link
+        self.pages = {name: name for name in pages}
+        self.pages |= {name.rpartition("/")[2]: name for name in pages if not name.endswith("README.md")}
 
     def page_of(self, file):
         return file.split("/")[-1].removesuffix(".h") + ".md"
@@ -231,6 +233,8 @@ class Pages:
     def linked(self, code, here):
         """A piece of code, which leads to the name if it is one of ours."""
         known = self.reference.known
+        if code in self.pages:
+            return f"[{code}](../../{self.pages[code]})"
         bare = re.sub(r"\(.*\)$", "", code.strip("`"))
         for name in (f"{here}::{bare}" if here else bare, bare, bare.replace(".", "::"), bare.rpartition("::")[0]):
             if name and name in known:

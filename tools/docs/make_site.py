@@ -55,7 +55,7 @@ def write_commands():
 
 def write_cpp(reference):
     """A page for each public header."""
-    made = cpp_reference.Pages(reference, lambda file: site.target("reference/cpp/index.md", f"../../{file}"))
+    made = cpp_reference.Pages(reference, lambda file: site.target("reference/cpp/index.md", f"../../{file}"), rest)
     site.write("reference/cpp/index.md", made.index())
     nav = ["reference/cpp/index.md"]
     for file in sorted(made.files(), key=made.page_of):
@@ -101,7 +101,7 @@ def write_exit_codes(cpp, cpp_pages):
     text = (root / "format" / "error.cpp").read_text(encoding="utf-8")
     words = dict(re.findall(r'case ErrorCode::(k\w+): return "([^"]+)"', text))
     words = [f"| `{words[code.name]}` | [`{code.name}`](cpp/error.md#{code.anchor}) | "
-             f"{cpp_pages.inline(code.text.strip(), '')} |"
+             f"" + cpp_pages.inline(code.text.strip(), "").replace("](../../", "](../") + " |"
              for code in codes.members]
     site.write("reference/exit-codes.md", "\n".join([
         "# Exit codes and errors", "", "Every command of `sluice` and `sluice-bench` ends with one of these:", "",
@@ -120,6 +120,7 @@ def write_json():
     return {"JSON of sluice": "reference/json.md"}
 
 
+rest = [name for name in site.files if name.endswith(".md")]  # pages without a place in the navigation yet
 faults = []  # names without a text
 cpp = cpp_reference.Reference(root, given.doxygen)
 if not cpp.names:
@@ -129,12 +130,22 @@ reference = write_commands()
 cpp_pages, cpp_nav = write_cpp(cpp)
 reference += [write_options(cpp_pages), write_python(cpp, cpp_pages), cpp_nav, write_exit_codes(cpp, cpp_pages),
               write_json()]
-rest = [name for name in site.files if name.endswith(".md")]
 
 
 def titled(name, title=None):
     """An entry of the navigation; the page's heading is its title, except of those called README."""
     return {title or pages.title_of((folder / name).read_text(encoding="utf-8")) or name: name}
+
+
+def in_folder(folder_name):
+    """The pages of a folder that are not taken yet, in the order in which its README.md names them."""
+    those = [page for page in rest if page.startswith(folder_name)]
+    start = root / folder_name / "README.md"
+    if start.exists():
+        links = re.findall(r"\]\(([\w./-]+\.md)", start.read_text(encoding="utf-8"))
+        those.sort(key=lambda page: links.index(page[len(folder_name):]) if page[len(folder_name):] in links
+                   else len(links))
+    return those
 
 
 def take(*names):
@@ -145,7 +156,7 @@ def take(*names):
         title = None
         if isinstance(name, tuple):
             name, title = name
-        those = [page for page in rest if page.startswith(name)] if name.endswith("/") else [name]
+        those = in_folder(name) if name.endswith("/") else [name]
         for page in those:
             if page in rest:
                 rest.remove(page)
@@ -155,8 +166,8 @@ def take(*names):
 
 nav = [
     {"Start": take(("README.md", "What Sluice is"), ("reader/python/README.md", "Python"))},
-    {"Guides": take("samples/guides/README.md", "samples/guides/", "reader/RECIPES.md",
-                    ("samples/cluster/README.md", "Clusters"))},
+    {"Guides": take(("samples/guides/README.md", "All guides"), "samples/guides/", "reader/RECIPES.md",
+                    ("samples/cluster/README.md", "Scripts for clusters"))},
     {"Concepts": take("reader/CONCEPTS.md", ("reader/README.md", "The loader"), ("writer/README.md", "Converting"),
                       "reader/TRANSFORMS.md", "reader/GPU.md", ("format/remote/README.md", "Datasets at URLs"),
                       "format/remote/")},

@@ -165,9 +165,12 @@ class Reference:
     def linked(self, text):
         """Prose with names of the package as links."""
         out = []
-        for part in re.split(r"(`[^`]+`|\bsluice\.[A-Za-z_.]+\w|(?<![\w.'])[A-Za-z_]\w*(?:\.\w+)*\(\))", text):
+        for part in re.split(r"(`[^`]+`|(?:\w+/)*[A-Z]\w+\.md(?!\w)|\bsluice\.[A-Za-z_.]+\w|(?<![\w.'])[A-Za-z_]\w*(?:\.\w+)*\(\))", text):
             bare = part.strip("`").removeprefix("sluice.").removesuffix("()")
             owner = bare.split(".")[0]
+            if part in self.cpp_pages.pages:
+                out.append(f"[{part}](../../{self.cpp_pages.pages[part]})")
+                continue
             if owner in self.place and (part.startswith("`") or "." in part or part.endswith("()")):
                 out.append(f"[`{part.strip('`')}`]({self.place[owner]}.md#{bare})")
             elif part.startswith("`") or part.endswith("()") or part.startswith("sluice."):
