@@ -79,5 +79,8 @@ fi
 "$venv/bin/python" -B tools/docs/make_site.py . "$work" "$out" --sluice "$build/tools/sluice" \
   --bench "$build/bench/sluice-bench" --make-photos "$build/samples/make_photos" --doxygen "$work/doxygen" \
   --options "$work/options.json" --mermaid "$venv"/mermaid/*/assets/mermaid.min.js $python
-NO_MKDOCS_2_WARNING=1 "$venv/bin/python" -B -m mkdocs build -q --strict -f "$work/mkdocs.yml"
+NO_MKDOCS_2_WARNING=1 "$venv/bin/python" -B -m mkdocs build --strict -f "$work/mkdocs.yml" >"$work/mkdocs.log" 2>&1 || {
+  cat "$work/mkdocs.log"
+  fail "MkDocs found faults"
+}
 "$venv/bin/python" -B tools/docs/check_site.py "$out"

@@ -101,7 +101,7 @@ def write_exit_codes(cpp, cpp_pages):
     text = (root / "format" / "error.cpp").read_text(encoding="utf-8")
     words = dict(re.findall(r'case ErrorCode::(k\w+): return "([^"]+)"', text))
     words = [f"| `{words[code.name]}` | [`{code.name}`](cpp/error.md#{code.anchor}) | "
-             f"" + cpp_pages.inline(code.text.strip(), "").replace("](../../", "](../") + " |"
+             + cpp_pages.inline(code.text.strip(), "").replace("](../../", "](../") + " |"
              for code in codes.members]
     site.write("reference/exit-codes.md", "\n".join([
         "# Exit codes and errors", "", "Every command of `sluice` and `sluice-bench` ends with one of these:", "",
