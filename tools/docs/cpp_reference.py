@@ -8,7 +8,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 from commands import begun
-from header_filter import STAR_SLASH
+from header_filter import BEGIN, STAR_SLASH
 
 ITERATOR_TYPES = ("iterator_category", "value_type", "difference_type", "pointer", "reference")
 
@@ -18,7 +18,8 @@ def text_of(element):
     texts = []
     for part in ("briefdescription", "detaileddescription"):
         for block in element.find(part).iter("verbatim") if element.find(part) is not None else ():
-            texts.append((block.text or "").replace(STAR_SLASH, "*/").strip("\n"))
+            lines = [line.partition(BEGIN)[2] for line in (block.text or "").splitlines() if BEGIN in line]
+            texts.append("\n".join(lines).replace(STAR_SLASH, "*/"))
     return "\n\n".join(texts).rstrip()
 
 
@@ -70,7 +71,9 @@ def declaration(member):
     type_text = re.sub(r"\b(static|explicit|inline|friend) ", "", type_text + " ").strip()
     arguments = re.sub(r"\s*=\s*default$", "", arguments)
     text = " ".join(words + [type_text, name]).strip() + arguments
-    text = re.sub(r"< ", "<", re.sub(r" >", ">", re.sub(r" ([&*])(?=\w)", r"\1 ", text)))
+    text = re.sub(r"< ", "<", re.sub(r" >", ">", re.sub(r" ([&*]+)(?=\w)", r"\1 ", text)))
+    text = re.sub(r"(?<=\w) ([&*]+)(?= |$)", r"\1", text)
+    text = re.sub(r"(?<=[\w>&*])=(?=[^=\s])", " = ", text)
     return head + text + (f" {initial}" if initial else "")
 
 

@@ -8,6 +8,8 @@ import re
 import sys
 
 STAR_SLASH = "*\ue000/"  # would end Doxygen's comment
+BEGIN = "\ue001"  # of a comment's line: Doxygen takes away some of its indentation
+FORWARD = re.compile(r"\s*(friend )?(class|struct) \w+;\s*$")
 SCOPE = re.compile(r"\b(class|struct|enum|namespace|union)\b")
 
 
@@ -42,25 +44,27 @@ def filtered(text):
             while number < len(lines) and lines[number][1] is not None and not lines[number][0].strip():
                 number += 1
             block = [lines[at][1] for at in range(first, number)]
+            marked = [BEGIN + line for line in block]
             follows = lines[number][0].strip() if number < len(lines) else ""
-            ours = declares and follows and follows[0] not in "}#" and follows not in ("public:", "private:")
+            ours = (declares and follows and follows[0] != "}" and follows not in ("public:", "private:")
+                    and (follows[0] != "#" or follows.startswith("#if ")))
             if seen is None:
                 seen = block
                 out += ["//" + line for line in block]
             elif ours and not statement.strip():
-                out += ["/*! \\verbatim" + block[0]] + block[1:]
+                out += ["/*! \\verbatim " + marked[0]] + marked[1:]
                 out[-1] += " \\endverbatim */"
             else:
                 out += ["//" + line for line in block]
             continue
         # A trailing comment goes on in lines that have only a comment, further to the right than any code begins.
-        if comment is not None and declares and code.strip() != "}" and re.search(r"[;,}\w)]\s*$", code):
+        if comment is not None and declares and code.strip() != "}" and not FORWARD.match(code) and re.search(r"[;,}\w)]\s*$", code):
             words, column = [comment], len(code)
             while (number + 1 < len(lines) and lines[number + 1][1] is not None and not lines[number + 1][0].strip()
                    and len(lines[number + 1][0]) == column):
                 number += 1
                 words.append(lines[number][1])
-            out.append(code + "/*!< \\verbatim" + "\n".join(words) + " \\endverbatim */")
+            out.append(code + "/*!< \\verbatim " + "\n".join(BEGIN + line for line in words) + " \\endverbatim */")
         else:
             out.append(code + ("//" + comment if comment is not None else ""))
         for letter in re.sub(r'"(\\.|[^"\\])*"', '""', code):
@@ -81,7 +85,7 @@ def filtered(text):
         if code.startswith("#") or re.match(r"\s*(public|private|protected):", code):
             statement = ""
         number += 1
-    return "\n".join(out + ["/*! \\file", "\\verbatim"] + (seen or []) + ["\\endverbatim */"]) + "\n"
+    return "\n".join(out + ["/*! \\file", "\\verbatim"] + [BEGIN + line for line in seen or []] + ["\\endverbatim */"]) + "\n"
 
 
 if __name__ == "__main__":
