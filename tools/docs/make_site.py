@@ -44,7 +44,7 @@ def write_commands():
     for name, program in (("sluice", given.sluice), ("sluice-bench", given.bench)):
         index = f"reference/{name}/index.md"
         site.write(index, commands.summary(program, name))
-        part = [index]
+        part = [{"All commands": index}]
         for command, _ in commands.commands_of(program):
             page = f"reference/{name}/{command}.md"
             site.write(page, commands.page(program, name, command))
@@ -57,7 +57,7 @@ def write_cpp(reference):
     """A page for each public header."""
     made = cpp_reference.Pages(reference, lambda file: site.target("reference/cpp/index.md", f"../../{file}"), rest)
     site.write("reference/cpp/index.md", made.index())
-    nav = ["reference/cpp/index.md"]
+    nav = [{"All names": "reference/cpp/index.md"}]
     for file in sorted(made.files(), key=made.page_of):
         name = f"reference/cpp/{made.page_of(file)}"
         site.write(name, made.header(file))
@@ -69,11 +69,11 @@ def write_python(cpp, cpp_pages):
     """Pages of the Python package, by subject."""
     if given.python is None:
         site.write("reference/python/index.md", "# Python\n\nThis site was built without the Python package.\n")
-        return {"Python": ["reference/python/index.md"]}
+        return {"Python": "reference/python/index.md"}
     made = python_reference.Reference(given.python, cpp, cpp_pages)
     faults.extend(made.missing)
     site.write("reference/python/index.md", made.index())
-    nav = ["reference/python/index.md"]
+    nav = [{"All names": "reference/python/index.md"}]
     for key, title, _ in python_reference.GROUPS:
         if made.pages[key]:
             site.write(f"reference/python/{key}.md", made.page(key))
