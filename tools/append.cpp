@@ -67,9 +67,9 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
     if (places.size() > 2 && std::filesystem::is_directory(places[0])) {
       throw cli::UsageError("\"" + places[1] + "\": only one folder can be added at a time");
     }
-    const std::vector<ConvertPart> parts =
+    const PartsMade made =
         MakeParts(arguments.source, "", 0, arguments.options.run.threads, interrupt.token());
-    summary = AppendToDataset(dataset, parts[0].source, arguments.options, hooks);
+    summary = AppendToDataset(dataset, made.parts[0].source, arguments.options, hooks);
   } catch (const Error& error) {
     progress.Erase();
     if (!interrupt.requested() || error.code() != ErrorCode::kState) {

@@ -239,7 +239,7 @@ bool LookForShared(const ConvertArguments& arguments, const std::vector<ConvertP
     return false;
   }
   json["shared"] = SharedJson(shared);
-  json["warnings"] = nlohmann::ordered_json::array();
+  if (!json.contains("warnings")) json["warnings"] = nlohmann::ordered_json::array();
   if (!shared.empty()) json["warnings"].push_back(SharedWarning(shared));
   if (!arguments.json && !arguments.quiet)
     PrintShared(shared, folder, arguments.options.run.dry_run);
@@ -274,12 +274,16 @@ int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
                    sum, 1 - sum);
     }
   }
-  const std::vector<ConvertPart> parts =
-      MakeParts(arguments.source, arguments.split, arguments.split_seed,
-                arguments.options.run.threads, interrupt.token());
+  const auto [parts, warnings] = MakeParts(arguments.source, arguments.split, arguments.split_seed,
+                                           arguments.options.run.threads, interrupt.token());
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const std::string& warning : warnings) {
+    json["warnings"].push_back(warning);
+    if (arguments.json || arguments.quiet) continue;
+    std::fprintf(stderr, "sluice: warning: %s\n", cli::Printable(warning).c_str());
+  }
   const bool several = !parts[0].name.empty();
   if (several && !arguments.options.run.dry_run) CreatePartsFolder(arguments.source.places.back());
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
   int exit_code = cli::kDone;
   for (const ConvertPart& part : parts) {
     const std::optional<ConvertAccount> account = ConvertOne(arguments, part, interrupt);

@@ -36,12 +36,16 @@ std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text);
 std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
                                              const std::stop_token& stop);
 
+struct PartsMade {
+  std::vector<ConvertPart> parts;
+  std::vector<std::string> warnings;
+};
+
 // Lists the sources to convert and the dataset for each. `split`: as for ParseSplit(), or empty;
 // `seed`: the split's. Several folders get the classes of all of them, so that numbers agree; so do
 // the folders inside of one, with `arguments.split_folders`.
-std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::string& split,
-                                   std::uint64_t seed, unsigned threads,
-                                   const std::stop_token& stop);
+PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, std::uint64_t seed,
+                    unsigned threads, const std::stop_token& stop);
 
 // Creates the folder that the parts' datasets go into, on disk when this returns.
 void CreatePartsFolder(const std::string& folder);

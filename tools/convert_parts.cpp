@@ -80,7 +80,8 @@ SourceArguments AboveSplits(SourceArguments arguments) {
 }
 
 // The arguments with the folders inside of the only one as the sources.
-SourceArguments FoldersInside(const SourceArguments& arguments, const std::stop_token& stop) {
+SourceArguments FoldersInside(const SourceArguments& arguments, std::vector<std::string>& warnings,
+                              const std::stop_token& stop) {
   const std::filesystem::path root = arguments.places[0];
   if (IsStoreUrl(root.native())) {
     throw UsageError(
@@ -99,7 +100,9 @@ SourceArguments FoldersInside(const SourceArguments& arguments, const std::stop_
   SourceArguments inside = AboveSplits(arguments);
   const std::filesystem::path above = inside.places[0];
   inside.places.clear();
-  for (const std::string& name : FindSplitFolders(above, true, stop)) {
+  const SplitFolders found = FindSplitFolders(
+      above, {.of_any_name = true, .follow_links = arguments.given.follow_links}, stop);
+  for (const std::string& name : found.names) {
     const std::filesystem::path folder = above / name;
     if (!IsAnnotated(arguments) && IsFolderThere(folder / "images") &&
         IsFolderThere(folder / "labels")) {
@@ -112,9 +115,12 @@ SourceArguments FoldersInside(const SourceArguments& arguments, const std::stop_
     inside.places.push_back(folder.string());
   }
   if (inside.places.empty()) {
-    throw Error(ErrorCode::kNotFound, root.string(), "has no folder with images");
+    throw Error(ErrorCode::kNotFound, root.string(),
+                "has no folder with images" +
+                    (found.warnings.empty() ? "" : "; " + found.warnings.front()));
   }
   inside.places.push_back(arguments.places.back());
+  warnings = found.warnings;
   return inside;
 }
 
@@ -288,7 +294,8 @@ std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
                     arguments.given.label.folders != FolderLabels::kAuto;
   if (said || !IsOneFolder(arguments)) return {};
   const SourceArguments above = AboveSplits(arguments);
-  std::vector<std::string> names = FindSplitFolders(above.places[0], false, stop);
+  std::vector<std::string> names =
+      FindSplitFolders(above.places[0], {.follow_links = arguments.given.follow_links}, stop).names;
   // Label files that do not lie so are for all of the images.
   if (const std::string* const labels = LabelFolder(above)) {
     std::erase_if(names, [labels](const std::string& name) {
@@ -299,12 +306,15 @@ std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
   return names;
 }
 
-std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::string& split,
-                                   std::uint64_t seed, unsigned threads,
-                                   const std::stop_token& stop) {
-  if (std::vector<ConvertPart> parts = SplitFiles(arguments, threads, stop); !parts.empty())
-    return parts;
-  if (arguments.split_folders) return FoldersApart(FoldersInside(arguments, stop), threads, stop);
+PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, std::uint64_t seed,
+                    unsigned threads, const std::stop_token& stop) {
+  PartsMade made;
+  std::vector<ConvertPart>& parts = made.parts;
+  if (parts = SplitFiles(arguments, threads, stop); !parts.empty()) return made;
+  if (arguments.split_folders) {
+    parts = FoldersApart(FoldersInside(arguments, made.warnings, stop), threads, stop);
+    return made;
+  }
   const std::span places(arguments.places.begin(), arguments.places.end() - 1);
   const auto folder = std::find_if(places.begin(), places.end(), IsFolderThere);
   const auto file = std::find_if(places.begin(), places.end(), IsFileThere);
@@ -319,11 +329,14 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
       (std::filesystem::is_directory(arguments.places[0]) || IsStoreUrl(arguments.places[0]));
   if (folders) {
     if (!split.empty()) throw UsageError("--split takes one source, not several folders");
-    return FoldersApart(arguments, threads, stop);
+    parts = FoldersApart(arguments, threads, stop);
+    return made;
   }
   const ConvertSource source = MakeSource(arguments, stop);
-  if (split.empty()) return {{"", source}};
-  std::vector<ConvertPart> parts;
+  if (split.empty()) {
+    parts.push_back({"", source});
+    return made;
+  }
   double begin = 0;
   double least = 1;
   std::size_t smallest = 0;
@@ -345,7 +358,7 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
   if (!source.paths.empty() || source.kind != ConvertSource::Kind::kPaths) {
     FindClasses(parts[smallest].source, threads, stop);
   }
-  return parts;
+  return made;
 }
 
 void CreatePartsFolder(const std::string& folder) {

@@ -67,6 +67,7 @@ struct AdviseArguments {
   std::vector<int> qualities = {90};
   FormTrialOptions trial;
   std::uint64_t seed = 0;
+  bool follow_links = false;
   StoreLink link;
   bool link_options = false;  // some of --link's were given
   ResultOptions output;
@@ -143,7 +144,8 @@ Advice Advise(AdviseArguments& arguments, const TrialHooks& hooks) {
   Complete(arguments, advice.gpus);
   advice.need = arguments.need;
   if (hooks.on_step) hooks.on_step("looking at the source", 0, 0);
-  advice.facts = LookAtSource(arguments.source, {}, arguments.seed, hooks.stop);
+  advice.facts = LookAtSource(arguments.source, {.follow_links = arguments.follow_links},
+                              arguments.seed, hooks.stop);
   MeasureDisk(arguments, advice, hooks.stop);
   ChooseTransform(arguments, advice.facts);
   advice.transform = arguments.transform_text;
@@ -244,6 +246,8 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
   AddNumber(app, "--threads", "N", "decoding threads (default: one for each CPU)",
             arguments.trial.threads, 1, 1024);
   AddNumber(app, "--seed", "N", "seed of the sample (default 0)", arguments.seed, 0, UINT64_MAX);
+  app.add_flag("--follow-links", arguments.follow_links,
+               "also take what symbolic links lead to outside of SOURCE, as `sluice convert` does");
   app.add_option("--scratch", arguments.trial.scratch,
                  "folder for the trials, best on the disk that the dataset is for (default: "
                  "TMPDIR, or /tmp)")

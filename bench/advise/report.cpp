@@ -36,7 +36,10 @@ std::string SourceText(const Advice& advice) {
     text += separator + Format("%llu ", static_cast<unsigned long long>(count)) + kind;
     separator = ", ";
   }
-  return text + "; " + SidesText(facts);
+  text += "; " + SidesText(facts);
+  for (const std::string& warning : facts.warnings)
+    text += "; " + warning;
+  return text;
 }
 
 std::string MachineText(const Advice& advice) {

@@ -22,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepest = 16;  // symbolic links may lead back to a folder above
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
 
 // Collects sizes, and summarises them.
@@ -50,33 +49,19 @@ class Sizes {
 };
 
 // Every file below the root that a conversion looks at. Classes are the top folders that hold any.
-std::vector<std::string> ListFiles(const fs::path& root, std::uint64_t most, SourceFacts& facts,
-                                   const std::stop_token& stop) {
+std::vector<std::string> ListFiles(const fs::path& root, const LookLimits& limits,
+                                   SourceFacts& facts, const std::stop_token& stop) {
+  FolderTree tree =
+      WalkFolder(root, {.follow_links = limits.follow_links, .max_files = limits.files}, stop);
   std::vector<std::string> files;
   std::set<std::string> classes;
-  const auto options = fs::directory_options::follow_directory_symlink |
-                       fs::directory_options::skip_permission_denied;
-  std::error_code error;
-  fs::recursive_directory_iterator entry(root, options, error);
-  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (stop.stop_requested()) ThrowStopped();
-    const std::string name = entry->path().filename().native();
-    std::error_code unknown;
-    if (FindIgnoredPart(entry->is_directory(unknown) ? name + "/" : name) ||
-        entry.depth() >= kDeepest) {
-      entry.disable_recursion_pending();
-      continue;
-    }
-    if (!entry->is_regular_file(unknown)) continue;
-    if (files.size() == most) {
-      facts.listed_all = false;
-      break;
-    }
-    files.push_back(entry->path().lexically_relative(root).string());
-    const std::size_t slash = files.back().find('/');
-    if (slash != std::string::npos) classes.insert(files.back().substr(0, slash));
+  for (WalkedFile& file : tree.files) {
+    const std::size_t slash = file.key.find('/');
+    if (slash != std::string::npos) classes.insert(file.key.substr(0, slash));
+    files.push_back(std::move(file.key));
   }
-  if (error) throw Error(ErrorCode::kIo, root.string(), "cannot be listed: " + error.message());
+  facts.listed_all = !tree.cut;
+  facts.warnings = std::move(tree.warnings);
   facts.classes = classes.size();
   facts.files = files.size();
   return files;
@@ -107,8 +92,7 @@ std::string KindOf(Bytes content, std::uint32_t& width, std::uint32_t& height) {
 SourceFacts LookAtFolder(const fs::path& root, const LookLimits& limits, std::mt19937_64& random,
                          const std::stop_token& stop) {
   SourceFacts facts;
-  std::vector<std::string> files = ListFiles(root, limits.files, facts, stop);
-  std::sort(files.begin(), files.end());  // the sample does not depend on the file system's order
+  std::vector<std::string> files = ListFiles(root, limits, facts, stop);
   std::shuffle(files.begin(), files.end(), random);
   Sizes sizes;
   std::vector<std::byte> content;
@@ -132,8 +116,10 @@ SourceFacts LookAtFolder(const fs::path& root, const LookLimits& limits, std::mt
   }
   if (facts.paths.empty()) {
     throw Error(ErrorCode::kNotFound, root.string(),
-                facts.files == 0 ? "has no files"
-                                 : "has no image that can be converted among the files examined");
+                std::string(facts.files == 0
+                                ? "has no files"
+                                : "has no image that can be converted among the files examined") +
+                    (facts.warnings.empty() ? "" : "; " + facts.warnings.front()));
   }
   sizes.Tell(facts);
   const double usable =

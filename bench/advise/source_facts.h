@@ -27,6 +27,7 @@ struct SourceFacts {
   // samples.
   std::vector<std::string> paths;
   std::vector<std::uint64_t> numbers;
+  std::vector<std::string> warnings;  // links that were not followed
 
   // Whether all of the sample have one size.
   bool uniform() const noexcept { return least_width == most_width && least_height == most_height; }
@@ -35,6 +36,7 @@ struct SourceFacts {
 struct LookLimits {
   std::uint64_t files = 5'000'000;  // to list
   std::uint64_t look_at = 400;      // to read
+  bool follow_links = false;        // as ConvertSource::follow_links
 };
 
 // `seed` chooses the sample. Throws Error: kNotFound (no such folder, or no image in it), kIo; for

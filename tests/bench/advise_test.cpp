@@ -93,6 +93,19 @@ TEST_CASE("every image kind that is converted is recognised in a folder") {
   CHECK(facts.median_height == 3);
 }
 
+TEST_CASE(
+    "advise takes what links out of the folder lead to on request only, as a conversion does") {
+  const TemporaryFolder folder;
+  WriteJpeg(folder / "in/a/1.jpg", 16, 16);
+  WriteJpeg(folder / "out/2.jpg", 16, 16);
+  std::filesystem::create_symlink(folder / "out", folder / "in/b");
+  std::filesystem::create_symlink("..", folder / "in/a/up");
+  const SourceFacts inside = LookAtSource(folder / "in", {}, 0, {});
+  CHECK(inside.files == 1);
+  CHECK(inside.warnings.size() == 2);
+  CHECK(LookAtSource(folder / "in", {.follow_links = true}, 0, {}).files == 2);
+}
+
 TEST_CASE("a large folder is searched within bounds, and the rest is reported as not listed") {
   const TemporaryFolder folder;
   for (int i = 0; i < 12; ++i)

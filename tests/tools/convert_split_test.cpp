@@ -152,6 +152,28 @@ TEST_CASE(
   CHECK(Sluice({"convert", at("source/train/cat"), at("x"), "--split-folders"}).exit_code == 1);
 }
 
+TEST_CASE("--split-folders follows links out of the source on request only, and counts them") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  for (const char* key : {"source/train/cat/1.jpg", "elsewhere/cat/2.jpg"})
+    WriteJpeg(folder / key, MakePicture(20, 20));
+  std::filesystem::create_symlink(folder / "elsewhere", folder / "source/val");
+  const Words inside = {"convert", at("source"), at("inside"), "--split-folders"};
+  const Outcome counted = Sluice(inside);
+  CHECK(counted.exit_code == 0);
+  CHECK_THAT(counted.err, Catch::Matchers::ContainsSubstring(
+                              "1 link leads out of the source and was not followed, such as val"));
+  CHECK(std::filesystem::exists(folder / "inside/train"));
+  CHECK_FALSE(std::filesystem::exists(folder / "inside/val"));
+  Words all = {"convert", at("source"), at("all"), "--split-folders", "--follow-links"};
+  CHECK(Sluice(all).err.find("not followed") == std::string::npos);
+  CHECK(KeysOf(folder / "all/val") == std::set<std::string>{"cat/2.jpg"});
+  std::filesystem::remove_all(folder / "source/train");
+  const Outcome none = Sluice({"convert", at("source"), at("none"), "--split-folders"});
+  CHECK(none.exit_code == 1);
+  CHECK_THAT(none.err, Catch::Matchers::ContainsSubstring("--follow-links takes what lies there"));
+}
+
 TEST_CASE("files of several splits are recognised by their names or folders, and are not mixed") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);

@@ -101,7 +101,7 @@ TEST_CASE("folders that look like splits are refused until the user says what th
                Strings{"test/a/1.jpg", "train/a/1.jpg", "extra/a/1.jpg"});
   CAPTURE(keys);
   const Tree tree(keys);
-  CHECK(FindSplitFolders(tree.source).size() == keys.size());
+  CHECK(FindSplitFolders(tree.source).names.size() == keys.size());
   const auto error = ErrorOf([&] { tree.Run(FolderLabels::kAuto); });
   REQUIRE(error);
   CHECK(error->code() == ErrorCode::kInvalidArgument);
@@ -117,15 +117,32 @@ TEST_CASE("folders that merely have such a name are classes") {
   CAPTURE(keys);
   const Tree tree(keys);
   std::filesystem::create_directories(tree.source / "val");
-  CHECK(FindSplitFolders(tree.source).empty());
+  CHECK(FindSplitFolders(tree.source).names.empty());
   CHECK(tree.Run(FolderLabels::kAuto).samples == keys.size());
 }
 
 TEST_CASE("split folders are those with images, of any name on request") {
   const Tree tree({"one/1.jpg", "two/deep/1.jpg", ".hidden/1.jpg"});
   WriteSource(tree.source / "notes/readme.txt", std::string("text"));
-  CHECK(FindSplitFolders(tree.source).empty());
-  CHECK(FindSplitFolders(tree.source, true) == Strings{"one", "two"});
+  CHECK(FindSplitFolders(tree.source).names.empty());
+  CHECK(FindSplitFolders(tree.source, {.of_any_name = true}).names == Strings{"one", "two"});
+}
+
+TEST_CASE("split folders that links lead to are found by the rule for all links") {
+  const Tree tree({"train/a/1.jpg", "elsewhere/a/1.jpg"});
+  const std::filesystem::path outside = tree.path() / "outside";
+  std::filesystem::rename(tree.source / "elsewhere", outside);
+  std::filesystem::create_symlink("train", tree.source / "val");
+  std::filesystem::create_symlink(outside, tree.source / "test");
+  std::filesystem::create_directories(tree.source / "dev");
+  std::filesystem::create_symlink(outside / "a", tree.source / "dev" / "a");
+  const SplitFolders inside = FindSplitFolders(tree.source);
+  CHECK(inside.names == Strings{"train", "val"});
+  REQUIRE(inside.warnings.size() == 1);
+  CHECK_THAT(inside.warnings[0], ContainsSubstring("such as test; --follow-links"));
+  const SplitFolders all = FindSplitFolders(tree.source, {.follow_links = true});
+  CHECK(all.names == Strings{"dev", "test", "train", "val"});
+  CHECK(all.warnings.empty());
 }
 
 TEST_CASE("labels from folders are refused for other sources") {

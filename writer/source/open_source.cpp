@@ -265,7 +265,7 @@ SourceList ScanFolder(const ConvertSource& source, unsigned threads, const Conve
   list.SetRoot(source.root, hooks.stop);
   FolderTree tree = list.store != nullptr
                         ? list.store->List()
-                        : WalkFolder(source.root, source.follow_links, hooks.stop);
+                        : WalkFolder(source.root, {source.follow_links}, hooks.stop);
   list = ListOf(source, std::move(list), std::move(tree), threads, hooks);
   SortBy(list.sources, &Source::key);
   return list;

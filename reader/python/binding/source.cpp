@@ -61,12 +61,13 @@ void BindSource(nb::module_& module) {
       "The classes that the source's samples have, in the order of their numbers");
   module.def(
       "find_split_folders",
-      [](const std::filesystem::path& root, bool of_any_name) {
-        return FindSplitFolders(root, of_any_name);
+      [](const std::filesystem::path& root, bool of_any_name, bool follow_links) {
+        return FindSplitFolders(root, {of_any_name, follow_links}).names;
       },
-      "root"_a, "of_any_name"_a = false, nb::call_guard<Released>(),
+      "root"_a, "of_any_name"_a = false, "follow_links"_a = false, nb::call_guard<Released>(),
       "The folders directly below root that hold images, if they look like the parts of a split "
-      "(train, val) and not like classes; each is then a source of its own");
+      "(train, val) and not like classes; each is then a source of its own. follow_links: also "
+      "those that links out of root lead to");
 }
 
 }  // namespace sluice::python

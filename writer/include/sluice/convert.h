@@ -261,13 +261,25 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads = 0,
                                      const std::stop_token& stop = {});
 
+// What FindSplitFolders() takes for the folder of a split.
+struct SplitFolderOptions {
+  bool of_any_name = false;   // not only "train", "val" and the like
+  bool follow_links = false;  // as ConvertSource::follow_links
+};
+
+// The splits that it has found.
+struct SplitFolders {
+  std::vector<std::string> names;     // sorted
+  std::vector<std::string> warnings;  // links out of the root that were not followed
+};
+
 // The folders directly below `root` that hold images, if they look like the parts of a split and
 // not like classes: train/ and val/, with class folders or images inside. None if they do not,
-// unless `of_any_name`. Each is then a source of its own. Looks at few files. Errors: kIo (a folder
-// cannot be read), kState (stopped).
-std::vector<std::string> FindSplitFolders(const std::filesystem::path& root,
-                                          bool of_any_name = false,
-                                          const std::stop_token& stop = {});
+// unless `of_any_name`. Each is then a source of its own. Looks at few files. Errors: kNotFound (no
+// such folder), kIo (a folder cannot be read), kState (stopped).
+SplitFolders FindSplitFolders(const std::filesystem::path& root,
+                              const SplitFolderOptions& options = {},
+                              const std::stop_token& stop = {});
 
 // The split that a word of a file's name says: "train" of train-00000-of-00004.parquet and of
 // cifar-train.tar; else the one that its folder's name says. Empty if neither is a split's.

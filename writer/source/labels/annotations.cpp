@@ -76,7 +76,7 @@ class AnnotatedList {
     for (const LeftOut& one : list_.broken)
       described_.insert(one.path);
     std::vector<std::string> others;
-    for (WalkedFile& file : WalkFolder(list_.root, source_.follow_links, hooks.stop).files) {
+    for (WalkedFile& file : WalkFolder(list_.root, {source_.follow_links}, hooks.stop).files) {
       const std::string xml = std::filesystem::path(file.key).replace_extension(".xml").native();
       if (described_.contains(file.key) || (voc && described_.contains(xml))) continue;
       others.push_back(std::move(file.key));
@@ -287,7 +287,8 @@ void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
     images /= of_images;
     labels /= of_labels;
   }
-  std::vector<std::string> names = FindSplitFolders(images, false, stop);
+  std::vector<std::string> names =
+      FindSplitFolders(images, {.follow_links = source.follow_links}, stop).names;
   // A split without a label folder of its own does not count.
   std::erase_if(names, [&](const std::string& name) { return !is_there(labels / name); });
   if (names.size() < 2) return;

@@ -70,10 +70,10 @@ std::string FolderNames(const std::vector<std::string>& names) {
 namespace {
 
 // Looks at no more files than it takes to find one image, and one in a folder below.
-bool FolderHoldsImages(const std::filesystem::path& folder, TopFolder& found,
+bool FolderHoldsImages(const std::filesystem::path& folder, bool follow_links, TopFolder& found,
                        const std::stop_token& stop) {
   bool any = false;
-  const FolderTree tree = WalkFolder(folder, false, stop);
+  const FolderTree tree = WalkFolder(folder, {follow_links}, stop);
   for (const WalkedFile& file : tree.files) {
     const bool nested = file.key.find('/') != std::string::npos;
     if (any && !nested) continue;
@@ -100,29 +100,23 @@ std::string SplitOfFile(const std::filesystem::path& file) {
   return SplitWord(file.parent_path().filename().string());
 }
 
-std::vector<std::string> FindSplitFolders(const std::filesystem::path& root, bool of_any_name,
-                                          const std::stop_token& stop) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(root, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().native();
-    std::error_code ignored;
-    if (!FindIgnoredPart(name + "/") && entry->is_directory(ignored)) names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
+SplitFolders FindSplitFolders(const std::filesystem::path& root, const SplitFolderOptions& options,
+                              const std::stop_token& stop) {
+  FolderTree top = WalkFolder(root, {.follow_links = options.follow_links, .enter = false}, stop);
+  SplitFolders found{{}, std::move(top.warnings)};
   // Most sources have class folders: they are not walked twice.
-  if (!of_any_name && std::none_of(names.begin(), names.end(), IsSplitName)) return {};
+  if (!options.of_any_name && std::none_of(top.folders.begin(), top.folders.end(), IsSplitName))
+    return found;
   std::vector<TopFolder> folders;
-  for (const std::string& name : names) {
+  for (const std::string& name : top.folders) {
     TopFolder folder{name};
-    if (FolderHoldsImages(root / name, folder, stop)) folders.push_back(std::move(folder));
+    if (FolderHoldsImages(root / name, options.follow_links, folder, stop))
+      folders.push_back(std::move(folder));
   }
-  if (!of_any_name && !LookLikeSplit(folders)) return {};
-  names.clear();
+  if (!options.of_any_name && !LookLikeSplit(folders)) return found;
   for (TopFolder& folder : folders)
-    names.push_back(std::move(folder.name));
-  return names;
+    found.names.push_back(std::move(folder.name));
+  return found;
 }
 
 namespace {

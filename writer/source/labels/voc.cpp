@@ -147,7 +147,7 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
   std::error_code ignored_error;
   const bool one_tree =
       std::filesystem::equivalent(source.label_files.path, source.root, ignored_error);
-  const FolderTree tree = WalkFolder(source.label_files.path, source.follow_links, stop);
+  const FolderTree tree = WalkFolder(source.label_files.path, {source.follow_links}, stop);
   read.warnings.insert(read.warnings.end(), tree.warnings.begin(), tree.warnings.end());
   std::vector<std::byte> content;
   for (const WalkedFile& file : tree.files) {

@@ -326,7 +326,7 @@ void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
                const YoloNames& settings, const std::stop_token& stop, Annotations& read) {
   const std::filesystem::path& folder = source.label_files.path;
   std::vector<std::byte> content;
-  for (const WalkedFile& file : WalkFolder(folder, source.follow_links, stop).files) {
+  for (const WalkedFile& file : WalkFolder(folder, {source.follow_links}, stop).files) {
     if (!file.key.ends_with(".txt") || used.contains(file.key)) continue;
     if (stop.stop_requested()) ThrowStopped();
     try {
@@ -356,7 +356,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
                             std::to_string(settings.counted) + " (nc)");
   }
   read.points = settings.points;
-  const FolderTree tree = WalkFolder(source.root, source.follow_links, stop);
+  const FolderTree tree = WalkFolder(source.root, {source.follow_links}, stop);
   read.warnings.insert(read.warnings.end(), tree.warnings.begin(), tree.warnings.end());
   std::vector<std::byte> content;
   std::set<std::string> used;

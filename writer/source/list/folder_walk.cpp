@@ -24,8 +24,9 @@ struct FolderId {
 
 class FolderWalk {
  public:
-  FolderWalk(const std::filesystem::path& root, bool follow_links, const std::stop_token& stop)
-      : root_(root), follow_links_(follow_links), stop_(stop) {}
+  FolderWalk(const std::filesystem::path& root, const FolderWalkOptions& options,
+             const std::stop_token& stop)
+      : root_(root), options_(options), stop_(stop) {}
 
   FolderTree Run() {
     struct stat info {};
@@ -72,12 +73,12 @@ class FolderWalk {
 
   void LookAt(const std::string& key) {
     if (stop_.stop_requested()) ThrowStopped();
-    if (ignored_.Take(key, tree_.passed_over)) return;
+    if (tree_.cut || ignored_.Take(key, tree_.passed_over)) return;
     struct stat link {};
     struct stat info {};
     const std::filesystem::path path = root_ / key;
     const bool is_link = lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
-    if (is_link && !follow_links_ && LeadsOut(path)) {
+    if (is_link && !options_.follow_links && LeadsOut(path)) {
       if (links_out_++ == 0) link_out_ = key;
       tree_.passed_over.push_back({key, "a link out of the source, which --follow-links takes"});
     } else if (stat(path.c_str(), &info) != 0) {
@@ -88,6 +89,8 @@ class FolderWalk {
     } else if (S_ISDIR(info.st_mode)) {
       if (ignored_.Take(key + "/", tree_.passed_over)) return;
       Enter(key, {info.st_dev, info.st_ino});
+    } else if (S_ISREG(info.st_mode) && tree_.files.size() == options_.max_files) {
+      tree_.cut = true;
     } else if (S_ISREG(info.st_mode)) {
       tree_.files.push_back({key, static_cast<std::uint64_t>(info.st_size)});
     } else {
@@ -103,6 +106,7 @@ class FolderWalk {
       return;
     }
     tree_.folders.insert(key);
+    if (!options_.enter) return;
     ancestors_.push_back(id);
     for (const std::string& name : Names(root_ / key)) {
       std::string inner = key;
@@ -122,7 +126,7 @@ class FolderWalk {
   }
 
   const std::filesystem::path& root_;
-  const bool follow_links_;
+  const FolderWalkOptions options_;
   const std::stop_token& stop_;
   std::filesystem::path inside_;  // the root without links
   FolderTree tree_;
@@ -173,9 +177,9 @@ bool IgnoredFiles::Take(std::string_view key, std::vector<LeftOut>& passed_over,
   return true;
 }
 
-FolderTree WalkFolder(const std::filesystem::path& root, bool follow_links,
+FolderTree WalkFolder(const std::filesystem::path& root, const FolderWalkOptions& options,
                       const std::stop_token& stop) {
-  return FolderWalk(root, follow_links, stop).Run();
+  return FolderWalk(root, options, stop).Run();
 }
 
 void AddFoldersOf(const std::string& key, std::set<std::string>& folders) {

@@ -26,6 +26,7 @@ struct FolderTree {
   std::vector<LeftOut> broken;    // cannot be examined
   std::vector<LeftOut> passed_over;
   std::vector<std::string> warnings;
+  bool cut = false;  // there are more files than FolderWalkOptions::max_files
 };
 
 // The part of a path that keeps its file out of every source: a name that begins with a dot, or a
@@ -49,13 +50,19 @@ class IgnoredFiles {
   std::set<std::string, std::less<>> seen_;
 };
 
+struct FolderWalkOptions {
+  bool follow_links = false;  // out of the root, too
+  bool enter = true;          // false: only what lies directly in the root
+  std::uint64_t max_files = UINT64_MAX;
+};
+
 // Symbolic links to what lies below the root are followed, each link to a folder once, except links
 // to a folder that contains them; links out of the root only with `follow_links`. Ignored parts are
 // passed over.
 //
 // Errors: kNotFound (no such folder), kInvalidArgument (not a folder), kIo (a folder that cannot be
 // read), kState (stopped).
-FolderTree WalkFolder(const std::filesystem::path& root, bool follow_links,
+FolderTree WalkFolder(const std::filesystem::path& root, const FolderWalkOptions& options,
                       const std::stop_token& stop);
 
 // The folders that a key names, from the top: "a/b/c.jpg" has "a" and "a/b".
