@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include <sluice/error.h>
+#include <sluice/unmapped_note.h>
 
-#include "format/disk/file.h"
+#include "format/disk/manifest.h"
 #include "format/disk/system_error.h"
 
 namespace sluice {
@@ -107,10 +108,24 @@ void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
   }
 }
 
-bool CanBeMapped(const FileHandle& file) noexcept {
-  void* const page = mmap(nullptr, 1, PROT_READ, MAP_PRIVATE, file.get(), 0);
+bool MapsNoFiles(const std::filesystem::path& file) noexcept {
+  // O_NONBLOCK: opening a named pipe would wait.
+  const FileHandle open_file(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat info {};
+  if (!open_file || fstat(open_file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  void* const page = mmap(nullptr, 1, PROT_READ, MAP_PRIVATE, open_file.get(), 0);
   if (page != MAP_FAILED) munmap(page, 1);
-  return page != MAP_FAILED || !CannotMap(errno);
+  return page == MAP_FAILED && CannotMap(errno);
+}
+
+std::string UnmappedNote(const std::filesystem::path& dataset) {
+  const std::filesystem::path folder =
+      dataset.filename() == kManifestName ? dataset.parent_path() : dataset;
+  if (!MapsNoFiles(folder / kManifestName) && !MapsNoFiles(folder / kPlanName)) return {};
+  return folder.string() +
+         ": its file system maps no files, so this process reads it into memory of its own: block "
+         "by block, with about 64 MB kept, and by whole shards where a conversion resumes or is "
+         "repaired; on a disk that maps files it takes none";
 }
 
 MappedFile::MappedFile(const FileHandle& file, std::filesystem::path path, MapAdvice advice)

@@ -61,8 +61,8 @@ struct FileId {
   friend auto operator<=>(const FileId&, const FileId&) = default;
 };
 
-// Whether the file system of an open file maps files.
-bool CanBeMapped(const FileHandle& file) noexcept;
+// Whether it is a regular file on a file system that maps no files.
+bool MapsNoFiles(const std::filesystem::path& file) noexcept;
 
 // A regular file mapped read-only, whole. Where files cannot be mapped, it is read into memory. If
 // the file may be cut short or fail meanwhile, read it under a Guard(), and use the bytes only if

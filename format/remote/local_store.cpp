@@ -232,13 +232,7 @@ ObjectStore::Counts LocalStore::counts() const noexcept {
 }
 
 std::shared_ptr<ObjectStore> StoreIfUnmappable(const fs::path& dataset) {
-  // O_NONBLOCK: opening a named pipe would wait.
-  const FileHandle manifest(
-      open((dataset / kManifestName).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat info {};
-  const bool is_file = manifest && fstat(manifest.get(), &info) == 0 && S_ISREG(info.st_mode);
-  if (!is_file || CanBeMapped(manifest)) return nullptr;
-  return std::make_shared<LocalStore>(dataset);
+  return MapsNoFiles(dataset / kManifestName) ? std::make_shared<LocalStore>(dataset) : nullptr;
 }
 
 }  // namespace sluice

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <sluice/unmapped_note.h>
+
 #include "reader/dataset/options_of.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/decoding/cached_rows.h"
@@ -137,19 +139,15 @@ std::string MixtureText(const DatasetFacts& dataset, const LoaderOptions& option
   return text;
 }
 
-std::string StorageText(const DatasetFacts& dataset) {
-  if (dataset.store == nullptr || IsStoreUrl(dataset.folder.string())) return {};
-  return dataset.folder.string() +
-         ": blocks are read into memory, since its file system maps no files\n";
-}
-
 }  // namespace
 
 std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes) {
   const LoaderOptions& options = recipe.options;
   const SlotLayout& layout = recipe.layout;
   const std::vector<ViewProgram>& views = recipe.views;
-  std::string text = MixtureText(recipe.dataset, options) + StorageText(recipe.dataset);
+  std::string text = MixtureText(recipe.dataset, options);
+  if (const std::string note = UnmappedNote(recipe.dataset.facts->folder); !note.empty())
+    text += note + "\n";
   if (layout.images.empty())
     Describe("no image", options.transform, options.schedule, views[0], text);
   for (std::size_t v = 0; v < layout.views; ++v) {

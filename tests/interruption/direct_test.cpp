@@ -1,4 +1,5 @@
-// Writing past the page cache on file systems that cannot do that. The seam simulates them.
+// File systems that cannot do all that others can: write past the page cache, map files. The seam
+// simulates them.
 #include <cerrno>
 
 #include "tests/catch.h"
@@ -20,7 +21,36 @@ std::size_t CountOf(const std::string& text, const std::string& part) {
   return count;
 }
 
+constexpr const char* kUnmapped = "its file system maps no files";
+
 }  // namespace
+
+TEST_CASE("where no file can be mapped, each command works, and one line for a dataset says so") {
+  const Conversion conversion(3);
+  const std::string data = conversion.folder() / "data", other = conversion.folder() / "other";
+  for (const std::string& folder : {data, other})
+    REQUIRE(conversion.Run(folder).exit_code == 3);
+  const std::string out = conversion.folder() / "out";
+  const RunOptions unmapped = Conversion::WithSeam(data, "no-map:0");
+  const auto run = [&](const Words& words) {
+    Outcome outcome = words[0] == "epoch" ? Bench(words, unmapped) : Sluice(words, unmapped);
+    std::filesystem::remove_all(out);
+    INFO(words[0] << ": " << outcome.out << outcome.err);
+    CHECK(outcome.exit_code == (words[0] == "convert" ? 3 : 0));
+    return outcome.out + outcome.err;
+  };
+  for (const Words& words :
+       {conversion.Command(data), Words{"verify", data, "--decode"}, Words{"inspect", data},
+        Words{"stats", data}, Words{"export", data, out}, Words{"subset", data, out},
+        Words{"epoch", data, "--epochs", "1", "--batch-size", "4"}}) {
+    const std::string text = run(words);
+    INFO(text);
+    CHECK(CountOf(text, kUnmapped) == 1);
+    CHECK_THAT(text, ContainsSubstring(data + ": " + kUnmapped));
+  }
+  CHECK(CountOf(run({"merge", data, other, out, "--duplicates", "keep"}), kUnmapped) == 2);
+  CHECK(CountOf(run({"verify", data, "--quiet"}), kUnmapped) == 0);
+}
 
 TEST_CASE("a file system that refuses direct writes gets the same bytes, and a warning says so") {
   const Conversion conversion(2, true);

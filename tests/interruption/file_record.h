@@ -15,6 +15,7 @@
 //     refuse:N:ERRNO    no shard can be opened for reading after N have been opened
 //     no-direct:0       no file can be opened to write past the page cache (O_DIRECT)
 //     no-direct:1       a file can be opened so, but its writes fail
+//     no-map:0          no file can be mapped to be read
 // Past the page cache, a partial write writes whole pages, as on a disk.
 #pragma once
 

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -255,6 +256,16 @@ int Unlink(int at, const char* path, int flags) {
 
 extern "C" {
 
+// "no-map:0": no file can be mapped to be read.
+void* mmap(void* address, std::size_t bytes, int protection, int flags, int fd,
+           off_t offset) noexcept {
+  Prepare();
+  if (Is("no-map") && fd >= 0 && protection == PROT_READ) {
+    errno = ENODEV;
+    return MAP_FAILED;
+  }
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, protection, flags, fd, offset));
+}
 int open(const char* path, int flags, ...) {
   va_list rest;
   va_start(rest, flags);

@@ -181,6 +181,37 @@ def test_numbers_are_not_accepted_as_names():
     assert order.shuffle == sluice.Shuffle.RANDOM
 
 
+UNMAPPED = """
+import ctypes, platform, struct, sys, warnings
+import numpy
+import sluice
+
+# From now on, no file can be mapped to be read, as on a file system that maps none.
+MMAP = {"x86_64": 9, "aarch64": 222}[platform.machine()]
+LOAD, EQUALS, RETURN = 0x20, 0x15, 0x06
+code = [(LOAD, 0, 0, 0), (EQUALS, 0, 5, MMAP), (LOAD, 0, 0, 32), (EQUALS, 0, 3, 1),  # PROT_READ
+        (LOAD, 0, 0, 48), (EQUALS, 1, 0, 0xFFFFFFFF),  # no file
+        (RETURN, 0, 0, 0x00050000 | 19), (RETURN, 0, 0, 0x7FFF0000)]  # ENODEV
+text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))
+program = struct.pack("H6xQ", len(code), ctypes.addressof(text))
+prctl = ctypes.CDLL(None).prctl
+if prctl(38, 1, 0, 0, 0) != 0 or prctl(22, 2, program) != 0:
+    sys.exit(77)
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("default")
+    for _ in range(2):
+        played = sum(len(batch.samples) for batch in sluice.Loader(sys.argv[1], 16).epoch(0))
+print(played, [str(one.message).count("maps no files") for one in said])
+"""
+
+
+def test_where_no_file_can_be_mapped_a_warning_says_so_once(raw):
+    played = subprocess.run([sys.executable, "-c", UNMAPPED, raw], stdout=subprocess.PIPE, text=True, timeout=300)
+    if played.returncode == 77:
+        pytest.skip("this system lets no process filter its system calls")
+    assert played.stdout == f"{len(sluice.Dataset(raw))} [1]\n"
+
+
 CUT = """
 import os, sys, glob, sluice
 dataset = sluice.Dataset(sys.argv[1])

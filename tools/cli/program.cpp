@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <memory>
 #include <new>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -24,6 +25,7 @@
 
 #include <sluice/error.h>
 #include <sluice/shown_text.h>
+#include <sluice/unmapped_note.h>
 
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -312,6 +314,20 @@ Command AddCompleteCommand(CLI::App& program) {
           }};
 }
 
+// Once for each dataset among the command's arguments, where there is something to say about it.
+void NoteUnmapped(const CLI::App& program, const CLI::App& command) {
+  const CLI::Option* const quiet = command.get_option_no_throw("--quiet");
+  if (quiet != nullptr && quiet->count() > 0) return;
+  std::set<std::string> notes;
+  for (const CLI::Option* const option : command.get_options()) {
+    for (const std::string& word : option->results()) {
+      const std::string note = word.empty() ? "" : UnmappedNote(word);
+      if (note.empty() || !notes.insert(note).second) continue;
+      Complain(program, "note: " + note);
+    }
+  }
+}
+
 }  // namespace
 
 void EndWithoutMemory() noexcept {
@@ -348,6 +364,7 @@ int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char*
     int exit_code = kDone;
     if (!Parse(program, commands, argc, argv, exit_code)) return exit_code;
     command = Chosen(commands);
+    NoteUnmapped(program, *command->app);
     return command->run();
   } catch (const UsageError& error) {
     return WrongUsage(program, command, error.what());

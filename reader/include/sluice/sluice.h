@@ -33,6 +33,7 @@
 #include <sluice/shown_path.h>
 #include <sluice/shown_text.h>
 #include <sluice/transform.h>
+#include <sluice/unmapped_note.h>
 #include <sluice/user_function.h>
 #include <sluice/verify.h>
 #include <sluice/version.h>

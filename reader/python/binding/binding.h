@@ -193,6 +193,9 @@ ConvertSource SourceOf(const SourceOrFolder& given);
 // Whether reading the source waits for a server.
 bool IsRemote(const ConvertSource& source);
 
+// Dataset::Open(), with a warning where its file system maps no files.
+Dataset OpenDataset(const std::filesystem::path& path, const ReadLimits& limits = {});
+
 // LoaderMemory's members by name.
 NamedNumbers MemoryOf(const LoaderMemory& memory);
 

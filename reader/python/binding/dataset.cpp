@@ -210,6 +210,13 @@ void RefuseIndex(nb::handle given) {
       "a dataset is asked for a sample by its number, or for several by a slice, not by " + name);
 }
 
+Dataset OpenDataset(const std::filesystem::path& path, const ReadLimits& limits) {
+  Dataset dataset = Interruptibly(IsRemote(path), [=] { return Dataset::Open(path, limits); });
+  if (const std::string note = UnmappedNote(path); !note.empty())
+    nb::module_::import_("warnings").attr("warn")(TextOf(note), nb::none(), 2);
+  return dataset;
+}
+
 namespace {
 
 void BindSampleList(nb::module_& module) {
@@ -303,9 +310,7 @@ void BindDataset(nb::module_& module) {
           "__init__",
           [](Dataset* self, const std::filesystem::path& path, std::uint64_t max_pixels,
              std::uint64_t max_value_bytes) {
-            const ReadLimits limits{max_pixels, max_value_bytes};
-            new (self)
-                Dataset(Interruptibly(IsRemote(path), [=] { return Dataset::Open(path, limits); }));
+            new (self) Dataset(OpenDataset(path, {max_pixels, max_value_bytes}));
           },
           "path"_a, nb::kw_only(), "max_pixels"_a = ReadLimits().max_pixels,
           "max_value_bytes"_a = 0)

@@ -242,7 +242,7 @@ Mixture MixtureOf(PlayedSource source) {
   if (auto* const mixture = std::get_if<Mixture>(&source)) return std::move(*mixture);
   if (auto* const dataset = std::get_if<Dataset>(&source)) return {{std::move(*dataset)}};
   const auto& path = std::get<std::filesystem::path>(source);
-  return {{Interruptibly(IsRemote(path), [path] { return Dataset::Open(path); })}};
+  return {{OpenDataset(path)}};
 }
 
 // LoaderOptions as Python gives them: functions are objects until a loader is there to keep them.

@@ -26,7 +26,7 @@ Dataset DatasetOf(nb::handle source) {
                           Utf8Of(nb::repr(source)))
                              .c_str());
   }
-  return Interruptibly(IsRemote(path), [path] { return Dataset::Open(path); });
+  return OpenDataset(path);
 }
 
 // Number `number` of the parts: a dataset or its path, or a pair of that and a weight.
