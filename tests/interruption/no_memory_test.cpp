@@ -1,8 +1,13 @@
 // Commands that run out of memory: single allocations fail, of whatever size, or all from one on,
 // or every few. Each command must then end with a message and 1, or do its work. It must never end
 // by a signal, or call intact data broken.
+//
+// Libraries that decode pictures may not survive that a small allocation of theirs fails, which
+// hardly happens; they must survive what does happen, a limit of the address space. So they get
+// one.
 #include "tests/catch.h"
 #include "tests/interruption/conversion.h"
+#include "tests/newer_pictures.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/run.h"
 #include "tests/tools/sources.h"
@@ -121,6 +126,87 @@ TEST_CASE("Whichever allocation fails, a command ends with a message, and never 
     CHECK_THAT(outcome.err, ContainsSubstring("memory"));
     CHECK_THAT(outcome.err, !ContainsSubstring("broken"));
   }
+}
+
+namespace {
+
+// Files of the kinds that this build reads, by their endings.
+std::map<std::string, PictureFile> NewerFiles() {
+  const Picture picture = Paint(640, 480, [](std::uint32_t x, std::uint32_t y) {
+    return Colour{static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(y),
+                  static_cast<std::uint8_t>(x + y)};
+  });
+  std::map<std::string, PictureFile> files;
+#ifdef SLUICE_HAS_AVIF
+  files["avif"] = Avif(picture);
+#endif
+#ifdef SLUICE_HAS_HEIF
+  files["heic"] = Heif(picture);
+#endif
+#ifdef SLUICE_HAS_JXL
+  files["jxl"] = Jxl(picture);
+#endif
+#ifdef SLUICE_HAS_JP2
+  files["jp2"] = Jp2(picture);
+#endif
+  std::erase_if(files, [](const auto& file) { return file.second.empty(); });
+  return files;
+}
+
+// Converts a picture of that kind with address spaces of `limits` sizes: evenly between one in
+// which the program can only begin, and one that is enough.
+void ConvertUnderLimits(const std::string& kind, const PictureFile& file, int limits) {
+  const TemporaryFolder folder;
+  const std::string out = folder / "out";
+  const auto* const bytes = reinterpret_cast<const char*>(file.data());
+  WriteBytes(folder / "source" / ("picture." + kind), std::string(bytes, file.size()));
+  const Words convert = {"convert", folder / "source", out, "--threads", "1"};
+  REQUIRE(Sluice(convert).exit_code == 0);
+  const Contents whole = ContentsIfAny(out);
+  const auto run = [&](std::uint64_t kilobytes, const Words& words) {
+    std::filesystem::remove_all(out);
+    Words all = {"-c", "ulimit -v $0 && exec \"$@\"", std::to_string(kilobytes), SLUICE_COMMAND};
+    all.insert(all.end(), words.begin(), words.end());
+    return Run("/bin/sh", all);
+  };
+  const auto enough_for = [&](const Words& words) {
+    std::uint64_t some = 0, enough = 16 << 20;
+    while (enough - some > 256) {
+      const std::uint64_t middle = (some + enough) / 2;
+      (run(middle, words).exit_code == 0 ? enough : some) = middle;
+    }
+    return enough;
+  };
+  const std::uint64_t begin = enough_for({"--version"}), end = enough_for(convert);
+  REQUIRE(end > begin);
+  for (int i = 0; i <= limits; ++i) {
+    const std::uint64_t limit = begin + static_cast<std::uint64_t>(i) * (end - begin) / limits;
+    const Outcome outcome = run(limit, convert);
+    INFO(kind << ", ulimit -v " << limit << ": exit code " << outcome.exit_code << ", signal "
+              << outcome.signal << "\n"
+              << outcome.out << "\n"
+              << outcome.err);
+    if (outcome.exit_code == 0) {
+      CHECK(ContentsIfAny(out) == whole);
+      continue;
+    }
+    CHECK(outcome.exit_code == 1);
+    CHECK_THAT(outcome.err, ContainsSubstring("memory") || ContainsSubstring("ulimit -v"));
+    CHECK_THAT(outcome.err, !ContainsSubstring("broken"));
+    CHECK_FALSE(std::filesystem::exists(std::filesystem::path(out) / "skipped.tsv"));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("No picture of a newer kind is called broken because there is no memory to decode it") {
+  for (const auto& [kind, file] : NewerFiles())
+    ConvertUnderLimits(kind, file, 16);
+}
+
+TEST_CASE("No picture of a newer kind is called broken under any of very many limits", "[slow]") {
+  for (const auto& [kind, file] : NewerFiles())
+    ConvertUnderLimits(kind, file, 400);
 }
 
 }  // namespace sluice::test

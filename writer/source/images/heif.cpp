@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <libheif/heif.h>
+#include <pthread.h>
 
 #include <sluice/error.h>
 
@@ -88,6 +89,22 @@ void HeifSource::FindProfile() {
   heif_nclx_color_profile_free(colours);
 }
 
+// libde265 decodes in a thread of its own, and if that cannot be started, waits for it for ever. It
+// starts it before it takes memory for pixels: planes of the picture, of its opacity and of the
+// conversion to RGBA.
+constexpr std::size_t kHeifBytesEach = 16;
+constexpr std::size_t kHeifBytesBesides = 8 << 20;
+
+// Of a new thread.
+std::size_t StackBytes() noexcept {
+  std::size_t bytes = 0;
+  pthread_attr_t usual;
+  if (pthread_attr_init(&usual) != 0) return bytes;
+  pthread_attr_getstacksize(&usual, &bytes);
+  pthread_attr_destroy(&usual);
+  return bytes;
+}
+
 Bytes HeifSource::Profile() {
   return profile_;
 }
@@ -100,6 +117,8 @@ Picture HeifSource::Decode(const ColorRules& rules) {
   options->strict_decoding = 1;
   deep_ = heif_image_handle_get_luma_bits_per_pixel(picture_.get()) > 8;
   const bool opaque = heif_image_handle_has_alpha_channel(picture_.get()) == 0;
+  const RoomToDecode room(StackBytes() + kHeifBytesBesides +
+                          std::size_t{width_} * height_ * (deep_ ? 2 : 1) * kHeifBytesEach);
   heif_image* image = nullptr;
   Check(heif_decode_image(
       picture_.get(), &image, heif_colorspace_RGB,

@@ -1,7 +1,11 @@
 #include "writer/source/images/image_kinds.h"
 
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <new>
+
+#include <sys/mman.h>
 
 #include <sluice/error.h>
 
@@ -121,6 +125,28 @@ std::map<std::string, std::string> DecoderVersions(const std::set<ImageKind>& ki
     }
   }
   return versions;
+}
+
+namespace {
+
+std::atomic<std::size_t> room_wanted{0};  // by all RoomToDecode
+
+}  // namespace
+
+RoomToDecode::RoomToDecode(std::size_t bytes) : bytes_(bytes) {
+  const std::size_t all = room_wanted.fetch_add(bytes_) + bytes_;
+  void* const room = mmap(nullptr, all, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room != MAP_FAILED) {
+    munmap(room, all);
+    return;
+  }
+  room_wanted.fetch_sub(bytes_);
+  throw std::bad_alloc();
+}
+
+RoomToDecode::~RoomToDecode() {
+  room_wanted.fetch_sub(bytes_);
 }
 
 }  // namespace sluice

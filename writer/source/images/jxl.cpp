@@ -1,12 +1,11 @@
 // JPEG XL, bare or in a container, by libjxl; of an animation, the first frame.
-#include <atomic>
 #include <memory>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include <jxl/decode.h>
-#include <sys/mman.h>
 
 #include <sluice/error.h>
 
@@ -58,37 +57,10 @@ bool Ask(Function function, JxlDecoder* decoder, Rest... rest) {
   }
 }
 
-// Until version 0.11 libjxl ends the process if it has no memory for a plane of pixels (JXL_CHECK).
-// So the most that a picture may take is looked for before it is decoded. Other threads' pictures
-// count in full, though they may have taken theirs: it is an estimate that must not be too low.
-class RoomToDecode {
- public:
-  explicit RoomToDecode(std::size_t bytes) : bytes_(bytes) {
-    if (JxlDecoderVersion() >= 11'000) return;
-    const std::size_t all = wanted_.fetch_add(bytes_) + bytes_;
-    void* const room = mmap(nullptr, all, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room != MAP_FAILED) {
-      munmap(room, all);
-      return;
-    }
-    wanted_.fetch_sub(bytes_);
-    throw std::bad_alloc();
-  }
-  ~RoomToDecode() {
-    if (JxlDecoderVersion() < 11'000) wanted_.fetch_sub(bytes_);
-  }
-  RoomToDecode(const RoomToDecode&) = delete;
-  RoomToDecode& operator=(const RoomToDecode&) = delete;
-
- private:
-  static inline std::atomic<std::size_t> wanted_{0};
-  const std::size_t bytes_;
-};
-
-// Measured of version 0.7, in bytes a pixel: a lossy picture took 3 to 7, a lossless one and one of
-// squeezed values 12 to 19, either with opacity 26 to 41; small ones up to 8 MB besides. Frames
-// that are laid over others take more, and are not counted.
+// Until version 0.11 libjxl ends the process if it has no memory for a plane of pixels (JXL_CHECK):
+// RoomToDecode looks for it before. Measured of version 0.7, in bytes a pixel: a lossy picture took
+// 3 to 7, a lossless one and one of squeezed values 12 to 19, either with opacity 26 to 41; small
+// ones up to 8 MB besides. Frames that are laid over others take more, and are not counted.
 constexpr std::size_t kBytesEach = 20;
 constexpr std::size_t kBytesEachExtra = 22;
 constexpr std::size_t kBytesBesides = 16 << 20;
@@ -168,8 +140,11 @@ Picture JxlSource::Decode(const ColorRules& rules) {
   const std::size_t values = std::size_t{width_} * height_ * 4;
   std::vector<std::uint8_t> shallow(deep_ ? 0 : values);
   std::vector<std::uint16_t> deep(deep_ ? values : 0);
-  const RoomToDecode room(kBytesBesides + std::size_t{width_} * height_ *
-                                              (kBytesEach + extra_channels_ * kBytesEachExtra));
+  std::optional<RoomToDecode> room;
+  if (JxlDecoderVersion() < 11'000) {
+    room.emplace(kBytesBesides +
+                 std::size_t{width_} * height_ * (kBytesEach + extra_channels_ * kBytesEachExtra));
+  }
   for (bool done = false; !done;) {
     switch (JxlDecoderProcessInput(decoder)) {
       case JXL_DEC_NEED_IMAGE_OUT_BUFFER: {

@@ -119,6 +119,22 @@ class PixelSource {
   std::string cut_short_;
 };
 
+// Some libraries end the process, or wait for ever, if they get no memory in the middle of a
+// picture. So the most that a picture may take is looked for before it is decoded. Other threads'
+// pictures count in full as long as they have such an object, though they may have taken theirs: it
+// is an estimate that must not be too low.
+class RoomToDecode {
+ public:
+  // Throws std::bad_alloc.
+  explicit RoomToDecode(std::size_t bytes);
+  ~RoomToDecode();
+  RoomToDecode(const RoomToDecode&) = delete;
+  RoomToDecode& operator=(const RoomToDecode&) = delete;
+
+ private:
+  const std::size_t bytes_;
+};
+
 // Each kind's source file opens it here, and gives the version of the library that decodes it.
 // image_kinds.cpp lists them; a build may lack those with a version.
 std::unique_ptr<PixelSource> OpenAvif(Bytes file, bool with_profile);
