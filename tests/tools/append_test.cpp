@@ -1,5 +1,8 @@
 // sluice append.
+#include <set>
+
 #include <sluice/dataset.h>
+#include <sluice/dataset_writer.h>
 #include <sluice/work_folder.h>
 
 #include "format/disk/manifest.h"
@@ -325,6 +328,29 @@ TEST_CASE(
   auto expected = before;
   expected.merge(SamplesOf(folders.At("more")));
   CHECK(SamplesOf(data) == expected);
+}
+
+// Minutes, if each key were inflated with the thousands beside it.
+TEST_CASE("a repack inflates keys once, of however many shards", "[slow]") {
+  const TemporaryFolder folder;
+  const std::string data = folder / "data";
+  constexpr int kSamples = 4000;
+  const std::string rest(60'000, 'k');
+  DatasetWriter writer(data, Schema{{Field::Label("label", {"one"})}}, {.name = "long keys"});
+  for (int i = 0; i < kSamples; ++i) {
+    SampleBuilder sample = writer.NewSample(std::to_string(i) + rest);
+    sample.Set<std::int32_t>("label", 0);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  for (int round = 0; round < 2; ++round)
+    REQUIRE(Sluice({"append", "--repack", data}).exit_code == 0);
+  const Dataset dataset = Dataset::Open(data);
+  CHECK(dataset.shards().size() > 1);
+  std::set<int> numbers;
+  for (std::uint64_t i = 0; i < dataset.size(); ++i)
+    numbers.insert(std::stoi(dataset[i].key()));
+  CHECK(numbers.size() == kSamples);
 }
 
 TEST_CASE("append of a folder that has grown refuses the images that are already in the dataset") {

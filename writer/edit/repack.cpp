@@ -1,9 +1,10 @@
 // `sluice append --repack`: the same samples in a new random order, in new shards of the same
 // folder.
 //
-// Samples are read in random order from all shards, so shards stay open and the keys in use are
-// bounded. The permutation has a random stream of its own. Programs that have the dataset open are
-// not disturbed: the old manifest and its shards stay.
+// Samples are read in random order from all shards, so shards stay open. Keys are stored
+// compressed, thousands of them together, which must not be inflated again for each sample: they
+// are copied first, inflated, into a file. The permutation has a random stream of its own. Programs
+// that have the dataset open are not disturbed: the old manifest and its shards stay.
 #include <algorithm>
 #include <deque>
 #include <numeric>
@@ -19,21 +20,61 @@
 #include "format/random.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/edit/dataset_build.h"
+#include "writer/source/list/source_list.h"
 
 namespace sluice {
 
 namespace {
 
-constexpr std::size_t kMaxKeyChunkBytes = 64 << 20;  // of chunks of keys, besides the one in use
 constexpr std::size_t kMaxMapped = 4096;  // shards at a time; a process may have 65,530 mappings
+
+// The keys of all samples, in a new file.
+class KeyFile {
+ public:
+  KeyFile(const StoredDataset& dataset, const std::filesystem::path& path,
+          const std::stop_token& stop)
+      : path_(path) {
+    AtomicFile file(path_);
+    std::string keys;  // that are not written yet
+    ends_.reserve(dataset.manifest.samples);
+    for (std::size_t s = 0; s < dataset.manifest.shards.size(); ++s) {
+      const ShardFile shard = dataset.Open(s);
+      KeyChunk chunk;
+      for (std::uint64_t i = 0; i < shard.samples(); ++i) {
+        if (stop.stop_requested()) ThrowStopped();
+        keys += KeyOf(shard, i, chunk);
+        ends_.push_back(file.size() + keys.size());
+        if (keys.size() < kWriteBytes) continue;
+        file.Write(AsBytes(keys));
+        keys.clear();
+      }
+    }
+    file.Write(AsBytes(keys));
+    file.Commit();
+    file_ = MappedFile(path_);
+  }
+
+  std::string Key(std::uint64_t sample) const {
+    const std::uint64_t begin = sample == 0 ? 0 : ends_[sample - 1];
+    const Bytes key = file_.bytes().subspan(begin, ends_[sample] - begin);
+    const ReadGuard guard = file_.Guard();
+    std::string copy(AsText(key));
+    if (file_.Lost(key)) throw Error(ErrorCode::kIo, path_.string(), "can no longer be read");
+    return copy;
+  }
+
+ private:
+  static constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
+  std::filesystem::path path_;
+  std::vector<std::uint64_t> ends_;  // by sample
+  MappedFile file_;
+};
 
 // Reads samples by their number; opens shards when they are needed.
 class SampleReader {
  public:
-  explicit SampleReader(const StoredDataset& dataset)
-      : dataset_(dataset),
-        keys_(dataset.manifest.shards.size()),
-        shards_(dataset.manifest.shards.size()) {
+  SampleReader(const StoredDataset& dataset, const KeyFile& keys)
+      : dataset_(dataset), keys_(keys), shards_(dataset.manifest.shards.size()) {
     std::uint64_t end = 0;
     for (const ManifestShard& shard : dataset.manifest.shards)
       ends_.push_back(end += shard.samples);
@@ -43,10 +84,8 @@ class SampleReader {
     const auto shard = static_cast<std::size_t>(
         std::upper_bound(ends_.begin(), ends_.end(), sample) - ends_.begin());
     const std::uint64_t first = shard == 0 ? 0 : ends_[shard - 1];
-    KeyChunk& keys = keys_[shard];
-    const std::size_t before = keys.content.size();
-    EncodedSample copy = CopySample(Open(shard), sample - first, keys);
-    Keep(shard, before);
+    EncodedSample copy = CopyValues(Open(shard), sample - first);
+    copy.key = keys_.Key(sample);
     return copy;
   }
 
@@ -65,26 +104,9 @@ class SampleReader {
   }
 
  private:
-  // Keys are inflated by the chunk, which is far more than a sample, so some chunks are kept.
-  void Keep(std::size_t shard, std::size_t bytes_before) {
-    keys_bytes_ += keys_[shard].content.size() - bytes_before;
-    if (bytes_before == 0) kept_.push_back(shard);
-    while (keys_bytes_ > kMaxKeyChunkBytes && kept_.size() > 1) {
-      if (kept_.front() == shard) {
-        kept_.push_back(shard);
-      } else {
-        keys_bytes_ -= keys_[kept_.front()].content.size();
-        keys_[kept_.front()] = KeyChunk();
-      }
-      kept_.pop_front();
-    }
-  }
-
   const StoredDataset& dataset_;
+  const KeyFile& keys_;
   std::vector<std::uint64_t> ends_;
-  std::vector<KeyChunk> keys_;    // of a shard, a chunk or nothing
-  std::deque<std::size_t> kept_;  // shards that have one
-  std::size_t keys_bytes_ = 0;
   std::vector<std::optional<ShardFile>> shards_;
   std::deque<std::size_t> open_;
 };
@@ -108,9 +130,10 @@ std::string MadeByRepack(const std::string& before, const Id128& from, std::uint
   return made.dump();
 }
 
-void WriteShards(const StoredDataset& stored, std::uint64_t seed, DatasetBuild& build) {
+void WriteShards(const StoredDataset& stored, const KeyFile& keys, std::uint64_t seed,
+                 DatasetBuild& build) {
   if (stored.manifest.shards.empty()) return;  // a subset may be empty
-  SampleReader reader(stored);
+  SampleReader reader(stored, keys);
   const std::uint32_t block_samples = reader.Open(0).block_samples();
   const Id128 base = Hash128({std::as_bytes(std::span(stored.id.bytes)),
                               std::as_bytes(std::span<const std::uint64_t>(&seed, 1))});
@@ -148,7 +171,7 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
   {
     DatasetBuild build(staging, stored.manifest.name, stored.manifest.schema,
                        stored.manifest.samples, hooks);
-    WriteShards(stored, seed, build);
+    WriteShards(stored, KeyFile(stored, work.path() / "keys", hooks.stop), seed, build);
     const std::string made = MadeByRepack(stored.manifest.made, stored.id, seed);
     std::vector<std::string> warnings = build.Finish(made).warnings;
     NewManifest manifest(folder, false, hooks.direct);

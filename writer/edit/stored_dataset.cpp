@@ -149,6 +149,12 @@ EncodedSample CopySample(const ShardFile& shard, std::uint64_t index) {
 }
 
 EncodedSample CopySample(const ShardFile& shard, std::uint64_t index, KeyChunk& keys) {
+  EncodedSample sample = CopyValues(shard, index);
+  sample.key = KeyOf(shard, index, keys);
+  return sample;
+}
+
+EncodedSample CopyValues(const ShardFile& shard, std::uint64_t index) {
   const ReadGuard guard = shard.Guard();
   const BlockView block = shard.Block(static_cast<std::uint32_t>(index / shard.block_samples()));
   EncodedSample sample;
@@ -156,7 +162,6 @@ EncodedSample CopySample(const ShardFile& shard, std::uint64_t index, KeyChunk& 
   const Defect defect = CopyRow(shard.schema(), shard.layout(), block, row, sample);
   if (shard.Lost(shard.bytes())) throw shard.Unreadable(shard.Place(index));
   if (defect != nullptr) throw Error(ErrorCode::kCorrupt, shard.name(), shard.Place(index), defect);
-  sample.key = KeyOf(shard, index, keys);
   return sample;
 }
 

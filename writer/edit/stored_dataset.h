@@ -43,13 +43,15 @@ void RequireWhole(const ShardFile& shard, const std::stop_token& stop = {});
 Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,
                std::uint32_t row, EncodedSample& sample);
 
-// Sample number `index` of a shard, with its key. Throws Error(kCorrupt) with the place.
+// Sample number `index` of a shard, without its key. Throws Error(kCorrupt) with the place.
+EncodedSample CopyValues(const ShardFile& shard, std::uint64_t index);
+// The same with its key. Throws Error(kCorrupt) with the place.
 EncodedSample CopySample(const ShardFile& shard, std::uint64_t index);
 // The same for copying many in order: `keys`, one for each shard and thread, keeps the last
 // decompressed chunk.
 EncodedSample CopySample(const ShardFile& shard, std::uint64_t index, KeyChunk& keys);
 
-// Only the key of a sample; valid until the next call with the same `keys` (as above).
+// The key of a sample alone; valid until the next call with the same `keys` (as above).
 std::string_view KeyOf(const ShardFile& shard, std::uint64_t index, KeyChunk& keys);
 
 // The error, which names no file, as one of a sample of this shard: with file, place and key.
