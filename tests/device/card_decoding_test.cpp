@@ -143,7 +143,8 @@ TEST_CASE("A warp unpacks rows of packed pictures to the host's pixels, next to 
   }
 }
 
-TEST_CASE("A warp refuses damaged rows as a single thread does, and reads nothing outside them") {
+TEST_CASE("A warp refuses damaged rows as a single thread does, and reads nothing outside them",
+          "[no-tsan]") {
   if (NoCard()) return;
   JpegOptions form;
   form.quality = 98;

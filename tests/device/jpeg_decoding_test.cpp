@@ -197,7 +197,8 @@ TEST_CASE("Bits that are not a code break a row, also at the beginning of a bloc
   CHECK(images.broken(0));
 }
 
-TEST_CASE("A device finds the same rows broken as the host, and reads nothing outside them") {
+TEST_CASE("A device finds the same rows broken as the host, and reads nothing outside them",
+          "[no-tsan]") {
   const Picture picture = MakePicture(48, 48);
   RandomStream random(7, static_cast<Purpose>(999), 1);
   std::size_t taken = 0, broken = 0;

@@ -62,7 +62,8 @@ TEST_CASE("Packed rows wider than a warp, and large values in any block, give th
 }
 
 TEST_CASE(
-    "A device refuses every damaged packed row that the host refuses, and reads nothing outside") {
+    "A device refuses every damaged packed row that the host refuses, and reads nothing outside",
+    "[no-tsan]") {
   RandomStream random(8, static_cast<Purpose>(999), 1);
   std::size_t taken = 0, broken = 0, only_here = 0;
   for (const int quality : {30, 90, 100}) {

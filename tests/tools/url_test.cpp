@@ -6,6 +6,7 @@
 
 #include "tests/catch.h"
 #include "tests/remote/bucket_server.h"
+#include "tests/sanitized.h"
 #include "tests/tools/edited_datasets.h"
 #include "tests/working_directory.h"
 
@@ -70,8 +71,9 @@ TEST_CASE("no command shows the password or the signature of a URL, in whatever 
         if (json) CheckTellsNoSecret(program, {words.front(), "--json", words.back(), url});
       }
       for (const std::string& option : Listed(help, "--")) {
-        CheckTellsNoSecret(program, {command, url, option, url});
-        ++options;
+        // A process takes long to begin under a sanitizer.
+        if (options++ % 4 == 0 || !kSanitized)
+          CheckTellsNoSecret(program, {command, url, option, url});
       }
     }
     CHECK(options > 20);
