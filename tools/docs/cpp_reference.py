@@ -1,8 +1,8 @@
 """The reference of the public C++ names, a page for each header, from Doxygen's XML (header_filter.py).
 
 Every public name needs a text: `missing` lists those without. Some texts follow from the code, and are made here:
-of a setter that only sets a member, of a constructor that only fills members, of a
-member whose type's comment says all.
+of a setter that only sets a member, of a constructor that only fills members, of a member whose type's comment says
+all.
 """
 import re
 import xml.etree.ElementTree as ElementTree
@@ -96,7 +96,7 @@ def follows(root, member, owner):
     """The text of a member that follows from its code, or None if it needs one of its own."""
     name, code = plain(member.find("name")), body(root, member)
     if name in ITERATOR_TYPES and "Iterator" in owner.name:
-        return "What the standard library asks of an iterator."
+        return "Required of an iterator by the standard library."
     setter = re.search(r"\{\s*return (\w+ = .*), \*this;\s*\}", code)
     if setter:
         return f"Sets {sentence(re.findall(r'(?:^|, )([a-z_]+) = ', setter[1]))}."
@@ -195,9 +195,9 @@ class Reference:
 
     def look_for_missing(self):
         """Lists names without a text. A member may be without one if that of its type says all: "filter" of the
-        type Filter; or if the comment of the struct that it is in names it."""
+        type Filter."""
         types = {name.full: name for names in self.names.values() for name in names}
-        for name in types.values():
+        for name in [name for names in self.names.values() for name in names]:
             if not name.text:
                 self.lacks(name)
             for member in name.members:
@@ -205,7 +205,7 @@ class Reference:
                 if not member.text and kind is not None and kind.text:
                     member.text = kind.text.strip().split("\n\n")[0]
                     member.text = re.match(r"(?s).*?(?:\.(?=\s|$)|:(?=\s)|$)", member.text)[0].rstrip(":.") + "."
-                elif not member.text and not re.search(rf"\b{re.escape(member.name)}\b", name.text):
+                elif not member.text:
                     self.lacks(member)
 
     def lacks(self, name):
@@ -284,7 +284,7 @@ class Pages:
         return "".join(parts) + escaped(text[at:])
 
     def member(self, name, here):
-        text = self.prose(begun(name.text.strip()), here) or "See above."
+        text = self.prose(begun(name.text.strip()), here)
         indented = "\n".join("    " + line if line else "" for line in text.splitlines())
         return f"`{name.declared}`{{: #{name.anchor} }}\n:   {indented.lstrip()}\n"
 

@@ -57,7 +57,7 @@ def filtered(text):
             else:
                 out += ["//" + line for line in block]
             continue
-        # A trailing comment goes on in lines that have only a comment, further to the right than any code begins.
+        # A trailing comment continues in lines that have only a comment, in the same column.
         if comment is not None and declares and code.strip() != "}" and not FORWARD.match(code) and re.search(r"[;,}\w)]\s*$", code):
             words, column = [comment], len(code)
             while (number + 1 < len(lines) and lines[number + 1][1] is not None and not lines[number + 1][0].strip()

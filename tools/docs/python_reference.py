@@ -79,7 +79,7 @@ class Reference:
         return "other"
 
     def members(self, name):
-        """Public members: attributes, methods, and those with two underscores that are said something about."""
+        """Public members: attributes, methods, and those with two underscores that have a docstring."""
         return [member for member in name.members.values()
                 if not member.is_alias and (not member.name.startswith("_") or
                                             (member.name.startswith("__") and member.docstring

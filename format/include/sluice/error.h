@@ -35,7 +35,9 @@ class Error : public std::runtime_error {
   // `file` is the file it happened to (may be empty) and `place` the position in it in words, such
   // as "block 3, sample 17" (may be empty). what() reads "file: place: sentence".
   Error(ErrorCode code, std::string file, std::string place, const std::string& sentence);
+  // Without a place.
   Error(ErrorCode code, std::string file, const std::string& sentence);
+  // Without a file and a place.
   Error(ErrorCode code, const std::string& sentence);
 
   Error(const Error&) noexcept = default;

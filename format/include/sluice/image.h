@@ -48,10 +48,10 @@ enum class Filter : std::uint8_t {
 struct ImagePayload {
   Codec codec = Codec::kAbsent;
   PixelType pixel_type = PixelType::kUint8;
-  std::uint8_t channels = 0;  // 1 (grey) or 3 (RGB); raw also 2 and 4
-  std::uint32_t width = 0;    // pixels, 1..65535
-  std::uint32_t height = 0;   // pixels, 1..65535
-  std::span<const std::byte> bytes;
+  std::uint8_t channels = 0;         // 1 (grey) or 3 (RGB); raw also 2 and 4
+  std::uint32_t width = 0;           // pixels, 1..65535
+  std::uint32_t height = 0;          // pixels, 1..65535
+  std::span<const std::byte> bytes;  // as `codec` stores them
 };
 
 // The JPEG file that a payload of codec kJpeg is, or that one of codec kPacked was made from: the
@@ -63,11 +63,11 @@ std::vector<std::byte> JpegFileOf(const ImagePayload& payload);
 // Decoded pixels, height x width x channels, rows without padding; 16-bit samples are
 // native-endian.
 struct Image {
-  std::uint32_t width = 0;   // pixels
-  std::uint32_t height = 0;  // pixels
-  std::uint8_t channels = 0;
+  std::uint32_t width = 0;    // pixels
+  std::uint32_t height = 0;   // pixels
+  std::uint8_t channels = 0;  // values of a pixel
   PixelType pixel_type = PixelType::kUint8;
-  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> pixels;  // the bytes of all values, row by row
 };
 
 }  // namespace sluice

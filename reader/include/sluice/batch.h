@@ -113,7 +113,7 @@ struct ImageBatch {
 struct ArrayBatch {
   const std::byte* data = nullptr;  // the first element's first byte
   DType type = DType::kUint8;
-  std::size_t samples = 0;
+  std::size_t samples = 0;               // in the batch
   std::span<const std::uint32_t> shape;  // of one sample; empty: one number
   std::size_t bytes = 0;                 // of all samples together
 };
@@ -153,9 +153,9 @@ struct Slot;  // private
 // for it. Any thread may call any function.
 class Batch {
  public:
-  std::size_t size() const noexcept;   // samples
-  std::size_t valid() const noexcept;  // size() without the last rows, if they only fill up
-  std::uint64_t epoch() const noexcept;
+  std::size_t size() const noexcept;     // samples
+  std::size_t valid() const noexcept;    // size() without the last rows, if they only fill up
+  std::uint64_t epoch() const noexcept;  // of which it is a batch
   std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
 
   // The image that LoaderOptions::output.image names; samples == 0 if the batch has no image.

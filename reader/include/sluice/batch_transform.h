@@ -53,7 +53,7 @@ struct MixUp {
 // (1 - lambda) of the area, with lambda drawn from Beta(alpha, alpha); it lies anywhere and is cut
 // off at the edges. Labels are mixed by the area that remains. Needs OneHot before it.
 struct CutMix {
-  double alpha = 1;
+  double alpha = 1;        // > 0, at most 100
   double probability = 1;  // that a batch is mixed
   CutMix() = default;
   explicit CutMix(double alpha_, double p = 1) : alpha(alpha_), probability(p) {}

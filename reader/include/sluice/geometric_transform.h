@@ -40,7 +40,7 @@ struct RandomResizedCrop {
 
 // Resizes to exactly width x height, whatever the aspect ratio.
 struct Resize {
-  std::uint32_t width = 224, height = 224;
+  std::uint32_t width = 224, height = 224;  // pixels
   Filter filter = Filter::kTriangle;
   Resize() = default;
   explicit Resize(std::uint32_t size) : width(size), height(size) {}
@@ -52,7 +52,7 @@ struct Resize {
 // rounded down, as torchvision does). Images of different shapes stay of different sizes: a crop
 // must follow.
 struct ResizeShortSide {
-  std::uint32_t side = 256;
+  std::uint32_t side = 256;  // pixels
   Filter filter = Filter::kTriangle;
   ResizeShortSide() = default;
   explicit ResizeShortSide(std::uint32_t size) : side(size) {}
@@ -61,7 +61,7 @@ struct ResizeShortSide {
 
 // The central width x height of the image. If the image is smaller, the rest is filled with zeros.
 struct CenterCrop {
-  std::uint32_t width = 224, height = 224;
+  std::uint32_t width = 224, height = 224;  // pixels
   CenterCrop() = default;
   explicit CenterCrop(std::uint32_t size) : width(size), height(size) {}
   CenterCrop(std::uint32_t width_, std::uint32_t height_) : width(width_), height(height_) {}
@@ -72,8 +72,8 @@ struct CenterCrop {
 // CenterCropRGBImageDecoder. Rounds once and never leaves the image; ResizeShortSide and CenterCrop
 // round twice.
 struct CenterResizedCrop {
-  std::uint32_t width = 224, height = 224;
-  double ratio = 224.0 / 256;  // 0 < ratio <= 1
+  std::uint32_t width = 224, height = 224;  // pixels
+  double ratio = 224.0 / 256;               // 0 < ratio <= 1
   Filter filter = Filter::kTriangle;
   CenterResizedCrop() = default;
   explicit CenterResizedCrop(std::uint32_t size) : width(size), height(size) {}
@@ -86,8 +86,8 @@ struct CenterResizedCrop {
 // that is smaller, more border is added, split at random between both ends. With Border::kReflect,
 // twice the padding must be less than either side.
 struct RandomCrop {
-  std::uint32_t width = 32, height = 32;
-  std::uint32_t padding = 0;
+  std::uint32_t width = 32, height = 32;  // pixels
+  std::uint32_t padding = 0;              // pixels
   Border border = Border::kConstant;
   std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of kConstant, by channel; masks get zeros
   RandomCrop() = default;
@@ -101,7 +101,7 @@ struct RandomCrop {
 // likely: FFCV's RandomTranslate. With Border::kReflect, twice the padding must be less than either
 // side.
 struct RandomTranslate {
-  std::uint32_t padding = 4;
+  std::uint32_t padding = 4;  // pixels
   Border border = Border::kConstant;
   std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of kConstant, by channel; masks get zeros
   RandomTranslate() = default;
@@ -165,8 +165,8 @@ struct RandomAffine {
 
 // From `epoch` on, these replace the width and height of the last step that has them.
 struct OutputSize {
-  std::uint64_t epoch = 0;
-  std::uint32_t width = 0, height = 0;
+  std::uint64_t epoch = 0;              // the first with this size
+  std::uint32_t width = 0, height = 0;  // pixels
   friend bool operator==(const OutputSize&, const OutputSize&) = default;
 };
 

@@ -121,8 +121,8 @@ class Loader {
   // options do not fit: datasets must lie in files, without `stage` and storage = Direct; with
   // weights, without order.samples, order.batches, ranks.by_shards and Shuffle::kSequential, too.
   explicit Loader(const Mixture& mixture, LoaderOptions options = {});
-  ~Loader();  // waits until each thread has finished its current sample
-  Loader(Loader&&) noexcept;
+  ~Loader();                  // waits until each thread has finished its current sample
+  Loader(Loader&&) noexcept;  // the other may then only be destroyed or assigned to
   Loader& operator=(Loader&&) noexcept;
 
   // Starts playing that epoch. Ranges begun earlier end, also for a thread that waits in one.

@@ -57,10 +57,10 @@ struct OrderOptions {
 // same for every world size, except that MixUp, CutMix and a batch_function see only a rank's own
 // part.
 struct RankOptions {
-  // world_size: the number of processes that train together; rank: which of them this is, from 0.
-  // With world_size 0, both come from the environment (Rank::FromEnvironment()); 1 is a process
-  // that trains alone.
+  // The number of this process among those that train together, from 0.
   unsigned rank = 0;
+  // The number of processes that train together; 1 is a process that trains alone. 0: this and
+  // `rank` come from the environment (Rank::FromEnvironment()).
   unsigned world_size = 0;
   // All ranks get the same number of batches, of the same sizes: if the samples cannot be dealt
   // evenly, kKeep fills up as kPad does, by at most one sample for each rank.

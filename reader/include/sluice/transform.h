@@ -46,8 +46,8 @@ using Pipeline = std::vector<Transform>;
 
 // From `epoch` on, these steps instead of those before: see LoaderOptions::schedule.
 struct ScheduledTransform {
-  std::uint64_t epoch = 0;
-  Pipeline transform;  // as LoaderOptions::transform
+  std::uint64_t epoch = 0;  // the first with these steps
+  Pipeline transform;       // as LoaderOptions::transform
 };
 
 // For LoaderOptions::schedule: steps whose strength grows from `transform` = steps(0) before epoch

@@ -73,10 +73,10 @@ struct Size {
 // size is set; with none, every image keeps its size. `max_side` and `short_side` only ever shrink;
 // `size` may enlarge.
 struct GeometryOptions {
-  std::optional<std::uint32_t> max_side = 500;
-  std::optional<std::uint32_t> short_side = {};
-  std::optional<Size> size = {};
-  Fit fit = Fit::kCrop;  // how `size` treats another aspect ratio
+  std::optional<std::uint32_t> max_side = 500;   // pixels of the longer side, at most
+  std::optional<std::uint32_t> short_side = {};  // pixels of the shorter side, at most
+  std::optional<Size> size = {};                 // of every image
+  Fit fit = Fit::kCrop;                          // how `size` treats another aspect ratio
 };
 
 // ConvertOptions::form: what a stored image is.

@@ -103,9 +103,9 @@ struct LabelFiles {
 // the fraction `begin` to before `end`. The parts [0, a), [a, b), [b, 1) share nothing and leave
 // nothing out. Sources that are left out as faulty are listed by the part that begins at 0.
 struct SplitPart {
-  double begin = 0;
-  double end = 1;
-  std::uint64_t seed = 0;
+  double begin = 0;        // 0 to 1
+  double end = 1;          // 0 to 1
+  std::uint64_t seed = 0;  // of the order
 };
 
 // ConvertSource::label: the classes of samples, and their numbers.

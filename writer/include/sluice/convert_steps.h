@@ -24,7 +24,7 @@ namespace sluice {
 // Of the planned shards, those whose number leaves `number` when divided by `of`.
 struct PlanPart {
   std::uint64_t number = 0;  // 0 to of - 1
-  std::uint64_t of = 1;
+  std::uint64_t of = 1;      // parts
 };
 
 // The options of ConvertPlanned().
