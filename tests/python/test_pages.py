@@ -6,6 +6,7 @@ A page's blocks are one program, in their order. Words after the fence, which re
     ```python program     a program of its own
     ```python ranks       a program of its own, started by torchrun as two processes
     ```python url         a program of its own, whose s3://bucket/photos is a web server's URL
+    ```python gpu         a program of its own, run where torch finds a GPU; elsewhere it only has to be Python
 
 A line `EPOCHS = 8` becomes `EPOCHS = 1`.
 """
@@ -83,7 +84,7 @@ def programs(page):
     """(kind, code) of each program that the page shows and that can run here; kind is None for its blocks together."""
     together, alone = [], []
     for words, code in re.findall(r"^```python(.*?)\n(.*?)^```", (ROOT / page).read_text(), flags=re.M | re.S):
-        kinds = {"program", "ranks", "url"} & set(words.split())
+        kinds = {"program", "ranks", "url", "gpu"} & set(words.split())
         if all(importlib.util.find_spec(module) for module in set(words.split()) - kinds):
             code = re.sub(r"^EPOCHS = \d+", "EPOCHS = 1", code, flags=re.M)
             if kinds:
@@ -95,9 +96,16 @@ def programs(page):
 
 PAGES = [
     str(page.relative_to(ROOT))
-    for page in [ROOT / "README.md", ROOT / "reader/python/README.md", *sorted(ROOT.glob("samples/guides/*.md"))]
+    for page in [*map(ROOT.joinpath, ("README.md", "reader/python/README.md", "reader/GPU.md")),
+                 *sorted(ROOT.glob("samples/guides/*.md"))]
     if "\n```python" in page.read_text()
 ]
+
+
+def has_gpu():
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def test_the_pages_have_programs():
@@ -110,6 +118,9 @@ def test_the_python_code_of_a_page_runs(folder, tmp_path, page):
     launchers = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
     environment = {name: value for name, value in os.environ.items() if name not in launchers}
     for number, (kind, code) in enumerate(programs(page)):
+        compile(code, page, "exec")
+        if kind == "gpu" and not has_gpu():
+            continue
         program = tmp_path / f"program{number}.py"
         command = [sys.executable, program]
         if kind == "ranks":
