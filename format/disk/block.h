@@ -1,6 +1,6 @@
 // A block: a run of consecutive samples of one shard, self-describing (format/FORMAT.md, "Blocks").
 //
-// BlockBuilder makes the bytes of one, BlockView reads them in place. A view does no copying and
+// BuildBlock() makes the bytes of one, BlockView reads them in place. A view does no copying and
 // keeps nothing alive, not even the shard that it is of.
 #pragma once
 
