@@ -237,7 +237,7 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
     std::filesystem::path path = std::filesystem::path(arguments.places[i]).lexically_normal();
     if (!path.has_filename()) path = path.parent_path();
     const std::string name = path.filename().string();
-    if (arguments.split_folders &&
+    if (arguments.split_folders && !arguments.given.mask_folder.empty() &&
         std::filesystem::is_directory(arguments.given.mask_folder / name)) {
       one.given.mask_folder /= name;
     }

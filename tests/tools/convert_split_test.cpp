@@ -8,6 +8,7 @@
 #include "tests/tools/json_answer.h"
 #include "tests/tools/run.h"
 #include "tests/tools/sources.h"
+#include "tests/working_directory.h"
 
 namespace sluice::test {
 
@@ -150,6 +151,18 @@ TEST_CASE(
   CHECK(Sluice({"convert", at("source"), at("x"), "--split-folders", "--split", "a=1"}).exit_code ==
         2);
   CHECK(Sluice({"convert", at("source/train/cat"), at("x"), "--split-folders"}).exit_code == 1);
+}
+
+TEST_CASE("without --mask-dir, --split-folders looks for masks nowhere") {
+  const TemporaryFolder folder;
+  for (const char* key : {"source/train/cat/1.jpg", "source/val/cat/1.jpg"})
+    WriteJpeg(folder / key, MakePicture(20, 20));
+  std::filesystem::create_directory(folder / "train");  // of a part's name, where the command runs
+  const WorkingDirectory here(folder.path());
+  const Outcome outcome = Sluice({"convert", "source", "data", "--split-folders"});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK(Dataset::Open("data/train").schema().fields.size() == 2);  // image and label
 }
 
 TEST_CASE("--split-folders follows links out of the source on request only, and counts them") {
