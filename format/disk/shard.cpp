@@ -563,7 +563,8 @@ void ShardFile::BringBlock(std::uint32_t block) const {
     const MutexLock lock(brought_->mutex);
     std::uint64_t ahead = 0;
     for (std::uint32_t b = block; b < blocks() && ahead <= kAhead; ++b) {
-      if (brought_->blocks[b] == nullptr) brought_->blocks[b] = parts_->Begin(BlockParts(b).whole());
+      if (brought_->blocks[b] == nullptr)
+        brought_->blocks[b] = parts_->Begin(BlockParts(b).whole());
       ahead += blocks_[b].bytes;
     }
     held = brought_->blocks[block];

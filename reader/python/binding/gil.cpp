@@ -12,8 +12,8 @@ namespace sluice::python {
 
 namespace {
 
-// The thread that ends the interpreter. Written once, with the GIL, before the handler that reads it
-// is installed.
+// The thread that ends the interpreter. Written once, with the GIL, before the handler that reads
+// it is installed.
 std::optional<std::thread::id>& EndedBy() {
   static std::optional<std::thread::id> thread;
   return thread;
@@ -23,8 +23,8 @@ std::terminate_handler terminate_before = nullptr;
 
 // Python code that nanobind called inside a noexcept function has lost the GIL (see gil.h): its
 // thread sleeps. It is recognised by having no exception and by not being the ending thread. The
-// same holds for a few defects (the destructor of a joinable thread, a pure virtual call); that they
-// sleep too, while the process ends, is accepted.
+// same holds for a few defects (the destructor of a joinable thread, a pure virtual call); that
+// they sleep too, while the process ends, is accepted.
 [[noreturn]] void SleepOrTerminate() {
   if (std::current_exception() == nullptr && EndedBy() != std::this_thread::get_id())
     SleepForever();
