@@ -10,8 +10,8 @@
 //   tools/convert_source.cpp              its name in --help
 //   writer/README.md
 //   tools/convert.cpp
-//   tests/fuzz/targets.h                  its fuzz target; also targets.cpp and CMakeLists.txt
-//   there tests/importers/ffcv_test.py          compared with what its own library reads
+//   tests/fuzz/targets.h                  its fuzz target; also in targets.cpp, CMakeLists.txt
+//   tests/importers/ffcv_test.py          compared with what its own library reads
 #pragma once
 
 #include <stop_token>
