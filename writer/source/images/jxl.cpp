@@ -57,16 +57,23 @@ bool Ask(Function function, JxlDecoder* decoder, Rest... rest) {
   }
 }
 
-// Until version 0.11 libjxl ends the process if it has no memory for a plane of pixels (JXL_CHECK):
-// RoomToDecode looks for it before. Measured of version 0.7, in bytes a pixel: a lossy picture took
-// 3 to 7, a lossless one and one of squeezed values 12 to 19, either with opacity 26 to 41; small
-// ones up to 8 MB besides. Frames that are laid over others take more, and are not counted.
+// Until version 0.11 libjxl ends the process if it has no memory (JXL_CHECK, JXL_ASSERT), for a
+// plane of pixels or in the headers: RoomToDecode looks for it before. Measured of version 0.7, in
+// bytes a pixel: a lossy picture took 3 to 7, a lossless one and one of squeezed values 12 to 19,
+// either with opacity 26 to 41; small ones up to 8 MB besides. Frames that are laid over others
+// take more, and are not counted.
 constexpr std::size_t kBytesEach = 20;
 constexpr std::size_t kBytesEachExtra = 22;
 constexpr std::size_t kBytesBesides = 16 << 20;
 
+std::optional<RoomToDecode> RoomFor(std::size_t bytes) {
+  if (JxlDecoderVersion() >= 11'000) return std::nullopt;
+  return std::optional<RoomToDecode>(std::in_place, bytes + kBytesBesides);
+}
+
 JxlSource::JxlSource(Bytes file) : decoder_(JxlDecoderCreate(nullptr), &JxlDecoderDestroy) {
   if (!decoder_) throw std::bad_alloc();
+  const auto room = RoomFor(0);
   JxlDecoder* const decoder = decoder_.get();
   file = WithoutManyZeros(file);
   JxlDecoderSubscribeEvents(decoder,
@@ -140,11 +147,8 @@ Picture JxlSource::Decode(const ColorRules& rules) {
   const std::size_t values = std::size_t{width_} * height_ * 4;
   std::vector<std::uint8_t> shallow(deep_ ? 0 : values);
   std::vector<std::uint16_t> deep(deep_ ? values : 0);
-  std::optional<RoomToDecode> room;
-  if (JxlDecoderVersion() < 11'000) {
-    room.emplace(kBytesBesides +
-                 std::size_t{width_} * height_ * (kBytesEach + extra_channels_ * kBytesEachExtra));
-  }
+  const auto room =
+      RoomFor(std::size_t{width_} * height_ * (kBytesEach + extra_channels_ * kBytesEachExtra));
   for (bool done = false; !done;) {
     switch (JxlDecoderProcessInput(decoder)) {
       case JXL_DEC_NEED_IMAGE_OUT_BUFFER: {
