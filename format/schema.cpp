@@ -9,70 +9,41 @@
 
 namespace sluice {
 
+namespace {
+
+// In the order of the values.
+constexpr std::string_view kDTypeNames[] = {"int8",  "int16",  "int32",   "int64",
+                                            "uint8", "uint16", "float32", "float64"};
+constexpr std::string_view kKindNames[] = {"image", "bytes", "array", "variable"};
+constexpr std::string_view kRoleNames[] = {"none",  "image",     "mask", "label",
+                                           "boxes", "keypoints", "text", "json"};
+
+template <class Enum, std::size_t kCount>
+std::string_view NameAmong(const std::string_view (&names)[kCount], Enum value) noexcept {
+  const auto at = static_cast<std::size_t>(value);
+  return at < kCount ? names[at] : "";
+}
+
+}  // namespace
+
 std::size_t SizeOf(DType type) noexcept {
-  switch (type) {
-    case DType::kInt8:
-    case DType::kUint8: return 1;
-    case DType::kInt16:
-    case DType::kUint16: return 2;
-    case DType::kInt32:
-    case DType::kFloat32: return 4;
-    case DType::kInt64:
-    case DType::kFloat64: return 8;
-  }
-  return 0;
+  return WithElementType(type, [](auto zero) { return sizeof zero; });
 }
 
 bool IsInteger(DType type) noexcept {
-  switch (type) {
-    case DType::kInt8:
-    case DType::kInt16:
-    case DType::kInt32:
-    case DType::kInt64:
-    case DType::kUint8:
-    case DType::kUint16: return true;
-    case DType::kFloat32:
-    case DType::kFloat64: return false;
-  }
-  return false;
+  return type != DType::kFloat32 && type != DType::kFloat64;
 }
 
 std::string_view NameOf(DType type) noexcept {
-  switch (type) {
-    case DType::kInt8: return "int8";
-    case DType::kInt16: return "int16";
-    case DType::kInt32: return "int32";
-    case DType::kInt64: return "int64";
-    case DType::kUint8: return "uint8";
-    case DType::kUint16: return "uint16";
-    case DType::kFloat32: return "float32";
-    case DType::kFloat64: return "float64";
-  }
-  return "";
+  return NameAmong(kDTypeNames, type);
 }
 
 std::string_view NameOf(FieldKind kind) noexcept {
-  switch (kind) {
-    case FieldKind::kImage: return "image";
-    case FieldKind::kBytes: return "bytes";
-    case FieldKind::kArray: return "array";
-    case FieldKind::kVariable: return "variable";
-  }
-  return "";
+  return NameAmong(kKindNames, kind);
 }
 
 std::string_view NameOf(Role role) noexcept {
-  switch (role) {
-    case Role::kNone: return "none";
-    case Role::kImage: return "image";
-    case Role::kMask: return "mask";
-    case Role::kLabel: return "label";
-    case Role::kBoxes: return "boxes";
-    case Role::kKeypoints: return "keypoints";
-    case Role::kText: return "text";
-    case Role::kJson: return "json";
-  }
-  return "";
+  return NameAmong(kRoleNames, role);
 }
 
 std::uint64_t Field::elements() const noexcept {

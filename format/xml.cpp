@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "format/ascii.h"
+
 namespace sluice {
 
 namespace {
@@ -36,22 +38,11 @@ void AppendUtf8(std::uint32_t code, std::string& text) {
 // The character that "#xE9" or "#233" stands for; empty if it is not a character.
 std::string NumberedCharacter(std::string_view digits) {
   digits.remove_prefix(1);
-  std::uint32_t base = 10, code = 0;
-  if (digits.starts_with('x')) {
-    base = 16;
-    digits.remove_prefix(1);
-  }
-  if (digits.empty() || digits.size() > 8) return {};
-  for (const char c : digits) {
-    const std::uint32_t digit = c >= '0' && c <= '9'   ? static_cast<std::uint32_t>(c - '0')
-                                : c >= 'a' && c <= 'f' ? static_cast<std::uint32_t>(c - 'a' + 10)
-                                : c >= 'A' && c <= 'F' ? static_cast<std::uint32_t>(c - 'A' + 10)
-                                                       : 99;
-    if (digit >= base) return {};
-    code = code * base + digit;
-    if (code > 0x10FFFF) return {};
-  }
-  if (code == 0 || (code >= 0xD800 && code < 0xE000)) return {};
+  const bool hexadecimal = digits.starts_with('x');
+  if (hexadecimal) digits.remove_prefix(1);
+  const auto parsed = ParseNumber<std::uint32_t>(digits, hexadecimal ? 16 : 10);
+  const std::uint32_t code = parsed.value_or(0);
+  if (code == 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return {};
   std::string text;
   AppendUtf8(code, text);
   return text;

@@ -49,7 +49,7 @@ void SetContent(std::string_view field, Bytes content, bool compress, FieldValue
     value.bytes = ZstdCompress(content);
     value.codec = Codec::kZstd;
   } else {
-    value.bytes.assign(content.begin(), content.end());
+    value.SetBytes(content);
     value.codec = Codec::kRaw;
   }
 }
@@ -82,12 +82,8 @@ void StoreUpright(const JpegFile& file, JpegSource& source, std::uint8_t channel
   options.form.keep = true;
   options.form.channels = channels;
   baseline::BlockReader reader(kernels::Chosen());
-  if (std::optional<KeptJpeg> kept = KeepJpeg(file, source, options, reader)) {
-    value.bytes = std::move(kept->file);
-    value.codec = Codec::kJpeg;
-    value.width = kept->width;
-    value.height = kept->height;
-    value.channels = kept->channels;
+  if (std::optional<FieldValue> kept = KeepJpeg(file, source, options, reader)) {
+    value = *std::move(kept);
     return;
   }
   const bool turned = source.orientation().transposed;
@@ -184,7 +180,7 @@ void SampleBuilder::SetElements(std::string_view name, DType type,
     }
   }
   FieldValue& value = state_->Value(name, variable ? FieldKind::kVariable : FieldKind::kArray);
-  value.bytes.assign(bytes.begin(), bytes.end());
+  value.SetBytes(bytes);
   if (variable) value.codec = Codec::kRaw;
 }
 
@@ -207,9 +203,7 @@ void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> fi
                           std::ranges::equal(file.first(jpeg.bytes.size()), jpeg.bytes);
       SetContent(name, marked ? file : jpeg.bytes, false, value);
       value.codec = Codec::kJpeg;
-      value.width = info.width;
-      value.height = info.height;
-      value.channels = info.channels;
+      value.SetSize(info.width, info.height, info.channels);
     } else {
       StoreUpright(jpeg, source, info.channels, value);
     }
@@ -247,12 +241,8 @@ void SampleBuilder::SetEncoded(std::string_view name, std::uint32_t width, std::
   options.form.quality = quality;
   options.form.channels = channels;
   options.form.image = packed ? ImageCodec::kPacked : ImageCodec::kJpeg;
-  Picture picture;
-  picture.width = width;
-  picture.height = height;
-  picture.channels = channels;
   const auto* const first = reinterpret_cast<const std::uint8_t*>(pixels.data());
-  picture.pixels.assign(first, first + pixels.size());
+  const Picture picture{width, height, channels, {first, first + pixels.size()}};
   FieldValue value;
   EncodeInto(picture, options, value);
   state_->Value(name, FieldKind::kImage) = std::move(value);
@@ -264,9 +254,7 @@ void SampleBuilder::SetPixels(std::string_view name, std::uint32_t width, std::u
   CheckPixels(name, width, height, channels, pixels.size(), type);
   FieldValue value;
   SetContent(name, pixels, compress, value);
-  value.width = width;
-  value.height = height;
-  value.channels = channels;
+  value.SetSize(width, height, channels);
   value.pixel_type = type;
   state_->Value(name, FieldKind::kImage) = std::move(value);
 }
@@ -419,12 +407,7 @@ DatasetWriter::DatasetWriter(const std::filesystem::path& dataset, const Schema&
   state_->manifest =
       BeginManifest(options.name.empty() ? FolderName(dataset) : options.name, schema);
   state_->manifest.made = MadeJson(options);
-  CreateFolder(dataset);
-  state_->lock = LockFolder(dataset);
-  if (!std::filesystem::is_empty(dataset)) {
-    throw Error(ErrorCode::kExists, dataset.string(),
-                "is not empty; empty it, or choose a folder that does not exist yet");
-  }
+  state_->lock = LockNewFolder(dataset);
 }
 
 DatasetWriter::~DatasetWriter() = default;

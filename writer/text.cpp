@@ -11,6 +11,8 @@
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
+
 namespace sluice {
 
 namespace {
@@ -40,19 +42,14 @@ std::size_t SequenceLength(std::string_view text) noexcept {
   return 0;
 }
 
-}  // namespace
-
-namespace {
-
 std::string ToText(std::string_view bytes, bool escape_backslash) {
-  constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
   while (!bytes.empty()) {
     const std::size_t length = SequenceLength(bytes);
     if (escape_backslash && bytes[0] == '\\') text += '\\';
     if (length == 0) {
       const auto byte = static_cast<std::uint8_t>(bytes[0]);
-      text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+      text += {'\\', 'x', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
       bytes.remove_prefix(1);
     } else {
       text += bytes.substr(0, length);
@@ -60,11 +57,6 @@ std::string ToText(std::string_view bytes, bool escape_backslash) {
     }
   }
   return text;
-}
-
-int DigitOf(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 }  // namespace
@@ -92,8 +84,8 @@ std::string UnescapeBytes(std::string_view text) {
     if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == '\\') {
       ++i;
     } else if (text[i] == '\\' && i + 3 < text.size() && text[i + 1] == 'x' &&
-               DigitOf(text[i + 2]) >= 0 && DigitOf(text[i + 3]) >= 0) {
-      bytes += static_cast<char>(DigitOf(text[i + 2]) * 16 + DigitOf(text[i + 3]));
+               text.substr(i + 2, 2).find_first_not_of(kHexDigits) == std::string_view::npos) {
+      bytes += static_cast<char>(*ParseNumber<std::uint8_t>(text.substr(i + 2, 2), 16));
       i += 3;
       continue;
     }
@@ -135,9 +127,9 @@ struct CloseConverter {
 }  // namespace
 
 std::string FromEncoding(std::string_view text, std::string encoding) {
-  std::transform(encoding.begin(), encoding.end(), encoding.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
+  for (char& c : encoding) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
   const iconv_t none = reinterpret_cast<iconv_t>(-1);  // POSIX's, of a failure
   const iconv_t opened = IsOfLabelFiles(encoding) ? iconv_open("UTF-8", encoding.c_str()) : none;
   if (opened == none) {

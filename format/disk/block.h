@@ -37,6 +37,13 @@ struct FieldValue {
   std::uint32_t height = 0;
   std::uint8_t channels = 0;
   PixelType pixel_type = PixelType::kUint8;
+
+  void SetBytes(Bytes content) { bytes.assign(content.begin(), content.end()); }
+  void SetSize(std::uint32_t wide, std::uint32_t high, std::uint32_t of_channels) noexcept {
+    width = wide;
+    height = high;
+    channels = static_cast<std::uint8_t>(of_channels);
+  }
 };
 
 struct EncodedSample {

@@ -61,7 +61,11 @@ struct Id128 {
   friend bool operator==(const Id128&, const Id128&) = default;
 };
 
-std::string ToHex(const Id128& id);
+// Two lower-case hexadecimal digits for each byte.
+std::string HexOf(Bytes bytes);
+inline std::string ToHex(const Id128& id) {
+  return HexOf(std::as_bytes(std::span(id.bytes)));
+}
 // False if `text` is not 32 lower-case hexadecimal digits.
 bool FromHex(std::string_view text, Id128& id) noexcept;
 

@@ -27,11 +27,19 @@ namespace {
                     error_number);
 }
 
-std::uint64_t RegularFileSize(const FileHandle& file, const std::filesystem::path& path,
-                              struct stat& info) {
+// Throws Error(kIo) if it is not a regular file.
+struct stat RegularFile(const FileHandle& file, const std::filesystem::path& path) {
+  struct stat info {};
   if (fstat(file.get(), &info) != 0) ThrowIo(path, "cannot be examined", errno);
   if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::kIo, path.string(), "is not a regular file");
-  return static_cast<std::uint64_t>(info.st_size);
+  return info;
+}
+
+// Throws Error(kIo) if the file ends before.
+void ReadAll(const FileHandle& file, const std::filesystem::path& path, std::span<std::byte> to) {
+  if (ReadAt(file, path, 0, to) < to.size()) {
+    throw Error(ErrorCode::kIo, path.string(), "became shorter while being read");
+  }
 }
 
 // Whether the file system maps no files at all.
@@ -46,15 +54,11 @@ void* ReadIntoMemory(const FileHandle& file, const std::filesystem::path& path,
   void* const memory =
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return memory;
-  for (std::uint64_t done = 0; done < size;) {
-    const ssize_t got = pread(file.get(), static_cast<std::byte*>(memory) + done, size - done,
-                              static_cast<off_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    const int error_number = errno;
-    if (got <= 0) munmap(memory, size);
-    if (got < 0) ThrowIo(path, "cannot be read", error_number);
-    if (got == 0) throw Error(ErrorCode::kIo, path.string(), "became shorter while being read");
-    done += static_cast<std::uint64_t>(got);
+  try {
+    ReadAll(file, path, {static_cast<std::byte*>(memory), size});
+  } catch (...) {
+    munmap(memory, size);
+    throw;
   }
   return memory;
 }
@@ -84,26 +88,36 @@ FileHandle OpenForReading(const std::filesystem::path& path) {
   return file;
 }
 
+std::uint64_t FileBytes(const FileHandle& file, const std::filesystem::path& path) {
+  return static_cast<std::uint64_t>(RegularFile(file, path).st_size);
+}
+
+std::size_t ReadAt(const FileHandle& file, const std::filesystem::path& path, std::uint64_t offset,
+                   std::span<std::byte> to) {
+  std::size_t done = 0;
+  while (done < to.size()) {
+    const ssize_t got =
+        pread(file.get(), to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) ThrowIo(path, "cannot be read", errno);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
 void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
               std::vector<std::byte>& content) {
   const FileHandle file = OpenForReading(path);
-  struct stat info {};
-  const std::uint64_t size = RegularFileSize(file, path, info);
+  const std::uint64_t size = FileBytes(file, path);
   if (size > limit) {
     throw Error(ErrorCode::kLimit, path.string(),
                 "has " + std::to_string(size) + " bytes, more than the " + std::to_string(limit) +
                     " allowed");
   }
   content.resize(size);
-  std::uint64_t done = 0;
-  while (done < size) {
-    const ssize_t got = read(file.get(), content.data() + done, size - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) ThrowIo(path, "cannot be read", errno);
-    if (got == 0) throw Error(ErrorCode::kIo, path.string(), "became shorter while being read");
-    done += static_cast<std::uint64_t>(got);
-  }
-  if (RegularFileSize(file, path, info) != size) {
+  ReadAll(file, path, content);
+  if (FileBytes(file, path) != size) {
     throw Error(ErrorCode::kIo, path.string(), "changed its size while being read");
   }
 }
@@ -130,8 +144,8 @@ std::string UnmappedNote(const std::filesystem::path& dataset) {
 
 MappedFile::MappedFile(const FileHandle& file, std::filesystem::path path, MapAdvice advice)
     : path_(std::move(path)) {
-  struct stat info {};
-  const std::uint64_t size = RegularFileSize(file, path_, info);
+  const struct stat info = RegularFile(file, path_);
+  const auto size = static_cast<std::uint64_t>(info.st_size);
   id_ = {info.st_dev, info.st_ino};
   if (size == 0) return;
   // Some file systems refuse MAP_SHARED (FUSE with direct_io). For bytes that are only read, both

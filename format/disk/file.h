@@ -46,6 +46,13 @@ class FileHandle {
 // Throws Error(kNotFound) if it does not exist.
 FileHandle OpenForReading(const std::filesystem::path& path);
 
+// The size of an open regular file; `path` is for messages, here and below.
+std::uint64_t FileBytes(const FileHandle& file, const std::filesystem::path& path);
+
+// Reads from `offset` on until `to` is full or the file ends; returns the bytes read.
+std::size_t ReadAt(const FileHandle& file, const std::filesystem::path& path, std::uint64_t offset,
+                   std::span<std::byte> to);
+
 // Reads a regular file of at most `limit` bytes (else Error(kLimit)) into `content`, whose memory
 // is reused. A short read, or a file that changes its size meanwhile, is an error.
 void ReadFile(const std::filesystem::path& path, std::uint64_t limit,

@@ -1,6 +1,6 @@
 #include "format/disk/json.h"
 
-#include <array>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -33,20 +33,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kKinds = {FieldKind::kImage, FieldKind::kBytes, FieldKind::kArray,
-                               FieldKind::kVariable};
-constexpr std::array kDTypes = {DType::kInt8,  DType::kInt16,  DType::kInt32,   DType::kInt64,
-                                DType::kUint8, DType::kUint16, DType::kFloat32, DType::kFloat64};
-constexpr std::array kRoles = {Role::kNone,  Role::kImage,     Role::kMask, Role::kLabel,
-                               Role::kBoxes, Role::kKeypoints, Role::kText, Role::kJson};
-
-// The value of `values` whose name is `name`, or null.
-template <class Values>
-const typename Values::value_type* FindNamed(const Values& values, std::string_view name) {
-  for (const auto& value : values) {
-    if (NameOf(value) == name) return &value;
+template <class Enum>
+std::optional<Enum> FindNamed(std::string_view name) {
+  for (std::uint8_t i = 0; !NameOf(static_cast<Enum>(i)).empty(); ++i) {
+    if (NameOf(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 json FieldToJson(const Field& field) {
@@ -65,22 +57,19 @@ json FieldToJson(const Field& field) {
 Field FieldFromJson(const json& in, const std::string& file) {
   Field field;
   field.name = in.at("name").get<std::string>();
+  const auto unknown = [&](const std::string& what) {
+    return Error(ErrorCode::kUnsupported, file, "schema",
+                 "field \"" + field.name + "\" " + what +
+                     "\", which this version of Sluice does not read; use a newer one");
+  };
   const auto kind = in.at("kind").get<std::string>();
-  const FieldKind* known_kind = FindNamed(kKinds, kind);
-  if (known_kind == nullptr) {
-    throw Error(ErrorCode::kUnsupported, file, "schema",
-                "field \"" + field.name + "\" is of kind \"" + kind +
-                    "\", which this version of Sluice does not read; use a newer one");
-  }
+  const auto known_kind = FindNamed<FieldKind>(kind);
+  if (!known_kind) throw unknown("is of kind \"" + kind);
   field.kind = *known_kind;
   if (field.kind == FieldKind::kArray || field.kind == FieldKind::kVariable) {
     const auto dtype = in.at("dtype").get<std::string>();
-    const DType* known_dtype = FindNamed(kDTypes, dtype);
-    if (known_dtype == nullptr) {
-      throw Error(ErrorCode::kUnsupported, file, "schema",
-                  "field \"" + field.name + "\" has elements of type \"" + dtype +
-                      "\", which this version of Sluice does not read; use a newer one");
-    }
+    const auto known_dtype = FindNamed<DType>(dtype);
+    if (!known_dtype) throw unknown("has elements of type \"" + dtype);
     field.dtype = *known_dtype;
     const json& shape = in.at("shape");
     if (!shape.is_array()) {
@@ -95,7 +84,7 @@ Field FieldFromJson(const json& in, const std::string& file) {
       field.shape.push_back(extent.get<std::uint32_t>());
     }
   }
-  if (const Role* role = FindNamed(kRoles, in.value("role", "none"))) field.role = *role;
+  field.role = FindNamed<Role>(in.value("role", "none")).value_or(Role::kNone);
   field.follows = in.value("follows", "");
   field.coordinates = in.value("coordinates", "");
   field.classes = in.value("classes", std::vector<std::string>{});

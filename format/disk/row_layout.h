@@ -52,6 +52,22 @@ class RowLayout {
   std::uint64_t row_bytes_ = 0;
 };
 
+// Calls `take` with a zero of the C++ type of such elements.
+template <class Take>
+decltype(auto) WithElementType(DType type, Take&& take) {
+  switch (type) {
+    case DType::kInt8: return take(std::int8_t{});
+    case DType::kInt16: return take(std::int16_t{});
+    case DType::kInt32: return take(std::int32_t{});
+    case DType::kInt64: return take(std::int64_t{});
+    case DType::kUint8: return take(std::uint8_t{});
+    case DType::kUint16: return take(std::uint16_t{});
+    case DType::kFloat32: return take(float{});
+    case DType::kFloat64: break;
+  }
+  return take(double{});
+}
+
 // The number in an element of an integer field; there may be no class of that number.
 std::int64_t ClassNumber(const Field& field, Bytes element) noexcept;
 

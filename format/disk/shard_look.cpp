@@ -1,10 +1,5 @@
 #include "format/disk/shard_look.h"
 
-#include <cerrno>
-
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <sluice/version.h>
 
 #include "format/disk/checksum.h"
@@ -19,32 +14,16 @@ Error Unlike(const std::string& name, const std::string& what) {
   return Error(ErrorCode::kCorrupt, name, what + ": restore it or convert again");
 }
 
-// False if the file ends before.
-bool ReadStart(const FileHandle& file, const std::string& name, ShardHeader& header) {
-  ssize_t got = 0;
-  do {
-    got = pread(file.get(), &header, sizeof(header), 0);
-  } while (got < 0 && errno == EINTR);
-  if (got < 0) {
-    throw Error(ErrorCode::kIo, name, "header", "cannot be read: " + SystemErrorText(errno));
-  }
-  return static_cast<std::size_t>(got) == sizeof(header);
-}
-
 void Compare(const std::filesystem::path& path, const ManifestShard& shard) {
   const std::string name = path.string();
   const FileHandle file = OpenForReading(path);
-  struct stat info {};
-  if (fstat(file.get(), &info) != 0) {
-    throw Error(ErrorCode::kIo, name, "cannot be examined: " + SystemErrorText(errno));
-  }
-  if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::kIo, name, "is not a regular file");
-  if (static_cast<std::uint64_t>(info.st_size) != shard.bytes) {
-    throw Unlike(name, "has " + std::to_string(info.st_size) + " bytes, but the manifest says " +
+  const std::uint64_t bytes = FileBytes(file, path);
+  if (bytes != shard.bytes) {
+    throw Unlike(name, "has " + std::to_string(bytes) + " bytes, but the manifest says " +
                            std::to_string(shard.bytes) + "; it was cut short or replaced");
   }
   ShardHeader header;
-  if (!ReadStart(file, name, header) ||
+  if (ReadAt(file, path, 0, std::as_writable_bytes(std::span(&header, 1))) < sizeof(header) ||
       std::memcmp(header.magic, ShardHeader{}.magic, sizeof(header.magic)) != 0) {
     throw Unlike(name, "is not a Sluice shard");
   }

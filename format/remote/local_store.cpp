@@ -38,13 +38,9 @@ ObjectInfo InfoOf(const FileHandle& file, const std::string& name) {
 // Some of the bytes at that offset.
 std::size_t ReadSome(const FileHandle& file, const std::string& name, std::span<std::byte> to,
                      std::uint64_t offset) {
-  ssize_t got = 0;
-  do {
-    got = pread(file.get(), to.data(), to.size(), static_cast<off_t>(offset));
-  } while (got < 0 && errno == EINTR);
-  if (got < 0) Fail(name, "cannot be read");
+  const std::size_t got = ReadAt(file, name, offset, to);
   if (got == 0) throw Error(ErrorCode::kIo, name, "ends before the bytes that were asked for");
-  return static_cast<std::size_t>(got);
+  return got;
 }
 
 }  // namespace

@@ -31,9 +31,6 @@ std::uint64_t BytesOf(const MadeShard& made) noexcept {
     bytes += part.shard.bytes;
   return bytes;
 }
-}  // namespace
-
-namespace {
 // "2 sources changed, such as a.png and b.png,"
 std::string CountOfChanged(const SomeImages& changed) {
   return std::to_string(changed.count) + (changed.count == 1 ? " source" : " sources") +
@@ -69,7 +66,7 @@ void Conversion::Resume(unsigned threads) {
   // Check this before anything is written: the other dataset's shards may have the names of planned
   // ones.
   Id128 id;
-  const std::optional<Manifest> manifest = FindManifest(id);
+  const std::optional<Manifest> manifest = FindManifest(dataset_.path(), id);
   if (manifest && !IsOfPlan(*manifest, input_.plan)) RefuseChanged();
   for (std::uint64_t at = part_.number; at < made_.size(); at += part_.of) {
     const auto shard = static_cast<std::uint32_t>(at);
@@ -173,15 +170,11 @@ void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probe
   for (unsigned i = 0; i < threads; ++i)
     encoders.emplace_back(input_.sources, input_.options, input_.schema, header_bytes,
                           reserve_bytes);
-  std::optional<StoreFiles::Ahead> ahead;
-  if (input_.sources.store != nullptr) {
-    ahead.emplace(*input_.sources.store, samples, [&](std::uint64_t index) -> StoreFiles::Wanted {
-      const std::uint64_t position = position_of(index);
-      if (position < probed.size()) return {};  // most of them are made
-      const Source& source = input_.sources.sources[input_.order[position]];
-      return {source.key, source.bytes};
-    });
-  }
+  const StoreFiles::Ahead ahead(input_.sources, samples, [&](std::uint64_t index) -> const Source* {
+    const std::uint64_t position = position_of(index);
+    if (position < probed.size()) return nullptr;  // most of them are made
+    return &input_.sources.sources[input_.order[position]];
+  });
   if (samples > 0) {
     RunInOrder(
         threads, samples, hooks_.stop,
@@ -302,17 +295,8 @@ void Conversion::WriteManifest(const Manifest& manifest) const {
   Id128 id;
   const std::string text = ManifestToJson(manifest, id);
   Id128 there;
-  if (!FindManifest(there)) return dataset_.Write(kManifestName, text);
+  if (!FindManifest(dataset_.path(), there)) return dataset_.Write(kManifestName, text);
   if (there != id) RefuseChanged();
-}
-
-std::optional<Manifest> Conversion::FindManifest(Id128& id) const {
-  try {
-    return ReadManifest(dataset_.path(), id);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnfinished) throw;
-    return std::nullopt;
-  }
 }
 
 }  // namespace sluice

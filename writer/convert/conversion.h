@@ -46,8 +46,6 @@ class Conversion {
   void ForgetChanged(bool finished, unsigned threads);
   void FailOn(std::uint64_t position, const std::string& reason) const;
   void WriteManifest(const Manifest& manifest) const;
-  // nullopt if the manifest is missing or cannot be read.
-  std::optional<Manifest> FindManifest(Id128& id) const;
   [[noreturn]] void RefuseChanged() const;
 
   const DatasetFolder& dataset_;

@@ -51,8 +51,8 @@ ConvertSource WithPaths(const ConvertSource& source, const std::filesystem::path
   ConvertSource whole = source;
   whole.paths = PathsOfPlan(AsText(plan));
   if (!whole.paths.empty()) return whole;
-  throw Error(ErrorCode::kNotFound, "the list of paths",
-              "is empty, and no earlier run left one in " + dataset.string());
+  throw Error(ErrorCode::kNotFound, dataset.string(),
+              "holds no list of paths of an earlier run, and the one that was given is empty");
 }
 
 std::string FieldNames(const Schema& schema) {
@@ -122,43 +122,31 @@ Probe ProbeSizes(const ConversionInput& input, unsigned threads, const std::stop
   probe.outcomes.resize(count);
   std::atomic<std::uint64_t> kept{0};
   std::vector<std::uint64_t> bytes(count);
-  std::vector<std::string> reasons(count);
-  std::vector<std::string> truncated(count);
-  std::vector<char> turned(count);
-  std::vector<char> dim(count);
-  std::optional<StoreFiles::Ahead> ahead;
-  if (sources.store != nullptr) {
-    ahead.emplace(*sources.store, count, [&](std::uint64_t index) -> StoreFiles::Wanted {
-      const Source& source = sources.sources[order[index]];
-      return {source.key, source.bytes};
-    });
-  }
+  const StoreFiles::Ahead ahead(sources, count,
+                                [&](std::uint64_t i) { return &sources.sources[order[i]]; });
   ParallelFor(threads, count, stop, [&](unsigned worker, std::size_t i) {
-    Outcome outcome = encoders[worker].Encode(order[i]);
-    reasons[i] = std::move(outcome.reason);
-    if (!reasons[i].empty()) return;
-    truncated[i] = outcome.cut_short;
-    turned[i] = outcome.turned ? 1 : 0;
-    dim[i] = outcome.dim ? 1 : 0;
+    Outcome& outcome = probe.outcomes[i].emplace(encoders[worker].Encode(order[i]));
+    if (!outcome.reason.empty()) return;
     bytes[i] =
         BlockBytesOf(outcome.sample, schema, layout) + outcome.sample.key.size() + kEntryBytes;
-    if (kept.fetch_add(bytes[i]) + bytes[i] <= kKeptBytes) probe.outcomes[i] = std::move(outcome);
+    if (kept.fetch_add(bytes[i]) + bytes[i] > kKeptBytes) outcome.sample = {};
   });
   if (stop.stop_requested()) ThrowStopped();
 
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!reasons[i].empty()) {
-      probe.left_out.push_back({sources.KeyForPeople(order[i]), std::move(reasons[i])});
-      continue;
+    const Outcome& outcome = *probe.outcomes[i];
+    if (!outcome.reason.empty()) {
+      probe.left_out.push_back({sources.KeyForPeople(order[i]), outcome.reason});
+    } else {
+      if (!outcome.cut_short.empty())
+        probe.truncated.push_back({sources.KeyForPeople(order[i]), outcome.cut_short});
+      if (outcome.turned) probe.turned.Add(i);
+      if (outcome.dim) probe.dim.Add(i);
+      sum += bytes[i];
+      ++probe.samples;
     }
-    if (!truncated[i].empty()) {
-      probe.truncated.push_back({sources.KeyForPeople(order[i]), std::move(truncated[i])});
-    }
-    if (turned[i] != 0) probe.turned.Add(i);
-    if (dim[i] != 0) probe.dim.Add(i);
-    sum += bytes[i];
-    ++probe.samples;
+    if (!outcome.reason.empty() || outcome.sample.fields.empty()) probe.outcomes[i].reset();
   }
   probe.mean_bytes = probe.samples == 0 ? kGuessedBytes : sum / probe.samples;
   return probe;
@@ -264,8 +252,7 @@ class Stages {
 
   void LookForDuplicates() {
     if (!options_.run.find_duplicates) return;
-    summary_.duplicates =
-        NameDuplicates(input_.sources, FindDuplicates(input_.sources, threads_, hooks_.stop));
+    summary_.duplicates = FindDuplicates(input_.sources, threads_, hooks_.stop);
   }
 
   ConvertSummary Summary() {

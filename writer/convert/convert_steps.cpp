@@ -61,16 +61,11 @@ ConversionInput ReadInput(const DatasetFolder& folder, const std::stop_token& st
 // another one's.
 std::optional<Manifest> FindFinished(const std::filesystem::path& dataset,
                                      const std::string& plan) {
-  Manifest manifest;
-  try {
-    Id128 id;
-    manifest = ReadManifest(dataset, id);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnfinished) throw;
-    return std::nullopt;
-  }
+  Id128 id;
+  std::optional<Manifest> manifest = FindManifest(dataset, id);
+  if (!manifest) return manifest;
   const PlanOutline outline = OutlineOfPlan(plan, (dataset / kPlanName).string());
-  const nlohmann::json made = nlohmann::json::parse(manifest.made, nullptr, false);
+  const nlohmann::json made = nlohmann::json::parse(manifest->made, nullptr, false);
   if (made.is_object() && made.value("plan", nlohmann::json()) == outline.digest) return manifest;
   throw Error(ErrorCode::kExists, dataset.string(),
               "holds a dataset that this plan did not make, or that was changed since; choose "
@@ -158,8 +153,7 @@ FinishedConversion FinishPlanned(const Step& step, unsigned threads) {
     ThrowMissing(step.folder.path(), missing, input.plan.shards());
   }
   if (input.options.run.find_duplicates) {
-    summary.duplicates =
-        NameDuplicates(input.sources, FindDuplicates(input.sources, threads, step.hooks.stop));
+    summary.duplicates = FindDuplicates(input.sources, threads, step.hooks.stop);
   }
   conversion.Finish(summary);
   RemovePlanned(step.folder.path());
@@ -210,6 +204,21 @@ FinishedConversion FinishIn(ConversionPlace& place, unsigned threads, const Conv
   return out;
 }
 
+// Counts the shards for which is_done(shard).
+template <class IsDone>
+void CountDone(const Plan& plan, IsDone is_done, ConversionStatus& status) {
+  status.samples = plan.samples;
+  status.shards = plan.shards();
+  for (std::uint64_t shard = 0; shard < status.shards; ++shard) {
+    if (is_done(shard)) {
+      ++status.done;
+      status.done_samples += plan.SamplesOf(shard);
+    } else {
+      status.missing.push_back(shard);
+    }
+  }
+}
+
 // From names and sizes alone: a store shows neither unfinished uploads nor useful times.
 ConversionStatus StatusInStore(const std::filesystem::path& dataset) {
   const std::shared_ptr<ObjectStore> store = OpenStore(dataset.native());
@@ -222,22 +231,18 @@ ConversionStatus StatusInStore(const std::filesystem::path& dataset) {
   }
   const PlanOutline outline = OutlineOfPlan(AsText(content), store->url() + "/" + kPlanName);
   ConversionStatus status;
-  status.samples = outline.plan.samples;
-  status.shards = outline.plan.shards();
   std::set<std::string> objects;
   store->List("", [&](std::string_view name, const ObjectInfo& info) {
     objects.emplace(name);
     if (name.ends_with(".sluice")) status.bytes += info.bytes;
   });
   status.finished = objects.contains(kManifestName);
-  for (std::uint64_t shard = 0; shard < status.shards; ++shard) {
-    if (status.finished || objects.contains(ReceiptName(static_cast<std::uint32_t>(shard)))) {
-      ++status.done;
-      status.done_samples += outline.plan.SamplesOf(shard);
-    } else {
-      status.missing.push_back(shard);
-    }
-  }
+  CountDone(
+      outline.plan,
+      [&](std::uint64_t shard) {
+        return status.finished || objects.contains(ReceiptName(static_cast<std::uint32_t>(shard)));
+      },
+      status);
   return status;
 }
 
@@ -283,9 +288,7 @@ ConversionStatus StatusOfConversion(const std::filesystem::path& dataset) {
   const PlanOutline outline = OutlineOfPlan(AsText(content), (dataset / kPlanName).string());
   ConversionStatus status;
   status.finished = std::filesystem::exists(dataset / kManifestName);
-  status.samples = outline.plan.samples;
-  status.shards = outline.plan.shards();
-  std::vector<bool> there(status.shards);
+  std::vector<bool> there(outline.plan.shards());
   std::optional<std::time_t> first;
   std::time_t last = 0;
   std::uint64_t first_samples = 0;
@@ -298,7 +301,7 @@ ConversionStatus StatusOfConversion(const std::filesystem::path& dataset) {
       continue;
     }
     const std::optional<PlannedName> planned = ParseShardName(name);
-    if (!planned || planned->shard >= status.shards) continue;
+    if (!planned || planned->shard >= there.size()) continue;
     if (!planned->empty) status.bytes += static_cast<std::uint64_t>(about.st_size);
     if (planned->part > 0) continue;  // the first part of a planned shard stands for it
     there[planned->shard] = true;
@@ -308,14 +311,8 @@ ConversionStatus StatusOfConversion(const std::filesystem::path& dataset) {
     }
     last = std::max(last, about.st_mtime);
   }
-  for (std::uint64_t shard = 0; shard < status.shards; ++shard) {
-    if (there[shard]) {
-      ++status.done;
-      status.done_samples += outline.plan.SamplesOf(shard);
-    } else {
-      status.missing.push_back(shard);
-    }
-  }
+  CountDone(
+      outline.plan, [&](std::uint64_t shard) { return there[shard]; }, status);
   if (first && last > *first) {
     status.samples_per_second = static_cast<double>(status.done_samples - first_samples) /
                                 static_cast<double>(last - *first);

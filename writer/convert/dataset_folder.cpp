@@ -25,8 +25,7 @@ bool IsLeftover(std::string_view name) {
   if (const std::size_t own = whole.rfind(kOwnPrefix); own != std::string::npos) whole.resize(own);
   return whole == kPlanName || whole == kPlannedSourcesName || whole == kManifestName ||
          whole == kSkippedName || whole == kDuplicatesName || IsEmptyShardName(whole) ||
-         (whole.starts_with("shard-") && whole.ends_with(".sluice")) ||
-         (whole.starts_with("manifest-") && whole.ends_with(".json"));
+         (whole.starts_with("shard-") && whole.ends_with(".sluice")) || IsOldManifestName(whole);
 }
 
 bool HoldsForeignFiles(const std::filesystem::path& folder) {
@@ -90,6 +89,31 @@ FileHandle LockFolder(const std::filesystem::path& folder, bool shared) {
                 "another command is writing into this folder; wait until it ends");
   }
   return lock;
+}
+
+FileHandle LockNewFolder(const std::filesystem::path& folder) {
+  CreateFolder(folder);
+  FileHandle lock = LockFolder(folder);
+  if (std::filesystem::is_empty(folder)) return lock;
+  throw Error(ErrorCode::kExists, folder.string(),
+              "is not empty; empty it, or choose a folder that does not exist yet");
+}
+
+std::string OldManifestName(const Id128& id) {
+  return "manifest-" + ToHex(id) + ".json";
+}
+
+bool IsOldManifestName(std::string_view name) {
+  return name.starts_with("manifest-") && name.ends_with(".json");
+}
+
+std::optional<Manifest> FindManifest(const std::filesystem::path& folder, Id128& id) {
+  try {
+    return ReadManifest(folder, id);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnfinished) throw;
+    return std::nullopt;
+  }
 }
 
 void RemoveLeftovers(const std::filesystem::path& folder) {

@@ -9,6 +9,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
+#include "format/disk/manifest.h"
 #include "format/remote/object_store.h"
 
 namespace sluice {
@@ -46,6 +47,9 @@ class DatasetFolder {
   std::optional<std::string> plan_;
 };
 
+// The folder's manifest; nullopt if it is missing or cannot be read.
+std::optional<Manifest> FindManifest(const std::filesystem::path& folder, Id128& id);
+
 // Removes files of this format under temporary names: unfinished ones, and finished ones that kept
 // that name as well when power was lost. The caller must hold the folder's lock.
 void RemoveLeftovers(const std::filesystem::path& folder);
@@ -59,6 +63,13 @@ void RemoveReceipts(const std::filesystem::path& folder);
 // another process holds the lock. If the file system cannot lock a folder, it stays
 // unlocked. `shared`: together with other processes that ask for a shared lock.
 FileHandle LockFolder(const std::filesystem::path& folder, bool shared = false);
+
+// The same for a new dataset: creates the folder; throws Error(kExists) unless it is empty.
+FileHandle LockNewFolder(const std::filesystem::path& folder);
+
+// The name of a manifest that another one has replaced: "manifest-ID.json".
+std::string OldManifestName(const Id128& id);
+bool IsOldManifestName(std::string_view name);
 
 // Removes a folder that a conversion left, its plan last. If interrupted at any point, a later
 // conversion into the folder finds either one it can continue or none.

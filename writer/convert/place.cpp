@@ -41,12 +41,6 @@ fs::path NewFolder() {
   return name;
 }
 
-std::string Replaced(std::string text, const std::string& what, const std::string& by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at))
-    text.replace(at, what.size(), by);
-  return text;
-}
-
 // A store, and the local folder that has its files except shards.
 class StorePlace final : public ConversionPlace {
  public:
@@ -260,14 +254,16 @@ void StorePlace::Finish() {
 }
 
 void StorePlace::ThrowShown(const Error& error) const {
-  if (error.code() == ErrorCode::kIo && error.file().starts_with(folder().native())) {
+  const std::string& own = folder().native();
+  if (!error.file().starts_with(own)) return;
+  if (error.code() == ErrorCode::kIo) {
     throw Error(error.code(), error.file(), error.place(),
                 error.sentence() +
                     " (TMPDIR names the disk where shards are made before they go to " +
                     store_->url() + ")");
   }
-  throw Error(error.code(), Replaced(error.file(), folder().native(), store_->url()), error.place(),
-              Replaced(error.sentence(), folder().native(), store_->url()));
+  throw Error(error.code(), store_->url() + error.file().substr(own.size()), error.place(),
+              error.sentence());
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The plan is JSON; its digest covers all that the bytes of the dataset depend on. The list of
 // sources is a file of its own beside it, in frames of zstd with checksums: WritePlannedSources()
-// and ReadPlannedSources() must mirror each other, member by member, and whatever the list says is
-// checked before it is used.
+// and ReadPlannedSources() must mirror each other, and whatever the list says is checked before it
+// is used.
 #include "writer/convert/plan.h"
 
 #include <algorithm>
@@ -334,6 +334,11 @@ struct FrameHead {
   std::uint64_t hash = 0;  // of what is stored
 };
 
+std::string Absolute(const std::filesystem::path& path) {
+  if (path.empty() || IsStoreUrl(path.native())) return path.native();
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
 class Sink {
  public:
   explicit Sink(const std::filesystem::path& path) : file_(path) { file_.Write(AsBytes(kMagic)); }
@@ -348,6 +353,25 @@ class Sink {
   void Blob(Bytes bytes) {
     Number(bytes.size());
     Append(bytes);
+  }
+  // Numbers, texts, and paths, which become absolute. Tap::Pass() reads them back.
+  template <class... T>
+  void Pass(const T&... values) {
+    const auto pass = [this]<class V>(const V& value) {
+      if constexpr (std::is_same_v<V, std::filesystem::path>)
+        Text(Absolute(value));
+      else if constexpr (std::is_same_v<V, std::string>)
+        Text(value);
+      else
+        Number(value);
+    };
+    (pass(values), ...);
+  }
+  template <class List, class Do>
+  void PassEach(const List& list, Do&& pass) {
+    Number(list.size());
+    for (const auto& one : list)
+      pass(one);
   }
   void Finish() {
     Frame();
@@ -404,6 +428,20 @@ class Tap {
     for (std::uint64_t i = 0; i < count; ++i)
       take();
   }
+  template <class... T>
+  void Pass(T&... values) {
+    const auto pass = [this]<class V>(V& value) {
+      if constexpr (std::is_integral_v<V> || std::is_enum_v<V>)
+        value = Number<V>();
+      else
+        value = Text();
+    };
+    (pass(values), ...);
+  }
+  template <class List, class Do>
+  void PassEach(List& list, Do&& pass) {
+    Each([&] { pass(list.emplace_back()); });
+  }
   void End() {
     if (at_ != plain_.size() || NextFrame()) Refuse();
   }
@@ -459,49 +497,41 @@ class Tap {
   std::size_t at_ = 0;
 };
 
-std::string Absolute(const std::filesystem::path& path) {
-  if (path.empty() || IsStoreUrl(path.native())) return path.native();
-  return std::filesystem::absolute(path).lexically_normal().string();
+// One description for both directions: `file` is a Sink or a Tap.
+template <class File, class List>
+void PassTexts(File& file, List& texts) {
+  file.PassEach(texts, [&](auto& text) { file.Pass(text); });
 }
 
-void PutLeftOut(const std::vector<LeftOut>& list, Sink& out) {
-  out.Number(list.size());
-  for (const LeftOut& one : list) {
-    out.Text(one.path);
-    out.Text(one.reason);
-  }
+template <class File, class List>
+void PassLeftOut(File& file, List& list) {
+  file.PassEach(list, [&](auto& one) { file.Pass(one.path, one.reason); });
 }
 
-void TakeLeftOut(Tap& in, std::vector<LeftOut>& list) {
-  in.Each([&] {
-    list.emplace_back();
-    list.back().path = in.Text();
-    list.back().reason = in.Text();
+template <class File, class List>
+void PassPages(File& file, List& pages) {
+  file.PassEach(pages, [&](auto& page) {
+    file.Pass(page.archive, page.offset, page.stored, page.plain, page.codec, page.width);
   });
 }
 
-void PutFields(const SourceList& list, Sink& out) {
-  out.Text(SchemaToJson(list.MakeSchema()));
-  for (const SourceField& field : list.fields) {
-    out.Number(field.feed);
-    out.Number(field.relative);
-    out.Text(Absolute(field.folder));
-    out.Number(field.wide);
-    out.Number(field.located);
-  }
+template <class File, class OneField>
+void PassField(File& file, OneField& field) {
+  file.Pass(field.feed, field.relative, field.folder, field.wide, field.located);
+}
+
+template <class File, class OneSource>
+void PassSource(File& file, OneSource& source) {
+  file.Pass(source.key, source.bytes, source.label, source.described_width, source.described_height,
+            source.sample_key);
 }
 
 void TakeFields(Tap& in, const std::string& file, SourceList& list) {
   for (Field& field : SchemaFromJson(in.Text(), file).fields) {
-    SourceField taken;
+    SourceField& taken = list.fields.emplace_back();
     taken.field = std::move(field);
-    taken.feed = in.Number<Feed>();
-    taken.relative = in.Number<bool>();
-    taken.folder = in.Text();
-    taken.wide = in.Number<bool>();
-    taken.located = in.Number<bool>();
+    PassField(in, taken);
     if (taken.feed == Feed::kLabel) taken.field.classes.clear();  // SourceList::classes
-    list.fields.push_back(std::move(taken));
   }
 }
 
@@ -583,43 +613,23 @@ void WritePlannedSources(const std::filesystem::path& folder, const SourceList& 
                 "piece, or take a source whose credentials come from the environment (s3://)");
   }
   Sink out(folder / kPlannedSourcesName);
-  out.Number(options.run.on_error);
-  out.Number(options.run.find_duplicates);
-  out.Text(Absolute(list.root));
-  out.Number(list.archives.size());
-  for (const std::filesystem::path& archive : list.archives)
-    out.Text(Absolute(archive));
-  out.Number(list.pages.size());
-  for (const PackedPage& page : list.pages) {
-    for (const std::uint64_t number : {page.archive, page.offset, page.stored, page.plain})
-      out.Number(number);
-    out.Number(page.codec);
-    out.Number(page.width);
-  }
-  PutFields(list, out);
+  out.Pass(options.run.on_error, options.run.find_duplicates, list.root);
+  PassTexts(out, list.archives);
+  PassPages(out, list.pages);
+  out.Text(SchemaToJson(list.MakeSchema()));
+  for (const SourceField& field : list.fields)
+    PassField(out, field);
   out.Number(list.labelled);
   out.Number(!list.upright ? Drawn::kUnsaid : *list.upright ? Drawn::kUpright : Drawn::kAsStored);
-  out.Number(list.classes.size());
-  for (const std::string& name : list.classes)
-    out.Text(name);
-  out.Number(list.kinds.size());
-  for (const ImageKind kind : list.kinds)
-    out.Number(kind);
-  PutLeftOut(list.broken, out);
-  PutLeftOut(list.passed_over, out);
-  out.Number(list.warnings.size());
-  for (const std::string& warning : list.warnings)
-    out.Text(warning);
+  PassTexts(out, list.classes);
+  PassTexts(out, list.kinds);
+  PassLeftOut(out, list.broken);
+  PassLeftOut(out, list.passed_over);
+  PassTexts(out, list.warnings);
   out.Number(!list.values.empty());
   out.Number(list.sources.size());
   for (std::size_t s = 0; s < list.sources.size(); ++s) {
-    const Source& source = list.sources[s];
-    out.Text(source.key);
-    out.Number(source.bytes);
-    out.Number(static_cast<std::uint32_t>(source.label));
-    out.Number(source.described_width);
-    out.Number(source.described_height);
-    out.Text(source.sample_key);
+    PassSource(out, list.sources[s]);
     for (std::size_t f = 0; f < list.fields.size() && !list.values.empty(); ++f) {
       const std::optional<Bytes> value = list.Value(s, f);
       out.Number(value.has_value());
@@ -640,56 +650,39 @@ PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
   PlannedSources planned;
   SourceList& list = planned.list;
   planned.on_error = in.Number<bool>() ? OnError::kFail : OnError::kSkip;
-  planned.find_duplicates = in.Number<bool>();
-  list.root = in.Text();
+  in.Pass(planned.find_duplicates, list.root);
   std::vector<std::filesystem::path> archives;
-  in.Each([&] { archives.emplace_back(in.Text()); });
+  PassTexts(in, archives);
   list.SetArchives(std::move(archives));
-  in.Each([&] {
-    PackedPage page;
-    for (std::uint64_t* const number : {&page.archive, &page.offset, &page.stored, &page.plain})
-      *number = in.Number<std::uint64_t>();
-    page.codec = in.Number<PageCodec>();
-    page.width = in.Number<std::uint32_t>();
+  PassPages(in, list.pages);
+  for (const PackedPage& page : list.pages) {
     const std::uint64_t most = std::max(page.stored, page.plain);
     const bool pixels = page.codec == PageCodec::kPixels;
     if (page.archive >= list.archives.size() || most > kMaxPlain || pixels != (page.width > 0)) {
       in.Refuse();
     }
-    list.pages.push_back(page);
-  });
+  }
   TakeFields(in, path.string(), list);
   list.labelled = in.Number<bool>();
   const auto drawn = in.Number<Drawn>();
   if (drawn > Drawn::kUnsaid) in.Refuse();
   if (drawn != Drawn::kUnsaid) list.upright = drawn == Drawn::kUpright;
-  in.Each([&] { list.classes.push_back(in.Text()); });
+  PassTexts(in, list.classes);
   in.Each([&] { list.kinds.insert(in.Number<ImageKind>()); });
-  TakeLeftOut(in, list.broken);
-  TakeLeftOut(in, list.passed_over);
-  in.Each([&] { list.warnings.push_back(in.Text()); });
+  PassLeftOut(in, list.broken);
+  PassLeftOut(in, list.passed_over);
+  PassTexts(in, list.warnings);
   if (!FieldsFit(list)) in.Refuse();
   const bool has_values = in.Number<bool>();
   if (!has_values && !list.archives.empty()) in.Refuse();
-  in.Each([&] {
-    Source source;
-    source.key = in.Text();
-    source.bytes = in.Number<std::uint64_t>();
-    source.label = static_cast<std::int32_t>(in.Number<std::uint32_t>());
-    source.described_width = in.Number<std::uint16_t>();
-    source.described_height = in.Number<std::uint16_t>();
-    source.sample_key = in.Text();
+  in.PassEach(list.sources, [&](Source& source) {
+    PassSource(in, source);
     if (source.label < 0 ||
         (list.labelled && static_cast<std::size_t>(source.label) >= list.classes.size())) {
       in.Refuse();
     }
-    list.sources.push_back(std::move(source));
     for (std::size_t f = 0; f < list.fields.size() && has_values; ++f) {
-      if (in.Number<bool>()) {
-        list.values.Add(in.Blob());
-      } else {
-        list.values.Add(std::nullopt);
-      }
+      list.values.Add(in.Number<bool>() ? std::optional(in.Blob()) : std::nullopt);
     }
     if (has_values && !ValuesFit(list, list.sources.size() - 1)) in.Refuse();
   });

@@ -9,13 +9,13 @@
 #include "writer/convert/planned_shard.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/disk/system_error.h"
@@ -29,19 +29,26 @@ void NotedPositions::Add(std::uint64_t position) {
   if (count++ < SomeImages::kExamples) first.push_back(position);
 }
 
+namespace {
+
+// Absent if they are 0.
+constexpr std::pair<const char*, std::uint64_t Origin::*> kOriginCounts[] = {
+    {"boxes_dropped", &Origin::boxes_dropped},
+    {"profiles_dropped", &Origin::profiles_dropped},
+    {"profiles_converted", &Origin::profiles_converted},
+    {"smaller", &Origin::smaller}};
+
+}  // namespace
+
 std::string OriginToJson(const Origin& origin) {
   json out = {{"shard", origin.shard}, {"part", origin.part}, {"last", origin.last}};
   if (origin.last) {
     out["left_out"] = origin.left_out;
     out["kept"] = origin.kept;
     out["bytes_in"] = origin.bytes_in;
-    const auto count = [&out](const char* name, std::uint64_t value) {
-      if (value > 0) out[name] = value;
-    };
-    count("boxes_dropped", origin.boxes_dropped);
-    count("profiles_dropped", origin.profiles_dropped);
-    count("profiles_converted", origin.profiles_converted);
-    count("smaller", origin.smaller);
+    for (const auto& [name, count] : kOriginCounts) {
+      if (origin.*count > 0) out[name] = origin.*count;
+    }
     const auto note = [&out](const char* name, const NotedPositions& noted) {
       if (noted.count > 0) out[name] = {noted.count, noted.first};
     };
@@ -102,9 +109,6 @@ std::optional<Origin> OriginFromJson(std::string_view text) {
     const auto found = in.find(name);
     return found == in.end() ? none : *found;
   };
-  const auto count = [&member](const char* name, std::uint64_t& number) {
-    return member(name).is_null() || TakeNumber(member(name), number);
-  };
   Origin origin;
   if (!TakeNumber(member("shard"), origin.shard) || !TakeNumber(member("part"), origin.part) ||
       !member("last").is_boolean()) {
@@ -116,9 +120,11 @@ std::optional<Origin> OriginFromJson(std::string_view text) {
       TakeReasons(member("left_out"), origin.left_out) &&
       (member("truncated").is_null() || TakeReasons(member("truncated"), origin.truncated)) &&
       TakeNumber(member("kept"), origin.kept) && TakeNumber(member("bytes_in"), origin.bytes_in) &&
-      count("boxes_dropped", origin.boxes_dropped) &&
-      count("profiles_dropped", origin.profiles_dropped) &&
-      count("profiles_converted", origin.profiles_converted) && count("smaller", origin.smaller) &&
+      std::all_of(std::begin(kOriginCounts), std::end(kOriginCounts),
+                  [&](const auto& count) {
+                    return member(count.first).is_null() ||
+                           TakeNumber(member(count.first), origin.*count.second);
+                  }) &&
       TakeNoted(member("turned"), origin.turned) && TakeNoted(member("dim"), origin.dim);
   if (!whole) return std::nullopt;
   return origin;
@@ -277,26 +283,20 @@ constexpr std::string_view kEmptySuffix = ".empty.json";
 std::optional<PlannedName> ParseShardName(const std::string& name) {
   constexpr std::string_view kBegin = "shard-";
   if (!name.starts_with(kBegin)) return std::nullopt;
+  std::string_view rest = std::string_view(name).substr(kBegin.size());
+  const auto shard = TakeNumber<std::uint64_t>(rest);
+  if (!shard) return std::nullopt;
   PlannedName out;
-  const char* at = name.data() + kBegin.size();
-  const char* const end = name.data() + name.size();
-  const auto number = [&](std::uint64_t& value) {
-    const auto [next, error] = std::from_chars(at, end, value);
-    const bool good = error == std::errc() && next != at;
-    at = next;
-    return good;
-  };
-  if (!number(out.shard)) return std::nullopt;
-  if (std::string_view(at, end) == kEmptySuffix) {
-    out.empty = true;
-    return out;
+  out.shard = *shard;
+  out.empty = rest == kEmptySuffix;
+  if (rest.starts_with('.')) {
+    std::string_view after = rest.substr(1);
+    if (const auto part = TakeNumber<std::uint64_t>(after)) {
+      out.part = *part;
+      rest = after;
+    }
   }
-  if (end - at > 1 && *at == '.' && at[1] >= '0' && at[1] <= '9') {
-    ++at;
-    if (!number(out.part)) return std::nullopt;
-  }
-  if (std::string_view(at, end) != ".sluice") return std::nullopt;
-  return out;
+  return out.empty || rest == ".sluice" ? std::optional(out) : std::nullopt;
 }
 
 namespace {

@@ -281,13 +281,13 @@ class DuplicateSearch {
 
 }  // namespace
 
-std::vector<std::vector<std::size_t>> FindDuplicates(const SourceList& sources, unsigned threads,
-                                                     const std::stop_token& stop) {
-  std::vector<std::vector<std::size_t>> groups;
+std::vector<std::vector<Duplicate>> FindDuplicates(const SourceList& sources, unsigned threads,
+                                                   const std::stop_token& stop) {
+  std::vector<std::vector<Duplicate>> groups;
   for (const Group& group : DuplicateSearch({&sources}, false).Run(threads, stop)) {
     groups.emplace_back();
     for (const ListedSource& one : group)
-      groups.back().push_back(one.source);
+      groups.back().push_back(NameDuplicate(sources, one.source));
   }
   return groups;
 }
@@ -298,17 +298,6 @@ std::vector<std::vector<ListedSource>> FindShared(const std::vector<SourceList>&
   for (const SourceList& list : lists)
     pointers.push_back(&list);
   return DuplicateSearch(std::move(pointers), true).Run(threads, stop);
-}
-
-std::vector<std::vector<Duplicate>> NameDuplicates(
-    const SourceList& sources, const std::vector<std::vector<std::size_t>>& groups) {
-  std::vector<std::vector<Duplicate>> named;
-  for (const std::vector<std::size_t>& group : groups) {
-    std::vector<Duplicate>& names = named.emplace_back();
-    for (const std::size_t i : group)
-      names.push_back(NameDuplicate(sources, i));
-  }
-  return named;
 }
 
 Duplicate NameDuplicate(const SourceList& sources, std::size_t i) {

@@ -31,12 +31,11 @@ std::string SkippedTable(const ConvertSummary& summary, const ConvertOptions& op
 
 inline constexpr const char* kDuplicatesName = "duplicates.tsv";
 
-// Indices of sources whose images have the same bytes (by a 128-bit checksum), at least two to a
-// group. Groups and their members are in the order of the list. Reads only files whose size another
-// file has as well. A file that cannot be read has no duplicates: the conversion reports what is
-// wrong with it.
-std::vector<std::vector<std::size_t>> FindDuplicates(const SourceList& sources, unsigned threads,
-                                                     const std::stop_token& stop);
+// Sources whose images have the same bytes (by a 128-bit checksum), at least two to a group. Groups
+// and their members are in the order of the list. Reads only files whose size another file has as
+// well. A file that cannot be read has no duplicates: the conversion reports what is wrong with it.
+std::vector<std::vector<Duplicate>> FindDuplicates(const SourceList& sources, unsigned threads,
+                                                   const std::stop_token& stop);
 
 // A source of one of several lists.
 struct ListedSource {
@@ -49,11 +48,8 @@ struct ListedSource {
 std::vector<std::vector<ListedSource>> FindShared(const std::vector<SourceList>& lists,
                                                   unsigned threads, const std::stop_token& stop);
 
+// The source for people, with the name of its class.
 Duplicate NameDuplicate(const SourceList& sources, std::size_t source);
-
-// The groups for people, with the class name of each source.
-std::vector<std::vector<Duplicate>> NameDuplicates(
-    const SourceList& sources, const std::vector<std::vector<std::size_t>>& groups);
 
 // A line of headings, then one for each file: the number of its group, path, class. Cells are
 // escaped as ToTsvCell() does.

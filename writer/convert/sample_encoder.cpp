@@ -158,11 +158,9 @@ void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
     switch (sources_.fields[f].feed) {
       case Feed::kImage:
       case Feed::kBoxClasses: break;  // image: done already; classes: done with the boxes
-      case Feed::kLabel: {
-        const Bytes label = std::as_bytes(std::span(&sources_.sources[source].label, 1));
-        value.bytes.assign(label.begin(), label.end());
+      case Feed::kLabel:
+        value.SetBytes(std::as_bytes(std::span(&sources_.sources[source].label, 1)));
         break;
-      }
       case Feed::kElements:
         if (ReadStored(sources_, source, f, value.bytes) &&
             schema_.fields[f].kind == FieldKind::kVariable) {
@@ -198,9 +196,7 @@ void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue
   }
   if (schema_.fields[field].role != Role::kText) return;
   const std::string valid = ToUtf8(text);
-  if (valid == text) return;
-  const Bytes bytes = AsBytes(valid);
-  value.bytes.assign(bytes.begin(), bytes.end());
+  if (valid != text) value.SetBytes(AsBytes(valid));
 }
 
 void SampleEncoder::EncodeMask(std::size_t source, std::size_t field, FieldValue& value) {
@@ -218,16 +214,14 @@ void SampleEncoder::EncodeMask(std::size_t source, std::size_t field, FieldValue
 
 void SampleEncoder::StoreMask(MaskPicture mask, FieldValue& value) const {
   mask = FitMask(std::move(mask), AnnotatedPlacement());
-  value.width = mask.width;
-  value.height = mask.height;
-  value.channels = static_cast<std::uint8_t>(mask.channels);
+  value.SetSize(mask.width, mask.height, mask.channels);
   value.pixel_type = mask.value_bytes == 2 ? PixelType::kUint16 : PixelType::kUint8;
   const Bytes pixels = std::as_bytes(std::span(mask.pixels));
   value.codec = Codec::kZstd;
   value.bytes = ZstdCompress(pixels);
   if (value.bytes.size() < pixels.size()) return;
   value.codec = Codec::kRaw;
-  value.bytes.assign(pixels.begin(), pixels.end());
+  value.SetBytes(pixels);
 }
 
 void SampleEncoder::EncodeBoxes(std::size_t source, std::size_t boxes_field, Outcome& outcome) {
@@ -236,9 +230,8 @@ void SampleEncoder::EncodeBoxes(std::size_t source, std::size_t boxes_field, Out
   std::vector<double> boxes(corners->size() / sizeof(double));
   std::copy_n(corners->begin(), corners->size(), std::as_writable_bytes(std::span(boxes)).begin());
   FittedBoxes fitted = FitBoxes(boxes, sources_.fields[boxes_field].relative, AnnotatedPlacement());
-  const Bytes bytes = std::as_bytes(std::span(fitted.corners));
   FieldValue& value = outcome.sample.fields[boxes_field];
-  value.bytes.assign(bytes.begin(), bytes.end());
+  value.SetBytes(std::as_bytes(std::span(fitted.corners)));
   value.codec = Codec::kRaw;
   outcome.boxes_dropped = boxes.size() / 4 - fitted.taken.size();
   for (std::size_t f = 0; f < sources_.fields.size(); ++f) {
@@ -263,10 +256,7 @@ void SampleEncoder::EncodePoints(std::size_t source, std::size_t field, FieldVal
   std::copy_n(stored->begin(), stored->size(), std::as_writable_bytes(std::span(points)).begin());
   FitPoints(points, sources_.fields[field].relative, AnnotatedPlacement());
   const Bytes bytes = std::as_bytes(std::span(points));
-  if (!boxes_taken_) {
-    value.bytes.assign(bytes.begin(), bytes.end());
-    return;
-  }
+  if (!boxes_taken_) return value.SetBytes(bytes);
   const std::size_t entry = schema_.fields[field].elements() * sizeof(float);
   for (const std::size_t box : *boxes_taken_) {
     const Bytes one = bytes.subspan(box * entry, entry);
@@ -330,7 +320,7 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
 
 bool SampleEncoder::KeepCoefficients(const JpegFile& file, const JpegSource& source,
                                      Outcome& outcome) {
-  std::optional<KeptJpeg> kept;
+  std::optional<FieldValue> kept;
   try {
     Reached(EncodeStep::kDecoded);
     kept = KeepJpeg(file, source, options_, blocks_);
@@ -339,11 +329,7 @@ bool SampleEncoder::KeepCoefficients(const JpegFile& file, const JpegSource& sou
   }
   if (!kept) return false;
   FieldValue& value = outcome.sample.fields[kImageField];
-  value.bytes = std::move(kept->file);
-  value.codec = Codec::kJpeg;
-  value.width = kept->width;
-  value.height = kept->height;
-  value.channels = kept->channels;
+  value = *std::move(kept);
   outcome.kept = true;
   if (options_.form.image == ImageCodec::kPacked) PackJpeg(value, blocks_);
   Reached(EncodeStep::kEncoded);
@@ -385,9 +371,7 @@ void SampleEncoder::Store(Picture picture, FieldValue& value) {
     EncodeInto(picture, options_, value);
     return Reached(EncodeStep::kEncoded);
   }
-  value.width = picture.width;
-  value.height = picture.height;
-  value.channels = static_cast<std::uint8_t>(picture.channels);
+  value.SetSize(picture.width, picture.height, picture.channels);
   if (std::max(picture.width, picture.height) > kMaxImageSide ||
       picture.pixels.size() > kMaxPayloadBytes) {
     throw Error(ErrorCode::kLimit, "takes " + std::to_string(picture.pixels.size()) +
@@ -396,8 +380,7 @@ void SampleEncoder::Store(Picture picture, FieldValue& value) {
                                        "), more than can be stored; make it smaller");
   }
   value.codec = Codec::kRaw;
-  const Bytes pixels = std::as_bytes(std::span(picture.pixels));
-  value.bytes.assign(pixels.begin(), pixels.end());
+  value.SetBytes(std::as_bytes(std::span(picture.pixels)));
   Reached(EncodeStep::kEncoded);
 }
 

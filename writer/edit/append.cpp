@@ -119,7 +119,7 @@ std::optional<Manifest> BeforeRepack(const std::filesystem::path& folder,
       !FromHex(from->get_ref<const std::string&>(), id)) {
     return std::nullopt;
   }
-  const std::filesystem::path old = folder / ("manifest-" + ToHex(id) + ".json");
+  const std::filesystem::path old = folder / OldManifestName(id);
   try {
     std::vector<std::byte> text;
     ReadFile(old, kMaxManifestBytes, text);
@@ -222,10 +222,7 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
       throw Error(ErrorCode::kInvalidArgument, folder.string(), refusal);
     }
     NewManifest adding(folder, true, options.run.direct);
-    for (std::size_t s = 0; s < added.manifest.shards.size(); ++s) {
-      const std::string& file = added.manifest.shards[s].file;
-      adding.Take(staging / file, SurveyShard(added.Open(s), file));
-    }
+    adding.TakeAll(added);
     summary.made = adding.Finish();
   }
   summary.made.warnings = std::move(warnings);
@@ -237,16 +234,10 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
 
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options, const ConvertHooks& hooks) {
-  RequireFolder(dataset);
-  std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
-  StoredDataset before(folder);                               // throws first if it is not a dataset
-  const FileHandle lock = LockFolder(folder);
-  before = StoredDataset(folder);  // again, now that nobody else can change it
-  RemoveLeftovers(folder);
-  WorkFolder work(folder.native() + ".append");
+  const LockedDataset before(dataset);
+  WorkFolder work(before.stored.folder.native() + ".append");
   try {
-    return Append(before, source, options, hooks, work);
+    return Append(before.stored, source, options, hooks, work);
   } catch (...) {
     // The next call resumes a conversion that has begun.
     if (std::filesystem::exists(StagingIn(work) / kPlanName)) work.Keep();

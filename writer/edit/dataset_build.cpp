@@ -15,9 +15,39 @@ namespace sluice {
 
 namespace {
 
+// The size to which new shards are filled.
+constexpr std::uint64_t kShardBytes = 64'000'000;
+
 bool Exists(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::exists(path, error) || error;
+}
+
+// Gives a file a second name; if that is impossible, copies it. The caller syncs the folder.
+// `direct` as for AtomicFile.
+void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
+                DirectBuffer* direct) {
+  constexpr std::size_t kPart = 1 << 20;
+  std::error_code error;
+  std::filesystem::create_hard_link(from, to, error);
+  if (!error) return;
+  const MappedFile file(from);
+  AtomicFile copy(to, direct);
+  std::vector<std::byte> part;
+  for (Bytes rest = file.bytes(); !rest.empty(); rest = rest.subspan(part.size())) {
+    const Bytes taken = rest.first(std::min(rest.size(), kPart));
+    {
+      const ReadGuard guard = file.Guard();
+      part.assign(taken.begin(), taken.end());
+    }
+    // Bytes that the old file could not give are zeros, which the new one must not get.
+    if (file.Lost(taken) || file.BytesLeft() < file.bytes().size()) {
+      throw Error(ErrorCode::kIo, from.string(),
+                  "cannot be read, or was cut short while being read");
+    }
+    copy.Write(part);
+  }
+  copy.Commit(FolderSync::kByCaller);
 }
 
 }  // namespace
@@ -29,15 +59,11 @@ DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::strin
       folder_is_new_(!Exists(folder)),
       manifest_(BeginManifest(name, schema)),
       schema_(schema),
+      layout_(schema),
       total_(total) {
   RequireFolder(folder);
   if (hooks.direct) direct_.emplace();
-  CreateFolder(folder);
-  lock_ = LockFolder(folder);
-  if (!std::filesystem::is_empty(folder)) {
-    throw Error(ErrorCode::kExists, folder.string(),
-                "is not empty; empty it, or choose a folder that does not exist yet");
-  }
+  lock_ = LockNewFolder(folder);
 }
 
 DatasetBuild::~DatasetBuild() {
@@ -124,6 +150,16 @@ void DatasetBuild::Add(EncodedSample sample) {
   Count(1);
 }
 
+void DatasetBuild::Fill(const Id128& identity, std::uint32_t block_samples, EncodedSample sample) {
+  if (filled_bytes_ == 0 || filled_bytes_ > kShardBytes) {
+    EndShard();
+    BeginShard(ShardId(std::as_bytes(std::span(identity.bytes)), filled_++), block_samples);
+    filled_bytes_ = 0;
+  }
+  filled_bytes_ += BlockBytesOf(sample, schema_, layout_);
+  Add(std::move(sample));
+}
+
 void DatasetBuild::EndShard() {
   if (shard_) Append(shard_->Finish({}, FolderSync::kByCaller));
   shard_.reset();
@@ -137,41 +173,10 @@ EditSummary DatasetBuild::Finish(const std::string& made) {
   const std::string text = ManifestToJson(manifest_, id);
   WriteFile(folder_ / kManifestName, AsBytes(text));
   finished_ = true;
-  EditSummary summary;
-  summary.samples = manifest_.samples;
-  summary.shards = manifest_.shards.size();
+  EditSummary summary = Summarize(manifest_);
   summary.shards_linked = linked_;
   if (direct_ && direct_->refused()) summary.warnings.push_back(DirectRefusal(folder_));
-  for (const ManifestShard& shard : manifest_.shards)
-    summary.bytes += shard.bytes;
-  const std::size_t label = schema_.ClassField();
-  if (label != Schema::kNone) summary.classes = schema_.fields[label].classes;
   return summary;
-}
-
-void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
-                DirectBuffer* direct) {
-  constexpr std::size_t kPart = 1 << 20;
-  std::error_code error;
-  std::filesystem::create_hard_link(from, to, error);
-  if (!error) return;
-  const MappedFile file(from);
-  AtomicFile copy(to, direct);
-  std::vector<std::byte> part;
-  for (Bytes rest = file.bytes(); !rest.empty(); rest = rest.subspan(part.size())) {
-    const Bytes taken = rest.first(std::min(rest.size(), kPart));
-    {
-      const ReadGuard guard = file.Guard();
-      part.assign(taken.begin(), taken.end());
-    }
-    // Bytes that the old file could not give are zeros, which the new one must not get.
-    if (file.Lost(taken) || file.BytesLeft() < file.bytes().size()) {
-      throw Error(ErrorCode::kIo, from.string(),
-                  "cannot be read, or was cut short while being read");
-    }
-    copy.Write(part);
-  }
-  copy.Commit(FolderSync::kByCaller);
 }
 
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
@@ -187,16 +192,13 @@ std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
 
 namespace {
 
-bool IsManifestName(const std::string& name) {
-  return name == kManifestName || (name.starts_with("manifest-") && name.ends_with(".json"));
-}
-
 // The shard names in all manifests of the folder, old ones included. An unreadable manifest counts
 // as empty: nobody can open a dataset by it.
 std::set<std::string> NamesInUse(const std::filesystem::path& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (!IsManifestName(entry.path().filename().string())) continue;
+    const std::string name = entry.path().filename().string();
+    if (name != kManifestName && !IsOldManifestName(name)) continue;
     std::vector<std::byte> text;
     try {
       ReadFile(entry.path(), kMaxManifestBytes, text);
@@ -238,7 +240,7 @@ NewManifest::~NewManifest() {
 }
 
 std::filesystem::path NewManifest::OldManifest() const {
-  return folder_ / ("manifest-" + ToHex(old_id_) + ".json");
+  return folder_ / OldManifestName(old_id_);
 }
 
 std::string NewManifest::FreeName() {
@@ -265,15 +267,19 @@ bool NewManifest::MayHave(const std::filesystem::path& to, const ManifestShard& 
   return std::filesystem::remove(to, error);
 }
 
-void NewManifest::Take(const std::filesystem::path& from, FinishedShard survey) {
-  std::filesystem::path to;
-  do {
-    survey.shard.file = FreeName();
-    to = folder_ / survey.shard.file;
-  } while (!MayHave(to, survey.shard));
-  taken_.push_back(survey.shard.file);
-  LinkOrCopy(from, to, direct_ ? &*direct_ : nullptr);
-  AddShard(survey, manifest_);
+void NewManifest::TakeAll(const StoredDataset& from) {
+  for (std::size_t s = 0; s < from.manifest.shards.size(); ++s) {
+    const std::string& file = from.manifest.shards[s].file;
+    FinishedShard survey = SurveyShard(from.Open(s), file);
+    std::filesystem::path to;
+    do {
+      survey.shard.file = FreeName();
+      to = folder_ / survey.shard.file;
+    } while (!MayHave(to, survey.shard));
+    taken_.push_back(survey.shard.file);
+    LinkOrCopy(from.folder / file, to, direct_ ? &*direct_ : nullptr);
+    AddShard(survey, manifest_);
+  }
 }
 
 EditSummary NewManifest::Finish() {
@@ -287,6 +293,23 @@ EditSummary NewManifest::Finish() {
   WriteFile(folder_ / kManifestName, AsBytes(text));
   finished_ = true;
   return Summarize(manifest_);
+}
+
+namespace {
+
+std::filesystem::path FolderOf(const std::filesystem::path& dataset) {
+  RequireFolder(dataset);
+  const std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
+  return folder.has_filename() ? folder : folder.parent_path();  // "data/" is "data"
+}
+
+}  // namespace
+
+LockedDataset::LockedDataset(const std::filesystem::path& dataset)
+    : stored(FolderOf(dataset)),  // throws first if it is not a dataset
+      lock(LockFolder(stored.folder)) {
+  stored = StoredDataset(stored.folder);  // again, now that nobody else can change it
+  RemoveLeftovers(stored.folder);
 }
 
 EditSummary Summarize(const Manifest& manifest) {

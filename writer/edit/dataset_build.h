@@ -17,9 +17,6 @@
 
 namespace sluice {
 
-// The size to which new shards are filled.
-inline constexpr std::uint64_t kShardBytes = 64'000'000;
-
 // Builds a new dataset from shards linked from other datasets and shards written sample by sample.
 class DatasetBuild {
  public:
@@ -40,6 +37,8 @@ class DatasetBuild {
   // The samples that follow go into a new shard with that id and that many samples a block.
   void BeginShard(Id128 id, std::uint32_t block_samples);
   void Add(EncodedSample sample);
+  // Adds it to shards that are filled to about 64 MB, with ids made of `identity`.
+  void Fill(const Id128& identity, std::uint32_t block_samples, EncodedSample sample);
   void EndShard();
 
   // Reports samples that were skipped to the hooks.
@@ -62,22 +61,20 @@ class DatasetBuild {
   FileHandle lock_;
   Manifest manifest_;
   Schema schema_;
+  RowLayout layout_;
   std::optional<DirectBuffer> direct_;  // if shards are written past the page cache
   Id128 id_;                            // of BeginShard()
   std::uint32_t block_samples_ = 0;
-  std::uint32_t part_ = 0;   // files since BeginShard(), which has several if samples are large
-  std::uint32_t names_ = 0;  // given to shards, finished or not
+  std::uint32_t part_ = 0;  // files since BeginShard(), which has several if samples are large
+  std::uint64_t filled_bytes_ = 0;                             // by Fill(), of the present shard
+  std::uint32_t filled_ = 0;                                   // shards that it began
+  std::uint32_t names_ = 0;                                    // given to shards, finished or not
   std::map<std::array<std::uint8_t, 16>, std::string> files_;  // by the id of the shard
   std::optional<ShardWriter> shard_;
   std::uint64_t done_ = 0;
   std::uint64_t total_;
   std::uint64_t linked_ = 0;
 };
-
-// Gives a file a second name; if that is impossible, copies it. The caller syncs the folder.
-// `direct` as for AtomicFile.
-void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
-                DirectBuffer* direct);
 
 // How a dataset was made: "merge" and the like, with the ids of its inputs and, unless null, the
 // options of a conversion that would make such samples, for later appends.
@@ -99,9 +96,9 @@ class NewManifest {
   const Manifest& manifest() const noexcept { return manifest_; }
   void SetMade(std::string made) { manifest_.made = std::move(made); }
 
-  // Takes over a shard from another folder, under a name that no manifest and no file of this
-  // folder has. `survey`: its line and totals.
-  void Take(const std::filesystem::path& from, FinishedShard survey);
+  // Takes over the shards of a dataset in another folder, under names that no manifest and no file
+  // of this folder has.
+  void TakeAll(const StoredDataset& from);
 
   // Puts the manifest in the old one's place.
   EditSummary Finish();
@@ -120,6 +117,15 @@ class NewManifest {
   bool old_is_kept_ = false;  // a copy of the old manifest was made here
   bool finished_ = false;
   std::optional<DirectBuffer> direct_;
+};
+
+// A dataset that this process alone changes, in a folder without a slash at its end.
+struct LockedDataset {
+  // Removes what killed commands have left there. Throws Error.
+  explicit LockedDataset(const std::filesystem::path& dataset);
+
+  StoredDataset stored;
+  FileHandle lock;
 };
 
 EditSummary Summarize(const Manifest& manifest);

@@ -44,29 +44,18 @@ struct FieldMap {
   }
 };
 
-template <class T>
-void MapAs(const FieldMap& map, std::span<std::byte> elements) {
-  for (std::size_t at = 0; at + sizeof(T) <= elements.size(); at += sizeof(T)) {
-    const std::int64_t mapped = map(ClassNumber(map.own, elements.subspan(at, sizeof(T))));
-    const auto number = static_cast<T>(mapped);
-    if (static_cast<std::int64_t>(number) != mapped) {
-      throw Error(ErrorCode::kUnsupported, "the merged classes do not fit the label's type");
-    }
-    std::memcpy(elements.data() + at, &number, sizeof number);
-  }
-}
-
 void MapElements(const FieldMap& map, std::span<std::byte> elements) {
-  switch (map.own.dtype) {
-    case DType::kInt8: return MapAs<std::int8_t>(map, elements);
-    case DType::kInt16: return MapAs<std::int16_t>(map, elements);
-    case DType::kInt32: return MapAs<std::int32_t>(map, elements);
-    case DType::kInt64: return MapAs<std::int64_t>(map, elements);
-    case DType::kUint8: return MapAs<std::uint8_t>(map, elements);
-    case DType::kUint16: return MapAs<std::uint16_t>(map, elements);
-    case DType::kFloat32:
-    case DType::kFloat64: break;  // these have no map
-  }
+  if (!IsInteger(map.own.dtype)) return;  // others have no map
+  WithElementType(map.own.dtype, [&](auto number) {
+    for (std::size_t at = 0; at + sizeof number <= elements.size(); at += sizeof number) {
+      const std::int64_t mapped = map(ClassNumber(map.own, elements.subspan(at, sizeof number)));
+      number = static_cast<decltype(number)>(mapped);
+      if (static_cast<std::int64_t>(number) != mapped) {
+        throw Error(ErrorCode::kUnsupported, "the merged classes do not fit the label's type");
+      }
+      std::memcpy(elements.data() + at, &number, sizeof number);
+    }
+  });
 }
 
 }  // namespace
@@ -271,8 +260,7 @@ class Search {
                        FieldValue& value) const {
     value.codec = Codec::kRaw;
     if (schema_.fields[f].kind == FieldKind::kArray) {
-      const Bytes elements = block.Elements(layout_, row, f);
-      value.bytes.assign(elements.begin(), elements.end());
+      value.SetBytes(block.Elements(layout_, row, f));
       return nullptr;
     }
     BlockView::Payload payload;
@@ -282,15 +270,14 @@ class Search {
       return nullptr;
     }
     if (mapped_[f]) {
-      value.bytes.assign(payload.bytes.begin(), payload.bytes.end());
+      value.SetBytes(payload.bytes);
       value.codec = static_cast<Codec>(payload.entry.codec);
       InflateLabels(value);
       return nullptr;
     }
     payload.entry.offset = 0;
-    const Bytes entry = std::as_bytes(std::span(&payload.entry, 1));
     const Bytes shape = block.Row(row).subspan(layout_.offset(f), layout_.entry_bytes(f));
-    value.bytes.assign(entry.begin(), entry.end());
+    value.SetBytes(std::as_bytes(std::span(&payload.entry, 1)));
     value.bytes.insert(value.bytes.end(), shape.begin() + sizeof(PayloadEntry), shape.end());
     return nullptr;
   }

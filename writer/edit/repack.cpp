@@ -137,33 +137,18 @@ void WriteShards(const StoredDataset& stored, const KeyFile& keys, std::uint64_t
   const std::uint32_t block_samples = reader.Open(0).block_samples();
   const Id128 base = Hash128({std::as_bytes(std::span(stored.id.bytes)),
                               std::as_bytes(std::span<const std::uint64_t>(&seed, 1))});
-  std::uint64_t bytes = 0;  // of the shard in the making
-  std::uint32_t number = 0;
-  const RowLayout layout(stored.manifest.schema);
-  for (const std::uint64_t sample : Permutation(stored.manifest.samples, seed)) {
-    if (bytes == 0 || bytes > kShardBytes) {
-      build.EndShard();
-      build.BeginShard(ShardId(std::as_bytes(std::span(base.bytes)), number++), block_samples);
-      bytes = 0;
-    }
-    EncodedSample copy = reader.Read(sample);
-    bytes += BlockBytesOf(copy, stored.manifest.schema, layout);
-    build.Add(std::move(copy));
-  }
+  for (const std::uint64_t sample : Permutation(stored.manifest.samples, seed))
+    build.Fill(base, block_samples, reader.Read(sample));
 }
 
 }  // namespace
 
 EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t seed,
                           const EditHooks& hooks) {
-  RequireFolder(dataset);
-  std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
-  StoredDataset stored(folder);                               // throws first if it is not a dataset
-  const FileHandle lock = LockFolder(folder);
-  stored = StoredDataset(folder);  // again, now that nobody else can change it
+  const LockedDataset locked(dataset);
+  const StoredDataset& stored = locked.stored;
+  const std::filesystem::path& folder = stored.folder;
   RequireShards(stored, hooks.stop);
-  RemoveLeftovers(folder);
   WorkFolder work(folder.native() + ".repack");
   work.Empty();  // of what a call that was killed has left
   const std::filesystem::path staging = work.path() / "dataset";
@@ -176,11 +161,7 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
     std::vector<std::string> warnings = build.Finish(made).warnings;
     NewManifest manifest(folder, false, hooks.direct);
     manifest.SetMade(made);
-    const StoredDataset fresh(staging);
-    for (std::size_t s = 0; s < fresh.manifest.shards.size(); ++s) {
-      const std::string& file = fresh.manifest.shards[s].file;
-      manifest.Take(staging / file, SurveyShard(fresh.Open(s), file));
-    }
+    manifest.TakeAll(StoredDataset(staging));
     summary = manifest.Finish();
     summary.warnings = std::move(warnings);
   }

@@ -28,6 +28,8 @@
 
 namespace sluice {
 
+namespace {
+
 // The keys in a shard's own section, as far as that can be read.
 class SalvagedKeys {
  public:
@@ -129,18 +131,6 @@ struct Salvage {
   std::uint64_t taken = 0;
 };
 
-// Looks for blocks at each page of `file`, with or without header, directory and tail
-// (format/FORMAT.md, "Rebuilding what was lost"), and passes on their whole samples in order. Keys
-// that cannot be read become NAME#NUMBER. Lost samples are added to `lost`; `planned` is the number
-// of samples the shard should have, if known. Work and memory are in proportion to the file's size,
-// whatever its content claims.
-Salvage SalvageShard(const MappedFile& file, const std::string& name, const Schema& schema,
-                     std::optional<std::uint64_t> planned,
-                     const std::function<void(const Salvage&, EncodedSample&&)>& take,
-                     std::vector<LostSample>& lost);
-
-namespace {
-
 struct FoundBlock {
   std::uint64_t offset = 0;
   BlockHeader header;
@@ -219,8 +209,11 @@ std::uint64_t PayloadBytesOf(const EncodedSample& sample) noexcept {
   return bytes;
 }
 
-}  // namespace
-
+// Looks for blocks at each page of the file, with or without header, directory and tail
+// (format/FORMAT.md, "Rebuilding what was lost"), and passes on their whole samples in order. Keys
+// that cannot be read become NAME#NUMBER. Lost samples are added to `lost`; `planned` is the number
+// of samples the shard should have, if known. Work and memory are in proportion to the file's size,
+// whatever its content claims.
 Salvage SalvageShard(const MappedFile& mapped, const std::string& name, const Schema& schema,
                      std::optional<std::uint64_t> planned,
                      const std::function<void(const Salvage&, EncodedSample&&)>& take,
@@ -275,8 +268,6 @@ Salvage SalvageShard(const MappedFile& mapped, const std::string& name, const Sc
   return salvage;
 }
 
-namespace {
-
 constexpr const char* kShardEnding = ".sluice";
 
 // The shards to repair: those of the manifest or, if it is lost, all in the folder.
@@ -307,8 +298,7 @@ std::vector<std::string> ShardFiles(const std::filesystem::path& folder) {
 bool HoldsOldManifest(const std::filesystem::path& folder) {
   const std::filesystem::directory_iterator entries(folder);
   return std::any_of(begin(entries), end(entries), [](const auto& entry) {
-    const std::string name = entry.path().filename().string();
-    return name.starts_with("manifest-") && name.ends_with(".json");
+    return IsOldManifestName(entry.path().filename().string());
   });
 }
 

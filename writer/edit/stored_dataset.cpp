@@ -118,8 +118,7 @@ Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& b
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     FieldValue& value = sample.fields[f];
     if (schema.fields[f].kind == FieldKind::kArray) {
-      const Bytes elements = block.Elements(layout, row, f);
-      value.bytes.assign(elements.begin(), elements.end());
+      value.SetBytes(block.Elements(layout, row, f));
       continue;
     }
     BlockView::Payload payload;
@@ -130,14 +129,12 @@ Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& b
     if (!block.Matches(payload.bytes, payload.entry.checksum)) {
       return "the payload's checksum does not match";
     }
-    value.bytes.assign(payload.bytes.begin(), payload.bytes.end());
+    value.SetBytes(payload.bytes);
     if (schema.fields[f].kind != FieldKind::kImage) continue;
     ImagePayload image;
     std::uint64_t checksum = 0;
     if (const Defect defect = block.GetImage(layout, row, f, image, checksum)) return defect;
-    value.width = image.width;
-    value.height = image.height;
-    value.channels = image.channels;
+    value.SetSize(image.width, image.height, image.channels);
     value.pixel_type = image.pixel_type;
   }
   return nullptr;

@@ -51,6 +51,24 @@ EncodedSample CopySample(const ShardFile& shard, std::uint64_t index);
 // decompressed chunk.
 EncodedSample CopySample(const ShardFile& shard, std::uint64_t index, KeyChunk& keys);
 
+// Calls visit(shard, its sample's index, keys as above, i) for each of the samples with numbers
+// at(0), at(1), ..., which grow, `count` of them. Opens only shards that hold some.
+template <class At, class Visit>
+void ForEachSample(const StoredDataset& dataset, std::uint64_t count, At at, Visit visit) {
+  std::uint64_t first = 0;  // of the shard, in the dataset
+  std::uint64_t next = 0;
+  for (std::size_t s = 0; next < count; ++s) {
+    const std::uint64_t end = first + dataset.manifest.shards[s].samples;
+    if (at(next) < end) {
+      const ShardFile shard = dataset.Open(s);
+      KeyChunk keys;
+      for (; next < count && at(next) < end; ++next)
+        visit(shard, at(next) - first, keys, next);
+    }
+    first = end;
+  }
+}
+
 // The key of a sample alone; valid until the next call with the same `keys` (as above).
 std::string_view KeyOf(const ShardFile& shard, std::uint64_t index, KeyChunk& keys);
 

@@ -89,22 +89,15 @@ class Candidates {
   // directories' columns.
   template <class Visit>
   void ForEachOfClasses(Visit&& visit) const {
-    std::uint64_t first = 0;  // of the shard, in the dataset
-    std::uint64_t next = 0;   // of the candidates
-    for (std::size_t s = 0; s < dataset_.manifest.shards.size() && next < size(); ++s) {
-      const std::uint64_t end = first + dataset_.manifest.shards[s].samples;
-      if ((*this)[next] < end) {
-        const ShardFile shard = dataset_.Open(s);
-        for (; next < size() && (*this)[next] < end; ++next) {
-          const std::int64_t number = ClassIn(shard, (*this)[next] - first);
+    ForEachSample(
+        dataset_, size(), [this](std::uint64_t i) { return (*this)[i]; },
+        [&](const ShardFile& shard, std::uint64_t index, const KeyChunk&, std::uint64_t i) {
+          const std::int64_t number = ClassIn(shard, index);
           const bool named = number >= 0 && static_cast<std::size_t>(number) < wanted_.size();
           if (named && wanted_[static_cast<std::size_t>(number)]) {
-            visit((*this)[next], static_cast<std::size_t>(number));
+            visit((*this)[i], static_cast<std::size_t>(number));
           }
-        }
-      }
-      first = end;
-    }
+        });
   }
 
  private:
@@ -187,29 +180,11 @@ EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::files
   DatasetBuild build(out, stored.manifest.name, stored.manifest.schema, samples.size(), hooks);
   const Id128 chosen = Hash128({std::as_bytes(std::span(stored.id.bytes)),
                                 std::as_bytes(std::span<const std::uint64_t>(samples))});
-  std::uint64_t first = 0;  // of the shard, in the dataset
-  auto next = samples.begin();
-  std::uint64_t bytes = 0;  // of the shard in the making
-  std::uint32_t number = 0;
-  for (std::size_t s = 0; s < stored.manifest.shards.size() && next != samples.end(); ++s) {
-    const std::uint64_t end = first + stored.manifest.shards[s].samples;
-    if (*next < end) {
-      const ShardFile shard = stored.Open(s);
-      KeyChunk keys;
-      for (; next != samples.end() && *next < end; ++next) {
-        if (bytes == 0 || bytes > kShardBytes) {
-          build.EndShard();
-          build.BeginShard(ShardId(std::as_bytes(std::span(chosen.bytes)), number++),
-                           shard.block_samples());
-          bytes = 0;
-        }
-        EncodedSample sample = CopySample(shard, *next - first, keys);
-        bytes += BlockBytesOf(sample, shard.schema(), shard.layout());
-        build.Add(std::move(sample));
-      }
-    }
-    first = end;
-  }
+  ForEachSample(
+      stored, samples.size(), [&](std::uint64_t i) { return samples[i]; },
+      [&](const ShardFile& shard, std::uint64_t index, KeyChunk& keys, std::uint64_t) {
+        build.Fill(chosen, shard.block_samples(), CopySample(shard, index, keys));
+      });
   return build.Finish(MadeByEdit("subset", {stored.id}, OptionsOfMade(stored.manifest.made)));
 }
 

@@ -85,8 +85,7 @@ class Transcoder {
         value.codec == Codec::kJpeg || value.codec == Codec::kPacked || value.codec == Codec::kZstd;
     if (!known || size > kMaxPayloadBytes) return false;
     const Picture picture = Pixels(value);
-    const Bytes pixels = std::as_bytes(std::span(picture.pixels));
-    value.bytes.assign(pixels.begin(), pixels.end());
+    value.SetBytes(std::as_bytes(std::span(picture.pixels)));
     value.codec = Codec::kRaw;
     return true;
   }
@@ -134,8 +133,6 @@ class Transcoding {
       form += " " + std::to_string(option);
     }
     const Id128 identity = Hash128({std::as_bytes(std::span(stored_.id.bytes)), AsBytes(form)});
-    std::uint64_t bytes = 0;  // of the shard in the making
-    std::uint32_t number = 0;
     for (std::size_t s = 0; s < manifest.shards.size(); ++s) {
       const ShardFile shard = stored_.Open(s);
       std::vector<KeyChunk> keys(transcoders_.size());
@@ -143,14 +140,7 @@ class Transcoding {
         return Transcoded(shard, index, worker, keys[worker]);
       };
       const auto add = [&](std::uint64_t, Outcome&& outcome) {
-        if (bytes == 0 || bytes > kShardBytes) {
-          build.EndShard();
-          build.BeginShard(ShardId(std::as_bytes(std::span(identity.bytes)), number++),
-                           block_samples);
-          bytes = 0;
-        }
-        bytes += BlockBytesOf(outcome.sample, shard.schema(), shard.layout());
-        build.Add(std::move(outcome.sample));
+        build.Fill(identity, block_samples, std::move(outcome.sample));
       };
       try {
         RunInOrder(static_cast<unsigned>(transcoders_.size()), shard.samples(), hooks_.stop, change,
@@ -224,22 +214,12 @@ class Transcoding {
     const std::uint64_t samples = stored_.manifest.samples;
     const std::uint64_t probes = std::min(samples, kProbes);
     std::uint64_t bytes = 0;
-    std::uint64_t probe = 0;
-    std::uint64_t first = 0;  // of the shard, in the dataset
-    for (std::size_t s = 0; probe < probes; ++s) {
-      const std::uint64_t end = first + stored_.manifest.shards[s].samples;
-      if (probe * samples / probes >= end) {
-        first = end;
-        continue;
-      }
-      const ShardFile shard = stored_.Open(s);
-      KeyChunk keys;
-      for (; probe < probes && probe * samples / probes < end; ++probe) {
-        const Outcome outcome = Transcoded(shard, probe * samples / probes - first, 0, keys);
-        bytes += BlockBytesOf(outcome.sample, shard.schema(), shard.layout());
-      }
-      first = end;
-    }
+    ForEachSample(
+        stored_, probes, [&](std::uint64_t probe) { return probe * samples / probes; },
+        [&](const ShardFile& shard, std::uint64_t index, KeyChunk& keys, std::uint64_t) {
+          const Outcome outcome = Transcoded(shard, index, 0, keys);
+          bytes += BlockBytesOf(outcome.sample, shard.schema(), shard.layout());
+        });
     return AutomaticBlockSamples(probes == 0 ? 1 : std::max<std::uint64_t>(1, bytes / probes));
   }
 

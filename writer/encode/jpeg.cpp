@@ -199,9 +199,7 @@ void EncodeInto(const Picture& picture, const ConvertOptions& options, FieldValu
   if (options.form.image == ImageCodec::kPacked) packed = EncodePacked(picture, options);
   value.codec = packed ? Codec::kPacked : Codec::kJpeg;
   value.bytes = packed ? *std::move(packed) : EncodeJpeg(picture, options);
-  value.width = picture.width;
-  value.height = picture.height;
-  value.channels = static_cast<std::uint8_t>(picture.channels);
+  value.SetSize(picture.width, picture.height, picture.channels);
 }
 
 class JpegWriting {
@@ -311,24 +309,24 @@ bool WriteCoefficients(JpegWriting& out, JpegSource& source, jvirt_barray_ptr* c
 }
 
 // Rewrites a file that CanBeKept() by libjpeg, without turning it.
-std::optional<KeptJpeg> RewriteByLibjpeg(const JpegFile& file, const ConvertOptions& options) {
+std::optional<FieldValue> RewriteByLibjpeg(const JpegFile& file, const ConvertOptions& options) {
   JpegSource source(file);
   jvirt_barray_ptr* const coefficients = source.ReadCoefficients();
   if (!HasSmallSteps(source.header())) return std::nullopt;
-  KeptJpeg kept;
+  FieldValue kept;
+  kept.codec = Codec::kJpeg;
   try {
     JpegWriting out;
     if (!WriteCoefficients(out, source, coefficients, options.form.restart_rows))
       return std::nullopt;
-    kept.file = out.File();
+    kept.bytes = out.File();
   } catch (const Error&) {
     // Tables that changed between scans, for example. The fault is on the writing side; the file
     // can still be decoded.
     return std::nullopt;
   }
-  kept.width = source.width();
-  kept.height = source.height();
-  kept.channels = static_cast<std::uint8_t>(source.header().num_components);
+  kept.SetSize(source.width(), source.height(),
+               static_cast<std::uint32_t>(source.header().num_components));
   return kept;
 }
 
@@ -343,8 +341,8 @@ baseline::Header NewHeader(const baseline::Header& old, unsigned restart_rows) {
 // The same without libjpeg. nullopt, with nothing lost, if the file is of another kind, broken, or
 // has DC coefficients that baseline has no codes for; the codes that were read have no other values
 // that could not be written.
-std::optional<KeptJpeg> Rewrite(Bytes file, const ConvertOptions& options,
-                                baseline::BlockReader& reader) {
+std::optional<FieldValue> Rewrite(Bytes file, const ConvertOptions& options,
+                                  baseline::BlockReader& reader) {
   constexpr std::int16_t kLeastDc = -1024, kMaxDc = 1023;
   if (!reader.Begin(file)) return std::nullopt;
   const baseline::Header header = NewHeader(reader.header(), options.form.restart_rows);
@@ -358,24 +356,23 @@ std::optional<KeptJpeg> Rewrite(Bytes file, const ConvertOptions& options,
     return true;
   });
   if (!read) return std::nullopt;
-  return KeptJpeg{out.Finish(), header.width, header.height,
-                  static_cast<std::uint8_t>(header.components)};
+  FieldValue kept{out.Finish(), Codec::kJpeg};
+  kept.SetSize(header.width, header.height, header.components);
+  return kept;
 }
 
-std::optional<KeptJpeg> RewriteAny(const JpegFile& file, const ConvertOptions& options,
-                                   baseline::BlockReader& reader) {
-  std::optional<KeptJpeg> kept = Rewrite(file.bytes, options, reader);
+std::optional<FieldValue> RewriteAny(const JpegFile& file, const ConvertOptions& options,
+                                     baseline::BlockReader& reader) {
+  std::optional<FieldValue> kept = Rewrite(file.bytes, options, reader);
   return kept ? std::move(kept) : RewriteByLibjpeg(file, options);
 }
 
 int TransformOf(Orientation orientation) noexcept {
-  if (orientation == OrientationOf(2)) return TJXOP_HFLIP;
-  if (orientation == OrientationOf(3)) return TJXOP_ROT180;
-  if (orientation == OrientationOf(4)) return TJXOP_VFLIP;
-  if (orientation == OrientationOf(5)) return TJXOP_TRANSPOSE;
-  if (orientation == OrientationOf(6)) return TJXOP_ROT90;
-  if (orientation == OrientationOf(7)) return TJXOP_TRANSVERSE;
-  if (orientation == OrientationOf(8)) return TJXOP_ROT270;
+  constexpr int kFrom2[] = {TJXOP_HFLIP, TJXOP_ROT180,     TJXOP_VFLIP, TJXOP_TRANSPOSE,
+                            TJXOP_ROT90, TJXOP_TRANSVERSE, TJXOP_ROT270};
+  for (unsigned i = 0; i < std::size(kFrom2); ++i) {
+    if (orientation == OrientationOf(i + 2)) return kFrom2[i];
+  }
   return TJXOP_NONE;
 }
 
@@ -400,13 +397,13 @@ std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) 
 
 }  // namespace
 
-std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const JpegSource& source,
-                                 const ConvertOptions& options, baseline::BlockReader& reader) {
+std::optional<FieldValue> KeepJpeg(const JpegFile& file, const JpegSource& source,
+                                   const ConvertOptions& options, baseline::BlockReader& reader) {
   if (!CanBeKept(source.header(), options.form.channels)) return std::nullopt;
   // First without turning, which finds broken files.
-  std::optional<KeptJpeg> kept = RewriteAny(file, options, reader);
+  std::optional<FieldValue> kept = RewriteAny(file, options, reader);
   if (!kept || source.orientation().identity()) return kept;
-  const std::optional<std::vector<std::byte>> turned = Turn(kept->file, source.orientation());
+  const std::optional<std::vector<std::byte>> turned = Turn(kept->bytes, source.orientation());
   if (!turned) return std::nullopt;
   return RewriteAny({*turned}, options, reader);
 }
@@ -433,9 +430,7 @@ void JpegRecoder::FreeMemory() {
 }
 
 void JpegRecoder::Store(FieldValue& value) {
-  value.width = header_.width;
-  value.height = header_.height;
-  value.channels = static_cast<std::uint8_t>(header_.components);
+  value.SetSize(header_.width, header_.height, header_.components);
   if (packs_) {
     value.codec = Codec::kPacked;
     value.bytes = packed::Pack(packed_);
@@ -462,9 +457,8 @@ bool PackJpeg(FieldValue& value, baseline::BlockReader& reader) {
   if (packed.size() > kMaxPayloadBytes) return false;
   value.bytes = std::move(packed);
   value.codec = Codec::kPacked;
-  value.width = coefficients.header.width;
-  value.height = coefficients.header.height;
-  value.channels = static_cast<std::uint8_t>(coefficients.header.components);
+  const packed::Header& header = coefficients.header;
+  value.SetSize(header.width, header.height, header.components);
   return true;
 }
 

@@ -38,13 +38,7 @@ std::optional<std::vector<std::byte>> EncodePacked(const Picture& picture,
 void EncodeInto(const Picture& picture, const ConvertOptions& options, FieldValue& value);
 
 // Keeps a JPEG's coefficients: the same picture, bit for bit, in a file made for partial decoding.
-struct KeptJpeg {
-  std::vector<std::byte> file;
-  std::uint32_t width = 0;
-  std::uint32_t height = 0;
-  std::uint8_t channels = 0;
-};
-
+//
 // `file`, whose header `source` has, rewritten as baseline, with standard Huffman tables, restart
 // markers and no metadata, and turned upright if its orientation asks for it and whole blocks allow
 // it. nullopt if that would need decoding: CMYK and RGB-coded files, grey ones if `channels` is 3
@@ -52,8 +46,8 @@ struct KeptJpeg {
 // JpegSource, for a broken file.
 //
 // Our own decoder reads baseline files, which most are; libjpeg reads the others.
-std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const JpegSource& source,
-                                 const ConvertOptions& options, baseline::BlockReader& reader);
+std::optional<FieldValue> KeepJpeg(const JpegFile& file, const JpegSource& source,
+                                   const ConvertOptions& options, baseline::BlockReader& reader);
 
 // From a JPEG file to the JPEG or packed image that a shard holds, for pictures that keep their
 // size: by their coefficients (format/pixels/baseline/recoder.h), which is faster than by pixels

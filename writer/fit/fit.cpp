@@ -110,11 +110,7 @@ Axis Reduced(Axis axis, std::uint32_t reduction) {
 }
 
 Picture Transposed(const Picture& in) {
-  Picture out;
-  out.width = in.height;
-  out.height = in.width;
-  out.channels = in.channels;
-  out.pixels.resize(in.pixels.size());
+  Picture out = NewPicture(in.height, in.width, in.channels);
   const std::uint8_t* from = in.pixels.data();
   for (std::size_t y = 0; y < in.height; ++y) {
     for (std::size_t x = 0; x < in.width; ++x, from += in.channels) {
@@ -126,11 +122,7 @@ Picture Transposed(const Picture& in) {
 
 // Pads with black on all sides.
 Picture Padded(const Picture& in, const FittedGeometry& geometry) {
-  Picture out;
-  out.width = geometry.target_width;
-  out.height = geometry.target_height;
-  out.channels = in.channels;
-  out.pixels.resize(std::size_t{out.width} * out.height * out.channels);
+  Picture out = NewPicture(geometry.target_width, geometry.target_height, in.channels);
   const std::size_t row_bytes = std::size_t{in.width} * in.channels;
   for (std::size_t y = 0; y < in.height; ++y) {
     const std::size_t at = ((y + geometry.y) * out.width + geometry.x) * in.channels;
@@ -170,11 +162,7 @@ Picture FitPicture(Picture picture, std::uint32_t reduction, const Placement& pl
   const StoredPart part = StoredPartOf(stored_width, stored_height, orientation, geometry);
   const Axis x = Reduced(part.x, reduction);
   const Axis y = Reduced(part.y, reduction);
-  Picture out;
-  out.width = x.out;
-  out.height = y.out;
-  out.channels = picture.channels;
-  out.pixels.resize(std::size_t{out.width} * out.height * out.channels);
+  Picture out = NewPicture(x.out, y.out, picture.channels);
   resampler.Resample({picture.pixels.data(), std::size_t{picture.width} * picture.channels,
                       picture.width, picture.height, picture.channels},
                      x, y, {out.pixels.data(), std::size_t{out.width} * out.channels});
@@ -183,11 +171,7 @@ Picture FitPicture(Picture picture, std::uint32_t reduction, const Placement& pl
 }
 
 Picture GreyToRgb(const Picture& grey) {
-  Picture rgb;
-  rgb.width = grey.width;
-  rgb.height = grey.height;
-  rgb.channels = 3;
-  rgb.pixels.resize(grey.pixels.size() * 3);
+  Picture rgb = NewPicture(grey.width, grey.height, 3);
   std::uint8_t* out = rgb.pixels.data();
   for (const std::uint8_t value : grey.pixels)
     out = std::fill_n(out, 3, value);
@@ -296,9 +280,13 @@ struct Box {
   double left, top, right, bottom;
 };
 
-// From the file's pixels to those of the upright picture (see Orientation: first a stored axis is
-// mirrored, then the axes are exchanged).
-Box Turned(Box box, const Placement& placement) {
+// From the file's pixels, or fractions of its sides, to pixels of the upright picture (see
+// Orientation: first a stored axis is mirrored, then the axes are exchanged).
+Box Turned(Box box, bool relative, const Placement& placement) {
+  if (relative) {
+    box = {box.left * placement.stored_width, box.top * placement.stored_height,
+           box.right * placement.stored_width, box.bottom * placement.stored_height};
+  }
   const Orientation& orientation = placement.orientation;
   if (orientation.mirror_x) {
     box = {placement.stored_width - box.right, box.top, placement.stored_width - box.left,
@@ -320,22 +308,19 @@ double Scaled(double at, double start, double length, std::uint32_t out, std::ui
 
 FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Placement& placement) {
   const FittedGeometry& geometry = placement.geometry;
+  const auto x = [&geometry](double at) {
+    return static_cast<float>(
+        Scaled(at, geometry.left, geometry.width, geometry.out_width, geometry.x));
+  };
+  const auto y = [&geometry](double at) {
+    return static_cast<float>(
+        Scaled(at, geometry.top, geometry.height, geometry.out_height, geometry.y));
+  };
   FittedBoxes fitted;
   for (std::size_t i = 0; i + 4 <= corners.size(); i += 4) {
-    Box box{corners[i], corners[i + 1], corners[i + 2], corners[i + 3]};
-    if (relative) {
-      box = {box.left * placement.stored_width, box.top * placement.stored_height,
-             box.right * placement.stored_width, box.bottom * placement.stored_height};
-    }
-    box = Turned(box, placement);
-    const float out[4] = {static_cast<float>(Scaled(box.left, geometry.left, geometry.width,
-                                                    geometry.out_width, geometry.x)),
-                          static_cast<float>(Scaled(box.top, geometry.top, geometry.height,
-                                                    geometry.out_height, geometry.y)),
-                          static_cast<float>(Scaled(box.right, geometry.left, geometry.width,
-                                                    geometry.out_width, geometry.x)),
-                          static_cast<float>(Scaled(box.bottom, geometry.top, geometry.height,
-                                                    geometry.out_height, geometry.y))};
+    const Box box =
+        Turned({corners[i], corners[i + 1], corners[i + 2], corners[i + 3]}, relative, placement);
+    const float out[4] = {x(box.left), y(box.top), x(box.right), y(box.bottom)};
     if (out[0] >= out[2] || out[1] >= out[3]) continue;
     fitted.corners.insert(fitted.corners.end(), out, out + 4);
     fitted.taken.push_back(i / 4);
@@ -345,20 +330,12 @@ FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Place
 
 void FitPoints(std::span<float> points, bool relative, const Placement& placement) {
   const FittedGeometry& geometry = placement.geometry;
-  const Orientation& orientation = placement.orientation;
   for (std::size_t i = 0; i + 3 <= points.size(); i += 3) {
     if (points[i + 2] == 0) continue;
-    double x = points[i];
-    double y = points[i + 1];
-    if (relative) {
-      x *= placement.stored_width;
-      y *= placement.stored_height;
-    }
-    if (orientation.mirror_x) x = placement.stored_width - x;
-    if (orientation.mirror_y) y = placement.stored_height - y;
-    if (orientation.transposed) std::swap(x, y);
-    x = (x - geometry.left) * geometry.out_width / geometry.width;
-    y = (y - geometry.top) * geometry.out_height / geometry.height;
+    const Box at =
+        Turned({points[i], points[i + 1], points[i], points[i + 1]}, relative, placement);
+    const double x = (at.left - geometry.left) * geometry.out_width / geometry.width;
+    const double y = (at.top - geometry.top) * geometry.out_height / geometry.height;
     if (!(x >= 0 && x <= geometry.out_width && y >= 0 && y <= geometry.out_height)) {
       points[i + 2] = 0;
     }

@@ -14,8 +14,6 @@
 #include <optional>
 #include <set>
 
-#include <unistd.h>
-
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
@@ -378,8 +376,7 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
                         const std::stop_token& stop) {
   const FileHandle file = OpenForReading(source.archives.front());
   std::array<std::byte, kBetonStartBytes> start{};
-  const ssize_t got = read(file.get(), start.data(), start.size());
-  const Bytes begin = Bytes(start).first(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  const Bytes begin = Bytes(start).first(ReadAt(file, source.archives.front(), 0, start));
   if (AsText(begin).starts_with("PAR1")) return ReadParquet(source, stop);
   if (IsTfRecord(begin)) return ReadTfRecords(source, stop);
   if (IsRecordIo(begin)) return ReadRecordIo(source, stop);
@@ -398,10 +395,6 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
   }
   return ReadArchives(source, threads, stop);
 }
-
-}  // namespace
-
-namespace {
 
 std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset) {
   Id128 id;

@@ -127,6 +127,20 @@ std::optional<Credentials> CredentialsFromSts(std::string_view xml) {
 
 namespace {
 
+// Asks up to three times, until the service answers and has no fault of its own.
+HttpReply AskService(const CredentialSearch& search, const HttpRequest& request) {
+  HttpReply reply;
+  for (int tries = 0; tries < 3 && !search.stopped(); ++tries) {
+    reply = search.send(request);
+    if (reply.whole() && reply.status < 500) break;
+  }
+  return reply;
+}
+
+std::string StatusText(const HttpReply& reply) {
+  return reply.status == 0 ? reply.why : "HTTP " + std::to_string(reply.status);
+}
+
 // The service that gives out credentials of roles, in the region if one is set.
 std::string StsEndpoint(const CredentialSearch& search) {
   for (const char* name : {"AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"}) {
@@ -151,7 +165,6 @@ std::optional<Credentials> CredentialsOfWebIdentity(const CredentialSearch& sear
                                                     const std::string& role,
                                                     const std::string& session) {
   constexpr std::size_t kMaxTokenBytes = 20'000;  // AssumeRoleWithWebIdentity's own limit
-  constexpr int kTries = 3;
   if (token_file.empty() || role.empty()) return std::nullopt;
   auto token = ReadSmallFile(token_file, kMaxTokenBytes);
   while (token && !token->empty() && (token->back() == '\n' || token->back() == '\r'))
@@ -169,19 +182,14 @@ std::optional<Credentials> CredentialsOfWebIdentity(const CredentialSearch& sear
   request.url = StsEndpoint(search) + "/";
   request.headers = {"content-type: application/x-www-form-urlencoded"};
   request.body = AsBytes(form);
-  HttpReply reply;
-  for (int i = 0; i < kTries && !search.stopped(); ++i) {
-    reply = search.send(request);
-    if (reply.whole() && reply.status < 500) break;
-  }
+  const HttpReply reply = AskService(search, request);
   if (reply.succeeded()) {
     if (auto credentials = CredentialsFromSts(reply.body)) return credentials;
   }
   throw Error(ErrorCode::kInvalidArgument,
               "the role of AWS_ROLE_ARN could not be taken with the token of "
               "AWS_WEB_IDENTITY_TOKEN_FILE (" +
-                  (reply.status == 0 ? reply.why : "HTTP " + std::to_string(reply.status)) +
-                  " from " + StsEndpoint(search) +
+                  StatusText(reply) + " from " + StsEndpoint(search) +
                   "); check the role's trust policy, and that the token is not too old");
 }
 
@@ -224,7 +232,6 @@ std::string ContainerToken(const Environment& environment) {
 }  // namespace
 
 std::optional<Credentials> CredentialsOfContainer(const CredentialSearch& search) {
-  constexpr int kTries = 3;
   const std::string relative = search.environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   const std::string full = search.environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (relative.empty() && full.empty()) return std::nullopt;
@@ -242,19 +249,14 @@ std::optional<Credentials> CredentialsOfContainer(const CredentialSearch& search
   if (const std::string token = ContainerToken(search.environment); !token.empty()) {
     request.headers.push_back("authorization: " + token);
   }
-  HttpReply reply;
-  for (int i = 0; i < kTries && !search.stopped(); ++i) {
-    reply = search.send(request);
-    if (reply.succeeded()) {
-      if (auto credentials = CredentialsFromJson(reply.body)) return credentials;
-    }
-    if (reply.whole() && reply.status < 500) break;
+  const HttpReply reply = AskService(search, request);
+  if (reply.succeeded()) {
+    if (auto credentials = CredentialsFromJson(reply.body)) return credentials;
   }
   throw Error(
       ErrorCode::kInvalidArgument,
       "the service of AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI gives no credentials (" +
-          (reply.status == 0 ? reply.why : "HTTP " + std::to_string(reply.status)) +
-          "); check the task's role");
+          StatusText(reply) + "); check the task's role");
 }
 
 namespace {

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "format/disk/file.h"
+
 extern char** environ;
 
 namespace sluice {
@@ -19,19 +21,6 @@ namespace {
 
 using ProcessClock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kStopPoll{20};
-
-class Descriptor {
- public:
-  Descriptor() = default;
-  ~Descriptor() { Close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  void Close() {
-    if (value >= 0) close(value);
-    value = -1;
-  }
-  int value = -1;
-};
 
 struct SpawnSettings {
   SpawnSettings() {
@@ -142,20 +131,19 @@ ProcessResult RunProcess(const std::vector<std::string>& words, std::size_t limi
                          std::chrono::milliseconds most, const std::function<bool()>& stopped) {
   using End = ProcessResult::End;
   ProcessResult result;
-  Descriptor from, to;
   std::array<int, 2> ends{};
   if (words.empty() || pipe2(ends.data(), O_CLOEXEC) != 0) {
     result.status = words.empty() ? EINVAL : errno;
     return result;
   }
-  from.value = ends[0];
-  to.value = ends[1];
+  const FileHandle from(ends[0]);
+  FileHandle to(ends[1]);
   pid_t child = 0;
-  result.status = Spawn(words, to.value, child);
+  result.status = Spawn(words, to.get(), child);
   if (result.status != 0) return result;
-  to.Close();
+  to = FileHandle();
   const auto until = ProcessClock::now() + most;
-  bool good = ReadOutput(from.value, limit, until, stopped, result);
+  bool good = ReadOutput(from.get(), limit, until, stopped, result);
   // A program that has closed its output may still run.
   int status = 0;
   pid_t ended = 0;

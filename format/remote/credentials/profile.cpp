@@ -2,6 +2,7 @@
 // credentials that a profile leads to.
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/remote/credentials/chain.h"
 #include "format/remote/credentials/process.h"
 
@@ -9,20 +10,13 @@ namespace sluice {
 
 namespace {
 
-std::string_view TrimmedLine(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
 // "profile   dev" is "profile dev".
 std::string SectionName(std::string_view inside) {
-  const std::string_view name = TrimmedLine(inside);
+  const std::string_view name = Trimmed(inside);
   constexpr std::string_view kProfile = "profile";
   if (name.starts_with(kProfile) && name.size() > kProfile.size() &&
       (name[kProfile.size()] == ' ' || name[kProfile.size()] == '\t')) {
-    std::string_view own = TrimmedLine(name.substr(kProfile.size()));
+    std::string_view own = Trimmed(name.substr(kProfile.size()));
     if (own.size() >= 2 && own.front() == own.back() &&
         (own.front() == '"' || own.front() == '\'')) {
       own = own.substr(1, own.size() - 2);
@@ -38,10 +32,8 @@ ProfileSections ParseProfiles(std::string_view text) {
   ProfileSections sections;
   std::map<std::string, std::string>* section = nullptr;
   while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    const std::string_view content = TrimmedLine(line);
+    const std::string_view line = TakeLine(text);
+    const std::string_view content = Trimmed(line);
     if (content.empty() || content.front() == '#' || content.front() == ';') continue;
     if (content.front() == '[') {
       const std::size_t close = content.find(']');
@@ -54,11 +46,11 @@ ProfileSections ParseProfiles(std::string_view text) {
     if (section == nullptr || equals == std::string_view::npos || line.front() == ' ' ||
         line.front() == '\t')
       continue;
-    std::string_view value = TrimmedLine(content.substr(equals + 1));
+    std::string_view value = Trimmed(content.substr(equals + 1));
     // A comment at a line's end is one behind a space.
     for (const std::string_view mark : {" #", " ;", "\t#", "\t;"})
       value = value.substr(0, value.find(mark));
-    (*section)[std::string(TrimmedLine(content.substr(0, equals)))] = TrimmedLine(value);
+    (*section)[std::string(Trimmed(content.substr(0, equals)))] = Trimmed(value);
   }
   return sections;
 }

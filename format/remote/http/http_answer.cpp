@@ -7,8 +7,8 @@
 #include "format/remote/http/http_answer.h"
 
 #include <cerrno>
-#include <charconv>
 
+#include "format/ascii.h"
 #include "format/disk/system_error.h"
 
 namespace sluice {
@@ -31,9 +31,20 @@ Verdict MakeVerdict(Verdict::Kind kind, int number, std::string sentence, bool n
 // Retry-After in seconds; its other form, a date, is passed over.
 std::chrono::milliseconds AskedWait(const std::string& retry_after) {
   constexpr unsigned kMaxSeconds = 30;
-  unsigned seconds = 0;
-  std::from_chars(retry_after.data(), retry_after.data() + retry_after.size(), seconds);
-  return std::chrono::seconds(std::min(seconds, kMaxSeconds));
+  std::string_view text = retry_after;
+  return std::chrono::seconds(std::min(TakeNumber<unsigned>(text).value_or(0), kMaxSeconds));
+}
+
+Verdict ReplacedVerdict() {
+  return FinalVerdict(
+      ErrorCode::kIo, ESTALE,
+      "was replaced since it was opened; open the dataset again, and do not write over one in use");
+}
+
+Verdict TooShortVerdict(std::uint64_t bytes, std::uint64_t end) {
+  return FinalVerdict(ErrorCode::kCorrupt, 0,
+                      "has " + std::to_string(bytes) + " bytes, but bytes up to " +
+                          std::to_string(end) + " are wanted; it was cut short or replaced");
 }
 
 }  // namespace
@@ -97,8 +108,13 @@ Verdict JudgeFailure(const HttpReply& reply, const std::string& server) {
   }
 }
 
-Verdict JudgeBusyServer(const HttpReply& reply, const std::string& server) {
+Verdict JudgeCommonStatus(const HttpReply& reply, const std::string& server) {
   using Kind = Verdict::Kind;
+  if (reply.status == 412) return ReplacedVerdict();
+  if (reply.status == 416) {
+    return FinalVerdict(ErrorCode::kCorrupt, 0,
+                        "ends before what should be read of it; it was cut short or replaced");
+  }
   if (reply.status != 408 && reply.status != 429 && reply.status < 500) return {};
   const bool busy = reply.status == 503 || reply.status == 429;
   const bool never = reply.status == 501 || reply.status == 505;
@@ -115,34 +131,21 @@ Verdict JudgeBusyServer(const HttpReply& reply, const std::string& server) {
   return verdict;
 }
 
-namespace {
-
-// Takes a number from the front; nothing if there is none, or one that is too large.
-std::optional<std::uint64_t> TakeNumber(std::string_view& text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return value;
-}
-
-}  // namespace
-
 std::optional<ContentRange> ParseContentRange(std::string_view text) {
   constexpr std::string_view kUnit = "bytes ";
   if (!text.starts_with(kUnit)) return std::nullopt;
   text.remove_prefix(kUnit.size());
   ContentRange range;
-  const auto first = TakeNumber(text);
+  const auto first = TakeNumber<std::uint64_t>(text);
   if (!first || !text.starts_with('-')) return std::nullopt;
   text.remove_prefix(1);
-  const auto last = TakeNumber(text);
+  const auto last = TakeNumber<std::uint64_t>(text);
   if (!last || !text.starts_with('/') || *last < *first) return std::nullopt;
   text.remove_prefix(1);
   range.first = *first;
   range.last = *last;
   if (text == "*") return range;
-  range.total = TakeNumber(text);
+  range.total = TakeNumber<std::uint64_t>(text);
   if (!range.total || !text.empty() || *range.total <= *last) return std::nullopt;
   return range;
 }
@@ -150,20 +153,13 @@ std::optional<ContentRange> ParseContentRange(std::string_view text) {
 Verdict JudgeRangeAnswer(const HttpReply& reply, const WantedRange& wanted) {
   using Kind = Verdict::Kind;
   if (!wanted.etag.empty() && !reply.etag.empty() && reply.etag != wanted.etag) {
-    return FinalVerdict(
-        ErrorCode::kIo, ESTALE,
-        "was replaced since it was opened; open the dataset again, and do not write "
-        "over one in use");
+    return ReplacedVerdict();
   }
   const std::uint64_t end = wanted.offset + wanted.bytes;
   if (reply.status == 200) {
     // The whole object: right if that is what was wanted.
     if (wanted.offset == 0 && reply.length == wanted.bytes) return {};
-    if (reply.length && *reply.length < end) {
-      return FinalVerdict(ErrorCode::kCorrupt, 0,
-                          "has " + std::to_string(*reply.length) + " bytes, but bytes up to " +
-                              std::to_string(end) + " are wanted; it was cut short or replaced");
-    }
+    if (reply.length && *reply.length < end) return TooShortVerdict(*reply.length, end);
     return FinalVerdict(
         ErrorCode::kUnsupported, 0,
         "its server sends whole files when it is asked for a part; datasets need one that knows "
@@ -175,11 +171,7 @@ Verdict JudgeRangeAnswer(const HttpReply& reply, const WantedRange& wanted) {
         Kind::kAgain, EPROTO,
         "the answer does not say which bytes it has (Content-Range is missing or wrong)");
   }
-  if (range->total && *range->total < end) {
-    return FinalVerdict(ErrorCode::kCorrupt, 0,
-                        "has " + std::to_string(*range->total) + " bytes, but bytes up to " +
-                            std::to_string(end) + " are wanted; it was cut short or replaced");
-  }
+  if (range->total && *range->total < end) return TooShortVerdict(*range->total, end);
   if (range->first != wanted.offset || range->last != end - 1 ||
       (reply.length && *reply.length != wanted.bytes)) {
     return MakeVerdict(Kind::kAgain, EPROTO, "the server sent other bytes than those asked for");

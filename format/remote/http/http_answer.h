@@ -112,8 +112,9 @@ Verdict FinalVerdict(ErrorCode code, int number, std::string sentence);
 // Of a reply without a whole answer. `server` is what the user knows it by.
 Verdict JudgeFailure(const HttpReply& reply, const std::string& server);
 
-// Of statuses that mean the same everywhere: 408, 429 and those of 500 and more. kGood for others.
-Verdict JudgeBusyServer(const HttpReply& reply, const std::string& server);
+// Of statuses that mean the same everywhere: 408, 412, 416, 429 and those of 500 and more. kGood
+// for others.
+Verdict JudgeCommonStatus(const HttpReply& reply, const std::string& server);
 
 struct WantedRange {
   std::uint64_t offset = 0;

@@ -22,6 +22,7 @@
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/mutex.h"
 #include "format/remote/http/link.h"
 
@@ -81,20 +82,6 @@ namespace {
 constexpr long kStallBytesPerSecond = 1024;
 constexpr std::size_t kLongestHeaderValue = 4096;
 constexpr std::size_t kMaxReplyHeaderBytes = 200'000;  // curl takes 300 KB
-
-std::string_view TrimmedHeader(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
-    text.remove_prefix(1);
-  while (!text.empty() &&
-         (text.back() == ' ' || text.back() == '\t' || text.back() == '\r' || text.back() == '\n'))
-    text.remove_suffix(1);
-  return text;
-}
-
-bool SameHeaderName(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == y; });
-}
 
 HttpFailure FailureOf(CURLcode code) {
   switch (code) {
@@ -252,16 +239,14 @@ void HttpTransfer::Header(std::string_view line) {
   }
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return;
-  const std::string_view name = line.substr(0, colon),
-                         value = TrimmedHeader(line.substr(colon + 1));
+  const std::string name = LowerCase(line.substr(0, colon));
+  const std::string_view value = Trimmed(line.substr(colon + 1));
   if (value.size() > kLongestHeaderValue) return;
-  if (SameHeaderName(name, "content-length")) {
-    std::uint64_t length = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), length);
-    if (error == std::errc() && end == value.data() + value.size()) reply_.length = length;
+  if (name == "content-length") {
+    if (const auto length = ParseNumber<std::uint64_t>(value)) reply_.length = *length;
     return;
   }
-  if (SameHeaderName(name, "last-modified")) {
+  if (name == "last-modified") {
     reply_.changed = std::max<std::int64_t>(curl_getdate(std::string(value).c_str(), nullptr), 0);
     return;
   }
@@ -270,7 +255,7 @@ void HttpTransfer::Header(std::string_view line) {
       {"location", &reply_.location}, {"x-amz-bucket-region", &reply_.bucket_region},
       {"date", &reply_.date},         {"retry-after", &reply_.retry_after}};
   for (const auto& [kept_name, kept_value] : kept) {
-    if (SameHeaderName(name, kept_name)) *kept_value = value;
+    if (name == kept_name) *kept_value = value;
   }
 }
 

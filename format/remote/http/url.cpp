@@ -7,19 +7,13 @@
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
+
 namespace sluice {
 
 namespace {
 
 constexpr std::string_view kUpperDigits = "0123456789ABCDEF";
-
-// -1 if it is not a hexadecimal digit.
-int HexValue(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 bool IsUnreserved(char c) noexcept {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
@@ -50,10 +44,9 @@ std::optional<std::string> PercentDecoded(std::string_view text) {
       decoded += text[i];
       continue;
     }
-    if (text.size() - i < 3) return std::nullopt;
-    const int high = HexValue(text[i + 1]), low = HexValue(text[i + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    decoded += static_cast<char>(high * 16 + low);
+    const auto byte = ParseNumber<std::uint8_t>(text.substr(i + 1, 2), 16);
+    if (!byte || text.size() - i < 3) return std::nullopt;
+    decoded += static_cast<char>(*byte);
     i += 2;
   }
   return decoded;
@@ -73,14 +66,6 @@ std::string_view WithoutSlashes(std::string_view path) {
   while (path.ends_with('/'))
     path.remove_suffix(1);
   return path;
-}
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
 }
 
 // As bytes that may stand in a URL: spaces, quotes and what is not ASCII become %XX, escapes stay.

@@ -27,12 +27,12 @@ namespace sluice {
 // One request, before it has an address and a signature.
 struct StoreCall {
   std::string method = "GET";
-  std::string object;                          // below the store's URL
-  bool whole_bucket = false;                   // not about one object
-  std::map<std::string, std::string> query;    // decoded
-  std::map<std::string, std::string> headers;  // names in lower case
-  bool only_once = false;                      // served twice it ends otherwise than served once
-  Bytes body;                                  // must live until the request ends
+  std::string object = {};                          // below the store's URL
+  bool whole_bucket = false;                        // not about one object
+  std::map<std::string, std::string> query = {};    // decoded
+  std::map<std::string, std::string> headers = {};  // names in lower case
+  bool only_once = false;  // served twice it ends otherwise than served once
+  Bytes body = {};         // must live until the request ends
 };
 
 class Endpoint {

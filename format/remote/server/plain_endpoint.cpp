@@ -62,8 +62,8 @@ Verdict PlainEndpoint::Judge(const StoreCall&, const Credentials&, const HttpRep
   if (!reply.whole() && reply.failure != HttpFailure::kTooLong)
     return JudgeFailure(reply, url_.origin);
   if (reply.succeeded()) return {};
-  if (Verdict busy = JudgeBusyServer(reply, url_.origin); busy.kind != Verdict::Kind::kGood)
-    return busy;
+  if (Verdict usual = JudgeCommonStatus(reply, url_.origin); usual.kind != Verdict::Kind::kGood)
+    return usual;
   const std::string status = "HTTP " + std::to_string(reply.status);
   switch (reply.status) {
     case 301:
@@ -86,13 +86,6 @@ Verdict PlainEndpoint::Judge(const StoreCall&, const Credentials&, const HttpRep
     case 410:
       return FinalVerdict(ErrorCode::kNotFound, 0,
                           "there is no such file on the server (" + status + ")");
-    case 412:
-      return FinalVerdict(ErrorCode::kIo, ESTALE,
-                          "was replaced since it was opened; open the dataset again, and do not "
-                          "write over one in use");
-    case 416:
-      return FinalVerdict(ErrorCode::kCorrupt, 0,
-                          "ends before what should be read of it; it was cut short or replaced");
     default:
       return FinalVerdict(ErrorCode::kIo, EPROTO,
                           "the server " + url_.origin + " refuses the request (" + status + ")");

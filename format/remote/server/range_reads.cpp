@@ -240,8 +240,7 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
     hedges_left_ = std::min(kMaxHedges, hedges_left_ + kHedgesPerRead);
     End(ticket, nullptr);
   } else {
-    StoreCall call;
-    call.object = reading->read.object;
+    const StoreCall call{.object = reading->read.object};
     if (verdict.kind == Verdict::Kind::kGood)
       verdict = endpoint_.Judge(call, attempt.credentials, reply);
     if (verdict.kind == Verdict::Kind::kGood) {

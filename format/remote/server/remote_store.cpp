@@ -13,11 +13,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <exception>
-#include <thread>
 
 #include "format/disk/system_error.h"
 #include "format/mutex.h"
+#include "format/parallel.h"
 #include "format/remote/http/http_answer.h"
 #include "format/remote/server/s3_endpoint.h"
 #include "format/xml.h"
@@ -148,34 +147,28 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
 
 std::vector<std::byte> RemoteStore::Get(std::string_view object, std::uint64_t limit,
                                         ObjectInfo* info) {
-  StoreCall call;
-  call.object = object;
-  const HttpReply reply = Send(call, limit).reply;
+  const HttpReply reply = Send({.object = std::string(object)}, limit).reply;
   if (info != nullptr) *info = {reply.body.size(), reply.etag, reply.changed};
   const Bytes bytes = AsBytes(reply.body);
   return {bytes.begin(), bytes.end()};
 }
 
 ObjectInfo RemoteStore::Head(std::string_view object) {
-  StoreCall call;
-  call.method = "HEAD";
-  call.object = object;
+  const StoreCall call{.method = "HEAD", .object = std::string(object)};
   // Servers that know no HEAD, or leave the length out, know it when they send a part.
   const HttpReply reply = Send(call, 0, {405, 501}).reply;
   if (reply.succeeded() && reply.length) return {*reply.length, reply.etag, reply.changed};
-  return HeadByRange(call);
+  return HeadByRange(call.object);
 }
 
-ObjectInfo RemoteStore::HeadByRange(const StoreCall& call) {
-  StoreCall first_byte;
-  first_byte.object = call.object;
-  first_byte.headers["range"] = "bytes=0-0";
+ObjectInfo RemoteStore::HeadByRange(const std::string& object) {
+  const StoreCall first_byte{.object = object, .headers = {{"range", "bytes=0-0"}}};
   const HttpReply reply = Send(first_byte, kMaxAnswerBytes).reply;
   const auto range = ParseContentRange(reply.content_range);
   if (reply.status == 206 && range && range->total)
     return {*range->total, reply.etag, reply.changed};
   if (reply.status == 200) return {reply.body.size(), reply.etag, reply.changed};
-  throw Error(ErrorCode::kUnsupported, endpoint_->Shown(call.object),
+  throw Error(ErrorCode::kUnsupported, endpoint_->Shown(object),
               "its server does not tell its size");
 }
 
@@ -222,17 +215,14 @@ void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
   };
   // Google's service knows no If-None-Match on writing: a look must do there.
   if (only_new && s3.google()) {
-    StoreCall look;
-    look.method = "HEAD";
-    look.object = object;
+    const StoreCall look{.method = "HEAD", .object = std::string(object)};
     if (Send(look, 0, {404}).reply.status != 404) throw exists();
   }
-  StoreCall call;
-  call.method = "PUT";
-  call.object = object;
-  call.body = content;
-  call.headers["content-type"] = "application/octet-stream";
-  call.only_once = only_new;
+  StoreCall call{.method = "PUT",
+                 .object = std::string(object),
+                 .headers = {{"content-type", "application/octet-stream"}},
+                 .only_once = only_new,
+                 .body = content};
   if (only_new && !s3.google()) call.headers["if-none-match"] = "*";
   const Sent sent = Send(call, kMaxAnswerBytes, {412});
   if (sent.reply.status != 412) return;
@@ -243,11 +233,8 @@ void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
 
 void RemoteStore::Remove(std::string_view object) {
   Writable("is not written to");
-  StoreCall call;
-  call.method = "DELETE";
-  call.object = object;
   try {
-    Send(call, kMaxAnswerBytes);
+    Send({.method = "DELETE", .object = std::string(object)}, kMaxAnswerBytes);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
   }
@@ -267,9 +254,7 @@ std::vector<std::string> RemoteStore::ListFolder(std::string_view folder, const 
 void RemoteStore::ListPages(std::string_view prefix, const Each& each,
                             std::vector<std::string>* folders) {
   const S3Endpoint& s3 = Writable("does not list its files");
-  StoreCall call;
-  call.whole_bucket = true;
-  call.query = {{"list-type", "2"}, {"encoding-type", "url"}};
+  StoreCall call{.whole_bucket = true, .query = {{"list-type", "2"}, {"encoding-type", "url"}}};
   const std::string own = s3.key_prefix();
   if (const std::string whole = own + std::string(prefix); !whole.empty())
     call.query["prefix"] = whole;
@@ -324,41 +309,13 @@ std::uint64_t PartBytes(std::uint64_t bytes, std::uint64_t usual) {
   return least <= usual ? usual : AlignUp(least, kMegabyte);
 }
 
-// Hands out the numbers of parts to several threads, until one fails.
-class PartQueue {
- public:
-  explicit PartQueue(std::uint64_t parts) : parts_(parts) {}
-
-  // False if there are no more.
-  bool Next(std::uint64_t& part) {
-    const MutexLock lock(mutex_);
-    if (failure_ || next_ == parts_) return false;
-    part = next_++;
-    return true;
-  }
-  void Fail(std::exception_ptr failure) {
-    const MutexLock lock(mutex_);
-    if (!failure_) failure_ = std::move(failure);
-  }
-  std::exception_ptr failure() {
-    const MutexLock lock(mutex_);
-    return failure_;
-  }
-
- private:
-  const std::uint64_t parts_;
-  Mutex mutex_;
-  std::uint64_t next_ GUARDED_BY(mutex_) = 0;
-  std::exception_ptr failure_ GUARDED_BY(mutex_);
-};
-
 }  // namespace
 
-std::string RemoteStore::BeginUpload(const StoreCall& object) {
-  StoreCall call = object;
-  call.method = "POST";
-  call.query = {{"uploads", ""}};
-  call.headers["content-type"] = "application/octet-stream";
+std::string RemoteStore::BeginUpload(const std::string& object) {
+  const StoreCall call{.method = "POST",
+                       .object = object,
+                       .query = {{"uploads", ""}},
+                       .headers = {{"content-type", "application/octet-stream"}}};
   const HttpReply reply = Send(call, kMaxUploadAnswer).reply;
   std::string upload;
   const bool read = ReadXml(reply.body, [&](std::string_view path, std::string&& text) {
@@ -366,28 +323,28 @@ std::string RemoteStore::BeginUpload(const StoreCall& object) {
   });
   if (!read || upload.empty()) {
     throw Error(
-        ErrorCode::kUnsupported, endpoint_->Shown(object.object),
+        ErrorCode::kUnsupported, endpoint_->Shown(object),
         "the server's answer to a begun upload in parts is not S3's; check AWS_ENDPOINT_URL");
   }
   return upload;
 }
 
 // The signature covers the content's SHA-256, which the server compares.
-std::string RemoteStore::PutPart(const StoreCall& object, const std::string& upload,
+std::string RemoteStore::PutPart(const std::string& object, const std::string& upload,
                                  unsigned number, Bytes content) {
-  StoreCall call = object;
-  call.method = "PUT";
-  call.query = {{"partNumber", std::to_string(number)}, {"uploadId", upload}};
-  call.body = content;
+  const StoreCall call{.method = "PUT",
+                       .object = object,
+                       .query = {{"partNumber", std::to_string(number)}, {"uploadId", upload}},
+                       .body = content};
   std::string etag = Send(call, kMaxUploadAnswer).reply.etag;
   if (etag.empty()) {
-    throw Error(ErrorCode::kUnsupported, endpoint_->Shown(object.object),
+    throw Error(ErrorCode::kUnsupported, endpoint_->Shown(object),
                 "the server names no ETag of an uploaded part");
   }
   return etag;
 }
 
-void RemoteStore::FinishUpload(const StoreCall& object, const std::string& upload,
+void RemoteStore::FinishUpload(const std::string& object, const std::string& upload,
                                const std::vector<std::string>& etags, std::uint64_t bytes) {
   std::string list = "<CompleteMultipartUpload>";
   for (std::size_t i = 0; i < etags.size(); ++i) {
@@ -395,19 +352,19 @@ void RemoteStore::FinishUpload(const StoreCall& object, const std::string& uploa
             XmlEscaped(etags[i]) + "</ETag></Part>";
   }
   list += "</CompleteMultipartUpload>";
-  StoreCall call = object;
-  call.method = "POST";
-  call.query = {{"uploadId", upload}};
-  call.body = AsBytes(list);
-  call.headers["content-type"] = "application/xml";
-  call.only_once = true;
+  const StoreCall call{.method = "POST",
+                       .object = object,
+                       .query = {{"uploadId", upload}},
+                       .headers = {{"content-type", "application/xml"}},
+                       .only_once = true,
+                       .body = AsBytes(list)};
   for (int tries = 0;; ++tries) {
     constexpr int kMaxTries = 5;
     const Sent sent = Send(call, kMaxUploadAnswer, {404});
     // An earlier try may have finished it before its answer was lost.
     if (sent.reply.status == 404) {
-      if ((sent.repeated || tries > 0) && Head(object.object).bytes == bytes) return;
-      throw Error(ErrorCode::kIo, endpoint_->Shown(object.object),
+      if ((sent.repeated || tries > 0) && Head(object).bytes == bytes) return;
+      throw Error(ErrorCode::kIo, endpoint_->Shown(object),
                   "the upload in parts is gone from the server, ended by another or by a rule of "
                   "the bucket; begin it again");
     }
@@ -418,9 +375,9 @@ void RemoteStore::FinishUpload(const StoreCall& object, const std::string& uploa
       if (path == "CompleteMultipartUploadResult") code.clear();
     });
     if (read && code.empty()) return;
-    if (loop_->CallsStopped()) throw GivenUpError(endpoint_->Shown(object.object));
+    if (loop_->CallsStopped()) throw GivenUpError(endpoint_->Shown(object));
     if (tries + 1 == kMaxTries || !loop_->Sleep(settings_.retries.first_wait * (1 << tries))) {
-      throw Error(ErrorCode::kIo, endpoint_->Shown(object.object),
+      throw Error(ErrorCode::kIo, endpoint_->Shown(object),
                   "the server could not put the uploaded parts together (" +
                       WithoutSecrets(code, {}) + "); try again");
     }
@@ -435,46 +392,25 @@ void RemoteStore::PutLarge(std::string_view object, std::uint64_t bytes, const F
     if (bytes > 0) fill(0, content);
     return Put(object, content, false);
   }
-  StoreCall target;
-  target.object = object;
+  const std::string target(object);
   const std::string upload = BeginUpload(target);
   const std::uint64_t parts = (bytes + part_bytes - 1) / part_bytes;
   std::vector<std::string> etags(parts);
-  PartQueue queue(parts);
-  const auto work = [&] {
-    try {
-      std::vector<std::byte> buffer(part_bytes);
-      for (std::uint64_t part = 0; queue.Next(part);) {
-        const std::uint64_t offset = part * part_bytes;
-        const std::span<std::byte> content(buffer.data(), std::min(part_bytes, bytes - offset));
-        fill(offset, content);
-        etags[part] = PutPart(target, upload, static_cast<unsigned>(part + 1), content);
-      }
-    } catch (...) {
-      queue.Fail(std::current_exception());
-    }
-  };
-  std::vector<std::jthread> threads;
-  const std::uint64_t more = std::min<std::uint64_t>(settings_.parts_at_once, parts) - 1;
-  threads.reserve(more);
+  std::vector<std::vector<std::byte>> buffers(settings_.parts_at_once);
   try {
-    for (std::uint64_t i = 0; i < more; ++i)
-      threads.emplace_back(work);
-  } catch (const std::system_error&) {
-    // With fewer threads it takes longer.
-  }
-  work();
-  threads.clear();  // joins them
-  try {
-    if (const std::exception_ptr failure = queue.failure()) std::rethrow_exception(failure);
+    ParallelFor(settings_.parts_at_once, parts, {}, [&](unsigned thread, std::size_t part) {
+      const std::uint64_t offset = part * part_bytes;
+      std::vector<std::byte>& content = buffers[thread];
+      content.resize(std::min(part_bytes, bytes - offset));
+      fill(offset, content);
+      etags[part] = PutPart(target, upload, static_cast<unsigned>(part + 1), content);
+    });
     FinishUpload(target, upload, etags, bytes);
   } catch (...) {
     // Parts that nobody finishes cost money.
-    StoreCall abort = target;
-    abort.method = "DELETE";
-    abort.query = {{"uploadId", upload}};
     try {
-      Send(abort, kMaxUploadAnswer, {404});
+      Send({.method = "DELETE", .object = target, .query = {{"uploadId", upload}}},
+           kMaxUploadAnswer, {404});
     } catch (const Error&) {
       // The first error is the one to report.
     }

@@ -71,14 +71,14 @@ class RemoteStore final : public ObjectStore {
   // Sends until there is an answer that is good, or of a status in `also_good`. Its body has at
   // most `limit` bytes, else Error(kLimit).
   Sent Send(const StoreCall& call, std::uint64_t limit, std::initializer_list<long> also_good = {});
-  ObjectInfo HeadByRange(const StoreCall& call);
+  ObjectInfo HeadByRange(const std::string& object);
   bool HasContent(std::string_view object, Bytes content);
   // Throws Error(kUnsupported) for a plain server.
   S3Endpoint& Writable(const char* what) const;
-  std::string BeginUpload(const StoreCall& object);
-  std::string PutPart(const StoreCall& object, const std::string& upload, unsigned number,
+  std::string BeginUpload(const std::string& object);
+  std::string PutPart(const std::string& object, const std::string& upload, unsigned number,
                       Bytes content);
-  void FinishUpload(const StoreCall& object, const std::string& upload,
+  void FinishUpload(const std::string& object, const std::string& upload,
                     const std::vector<std::string>& etags, std::uint64_t bytes);
 
   const StoreSettings settings_;

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <ctime>
 
+#include "format/ascii.h"
 #include "format/remote/http/url.h"
 #include "format/remote/server/sigv4.h"
 #include "format/xml.h"
@@ -55,9 +55,9 @@ std::optional<ListingPage> ParseListing(std::string_view xml) {
     if (path == "Key") object.key = std::move(text);
     if (path == "ETag") object.info.etag = std::move(text);
     if (path == "Size") {
-      const auto [end, error] =
-          std::from_chars(text.data(), text.data() + text.size(), object.info.bytes);
-      has_size = error == std::errc() && end == text.data() + text.size();
+      const auto bytes = ParseNumber<std::uint64_t>(text);
+      has_size = bytes.has_value();
+      object.info.bytes = bytes.value_or(0);
     }
   });
   if (!read || !sound || !is_listing || (truncated && page.next.empty())) return std::nullopt;
@@ -149,9 +149,7 @@ S3Endpoint::Address S3Endpoint::AddressOf(const StoreCall& call) const {
 
 std::string S3Endpoint::Server() const {
   if (!custom_.origin.empty()) return custom_.origin;
-  StoreCall bucket;
-  bucket.whole_bucket = true;
-  return AddressOf(bucket).host;
+  return AddressOf({.whole_bucket = true}).host;
 }
 
 HttpRequest S3Endpoint::Form(const StoreCall& call, const Credentials& credentials) const {
@@ -239,13 +237,12 @@ Verdict S3Endpoint::JudgeAnswer(const StoreCall& call, const Credentials& creden
     verdict.kind = error.code == "SlowDown" ? Verdict::Kind::kBusy : Verdict::Kind::kAgain;
     return verdict;
   }
-  if (Verdict busy = JudgeBusyServer(reply, Server()); busy.kind != Verdict::Kind::kGood)
-    return busy;
+  if (Verdict usual = JudgeCommonStatus(reply, Server()); usual.kind != Verdict::Kind::kGood)
+    return usual;
   const bool expired = error.code == "ExpiredToken" || error.code == "ExpiredTokenException" ||
                        error.code == "TokenRefreshRequired" || error.code == "InvalidToken" ||
                        // An answer to HEAD has no body to say so.
-                       (call.method == "HEAD" && !credentials.token.empty() &&
-                        reply.status != 404 && reply.status != 412);
+                       (call.method == "HEAD" && !credentials.token.empty() && reply.status != 404);
   if (expired || reply.status == 403 || reply.status == 401)
     return JudgeDenied(call, credentials, reply, error);
   switch (reply.status) {
@@ -269,13 +266,6 @@ Verdict S3Endpoint::JudgeAnswer(const StoreCall& call, const Credentials& creden
       return FinalVerdict(ErrorCode::kNotFound, 0,
                           error.code.empty() ? "there is no such object, or no such bucket"
                                              : "there is no such object");
-    case 412:
-      return FinalVerdict(ErrorCode::kIo, ESTALE,
-                          "was replaced since it was opened; open the dataset again, and do not "
-                          "write over one in use");
-    case 416:
-      return FinalVerdict(ErrorCode::kCorrupt, 0,
-                          "ends before what should be read of it; it was cut short or replaced");
     default:
       return FinalVerdict(
           ErrorCode::kIo, EPROTO,

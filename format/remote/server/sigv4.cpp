@@ -44,15 +44,6 @@ Sha256Digest HmacSha256(Bytes key, Bytes content) {
   return digest;
 }
 
-std::string HexOf(const Sha256Digest& digest) {
-  std::string hex;
-  for (const std::byte byte : digest) {
-    const auto value = static_cast<unsigned>(byte);
-    hex += {"0123456789abcdef"[value >> 4], "0123456789abcdef"[value & 15]};
-  }
-  return hex;
-}
-
 std::string CanonicalQuery(const std::map<std::string, std::string>& query) {
   // Sorted by the encoded names: a map of the plain ones is in another order where a byte is
   // escaped.

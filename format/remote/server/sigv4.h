@@ -20,9 +20,6 @@ using Sha256Digest = std::array<std::byte, 32>;
 Sha256Digest Sha256(Bytes content);
 Sha256Digest HmacSha256(Bytes key, Bytes content);
 
-// In 64 lower-case hexadecimal digits.
-std::string HexOf(const Sha256Digest& digest);
-
 struct SignedRequest {
   std::string method;
   std::string path;                          // of any bytes, decoded; begins with /

@@ -171,7 +171,7 @@ Picture AvifSource::Decode(const ColorRules& rules) {
   for (std::size_t y = 0; y < height_; ++y) {
     const std::uint8_t* const row =
         rgb.pixels + (y + top_) * rgb.rowBytes + left_ * 4 * value_bytes;
-    std::uint8_t* const out = &picture.pixels[y * width_ * picture.channels];
+    std::uint8_t* const out = picture.Row(y);
     if (value_bytes == 1) {
       StoreRgbaRow(row, width_, picture.channels, rules, out);
     } else {

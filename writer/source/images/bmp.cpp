@@ -360,8 +360,7 @@ Picture BmpSource::Decode(const ColorRules& rules) {
     } else {
       DecodeRow(y, rgba.data());
     }
-    StoreRgbaRow(rgba.data(), width_, picture.channels, rules,
-                 &picture.pixels[std::size_t{y} * width_ * picture.channels]);
+    StoreRgbaRow(rgba.data(), width_, picture.channels, rules, picture.Row(y));
   }
   return picture;
 }

@@ -125,10 +125,9 @@ Picture GifSource::Decode(const ColorRules& rules) {
       frame.ColorMap != nullptr ? frame.ColorMap : gif_->SColorMap;
   if (colours == nullptr) ThrowBrokenGif("it has no colours");
   Picture picture = MakePicture(rules.channels);
-  const std::size_t stride = std::size_t{width_} * picture.channels;
   std::vector<std::uint8_t> rgba(std::size_t{width_} * 4);  // transparent outside the frame
   for (std::uint32_t y = 0; y < height_; ++y) {
-    StoreRgbaRow(rgba.data(), width_, picture.channels, rules, &picture.pixels[y * stride]);
+    StoreRgbaRow(rgba.data(), width_, picture.channels, rules, picture.Row(y));
   }
   std::vector<GifPixelType> line(static_cast<std::size_t>(frame.Width));
   for (const std::uint32_t row :
@@ -147,7 +146,7 @@ Picture GifSource::Decode(const ColorRules& rules) {
       *out++ = index == transparent_ ? 0 : 255;
     }
     const std::size_t y = static_cast<std::size_t>(frame.Top) + row;
-    StoreRgbaRow(rgba.data(), width_, picture.channels, rules, &picture.pixels[y * stride]);
+    StoreRgbaRow(rgba.data(), width_, picture.channels, rules, picture.Row(y));
   }
   return picture;
 }

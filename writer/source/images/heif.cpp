@@ -146,8 +146,7 @@ Picture HeifSource::Decode(const ColorRules& rules) {
       row[i] = static_cast<std::uint16_t>((std::min(value, most) * 65'535ULL + most / 2) / most);
     }
     if (premultiplied && !opaque) DivideByOpacity(row);
-    StoreRgbaRow(row.data(), width_, picture.channels, rules,
-                 &picture.pixels[y * width_ * picture.channels]);
+    StoreRgbaRow(row.data(), width_, picture.channels, rules, picture.Row(y));
   }
   return picture;
 }

@@ -34,15 +34,6 @@ struct Jp2Tiles {
   std::uint32_t present = 0;   // with a header in the file
 };
 
-// The colours that a JP2 file's palette (its box "pclr") makes of each value; 0: it has none.
-std::uint32_t PaletteColours(Bytes file) noexcept;
-
-// Of a JP2 file or a bare codestream (ISO/IEC 15444-1, annexes A and I). A file that ends in its
-// headers is left to openjpeg: both are 0, as if no tile were missing. Throws Error(kUnsupported)
-// if a header asks for more tiles, components, layers, precincts or code blocks than pictures of
-// its size have.
-Jp2Tiles LookAtCodestream(Bytes file);
-
 constexpr std::uint64_t kMaxJp2Layers = 1024;
 constexpr std::uint32_t kMaxJp2Levels = 32;
 // More are refused, whatever the options.
@@ -199,6 +190,7 @@ class CodestreamReader {
   std::uint32_t tiles_ = 0;
 };
 
+// The colours that a JP2 file's palette (its box "pclr") makes of each value; 0: it has none.
 std::uint32_t PaletteColours(Bytes file) noexcept {
   while (std::optional<FileBox> box = TakeFileBox(file)) {
     if (box->type != "jp2h") continue;
@@ -211,6 +203,10 @@ std::uint32_t PaletteColours(Bytes file) noexcept {
   return 0;
 }
 
+// Of a JP2 file or a bare codestream (ISO/IEC 15444-1, annexes A and I). A file that ends in its
+// headers is left to openjpeg: both are 0, as if no tile were missing. Throws Error(kUnsupported)
+// if a header asks for more tiles, components, layers, precincts or code blocks than pictures of
+// its size have.
 Jp2Tiles LookAtCodestream(Bytes file) {
   const bool bare = file.size() >= 2 && BigEndian(file, 0, 2) == kSoc;
   return CodestreamReader(bare ? file : CodestreamOf(file)).Look();
@@ -414,8 +410,7 @@ Picture Jp2Source::Decode(const ColorRules& rules) {
   for (std::uint32_t y = 0; y < height_; ++y) {
     ReadRow(y, row.data());
     if (premultiplied_) DivideByOpacity(row);
-    StoreRgbaRow(row.data(), width_, picture.channels, rules,
-                 &picture.pixels[std::size_t{y} * width_ * picture.channels]);
+    StoreRgbaRow(row.data(), width_, picture.channels, rules, picture.Row(y));
   }
   return picture;
 }

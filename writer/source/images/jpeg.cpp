@@ -323,9 +323,8 @@ void JpegSource::StoreRow(const ColorRules& rules, std::uint8_t* row, const Pict
 void JpegSource::ReadRows(const ColorRules& rules, std::uint8_t* row, Picture& picture) {
   if (setjmp(jpeg_.trap.jump) != 0) jpeg_.trap.Throw();
   jpeg_decompress_struct& object = jpeg_.object;
-  const std::size_t stride = std::size_t{picture.width} * picture.channels;
   while (object.output_scanline < object.output_height) {
-    std::uint8_t* const out = picture.pixels.data() + object.output_scanline * stride;
+    std::uint8_t* const out = picture.Row(object.output_scanline);
     JSAMPROW target = row != nullptr ? row : out;
     jpeg_read_scanlines(&object, &target, 1);
     if (row != nullptr) StoreRow(rules, row, picture, out);
@@ -336,8 +335,7 @@ Picture JpegSource::Decode(const ColorRules& rules, std::uint32_t reduction) {
   // Colours are converted to sRGB before they become grey.
   Start(rules.transform != nullptr ? 3 : rules.channels, reduction);
   const std::uint32_t channels = colors() == ProfileColors::kGrey ? 1 : rules.channels;
-  Picture picture{jpeg_.object.output_width, jpeg_.object.output_height, channels, {}};
-  picture.pixels.resize(std::size_t{picture.width} * picture.height * picture.channels);
+  Picture picture = NewPicture(jpeg_.object.output_width, jpeg_.object.output_height, channels);
   const bool in_place = !IsCmyk(jpeg_.object) && rules.transform == nullptr;
   std::vector<std::uint8_t> row(in_place ? 0 : std::size_t{picture.width} * 4);
   ReadRows(rules, in_place ? nullptr : row.data(), picture);

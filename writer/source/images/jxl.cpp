@@ -171,7 +171,7 @@ Picture JxlSource::Decode(const ColorRules& rules) {
   Picture picture = MakePicture(PictureChannels(grey_, opaque_, rules));
   for (std::size_t y = 0; y < height_; ++y) {
     const std::size_t at = y * width_ * 4;
-    std::uint8_t* const out = &picture.pixels[y * width_ * picture.channels];
+    std::uint8_t* const out = picture.Row(y);
     if (deep_)
       StoreRgbaRow(&deep[at], width_, picture.channels, rules, out);
     else

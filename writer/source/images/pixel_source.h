@@ -27,7 +27,15 @@ struct Picture {
   std::uint32_t channels = 0;  // 1: grey, 3: RGB, interleaved
   std::vector<std::uint8_t> pixels;
   bool ycc420 = false;  // `pixels` has three planes instead: see Ycc420Values()
+
+  std::uint8_t* Row(std::size_t y) noexcept { return pixels.data() + y * width * channels; }
 };
+
+// All zero.
+inline Picture NewPicture(std::uint32_t width, std::uint32_t height, std::uint32_t channels) {
+  return {width, height, channels,
+          std::vector<std::uint8_t>(std::size_t{width} * height * channels)};
+}
 
 // The error of a file whose data ends before its picture does, as after a broken download. It is a
 // class of its own because the part of the picture that is there can be taken
@@ -100,11 +108,8 @@ class PixelSource {
     if (!takes_cut_short_) throw CutShort(what, how);
     cut_short_ = how;
   }
-  // A picture with that many channels, all zero.
   Picture MakePicture(std::uint32_t channels) const {
-    Picture picture{width_, height_, channels, {}};
-    picture.pixels.resize(std::size_t{width_} * height_ * channels);
-    return picture;
+    return NewPicture(width_, height_, channels);
   }
 
   std::uint32_t width_ = 0;

@@ -281,11 +281,10 @@ void PngSource::DecodeRows(RowFormat format, const ColorRules& rules, Picture& p
   bool ended = Ended(spng_decode_image(png_.get(), nullptr, 0, format.format,
                                        SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE));
   const std::size_t row_bytes = std::size_t{width_} * format.pixel_bytes;
-  const std::size_t stride = std::size_t{width_} * picture.channels;
   const bool in_place = FitsInPlace(format.format, picture.channels);
   std::vector<std::byte> row(in_place ? 0 : row_bytes);
   for (std::uint32_t y = 0; y < height_; ++y) {
-    std::uint8_t* const out = picture.pixels.data() + y * stride;
+    std::uint8_t* const out = picture.Row(y);
     void* const target = in_place ? static_cast<void*>(out) : row.data();
     if (!ended) {
       const int result = spng_decode_row(png_.get(), target, row_bytes);
@@ -299,7 +298,6 @@ void PngSource::DecodeRows(RowFormat format, const ColorRules& rules, Picture& p
 // An interlaced image's passes come in an order that needs the whole image at once.
 void PngSource::DecodeInterlaced(RowFormat format, const ColorRules& rules, Picture& picture) {
   const std::size_t row_bytes = std::size_t{width_} * format.pixel_bytes;
-  const std::size_t stride = std::size_t{width_} * picture.channels;
   const bool in_place = FitsInPlace(format.format, picture.channels);
   std::vector<std::byte> all(in_place ? 0 : row_bytes * height_);
   void* const target = in_place ? static_cast<void*>(picture.pixels.data()) : all.data();
@@ -307,7 +305,7 @@ void PngSource::DecodeInterlaced(RowFormat format, const ColorRules& rules, Pict
       spng_decode_image(png_.get(), target, row_bytes * height_, format.format, SPNG_DECODE_TRNS));
   for (std::uint32_t y = 0; y < height_; ++y) {
     StoreRow(static_cast<const std::byte*>(target) + y * row_bytes, format.format, rules, picture,
-             picture.pixels.data() + y * stride);
+             picture.Row(y));
   }
 }
 

@@ -1,12 +1,12 @@
 // Netpbm's files: PBM, PGM and PPM (P1 to P6, as text and as bytes) and PAM (P7) of grey or RGB,
 // with opacity or without. Of several pictures in a file the first is taken.
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <vector>
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "writer/source/images/pixel_source.h"
 
 namespace sluice {
@@ -108,10 +108,10 @@ std::optional<std::uint32_t> PnmSource::NextNumber() {
     if (text[at_] != '#') break;
     at_ = std::min(text.find('\n', at_), text.size());
   }
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data() + at_, text.data() + text.size(), number);
-  if (error != std::errc()) ThrowBrokenPnm("a number is missing");
-  at_ = static_cast<std::size_t>(end - text.data());
+  std::string_view rest = text.substr(at_);
+  const auto number = TakeNumber<std::uint32_t>(rest);
+  if (!number) ThrowBrokenPnm("a number is missing");
+  at_ = text.size() - rest.size();
   return number;
 }
 
@@ -183,8 +183,7 @@ Picture PnmSource::Decode(const ColorRules& rules) {
       const std::uint64_t value = values[i / 4 * values_ + from];
       rgba[i] = static_cast<std::uint16_t>((value * 65'535 + most_ / 2) / most_);
     }
-    StoreRgbaRow(rgba.data(), width_, picture.channels, rules,
-                 &picture.pixels[std::size_t{y} * width_ * picture.channels]);
+    StoreRgbaRow(rgba.data(), width_, picture.channels, rules, picture.Row(y));
   }
   if (!whole) EndsEarly(kBrokenPnm, "its pixels end early");
   return picture;

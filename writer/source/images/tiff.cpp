@@ -3,7 +3,7 @@
 // libtiff turns every kind of file into 8-bit colours (TIFFRGBAImage): palettes, YCbCr, Lab and
 // more. It refuses, truncates or converts without the profile some others: grey and RGB of more
 // than 8 bits a value, whole or floating-point, and CMYK. Their values are read here, piece by
-// piece (ReadTiffSamples). TiffSource chooses between the two.
+// piece (TiffSampleReader). TiffSource chooses between the two.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,15 +34,6 @@ struct TiffSamples {
   bool whole = false;  // every piece was read; the others are zero
 };
 
-bool IsForSamples(tiff* file) noexcept;
-// Whether the values are cyan, magenta, yellow and black.
-bool HasInks(tiff* file) noexcept;
-
-// Reads a file that IsForSamples(). Its size and pieces must have been checked. Floating-point
-// values go from 0 to 1. Throws Error(kUnsupported): signed values; floating-point ones beyond
-// that.
-TiffSamples ReadTiffSamples(tiff* file);
-
 // The most that a resampling filter's ringing adds to values from 0 to 1.
 constexpr double kOvershoot = 0.25;
 
@@ -50,6 +41,12 @@ std::uint16_t TagOf(TIFF* file, std::uint32_t tag) noexcept {
   std::uint16_t value = 0;
   TIFFGetFieldDefaulted(file, tag, &value);
   return value;
+}
+
+// Whether the values are cyan, magenta, yellow and black.
+bool HasInks(TIFF* file) noexcept {
+  return TagOf(file, TIFFTAG_PHOTOMETRIC) == PHOTOMETRIC_SEPARATED &&
+         TagOf(file, TIFFTAG_INKSET) == INKSET_CMYK && TagOf(file, TIFFTAG_SAMPLESPERPIXEL) >= 4;
 }
 
 [[noreturn]] void ThrowUnsupportedTiff(const std::string& what) {
@@ -74,6 +71,9 @@ double HalfOf(std::uint16_t bits) noexcept {
   return (bits >> 15) != 0 ? -value : value;
 }
 
+// Reads a file that IsForSamples(). Its size and pieces must have been checked. Floating-point
+// values go from 0 to 1. Throws Error(kUnsupported): signed values; floating-point ones beyond
+// that.
 class TiffSampleReader {
  public:
   explicit TiffSampleReader(TIFF* file) : file_(file) {
@@ -222,11 +222,6 @@ class TiffSampleReader {
   bool numbers_ = true;
 };
 
-bool HasInks(tiff* file) noexcept {
-  return TagOf(file, TIFFTAG_PHOTOMETRIC) == PHOTOMETRIC_SEPARATED &&
-         TagOf(file, TIFFTAG_INKSET) == INKSET_CMYK && TagOf(file, TIFFTAG_SAMPLESPERPIXEL) >= 4;
-}
-
 bool IsForSamples(tiff* file) noexcept {
   const std::uint16_t bits = TagOf(file, TIFFTAG_BITSPERSAMPLE);
   const bool floats = TagOf(file, TIFFTAG_SAMPLEFORMAT) == SAMPLEFORMAT_IEEEFP;
@@ -237,10 +232,6 @@ bool IsForSamples(tiff* file) noexcept {
   if (grey && bits == 8 && TagOf(file, TIFFTAG_SAMPLESPERPIXEL) == 2) return true;
   if (bits != 16 && bits != 32 && !(floats && bits == 64)) return false;
   return grey || photometric == PHOTOMETRIC_RGB || HasInks(file);
-}
-
-TiffSamples ReadTiffSamples(tiff* file) {
-  return TiffSampleReader(file).Read();
 }
 
 class TiffSource : public PixelSource {
@@ -320,8 +311,7 @@ TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFC
   std::uint16_t photometric = 0;
   grey_ = TIFFGetField(tiff_.get(), TIFFTAG_PHOTOMETRIC, &photometric) == 1 &&
           (photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE);
-  std::uint16_t channels = 1;
-  TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_SAMPLESPERPIXEL, &channels);
+  const std::uint16_t channels = TagOf(tiff_.get(), TIFFTAG_SAMPLESPERPIXEL);
   if (grey_ && channels > 2) {  // as in satellites' pictures
     throw Error(ErrorCode::kUnsupported, "unsupported TIFF: it says that it is grey and has " +
                                              std::to_string(channels) +
@@ -411,9 +401,7 @@ ProfileColors TiffSource::colors() const noexcept {
 // Codecs whose data never end in a row of zeros. Data that are not compressed may, and so may those
 // of PackBits.
 bool EndsInNoZeros(TIFF* tiff) noexcept {
-  std::uint16_t codec = COMPRESSION_NONE;
-  TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &codec);
-  switch (codec) {
+  switch (TagOf(tiff, TIFFTAG_COMPRESSION)) {
     case COMPRESSION_CCITTRLE:
     case COMPRESSION_CCITTRLEW:
     case COMPRESSION_CCITTFAX3:
@@ -474,7 +462,7 @@ Picture TiffSource::Decode(const ColorRules& rules) {
   if (cut_short != nullptr) EndsEarly("broken TIFF", cut_short);
   stream_.trouble[0] = 0;
   if (!IsForSamples(tiff_.get())) return DecodeRgba(rules, cut_short != nullptr);
-  TiffSamples samples = ReadTiffSamples(tiff_.get());
+  TiffSamples samples = TiffSampleReader(tiff_.get()).Read();
   deep_ = samples.deep;
   if (cut_short == nullptr && (!samples.whole || stream_.trouble[0] != 0)) ThrowBroken();
   Picture picture = MakePicture(PictureChannels(grey_, samples.opaque, rules));
@@ -482,7 +470,7 @@ Picture TiffSource::Decode(const ColorRules& rules) {
   for (std::size_t y = 0; y < height_; ++y) {
     const std::span row =
         std::span(samples.values).subspan(y * width_ * 4, std::size_t{width_} * 4);
-    std::uint8_t* const out = &picture.pixels[y * width_ * picture.channels];
+    std::uint8_t* const out = picture.Row(y);
     if (inks.empty()) {
       if (samples.premultiplied) DivideByOpacity(row);
       StoreRgbaRow(row.data(), width_, picture.channels, rules, out);
@@ -555,7 +543,7 @@ Picture TiffSource::DecodeRgba(const ColorRules& rules, bool cut_short) {
   std::vector<std::uint8_t> row(std::size_t{width_} * 4);
   for (std::size_t y = 0; y < height_; ++y) {
     const std::uint32_t* const in = &raster[y * width_];
-    std::uint8_t* const out = &picture.pixels[y * width_ * picture.channels];
+    std::uint8_t* const out = picture.Row(y);
     for (std::size_t x = 0; x < width_; ++x) {
       std::uint8_t* const pixel = &row[grey_ && opaque ? x : x * 4];
       *pixel = static_cast<std::uint8_t>(TIFFGetR(in[x]));

@@ -129,7 +129,7 @@ Picture WebpSource::Decode(const ColorRules& rules) {
   Picture picture = MakePicture(rules.channels);
   for (std::uint32_t y = 0; y < height_; ++y) {
     const std::uint8_t* const in = &canvas[y * row_bytes];
-    std::uint8_t* const out = &picture.pixels[std::size_t{y} * width_ * picture.channels];
+    std::uint8_t* const out = picture.Row(y);
     if (opaque) {
       StoreRgbRow(in, width_, picture.channels, rules, out);
     } else {

@@ -155,8 +155,6 @@ void ForEachElement(const std::filesystem::path& file, const std::stop_token& st
   if (std::ferror(stream.get()) != 0) throw Error(ErrorCode::kIo, file.string(), "cannot be read");
 }
 
-using nlohmann::json;
-
 const json& Member(const json& object, const char* name) {
   const auto found = object.is_object() ? object.find(name) : object.end();
   if (!object.is_object() || found == object.end()) Misread(std::string("has no ") + name);

@@ -16,6 +16,7 @@
 #include <sluice/convert.h>
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/disk/checksum.h"
 #include "format/random.h"
 #include "writer/source/list/folder_walk.h"
@@ -28,10 +29,7 @@ namespace {
 
 // "train" of "Train-01"; empty if splits do not have such names.
 std::string SplitWord(std::string_view name) {
-  std::string word(name.substr(0, name.find_last_not_of("0123456789-_") + 1));
-  std::transform(word.begin(), word.end(), word.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  std::string word = LowerCase(name.substr(0, name.find_last_not_of("0123456789-_") + 1));
   constexpr std::array<std::string_view, 9> kNames = {
       "train", "training", "val", "valid", "validation", "dev", "eval", "test", "testing"};
   return std::find(kNames.begin(), kNames.end(), word) != kNames.end() ? word : "";

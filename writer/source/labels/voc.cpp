@@ -8,6 +8,7 @@
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/disk/file.h"
 #include "format/xml.h"
 #include "writer/source/labels/annotations.h"
@@ -42,11 +43,8 @@ std::string EncodingOf(std::string_view document) {
   document = document.substr(0, document.find("?>"));
   const std::size_t begin = document.find_first_of("\"'", document.find("encoding"));
   if (begin == std::string_view::npos) return {};
-  std::string name(document.substr(begin + 1));
-  name.resize(std::min(name.find(document[begin]), name.size()));
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  const std::string_view rest = document.substr(begin + 1);
+  const std::string name = LowerCase(rest.substr(0, rest.find(document[begin])));
   // Programs that keep texts as UTF-16 declare it even if they write UTF-8.
   const bool plain = name.starts_with("utf") || name == "ascii" || name == "us-ascii";
   return plain ? "" : name;
@@ -63,8 +61,8 @@ XmlElement ParseXml(std::string_view document) {
   const auto end = [&ended](std::string_view path, std::string&& text) {
     const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '/'));
     if (ended.size() < depth + 2) ended.resize(depth + 2);
-    ended[depth].push_back({std::string(path.substr(path.rfind('/') + 1)), Trimmed(text),
-                            std::exchange(ended[depth + 1], {})});
+    ended[depth].push_back({std::string(path.substr(path.rfind('/') + 1)),
+                            std::string(Trimmed(text)), std::exchange(ended[depth + 1], {})});
   };
   std::string fault;
   if (!ReadXml(document, end, {.max_depth = 32, .lenient = true}, &fault)) {
@@ -109,10 +107,6 @@ AnnotatedObject ObjectOf(const XmlElement& object, ClassNames& names) {
   made.flagged = difficult != nullptr && difficult->text == "1";
   return made;
 }
-
-}  // namespace
-
-namespace {
 
 // The image of a label file, without its ending: at the file's own path; in a tree that has both,
 // as VOC's own, in the folder of images beside that of labels.

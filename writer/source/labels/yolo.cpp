@@ -1,7 +1,6 @@
 // YOLO's labels: a text file for each image, a line for each object, and the classes' names beside
 // them.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/disk/bytes.h"
 #include "format/disk/file.h"
 #include "writer/source/labels/annotations.h"
@@ -23,30 +23,21 @@ namespace {
 
 constexpr std::size_t kMaxYoloClasses = 65'536;
 
-std::string_view Stripped(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
-}
-
 // A scalar without its quotes or the comment behind it.
 std::string Scalar(std::string_view text) {
-  text = Stripped(text);
+  text = Trimmed(text);
   if (!text.empty() && (text[0] == '"' || text[0] == '\'')) {
     const std::size_t end = text.find(text[0], 1);
     return std::string(text.substr(1, end == std::string_view::npos ? end : end - 1));
   }
-  return std::string(Stripped(text.substr(0, text.find(" #"))));
+  return std::string(Trimmed(text.substr(0, text.find(" #"))));
 }
 
 std::vector<std::string_view> LinesOf(std::string_view text) {
   if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
   std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  while (!text.empty())
+    lines.push_back(TakeLine(text));
   return lines;
 }
 
@@ -66,7 +57,7 @@ std::vector<std::string_view> Pieces(std::string_view text) {
     if (fresh && (c == '"' || c == '\'')) quote = c;
     fresh = c == ',' || c == ':' || (fresh && (c == ' ' || c == '\t'));
     if (c == ',') {
-      if (!Stripped(text.substr(begin, i - begin)).empty()) {
+      if (!Trimmed(text.substr(begin, i - begin)).empty()) {
         pieces.push_back(text.substr(begin, i - begin));
       }
       begin = i + 1;
@@ -75,22 +66,15 @@ std::vector<std::string_view> Pieces(std::string_view text) {
   return pieces;
 }
 
-std::optional<std::size_t> NumberOf(std::string_view text) {
-  text = Stripped(text);
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 class YamlNames {
  public:
   void Add(std::string_view name) { Put(next_++, NameIn(name)); }
   void AddNumbered(std::string_view entry) {
     const std::size_t colon = std::min(entry.find(':'), entry.size());
-    const std::optional<std::size_t> number = NumberOf(Scalar(entry.substr(0, colon)));
+    const std::optional<std::size_t> number =
+        ParseNumber<std::size_t>(Scalar(entry.substr(0, colon)));
     if (!number || colon == entry.size())
-      Fail("\"" + ToUtf8(Stripped(entry)) + "\" is no NUMBER: NAME");
+      Fail("\"" + ToUtf8(Trimmed(entry)) + "\" is no NUMBER: NAME");
     Put(*number, NameIn(entry.substr(colon + 1)));
   }
   [[noreturn]] static void Refuse(std::string_view value) {
@@ -112,7 +96,7 @@ class YamlNames {
   }
   // A name; YAML's features that are not read (anchors, tags, blocks) are refused.
   static std::string NameIn(std::string_view text) {
-    text = Stripped(text);
+    text = Trimmed(text);
     const std::string shown = "\"" + ToUtf8(text) + "\"";
     if (text.empty() || std::string_view("\"'").find(text[0]) == std::string_view::npos) {
       const bool special =
@@ -129,7 +113,7 @@ class YamlNames {
         if (next != '"' && next != '\\') Fail(shown + " has an escape");
         ++i;
       } else if (text[i] == text[0]) {
-        const std::string_view rest = Stripped(text.substr(i + 1));
+        const std::string_view rest = Trimmed(text.substr(i + 1));
         if (!rest.empty() && rest[0] != '#') Fail(shown + " has text after its end");
         return name;
       }
@@ -153,11 +137,12 @@ YoloNames ParseYoloYaml(std::string_view text) {
   bool inside = false;  // of the block after "names:"
   std::string flow;     // "[a," of a list in a line, which may continue in the next
   for (std::string_view line : LinesOf(text)) {
-    const std::string_view trimmed = Stripped(line);
+    const std::string_view trimmed = Trimmed(line);
     if (trimmed.empty() || trimmed[0] == '#') continue;
     if (flow.empty() && line[0] != ' ' && line[0] != '\t' && line[0] != '-') {
       inside = line.starts_with("names:");
-      if (line.starts_with("nc:")) found.counted = NumberOf(Scalar(line.substr(3))).value_or(0);
+      if (line.starts_with("nc:"))
+        found.counted = ParseNumber<std::size_t>(Scalar(line.substr(3))).value_or(0);
       if (line.starts_with("kpt_shape:")) {
         const std::string value = Scalar(line.substr(10));
         const std::size_t begin = std::min(value.find('['), value.size());
@@ -165,12 +150,13 @@ YoloNames ParseYoloYaml(std::string_view text) {
         const std::vector<std::string_view> sides =
             Pieces(std::string_view(value).substr(0, end).substr(std::min(begin + 1, end)));
         if (sides.size() == 2) {
-          found.points = std::min<std::size_t>(NumberOf(sides[0]).value_or(0), 4096);
-          found.point_numbers = NumberOf(sides[1]) == 2 ? 2 : 3;
+          found.points =
+              std::min<std::size_t>(ParseNumber<std::size_t>(Trimmed(sides[0])).value_or(0), 4096);
+          found.point_numbers = ParseNumber<std::size_t>(Trimmed(sides[1])) == 2 ? 2 : 3;
         }
       }
       if (!inside) continue;
-      const std::string_view value = Stripped(line.substr(6));
+      const std::string_view value = Trimmed(line.substr(6));
       if (!value.empty() && (value[0] == '[' || value[0] == '{'))
         flow = value;
       else if (!value.empty() && value[0] != '#')
@@ -222,7 +208,7 @@ YoloNames FindYoloNames(const std::filesystem::path& labels) {
         found = ParseYoloYaml(AsText(content));
       } else {
         for (const std::string_view line : LinesOf(AsText(content))) {
-          if (!Stripped(line).empty()) found.classes.push_back(ToUtf8(Stripped(line)));
+          if (!Trimmed(line).empty()) found.classes.push_back(ToUtf8(Trimmed(line)));
         }
       }
       if (!found.classes.empty()) return found;
@@ -292,19 +278,10 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
 }
 
 void ReadObjects(std::string_view text, const YoloNames& settings, AnnotatedImage& image) {
-  if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = text.substr(begin, end - begin);
-    begin = end + 1;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    image.objects.push_back(ObjectOf(line, settings));
+  for (const std::string_view line : LinesOf(text)) {
+    if (!Trimmed(line).empty()) image.objects.push_back(ObjectOf(line, settings));
   }
 }
-
-}  // namespace
-
-namespace {
 
 // Where the labels of an image are: at its path or, as YOLO's own tools look for them, in the
 // folder labels/ beside images/.

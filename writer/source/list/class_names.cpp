@@ -1,11 +1,11 @@
 #include "writer/source/list/class_names.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -17,16 +17,13 @@ constexpr std::int32_t kMaxNumber = 65'535;
 // "12", but not "+12" or "012": only text that prints back the same; and "12.0", as tables write
 // numbers in a column with gaps.
 std::optional<std::int32_t> WholeNumber(std::string_view text) {
-  std::int32_t number = 0;
   const std::size_t point = text.find('.');
   if (point != std::string_view::npos && point + 1 < text.size() &&
       text.find_first_not_of('0', point + 1) == std::string_view::npos) {
     text = text.substr(0, point);
   }
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-  if (std::to_string(number) != text) return std::nullopt;
-  return number;
+  const auto number = ParseNumber<std::int32_t>(text);
+  return number && *number >= 0 && std::to_string(*number) == text ? number : std::nullopt;
 }
 
 // A whole number that a class can have.
@@ -39,14 +36,8 @@ std::optional<std::int32_t> ClassNumber(std::string_view text) {
 bool IsGap(std::string_view text) {
   constexpr std::string_view kGaps[] = {"na", "n/a", "null",      "none",       "-",
                                         "?",  "",    "unlabeled", "unlabelled", "unknown"};
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size())
-    return !(number >= 0);  // negative, or NaN
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return std::find(std::begin(kGaps), std::end(kGaps), lower) != std::end(kGaps);
+  if (const auto number = ParseNumber<double>(text)) return !(*number >= 0);  // negative, or NaN
+  return std::find(std::begin(kGaps), std::end(kGaps), LowerCase(text)) != std::end(kGaps);
 }
 
 }  // namespace

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <mutex>
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/disk/checksum.h"
 #include "format/disk/file.h"
 #include "format/disk/system_error.h"
@@ -26,25 +23,9 @@ Look LookInto(const std::filesystem::path& path) {
   Look look;
   try {
     const FileHandle file = OpenForReading(path);
-    struct stat info {};
-    if (fstat(file.get(), &info) != 0) {
-      look.trouble = "cannot be examined: " + SystemErrorText(errno);
-      return look;
-    }
-    if (!S_ISREG(info.st_mode)) {
-      look.trouble = "is not a regular file";
-      return look;
-    }
-    look.bytes = static_cast<std::uint64_t>(info.st_size);
+    look.bytes = FileBytes(file, path);
     std::array<std::byte, kSniffBytes> start{};
-    std::size_t size = 0;
-    while (size < start.size()) {
-      const ssize_t got = read(file.get(), start.data() + size, start.size() - size);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) look.trouble = "cannot be read: " + SystemErrorText(errno);
-      if (got <= 0) break;
-      size += static_cast<std::size_t>(got);
-    }
+    const std::size_t size = ReadAt(file, path, 0, start);
     look.sniffed = Sniff(Bytes(start).first(size));
   } catch (const Error& error) {
     if (IsShortage(error)) throw;
@@ -78,9 +59,7 @@ void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
 }
 
 bool IsImageEnding(std::string_view ending) {
-  std::string lower(ending);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string lower = LowerCase(ending);
   constexpr std::string_view kEndings[] = {
       "jpg",  "jpeg", "jpe",  "jfif", "png", "webp", "gif", "bmp", "tif", "tiff",
       "avif", "heic", "heif", "hif",  "jxl", "jp2",  "jpx", "j2k", "j2c", "ppm",

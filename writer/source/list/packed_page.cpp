@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
-
-#include <unistd.h>
 
 #include <sluice/error.h>
 
@@ -187,15 +184,8 @@ bool UnpackPage(const PackedPage& page, Bytes stored, std::span<std::byte> conte
 
 void ReadExactly(const FileHandle& file, const std::filesystem::path& path, std::uint64_t offset,
                  std::span<std::byte> to) {
-  while (!to.empty()) {
-    const ssize_t got = pread(file.get(), to.data(), to.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      throw Error(ErrorCode::kIo, path.string(), "cannot be read: " + SystemErrorText(errno));
-    }
-    if (got == 0) throw Error(ErrorCode::kCorrupt, path.string(), "ends before its content does");
-    to = to.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
+  if (ReadAt(file, path, offset, to) < to.size()) {
+    throw Error(ErrorCode::kCorrupt, path.string(), "ends before its content does");
   }
 }
 

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <map>
 
-#include <unistd.h>
-
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
@@ -62,28 +60,15 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
   const std::filesystem::path& path = list.archives.at(extent.archive);
   const FileHandle file = OpenForReading(path);
   content.resize(extent.bytes);
-  std::uint64_t done = 0;
-  while (done < extent.bytes) {
-    const ssize_t got = pread(file.get(), content.data() + done, extent.bytes - done,
-                              static_cast<off_t>(extent.offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      throw Error(ErrorCode::kIo, path.string(), "cannot be read: " + SystemErrorText(errno));
-    }
-    if (got == 0)
-      throw Error(ErrorCode::kIo, "the archive became shorter since the conversion began");
-    done += static_cast<std::uint64_t>(got);
-  }
+  if (ReadAt(file, path, extent.offset, content) < content.size())
+    throw Error(ErrorCode::kIo, "the archive became shorter since the conversion began");
 }
 
 // Why no byte of the file can be read; empty if one can, or the file is empty.
 std::string WhyUnreadable(const std::filesystem::path& path) {
   try {
-    const FileHandle file = OpenForReading(path);
     std::byte first{};
-    if (read(file.get(), &first, 1) < 0 && errno != EINTR) {
-      return "cannot be read: " + SystemErrorText(errno);
-    }
+    ReadAt(OpenForReading(path), path, 0, {&first, 1});
     return {};
   } catch (const Error& error) {
     return error.code() == ErrorCode::kNotFound ? "is gone since the conversion began"

@@ -20,10 +20,14 @@
 
 namespace sluice {
 
-// The bytes of a field's value.
+// The bytes of a field's value: a number, or a text, vector or span of them.
 template <class T>
-std::vector<std::byte> ElementBytes(std::span<const T> values) {
-  const Bytes bytes = std::as_bytes(values);
+std::vector<std::byte> ElementBytes(const T& value) {
+  Bytes bytes;
+  if constexpr (std::is_arithmetic_v<T>)
+    bytes = std::as_bytes(std::span(&value, 1));
+  else
+    bytes = std::as_bytes(std::span(value));
   return {bytes.begin(), bytes.end()};
 }
 

@@ -78,22 +78,23 @@ Look StoreFiles::LookInto(const std::string& key, std::uint64_t bytes) {
   return look;
 }
 
-StoreFiles::Ahead::Ahead(StoreFiles& files, std::uint64_t count,
-                         std::function<Wanted(std::uint64_t)> wanted)
-    : files_(files) {
-  const std::unique_lock lock(files_.shared_->mutex);
-  files_.wanted_ = std::move(wanted);
-  files_.next_ = 0;
-  files_.count_ = count;
-  files_.BeginExpected();
+StoreFiles::Ahead::Ahead(const SourceList& list, std::uint64_t count, Wanted wanted)
+    : files_(list.store.get()) {
+  if (files_ == nullptr) return;
+  const std::unique_lock lock(files_->shared_->mutex);
+  files_->wanted_ = std::move(wanted);
+  files_->next_ = 0;
+  files_->count_ = count;
+  files_->BeginExpected();
 }
 
 StoreFiles::Ahead::~Ahead() {
-  const std::unique_lock lock(files_.shared_->mutex);
-  files_.wanted_ = nullptr;
-  files_.next_ = files_.count_ = 0;
-  files_.ahead_.clear();  // what is under way ends by itself
-  files_.ahead_bytes_ = 0;
+  if (files_ == nullptr) return;
+  const std::unique_lock lock(files_->shared_->mutex);
+  files_->wanted_ = nullptr;
+  files_->next_ = files_->count_ = 0;
+  files_->ahead_.clear();  // what is under way ends by itself
+  files_->ahead_bytes_ = 0;
 }
 
 void StoreFiles::Read(const std::string& key, std::uint64_t bytes,
@@ -148,13 +149,13 @@ std::shared_ptr<StoreFiles::Fetch> StoreFiles::Begin(const std::string& key, std
 
 void StoreFiles::BeginExpected() {
   while (next_ < count_ && ahead_.size() < kMaxFetches) {
-    Wanted wanted = wanted_(next_);
-    if (!ahead_.empty() && ahead_bytes_ + wanted.bytes > kMaxAhead) return;
+    const Source* const wanted = wanted_(next_);
+    const std::uint64_t bytes = wanted != nullptr ? wanted->bytes : 0;
+    if (!ahead_.empty() && ahead_bytes_ + bytes > kMaxAhead) return;
     ++next_;
-    if (wanted.bytes == 0 || wanted.bytes > kMaxSourceBytes) continue;
-    std::shared_ptr<Fetch> fetch = Begin(wanted.key, wanted.bytes);
-    ahead_bytes_ += wanted.bytes;
-    ahead_.emplace(std::move(wanted.key), std::move(fetch));
+    if (bytes == 0 || bytes > kMaxSourceBytes) continue;
+    ahead_.emplace(wanted->key, Begin(wanted->key, bytes));
+    ahead_bytes_ += bytes;
   }
 }
 

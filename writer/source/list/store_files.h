@@ -48,21 +48,20 @@ class StoreFiles {
   // Threads that LookInto() keeps busy, most of which wait.
   static constexpr unsigned kLooking = 64;
 
-  struct Wanted {
-    std::string key;
-    std::uint64_t bytes = 0;
-  };
+  // A source of the list; nullptr: none is to be read.
+  using Wanted = std::function<const Source*(std::uint64_t)>;
   // While it lives, wanted(0), wanted(1), ... are read in about this order, `count` of them. Up to
-  // 64 MiB of them, or one, are fetched before Read() asks. One at a time.
+  // 64 MiB of them, or one, are fetched before Read() asks. One at a time. Does nothing for a list
+  // without a store.
   class Ahead {
    public:
-    Ahead(StoreFiles& files, std::uint64_t count, std::function<Wanted(std::uint64_t)> wanted);
+    Ahead(const SourceList& list, std::uint64_t count, Wanted wanted);
     ~Ahead();
     Ahead(const Ahead&) = delete;
     Ahead& operator=(const Ahead&) = delete;
 
    private:
-    StoreFiles& files_;
+    StoreFiles* const files_;
   };
   // Throws Error(kNotFound), kIo (it has not `bytes` bytes any more), StoreFault.
   void Read(const std::string& key, std::uint64_t bytes, std::vector<std::byte>& content);
@@ -89,7 +88,7 @@ class StoreFiles {
   const std::stop_token stop_;
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   // With the mutex:
-  std::function<Wanted(std::uint64_t)> wanted_;
+  Wanted wanted_;
   std::uint64_t next_ = 0;  // of them to begin
   std::uint64_t count_ = 0;
   std::multimap<std::string, std::shared_ptr<Fetch>> ahead_;  // begun, and not asked for

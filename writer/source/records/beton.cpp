@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 
 #include <sluice/error.h>
 #include <sluice/schema.h>
@@ -18,6 +17,7 @@
 #include "format/disk/file.h"
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
+#include "format/disk/row_layout.h"
 #include "writer/source/list/packed_page.h"
 #include "writer/source/records/image_rows.h"
 #include "writer/source/records/records.h"
@@ -38,14 +38,6 @@ struct BetonField {
   std::uint64_t bytes = 0;           // of kArray: of its payload
   std::size_t at = 0;                // in a row
 };
-
-// Throws Error (a sentence without a file): kUnsupported (a type of one's own), kCorrupt.
-// Sets where the fields lie in a row, as numpy aligns them; returns the bytes of a row.
-// Sets where the fields lie in a row, as numpy aligns them; returns the bytes of a row.
-std::size_t PlaceBetonFields(std::vector<BetonField>& fields);
-
-// An array's elements.
-nlohmann::json BetonNumbers(const BetonField& field, Bytes content);
 
 using nlohmann::json;
 
@@ -118,14 +110,7 @@ void ParseArray(Bytes description, BetonField& field) {
   }
 }
 
-template <class T>
-json ElementsAs(Bytes content) {
-  json elements = json::array();
-  for (std::size_t at = 0; at + sizeof(T) <= content.size(); at += sizeof(T))
-    elements.push_back(LoadAt<T>(content, at));
-  return elements;
-}
-
+// Throws Error (a sentence without a file): kUnsupported (a type of one's own), kLimit.
 BetonField ParseBetonField(Bytes description) {
   BetonField field;
   const std::string_view name = AsText(description.subspan(kBetonNameAt, kBetonNameBytes));
@@ -154,6 +139,7 @@ BetonField ParseBetonField(Bytes description) {
   return field;
 }
 
+// Sets where the fields lie in a row, as numpy aligns them; returns the bytes of a row.
 std::size_t PlaceBetonFields(std::vector<BetonField>& fields) {
   std::size_t end = 0;
   std::size_t most = 1;
@@ -172,20 +158,13 @@ std::size_t PlaceBetonFields(std::vector<BetonField>& fields) {
 
 // An array's elements.
 json BetonNumbers(const BetonField& field, Bytes content) {
-  switch (field.dtype.value_or(DType::kUint8)) {
-    case DType::kInt8: return ElementsAs<std::int8_t>(content);
-    case DType::kInt16: return ElementsAs<std::int16_t>(content);
-    case DType::kInt32: return ElementsAs<std::int32_t>(content);
-    case DType::kInt64: return ElementsAs<std::int64_t>(content);
-    case DType::kUint8: return ElementsAs<std::uint8_t>(content);
-    case DType::kUint16: return ElementsAs<std::uint16_t>(content);
-    case DType::kFloat32: return ElementsAs<float>(content);
-    case DType::kFloat64: return ElementsAs<double>(content);
-  }
-  return {};
+  return WithElementType(field.dtype.value_or(DType::kUint8), [content](auto zero) {
+    json elements = json::array();
+    for (std::size_t at = 0; at + sizeof zero <= content.size(); at += sizeof zero)
+      elements.push_back(LoadAt<decltype(zero)>(content, at));
+    return elements;
+  });
 }
-
-using nlohmann::json;
 
 // HeaderType of ffcv/types.py, as numpy aligns it.
 constexpr std::size_t kBetonHeaderBytes = 24;
@@ -229,21 +208,15 @@ class BetonPayloads {
 class BetonRows final : public ImageRows {
  public:
   BetonRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
-      : path_(source.archives[archive]),
-        archive_(archive),
-        list_(list),
-        file_(OpenForReading(path_)),
-        stem_(WithoutEnding(list.archive_names[archive])) {
+      : ImageRows(source, archive, list), file_(OpenForReading(path_)) {
     ReadHeader();
     FindImage(source.rows.path_column);
   }
 
-  const std::vector<std::string>& headings() const override { return headings_; }
-
   std::vector<Column> UsualColumns(const ConvertSource& source) const override {
     std::vector<Column> columns;
     for (const BetonField& field : fields_) {
-      if (field.name == image_->name) continue;
+      if (field.name == image_field_->name) continue;
       using Kind = BetonField::Kind;
       const bool label = field.name == "label" || field.name == "class";
       if (field.kind == Kind::kInteger && label) {
@@ -260,9 +233,6 @@ class BetonRows final : public ImageRows {
     }
     return columns;
   }
-
-  std::vector<std::string> ClassesOf(const std::string&) const override { return {}; }
-  void Use(const std::vector<std::string>&) override {}
 
   StoredForm FormOf(const std::string& heading) const override {
     for (const BetonField& field : fields_) {
@@ -302,14 +272,7 @@ class BetonRows final : public ImageRows {
     return {};
   }
 
-  std::optional<Extent> image() const override { return extent_; }
   std::string why_no_image() const override { return trouble_; }
-  Sniffed sniffed() const override { return sniffed_; }
-  std::string key() const override {
-    std::string number = std::to_string(row_ - 1);
-    number.insert(0, number.size() < 7 ? 7 - number.size() : 0, '0');
-    return stem_ + "/" + number;
-  }
 
  private:
   [[noreturn]] void Fail(ErrorCode code, const std::string& sentence) const {
@@ -317,9 +280,7 @@ class BetonRows final : public ImageRows {
   }
 
   void ReadHeader() {
-    struct stat info {};
-    if (fstat(file_.get(), &info) != 0) Fail(ErrorCode::kIo, "cannot be examined");
-    const auto bytes = static_cast<std::uint64_t>(info.st_size);
+    const std::uint64_t bytes = FileBytes(file_, path_);
     std::array<std::byte, kBetonHeaderBytes> header{};
     ReadExactly(file_, path_, 0, header);
     const auto version = LoadAt<std::uint16_t>(header, 0);
@@ -363,12 +324,13 @@ class BetonRows final : public ImageRows {
   void FindImage(const std::string& wanted) {
     for (const BetonField& field : fields_) {
       const bool meant = wanted.empty() || wanted == field.name;
-      if (image_ == nullptr && meant && field.kind == BetonField::Kind::kImage) image_ = &field;
+      if (image_field_ == nullptr && meant && field.kind == BetonField::Kind::kImage)
+        image_field_ = &field;
     }
     for (const BetonField& field : fields_) {
-      if (&field != image_) headings_.push_back(field.name);
+      if (&field != image_field_) headings_.push_back(field.name);
     }
-    if (image_ != nullptr) return;
+    if (image_field_ != nullptr) return;
     Fail(ErrorCode::kInvalidArgument,
          (wanted.empty() ? "has no field of images"
                          : "has no field \"" + ToUtf8(wanted) + "\" of images") +
@@ -385,19 +347,19 @@ class BetonRows final : public ImageRows {
 
   // Colours of 8 bits have no file of their own around them: they are read as a PPM.
   void TakeImage() {
-    const std::size_t at = image_->at;
+    const std::size_t at = image_field_->at;
     const std::uint64_t width = LoadAt<std::uint16_t>(current_, at + 1);
     const std::uint64_t height = LoadAt<std::uint16_t>(current_, at + 3);
     const auto offset = LoadAt<std::uint64_t>(current_, at + 5);
     const auto mode = std::to_integer<unsigned>(current_[at]);
-    extent_.reset();
+    image_.reset();
     sniffed_ = {};
     const std::optional<std::uint64_t> bytes = payloads_.BytesAt(offset);
     trouble_ = "its image is none of the file's payloads";
     if (!bytes) return;
     try {
       if (mode == 0) {
-        extent_ = ExtentAt(offset, *bytes);
+        image_ = ExtentAt(offset, *bytes);
         sniffed_ = {ImageKind::kJpeg, "JPEG"};
         return;
       }
@@ -410,10 +372,10 @@ class BetonRows final : public ImageRows {
           PpmHeader(*bytes, static_cast<std::uint32_t>(width)).size() + *bytes;
       list_.pages.push_back({archive_, pixels.offset, *bytes, plain, PageCodec::kPixels,
                              static_cast<std::uint32_t>(width)});
-      extent_ = Extent{0, plain, kInPage | (list_.pages.size() - 1)};
+      image_ = Extent{0, plain, kInPage | (list_.pages.size() - 1)};
       sniffed_ = {ImageKind::kPnm, "PPM"};
     } catch (const Error& error) {
-      extent_.reset();
+      image_.reset();
       trouble_ = error.sentence();
     }
   }
@@ -437,14 +399,9 @@ class BetonRows final : public ImageRows {
 
   void ReadNumbersOf(const std::string& heading) override { numbers_wanted_.insert(heading); }
 
-  std::filesystem::path path_;
-  std::uint64_t archive_;
-  SourceList& list_;
   FileHandle file_;
-  std::string stem_;
   std::vector<BetonField> fields_;
-  const BetonField* image_ = nullptr;
-  std::vector<std::string> headings_;
+  const BetonField* image_field_ = nullptr;
   std::set<std::string> numbers_wanted_;
   BetonPayloads payloads_;
 
@@ -452,12 +409,9 @@ class BetonRows final : public ImageRows {
   std::uint64_t table_at_ = 0;                   // of the samples
   std::uint64_t data_begin_ = 0, data_end_ = 0;  // of the payloads
   std::uint64_t table_rows_ = 1;                 // read at once
-  std::uint64_t row_ = 0;
   std::vector<std::byte> table_;
   Bytes current_;
-  std::optional<Extent> extent_;
   std::string trouble_;
-  Sniffed sniffed_;
 };
 
 }  // namespace

@@ -60,21 +60,15 @@ bool LooksLikeBoxes(const std::string& name) {
 class ParquetRows final : public ImageRows {
  public:
   ParquetRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
-      : source_(source),
-        archive_(archive),
-        list_(list),
-        file_(OpenParquet(source.archives[archive])) {
+      : ImageRows(source, archive, list), source_(source), file_(OpenParquet(path_)) {
     features_ = FeaturesOf(file_);
     FindImage();
     for (std::size_t l = 0; l < file_.leaves.size(); ++l) {
       const ParquetLeaf& leaf = file_.leaves[l];
-      if (l == image_ || l == path_) continue;
+      if (l == image_leaf_ || l == path_leaf_) continue;
       (leaf.supported ? headings_ : unread_).push_back(leaf.name);
     }
-    stem_ = WithoutEnding(list.archive_names[archive]);
   }
-
-  const std::vector<std::string>& headings() const override { return headings_; }
 
   std::vector<std::string> UnreadColumns() const override { return unread_; }
 
@@ -149,17 +143,17 @@ class ParquetRows final : public ImageRows {
     if (columns_.empty()) OpenColumns();
     ++row_in_group_;
     ++row_;
-    extent_.reset();
+    image_.reset();
     columns_[0]->NextRow([this](const ParquetValue& value) {
-      extent_ = value.extent;
+      image_ = value.extent;
       sniffed_ =
           Sniff(Bytes(value.start).first(std::min<std::size_t>(value.extent.bytes, kSniffBytes)));
     });
     key_path_.clear();
-    if (path_ != kNoLeaf) {
+    if (path_leaf_ != kNoLeaf) {
       columns_[1]->NextRow([this](const ParquetValue& value) { key_path_ = AsText(value.bytes); });
     }
-    const std::size_t first = path_ == kNoLeaf ? 1 : 2;
+    const std::size_t first = path_leaf_ == kNoLeaf ? 1 : 2;
     for (std::size_t u = 0; u < used_.size(); ++u)
       used_[u].cell = CellOf(used_[u], *columns_[first + u]);
     return true;
@@ -174,19 +168,12 @@ class ParquetRows final : public ImageRows {
     return {};
   }
 
-  std::optional<Extent> image() const override { return extent_; }
   std::string why_no_image() const override {
     if (key_path_.empty()) return "has no image";
     return "has only the path of its image; write the file with the images embedded (datasets: "
            "embed_table_storage)";
   }
-  Sniffed sniffed() const override { return sniffed_; }
-  std::string key() const override {
-    if (!key_path_.empty()) return key_path_;
-    std::string number = std::to_string(row_ - 1);
-    number.insert(0, number.size() < 7 ? 7 - number.size() : 0, '0');
-    return stem_ + "/" + number;
-  }
+  std::string key() const override { return key_path_.empty() ? ImageRows::key() : key_path_; }
 
  private:
   static constexpr std::size_t kNoLeaf = SIZE_MAX;
@@ -213,10 +200,10 @@ class ParquetRows final : public ImageRows {
 
   bool TakeImage(const std::string& column) {
     const std::size_t inside = LeafOf(column + ".bytes");
-    image_ = inside != kNoLeaf ? inside : LeafOf(column);
-    if (!IsImageLeaf(image_)) return false;
-    path_ = LeafOf(column + ".path");
-    if (path_ != kNoLeaf && !IsImageLeaf(path_)) path_ = kNoLeaf;
+    image_leaf_ = inside != kNoLeaf ? inside : LeafOf(column);
+    if (!IsImageLeaf(image_leaf_)) return false;
+    path_leaf_ = LeafOf(column + ".path");
+    if (path_leaf_ != kNoLeaf && !IsImageLeaf(path_leaf_)) path_leaf_ = kNoLeaf;
     return true;
   }
 
@@ -274,7 +261,7 @@ class ParquetRows final : public ImageRows {
   }
 
   std::string ImageColumn() const {
-    const std::string& leaf = file_.leaves[image_].name;
+    const std::string& leaf = file_.leaves[image_leaf_].name;
     return leaf.ends_with(".bytes") ? leaf.substr(0, leaf.size() - 6) : leaf;
   }
 
@@ -283,8 +270,8 @@ class ParquetRows final : public ImageRows {
       columns_.push_back(std::make_unique<ParquetColumn>(file_, file_.groups[group_].chunks[leaf],
                                                          file_.leaves[leaf], located, archive_));
     };
-    open(image_, &list_);
-    if (path_ != kNoLeaf) open(path_, nullptr);
+    open(image_leaf_, &list_);
+    if (path_leaf_ != kNoLeaf) open(path_leaf_, nullptr);
     for (const Used& used : used_)
       open(used.leaf, nullptr);
   }
@@ -322,23 +309,16 @@ class ParquetRows final : public ImageRows {
   }
 
   const ConvertSource& source_;
-  std::uint64_t archive_;
-  SourceList& list_;
   ParquetFile file_;
   json features_;
-  std::size_t image_ = kNoLeaf;
-  std::size_t path_ = kNoLeaf;
-  std::vector<std::string> headings_;
+  std::size_t image_leaf_ = kNoLeaf;
+  std::size_t path_leaf_ = kNoLeaf;
   std::vector<std::string> unread_;  // columns of types that are not read
-  std::string stem_;
   std::vector<Used> used_;
 
   std::size_t group_ = 0;
   std::uint64_t row_in_group_ = 0;
-  std::uint64_t row_ = 0;
   std::vector<std::unique_ptr<ParquetColumn>> columns_;  // image, path, those in use
-  std::optional<Extent> extent_;
-  Sniffed sniffed_;
   std::string key_path_;
 };
 

@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <sys/stat.h>
-
 #include <sluice/error.h>
 
 namespace sluice {
@@ -299,11 +297,7 @@ ParquetFile OpenParquet(const std::filesystem::path& path) {
   ParquetFile file;
   file.path = path;
   file.file = OpenForReading(path);
-  struct stat info {};
-  if (fstat(file.file.get(), &info) != 0) {
-    throw Error(ErrorCode::kIo, path.string(), "cannot be examined: " + SystemErrorText(errno));
-  }
-  file.bytes = static_cast<std::uint64_t>(info.st_size);
+  file.bytes = FileBytes(file.file, path);
   std::array<std::byte, 8> tail{};
   const bool long_enough = file.bytes >= kMagic.size() + tail.size();
   if (long_enough) ReadExactly(file.file, path, file.bytes - tail.size(), tail);

@@ -10,10 +10,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <sys/stat.h>
-
-#include <sluice/error.h>
-
 #include "writer/source/list/packed_page.h"
 #include "writer/source/records/image_rows.h"
 #include "writer/source/records/records.h"
@@ -31,23 +27,15 @@ constexpr std::uint32_t kMaxLabels = 1 << 20;  // of a record
 class RecordRows final : public ImageRows {
  public:
   RecordRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
-      : path_(source.archives[archive]),
-        archive_(archive),
-        list_(list),
+      : ImageRows(source, archive, list),
         file_(OpenForReading(path_)),
-        stem_(WithoutEnding(list.archive_names[archive])) {
-    struct stat info {};
-    if (fstat(file_.get(), &info) != 0) {
-      throw Error(ErrorCode::kIo, path_.string(), "cannot be examined");
-    }
-    bytes_ = static_cast<std::uint64_t>(info.st_size);
+        bytes_(FileBytes(file_, path_)) {
     if (!source.rows.path_column.empty()) {
       throw Error(ErrorCode::kInvalidArgument, path_.string(), "has no columns of images");
     }
     FindHeadings();
   }
 
-  const std::vector<std::string>& headings() const override { return headings_; }
   std::vector<Column> UsualColumns(const ConvertSource& source) const override {
     if (!source.label.store || headings_.empty()) return {};
     if (headings_[0] == "label") return {{"label", ColumnType::kClass}};
@@ -60,8 +48,6 @@ class RecordRows final : public ImageRows {
     if (of_faces_) return {"id", "labels"};
     return {"id"};
   }
-  std::vector<std::string> ClassesOf(const std::string&) const override { return {}; }
-  void Use(const std::vector<std::string>&) override {}
 
   bool Next() override {
     while (at_ != bytes_) {
@@ -87,19 +73,9 @@ class RecordRows final : public ImageRows {
     if (heading == "classes") return classes_;
     return heading == "id" ? json(id_) : json();
   }
-  std::optional<Extent> image() const override { return image_; }
-  Sniffed sniffed() const override { return sniffed_; }
-  std::string key() const override {
-    std::string number = std::to_string(row_ - 1);
-    number.insert(0, number.size() < 7 ? 7 - number.size() : 0, '0');
-    return stem_ + "/" + number;
-  }
 
  private:
-  [[noreturn]] void Fail(const std::string& sentence) const {
-    throw Error(ErrorCode::kCorrupt, path_.string(),
-                "byte " + std::to_string(at_) + ": " + sentence);
-  }
+  [[noreturn]] void Fail(const std::string& sentence) const { FailAt(at_, sentence); }
 
   void FindHeadings() {
     const std::size_t pages = list_.pages.size();
@@ -244,21 +220,13 @@ class RecordRows final : public ImageRows {
     }
   }
 
-  std::filesystem::path path_;
-  std::uint64_t archive_;
-  SourceList& list_;
   FileHandle file_;
-  std::string stem_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_;
   std::uint64_t at_ = 0;
-  std::uint64_t row_ = 0;
   bool of_faces_ = false;    // the file is InsightFace's
   std::uint64_t lists_ = 0;  // of identities, which were passed over
-  std::vector<std::string> headings_;
   json labels_, boxes_, classes_;
   std::uint64_t id_ = 0;
-  std::optional<Extent> image_;
-  Sniffed sniffed_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "writer/source/list/paths.h"
 #include "writer/source/records/table_values.h"
 #include "writer/text.h"
@@ -117,7 +118,7 @@ Cell Interleaved(const Cell& lists) {
 
 // Of a class. Tables have spaces after their commas.
 std::string NameOf(const Cell& cell, bool is_text) {
-  std::string name = is_text ? Trimmed(TextOf(cell)) : TextOf(cell);
+  std::string name = is_text ? std::string(Trimmed(TextOf(cell))) : TextOf(cell);
   if (name.empty()) throw Error(ErrorCode::kCorrupt, "has no value");
   return name;
 }
@@ -331,45 +332,29 @@ std::int32_t RowFields::ClassOf(Taking& taking, const std::string& name) {
 std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool is_text) {
   const Column& column = taking.column;
   if (list_.fields[taking.field].located) {
-    const auto& extent = cell.get_binary();
-    return ElementBytes<std::uint8_t>(extent);
+    return ElementBytes<std::vector<std::uint8_t>>(cell.get_binary());
   }
   switch (column.type) {
-    case ColumnType::kClass: {
-      const std::int32_t number = ClassOf(taking, NameOf(cell, is_text));
-      return ElementBytes(std::span<const std::int32_t>(&number, 1));
-    }
+    case ColumnType::kClass: return ElementBytes(ClassOf(taking, NameOf(cell, is_text)));
     case ColumnType::kClasses:
     case ColumnType::kBoxClasses: {
       std::vector<std::int32_t> numbers;
       for (const std::string& name : NamesOf(cell, column.at_spaces))
         numbers.push_back(ClassOf(taking, name));
-      return ElementBytes(std::span<const std::int32_t>(numbers));
+      return ElementBytes(numbers);
     }
-    case ColumnType::kInteger: {
-      const std::int64_t number = IntegerOf(cell);
-      return ElementBytes(std::span<const std::int64_t>(&number, 1));
-    }
+    case ColumnType::kInteger: return ElementBytes(IntegerOf(cell));
     case ColumnType::kNumber:
     case ColumnType::kNumbers: return NumbersValue(taking, cell);
     case ColumnType::kBoxes: {
       const std::vector<double> corners = CornersOf(cell, column.boxes, column.relative);
       for (const double at : corners)
         taking.farthest = std::max(taking.farthest, at);
-      return ElementBytes<double>(corners);
+      return ElementBytes(corners);
     }
-    case ColumnType::kText: {
-      const std::string text = ToUtf8(TextOf(cell));
-      return ElementBytes<char>(text);
-    }
-    case ColumnType::kJson: {
-      const std::string text = JsonOf(cell, is_text);
-      return ElementBytes<char>(text);
-    }
-    case ColumnType::kBytes: {
-      const std::string bytes = TextOf(cell);
-      return ElementBytes<char>(bytes);
-    }
+    case ColumnType::kText: return ElementBytes(ToUtf8(TextOf(cell)));
+    case ColumnType::kJson: return ElementBytes(JsonOf(cell, is_text));
+    case ColumnType::kBytes: return ElementBytes(TextOf(cell));
     case ColumnType::kMask: return MaskKey(TextOf(cell));
   }
   return {};
@@ -391,12 +376,12 @@ std::vector<std::byte> RowFields::NumbersValue(const Taking& taking, const Cell&
                                          (shape.empty() ? "" : " as in the earlier rows"));
   }
   if (list_.fields[taking.field].field.dtype == DType::kFloat64) {
-    return ElementBytes<double>(numbers);
+    return ElementBytes(numbers);
   }
   std::vector<float> narrow;
   for (const double number : numbers)
     narrow.push_back(NarrowNumber(number));
-  return ElementBytes<float>(narrow);
+  return ElementBytes(narrow);
 }
 
 std::vector<std::byte> RowFields::MaskKey(const std::string& path) const {

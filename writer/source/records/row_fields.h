@@ -12,7 +12,7 @@
 //   tests/writer/table_test.cpp
 //   tests/fuzz/table_target.cpp
 //
-// A new DType goes into sluice/schema.h, FORMAT.md, format/disk/json.cpp and
+// A new DType goes into sluice/schema.h, its name into format/schema.cpp, FORMAT.md and
 // reader/python/binding/schema.cpp; the compiler warns of the rest.
 #pragma once
 

@@ -15,6 +15,7 @@
 #include <sluice/convert_source.h>
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/disk/file.h"
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
@@ -147,7 +148,7 @@ void TableReader::ReadHeadings() {
     if (headings_[i].find('\r') != std::string::npos) {
       Fail("lines end in CR alone, as on old Macs; save the table with other line endings");
     }
-    headings_[i] = Trimmed(headings_[i]);
+    headings_[i] = std::string(Trimmed(headings_[i]));
     if (!columns_.emplace(headings_[i], i).second) {
       Fail("the heading \"" + ToUtf8(headings_[i]) + "\" comes twice");
     }
@@ -227,11 +228,9 @@ bool TableReader::NextObject() {
     if (stop_.stop_requested()) ThrowStopped();
     row_line_ = line_;
     if (rest_.empty()) return false;
-    const std::size_t size = std::min(rest_.find('\n'), rest_.size());
-    const std::string_view text = rest_.substr(0, size);
-    rest_.remove_prefix(std::min(size + 1, rest_.size()));
+    const std::string_view text = TakeLine(rest_);
     ++line_;
-    if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (Trimmed(text).empty()) continue;
     if (text.size() > kMaxLineBytes) {
       FailRow("has " + std::to_string(text.size()) + " bytes; a line of JSON may have at most " +
               std::to_string(kMaxLineBytes));
@@ -467,7 +466,7 @@ class TableScan {
       list_.broken.back().reason = place + list_.broken.back().reason;
       return;
     }
-    std::vector<std::optional<std::vector<std::byte>>> values(list_.fields.size());
+    Values values(list_.fields.size());
     for (std::size_t m = 0; m < masks.size(); ++m) {
       const auto value = rows_.Get(i, masks[m], list_.fields.size());
       if (!value) continue;
@@ -481,11 +480,8 @@ class TableScan {
       values[masks[m]] = MaskValue(mask_looks[m].bytes, path);
     }
     for (std::size_t f = 0; f < list_.fields.size(); ++f) {
-      if (values[f]) {
-        list_.values.Add(*values[f]);
-      } else {
-        list_.values.Add(rows_.Get(i, f, list_.fields.size()));
-      }
+      list_.values.Add(values[f] ? std::optional<Bytes>(*values[f])
+                                 : rows_.Get(i, f, list_.fields.size()));
     }
     sources_[i].bytes = look.bytes;
     sources_[i].changed = look.changed;

@@ -1,11 +1,11 @@
 #include "writer/source/records/table_values.h"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "writer/text.h"
@@ -44,12 +44,9 @@ void AddNumbers(const Cell& cell, std::vector<double>& numbers) {
     for (const std::string_view piece :
          Pieces(cell.get_ref<const std::string&>(), "[](),;| \t\r\n")) {
       if (piece.empty()) continue;
-      double number = 0;
-      const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), number);
-      if (error != std::errc() || end != piece.data() + piece.size()) {
-        Fail(Shown(std::string(piece)) + " is not a number");
-      }
-      numbers.push_back(number);
+      const auto number = ParseNumber<double>(piece);
+      if (!number) Fail(Shown(std::string(piece)) + " is not a number");
+      numbers.push_back(*number);
     }
   } else {
     Fail(Shown(cell.dump()) + " has no numbers");
@@ -57,12 +54,6 @@ void AddNumbers(const Cell& cell, std::vector<double>& numbers) {
 }
 
 }  // namespace
-
-std::string Trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
-}
 
 std::string TextOf(const Cell& cell) {
   if (cell.is_string()) return cell.get<std::string>();
@@ -84,8 +75,7 @@ std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces) {
     if (list.is_array()) return NamesOf(list, at_spaces);
   }
   for (const std::string_view piece : Pieces(text, at_spaces ? ",;| \t" : ",;|")) {
-    std::string name = Trimmed(piece);
-    if (!name.empty()) names.push_back(std::move(name));
+    if (const auto name = Trimmed(piece); !name.empty()) names.emplace_back(name);
   }
   return names;
 }
@@ -95,13 +85,10 @@ std::int64_t IntegerOf(const Cell& cell) {
     return cell.get<std::int64_t>();
   }
   if (cell.is_number_integer() && !cell.is_number_unsigned()) return cell.get<std::int64_t>();
-  const std::string text = Trimmed(TextOf(cell));
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    Fail(Shown(text) + " is not a whole number of 64 bits");
-  }
-  return number;
+  const std::string text(Trimmed(TextOf(cell)));
+  const auto number = ParseNumber<std::int64_t>(text);
+  if (!number) Fail(Shown(text) + " is not a whole number of 64 bits");
+  return *number;
 }
 
 float NarrowNumber(double number) {

@@ -17,9 +17,6 @@ using Cell = nlohmann::json;
 // A text as it is; a number or a truth value as it is written.
 std::string TextOf(const Cell& cell);
 
-// Without white space at its ends.
-std::string Trimmed(std::string_view text);
-
 // The names in a list (which may be JSON within a text), or in a text separated by commas,
 // semicolons and bars (and spaces), trimmed.
 std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces);

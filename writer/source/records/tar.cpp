@@ -10,16 +10,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 
-#include <unistd.h>
-
 #include <sluice/error.h>
 
+#include "format/ascii.h"
 #include "format/disk/file.h"
 #include "format/parallel.h"
 #include "writer/source/list/class_names.h"
@@ -53,16 +51,9 @@ std::optional<std::uint64_t> NumberOf(const Header& header, std::size_t at, std:
     }
     return number;
   }
-  std::string_view text = FieldOf(header, at, size);
-  while (text.starts_with(' '))
-    text.remove_prefix(1);
-  while (text.ends_with(' '))
-    text.remove_suffix(1);
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 8);
+  const std::string_view text = Trimmed(FieldOf(header, at, size), " ");
   if (text.empty()) return 0;
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return ParseNumber<std::uint64_t>(text, 8);
 }
 
 // The header's checksum: the sum of its bytes, with spaces in the checksum's place.
@@ -89,11 +80,10 @@ struct Extended {
 // The records "SIZE NAME=VALUE\n" of an extended header that matter here. False if it is damaged.
 bool ReadRecords(std::string_view text, Extended& extended) {
   while (!text.empty()) {
-    std::size_t size = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-    const auto digits = static_cast<std::size_t>(end - text.data());
-    if (error != std::errc() || size > text.size() || size < digits + 2 || text[digits] != ' ' ||
-        text[size - 1] != '\n') {
+    std::string_view rest = text;
+    const std::size_t size = TakeNumber<std::size_t>(rest).value_or(0);
+    const std::size_t digits = text.size() - rest.size();
+    if (size > text.size() || size < digits + 2 || text[digits] != ' ' || text[size - 1] != '\n') {
       return false;
     }
     const std::string_view record = text.substr(digits + 1, size - digits - 2);
@@ -104,10 +94,8 @@ bool ReadRecords(std::string_view text, Extended& extended) {
     if (record.substr(0, equals) == "path") extended.path = value;
     if (record.substr(0, equals) == "linkpath") extended.linked = value;
     if (record.substr(0, equals) == "size") {
-      std::uint64_t number = 0;
-      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), number);
-      if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size()) return false;
-      extended.bytes = number;
+      extended.bytes = ParseNumber<std::uint64_t>(value);
+      if (!extended.bytes) return false;
     }
   }
   return true;
@@ -295,9 +283,8 @@ constexpr const char* kLiesApart =
     "; other members with its name lie elsewhere in the archive, but only members that follow each "
     "other make a sample";
 
-std::optional<Part> PartOf(std::string ending) {
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+std::optional<Part> PartOf(std::string_view member_ending) {
+  const std::string ending = LowerCase(member_ending);
   if (IsImageEnding(ending) || ending == "image" || ending == "img") return kImagePart;
   if (ending == "cls") return kClassPart;
   if (ending == "txt") return kTextPart;
@@ -341,18 +328,7 @@ class ArchiveScan {
   // Every read of an archive goes through here, and checks for a stop request.
   std::size_t Read(std::uint64_t offset, std::span<std::byte> to) const {
     if (stop_.stop_requested()) ThrowStopped();
-    std::size_t done = 0;
-    while (done < to.size()) {
-      const ssize_t got =
-          pread(file_.get(), to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) {
-        throw Error(ErrorCode::kIo, path_.string(), "cannot be read: " + SystemErrorText(errno));
-      }
-      if (got == 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    return done;
+    return ReadAt(file_, path_, offset, to);
   }
 
   void PassOver(const TarMember& member, const std::string& reason) {
@@ -414,11 +390,7 @@ class ArchiveScan {
     } else if (part == kClassPart) {
       std::vector<std::byte> text(std::min(member.bytes, kMaxClassBytes));
       text.resize(Read(member.offset, text));
-      const std::string_view name = AsText(text);
-      const std::size_t begin = name.find_first_not_of(" \t\r\n");
-      if (begin != std::string_view::npos) {
-        sample.class_name = name.substr(begin, name.find_last_not_of(" \t\r\n") - begin + 1);
-      }
+      sample.class_name = Trimmed(AsText(text));
     }
   }
 

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <map>
 
-#include <sys/stat.h>
-
 #include <sluice/error.h>
 
 #include "writer/source/list/packed_page.h"
@@ -132,21 +130,13 @@ class Message {
 class TfRows final : public ImageRows {
  public:
   TfRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
-      : path_(source.archives[archive]),
-        archive_(archive),
-        list_(list),
+      : ImageRows(source, archive, list),
         file_(OpenForReading(path_)),
         window_(file_, path_),
-        stem_(list.archive_names[archive]) {
-    struct stat info {};
-    if (fstat(file_.get(), &info) != 0) {
-      throw Error(ErrorCode::kIo, path_.string(), "cannot be examined");
-    }
-    bytes_ = static_cast<std::uint64_t>(info.st_size);
+        bytes_(FileBytes(file_, path_)) {
+    stem_ = list.archive_names[archive];  // of names such as "train.tfrecord-00000-of-00008"
     FindFeatures(source);
   }
-
-  const std::vector<std::string>& headings() const override { return headings_; }
 
   std::vector<Column> UsualColumns(const ConvertSource& source) const override {
     std::vector<Column> columns;
@@ -166,26 +156,23 @@ class TfRows final : public ImageRows {
     return {std::begin(kKeys), std::end(kKeys)};
   }
 
-  std::vector<std::string> ClassesOf(const std::string&) const override { return {}; }
-  void Use(const std::vector<std::string>&) override {}
-
   bool Next() override {
     if (at_ == bytes_) return false;
     ReadRecord();
     ++row_;
-    image_extent_.reset();
-    const auto image = features_.find(image_);
+    image_.reset();
+    const auto image = features_.find(image_feature_);
     if (image == features_.end() || image->second.kind != Feature::Kind::kBytes) return true;
     Message list(window_, image->second.offset, image->second.offset + image->second.bytes, bytes_);
     try {
       list.ForEach(1, [&](Message value) {
-        if (image_extent_) return;
+        if (image_) return;
         const std::uint64_t begin = value.at();
         const std::uint64_t size = list.at() - begin;
         // The record is read whole, since its checksum covers all of it.
         list_.pages.push_back(
             {archive_, record_, record_bytes_ + 4, record_bytes_, PageCodec::kChecked});
-        image_extent_ = Extent{begin - record_, size, kInPage | (list_.pages.size() - 1)};
+        image_ = Extent{begin - record_, size, kInPage | (list_.pages.size() - 1)};
         sniffed_ = Sniff(window_.Get(begin, std::min<std::uint64_t>(size, kSniffBytes), bytes_));
       });
     } catch (const Error& error) {
@@ -198,17 +185,12 @@ class TfRows final : public ImageRows {
     const auto found = features_.find(heading);
     return found == features_.end() ? json() : ValueOf(found->second);
   }
-  std::optional<Extent> image() const override { return image_extent_; }
-  Sniffed sniffed() const override { return sniffed_; }
-
   std::string key() const override {
     for (const char* usual : kKeys) {
       const json value = KeyValue(usual);
       if (value.is_string() && !value.get_ref<const std::string&>().empty()) return value;
     }
-    std::string number = std::to_string(row_ - 1);
-    number.insert(0, number.size() < 7 ? 7 - number.size() : 0, '0');
-    return stem_ + "/" + number;
+    return ImageRows::key();
   }
 
  private:
@@ -216,10 +198,7 @@ class TfRows final : public ImageRows {
   static constexpr const char* kKeys[] = {"image/filename", "filename", "file_name", "key",
                                           "__key__"};
 
-  [[noreturn]] void Fail(const std::string& sentence) const {
-    throw Error(ErrorCode::kCorrupt, path_.string(),
-                "byte " + std::to_string(at_) + ": " + sentence);
-  }
+  [[noreturn]] void Fail(const std::string& sentence) const { FailAt(at_, sentence); }
 
   json KeyValue(const char* heading) const {
     try {
@@ -328,39 +307,31 @@ class TfRows final : public ImageRows {
       }
     }
     at_ = 0;
-    image_ = source.rows.path_column;
+    image_feature_ = source.rows.path_column;
     for (const char* usual : {"image/encoded", "image", "jpg", "jpeg", "png", "image_raw"}) {
-      if (image_.empty() && names.contains(usual)) image_ = usual;
+      if (image_feature_.empty() && names.contains(usual)) image_feature_ = usual;
     }
     for (const auto& [name, is_image] : names) {
-      if (image_.empty() && is_image) image_ = name;
+      if (image_feature_.empty() && is_image) image_feature_ = name;
     }
     for (const auto& [name, is_image] : names) {
-      if (name != image_) headings_.push_back(name);
+      if (name != image_feature_) headings_.push_back(name);
     }
-    if (names.contains(image_)) return;
-    throw Error(
-        ErrorCode::kInvalidArgument, path_.string(),
-        image_.empty()
-            ? "has no feature that begins as an image; it has: " + ListedHeadings(headings_)
-            : "has no feature \"" + ToUtf8(image_) + "\"; it has: " + ListedHeadings(headings_));
+    if (names.contains(image_feature_)) return;
+    throw Error(ErrorCode::kInvalidArgument, path_.string(),
+                image_feature_.empty()
+                    ? "has no feature that begins as an image; it has: " + ListedHeadings(headings_)
+                    : "has no feature \"" + ToUtf8(image_feature_) +
+                          "\"; it has: " + ListedHeadings(headings_));
   }
 
-  std::filesystem::path path_;
-  std::uint64_t archive_;
-  SourceList& list_;
   FileHandle file_;
   mutable Window window_;
-  std::string stem_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_;
   std::uint64_t at_ = 0;
   std::uint64_t record_ = 0, record_bytes_ = 0;
-  std::uint64_t row_ = 0;
   std::map<std::string, Feature> features_;
-  std::string image_;
-  std::vector<std::string> headings_;
-  std::optional<Extent> image_extent_;
-  Sniffed sniffed_;
+  std::string image_feature_;
 };
 
 }  // namespace
