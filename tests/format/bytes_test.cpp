@@ -1,5 +1,6 @@
 #include "format/disk/bytes.h"
 
+#include "format/ascii.h"
 #include "tests/catch.h"
 
 namespace sluice {
@@ -38,6 +39,31 @@ TEST_CASE("AlignUp goes to the next multiple and no further") {
   CHECK(AlignUp(1, 64) == 64);
   CHECK(AlignUp(64, 64) == 64);
   CHECK(AlignUp(65, 64) == 128);
+}
+
+TEST_CASE("a number is all of a text, or the digits that begin it") {
+  CHECK(ParseNumber<std::uint8_t>("e9", 16) == 0xE9);
+  CHECK(ParseNumber<double>("-0.5") == -0.5);
+  CHECK_FALSE(ParseNumber<std::uint8_t>("256"));
+  CHECK_FALSE(ParseNumber<int>("12 "));
+  CHECK_FALSE(ParseNumber<int>(""));
+  std::string_view text = "17-x";
+  CHECK(TakeNumber<unsigned>(text) == 17U);
+  CHECK(text == "-x");
+  CHECK_FALSE(TakeNumber<unsigned>(text));
+  CHECK(text == "-x");
+}
+
+TEST_CASE("texts are trimmed at their ends, and taken line by line") {
+  CHECK(Trimmed(" \t a b\r\n") == "a b");
+  CHECK(Trimmed(" \n").empty());
+  CHECK(Trimmed("").empty());
+  CHECK(LowerCase("A-Z\xC9") == "a-z\xC9");
+  std::string_view text = "a\r\n\nb";
+  CHECK(TakeLine(text) == "a\r");
+  CHECK(TakeLine(text).empty());
+  CHECK(TakeLine(text) == "b");
+  CHECK(text.empty());
 }
 
 }  // namespace sluice
