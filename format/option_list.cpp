@@ -5,7 +5,7 @@
 
 #include <sluice/option_list.h>
 
-namespace sluice {
+namespace sluice::option_list {
 
 std::string NumberText(double number, NumberForm form) {
   constexpr std::array kUnits = {std::pair{1073741824.0, "GiB"}, std::pair{1048576.0, "MiB"},
@@ -32,4 +32,4 @@ std::string RangeText(const OptionFacts& facts) {
   return std::isinf(facts.least) ? "at most " + most : least + " to " + most;
 }
 
-}  // namespace sluice
+}  // namespace sluice::option_list

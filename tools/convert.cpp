@@ -119,7 +119,7 @@ void AddSizeOptions(CLI::App& app, ConvertArguments& arguments) {
       if (one != other) one->excludes(other);
     }
   }
-  no_resize->group(OptionsOf<GeometryOptions>.help);
+  no_resize->group(option_list::OptionsOf<GeometryOptions>.help);
   app.get_option("--fit")->needs("--size");
 }
 
@@ -136,7 +136,7 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
 }
 
 void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
-  const std::string group = OptionsOf<ShardOptions>.help;
+  const std::string group = option_list::OptionsOf<ShardOptions>.help;
   AddOption(app, "--split", "PARTS",
             "make a dataset of each part of the source, such as train=0.9,val=0.1, in "
             "DATASET/train and DATASET/val; each gets its share of every class, at random",

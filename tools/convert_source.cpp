@@ -94,7 +94,7 @@ std::optional<std::string> TakeSetting(std::string& text, const std::string& wor
 // "boxes,masks"
 void ParseParts(const std::string& text, AnnotationParts& parts) {
   cli::ChoiceList<bool AnnotationParts::*> choices;
-  ForEachMember<AnnotationParts>(
+  option_list::ForEachMember<AnnotationParts>(
       [&](const auto& part) { choices.emplace_back(part.name, part.member); });
   parts = {false, false, false, false};
   for (const std::string& word : cli::Split(text))

@@ -59,7 +59,7 @@ std::vector<StoredSize> SizesFor(const SourceFacts& facts, std::uint32_t side) {
 
 Form FormOf(ImageCodec image, const StoredSize& size) {
   Form form;
-  const char* const name = WordOf(image);
+  const char* const name = option_list::WordOf(image);
   form.name = std::string(name) + " " + size.name;
   form.options = std::string("--image ") + name + " " + size.option;
   form.convert.form.image = image;
@@ -114,7 +114,7 @@ std::vector<Form> FormsOfDataset(const SourceFacts& facts) {
   now.name = most->first + ", as it is";
   now.as_it_is = true;
   std::vector<Form> forms = {now};
-  for (const auto& [name, image, help] : WordsOf<ImageCodec>.words) {
+  for (const auto& [name, image, help] : option_list::WordsOf<ImageCodec>.words) {
     if (most->first == name) continue;
     Form form;
     form.name = name;

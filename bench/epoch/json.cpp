@@ -76,10 +76,10 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"cold", options.cold},
                {"version", kLibraryVersion}});
   ForEachSetting(options.loader, [&json](const auto& group, auto member) {
-    const auto& option = OptionAt(member);
+    const auto& option = option_list::OptionAt(member);
     const std::string key = cli::KeyOf(option.name, option.facts);
-    if constexpr (HasWords<std::remove_cvref_t<decltype(group.*member)>>) {
-      json[key] = WordOf(group.*member);
+    if constexpr (option_list::HasWords<std::remove_cvref_t<decltype(group.*member)>>) {
+      json[key] = option_list::WordOf(group.*member);
     } else {
       json[key] = group.*member;
     }

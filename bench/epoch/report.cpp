@@ -222,10 +222,11 @@ std::string TextOf(const EpochReport& report) {
                           ThreadsText(run.threads).c_str(), TransformText(report).c_str()),
                    100) +
       "\n";
-  text += Format("ring of %llu batches ahead, %s; shuffle %s; checksums %s%s\n",
-                 static_cast<unsigned long long>(run.stats.prefetch),
-                 cli::BytesText(run.slot_bytes).c_str(), WordOf(options.loader.order.shuffle),
-                 WordOf(options.loader.integrity.verify), options.cold ? "; cold" : "");
+  text += Format(
+      "ring of %llu batches ahead, %s; shuffle %s; checksums %s%s\n",
+      static_cast<unsigned long long>(run.stats.prefetch), cli::BytesText(run.slot_bytes).c_str(),
+      option_list::WordOf(options.loader.order.shuffle),
+      option_list::WordOf(options.loader.integrity.verify), options.cold ? "; cold" : "");
   if (run.stats.changes > 0) {
     text += Format("the loader settled at %s at work, %llu batches ahead and %s in flight\n",
                    cli::CountText(run.stats.threads, "thread", "threads").c_str(),

@@ -144,7 +144,7 @@ std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats) {
 void AddStorage(nlohmann::ordered_json& json, const LoaderOptions& loader) {
   if (const auto ahead = ReadAheadBytesOf(loader)) json["read_ahead_depth_bytes"] = *ahead;
   if (BehindOf(loader) != Behind::kKeep) {
-    json["behind"] = WordOf(BehindOf(loader));
+    json["behind"] = option_list::WordOf(BehindOf(loader));
   }
   if (ReadsDirectly(loader)) json["direct"] = true;
   if (LocksInMemory(loader)) json["cache"] = "locked";

@@ -224,7 +224,7 @@ void CheckDecoding(const LoaderOptions& options) {
 
 LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options) {
   const auto check_ranges = [&options] {
-    const std::string wrong = WhatIsOutOfRange(options);
+    const std::string wrong = option_list::WhatIsOutOfRange(options);
     if (!wrong.empty()) Refuse("LoaderOptions::" + wrong);
   };
   check_ranges();

@@ -5,6 +5,22 @@
 
 #include "tests/catch.h"
 
+namespace {
+
+// Names that a program may have as well.
+struct Option {};
+struct Options {};
+struct Word {};
+struct Words {};
+struct Changes {};
+
+void UseTheirNames() {
+  using namespace sluice;
+  [[maybe_unused]] const std::tuple<Option, Options, Word, Words, Changes> own;
+}
+
+}  // namespace
+
 namespace sluice {
 namespace test {
 namespace {
@@ -27,6 +43,8 @@ struct Room {
 }  // namespace
 }  // namespace test
 
+namespace option_list {
+
 template <>
 inline constexpr auto WordsOf<test::Shade> = Words("Shade", "", Word("light", test::Shade::kLight),
                                                    Word("very_dark", test::Shade::kVeryDark));
@@ -45,7 +63,15 @@ inline constexpr auto OptionsOf<test::Room> = Options<test::Room>(
     Option("lamp", &test::Room::lamp, "light"), Option("spare", &test::Room::spare, "space"),
     Option("outside", &test::Room::outside, "what is there"));
 
+}  // namespace option_list
+
 namespace test {
+
+using namespace option_list;
+
+TEST_CASE("`using namespace sluice` leaves a program its own Option, Word and the like") {
+  UseTheirNames();
+}
 
 TEST_CASE("options are visited with the groups that are there, by their paths") {
   const auto paths_of = [](const Room& room) {

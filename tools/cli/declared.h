@@ -18,34 +18,34 @@
 
 namespace sluice::cli {
 
-inline std::string FlagOf(const char* name, const OptionFacts& facts) {
+inline std::string FlagOf(const char* name, const option_list::OptionFacts& facts) {
   std::string flag = facts.flag != nullptr ? facts.flag : std::string("--") + name;
   std::replace(flag.begin(), flag.end(), '_', '-');
   return flag;
 }
 
 // Its key in a JSON object: the flag without hyphens at its begin, "device_decode".
-inline std::string KeyOf(const char* name, const OptionFacts& facts) {
+inline std::string KeyOf(const char* name, const option_list::OptionFacts& facts) {
   std::string key = FlagOf(name, facts).substr(2);
   std::replace(key.begin(), key.end(), '-', '_');
   return key;
 }
 
-template <HasWords E>
+template <option_list::HasWords E>
 ChoiceList<E> ChoicesOf() {
   ChoiceList<E> choices;
-  for (const Word<E>& word : WordsOf<E>.words)
+  for (const option_list::Word<E>& word : option_list::WordsOf<E>.words)
     choices.emplace_back(word.text, word.value);
   return choices;
 }
 
 // Its help, the words it may have, and the value that it has if it is not given.
 template <class V>
-std::string HelpOf(const char* help, const OptionFacts& facts, const V& usual) {
+std::string HelpOf(const char* help, const option_list::OptionFacts& facts, const V& usual) {
   std::string text = help;
-  if constexpr (HasWords<V>) {
+  if constexpr (option_list::HasWords<V>) {
     const char* before = ". ";
-    for (const Word<V>& word : WordsOf<V>.words) {
+    for (const option_list::Word<V>& word : option_list::WordsOf<V>.words) {
       text += before + std::string(word.text);
       if (word.value == usual) text += " (default)";
       if (word.help != nullptr) text += std::string(": ") + word.help;
@@ -56,38 +56,38 @@ std::string HelpOf(const char* help, const OptionFacts& facts, const V& usual) {
     for (const auto number : usual)
       numbers += (numbers.empty() ? "" : ",") + std::to_string(number);
     text += " (default " + numbers + ")";
-  } else if (const std::optional<double> number = NumberIn(usual)) {
+  } else if (const std::optional<double> number = option_list::NumberIn(usual)) {
     const bool zero = *number == 0 && facts.zero != nullptr;
-    const std::string value = zero ? facts.zero : NumberText(*number, facts.form);
+    const std::string value = zero ? facts.zero : option_list::NumberText(*number, facts.form);
     if (!value.empty()) text += " (default " + value + ")";
   }
   return text;
 }
 
 // A number as the option takes it. Throws UsageError.
-inline std::uint64_t ParseDeclared(const std::string& text, const OptionFacts& facts) {
+inline std::uint64_t ParseDeclared(const std::string& text, const option_list::OptionFacts& facts) {
   if (facts.zero != nullptr && text == facts.zero && !text.empty()) return 0;
   const double least = std::max(facts.least, facts.zero != nullptr ? 1.0 : 0.0);
   const auto most = facts.most < 1e19 ? static_cast<std::uint64_t>(facts.most) : UINT64_MAX;
-  if (facts.form == NumberForm::kPlain)
+  if (facts.form == option_list::NumberForm::kPlain)
     return ParseInteger(text, static_cast<std::uint64_t>(least), most);
   const std::uint64_t number =
-      facts.form == NumberForm::kBytes ? ParseBytes(text) : ParseCount(text);
+      facts.form == option_list::NumberForm::kBytes ? ParseBytes(text) : ParseCount(text);
   if (static_cast<double>(number) < least || number > most)
-    throw UsageError("\"" + text + "\" is not " + RangeText(facts));
+    throw UsageError("\"" + text + "\" is not " + option_list::RangeText(facts));
   return number;
 }
 
 template <class T, class V>
-CLI::Option* AddFlag(CLI::App& app, T& options, const Option<T, V>& option) {
+CLI::Option* AddFlag(CLI::App& app, T& options, const option_list::Option<T, V>& option) {
   V& target = options.*option.member;
-  const OptionFacts& facts = option.facts;
+  const option_list::OptionFacts& facts = option.facts;
   const std::string flag = FlagOf(option.name, facts);
   const std::string help = HelpOf(option.help, facts, target);
   using Value = typename ValueOf<V>::type;
   if constexpr (std::is_same_v<V, bool>) {
     return app.add_flag(flag, target, help);
-  } else if constexpr (HasWords<Value>) {
+  } else if constexpr (option_list::HasWords<Value>) {
     return AddChoice(app, flag, facts.value, help, target, ChoicesOf<Value>());
   } else if constexpr (std::is_integral_v<Value>) {
     return AddOption(app, flag, facts.value, help, [&target, facts](const std::string& text) {
@@ -111,27 +111,27 @@ CLI::Option* AddFlag(CLI::App& app, T& options, const Option<T, V>& option) {
 
 // One option; null if it has no form on command lines.
 template <class T, class V>
-CLI::Option* AddDeclared(CLI::App& app, T& options, const Option<T, V>& option) {
+CLI::Option* AddDeclared(CLI::App& app, T& options, const option_list::Option<T, V>& option) {
   CLI::Option* const added = AddFlag(app, options, option);
   if (option.facts.comparable) MarkComparable(app, {added->get_name().c_str()});
   return added;
 }
 template <class T, class V>
 CLI::Option* AddDeclared(CLI::App& app, T& options, V T::*member) {
-  return AddDeclared(app, options, OptionAt(member));
+  return AddDeclared(app, options, option_list::OptionAt(member));
 }
 
 // All options of a group, under its heading in --help. `instead`: by an option's name, what adds
 // it, for those that a command takes in a form of its own; null leaves it out.
 using Instead = std::map<std::string_view, std::function<CLI::Option*()>>;
-template <HasOptions T>
+template <option_list::HasOptions T>
 void AddDeclared(CLI::App& app, T& options, const Instead& instead = {}) {
-  ForEachMember<T>([&](const auto& option) {
+  option_list::ForEachMember<T>([&](const auto& option) {
     const auto own = instead.find(option.name);
     CLI::Option* const added = own == instead.end() ? AddDeclared(app, options, option)
                                : own->second        ? own->second()
                                                     : nullptr;
-    if (added != nullptr) added->group(OptionsOf<T>.help);
+    if (added != nullptr) added->group(option_list::OptionsOf<T>.help);
   });
 }
 

@@ -43,8 +43,8 @@ nlohmann::json JsonOf(const V& value) {
     return value ? JsonOf(*value) : nlohmann::json();
   } else if constexpr (std::is_same_v<V, Size>) {
     return {value.width, value.height};
-  } else if constexpr (HasWords<V>) {
-    return WordOf(value);
+  } else if constexpr (option_list::HasWords<V>) {
+    return option_list::WordOf(value);
   } else {
     return value;
   }
@@ -54,16 +54,18 @@ nlohmann::json JsonOf(const V& value) {
 template <class Options>
 nlohmann::json ValuesOf(const Options& options) {
   nlohmann::json out = nlohmann::json::object();
-  ForEachOption(options, [&](const auto& option, const auto& value, const std::string&) {
-    if (option.facts.changes != Changes::kSpeed) out[option.name] = JsonOf(value);
-  });
+  option_list::ForEachOption(options,
+                             [&](const auto& option, const auto& value, const std::string&) {
+                               if (option.facts.changes != option_list::Changes::kSpeed)
+                                 out[option.name] = JsonOf(value);
+                             });
   return out;
 }
 
 }  // namespace
 
 void CheckOptions(const ConvertOptions& options) {
-  const std::string wrong = WhatIsOutOfRange(options);
+  const std::string wrong = option_list::WhatIsOutOfRange(options);
   Require(wrong.empty(), "ConvertOptions::" + wrong);
   CheckGeometry(options.geometry, options.form.image);
   Require(!options.form.keep || options.form.image != ImageCodec::kRaw,
@@ -111,8 +113,9 @@ template <class V>
 std::optional<V> ValueIn(const nlohmann::json& json) {
   if constexpr (std::is_same_v<V, bool>) {
     return json.is_boolean() ? std::optional(json.get<bool>()) : std::nullopt;
-  } else if constexpr (HasWords<V>) {
-    return json.is_string() ? FromWord<V>(json.get_ref<const std::string&>()) : std::nullopt;
+  } else if constexpr (option_list::HasWords<V>) {
+    return json.is_string() ? option_list::FromWord<V>(json.get_ref<const std::string&>())
+                            : std::nullopt;
   } else if constexpr (std::is_same_v<V, Size>) {
     if (!json.is_array() || json.size() != 2) return std::nullopt;
     const auto width = ValueIn<std::uint32_t>(json[0]), height = ValueIn<std::uint32_t>(json[1]);
@@ -131,16 +134,17 @@ std::optional<V> ValueIn(const nlohmann::json& json) {
 ConvertOptions OptionsFromJson(const nlohmann::json& json) {
   ConvertOptions options;
   if (!json.is_object()) return options;
-  ForEachOption(options, [&]<class V>(const auto& option, V& value, const std::string&) {
-    if (option.facts.changes == Changes::kSpeed) return;
-    const auto member = json.find(option.name);
-    if (member == json.end()) return;
-    if constexpr (requires { value.has_value(); }) {
-      value = ValueIn<typename V::value_type>(*member);
-    } else {
-      value = ValueIn<V>(*member).value_or(value);
-    }
-  });
+  option_list::ForEachOption(options,
+                             [&]<class V>(const auto& option, V& value, const std::string&) {
+                               if (option.facts.changes == option_list::Changes::kSpeed) return;
+                               const auto member = json.find(option.name);
+                               if (member == json.end()) return;
+                               if constexpr (requires { value.has_value(); }) {
+                                 value = ValueIn<typename V::value_type>(*member);
+                               } else {
+                                 value = ValueIn<V>(*member).value_or(value);
+                               }
+                             });
   return options;
 }
 

@@ -236,7 +236,7 @@ class Transcoding {
 TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const std::filesystem::path& out, const TranscodeOptions& options,
                                   const EditHooks& hooks) {
-  const std::string wrong = WhatIsOutOfRange(options);
+  const std::string wrong = option_list::WhatIsOutOfRange(options);
   if (!wrong.empty()) throw Error(ErrorCode::kInvalidArgument, "TranscodeOptions::" + wrong);
   const StoredDataset stored(dataset, hooks.stop);
   RequireShards(stored, hooks.stop);

@@ -8,9 +8,12 @@
 //
 // A program with a command line or a configuration file of its own can use them as well:
 //
-//   sluice::ForEachOption(options, [&](const auto& option, auto& value, const std::string& path) {
-//     std::cout << path << ": " << option.help << "\n";   // "ring.prefetch: batches decoded ..."
-//   });
+//   sluice::option_list::ForEachOption(
+//       options, [&](const auto& option, auto& value, const std::string& path) {
+//         std::cout << path << ": " << option.help << "\n";  // "ring.prefetch: batches ..."
+//       });
+//
+// All of it is in the namespace sluice::option_list, since its names are as general as its subject.
 #pragma once
 
 #include <array>
@@ -24,7 +27,7 @@
 #include <type_traits>
 #include <variant>
 
-namespace sluice {
+namespace sluice::option_list {
 
 // A word of an enumeration: its enumerator's name in lower case ("quasi_random" for kQuasiRandom).
 template <class E>
@@ -221,4 +224,4 @@ std::string WhatIsOutOfRange(const T& options) {
   return wrong;
 }
 
-}  // namespace sluice
+}  // namespace sluice::option_list

@@ -5,7 +5,7 @@
 #include <sluice/loader_options.h>
 #include <sluice/option_list.h>
 
-namespace sluice {
+namespace sluice::option_list {
 
 template <>
 inline constexpr auto WordsOf<Shuffle> =
@@ -234,4 +234,4 @@ inline constexpr auto OptionsOf<LoaderOptions> = Options<LoaderOptions>(
     Option("on_device", &LoaderOptions::on_device, OptionsOf<OnDevice>.help),
     Option("diagnostics", &LoaderOptions::diagnostics, OptionsOf<DiagnosticsOptions>.help));
 
-}  // namespace sluice
+}  // namespace sluice::option_list

@@ -22,7 +22,7 @@ class Progress : public nb::object {
 
 // An option of a group of ConvertOptions as a keyword of convert(), which has no groups.
 template <class G, class V>
-auto FlatKeyword(G ConvertOptions::*group, const Option<G, V>& option) {
+auto FlatKeyword(G ConvertOptions::*group, const option_list::Option<G, V>& option) {
   using T = ConvertOptions;
   V G::*const member = option.member;
   if constexpr (std::is_same_v<V, std::optional<Size>>) {
@@ -39,10 +39,10 @@ auto FlatKeyword(G ConvertOptions::*group, const Option<G, V>& option) {
 }
 
 template <class G>
-auto FlatKeywords(const Option<ConvertOptions, G>& group) {
+auto FlatKeywords(const option_list::Option<ConvertOptions, G>& group) {
   return std::apply(
       [&](const auto&... options) { return std::tuple(FlatKeyword(group.member, options)...); },
-      OptionsOf<G>.options);
+      option_list::OptionsOf<G>.options);
 }
 
 // sluice.ConvertWarning; lives as long as the process.
@@ -229,7 +229,7 @@ void BindConvert(nb::module_& module) {
   module.attr("ConvertWarning") = WarningType();
   const auto keywords =
       std::apply([](const auto&... groups) { return std::tuple_cat(FlatKeywords(groups)...); },
-                 OptionsOf<ConvertOptions>.options);
+                 option_list::OptionsOf<ConvertOptions>.options);
   std::apply([&](const auto&... each) { BindFunction(module, each...); }, keywords);
 }
 

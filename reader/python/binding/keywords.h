@@ -49,8 +49,8 @@ class Words : public nb::enum_<E> {
 // An enumeration that is declared: "quasi_random" becomes QUASI_RANDOM, "420" S420.
 template <class E>
 void BindWords(nb::handle scope) {
-  Words<E> bound(scope, WordsOf<E>.name, WordsOf<E>.help);
-  for (const Word<E>& word : WordsOf<E>.words) {
+  Words<E> bound(scope, option_list::WordsOf<E>.name, option_list::WordsOf<E>.help);
+  for (const option_list::Word<E>& word : option_list::WordsOf<E>.words) {
     std::string name = std::isdigit(word.text[0]) != 0 ? "S" : "";
     for (const char* letter = word.text; *letter != 0; ++letter)
       name += static_cast<char>(std::toupper(static_cast<unsigned char>(*letter)));
@@ -89,7 +89,7 @@ Keyword(const char*, Get, Set, const char*) -> Keyword<Get, Set>;
 
 // An option as a keyword.
 template <class T, class V>
-MemberKeyword<T, V> KeywordOf(const Option<T, V>& option) {
+MemberKeyword<T, V> KeywordOf(const option_list::Option<T, V>& option) {
   return {option.name, option.member, option.help};
 }
 
@@ -220,7 +220,7 @@ nb::class_<T>& ByKeywords(nb::class_<T>&& bound, const T& defaults, const K&... 
 // The class of a declared struct of options. The first `kRequired` of its keywords have no default.
 template <class T, std::size_t kRequired = 0>
 nb::class_<T> BindOptions(nb::module_& module, const T& defaults = T()) {
-  constexpr auto& kOptions = OptionsOf<T>.options;
+  constexpr auto& kOptions = option_list::OptionsOf<T>.options;
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     [[maybe_unused]] const auto keyword =
         [&]<std::size_t kAt>(std::integral_constant<std::size_t, kAt>) {
@@ -229,8 +229,9 @@ nb::class_<T> BindOptions(nb::module_& module, const T& defaults = T()) {
           else
             return KeywordOf(std::get<kAt>(kOptions));
         };
-    return ByKeywords(nb::class_<T>(module, OptionsOf<T>.name, OptionsOf<T>.help), defaults,
-                      keyword(std::integral_constant<std::size_t, I>())...);
+    return ByKeywords(
+        nb::class_<T>(module, option_list::OptionsOf<T>.name, option_list::OptionsOf<T>.help),
+        defaults, keyword(std::integral_constant<std::size_t, I>())...);
   }
   (std::make_index_sequence<std::tuple_size_v<std::remove_cvref_t<decltype(kOptions)>>>());
 }

@@ -252,7 +252,7 @@ struct PyLoaderOptions : LoaderOptions {
 };
 
 template <class V>
-auto LoaderKeyword(const Option<LoaderOptions, V>& option) {
+auto LoaderKeyword(const option_list::Option<LoaderOptions, V>& option) {
   using T = PyLoaderOptions;
   const char* const name = option.name;
   const char* const help = option.help;
@@ -374,7 +374,7 @@ void BindLoader(nb::module_& module) {
       "schedule: a list of (epoch, steps); device: 'cpu' or 'cuda:0'; resume_from: the text of an "
       "earlier state(); timeout: seconds.\n" +
       std::apply([](const auto&... options) { return KeywordLines(options...); },
-                 OptionsOf<LoaderOptions>.options);
+                 option_list::OptionsOf<LoaderOptions>.options);
   nb::class_<PyLoader> bound(module, "Loader", nb::is_weak_referenceable(), nb::type_slots(slots),
                              doc.c_str());
   RefusePickling(bound,
@@ -382,7 +382,7 @@ void BindLoader(nb::module_& module) {
                  "that plays it (its dataset and options can be pickled; state() says where it "
                  "stands)");
   std::apply([&](const auto&... options) { BindInit(bound, LoaderKeyword(options)...); },
-             OptionsOf<LoaderOptions>.options);
+             option_list::OptionsOf<LoaderOptions>.options);
   bound
       .def(
           "epoch",

@@ -28,14 +28,14 @@ Steps StepsOf(const std::vector<ScheduledTransform>& schedule) {
 }
 
 void BindOrder(nb::module_& module) {
-  const auto keyword = []<class V>(const Option<OrderOptions, V>& option) {
+  const auto keyword = []<class V>(const option_list::Option<OrderOptions, V>& option) {
     if constexpr (std::is_same_v<V, BatchSampler>) {
       return Member(option.name, &PyOrder::batches_function, option.help);
     } else {
       return Member(option.name, static_cast<V PyOrder::*>(option.member), option.help);
     }
   };
-  constexpr auto& kOrder = OptionsOf<OrderOptions>;
+  constexpr auto& kOrder = option_list::OptionsOf<OrderOptions>;
   std::apply(
       [&](const auto&... options) {
         ByKeywords(nb::class_<PyOrder>(module, kOrder.name,

@@ -25,8 +25,8 @@ void BindSource(nb::module_& module) {
   BindOptions<LabelFiles>(module);
   BindOptions<LabelOptions>(module);
   BindOptions<SplitPart>(module);
-  nb::class_<ConvertSource> bound(module, OptionsOf<ConvertSource>.name,
-                                  OptionsOf<ConvertSource>.help);
+  nb::class_<ConvertSource> bound(module, option_list::OptionsOf<ConvertSource>.name,
+                                  option_list::OptionsOf<ConvertSource>.help);
   Words<ConvertSource::Kind>(bound, "Kind")
       .value("FOLDER", ConvertSource::Kind::kFolder)
       .value("TABLE", ConvertSource::Kind::kTable)
@@ -42,7 +42,7 @@ void BindSource(nb::module_& module) {
       .def_static("annotated", &ConvertSource::Annotated, "format"_a, "annotations"_a, "root"_a,
                   "The images below root with the boxes, outlines, key points and captions of "
                   "COCO's, VOC's or YOLO's label files");
-  ForEachMember<ConvertSource>([&](const auto& option) {
+  option_list::ForEachMember<ConvertSource>([&](const auto& option) {
     const std::string_view name = option.name;
     if (name == "kind") {
       bound.def_ro(option.name, option.member, option.help);

@@ -36,14 +36,16 @@ Rules MakeRules() {
   add(R"(LoaderOptions::output\.boxes\.(\w+))",
       "output=sluice.OutputOptions(boxes=sluice.BoxRule($1=...))");
   // The groups of options, with a value and without one.
-  ForEachMember<LoaderOptions>([&]<class V>(const Option<LoaderOptions, V>& group) {
-    if constexpr (HasOptions<V>) {
-      const std::string python = std::string(group.name) + "=sluice." + OptionsOf<V>.name + "($1=";
-      const std::string member = std::string("LoaderOptions::") + group.name + R"(\.(\w+))";
-      add(member + R"( = (sluice\.\w+\.\w+))", python + "$2)");
-      add(member, python + "...)");
-    }
-  });
+  option_list::ForEachMember<LoaderOptions>(
+      [&]<class V>(const option_list::Option<LoaderOptions, V>& group) {
+        if constexpr (option_list::HasOptions<V>) {
+          const std::string python =
+              std::string(group.name) + "=sluice." + option_list::OptionsOf<V>.name + "($1=";
+          const std::string member = std::string("LoaderOptions::") + group.name + R"(\.(\w+))";
+          add(member + R"( = (sluice\.\w+\.\w+))", python + "$2)");
+          add(member, python + "...)");
+        }
+      });
   add(R"(\bring\.(prefetch|hold|pinned)\b)", "ring=sluice.RingOptions($1=...)");
   add(R"(LoaderOptions::(\w+))", "$1");
   add(R"(ConvertOptions::\w+\.(\w+))", "$1");
@@ -64,9 +66,10 @@ std::string WithEnumerators(std::string text) {
     Rules rules;
     std::string names = "Border";
     const LoaderOptions usual;
-    ForEachOption(usual, [&]<class V>(const auto& option, const V&, const std::string&) {
-      if constexpr (HasWords<V>) {
-        const std::string type = WordsOf<V>.name;
+    option_list::ForEachOption(usual, [&]<class V>(const auto& option, const V&,
+                                                   const std::string&) {
+      if constexpr (option_list::HasWords<V>) {
+        const std::string type = option_list::WordsOf<V>.name;
         rules.emplace_back(std::regex(std::string("\\b") + option.name + "( =| at)? k(?=[A-Z])"),
                            std::string(option.name) + "$1 " + type + "::k");
         names += "|" + type;

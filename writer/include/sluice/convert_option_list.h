@@ -10,7 +10,7 @@
 #include <sluice/dataset_writer.h>
 #include <sluice/option_list.h>
 
-namespace sluice {
+namespace sluice::option_list {
 
 template <>
 inline constexpr auto WordsOf<ImageCodec> =
@@ -282,4 +282,4 @@ inline constexpr auto OptionsOf<TranscodeOptions> = Options<TranscodeOptions>(
     Option("threads", &TranscodeOptions::threads, "threads to use (default: one for each CPU)",
            {.most = 1024, .zero = ""}));
 
-}  // namespace sluice
+}  // namespace sluice::option_list
