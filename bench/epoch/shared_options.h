@@ -13,7 +13,7 @@
 #include <sluice/dataset.h>
 #include <sluice/transform.h>
 
-#include "format/remote/slow_store.h"
+#include "bench/epoch/slow_store.h"
 
 namespace sluice::bench {
 

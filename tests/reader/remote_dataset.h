@@ -1,8 +1,8 @@
 // Plays a dataset of a local folder as if it were in an object store behind a simulated link.
 #pragma once
 
+#include "bench/epoch/slow_store.h"
 #include "format/remote/local_store.h"
-#include "format/remote/slow_store.h"
 #include "reader/dataset/dataset_state.h"
 
 namespace sluice::test {

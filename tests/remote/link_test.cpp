@@ -6,9 +6,9 @@
 #include <fstream>
 #include <mutex>
 
+#include "bench/epoch/slow_store.h"
 #include "format/remote/http/link.h"
 #include "format/remote/local_store.h"
-#include "format/remote/slow_store.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "format/remote/slow_store.h"
+#include "bench/epoch/slow_store.h"
 
 #include <algorithm>
 #include <utility>
