@@ -11,13 +11,12 @@ epochs as many of them. Where a form's images differ in size, the plain program 
 what the padded one does. Where they do not, own and padded do the same work as plain, and show what they cost.
 (Raw images of one size are copied by a loop of their own, which those of their own sizes do not use.)
 """
-import argparse
 import collections
 import json
-import pathlib
 import statistics
 import subprocess
-import sys
+
+import programs
 
 PARTS = 16
 Form = collections.namedtuple("Form", "convert options differ times")  # times: epochs for one of the others
@@ -29,18 +28,9 @@ FORMS = {
 }
 
 
-def run(*words):
-    subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)
-
-
-def make(build, photos, folder, name, form):
+def make(arguments, name, form):
     """The whole dataset, and the same samples dealt to PARTS datasets."""
-    whole = folder / name
-    sluice = build / "tools/sluice"
-    if not (whole / "manifest.json").exists():
-        done = subprocess.run([sluice, "convert", photos, whole, "--quiet"] + form.convert, stdout=sys.stderr)
-        if done.returncode not in (0, 3):  # 3: without sources that are broken
-            sys.exit(f"{name}: the conversion failed")
+    whole, folder = programs.dataset(arguments, name, form.convert), arguments.folder
     parts = [folder / f"{name}-{part}" for part in range(PARTS)]
     samples = json.loads((whole / "manifest.json").read_text())["samples"]
     for number, part in enumerate(parts):
@@ -48,11 +38,12 @@ def make(build, photos, folder, name, form):
             first, end = (samples * at // PARTS for at in (number, number + 1))
             numbers = folder / "numbers.txt"
             numbers.write_text("".join(f"{sample}\n" for sample in range(first, end)))
-            run(sluice, "subset", whole, part, "--ids", numbers, "--quiet")
+            subprocess.run([arguments.build / "tools/sluice", "subset", whole, part, "--ids", numbers, "--quiet"],
+                           check=True, stdout=subprocess.DEVNULL)
     return whole, parts
 
 
-def programs(form, whole, parts):
+def played(form, whole, parts):
     """By name: what sluice-bench epoch is given. The first is the plain one."""
     with_all = [word for part in parts[1:] for word in ("--with", part)]
     equal = [] if form.differ is not True else ["--image-sizes", "own"]
@@ -66,41 +57,24 @@ def programs(form, whole, parts):
     return made
 
 
-def play(build, words, options, epochs):
+def play(arguments, words, form):
     """Images a second, and CPU seconds for 1000 of them."""
-    done = subprocess.run([str(word) for word in [build / "bench/sluice-bench", "epoch"] + words + options] +
-                          ["--epochs", str(epochs), "--warm-up", "1", "--json"],
-                          check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    medians = {m["name"]: m["median"] for m in json.loads(done.stdout)["measurements"]}
+    _, medians = programs.epoch(arguments, *words, *form.options, "--threads", arguments.threads, "--epochs",
+                                form.times * arguments.epochs, "--warm-up", 1)
     return medians["images_per_second"], medians["cpu_seconds_per_1000"]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("photos", type=pathlib.Path)
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--only", help="names of forms, joined by commas: " + ", ".join(FORMS))
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--threads", default="2")
-    arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    only = arguments.only.split(",") if arguments.only else list(FORMS)
-    if set(only) - set(FORMS):
-        parser.error("no such form: " + ", ".join(sorted(set(only) - set(FORMS))))
-
+    arguments = programs.arguments_of(__doc__, list(FORMS), rounds=5,
+                                      more=lambda parser: parser.add_argument("--threads", default="2"))
     print("| form | batches | images/s | of plain | CPU of plain |\n| --- | --- | --- | --- | --- |")
-    for name in only:
+    for name in arguments.only:
         form = FORMS[name]
-        whole, parts = make(arguments.build, arguments.photos, arguments.folder, name, form)
-        all_programs = programs(form, whole, parts)
+        whole, parts = make(arguments, name, form)
         figures = collections.defaultdict(list)
         for _ in range(arguments.rounds):
-            for program, words in all_programs.items():
-                figures[program].append(play(arguments.build, words,
-                                             form.options + ["--threads", arguments.threads],
-                                             form.times * arguments.epochs))
+            for program, words in played(form, whole, parts).items():
+                figures[program].append(play(arguments, words, form))
         medians = {program: [statistics.median(column) for column in zip(*rows)] for program, rows in figures.items()}
         plain = next(iter(medians.values()))
         for program, (rate, cpu) in medians.items():

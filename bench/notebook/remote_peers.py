@@ -34,13 +34,9 @@ for path in sorted(root.rglob("*")):
     if path.is_file():
         client.upload_file(str(path), bucket, prefix + "/" + path.relative_to(root).as_posix())
 """
-# Name: the packer in contend/, the player, and whether it reads from S3 (else from nginx).
-OTHERS = {
-    "mds": ("mds", "remote_mds", True),
-    "litdata": ("litdata", "remote_litdata", True),
-    "s3torchconnector": (None, "remote_s3torch", True),
-    "webdataset": ("webdataset", "remote_webdataset", False),
-}
+# The modules of contend/ that read from a URL: whether each packs a format of its own, and whether it reads from S3
+# (else from nginx).
+OTHERS = {"mds": (True, True), "litdata": (True, True), "s3torchconnector": (False, True), "webdataset": (True, False)}
 CROP = ["--transform", "rrc:224,flip"]
 
 
@@ -114,12 +110,12 @@ def main():
         for name in wanted:
             if name == "sluice":
                 continue
-            packer, player, by_s3 = OTHERS[name]
-            folder = work / "www" / (packer or "jpegs")
-            if packer is not None:
+            packs, by_s3 = OTHERS[name]
+            folder = work / "www" / (name if packs else "jpegs")
+            if packs:
                 folder.mkdir()
-                if contend(arguments, {}, packer, "pack", work / "list.txt", folder, arguments.threads) is None:
-                    say(f"left out: {name}; see {work / packer}.log")
+                if contend(arguments, {}, name, "pack", work / "list.txt", folder, arguments.threads) is None:
+                    say(f"left out: {name}; see {work / name}.log")
                     continue
             (folder / "names.txt").write_text("\n".join(sorted(one.name for one in folder.iterdir())))
             if by_s3:
@@ -131,7 +127,7 @@ def main():
             url = f"s3://{BUCKET}/{folder.name}" if by_s3 else f"{nginx.url}/{folder.name}"
             environment = {**gateway.environment, "S3_ENDPOINT_URL": gateway.endpoint} if by_s3 else {}
 
-            def play(player=player, url=url, environment=environment):
+            def play(player=name, url=url, environment=environment):
                 events = contend(arguments, environment, player, "play", work / "list.txt", url, arguments.threads,
                                  arguments.batch_size, 224, arguments.seconds)
                 epochs = [one for one in events or [] if one["event"] == "epoch"]

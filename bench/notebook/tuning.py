@@ -9,15 +9,12 @@ made of them stay. For each workload it plays epochs with every combination of a
 and bytes in flight, then the best of them and what the loader chooses by itself, in turns. A row says what was
 chosen, the medians of both, and their ratio.
 """
-import argparse
 import collections
 import itertools
-import json
 import os
-import pathlib
 import statistics
-import subprocess
-import sys
+
+import programs
 
 Workload = collections.namedtuple("Workload", "name form what options grid cpus", defaults=(None,))
 USUAL = {"--threads": (1, 2, 3, 4), "--prefetch": (1, 2, 4, 8)}
@@ -41,28 +38,14 @@ WORKLOADS = [
 FORMS = {"jpeg": [], "raw32": ["--image", "raw", "--size", "32"], "raw512": ["--image", "raw", "--size", "512"]}
 
 
-def make(build, photos, folder, form):
-    dataset = folder / form
-    if not (dataset / "manifest.json").exists():
-        done = subprocess.run([build / "tools/sluice", "convert", photos, dataset, "--quiet"] + FORMS[form],
-                              stdout=sys.stderr)
-        if done.returncode not in (0, 3):  # 3: without sources that are broken
-            sys.exit(f"{form}: the conversion failed")
-    return dataset
-
-
-def play(build, dataset, workload, chosen, epochs):
+def play(arguments, dataset, workload, chosen):
     """Images a second, and what the loader settled at."""
     def fewer():
         if workload.cpus:
             os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:workload.cpus])
-    run = subprocess.run(
-        [build / "bench/sluice-bench", "epoch", dataset, "--epochs", str(epochs), "--warm-up", "2", "--json"]
-        + workload.options + chosen, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        preexec_fn=fewer)
-    result = json.loads(run.stdout)
-    rates = {m["name"]: m["median"] for m in result["measurements"]}
-    return rates["images_per_second"], result["choices"]
+    result, medians = programs.epoch(arguments, dataset, "--epochs", arguments.epochs, "--warm-up", 2,
+                                     *workload.options, *chosen, preexec_fn=fewer)
+    return medians["images_per_second"], result["choices"]
 
 
 def words(combination):
@@ -70,37 +53,23 @@ def words(combination):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("photos", type=pathlib.Path)
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--only", help="names of workloads, joined by commas: " +
-                        ", ".join(workload.name for workload in WORKLOADS))
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=3)
-    arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
-    only = arguments.only.split(",") if arguments.only else [workload.name for workload in WORKLOADS]
-    unknown = set(only) - {workload.name for workload in WORKLOADS}
-    if unknown:
-        parser.error("no such workload: " + ", ".join(sorted(unknown)))
-
+    arguments = programs.arguments_of(__doc__, [workload.name for workload in WORKLOADS], rounds=3)
     print("| workload | by itself | images/s | best by hand | images/s | ratio |\n| --- | --- | --- | --- | --- | --- |")
     for workload in WORKLOADS:
-        if workload.name not in only:
+        if workload.name not in arguments.only:
             continue
-        dataset = make(arguments.build, arguments.photos, arguments.folder, workload.form)
+        dataset = programs.dataset(arguments, workload.form, FORMS[workload.form])
         combinations = [tuple(zip(workload.grid, values)) for values in itertools.product(*workload.grid.values())]
-        by_hand = {combination: play(arguments.build, dataset, workload, words(combination), arguments.epochs)[0]
+        by_hand = {combination: play(arguments, dataset, workload, words(combination))[0]
                    for combination in combinations}
         best = max(by_hand, key=by_hand.get)
         # The best of many is partly luck: it plays again, in turns with the loader's own choice.
         own_rates, hand_rates = [], []
         for _ in range(arguments.rounds):
             # A prefetch of 0: the loader chooses.
-            rate, own = play(arguments.build, dataset, workload, ["--prefetch", "0"], arguments.epochs)
+            rate, own = play(arguments, dataset, workload, ["--prefetch", "0"])
             own_rates.append(rate)
-            hand_rates.append(play(arguments.build, dataset, workload, words(best), arguments.epochs)[0])
+            hand_rates.append(play(arguments, dataset, workload, words(best))[0])
         own_rate, hand_rate = statistics.median(own_rates), statistics.median(hand_rates)
         settled = f"threads {own['threads']}, prefetch {own['prefetch']}"
         if "--read-ahead" in workload.grid:

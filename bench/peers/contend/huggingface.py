@@ -45,11 +45,7 @@ def pack(items, folder, threads):
 
 
 def epochs(items, folder, threads, batch, size):
-    loader = torch.utils.data.DataLoader(
-        Samples(f"{folder}/samples", size), batch_size=batch, shuffle=True, num_workers=threads,
-        persistent_workers=True, worker_init_fn=torch_parts.one_thread)
-    while True:
-        yield iter(loader)
+    return torch_parts.epochs_of(Samples(f"{folder}/samples", size), batch, threads, shuffle=True)
 
 
 def decode(items, folder, size):

@@ -1,10 +1,16 @@
-"""LitData: optimized chunks, local."""
+"""LitData: optimized chunks, in a local folder or at an s3:// URL, from where each epoch downloads them anew."""
 
 import importlib.metadata as metadata
+import os
 
 import litdata
+import litdata.streaming.downloader
 
 from contend import torch_parts
+
+# Its client refuses plain HTTP, which the server of bench/notebook/remote_peers.py speaks, and has no option for that.
+getattr(litdata.streaming.downloader, "_OBSTORE_CLIENT_OPTIONS", {})["allow_http"] = "true"
+LOADER = {"kind": litdata.StreamingDataLoader}
 
 
 def packed(item):
@@ -13,8 +19,8 @@ def packed(item):
 
 
 class Samples(torch_parts.Augmented, litdata.StreamingDataset):
-    def __init__(self, folder, size):
-        super().__init__(folder, shuffle=True)
+    def __init__(self, place, size, **options):
+        super().__init__(place, shuffle=True, **options)
         self.augment = torch_parts.augment(size)
 
 
@@ -31,11 +37,12 @@ def pack(items, folder, threads):
 
 
 def epochs(items, folder, threads, batch, size):
-    loader = litdata.StreamingDataLoader(
-        Samples(folder, size), batch_size=batch, num_workers=threads, persistent_workers=True,
-        worker_init_fn=torch_parts.one_thread)
-    while True:
-        yield iter(loader)
+    if "://" not in folder:
+        yield from torch_parts.epochs_of(Samples(folder, size), batch, threads, **LOADER)
+    endpoint = {"endpoint_url": os.environ["AWS_ENDPOINT_URL"]}
+    for local in torch_parts.new_folders():
+        samples = Samples(folder, size, cache_dir=local, storage_options=endpoint)
+        yield iter(torch_parts.loader_of(samples, batch, threads, **LOADER))
 
 
 def decode(items, folder, size):

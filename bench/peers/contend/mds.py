@@ -1,24 +1,23 @@
-"""MosaicML Streaming: MDS shards, local."""
+"""MosaicML Streaming: MDS shards, in a local folder or at an s3:// URL, from where each epoch downloads them anew."""
 
 import importlib.metadata as metadata
 
 import streaming
-import torch
 from streaming.base.util import clean_stale_shared_memory
 
 from contend import torch_parts
 
 
 class Samples(torch_parts.Augmented, streaming.StreamingDataset):
-    def __init__(self, folder, batch, size):
-        super().__init__(local=folder, shuffle=True, batch_size=batch)
+    def __init__(self, batch, size, **places):
+        super().__init__(shuffle=True, batch_size=batch, **places)
         self.augment = torch_parts.augment(size)
 
 
 def describe():
     return (
-        f"mosaicml-streaming {metadata.version('mosaicml-streaming')}: local MDS shards, shuffled, DataLoader "
-        "with persistent workers, torchvision's decode_jpeg"
+        f"mosaicml-streaming {metadata.version('mosaicml-streaming')}: MDS shards, shuffled, DataLoader with "
+        "persistent workers, torchvision's decode_jpeg"
     )
 
 
@@ -30,11 +29,11 @@ def pack(items, folder, threads):
 
 def epochs(items, folder, threads, batch, size):
     clean_stale_shared_memory()
-    loader = torch.utils.data.DataLoader(
-        Samples(folder, batch, size), batch_size=batch, num_workers=threads, persistent_workers=True,
-        worker_init_fn=torch_parts.one_thread)
-    while True:
-        yield iter(loader)
+    if "://" not in folder:
+        yield from torch_parts.epochs_of(Samples(batch, size, local=folder), batch, threads)
+    for local in torch_parts.new_folders():
+        clean_stale_shared_memory()
+        yield iter(torch_parts.loader_of(Samples(batch, size, remote=folder, local=local), batch, threads))
 
 
 def decode(items, folder, size):

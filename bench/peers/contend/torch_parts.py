@@ -1,4 +1,6 @@
-"""What the loaders that stand on PyTorch's DataLoader share: decoding with torchvision."""
+"""What the loaders that stand on PyTorch's DataLoader share: decoding with torchvision, and the loader's options."""
+
+import tempfile
 
 import numpy
 import torch
@@ -41,12 +43,26 @@ class Files(torch.utils.data.Dataset):
         return self.augment(self.decode(path)), number
 
 
-def epochs_of_files(items, decode, threads, batch, size):
-    loader = torch.utils.data.DataLoader(
-        Files(items, decode, size), batch_size=batch, shuffle=True, num_workers=threads, persistent_workers=True,
-        worker_init_fn=one_thread)
+def loader_of(samples, batch, threads, kind=torch.utils.data.DataLoader, **options):
+    return kind(samples, batch_size=batch, num_workers=threads, worker_init_fn=one_thread, **options)
+
+
+def epochs_of(samples, batch, threads, **options):
+    """By workers that live as long as the loader."""
+    loader = loader_of(samples, batch, threads, persistent_workers=True, **options)
     while True:
         yield iter(loader)
+
+
+def epochs_of_files(items, decode, threads, batch, size):
+    return epochs_of(Files(items, decode, size), batch, threads, shuffle=True)
+
+
+def new_folders():
+    """Empty ones; each is removed when the next is taken."""
+    while True:
+        with tempfile.TemporaryDirectory() as folder:
+            yield folder
 
 
 def decode_paths(items, size, decode=lambda path: decoded(read(path))):

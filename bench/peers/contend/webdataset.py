@@ -1,7 +1,8 @@
-"""WebDataset: tar shards, read in order and mixed in a buffer."""
+"""WebDataset: tar shards in a local folder, or at a URL with a list of them; read in order, mixed in a buffer."""
 
 import glob
 import importlib.metadata as metadata
+import urllib.request
 
 import webdataset as wds
 
@@ -31,17 +32,19 @@ def epochs(items, folder, threads, batch, size):
         data, number = pair
         return augment(torch_parts.decoded(data)), int(number)
 
+    if "://" in folder:
+        names = urllib.request.urlopen(folder + "/names.txt").read().decode().split()
+        shards = [f"pipe:curl -s -f {folder}/{name}" for name in names if name.endswith(".tar")]
+    else:
+        shards = sorted(glob.glob(f"{folder}/*.tar"))
     dataset = (
-        wds.WebDataset(sorted(glob.glob(f"{folder}/*.tar")), shardshuffle=100)
+        wds.WebDataset(shards, shardshuffle=100)
         .shuffle(1000)
         .to_tuple("jpg", "cls")
         .map(sample)
         .batched(batch)
     )
-    loader = wds.WebLoader(dataset, batch_size=None, num_workers=threads, persistent_workers=True,
-                           worker_init_fn=torch_parts.one_thread)
-    while True:
-        yield iter(loader)
+    return torch_parts.epochs_of(dataset, None, threads, kind=wds.WebLoader)
 
 
 def decode(items, folder, size):

@@ -30,8 +30,4 @@ def describe():
 
 
 def epochs(items, url, threads, batch, size):
-    loader = torch.utils.data.DataLoader(
-        Samples(url, items, size), batch_size=batch, shuffle=True, num_workers=threads, persistent_workers=True,
-        worker_init_fn=torch_parts.one_thread)
-    while True:
-        yield iter(loader)
+    return torch_parts.epochs_of(Samples(url, items, size), batch, threads, shuffle=True)
