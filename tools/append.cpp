@@ -154,8 +154,8 @@ cli::Command AddAppendCommand(CLI::App& program) {
   app->add_flag(
       "--repack", arguments->repack,
       "then put all samples in a new random order, in new shards; needs as much disk space again");
-  cli::AddNumber(*app, "--seed", "N", "seed of the new order (default 0)", arguments->seed, 0,
-                 UINT64_MAX)
+  cli::AddDeclared(*app, *arguments,
+                   option_list::Option("seed", &AppendArguments::seed, "seed of the new order"))
       ->needs("--repack");
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);

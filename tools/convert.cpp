@@ -23,7 +23,6 @@
 namespace sluice {
 namespace {
 
-using cli::AddNumber;
 using cli::AddOption;
 using cli::UsageError;
 
@@ -133,6 +132,7 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
         [&form](const std::string& text) { ParseQuality(text, form); });
   };
   cli::AddDeclared(app, form, {{"keep", nullptr}, {"quality", add_quality}});
+  app.get_option("--channels")->check(cli::Choices("1 3"));
 }
 
 void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
@@ -152,8 +152,9 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
                "with --yolo or --voc")
       ->excludes("--split")
       ->group(group);
-  AddNumber(app, "--split-seed", "N", "seed of the split (default 0)", arguments.split_seed, 0,
-            UINT64_MAX)
+  cli::AddDeclared(
+      app, arguments,
+      option_list::Option("split_seed", &ConvertArguments::split_seed, "seed of the split"))
       ->needs("--split")
       ->group(group);
   cli::AddDeclared(app, arguments.options.shards);

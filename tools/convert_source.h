@@ -21,7 +21,7 @@ struct SourceArguments {
   std::vector<std::string> fields;  // as --field takes them
   std::string classes;              // a file
   std::string coco, voc, yolo;      // a file, a folder, a folder
-  // What flags set as they stand: the groups of a source, its masks and its links.
+  // The options that flags set as they are: the groups of a source, its masks and its links.
   ConvertSource given{std::filesystem::path()};
   bool split_folders = false;  // only of commands that make several datasets
 };

@@ -220,9 +220,7 @@ cli::Command AddFinishCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("finish", kFinishDescription);
   const auto arguments = std::make_shared<StepArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder that was planned");
-  cli::AddNumber(*app, "--threads", "N",
-                 "threads to look for duplicates with (default: one for each CPU)",
-                 arguments->threads, 1, 1024);
+  cli::AddThreads(*app, arguments->threads, "threads to look for duplicates with");
   app->add_flag("--json", arguments->json,
                 "print one JSON object to standard output, and no progress");
   app->add_flag("--quiet", arguments->quiet, "print errors only");

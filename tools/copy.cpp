@@ -2,6 +2,7 @@
 
 #include <sluice/copy.h>
 
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -66,9 +67,10 @@ cli::Command AddCopyCommand(CLI::App& program) {
   const auto arguments = std::make_shared<CopyArguments>();
   cli::AddArgument(*app, "SOURCE", arguments->source, "folder or URL of the dataset");
   cli::AddArgument(*app, "TARGET", arguments->target, "folder or URL to copy it to");
-  cli::AddNumber(*app, "--threads", "N",
-                 "shards under way at once (default 4); each takes its size in memory",
-                 arguments->options.threads, 1, 1024);
+  cli::AddDeclared(*app, arguments->options,
+                   option_list::Option("threads", &CopyOptions::threads,
+                                       "shards under way at once; each takes its size in memory",
+                                       {.least = 1, .most = 1024}));
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kCopyExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunCopy(*arguments); }};

@@ -20,8 +20,10 @@
 #include <sluice/cpu.h>
 #include <sluice/dataset.h>
 #include <sluice/error.h>
+#include <sluice/loader_option_list.h>
 #include <sluice/shown_path.h>
 
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -460,10 +462,8 @@ cli::Command AddExportCommand(CLI::App& program) {
                 "for spreadsheets, which run a cell as a formula if it begins with = + - @, a tab "
                 "or a line's end: put a ' before such cells of labels.csv, except numbers; `sluice "
                 "convert` then reads the ' as a part of them");
-  cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
-                 arguments->threads, 1, 1024);
-  cli::AddMaxPixels(*app, arguments->limits.max_pixels);
-  cli::AddMaxValueBytes(*app, arguments->limits.max_value_bytes);
+  cli::AddThreads(*app, arguments->threads);
+  cli::AddDeclared(*app, arguments->limits);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kExportExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunExport(*arguments); }};

@@ -6,8 +6,10 @@
 
 #include <sluice/dataset.h>
 #include <sluice/error.h>
+#include <sluice/loader_option_list.h>
 #include <sluice/version.h>
 
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -309,13 +311,14 @@ cli::Command AddInspectCommand(CLI::App& program) {
   const auto arguments = std::make_shared<InspectArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   CLI::Option* const sample =
-      cli::AddNumber(*app, "--sample", "N", "show the fields of sample N (from 0)",
-                     arguments->sample, 0, UINT64_MAX);
+      cli::AddDeclared(*app, *arguments,
+                       option_list::Option("sample", &InspectArguments::sample,
+                                           "show the fields of sample N (from 0)"));
   cli::AddOption(*app, "--key", "KEY",
                  "show the fields of the sample with that key, the first if there are several",
                  [arguments](const std::string& text) { arguments->key = text; })
       ->excludes(sample);
-  cli::AddMaxValueBytes(*app, arguments->limits.max_value_bytes);
+  cli::AddDeclared(*app, arguments->limits, &ReadLimits::max_value_bytes);
   app->add_flag("--shards", arguments->shards, "list the shards, too");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
   app->footer(std::string(kInspectExamples) + cli::kExitCodeHelp);

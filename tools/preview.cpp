@@ -18,8 +18,10 @@
 
 #include <sluice/dataset.h>
 #include <sluice/error.h>
+#include <sluice/loader_option_list.h>
 #include <sluice/shown_path.h>
 
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -375,6 +377,14 @@ struct PreviewArguments {
   ReadLimits limits;
 };
 
+constexpr auto kPictureOptions = option_list::Options<PreviewOptions>(
+    "PreviewOptions", "",
+    option_list::Option("count", &PreviewOptions::count, "pictures to show, 1 to 10000",
+                        {.least = 1, .most = 10'000}),
+    option_list::Option("side", &PreviewOptions::side,
+                        "pixels of a picture's longer side, 16 to 1024",
+                        {.least = 16, .most = 1024}));
+
 bool IsPage(const std::string& out) {
   return out.ends_with(".html") || out.ends_with(".htm");
 }
@@ -463,15 +473,14 @@ cli::Command AddPreviewCommand(CLI::App& program) {
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   cli::AddArgument(*app, "OUT", arguments->out,
                    "file to write, .html or .png; one that exists is replaced");
-  cli::AddNumber(*app, "--count", "N", "pictures to show, 1 to 10000 (default 100)",
-                 arguments->options.count, 1, 10'000);
-  cli::AddNumber(*app, "--side", "N", "pixels of a picture's longer side, 16 to 1024 (default 128)",
-                 arguments->options.side, 16, 1024);
-  cli::AddNumber(*app, "--columns", "N",
-                 "pictures in a row of a sheet (default: a sheet that is a little wider than high)",
-                 arguments->columns, 1, 1000);
-  cli::AddMaxPixels(*app, arguments->limits.max_pixels);
-  cli::AddMaxValueBytes(*app, arguments->limits.max_value_bytes);
+  cli::AddDeclared(*app, arguments->options, kPictureOptions);
+  cli::AddDeclared(
+      *app, *arguments,
+      option_list::Option(
+          "columns", &PreviewArguments::columns,
+          "pictures in a row of a sheet (default: a sheet that is a little wider than high)",
+          {.most = 1000, .zero = ""}));
+  cli::AddDeclared(*app, arguments->limits);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kPreviewExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunPreview(*arguments); }};

@@ -57,41 +57,29 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class T>
-Json Values(const Sample& sample, const Field& field) {
-  const std::span<const T> values = sample.Array<T>(field.name);
-  return Json(std::vector<T>(values.begin(), values.end()));
-}
-
 // JSON's numbers are of 64 bits, and the exact value of a float has more digits than tell it apart:
-// 0.8244330286979675. These are the numbers that print as the shortest ones: 0.824433.
-template <>
-Json Values<float>(const Sample& sample, const Field& field) {
-  std::vector<double> shortest;
-  for (const float value : sample.Array<float>(field.name)) {
-    char text[32];
-    const auto [end, error] = std::to_chars(std::begin(text), std::end(text), value);
-    double number = value;
-    if (error == std::errc()) std::from_chars(text, end, number);
-    shortest.push_back(number);
-  }
-  return Json(shortest);
+// 0.8244330286979675. This is the number that prints as the shortest one: 0.824433.
+double Shortest(float value) {
+  char text[32];
+  const auto [end, error] = std::to_chars(std::begin(text), std::end(text), value);
+  double number = value;
+  if (error == std::errc()) std::from_chars(text, end, number);
+  return number;
 }
 
 }  // namespace
 
 nlohmann::ordered_json ValuesJson(const Sample& sample, const Field& field) {
-  switch (field.dtype) {
-    case DType::kInt8: return Values<std::int8_t>(sample, field);
-    case DType::kInt16: return Values<std::int16_t>(sample, field);
-    case DType::kInt32: return Values<std::int32_t>(sample, field);
-    case DType::kInt64: return Values<std::int64_t>(sample, field);
-    case DType::kUint8: return Values<std::uint8_t>(sample, field);
-    case DType::kUint16: return Values<std::uint16_t>(sample, field);
-    case DType::kFloat32: return Values<float>(sample, field);
-    case DType::kFloat64: return Values<double>(sample, field);
-  }
-  return nullptr;
+  auto json = Json::array();
+  WithElements(sample, field, [&json]<class T>(std::span<const T> values) {
+    for (const T value : values) {
+      if constexpr (std::is_same_v<T, float>)
+        json.push_back(Shortest(value));
+      else
+        json.push_back(value);
+    }
+  });
+  return json;
 }
 
 namespace {

@@ -11,8 +11,10 @@
 #include <sluice/cpu.h>
 #include <sluice/dataset.h>
 #include <sluice/error.h>
+#include <sluice/loader_option_list.h>
 #include <sluice/shown_path.h>
 
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -272,9 +274,8 @@ cli::Command AddStatsCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("stats", kStatsDescription);
   const auto arguments = std::make_shared<StatsArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
-  cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
-                 arguments->threads, 1, 1024);
-  cli::AddMaxPixels(*app, arguments->limits.max_pixels);
+  cli::AddThreads(*app, arguments->threads);
+  cli::AddDeclared(*app, arguments->limits, &ReadLimits::max_pixels);
   AddOutputOptions(*app, arguments->output);
   app->get_option("--quiet")->description("show no progress");
   app->footer(std::string(kStatsExamples) + cli::kExitCodeHelp);

@@ -3,6 +3,7 @@
 
 #include <sluice/error.h>
 
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -30,6 +31,14 @@ struct SubsetArguments {
   Selection selection;
   EditOutput output;
 };
+
+constexpr auto kSelectionOptions = option_list::Options<Selection>(
+    "Selection", "",
+    option_list::Option("count", &Selection::count, "take N of the samples at random",
+                        {.least = 1}),
+    option_list::Option("per_class", &Selection::per_class, "take N of each class at random",
+                        {.least = 1}),
+    option_list::Option("seed", &Selection::seed, "seed of random choices"));
 
 // Numbers of samples, one a line.
 std::vector<std::uint64_t> ReadIds(const std::string& file) {
@@ -83,12 +92,7 @@ cli::Command AddSubsetCommand(CLI::App& program) {
   app->add_option("--ids", arguments->ids,
                   "take the samples with the numbers in this file, one a line")
       ->type_name("FILE");
-  cli::AddNumber(*app, "--count", "N", "take N of the samples at random", selection.count, 1,
-                 UINT64_MAX);
-  cli::AddNumber(*app, "--per-class", "N", "take N of each class at random", selection.per_class, 1,
-                 UINT64_MAX);
-  cli::AddNumber(*app, "--seed", "N", "seed of random choices (default 0)", selection.seed, 0,
-                 UINT64_MAX);
+  cli::AddDeclared(*app, selection, kSelectionOptions);
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kSubsetExamples) + cli::kExitCodeHelp);

@@ -5,9 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/loader_option_list.h>
 #include <sluice/shown_path.h>
 #include <sluice/verify.h>
 
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -108,9 +110,11 @@ cli::Command AddVerifyCommand(CLI::App& program) {
   const auto arguments = std::make_shared<VerifyArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   app->add_flag("--decode", arguments->options.decode, "also decode every image");
-  cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
-                 arguments->options.threads, 1, 1024);
-  cli::AddMaxPixels(*app, arguments->options.max_pixels);
+  cli::AddThreads(*app, arguments->options.threads);
+  constexpr auto& kMaxPixels = option_list::OptionAt(&ReadLimits::max_pixels);
+  cli::AddDeclared(*app, arguments->options,
+                   option_list::Option("max_pixels", &VerifyOptions::max_pixels, kMaxPixels.help,
+                                       kMaxPixels.facts));
   app->add_flag("--json", arguments->json,
                 "print one JSON object to standard output, and no progress");
   app->add_flag("--quiet", arguments->quiet, "print faults and errors only");

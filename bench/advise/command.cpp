@@ -20,6 +20,7 @@
 #include "bench/report/result.h"
 #include "reader/reading/memory.h"
 #include "reader/transform/geometry.h"
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -27,9 +28,10 @@
 namespace sluice::bench {
 namespace {
 
-using cli::AddNumber;
 using cli::AddOption;
 using cli::ParseInteger;
+using option_list::Option;
+using option_list::Options;
 
 constexpr const char* kAdviseDescription =
     "Says which form to train from on this machine, and what it costs.\n\n"
@@ -60,7 +62,6 @@ constexpr const char* kAdviseExamples =
 struct AdviseArguments {
   std::string source;
   Need need;
-  bool own_batch_size = false, own_gpus = false;
   std::optional<Profile> profile;
   std::optional<Pipeline> transform;
   std::string transform_text;
@@ -69,9 +70,19 @@ struct AdviseArguments {
   std::uint64_t seed = 0;
   bool follow_links = false;
   StoreLink link;
-  bool link_options = false;  // some of --link's were given
   ResultOptions output;
 };
+
+constexpr auto kTrialOptions = Options<FormTrialOptions>(
+    "FormTrialOptions", "",
+    Option("sample", &FormTrialOptions::pictures, "pictures to try the forms on",
+           {.least = 1, .most = 10'000}),
+    Option("seconds", &FormTrialOptions::seconds, "seconds of epochs for each rate, at least",
+           {.most = 3600, .comparable = true, .value = "X"}),
+    Option("scratch", &FormTrialOptions::scratch,
+           "folder for the trials, best on the disk that the dataset is for (default: TMPDIR, or "
+           "/tmp)",
+           {.comparable = true, .value = "FOLDER"}));
 
 std::vector<int> ParseQualities(const std::string& text) {
   std::vector<int> qualities;
@@ -128,16 +139,22 @@ void MeasureDisk(const AdviseArguments& arguments, Advice& advice, const std::st
   advice.disk = MeasureDiskRateIn(arguments.trial.scratch, kSeconds, stop);
 }
 
+bool Gives(const AdviseArguments& arguments, const char* option) {
+  return arguments.output.app->count(option) > 0;
+}
+
 void Complete(AdviseArguments& arguments, const std::vector<std::string>& gpus) {
   if (arguments.profile) {
-    if (!arguments.own_batch_size) arguments.need.batch_size = arguments.profile->batch_size;
+    if (!Gives(arguments, "--batch-size"))
+      arguments.need.batch_size = arguments.profile->batch_size;
     if (arguments.need.step_seconds == 0)
       arguments.need.step_seconds = 1e-3 * arguments.profile->step_ms;
   }
-  if (!arguments.own_gpus) arguments.need.accelerators = std::max<std::size_t>(1, gpus.size());
+  if (!Gives(arguments, "--gpus"))
+    arguments.need.accelerators = std::max<std::size_t>(1, gpus.size());
 }
 
-Advice Advise(AdviseArguments& arguments, const TrialHooks& hooks) {
+Advice Advise(AdviseArguments& arguments, const StepHooks& hooks) {
   Advice advice;
   advice.source = ShownPath(arguments.source);
   advice.gpus = GpuNames();
@@ -166,24 +183,15 @@ Advice Advise(AdviseArguments& arguments, const TrialHooks& hooks) {
 
 void CheckNeed(const AdviseArguments& arguments) {
   if (arguments.need.step_seconds == 0 && !arguments.profile &&
-      (arguments.own_batch_size || arguments.own_gpus)) {
+      (Gives(arguments, "--batch-size") || Gives(arguments, "--gpus"))) {
     throw cli::UsageError(
         "--batch-size and --gpus need a step's time: give --step-ms or --profile");
-  }
-  if (arguments.link_options && arguments.link.bytes_per_second == 0) {
-    throw cli::UsageError("--link-delay, --link-cache and --request-price need --link");
   }
 }
 
 Answer AdviseAnswer(AdviseArguments& arguments, const std::stop_token& stop,
                     cli::Progress& progress) {
-  TrialHooks hooks;
-  hooks.stop = stop;
-  hooks.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t all) {
-    progress.SetActivity(activity);
-    progress.Update(done, all);
-  };
-  const Advice advice = Advise(arguments, hooks);
+  const Advice advice = Advise(arguments, HooksOf(stop, progress));
   ThrowIfStopped(stop);
   return {TextOf(advice), JsonOf(advice), {}};
 }
@@ -196,13 +204,11 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
   AddOption(app, "--batch-size", "N", "samples in each accelerator's batch (default 256)",
             [&arguments](const std::string& text) {
               arguments.need.batch_size = ParseInteger(text, 1, 1'000'000);
-              arguments.own_batch_size = true;
             });
   AddOption(app, "--gpus", "N",
             "accelerators that train together (default: those found here, or 1)",
             [&arguments](const std::string& text) {
               arguments.need.accelerators = ParseInteger(text, 1, 1'000'000);
-              arguments.own_gpus = true;
             });
   AddOption(
       app, "--profile", "NAME",
@@ -218,17 +224,14 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
       app, "--link-delay", "TIME", "... whose requests take that long to the first byte: 50ms",
       [&arguments](const std::string& text) {
         arguments.link.delay_seconds = std::chrono::duration<double>(ParseDelay(text)).count();
-        arguments.link_options = true;
       });
   AddOption(app, "--link-cache", "BYTES", "... with a cache of that size on each machine's disk",
             [&arguments](const std::string& text) {
               arguments.link.cache_bytes = cli::ParseBytes(text);
-              arguments.link_options = true;
             });
   AddOption(app, "--request-price", "X", "... where 1000 requests cost X, in any currency",
             [&arguments](const std::string& text) {
               arguments.link.price_of_1000 = cli::ParseNumber(text, 1e9);
-              arguments.link_options = true;
             });
   AddOption(app, "--transform", "STEPS",
             TransformHelp() + " (default: rrc:224; none if all are equal and small)",
@@ -239,20 +242,16 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
   AddOption(app, "--quality", "Q[,Q...]",
             "qualities of the JPEGs to make, the preferred one first (default 90)",
             [&arguments](const std::string& text) { arguments.qualities = ParseQualities(text); });
-  AddNumber(app, "--sample", "N", "pictures to try the forms on (default 96)",
-            arguments.trial.pictures, 1, 10'000);
-  AddNumber(app, "--seconds", "X", "seconds of epochs for each rate, at least (default 0.4)",
-            arguments.trial.seconds, 0, 3600);
-  AddNumber(app, "--threads", "N", "decoding threads (default: one for each CPU)",
-            arguments.trial.threads, 1, 1024);
-  AddNumber(app, "--seed", "N", "seed of the sample (default 0)", arguments.seed, 0, UINT64_MAX);
+  cli::AddDeclared(app, arguments.trial, kTrialOptions);
+  cli::AddThreads(app, arguments.trial.threads, "decoding threads");
+  cli::AddDeclared(
+      app, arguments,
+      Option("seed", &AdviseArguments::seed, "seed of the sample", {.comparable = true}));
   app.add_flag("--follow-links", arguments.follow_links,
                "also take what symbolic links lead to outside of SOURCE, as `sluice convert` does");
-  app.add_option("--scratch", arguments.trial.scratch,
-                 "folder for the trials, best on the disk that the dataset is for (default: "
-                 "TMPDIR, or /tmp)")
-      ->type_name("FOLDER");
-  cli::MarkComparable(app, {"--request-price", "--seconds", "--seed", "--scratch"});
+  cli::MarkComparable(app, {"--request-price"});
+  for (const char* const option : {"--link-delay", "--link-cache", "--request-price"})
+    app.get_option(option)->needs("--link");
 }
 
 }  // namespace

@@ -76,25 +76,23 @@ const char* PlayedFrom(const Advice& advice, const Forecast& forecast) {
   return forecast.requests == 0 ? "cache" : "link";
 }
 
-std::string RowOf(const Advice& advice, std::size_t i) {
+void AddRow(const Advice& advice, std::size_t i, TextTable& table) {
   const Trial& trial = advice.trials.forms[i];
-  const char mark = i == advice.chosen ? '*' : ' ';
-  if (!trial.failed.empty())
-    return Format("%c %-20s ", mark, trial.form.name.c_str()) +
-           cli::Printable(trial.failed).substr(0, 76) + "\n";
+  const std::string name = (i == advice.chosen ? "* " : "  ") + trial.form.name;
+  if (!trial.failed.empty()) return table.Add({name, cli::Printable(trial.failed).substr(0, 76)});
   const Forecast& forecast = advice.forecasts[i];
-  const HeldOutError error = ErrorOf(trial);
   const std::string quality = !trial.decibels         ? "-"
                               : *trial.decibels >= 99 ? "same"
                                                       : Format("%.1f", *trial.decibels);
-  const std::string made = trial.constants.converted_per_second > 0
-                               ? Format("%.0f", trial.constants.converted_per_second)
-                               : "-";
-  return Format("%c %-20s %9.0f %10s %9.0f %+6.1f%% %8.0f %10s %7s %6s\n", mark,
-                trial.form.name.c_str(), trial.constants.bytes_per_image,
-                BytesText(forecast.dataset_bytes).c_str(), trial.constants.all_threads_per_second,
-                100 * error.images_per_second, forecast.images_per_second,
-                PlayedFrom(advice, forecast), made.c_str(), quality.c_str());
+  table.Add({name, Format("%.0f", trial.constants.bytes_per_image),
+             BytesText(forecast.dataset_bytes),
+             Format("%.0f", trial.constants.all_threads_per_second),
+             Format("%+.1f%%", 100 * ErrorOf(trial).images_per_second),
+             Format("%.0f", forecast.images_per_second), PlayedFrom(advice, forecast),
+             trial.constants.converted_per_second > 0
+                 ? Format("%.0f", trial.constants.converted_per_second)
+                 : "-",
+             quality});
 }
 
 Json FactsJson(const SourceFacts& facts) {
@@ -160,13 +158,12 @@ std::string TextOf(const Advice& advice) {
   about("source", cli::Printable(advice.source) + ": " + SourceText(advice));
   about("machine", MachineText(advice));
   about("needed", NeedText(advice));
-  text += Format("\n  %-20s %9s %10s %9s %7s %8s %10s %7s %6s\n", "form", "bytes", "dataset",
-                 "loading", "error", "epochs", "played", "making", "PSNR");
-  text += Format("  %-20s %9s %10s %9s %7s %8s %10s %7s %6s\n", "", "an image", "", "images/s", "",
-                 "images/s", "from", "images/s", "dB");
+  TextTable table(
+      {"  form", "bytes", "dataset", "loading", "error", "epochs", "played", "making", "PSNR"});
+  table.Add({"", "an image", "", "images/s", "", "images/s", "from", "images/s", "dB"});
   for (std::size_t i = 0; i < advice.trials.forms.size(); ++i)
-    text += RowOf(advice, i);
-  text += "\n";
+    AddRow(advice, i, table);
+  text += "\n" + table.Text() + "\n";
   const char* head = "advice";
   for (const std::string& sentence : SentencesOf(advice)) {
     about(head, cli::Printable(sentence));

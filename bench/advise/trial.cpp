@@ -174,7 +174,7 @@ std::vector<T> Slice(const std::vector<T>& values, std::size_t begin, std::size_
 class TrialRun {
  public:
   TrialRun(const std::vector<Form>& forms, const SourceFacts& facts,
-           const FormTrialOptions& options, const TrialHooks& hooks)
+           const FormTrialOptions& options, const StepHooks& hooks)
       : forms_(forms), facts_(facts), options_(options), hooks_(hooks), scratch_(options.scratch) {}
 
   Trials Run() {
@@ -352,7 +352,7 @@ class TrialRun {
   const std::vector<Form>& forms_;
   const SourceFacts& facts_;
   const FormTrialOptions& options_;
-  const TrialHooks& hooks_;
+  const StepHooks& hooks_;
   ScratchFolder scratch_;
   Part fit_, held_;
   PayloadDecoder decoder_;
@@ -363,7 +363,7 @@ class TrialRun {
 }  // namespace
 
 Trials TryForms(const std::vector<Form>& forms, const SourceFacts& facts,
-                const FormTrialOptions& options, const TrialHooks& hooks) {
+                const FormTrialOptions& options, const StepHooks& hooks) {
   return TrialRun(forms, facts, options, hooks).Run();
 }
 

@@ -14,6 +14,7 @@
 #include <sluice/transform.h>
 
 #include "bench/advise/source_facts.h"
+#include "bench/report/result.h"
 
 namespace sluice::bench {
 
@@ -66,14 +67,9 @@ struct Trials {
   std::uint64_t fitted = 0, held_out = 0;  // pictures
 };
 
-struct TrialHooks {
-  std::function<void(const std::string& activity, std::uint64_t done, std::uint64_t all)> on_step;
-  std::stop_token stop;
-};
-
 // If the sample cannot be converted to a form, `failed` has the reason. Throws Error; kState if it
 // was stopped.
 Trials TryForms(const std::vector<Form>& forms, const SourceFacts& facts,
-                const FormTrialOptions& options, const TrialHooks& hooks);
+                const FormTrialOptions& options, const StepHooks& hooks);
 
 }  // namespace sluice::bench

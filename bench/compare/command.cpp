@@ -10,6 +10,7 @@
 #include "bench/machine/disk.h"
 #include "bench/report/result.h"
 #include "format/remote/object_store.h"
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -17,8 +18,9 @@
 namespace sluice::bench {
 namespace {
 
-using cli::AddNumber;
 using cli::AddOption;
+using option_list::Option;
+using option_list::Options;
 
 constexpr const char* kCompareDescription =
     "Plays the same pictures through this loader and others.\n\n"
@@ -45,41 +47,49 @@ struct CompareArguments {
   CompareOptions options;
   std::vector<std::string> sources;
   std::vector<unsigned> threads = {0};
-  std::string work = "sluice-compare", peers;
   ResultOptions output;
 };
 
 Answer CompareAnswer(CompareArguments& arguments, const std::stop_token& stop,
                      cli::Progress& progress) {
-  arguments.options.work = arguments.work;
-  arguments.options.peers = arguments.peers;
-  CompareHooks hooks;
-  hooks.stop = stop;
-  hooks.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t all) {
-    progress.SetActivity(activity);
-    progress.Update(done, all);
-  };
   const SideBySide all =
       CompareSeveral(arguments.options, {arguments.sources.begin(), arguments.sources.end()},
-                     arguments.threads, hooks);
+                     arguments.threads, HooksOf(stop, progress));
   return {TextOf(all), JsonOf(all), {}};
 }
 
+constexpr auto kCompareOptions = Options<CompareOptions>(
+    "CompareOptions", "",
+    Option("peers", &CompareOptions::peers, "what bench/peers/setup.sh made (default: none)",
+           {.comparable = true, .value = "FOLDER"}),
+    Option("work", &CompareOptions::work,
+           "a folder of its own for the formats; its content is overwritten",
+           {.comparable = true, .value = "FOLDER"}),
+    Option("batch_size", &CompareOptions::batch_size, "samples in a batch",
+           {.least = 1, .most = 100'000}),
+    Option("size", &CompareOptions::size, "side of the crops", {.least = 8, .most = 2048}),
+    Option("repeat", &CompareOptions::repeat,
+           "each picture N times an epoch: some loaders have a fixed cost for each",
+           {.least = 1, .most = 10'000}),
+    Option("rounds", &CompareOptions::rounds, "rounds; each loader runs once per round",
+           {.least = 1, .most = 1000, .comparable = true}),
+    Option("seconds", &CompareOptions::seconds, "seconds of measured epochs in a run, at least",
+           {.most = 36'000, .comparable = true, .value = "X"}),
+    Option("limit", &CompareOptions::limit_seconds, "seconds before a process is killed",
+           {.least = 1, .most = 1e6, .comparable = true, .value = "SECONDS"}),
+    Option("quality_images", &CompareOptions::quality_images,
+           "pictures whose quality is measured; 0: none", {.most = 1000, .comparable = true}));
+
 void AddOptions(CLI::App& app, CompareArguments& arguments) {
   CompareOptions& options = arguments.options;
-  app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
-      ->type_name("FOLDER");
+  cli::AddDeclared(app, options, kCompareOptions);
+  app.get_option("--work")->check(CheckWorkFolder);
   AddOption(
       app, "--only", "NAME[,NAME...]",
       "these and sluice: sluice-packed, sluice-cuda, sluice-packed-cuda, sluice-python, plain, "
       "ffcv, dali, tfdata, torchvision, torchvision-cuda, torchcodec, webdataset, mds, "
       "litdata, lancedb, huggingface, spdl; of raw images copies, ffcv",
       [&options](const std::string& text) { options.only = cli::Split(text); });
-  app.add_option(
-         "--work", arguments.work,
-         "a folder of its own for the formats (default sluice-compare); its content is overwritten")
-      ->type_name("FOLDER")
-      ->check(CheckWorkFolder);
   AddOption(
       app, "--threads", "N[,N...]",
       "threads or processes of each (default: all CPUs); several counts: one after the other",
@@ -88,23 +98,6 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
         for (const std::string& count : cli::Split(text))
           arguments.threads.push_back(static_cast<unsigned>(cli::ParseInteger(count, 1, 1024)));
       });
-  AddNumber(app, "--batch-size", "N", "samples in a batch (default 64)", options.batch_size, 1,
-            100000);
-  AddNumber(app, "--size", "S", "side of the crops (default 224)", options.size, 8, 2048);
-  AddNumber(app, "--repeat", "N",
-            "each picture N times an epoch: some loaders have a fixed cost for each (default 1)",
-            options.repeat, 1, 10000);
-  AddNumber(app, "--rounds", "N", "rounds, a turn of each loader in each (default 3)",
-            options.rounds, 1, 1000);
-  AddNumber(app, "--seconds", "X", "seconds of measured epochs in a turn, at least (default 10)",
-            options.seconds, 0, 36000);
-  AddNumber(app, "--limit", "SECONDS", "seconds before a process is killed (default 600)",
-            options.limit_seconds, 1, 1'000'000);
-  AddNumber(app, "--quality-images", "N",
-            "pictures whose quality is measured (default 32; 0: none)", options.quality_images, 0,
-            1000);
-  cli::MarkComparable(
-      app, {"--peers", "--work", "--rounds", "--seconds", "--limit", "--quality-images"});
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ bool HoldsRaw(const Dataset& dataset) {
 // Runs one comparison, and makes the files that it needs.
 class Runner {
  public:
-  Runner(const CompareOptions& options, const CompareHooks& hooks)
+  Runner(const CompareOptions& options, const StepHooks& hooks)
       : options_(options), hooks_(hooks) {}
 
   Comparison Run() {
@@ -381,7 +381,7 @@ class Runner {
   }
 
   const CompareOptions& options_;
-  const CompareHooks& hooks_;
+  const StepHooks& hooks_;
   Comparison comparison_;
   fs::path dataset_path_, list_;
   std::vector<std::uint64_t> quality_;  // pictures
@@ -470,7 +470,7 @@ std::vector<Contender> AllContenders(const CompareOptions& options, bool raw) {
   return all;
 }
 
-Comparison CompareLoaders(CompareOptions options, const CompareHooks& hooks) {
+Comparison CompareLoaders(CompareOptions options, const StepHooks& hooks) {
   if (options.threads == 0) options.threads = AvailableCpus();
   // The contenders run in other working folders.
   options.source = fs::absolute(options.source);

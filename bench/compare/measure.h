@@ -20,8 +20,8 @@
 namespace sluice::bench {
 
 struct CompareOptions {
-  std::filesystem::path source;   // a folder of pictures, or a dataset (of JPEGs, or raw images)
-  std::filesystem::path work;     // see ClaimWorkFolder()
+  std::filesystem::path source;  // a folder of pictures, or a dataset (of JPEGs, or raw images)
+  std::filesystem::path work = "sluice-compare";  // see ClaimWorkFolder()
   std::filesystem::path peers;    // the folder that bench/peers/setup.sh made; empty: none
   std::vector<std::string> only;  // empty: all
   unsigned threads = 0;
@@ -62,12 +62,7 @@ std::vector<Contender> AllContenders(const CompareOptions& options, bool raw);
 // Throws cli::UsageError if `options.only` has a name that no loader has.
 void CheckNames(const CompareOptions& options);
 
-struct CompareHooks {
-  // "round 2 of 3: ffcv", with the steps done and all steps.
-  std::function<void(const std::string& activity, std::uint64_t done, std::uint64_t all)> on_step;
-  std::stop_token stop;
-};
-Comparison CompareLoaders(CompareOptions options, const CompareHooks& hooks);
+Comparison CompareLoaders(CompareOptions options, const StepHooks& hooks);
 
 std::string TextOf(const Comparison& comparison, const CompareOptions& options);
 std::vector<Measurement> MeasurementsOf(const Comparison& comparison, const std::string& suffix);
@@ -84,7 +79,7 @@ struct SideBySide {
 // pixels are is measured once for each source, since threads do not change them.
 SideBySide CompareSeveral(const CompareOptions& options,
                           const std::vector<std::filesystem::path>& sources,
-                          const std::vector<unsigned>& threads, const CompareHooks& hooks);
+                          const std::vector<unsigned>& threads, const StepHooks& hooks);
 
 // Each comparison, then the rates of all; of one alone, only that.
 std::string TextOf(const SideBySide& all);

@@ -212,7 +212,7 @@ std::string RatesText(const SideBySide& all) {
 
 SideBySide CompareSeveral(const CompareOptions& options,
                           const std::vector<std::filesystem::path>& sources,
-                          const std::vector<unsigned>& threads, const CompareHooks& hooks) {
+                          const std::vector<unsigned>& threads, const StepHooks& hooks) {
   SideBySide all;
   const std::size_t count = sources.size() * threads.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -221,7 +221,7 @@ SideBySide CompareSeveral(const CompareOptions& options,
     one.threads = threads[i % threads.size()];
     if (i % threads.size() > 0) one.quality_images = 0;
     if (sources.size() > 1) one.work /= std::to_string(1 + i / threads.size());
-    CompareHooks mine = hooks;
+    StepHooks mine = hooks;
     if (count > 1 && hooks.on_step) {
       mine.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t steps) {
         hooks.on_step(Format("%zu of %zu, ", i + 1, count) + activity, done, steps);

@@ -26,9 +26,10 @@ namespace sluice::bench {
 namespace {
 
 using cli::AddChoice;
-using cli::AddNumber;
 using cli::AddOption;
 using cli::ParseInteger;
+using option_list::Option;
+using option_list::Options;
 
 constexpr const char* kEpochDescription =
     "Plays epochs and shows what they cost, and why.\n\n"
@@ -61,7 +62,6 @@ struct EpochArguments {
   std::vector<unsigned> threads;
   StorageArguments storage;
   std::optional<Profile> profile;
-  bool own_batch_size = false;
   bool find_accelerators = false;
   ResultOptions output;
   std::string trace_file;
@@ -86,11 +86,11 @@ void AddDatasetOptions(CLI::App& app, EpochArguments& arguments) {
          [&arguments](const std::vector<std::string>& folders) {
            arguments.options.with.assign(folders.begin(), folders.end());
          },
-         "a further dataset, to be played with DATASET as one;\nmay be given several times")
+         "a further dataset, to be played with DATASET as one; may be given several times")
       ->allow_extra_args(false)
       ->type_name("DATASET2");
   AddOption(app, "--weights", "W,W[,W...]",
-            "the share of each dataset; an epoch then ends when the\n"
+            "the share of each dataset; an epoch then ends when the "
             "first is through. Default: every sample of all once",
             [&arguments](const std::string& text) {
               arguments.options.weights.clear();
@@ -111,17 +111,12 @@ void AddView(const std::string& text, EpochOptions& options) {
 
 void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
   LoaderOptions& loader = arguments.options.loader;
-  AddOption(app, "--batch-size", "N", "samples in a batch (default 256)",
-            [&arguments](const std::string& text) {
-              arguments.options.loader.batch_size = ParseInteger(text, 1, 1'000'000);
-              arguments.own_batch_size = true;
-            });
   AddOption(app, "--threads", "N[,N...]",
-            "decoding threads (default: one for each CPU); 0: the\n"
+            "decoding threads (default: one for each CPU); 0: the "
             "thread that asks for batches; several counts: a curve",
             [&arguments](const std::string& text) { arguments.threads = ParseThreads(text); });
   AddOption(app, "--prefetch", "N",
-            "batches decoded ahead; 0, the default: the loader\n"
+            "batches decoded ahead; 0, the default: the loader "
             "chooses",
             [&loader](const std::string& text) {
               loader.ring.prefetch = ParseInteger(text, 0, 1024);
@@ -129,15 +124,15 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
             });
   AddOption(app, "--transform", "STEPS",
             TransformHelp() +
-                ".\n"
-                "Default: none if all images have one size, else\n"
+                ". "
+                "Default: none if all images have one size, else "
                 "rrc:224",
             [&arguments](const std::string& text) {
               arguments.transform = ParsePipeline(text);
               arguments.transform_text = text;
             });
   AddOption(app, "--sizes", "S[,S@EPOCH...]",
-            "the transform's output size by epoch, such as\n"
+            "the transform's output size by epoch, such as "
             "160,192@16, instead of its own size",
             [&arguments](const std::string& text) {
               arguments.options.loader.sizes = ParseSizes(text);
@@ -149,14 +144,14 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
            for (const std::string& text : texts)
              AddView(text, arguments.options);
          },
-         "a further view of each image, as for --transform; may\n"
+         "a further view of each image, as for --transform; may "
          "be given several times")
       ->allow_extra_args(false)
       ->type_name("STEPS");
   ForEachSetting(loader,
                  [&app](auto& group, auto member) { cli::AddDeclared(app, group, member); });
   AddOption(app, "--device", "D",
-            "where batches are delivered: host (default), or cuda:N\n"
+            "where batches are delivered: host (default), or cuda:N "
             "for GPU number N",
             [&loader](const std::string& text) {
               const bool cuda = text.rfind("cuda:", 0) == 0;
@@ -166,95 +161,72 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
                        : Device();
             });
   AddChoice(app, "--device-steps", "WHERE",
-            "where steps that change pixels run: device (default, if\n"
+            "where steps that change pixels run: device (default, if "
             "they can), or host",
             loader.on_device.steps, {{"device", true}, {"host", false}});
   AddStorageOptions(app, arguments.storage);
   AddStoreOptions(app, arguments.options.link);
 }
 
-// `set_by_search`: the options that --find-accelerators chooses itself, or does not measure.
-void AddTrainingOptions(CLI::App& app, EpochArguments& arguments,
-                        std::vector<CLI::Option*>& set_by_search) {
+void AddTrainingOptions(CLI::App& app, EpochArguments& arguments) {
   EpochOptions& options = arguments.options;
-  AddNumber(app, "--step-ms", "X",
-            "a pretend training step: sleep X milliseconds with\neach batch in hand (default 0)",
-            options.step.milliseconds, 0, 3'600'000);
-  app.add_flag("--step-busy", options.step.busy,
-               "keep a CPU busy for that long instead of sleeping");
-  AddOption(app, "--pretend-decode", "US[,TIMES]",
-            "each sample takes US microseconds more, in which its\nthread sleeps, and one of a "
-            "hundred TIMES as long: shows\nwhat many threads or slow samples cost, on few CPUs",
-            [&options](const std::string& text) {
-              const std::vector<std::string> parts = cli::Split(text);
-              if (parts.size() > 2) throw cli::UsageError("must be US or US,TIMES");
-              options.pretend.microseconds = cli::ParseNumber(parts[0], 1e6);
-              if (parts.size() == 2) options.pretend.slow = cli::ParseNumber(parts[1], 1e4);
-            });
-  set_by_search.push_back(AddNumber(app, "--accelerators", "N",
-                                    "number of accelerators that work in step, each with a\n"
-                                    "batch of its own (default 1)",
-                                    options.batches_per_step, 1, 1000));
+  cli::AddDeclared(app, options.step, kStepSettings);
+  AddOption(
+      app, "--pretend-decode", "US[,TIMES]",
+      "delay each sample by US microseconds, in which its thread sleeps, and 1 in 100 by TIMES "
+      "as much: shows what many threads or slow samples cost, on few CPUs",
+      [&options](const std::string& text) {
+        const std::vector<std::string> parts = cli::Split(text);
+        if (parts.size() > 2) throw cli::UsageError("must be US or US,TIMES");
+        options.pretend.microseconds = cli::ParseNumber(parts[0], 1e6);
+        if (parts.size() == 2) options.pretend.slow = cli::ParseNumber(parts[1], 1e4);
+      });
   AddOption(app, "--profile", "NAME",
-            "one of MLPerf Storage's: mlperf-resnet50-h100 (batches of\n"
-            "400, steps of 224 ms, which must take 90% of the time) or\n"
+            "one of MLPerf Storage's: mlperf-resnet50-h100 (batches of "
+            "400, steps of 224 ms, which must take 90% of the time) or "
             "retinanet-b200 (24, 47.55 ms, 85%)",
             [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
   CLI::Option* const search =
       app.add_flag("--find-accelerators", arguments.find_accelerators,
-                   "find the largest number of accelerators that compute for\n"
-                   "90% of the time or more; it chooses epochs and batches\n"
+                   "find the largest number of accelerators that compute for "
+                   "90% of the time or more; it chooses epochs and batches "
                    "itself");
-  for (CLI::Option* const option : set_by_search)
+  // It chooses these itself, or does not measure them.
+  for (const char* const option : {"--accelerators", "--epochs", "--warm-up", "--repeat",
+                                   "--batches", "--also-cold", "--floor", "--stops", "--trace"})
     search->excludes(option);
 }
 
-// The options for the length and number of epochs.
-std::vector<CLI::Option*> AddLengthOptions(CLI::App& app, EpochOptions& options) {
-  CLI::Option* const epochs = AddNumber(app, "--epochs", "N", "epochs to measure (default 3)",
-                                        options.epochs, 1, 1'000'000);
-  CLI::Option* const warm_up =
-      AddNumber(app, "--warm-up", "N", "epochs played before those (default 1; 0 with --cold)",
-                options.warm_up, 0, 1'000'000);
-  CLI::Option* const repeat = AddNumber(
-      app, "--repeat", "N",
-      "each sample N times an epoch, to make it long enough;\nat most 20,000,000 samples (default "
-      "1)",
-      options.repeat, 1, 1'000'000);
-  CLI::Option* const batches =
-      AddNumber(app, "--batches", "N", "end an epoch after N batches (default: all)",
-                options.most_batches, 1, UINT64_MAX);
-  CLI::Option* const also_cold =
-      AddNumber(app, "--also-cold", "N",
-                "after the measured epochs, play N with a cold cache, to\n"
-                "compare (default 0)",
-                options.also_cold, 0, 1'000'000);
-  app.add_flag("--cold", options.cold,
-               "before each epoch, close the dataset and drop its\nfiles from the page cache; "
-               "opening it again counts\nas part of the epoch")
-      ->excludes(warm_up)
-      ->excludes(also_cold);
-  return {epochs, warm_up, repeat, batches, also_cold};
-}
+// How much to measure; results that differ in these can be compared, except for the warm-up.
+constexpr auto kEpochLengths = Options<EpochOptions>(
+    "EpochOptions", "",
+    Option("epochs", &EpochOptions::epochs, "epochs to measure",
+           {.least = 1, .most = 1e6, .comparable = true}),
+    Option("warm_up", &EpochOptions::warm_up, "epochs played before those; none with --cold",
+           {.most = 1e6}),
+    Option("also_cold", &EpochOptions::also_cold,
+           "after the measured epochs, play N with a cold cache, to compare",
+           {.most = 1e6, .comparable = true}),
+    Option("floor", &EpochOptions::floor,
+           "afterwards, measure a bare loop of the same decoding (for raw images, copying) on as "
+           "many threads",
+           {.comparable = true}),
+    Option("stops", &EpochOptions::stops,
+           "afterwards, drop N loaders in the middle of an epoch and time how long they take to "
+           "stop",
+           {.most = 100'000, .comparable = true}));
 
 void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
-  EpochOptions& options = arguments.options;
-  std::vector<CLI::Option*> set_by_search = AddLengthOptions(app, options);
-  set_by_search.push_back(app.add_flag("--floor", options.floor,
-                                       "afterwards, measure a bare loop of the same decoding\n"
-                                       "(for raw images, copying) on as many threads"));
-  set_by_search.push_back(AddNumber(
-      app, "--stops", "N",
-      "afterwards, drop N loaders in the middle of an epoch\nand time how long they take to "
-      "stop (default 0)",
-      options.stops, 0, 100'000));
-  set_by_search.push_back(
-      app.add_option("--trace", arguments.trace_file,
-                     "write what every thread did in the last measured\nepoch, for "
-                     "chrome://tracing or ui.perfetto.dev")
-          ->type_name("FILE"));
-  cli::MarkComparable(app, {"--epochs", "--also-cold", "--floor", "--stops", "--trace"});
-  AddTrainingOptions(app, arguments, set_by_search);
+  cli::AddDeclared(app, arguments.options, kEpochLengths);
+  cli::AddDeclared(app, arguments.options, kEpochSettings);
+  app.get_option("--cold")->excludes("--warm-up")->excludes("--also-cold");
+  cli::AddDeclared(
+      app, arguments,
+      Option("trace", &EpochArguments::trace_file,
+             "write what every thread did in the last measured epoch, for chrome://tracing or "
+             "ui.perfetto.dev",
+             {.comparable = true, .value = "FILE"}));
+  AddTrainingOptions(app, arguments);
   AddPageOption(app, arguments.output);
   AddResultOptions(app, arguments.output);
 }
@@ -266,7 +238,8 @@ void Complete(EpochArguments& arguments) {
   if (options.cold) options.warm_up = 0;
   if (arguments.threads.size() == 1) options.loader.threads = arguments.threads.front();
   if (arguments.profile) {
-    if (!arguments.own_batch_size) options.loader.batch_size = arguments.profile->batch_size;
+    if (arguments.output.app->count("--batch-size") == 0)
+      options.loader.batch_size = arguments.profile->batch_size;
     if (options.step.milliseconds == 0) options.step.milliseconds = arguments.profile->step_ms;
   }
   if (options.step.milliseconds == 0 &&
@@ -344,12 +317,11 @@ Answer PlayAccelerators(const EpochArguments& arguments, const EpochHooks& hooks
   const double wanted = arguments.profile ? arguments.profile->utilisation : kWantedUsually;
   const std::string profile = arguments.profile ? arguments.profile->name : "";
   const LoadWatch others;
-  bool first = true;
+  AcceleratorTable table(wanted);
   const AcceleratorSearch search =
       FindAccelerators(arguments.options, wanted, hooks, [&](const AcceleratorTrial& trial) {
         progress.Erase();
-        if (!arguments.output.json) cli::PrintOut(RowOf(trial, first, wanted));
-        first = false;
+        if (!arguments.output.json) cli::PrintOut(table.Row(trial));
       });
   std::vector<std::string> warnings;
   WarnOfLoad(others.OtherCpus(), warnings);
@@ -409,8 +381,8 @@ cli::Command AddEpochCommand(CLI::App& program) {
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder or URL of the dataset");
   AddDatasetOptions(*app, *arguments);
   AddLoaderOptions(*app, *arguments);
-  cli::AddMaxPixels(*app, arguments->options.limits.max_pixels);
-  cli::AddMaxValueBytes(*app, arguments->options.limits.max_value_bytes);
+  cli::AddDeclared(*app, arguments->options.limits, &ReadLimits::max_pixels);
+  cli::AddDeclared(*app, arguments->options.limits, &ReadLimits::max_value_bytes);
   AddMeasuringOptions(*app, *arguments);
   app->footer(std::string(kEpochExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

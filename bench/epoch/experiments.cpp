@@ -17,10 +17,20 @@ namespace sluice::bench {
 
 namespace {
 
+// One epoch, and nothing else.
+EpochOptions OneEpoch(const EpochOptions& options, std::uint64_t warm_up) {
+  EpochOptions one = options;
+  one.epochs = 1;
+  one.warm_up = warm_up;
+  one.also_cold = 0;
+  one.floor = false;
+  return one;
+}
+
 // An epoch that has enough batches for `steps` steps of `accelerators` each.
 EpochOptions TrialOptions(const EpochOptions& options, std::uint64_t accelerators,
                           std::uint64_t steps, std::uint64_t samples) {
-  EpochOptions trial = options;
+  EpochOptions trial = OneEpoch(options, 0);
   trial.batches_per_step = accelerators;
   trial.most_batches = steps * accelerators;
   trial.loader.ranks.last_batch = LastBatch::kDrop;
@@ -30,10 +40,6 @@ EpochOptions TrialOptions(const EpochOptions& options, std::uint64_t accelerator
   const std::uint64_t wanted = trial.most_batches * options.loader.batch_size;
   trial.repeat =
       samples >= wanted ? 1 : (wanted + samples - 1) / std::max<std::uint64_t>(samples, 1);
-  trial.epochs = 1;
-  trial.warm_up = 0;
-  trial.also_cold = 0;
-  trial.floor = false;
   return trial;
 }
 
@@ -117,10 +123,7 @@ ThreadCurve MeasureThreadCurve(const EpochOptions& options, const std::vector<un
   std::vector<std::vector<double>> cpu(threads.size());
   for (const unsigned count : threads)
     curve.points.push_back({count, {}, 0});
-  EpochOptions one = options;
-  one.epochs = 1;
-  one.also_cold = 0;
-  one.floor = false;
+  EpochOptions one = OneEpoch(options, options.warm_up);
   for (std::uint64_t round = 0; round < options.epochs; ++round) {
     for (std::size_t i = 0; i < threads.size(); ++i) {
       one.loader.threads = threads[i];
@@ -158,21 +161,13 @@ PipelineCost MeasurePipelineCost(const EpochOptions& options, const EpochsRun& r
   PipelineCost cost;
   cost.epoch_seconds = MedianSeconds(run);
 
-  EpochOptions loading = options;
+  EpochOptions loading = OneEpoch(options, options.cold ? 0 : 1);
   loading.step = {};
-  loading.epochs = 1;
-  loading.warm_up = options.cold ? 0 : 1;
-  loading.also_cold = 0;
-  loading.floor = false;
   cost.loading_seconds = MedianSeconds(RunEpochs(loading, hooks));
 
-  EpochOptions training = options;
+  EpochOptions training = OneEpoch(options, 1);  // the warm-up makes the one batch
   training.loader.diagnostics.repeat_first_batch = true;
   training.cold = false;
-  training.also_cold = 0;
-  training.floor = false;
-  training.warm_up = 1;  // makes the one batch
-  training.epochs = 1;
   training.most_batches = 50 * options.batches_per_step;
   if (options.most_batches > 0)
     training.most_batches = std::min(training.most_batches, options.most_batches);

@@ -58,7 +58,6 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
   json.update({{"dataset", ShownPath(options.dataset.string())},
                {"with", with},
                {"weights", options.weights},
-               {"batch_size", options.loader.batch_size},
                {"prefetch", options.loader.ring.prefetch.value_or(0)},
                {"transform", transform},
                {"views", options.view_texts},
@@ -66,23 +65,14 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"flip", Flips(options)},
                {"device", options.loader.device.name()},
                {"device_steps", options.loader.on_device.steps},
-               {"repeat", options.repeat},
-               {"most_batches", options.most_batches},
-               {"step_ms", options.step.milliseconds},
-               {"step_busy", options.step.busy},
                {"pretend_decode_us", options.pretend.microseconds},
                {"pretend_slow", options.pretend.slow},
-               {"batches_per_step", options.batches_per_step},
-               {"cold", options.cold},
                {"version", kLibraryVersion}});
+  AddMembers(json, options, kEpochSettings);
+  AddMembers(json, options.step, kStepSettings);
   ForEachSetting(options.loader, [&json](const auto& group, auto member) {
     const auto& option = option_list::OptionAt(member);
-    const std::string key = cli::KeyOf(option.name, option.facts);
-    if constexpr (option_list::HasWords<std::remove_cvref_t<decltype(group.*member)>>) {
-      json[key] = option_list::WordOf(group.*member);
-    } else {
-      json[key] = group.*member;
-    }
+    json[cli::KeyOf(option.name, option.facts)] = ValueJson(group.*member);
   });
   if (!options.loader.device.is_host()) json["gpus"] = GpuNames();
   AddStorage(json, options.loader);

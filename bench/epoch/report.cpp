@@ -89,19 +89,19 @@ std::string ColdLine(const EpochsRun& run) {
 }
 
 std::string StagesText(const EpochReport& report) {
-  std::string text = "\nstage        threads   ms/1000 images    at work   what it is\n";
+  TextTable table({"stage", "threads", "ms/1000 images", "at work", "<what it is"});
   for (const Stage& stage : report.stages) {
     const double all = stage.seconds + stage.waiting_seconds;
-    text += Format("%-12s %7u %16.4g %9.1f%%   %s\n", stage.name.c_str(), stage.threads,
-                   1e6 * PerSecond(stage.seconds, stage.images),
-                   100 * PerSecond(stage.seconds, all), stage.description.c_str());
+    table.Add({stage.name, std::to_string(stage.threads),
+               Format("%.4g", 1e6 * PerSecond(stage.seconds, stage.images)),
+               PercentText(PerSecond(stage.seconds, all)), stage.description});
     for (const StagePart& part : stage.parts) {
-      text += Format("  %-10s %7s %16.4g %10s   %s\n", part.name.c_str(), "",
-                     1e6 * PerSecond(stage.seconds * part.share, stage.images), "",
-                     part.description.c_str());
+      table.Add({"  " + part.name, "",
+                 Format("%.4g", 1e6 * PerSecond(stage.seconds * part.share, stage.images)), "",
+                 part.description});
     }
   }
-  return text + "\n";
+  return "\n" + table.Text() + "\n";
 }
 
 std::string StepText(const EpochReport& report) {
@@ -171,22 +171,21 @@ std::vector<std::string> WarningsOf(const EpochOptions& options, const EpochsRun
   return warnings;
 }
 
+EpochTable::EpochTable(const EpochOptions& options)
+    : options_(options),
+      table_({"epoch  ", "  seconds", "  images/s", "      MB/s", " waited", " CPU s/1000",
+              "peak memory"}) {}
+
 void EpochTable::PrintRow(const EpochFigures& figures) {
-  std::string text;
-  if (rows_ == 0) {
-    text = "epoch     seconds   images/s       MB/s   waited   CPU s/1000   peak memory\n";
-  }
   ++rows_;
   std::string name = figures.warm_up ? "warm-up" : std::to_string(rows_ - options_.warm_up);
   if (figures.cold && !options_.cold) name = "cold";
-  text += Format(
-      "%-7s %9.3f %10s %10s %7.1f%% %#12.3g %13s\n", name.c_str(), figures.seconds,
-      cli::RateText(ImagesPerSecond(figures)).c_str(),
-      cli::RateText(PerSecond(static_cast<double>(figures.bytes_read) / 1e6, figures.seconds))
-          .c_str(),
-      100 * WaitShare(figures), Per1000(figures.cpu_seconds, figures),
-      cli::BytesText(figures.peak_bytes).c_str());
-  cli::PrintOut(text);
+  table_.Add(
+      {name, Format("%.3f", figures.seconds), cli::RateText(ImagesPerSecond(figures)),
+       cli::RateText(PerSecond(static_cast<double>(figures.bytes_read) / 1e6, figures.seconds)),
+       PercentText(WaitShare(figures)), Format("%#.3g", Per1000(figures.cpu_seconds, figures)),
+       cli::BytesText(figures.peak_bytes)});
+  cli::PrintOut(table_.NewLines());
 }
 
 namespace {
@@ -254,15 +253,16 @@ std::string TextOf(const EpochReport& report) {
 }
 
 std::string TextOf(const ThreadCurve& curve) {
-  std::string text = "threads   images/s   least to most        speed-up   CPU s/1000\n";
+  TextTable table({"threads", "images/s", "<least to most", "speed-up", "CPU s/1000"});
   const double first = Median(curve.points.front().images_per_second);
   for (const ThreadPoint& point : curve.points) {
     const Spread rates = SpreadOf(point.images_per_second);
-    const std::string range = cli::RateText(rates.least) + " to " + cli::RateText(rates.most);
-    text += Format("%7u %10s   %-18s %9.2fx %#12.3g\n", point.threads,
-                   cli::RateText(rates.median).c_str(), range.c_str(),
-                   PerSecond(rates.median, first), point.cpu_seconds_per_1000);
+    table.Add({std::to_string(point.threads), cli::RateText(rates.median),
+               cli::RateText(rates.least) + " to " + cli::RateText(rates.most),
+               Format("%.2fx", PerSecond(rates.median, first)),
+               Format("%#.3g", point.cpu_seconds_per_1000)});
   }
+  std::string text = table.Text();
   if (curve.fit.one_thread > 0) {
     text += Format("fitted serial share %.1f%% by Amdahl's law", 100 * curve.fit.serial);
     // A line through two points always fits exactly.
@@ -279,16 +279,18 @@ std::string TextOf(const ThreadCurve& curve) {
   return text;
 }
 
-std::string RowOf(const AcceleratorTrial& trial, bool first, double wanted) {
-  std::string text = first ? "accelerators   utilisation   images/s\n" : "";
+AcceleratorTable::AcceleratorTable(double wanted)
+    : wanted_(wanted), table_({"accelerators", "utilisation", "images/s", "<"}) {}
+
+std::string AcceleratorTable::Row(const AcceleratorTrial& trial) {
+  const std::string rate = cli::RateText(trial.images_per_second);
   if (trial.accelerators == 0) {
-    return text + Format("%12s   %11s %10s   loading alone\n", "-", "-",
-                         cli::RateText(trial.images_per_second).c_str());
+    table_.Add({"-", "-", rate, "loading alone"});
+  } else {
+    table_.Add({std::to_string(trial.accelerators), PercentText(trial.utilisation), rate,
+                trial.utilisation >= wanted_ ? "passed" : "not reached"});
   }
-  return text + Format("%12llu   %10.1f%% %10s   %s\n",
-                       static_cast<unsigned long long>(trial.accelerators), 100 * trial.utilisation,
-                       cli::RateText(trial.images_per_second).c_str(),
-                       trial.utilisation >= wanted ? "passed" : "not reached");
+  return table_.NewLines();
 }
 
 std::string TextOf(const AcceleratorSearch& search, const EpochOptions& options,

@@ -9,6 +9,7 @@
 
 #include "bench/epoch/experiments.h"
 #include "bench/epoch/run.h"
+#include "bench/report/result.h"
 
 namespace sluice::bench {
 
@@ -30,11 +31,12 @@ std::vector<std::string> WarningsOf(const EpochOptions& options, const EpochsRun
 // The table of epochs, one row as each ends. Writes to standard output.
 class EpochTable {
  public:
-  explicit EpochTable(const EpochOptions& options) : options_(options) {}
+  explicit EpochTable(const EpochOptions& options);
   void PrintRow(const EpochFigures& figures);
 
  private:
   const EpochOptions& options_;
+  TextTable table_;
   std::uint64_t rows_ = 0;
 };
 
@@ -47,7 +49,17 @@ nlohmann::ordered_json JsonOf(const ThreadCurve& curve, const EpochOptions& opti
                               const std::string& transform,
                               const std::vector<std::string>& warnings);
 
-std::string RowOf(const AcceleratorTrial& trial, bool first, double wanted);
+// The table of trials with more and more accelerators; a row as each ends, as text.
+class AcceleratorTable {
+ public:
+  explicit AcceleratorTable(double wanted);
+  std::string Row(const AcceleratorTrial& trial);
+
+ private:
+  double wanted_;  // utilisation
+  TextTable table_;
+};
+
 std::string TextOf(const AcceleratorSearch& search, const EpochOptions& options,
                    const std::string& profile);
 nlohmann::ordered_json JsonOf(const AcceleratorSearch& search, const EpochOptions& options,

@@ -95,6 +95,30 @@ struct EpochOptions {
   std::uint64_t stops = 0;  // loaders to drop in the middle of an epoch, afterwards
 };
 
+// The options of `epoch` that are members of its results, with their flags.
+inline constexpr auto kEpochSettings = option_list::Options<EpochOptions>(
+    "EpochOptions", "",
+    option_list::Option("repeat", &EpochOptions::repeat,
+                        "each sample N times an epoch, to make it long enough; at most 20,000,000 "
+                        "samples",
+                        {.least = 1, .most = 1e6}),
+    option_list::Option("most_batches", &EpochOptions::most_batches,
+                        "end an epoch after N batches (default: all)",
+                        {.flag = "--batches", .zero = ""}),
+    option_list::Option("batches_per_step", &EpochOptions::batches_per_step,
+                        "accelerators that work in step, each with a batch of its own",
+                        {.least = 1, .most = 1000, .flag = "--accelerators"}),
+    option_list::Option("cold", &EpochOptions::cold,
+                        "before each epoch, close the dataset and drop its files from the page "
+                        "cache; opening it again counts as part of the epoch"));
+inline constexpr auto kStepSettings = option_list::Options<TrainingStep>(
+    "TrainingStep", "",
+    option_list::Option("step_ms", &TrainingStep::milliseconds,
+                        "a pretend training step: sleep X milliseconds with each batch in hand",
+                        {.most = 3'600'000, .value = "X"}),
+    option_list::Option("step_busy", &TrainingStep::busy,
+                        "keep a CPU busy for that long instead of sleeping"));
+
 // The datasets that are played as one: options.dataset and options.with.
 std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options);
 
@@ -137,6 +161,7 @@ struct EpochFigures {
 // Calls f(group, member) for each.
 template <class Loader, class F>
 void ForEachSetting(Loader& loader, F&& f) {
+  f(loader, &LoaderOptions::batch_size);
   f(loader.output, &OutputOptions::image_sizes);
   f(loader.order, &OrderOptions::shuffle);
   f(loader, &LoaderOptions::seed);

@@ -13,7 +13,6 @@
 namespace sluice::bench {
 namespace {
 
-using cli::AddChoice;
 using cli::AddOption;
 using cli::ParseChoice;
 
@@ -50,24 +49,16 @@ void SetStage(const std::string& text, StorageArguments& arguments) {
 }  // namespace
 
 void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
-  AddChoice(app, "--behind", "HOW",
-            "blocks that are done with: keep (default) mapped,\n"
-            "unmap, or drop from the page cache",
-            arguments.behind, cli::ChoicesOf<Behind>());
-  AddOption(app, "--read-ahead", "BYTES",
-            "bytes of blocks being read at any time (default: the\n"
-            "loader chooses)",
-            [&arguments](const std::string& text) {
-              arguments.read_ahead_bytes = cli::ParseBytes(text);
-            });
+  cli::AddDeclared(app, arguments.mapped, &Mapped::behind);
+  cli::AddDeclared(app, arguments.mapped, &Mapped::read_ahead_bytes);
   app.add_flag("--direct", arguments.direct, "read past the page cache (O_DIRECT)");
   AddOption(app, "--cache", "WHAT",
-            "what stays between epochs: page_cache (default), locked\n"
-            "(the dataset in memory), or decoded[:BYTES] (decoded\n"
+            "what stays between epochs: page_cache (default), locked "
+            "(the dataset in memory), or decoded[:BYTES] (decoded "
             "pictures; default: half of the free memory)",
             [&arguments](const std::string& text) { SetCache(text, arguments); });
   AddOption(app, "--stage", "DIR",
-            "copy each shard to a folder on a fast local disk when it\n"
+            "copy each shard to a folder on a fast local disk when it "
             "is first read; DIR:BYTES limits their size",
             [&arguments](const std::string& text) { SetStage(text, arguments); });
   cli::MarkComparable(app, {"--stage"});
@@ -79,18 +70,19 @@ void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset,
     throw cli::UsageError(
         "--direct reads past the page cache, and --cache locked keeps it; give only one");
   }
-  if (arguments.behind && (arguments.direct || arguments.locked)) {
+  const Mapped& mapped = arguments.mapped;
+  if (mapped.behind != Behind::kKeep && (arguments.direct || arguments.locked)) {
     throw cli::UsageError("--behind is for mapped shards: not with --direct or --cache locked");
   }
-  if (arguments.read_ahead_bytes && arguments.locked) {
+  if (mapped.read_ahead_bytes && arguments.locked) {
     throw cli::UsageError("--cache locked reads the whole dataset at once: not with --read-ahead");
   }
   if (arguments.direct) {
-    loader.storage = Direct{arguments.read_ahead_bytes};
+    loader.storage = Direct{mapped.read_ahead_bytes};
   } else if (arguments.locked) {
     loader.storage = Locked{};
   } else {
-    loader.storage = Mapped{arguments.behind.value_or(Behind::kKeep), arguments.read_ahead_bytes};
+    loader.storage = mapped;
   }
   loader.keep = arguments.keep;
   if (loader.keep && loader.keep->bytes == 0) loader.keep->bytes = AvailableMemory() / 2;

@@ -13,8 +13,7 @@ namespace sluice::bench {
 
 // As typed; a budget that was not given is 0.
 struct StorageArguments {
-  std::optional<Behind> behind;
-  std::optional<std::uint64_t> read_ahead_bytes;
+  Mapped mapped;
   bool direct = false;
   bool locked = false;
   std::optional<DecodedPictures> keep;

@@ -38,20 +38,16 @@ struct GateArguments {
   bool json = false;
 };
 
-void PrintTable(const std::vector<GateLine>& lines) {
-  std::string text = Format("%-34s %12s %12s %8s %8s  %s\n", "measurement", "baseline", "new",
-                            "gain", "chance", "");
-  for (const GateLine& line : lines) {
-    text += Format("%-34s %12.5g %12.5g %+7.1f%% %8.3f  %s\n", line.name.c_str(), line.before,
-                   line.after, 100 * line.gain, line.chance, NameOf(line.judgement));
-  }
-  cli::PrintOut(text);
-}
-
 void PrintLines(const GateArguments& arguments, const std::vector<GateLine>& lines, bool worse) {
   if (!arguments.json) {
-    PrintTable(lines);
-    cli::PrintOut(worse ? "worse than the baseline\n" : "no measurement is worse\n");
+    TextTable table({"measurement", "baseline", "new", "gain", "chance", "<"});
+    for (const GateLine& line : lines) {
+      table.Add({line.name, Format("%.5g", line.before), Format("%.5g", line.after),
+                 Format("%+.1f%%", 100 * line.gain), Format("%.3f", line.chance),
+                 NameOf(line.judgement)});
+    }
+    cli::PrintOut(table.Text() +
+                  (worse ? "worse than the baseline\n" : "no measurement is worse\n"));
     return;
   }
   auto list = nlohmann::ordered_json::array();

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -127,23 +128,17 @@ double UsedBy(decltype(RUSAGE_SELF) who) {
   return Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
 }
 
-// The 22nd field of /proc/self/stat: clock ticks from the machine's start to this process's. The
-// 2nd field is the program's name in parentheses and may hold anything, so counting begins after
-// the last ')'.
-double StartTicks() {
-  std::ifstream file("/proc/self/stat");
+// The fields of a /proc/PID/stat from the third on, none if it cannot be read: the process has
+// ended in the meantime. The second is the program's name in parentheses and may hold anything, so
+// counting begins after the last ')'.
+std::vector<std::string> StatFields(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "stat");
   std::string line;
   std::getline(file, line);
   const std::size_t end = line.rfind(')');
-  if (end != std::string::npos) {
-    std::istringstream fields(line.substr(end + 1));
-    std::string skipped;
-    for (int field = 3; field < 22; ++field)
-      fields >> skipped;
-    double ticks = 0;
-    if (fields >> ticks) return ticks;
-  }
-  throw Error(ErrorCode::kIo, "/proc/self/stat", "does not give the start time of this process");
+  if (end == std::string::npos) return {};
+  std::istringstream fields(line.substr(end + 1));
+  return {std::istream_iterator<std::string>(fields), {}};
 }
 
 }  // namespace
@@ -180,10 +175,13 @@ MemoryUse CurrentMemory() {
 }
 
 double SecondsSinceStart() {
+  const std::vector<std::string> fields = StatFields("/proc/self");
+  if (fields.size() < 20)
+    throw Error(ErrorCode::kIo, "/proc/self/stat", "does not give the start time of this process");
   timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);  // the clock of /proc/self/stat
+  clock_gettime(CLOCK_BOOTTIME, &now);  // the clock of that time, which is the 22nd field, in ticks
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 -
-         StartTicks() / static_cast<double>(sysconf(_SC_CLK_TCK));
+         std::atof(fields[19].c_str()) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 namespace {
@@ -193,23 +191,6 @@ struct Process {
   double cpu_ticks = 0;
 };
 
-// Fields 4 (parent) and 14 to 17 (times) of /proc/PID/stat. The 2nd field is the program's name in
-// parentheses and may hold anything, so counting begins after the last ')'.
-bool ReadProcess(const std::filesystem::path& folder, Process& process) {
-  std::ifstream file(folder / "stat");
-  std::string line;
-  if (!std::getline(file, line)) return false;  // it has ended in the meantime
-  const std::size_t end = line.rfind(')');
-  if (end == std::string::npos) return false;
-  std::istringstream fields(line.substr(end + 1));
-  std::string text;
-  for (int field = 3; field <= 17 && fields >> text; ++field) {
-    if (field == 4) process.parent = static_cast<pid_t>(std::atol(text.c_str()));
-    if (field >= 14) process.cpu_ticks += std::atof(text.c_str());
-  }
-  return true;
-}
-
 std::map<pid_t, Process> AllProcesses() {
   std::map<pid_t, Process> processes;
   std::error_code error;
@@ -218,9 +199,12 @@ std::map<pid_t, Process> AllProcesses() {
     if (error) break;
     const std::string name = entry->path().filename().string();
     if (std::isdigit(static_cast<unsigned char>(name.front())) == 0) continue;
-    Process process;
-    if (ReadProcess(entry->path(), process))
-      processes.emplace(static_cast<pid_t>(std::atol(name.c_str())), process);
+    const std::vector<std::string> fields = StatFields(entry->path());
+    if (fields.size() < 15) continue;
+    Process process{static_cast<pid_t>(std::atol(fields[1].c_str())), 0};
+    for (int field = 14; field <= 17; ++field)  // times
+      process.cpu_ticks += std::atof(fields[static_cast<std::size_t>(field - 3)].c_str());
+    processes.emplace(static_cast<pid_t>(std::atol(name.c_str())), process);
   }
   return processes;
 }

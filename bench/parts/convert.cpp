@@ -18,7 +18,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <sluice/convert.h>
+#include <sluice/convert_option_list.h>
 #include <sluice/cpu.h>
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
@@ -29,6 +29,7 @@
 #include "bench/machine/machine.h"
 #include "bench/report/result.h"
 #include "bench/report/statistics.h"
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -39,6 +40,9 @@
 namespace sluice::bench {
 
 namespace {
+
+using option_list::Option;
+using option_list::Options;
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
@@ -53,8 +57,9 @@ struct ConvertStages {
 
 struct ConvertBenchOptions {
   std::filesystem::path source;  // a folder of pictures
-  std::filesystem::path work;    // output goes into a folder in it, which is removed at the end
-  std::filesystem::path peers;   // the folder that bench/peers/setup.sh made; empty: none
+  std::filesystem::path work =
+      "sluice-convert";         // output goes into a folder in it, which is removed at the end
+  std::filesystem::path peers;  // the folder that bench/peers/setup.sh made; empty: none
   ConvertOptions convert;
   std::uint64_t rounds = 5;
   std::uint64_t stage_images = 200;
@@ -78,11 +83,6 @@ struct ConvertMeasured {
   unsigned threads = 0;
   ConvertStages stages;
   double ratio = 0;  // images/s of sluice to ffcv's within a round, median; 0: no ffcv
-};
-
-struct ConvertBenchHooks {
-  std::function<void(const std::string& activity, std::uint64_t done, std::uint64_t all)> on_step;
-  std::stop_token stop;
 };
 
 // Measures up to `most` images, spread evenly over the source. Images that cannot be converted are
@@ -141,7 +141,7 @@ class WorkFolder {
 
 class Turns {
  public:
-  Turns(const ConvertBenchOptions& options, const ConvertBenchHooks& hooks)
+  Turns(const ConvertBenchOptions& options, const StepHooks& hooks)
       : options_(options), hooks_(hooks) {
     measured_.threads = options.convert.run.threads;
     measured_.writers.resize(2);
@@ -269,7 +269,7 @@ class Turns {
   }
 
   const ConvertBenchOptions& options_;
-  const ConvertBenchHooks& hooks_;
+  const StepHooks& hooks_;
   ConvertMeasured measured_;
   Contender contender_;
   std::vector<LeftOut> left_out_;
@@ -277,7 +277,7 @@ class Turns {
 
 // Converts the source anew in each round, and has FFCV write the same pictures with as many
 // workers, in turns whose order changes with the round. Throws Interrupted, and Error.
-ConvertMeasured MeasureConversion(ConvertBenchOptions options, const ConvertBenchHooks& hooks) {
+ConvertMeasured MeasureConversion(ConvertBenchOptions options, const StepHooks& hooks) {
   if (options.convert.run.threads == 0) options.convert.run.threads = AvailableCpus();
   const WorkFolder folder(options.work);
   options.work = folder.path();
@@ -392,36 +392,27 @@ constexpr const char* kConvertExamples =
 
 struct ConvertArguments {
   ConvertBenchOptions options;
-  std::string source, work = "sluice-convert", peers;
   ResultOptions output;
 };
 
-void MeasureConvert(ConvertArguments& arguments, PartResult& part, const std::stop_token& stop,
-                    cli::Progress& progress) {
-  arguments.options.source = arguments.source;
-  arguments.options.work = arguments.work;
-  arguments.options.peers = arguments.peers;
-  ConvertBenchHooks hooks;
-  hooks.stop = stop;
-  hooks.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t all) {
-    progress.SetActivity(activity);
-    progress.Update(done, all);
-  };
-  ReportConversion(MeasureConversion(arguments.options, hooks), arguments.options, part);
-}
+constexpr auto kConvertBenchOptions = Options<ConvertBenchOptions>(
+    "ConvertBenchOptions", "",
+    Option("peers", &ConvertBenchOptions::peers, "what bench/peers/setup.sh made (default: none)",
+           {.comparable = true, .value = "FOLDER"}),
+    Option("work", &ConvertBenchOptions::work, "folder that both write to; removed at the end",
+           {.comparable = true, .value = "FOLDER"}),
+    Option("rounds", &ConvertBenchOptions::rounds, "rounds; each program runs once per round",
+           {.least = 1, .most = 1000, .comparable = true}),
+    Option("stage_images", &ConvertBenchOptions::stage_images, "images to measure the stages with",
+           {.least = 1, .most = 1e6, .comparable = true}),
+    Option("limit", &ConvertBenchOptions::limit_seconds, "seconds before a process is killed",
+           {.least = 1, .most = 1e6, .comparable = true, .value = "SECONDS"}));
 
 void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
   ConvertBenchOptions& options = arguments.options;
-  app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
-      ->type_name("FOLDER");
-  app.add_option("--work", arguments.work,
-                 "folder that both write to; removed at the end (default sluice-convert)")
-      ->type_name("FOLDER")
-      ->check(CheckWorkFolder);
-  cli::AddNumber(app, "--threads", "N", "threads, or workers (default: one for each CPU)",
-                 options.convert.run.threads, 1, 1024);
-  cli::AddNumber(app, "--rounds", "N", "rounds; each program runs once per round (default 5)",
-                 options.rounds, 1, 1000);
+  cli::AddDeclared(app, options, kConvertBenchOptions);
+  app.get_option("--work")->check(CheckWorkFolder);
+  cli::AddThreads(app, options.convert.run.threads, "threads, or workers");
   cli::AddOption(app, "--max-side", "N",
                  "shrink so that no side is longer than this many pixels (default 500; 0: do not "
                  "shrink)",
@@ -430,13 +421,7 @@ void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
                    options.convert.geometry.max_side.reset();
                    if (side > 0) options.convert.geometry.max_side = side;
                  });
-  cli::AddNumber(app, "--quality", "Q", "JPEG quality (default 90)", options.convert.form.quality,
-                 1, 100);
-  cli::AddNumber(app, "--stage-images", "N", "images to measure the stages with (default 200)",
-                 options.stage_images, 1, 1'000'000);
-  cli::AddNumber(app, "--limit", "SECONDS", "seconds before a process is killed (default 600)",
-                 options.limit_seconds, 1, 1'000'000);
-  cli::MarkComparable(app, {"--peers", "--work", "--rounds", "--stage-images", "--limit"});
+  cli::AddDeclared(app, options.convert.form, &FormOptions::quality);
 }
 
 }  // namespace
@@ -444,16 +429,18 @@ void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
 cli::Command AddConvertCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("convert", kConvertDescription);
   const auto arguments = std::make_shared<ConvertArguments>();
-  cli::AddArgument(*app, "SOURCE", arguments->source, "folder of pictures");
+  cli::AddArgument(*app, "SOURCE", arguments->options.source, "folder of pictures");
   AddConvertOptions(*app, *arguments);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kConvertExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {
             return RunPart(
                 arguments->output, "converting",
-                "converting " + cli::Printable(ShownPath(arguments->source)),
+                "converting " + cli::Printable(ShownPath(arguments->options.source.string())),
                 [&](PartResult& part, const std::stop_token& stop, cli::Progress& progress) {
-                  MeasureConvert(*arguments, part, stop, progress);
+                  const ConvertBenchOptions& options = arguments->options;
+                  ReportConversion(MeasureConversion(options, HooksOf(stop, progress)), options,
+                                   part);
                 });
           }};
 }

@@ -21,6 +21,7 @@
 #include "format/pixels/packed/pack.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/steps.h"
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -29,6 +30,9 @@
 namespace sluice::bench {
 
 namespace {
+
+using option_list::Option;
+using option_list::Options;
 
 std::vector<std::uint8_t> RoomFor(const std::vector<DecodeItem>& items) {
   std::size_t bytes = 0;
@@ -154,6 +158,22 @@ struct DecodeArguments {
   unsigned threads = AvailableCpus();
   ResultOptions output;
 };
+
+constexpr auto kDecodeOptions = Options<DecodeArguments>(
+    "decode", "",
+    Option("images", &DecodeArguments::images, "pictures to decode", {.least = 1, .most = 1e6}),
+    Option("rounds", &DecodeArguments::rounds, "rounds to measure",
+           {.least = 1, .most = 10'000, .comparable = true}),
+    Option("quality_images", &DecodeArguments::quality_images,
+           "pictures whose quality is measured; 0: none", {.most = 1e6, .comparable = true}),
+    Option("seed", &DecodeArguments::seed, "seed of the crops", {.comparable = true}),
+    Option("only", &DecodeArguments::only, "only this way, for a profiler", {.value = "WAY"}),
+    Option("stages", &DecodeArguments::stages, "also measure each stage of our decoders",
+           {.comparable = true}),
+    Option("bandwidth", &DecodeArguments::bandwidth,
+           "also measure how much of memory's bandwidth packed images use, compared with a plain "
+           "copy",
+           {.comparable = true}));
 
 void MeasureQuality(std::vector<NamedVariant>& variants, const std::vector<DecodeItem>& items,
                     std::uint64_t count, std::vector<DecodeFigures>& figures) {
@@ -293,26 +313,9 @@ cli::Command AddDecodeCommand(CLI::App& program) {
         }
         arguments->transform_text = text;
       });
-  cli::AddNumber(*app, "--images", "N", "pictures to decode (default 200)", arguments->images, 1,
-                 1'000'000);
-  cli::AddNumber(*app, "--rounds", "N", "rounds to measure (default 7)", arguments->rounds, 1,
-                 10'000);
-  cli::AddNumber(*app, "--quality-images", "N",
-                 "pictures whose quality is measured (default 50; 0: none)",
-                 arguments->quality_images, 0, 1'000'000);
-  cli::AddNumber(*app, "--seed", "N", "seed of the crops (default 0)", arguments->seed, 0,
-                 UINT64_MAX);
-  app->add_option("--only", arguments->only, "only this way, for a profiler")->type_name("WAY");
-  app->add_flag("--stages", arguments->stages, "also measure each stage of our decoders");
-  CLI::Option* const bandwidth = app->add_flag(
-      "--bandwidth", arguments->bandwidth,
-      "also measure how much of memory's bandwidth packed images use, compared with a "
-      "plain copy");
-  cli::AddNumber(*app, "--threads", "N",
-                 "threads for --bandwidth, which also measures one (default: one for each CPU)",
-                 arguments->threads, 1, 1024)
-      ->needs(bandwidth);
-  cli::MarkComparable(*app, {"--rounds", "--quality-images", "--seed", "--stages", "--bandwidth"});
+  cli::AddDeclared(*app, *arguments, kDecodeOptions);
+  cli::AddThreads(*app, arguments->threads, "threads for --bandwidth, which also measures one")
+      ->needs("--bandwidth");
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kDecodeExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

@@ -34,6 +34,7 @@
 #include "format/mutex.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/reading/direct/direct_blocks.h"
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -377,6 +378,9 @@ struct IoArguments {
   ResultOptions output;
 };
 
+constexpr option_list::Option kIoRounds("rounds", &IoArguments::rounds, "rounds to measure",
+                                        {.least = 1, .most = 10'000, .comparable = true});
+
 constexpr Shown kMegabytes{1e-6, 0};
 
 void MeasureRemote(const IoArguments& arguments, PartResult& part, const std::stop_token& stop) {
@@ -438,11 +442,8 @@ cli::Command AddIoCommand(CLI::App& program) {
   const auto arguments = std::make_shared<IoArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder or URL of the dataset");
   AddStoreOptions(*app, arguments->link);
-  cli::AddNumber(*app, "--threads", "N", "readers of blocks (default: one for each CPU)",
-                 arguments->threads, 1, 1024);
-  cli::AddNumber(*app, "--rounds", "N", "rounds to measure (default 3)", arguments->rounds, 1,
-                 10'000);
-  cli::MarkComparable(*app, {"--rounds"});
+  cli::AddThreads(*app, arguments->threads, "readers of blocks");
+  cli::AddDeclared(*app, *arguments, kIoRounds);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kIoExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

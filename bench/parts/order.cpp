@@ -26,6 +26,7 @@
 #include "format/disk/limits.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/order/permutation.h"
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -35,6 +36,8 @@ namespace sluice::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using option_list::Option;
+using option_list::Options;
 
 constexpr std::uint64_t kCountedBatches = 42;   // batches in which classes are counted
 constexpr std::uint64_t kCheckEvery = 1 << 20;  // draws between two checks of the stop token
@@ -228,11 +231,21 @@ constexpr std::uint64_t kClasses = 1000;  // of made-up datasets
 struct OrderArguments {
   std::string dataset;
   std::vector<std::uint64_t> samples = {100'000, 1'281'167};
-  std::uint64_t rounds = 3, seed = 0, batch = 1024;
+  std::uint64_t rounds = 3, seed = 0, batch_size = 1024;
   std::uint32_t lanes = 192;
   std::vector<unsigned> ranks;  // empty: orders are measured
   ResultOptions output;
 };
+
+constexpr auto kOrderOptions = Options<OrderArguments>(
+    "order", "",
+    Option("rounds", &OrderArguments::rounds, "rounds to measure",
+           {.least = 1, .most = 10'000, .comparable = true}),
+    Option("batch_size", &OrderArguments::batch_size, "samples in a batch",
+           {.least = 1, .most = 1'000'000}),
+    Option("lanes", &OrderArguments::lanes, "lanes of the quasi-random order",
+           {.least = 1, .most = 65'535}),
+    Option("seed", &OrderArguments::seed, "seed of the orders", {.comparable = true}));
 
 // The measurements at one size.
 struct SizeFigures {
@@ -271,7 +284,7 @@ OrderTask TaskOf(const OrderArguments& arguments, const DatasetShape& shape) {
   task.seed = arguments.seed;
   task.lanes = arguments.lanes;
   task.rounds = arguments.rounds;
-  task.batch = arguments.batch;
+  task.batch = arguments.batch_size;
   return task;
 }
 
@@ -337,9 +350,9 @@ void ReportOrders(const OrderArguments& arguments, const std::vector<SizeFigures
   part.AddNote(
       Format("batches of %llu, %u lanes; medians of %llu rounds of whole epochs on one "
              "thread; the first size is the dataset's",
-             static_cast<unsigned long long>(arguments.batch), arguments.lanes,
+             static_cast<unsigned long long>(arguments.batch_size), arguments.lanes,
              static_cast<unsigned long long>(arguments.rounds)));
-  part.members.update({{"rounds", arguments.rounds}, {"sizes", std::move(list)}});
+  part.members["sizes"] = std::move(list);
 }
 
 void MeasureOrder(const OrderArguments& arguments, PartResult& part, const std::stop_token& stop,
@@ -350,13 +363,11 @@ void MeasureOrder(const OrderArguments& arguments, PartResult& part, const std::
   }
   const Dataset dataset = Dataset::Open(arguments.dataset);
   const DatasetShape& shape = dataset.state()->facts->shape;
-  part.members = {{"dataset", ShownPath(arguments.dataset)},
-                  {"batch_size", arguments.batch},
-                  {"lanes", arguments.lanes},
-                  {"seed", arguments.seed}};
+  part.members["dataset"] = ShownPath(arguments.dataset);
+  AddMembers(part.members, arguments, kOrderOptions);
   if (!arguments.ranks.empty()) {
     ReportRanks({&shape, arguments.samples, arguments.ranks, arguments.seed, arguments.lanes,
-                 arguments.batch},
+                 arguments.batch_size},
                 part, stop, progress);
     return;
   }
@@ -391,15 +402,7 @@ cli::Command AddOrderCommand(CLI::App& program) {
         for (const std::string& count : cli::Split(text))
           arguments->ranks.push_back(static_cast<unsigned>(cli::ParseInteger(count, 1, 1'000'000)));
       });
-  cli::AddNumber(*app, "--rounds", "N", "rounds to measure (default 3)", arguments->rounds, 1,
-                 10'000);
-  cli::AddNumber(*app, "--batch-size", "N", "samples in a batch (default 1024)", arguments->batch,
-                 1, 1'000'000);
-  cli::AddNumber(*app, "--lanes", "N", "lanes of the quasi-random order (default 192)",
-                 arguments->lanes, 1, 65'535);
-  cli::AddNumber(*app, "--seed", "N", "seed of the orders (default 0)", arguments->seed, 0,
-                 UINT64_MAX);
-  cli::MarkComparable(*app, {"--rounds", "--seed"});
+  cli::AddDeclared(*app, *arguments, kOrderOptions);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kOrderExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

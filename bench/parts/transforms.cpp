@@ -19,6 +19,7 @@
 #include "reader/transform/pixel_program.h"
 #include "reader/transform/row_writer.h"
 #include "reader/transform/steps.h"
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -27,6 +28,9 @@
 namespace sluice::bench {
 
 namespace {
+
+using option_list::Option;
+using option_list::Options;
 
 // A ramp in each channel (from left to right, from top to bottom, and diagonal), with some noise.
 std::vector<std::byte> MakePixels(std::uint32_t side) {
@@ -213,6 +217,16 @@ struct TransformsArguments {
   ResultOptions output;
 };
 
+constexpr auto kTransformsOptions = Options<TransformsArguments>(
+    "transforms", "",
+    Option("side", &TransformsArguments::side, "side of the square pictures, in pixels",
+           {.least = 1, .most = 4096}),
+    Option("rounds", &TransformsArguments::rounds, "rounds to measure",
+           {.least = 1, .most = 10'000, .comparable = true}),
+    Option("milliseconds_each", &TransformsArguments::milliseconds,
+           "milliseconds for each step in a round",
+           {.most = 60'000, .comparable = true, .flag = "--ms", .value = "T"}));
+
 void MeasureTransforms(TransformsArguments arguments, PartResult& part,
                        const std::stop_token& stop) {
   if (arguments.steps.empty()) arguments.steps = EveryStep(arguments.side);
@@ -225,10 +239,8 @@ void MeasureTransforms(TransformsArguments arguments, PartResult& part,
              {.digits = 2}, {cli::Format("%.0f", row)});
   }
   part.text = table.Text();
-  part.members = {{"steps", arguments.steps},
-                  {"side", arguments.side},
-                  {"rounds", arguments.rounds},
-                  {"milliseconds_each", arguments.milliseconds}};
+  part.members["steps"] = arguments.steps;
+  AddMembers(part.members, arguments, kTransformsOptions);
 }
 
 }  // namespace
@@ -241,13 +253,7 @@ cli::Command AddTransformsCommand(CLI::App& program) {
                   "times (default: some of every kind)")
       ->allow_extra_args(false)
       ->type_name("STEPS");
-  cli::AddNumber(*app, "--side", "N", "side of the square pictures, in pixels (default 224)",
-                 arguments->side, 1, 4096);
-  cli::AddNumber(*app, "--rounds", "N", "rounds to measure (default 5)", arguments->rounds, 1,
-                 10'000);
-  cli::AddNumber(*app, "--ms", "T", "milliseconds for each step in a round (default 50)",
-                 arguments->milliseconds, 0, 60'000);
-  cli::MarkComparable(*app, {"--rounds", "--ms"});
+  cli::AddDeclared(*app, *arguments, kTransformsOptions);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kTransformsExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

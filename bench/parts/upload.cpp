@@ -15,6 +15,7 @@
 
 #include <sluice/cpu.h>
 #include <sluice/error.h>
+#include <sluice/loader_option_list.h>
 #include <sluice/parse_pipeline.h>
 
 #include "bench/commands.h"
@@ -26,6 +27,7 @@
 #include "reader/batch/slot.h"
 #include "reader/transform/pixel_steps.h"
 #include "reader/upload/uploader.h"
+#include "tools/cli/declared.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
@@ -309,6 +311,9 @@ UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> dr
 
 namespace {
 
+using option_list::Option;
+using option_list::Options;
+
 constexpr const char* kUploadDescription =
     "Measures how fast batches reach a GPU.\n\n"
     "Each round first only copies batches out of page-locked memory, which is the limit. Then it "
@@ -331,6 +336,20 @@ struct UploadArguments {
   std::string transform = "none", normalize = "none";
   ResultOptions output;
 };
+
+constexpr auto kUploadShape = Options<UploadShape>(
+    "UploadShape", "",
+    Option("batch_size", &UploadShape::batch_size, "samples in a batch",
+           {.least = 1, .most = 1 << 20}),
+    Option("side", &UploadShape::side, "side of the square RGB images, in pixels",
+           {.least = 1, .most = 8192}),
+    Option("layout", &UploadShape::layout, "layout of the result", {.value = "LAYOUT"}));
+constexpr auto kUploadOptions = Options<UploadArguments>(
+    "upload", "",
+    Option("device", &UploadArguments::device, "the GPU, counted from 0", {.most = 1023}),
+    Option("batches", &UploadArguments::batches, "batches in a round", {.least = 1, .most = 1e6}),
+    Option("rounds", &UploadArguments::rounds, "rounds to measure",
+           {.least = 1, .most = 10'000, .comparable = true}));
 
 nlohmann::json TimelineOf(const UploadRates& rates) {
   auto timeline = nlohmann::json::array();
@@ -361,18 +380,15 @@ void MeasureUploads(const UploadArguments& arguments, PartResult& part,
   part.AddNote(cli::Format(
       "%.1f%% of the limit; %s and %.3g ms a batch", 100 * uploads / Median(rates.limit),
       cli::BytesText(rates.batch_bytes).c_str(), 1e3 * double(rates.batch_bytes) / uploads));
-  part.members = {{"device", Device::Cuda(arguments.device).name()},
-                  {"gpus", GpuNames()},
-                  {"batch_size", arguments.shape.batch_size},
-                  {"side", arguments.shape.side},
-                  {"batch_bytes", rates.batch_bytes},
-                  {"batches", arguments.batches},
-                  {"rounds", arguments.rounds},
-                  {"transform", arguments.transform},
-                  {"normalize", arguments.normalize},
-                  {"layout", arguments.shape.layout == Layout::kNHWC ? "nhwc" : "nchw"},
-                  {"cpus_busy", rates.cpus_busy},
-                  {"timeline", TimelineOf(rates)}};
+  AddMembers(part.members, arguments.shape, kUploadShape);
+  AddMembers(part.members, arguments, kUploadOptions);
+  part.members.update({{"device", Device::Cuda(arguments.device).name()},
+                       {"gpus", GpuNames()},
+                       {"batch_bytes", rates.batch_bytes},
+                       {"transform", arguments.transform},
+                       {"normalize", arguments.normalize},
+                       {"cpus_busy", rates.cpus_busy},
+                       {"timeline", TimelineOf(rates)}});
   if (arguments.shape.type || !arguments.shape.steps.empty()) {
     const double seconds = ConversionSeconds(rates.timeline);
     part.members["conversion_seconds"] = seconds;
@@ -391,16 +407,8 @@ void MeasureUploads(const UploadArguments& arguments, PartResult& part,
 cli::Command AddUploadCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("upload", kUploadDescription);
   const auto arguments = std::make_shared<UploadArguments>();
-  cli::AddNumber(*app, "--device", "N", "the GPU, counted from 0 (default 0)", arguments->device, 0,
-                 1023);
-  cli::AddNumber(*app, "--batch-size", "N", "samples in a batch (default 256)",
-                 arguments->shape.batch_size, 1, 1 << 20);
-  cli::AddNumber(*app, "--side", "N", "side of the square RGB images, in pixels (default 224)",
-                 arguments->shape.side, 1, 8192);
-  cli::AddNumber(*app, "--batches", "N", "batches in a round (default 100)", arguments->batches, 1,
-                 1'000'000);
-  cli::AddNumber(*app, "--rounds", "N", "rounds to measure (default 5)", arguments->rounds, 1,
-                 10'000);
+  cli::AddDeclared(*app, arguments->shape, kUploadShape);
+  cli::AddDeclared(*app, *arguments, kUploadOptions);
   cli::AddOption(
       *app, "--transform", "STEPS",
       "steps that the GPU runs, as for `sluice-bench epoch`: all that change pixels, such as "
@@ -421,9 +429,6 @@ cli::Command AddUploadCommand(CLI::App& program) {
                                                               {"bf16", FloatType::kBFloat16}});
         arguments->normalize = text;
       });
-  cli::AddChoice(*app, "--layout", "LAYOUT", "layout of the result: nhwc or nchw (default nhwc)",
-                 arguments->shape.layout, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
-  cli::MarkComparable(*app, {"--rounds"});
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kUploadExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

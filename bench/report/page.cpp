@@ -195,8 +195,6 @@ std::string TimelinePlot(const std::vector<Span>& spans) {
 }
 
 using Json = nlohmann::ordered_json;
-using cli::Format;
-using cli::HtmlEscaped;
 
 constexpr const char* kStyle = R"(
 :root { --text: #1d2430; --dim: #5d6675; --line: #d9dde4; --back: #ffffff; --plain: #b9c1cd; }
@@ -365,12 +363,10 @@ std::string Stages(const Json& result) {
 std::string DeviceTable(const Json& result) {
   if (!result.contains("device_use")) return "";
   const Json& use = result["device_use"];
-  std::string text = "<h2>To the device</h2>\n<table>\n";
-  for (const auto& [name, words] : use["words"].items()) {
-    text += "<tr><td>" + HtmlEscaped(name) + "</td><td class=\"text\">" +
-            HtmlEscaped(words.get<std::string>()) + "</td></tr>\n";
-  }
-  text += "</table>\n";
+  TextTable table({"", "<"});
+  for (const auto& [name, words] : use["words"].items())
+    table.Add({name, words});
+  const std::string text = "<h2>To the device</h2>\n" + table.Html();
   const double seconds = use["seconds"], bytes = use["uploaded_bytes"];
   if (!use.contains("bare_copies_bytes_per_second") || seconds <= 0) return text;
   const double copying = use["upload_seconds"], bare = use["bare_copies_bytes_per_second"];
@@ -411,44 +407,30 @@ std::string Timeline(const std::vector<TraceBar>& bars) {
 
 std::string LoadersTable(const Json& result) {
   if (!result.contains("loaders")) return "";
-  std::string text =
-      "<h2>Loaders</h2>\n<table>\n<tr><th>loader</th><th>CPU s/1000</th><th>peak MB</th><th>first "
-      "batch, s</th><th>convert, s</th><th>on disk, MB</th><th>PSNR, dB</th><th "
-      "class=\"text\">settings</th></tr>\n";
+  TextTable table({"loader", "CPU s/1000", "peak MB", "first batch, s", "convert, s", "on disk, MB",
+                   "PSNR, dB", "<settings"});
   for (const Json& loader : result["loaders"]) {
-    text += "<tr><td>" + HtmlEscaped(loader["name"]) + "</td>";
-    const auto cell = [&](const char* key, double scale, const char* format) {
-      if (!loader.contains(key)) {
-        text += "<td></td>";
-        return;
-      }
-      char number[32];
-      std::snprintf(number, sizeof number, format, scale * loader[key].get<double>());
-      text += "<td>" + std::string(number) + "</td>";
+    const auto number = [&](const char* key, double scale, int digits) {
+      return loader.contains(key) ? Format("%.*f", digits, scale * loader[key].get<double>()) : "";
     };
-    cell("cpu_seconds_per_1000", 1, "%.3g");
-    cell("peak_bytes", 1e-6, "%.0f");
-    cell("first_batch_seconds", 1, "%.2f");
-    cell("convert_seconds", 1, "%.1f");
-    cell("bytes_on_disk", 1e-6, "%.1f");
-    cell("psnr_db", 1, "%.1f");
-    text += "<td class=\"text\">" +
-            HtmlEscaped(loader.value("missing", loader.value("settings", std::string()))) +
-            "</td></tr>\n";
+    table.Add({loader["name"], number("cpu_seconds_per_1000", 1, 4), number("peak_bytes", 1e-6, 0),
+               number("first_batch_seconds", 1, 2), number("convert_seconds", 1, 1),
+               number("bytes_on_disk", 1e-6, 1), number("psnr_db", 1, 1),
+               loader.value("missing", loader.value("settings", std::string()))});
   }
-  return text + "</table>\n";
+  return "<h2>Loaders</h2>\n" + table.Html();
 }
 
 // Each of several comparisons, and the rates of all of them.
 std::string Comparisons(const Json& result) {
   if (!result.contains("comparisons")) return "";
-  std::string text, heads;
-  std::vector<std::string> names;
+  std::string text;
+  std::vector<std::string> headings = {"loader"}, names;
   for (const Json& one : result["comparisons"]) {
     const std::string of = one["source"].get<std::string>() + ", " +
                            Format("%u", one["threads"].get<unsigned>()) + " threads or processes";
     text += Loaders(one, ": " + of) + LoadersTable(one);
-    heads += "<th>" + HtmlEscaped(of) + "</th>";
+    headings.push_back(of);
     for (const Json& loader : one["loaders"]) {
       const std::string name = loader["name"];
       if (loader.contains("images_per_second") &&
@@ -456,53 +438,44 @@ std::string Comparisons(const Json& result) {
         names.push_back(name);
     }
   }
-  std::string table =
-      "<h2>Images a second, side by side</h2>\n<table>\n<tr><th>loader</th>" + heads + "</tr>\n";
+  TextTable table(headings);
   for (const std::string& name : names) {
-    table += "<tr><td>" + HtmlEscaped(name) + "</td>";
+    std::vector<std::string> cells = {name};
     for (const Json& one : result["comparisons"]) {
-      std::string cell;
+      cells.emplace_back();
       for (const Json& loader : one["loaders"]) {
         if (loader["name"] == name && loader.contains("images_per_second"))
-          cell = cli::RateText(Median(loader["images_per_second"].get<std::vector<double>>()));
+          cells.back() =
+              cli::RateText(Median(loader["images_per_second"].get<std::vector<double>>()));
       }
-      table += "<td>" + cell + "</td>";
     }
-    table += "</tr>\n";
+    table.Add(std::move(cells));
   }
-  return table + "</table>\n" + text;
+  return "<h2>Images a second, side by side</h2>\n" + table.Html() + text;
 }
 
 std::string MeasurementsTable(const std::vector<Measurement>& measurements) {
-  std::string text =
-      "<h2>Measurements</h2>\n<table>\n<tr><th>name</th><th>median</th><th>least</th><th>most</th>"
-      "<th>values</th><th class=\"text\">unit</th></tr>\n";
+  TextTable table({"name", "median", "least", "most", "values", "<unit"});
   for (const Measurement& one : measurements) {
     const Spread spread = SpreadOf(one.values);
-    text += "<tr><td>" + HtmlEscaped(one.name) + "</td>" +
-            Format("<td>%.5g</td><td>%.5g</td><td>%.5g</td><td>%zu</td><td class=\"text\">",
-                   spread.median, spread.least, spread.most, one.values.size()) +
-            HtmlEscaped(one.unit) + "</td></tr>\n";
+    table.Add({one.name, Format("%.5g", spread.median), Format("%.5g", spread.least),
+               Format("%.5g", spread.most), std::to_string(one.values.size()), one.unit});
   }
-  return text + "</table>\n";
+  return "<h2>Measurements</h2>\n" + table.Html();
 }
 
 // Settings and machine: every scalar value of the result that no plot or table shows.
 std::string Facts(const Json& result) {
   static const std::set<std::string> shown = {"schema", "command", "verdict", "version",
                                               "median_images_per_second"};
-  std::string text = "<h2>Machine and settings</h2>\n<table>\n";
-  const auto row = [&](const std::string& name, const Json& value) {
-    if (value.is_structured() || shown.count(name) > 0) return;
-    text += "<tr><td>" + HtmlEscaped(name) + "</td><td class=\"text\">" +
-            HtmlEscaped(value.is_string() ? value.get<std::string>() : value.dump()) +
-            "</td></tr>\n";
-  };
-  for (const auto& [name, value] : result["machine"].items())
-    row(name, value);
-  for (const auto& [name, value] : result.items())
-    row(name, value);
-  return text + "</table>\n";
+  TextTable table({"", "<"});
+  for (const Json& values : {result["machine"], result}) {
+    for (const auto& [name, value] : values.items()) {
+      if (!value.is_structured() && !shown.contains(name))
+        table.Add({name, value.is_string() ? value.get<std::string>() : value.dump()});
+    }
+  }
+  return "<h2>Machine and settings</h2>\n" + table.Html();
 }
 
 }  // namespace

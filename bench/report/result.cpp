@@ -16,6 +16,7 @@
 #include "bench/machine/machine.h"
 #include "bench/report/page.h"
 #include "bench/report/statistics.h"
+#include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/program.h"
 #include "tools/cli/quantity.h"
@@ -56,6 +57,14 @@ nlohmann::ordered_json ResultOf(const std::string& command,
           {"machine", MachineJson(ThisMachine())},
           {"measurements", list},
           {"warnings", warnings}};
+}
+
+StepHooks HooksOf(const std::stop_token& stop, cli::Progress& progress) {
+  return {[&progress](const std::string& activity, std::uint64_t done, std::uint64_t all) {
+            progress.SetActivity(activity);
+            progress.Update(done, all);
+          },
+          stop};
 }
 
 void WriteTextFile(const std::filesystem::path& path, const std::string& text) {
@@ -125,6 +134,14 @@ void TextTable::Add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
+std::string TextTable::NewLines() {
+  const std::vector<std::string> lines = cli::Split(Text(), '\n');
+  std::string text;
+  for (; shown_ < rows_.size(); ++shown_)
+    text += lines[shown_] + "\n";
+  return text;
+}
+
 std::string TextTable::Text() const {
   std::vector<std::size_t> widths(left_.size());
   for (const std::vector<std::string>& row : rows_) {
@@ -144,6 +161,21 @@ std::string TextTable::Text() const {
     text += line + "\n";
   }
   return text;
+}
+
+std::string TextTable::Html() const {
+  const bool headless = std::ranges::all_of(rows_.front(), &std::string::empty);
+  std::string html = "<table>\n";
+  for (std::size_t r = headless ? 1 : 0; r < rows_.size(); ++r) {
+    const std::string tag = r == 0 ? "th" : "td";
+    html += "<tr>";
+    for (std::size_t c = 0; c < rows_[r].size(); ++c) {
+      html += "<" + tag + (c > 0 && left_[c] ? " class=\"text\">" : ">") +
+              cli::HtmlEscaped(rows_[r][c]) + "</" + tag + ">";
+    }
+    html += "</tr>\n";
+  }
+  return html + "</table>\n";
 }
 
 void PartResult::Add(TextTable& table, const std::string& label, Measurement measured, Shown shown,

@@ -14,11 +14,34 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/option_list.h>
+
 #include "bench/report/page.h"
 #include "tools/cli/program.h"
 #include "tools/cli/terminal.h"
 
 namespace sluice::bench {
+
+// The value of an option: of an enumeration its word.
+template <class V>
+nlohmann::ordered_json ValueJson(const V& value) {
+  if constexpr (option_list::HasWords<V>) {
+    return option_list::WordOf(value);
+  } else {
+    return value;
+  }
+}
+
+// Adds a member for each option of the list.
+template <class T, class... V>
+void AddMembers(nlohmann::ordered_json& json, const T& options,
+                const option_list::OptionList<T, V...>& list) {
+  std::apply(
+      [&](const auto&... option) {
+        ((json[option.name] = ValueJson(options.*option.member)), ...);
+      },
+      list.options);
+}
 
 // Thrown by a measurement whose stop token was triggered.
 struct Interrupted {};
@@ -26,6 +49,14 @@ struct Interrupted {};
 inline void ThrowIfStopped(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Interrupted();
 }
+
+// How a measurement of several steps shows its progress, and how it is asked to stop.
+struct StepHooks {
+  // "round 2 of 3: ffcv", with the steps done and all steps.
+  std::function<void(const std::string& activity, std::uint64_t done, std::uint64_t all)> on_step;
+  std::stop_token stop;
+};
+StepHooks HooksOf(const std::stop_token& stop, cli::Progress& progress);
 
 // One thing that was measured several times.
 struct Measurement {
@@ -68,8 +99,14 @@ class TextTable {
   // such as a sentence that says why the figures are missing.
   void Add(std::vector<std::string> cells);
   std::string Text() const;
+  // The same as HTML, without a row of headings if all of them are empty.
+  std::string Html() const;
+  // The lines that were added since the last call, for a table that grows while one looks on:
+  // spaces in its headings then keep room for wider cells.
+  std::string NewLines();
 
  private:
+  std::size_t shown_ = 0;  // lines that NewLines() has given
   std::vector<bool> left_;
   std::vector<std::vector<std::string>> rows_;  // the headings first
 };

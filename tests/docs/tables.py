@@ -70,6 +70,15 @@ for name, default in members.items():
     elif said.startswith("`"):
         faults.append(f"{page}: the header gives no default of {name}, the page {said}")
 
+# Ranges of bytes, such as "1 MiB to 1 GiB", are those of an option's declaration.
+ranges = {(eval(least), eval(most)) for least, most in re.findall(  # of numbers and shifts
+    r"\.least = ([\d< ]+),\s*\.most = ([\d< ]+)", (headers / "loader_option_list.h").read_text(encoding="utf-8"))}
+sizes = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+for cells in rows(page, under="Options"):
+    for least, low, most, high in re.findall(r"(\d+) ([KMG]iB) to (\d+) ([KMG]iB)", cells[-1]):
+        if (int(least) * sizes[low], int(most) * sizes[high]) not in ranges:
+            faults.append(f"{page}: no option takes {least} {low} to {most} {high}: {cells[0]}")
+
 # Steps of a transform.
 page = "reader/TRANSFORMS.md"
 variant = re.search(r"using Transform =\s*std::variant<([^>]*)>",
@@ -86,13 +95,24 @@ faults.extend(f"{page}: sluice convert has no {option}" for option in sorted(nam
 text = (root / page).read_text(encoding="utf-8")
 faults.extend(f"{page} does not name {option}" for option in sorted(options) if f"{option}" not in text)
 for cells in rows(page, under="Options"):
-    first = re.match(r"`(--[a-z-]+)", cells[0])
-    said = re.search(rf"^  {first[1]} .*?(?=^  --|^\S|\Z)", help_text, flags=re.M | re.S) if first else None
-    if said is None:
-        continue
-    defaults = re.findall(r"\(default:? ([^\s)]+)\)|([\w-]+) \(default\)", re.sub(r"\s+", " ", said[0]))
-    if defaults and not any(a == cells[1] or b == cells[1] for a, b in defaults) and "," not in cells[1]:
-        faults.append(f"{page}: the default of {first[1]} is {defaults}, not {cells[1]}")
+    # Each option in the first cell, with its own default: "`--seed N`, `--keep-order` | 0". One whose default is not
+    # named there has none, or one in words.
+    flags = [(*flag, default) for flag, default in
+             zip(re.findall(r"`(--[a-z-]+)([^`]*)`", cells[0]), cells[1].split(", ") + [""] * 9)]
+    for flag, value, default in flags:
+        found = re.search(rf"^  {flag} .*?(?=^  --|^\S|\Z)", help_text, flags=re.M | re.S)
+        if found is None:
+            continue  # said above
+        said = re.sub(r"\s+", " ", found[0])
+        defaults = [a or b for a, b in re.findall(r"\(default:? ([^\s)]+)\)|([\w-]+) \(default\)", said)]
+        if defaults and default not in defaults:
+            faults.append(f"{page}: the default of {flag} is {defaults}, not {default}")
+        faults.extend(f"{page}: {flag} does not take {word}" for word in re.findall(r"\b[a-z0-9]{2,}\b", value)
+                      if word not in said)
+        for least, most in re.findall(r"([0-9]\w*)\.\.([0-9]\w*)", value) + (
+                re.findall(r"([0-9]\w*) to ([0-9]\w*)", cells[2]) if len(flags) == 1 or flag == flags[0][0] else []):
+            if f"{least} to {most}" not in said:
+                faults.append(f"{page}: the range of {flag} is not {least} to {most}")
 
 # The tools around.
 help_text = subprocess.run([sluice, "--help"], capture_output=True, text=True, check=True).stdout

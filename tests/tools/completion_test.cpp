@@ -50,6 +50,7 @@ TEST_CASE("completion in bash offers commands, options, the words of a choice, a
   CHECK(Offered(folder, SLUICE_COMMAND, "--v") == Words{"--version"});
   CHECK(Offered(folder, SLUICE_COMMAND, "convert --sh") == Words{"--shard-size", "--short-side"});
   CHECK(Offered(folder, SLUICE_COMMAND, "convert --fit ''") == Words{"crop", "pad", "stretch"});
+  CHECK(Offered(folder, SLUICE_COMMAND, "convert --channels ''") == Words{"1", "3"});
   CHECK(Offered(folder, SLUICE_COMMAND, "convert --quality ''").empty());
   CHECK(Offered(folder, SLUICE_COMMAND, "convert " + images.substr(0, images.size() - 1)) ==
         Words{images});

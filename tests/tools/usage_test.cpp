@@ -1,12 +1,46 @@
 // Both programs with wrong options or without any.
+#include <cmath>
+#include <regex>
+#include <set>
+
+#include <sluice/convert_option_list.h>
+
+#include "bench/epoch/run.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/run.h"
 #include "tests/tools/sources.h"
+#include "tools/cli/declared.h"
 
 namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// The flags of all options that a struct declares, but for these, and further words.
+template <class Declared>
+Words DeclaredFlags(const std::set<std::string>& without, Words more) {
+  const Declared usual;
+  option_list::ForEachOption(usual, [&](const auto& option, const auto&, const std::string&) {
+    if (!without.contains(option.name)) more.push_back(cli::FlagOf(option.name, option.facts));
+  });
+  return more;
+}
+
+// Those of the options of `sluice-bench epoch` that are declared, and further words.
+Words EpochFlags(Words more) {
+  const auto add = [&more](const auto&... options) {
+    (more.push_back(cli::FlagOf(options.name, options.facts)), ...);
+  };
+  std::apply(add, bench::kEpochSettings.options);
+  std::apply(add, bench::kStepSettings.options);
+  LoaderOptions loader;
+  bench::ForEachSetting(loader, [&](auto&, auto member) { add(option_list::OptionAt(member)); });
+  return more;
+}
+
+}  // namespace
 
 TEST_CASE("wrong usage of convert ends with 2, says what is wrong and writes nothing") {
   const TemporaryFolder folder;
@@ -128,7 +162,10 @@ TEST_CASE("option --help of each command shows its options, defaults and exit co
        {"--help"},
        {"convert", "append", "inspect", "stats", "verify", "repair", "subset", "merge", "export",
         "transcode", "copy", "cache", "plan", "finish", "status", "Examples"}},
-      {SLUICE_COMMAND, {"plan", "--help"}, {"--max-side", "--coco", "finish", "Examples"}},
+      {SLUICE_COMMAND,
+       {"plan", "--help"},
+       DeclaredFlags<ConvertOptions>({"keep", "direct", "check"},
+                                     {"--coco", "finish", "Examples"})},
       {SLUICE_COMMAND, {"finish", "--help"}, {"DATASET", "--threads", "--json", "Examples"}},
       {SLUICE_COMMAND, {"status", "--help"}, {"DATASET", "--watch", "--json", "Examples"}},
       {SLUICE_COMMAND, {"append", "--help"}, {"--table", "--threads", "--direct", "Examples"}},
@@ -140,20 +177,19 @@ TEST_CASE("option --help of each command shows its options, defaults and exit co
       {SLUICE_COMMAND, {"merge", "--help"}, {"NEW", "--direct", "--json", "Examples"}},
       {SLUICE_COMMAND,
        {"transcode", "--help"},
-       {"--image", "--quality", "--restart", "--subsampling", "--threads", "--json", "Examples"}},
+       DeclaredFlags<TranscodeOptions>({}, {"--json", "Examples"})},
       {SLUICE_COMMAND, {"copy", "--help"}, {"TARGET", "--threads", "--json", "Examples"}},
       {SLUICE_COMMAND, {"cache", "--help"}, {"DIR", "--clear", "--json", "Examples"}},
-      {SLUICE_COMMAND, {"export", "--help"}, {"FOLDER", "--json", "Examples"}},
+      {SLUICE_COMMAND,
+       {"export", "--help"},
+       DeclaredFlags<ReadLimits>({}, {"FOLDER", "--json", "Examples"})},
       {SLUICE_COMMAND,
        {"convert", "--help"},
-       {"--max-side",    "500",          "--short-side", "--size",        "--no-resize",
-        "--fit",         "--image",      "--quality",    "default 90",    "--restart",
-        "--subsampling", "--channels",   "--shard-size", "64MB",          "--block-samples",
-        "--seed",        "--keep-order", "--threads",    "--on-error",    "--max-pixels",
-        "178M",          "--part",       "--direct",     "--dry-run",     "--json",
-        "--quiet",       "--table",      "--field",      "--path-column", "--paths",
-        "--classes",     "--mask-dir",   "--upright",    "--split",       "--split-seed",
-        "--truncated",   "--as-stored",  "--check",      "Examples"}},
+       DeclaredFlags<ConvertOptions>(
+           {"keep"},
+           {"500", "--no-resize", "default 90", "64MB", "178M", "--part", "--json", "--quiet",
+            "--table", "--field", "--path-column", "--paths", "--classes", "--mask-dir",
+            "--upright", "--split", "--split-seed", "--as-stored", "Examples"})},
       {SLUICE_COMMAND,
        {"inspect", "--help"},
        {"--sample", "--key", "--shards", "--json", "Examples"}},
@@ -174,10 +210,9 @@ TEST_CASE("option --help of each command shows its options, defaults and exit co
       {SLUICE_BENCH_COMMAND, {"decode", "--help"}, {"--stages", "--bandwidth", "--threads"}},
       {SLUICE_BENCH_COMMAND,
        {"epoch", "--help"},
-       {"--batch-size", "default 256", "--threads", "--epochs",   "--transform", "rrc:",
-        "--shuffle",    "--seed",      "--layout",  "--prefetch", "--verify",    "--step-ms",
-        "--cold",       "--warm-up",   "--floor",   "--profile",  "--html",      "--trace",
-        "--json-file",  "--json",      "--quiet",   "Examples"}},
+       EpochFlags({"default 256", "--threads", "--epochs", "--transform", "rrc:", "--prefetch",
+                   "--warm-up", "--floor", "--profile", "--html", "--trace", "--json-file",
+                   "--json", "--quiet", "Examples"})},
   }));
   CAPTURE(program, words);
   const Outcome outcome = Run(program, words);
@@ -191,6 +226,28 @@ TEST_CASE("option --help of each command shows its options, defaults and exit co
     CHECK(end - begin <= 100);
     begin = end + 1;
   }
+}
+
+TEST_CASE("a range in an option's help is the one that is checked") {
+  const std::regex range("[0-9]\\w* to [0-9]\\w*");
+  int ranges = 0;
+  const auto check = [&](const auto& option, const auto&, const std::string& path) {
+    const std::string help = option.help;
+    std::smatch found;
+    if (std::isinf(option.facts.most) || !std::regex_search(help, found, range)) return;
+    option_list::OptionFacts facts = option.facts;
+    if (facts.zero != nullptr) facts.least = 1;  // 0 is a word
+    INFO(path);
+    CHECK(found.str() == option_list::RangeText(facts));
+    ++ranges;
+  };
+  const ConvertOptions convert;
+  const TranscodeOptions transcode;
+  const LoaderOptions loader;
+  option_list::ForEachOption(convert, check);
+  option_list::ForEachOption(transcode, check);
+  option_list::ForEachOption(loader, check);
+  CHECK(ranges >= 4);
 }
 
 TEST_CASE("option --version names the program") {

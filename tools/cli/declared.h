@@ -1,8 +1,10 @@
 // Options of a command from their declaration (sluice/option_list.h): its flag, its --help with the
 // words and the default, and how its value is read.
 //
-//   cli::AddDeclared(app, options.shards);                            all of a group
-//   cli::AddDeclared(app, options.run, &RunOptions::threads);         one option
+//   cli::AddDeclared(app, options.shards);                     all of a group
+//   cli::AddDeclared(app, options.run, &RunOptions::threads);  one of them
+//   cli::AddDeclared(app, arguments, kOrderOptions);           those of a list of the command's own
+//   cli::AddDeclared(app, arguments, option_list::Option("seed", &Arguments::seed, "..."));
 #pragma once
 
 #include <algorithm>
@@ -56,6 +58,8 @@ std::string HelpOf(const char* help, const option_list::OptionFacts& facts, cons
     for (const auto number : usual)
       numbers += (numbers.empty() ? "" : ",") + std::to_string(number);
     text += " (default " + numbers + ")";
+  } else if constexpr (std::is_same_v<V, std::string> || std::is_same_v<V, std::filesystem::path>) {
+    if (!usual.empty()) text += " (default " + std::filesystem::path(usual).string() + ")";
   } else if (const std::optional<double> number = option_list::NumberIn(usual)) {
     const bool zero = *number == 0 && facts.zero != nullptr;
     const std::string value = zero ? facts.zero : option_list::NumberText(*number, facts.form);
@@ -74,7 +78,9 @@ inline std::uint64_t ParseDeclared(const std::string& text, const option_list::O
   const std::uint64_t number =
       facts.form == option_list::NumberForm::kBytes ? ParseBytes(text) : ParseCount(text);
   if (static_cast<double>(number) < least || number > most)
-    throw UsageError("\"" + text + "\" is not " + option_list::RangeText(facts));
+    throw UsageError(
+        "\"" + text + "\" is not " +
+        option_list::RangeText({.least = least, .most = facts.most, .form = facts.form}));
   return number;
 }
 
@@ -92,6 +98,10 @@ CLI::Option* AddFlag(CLI::App& app, T& options, const option_list::Option<T, V>&
   } else if constexpr (std::is_integral_v<Value>) {
     return AddOption(app, flag, facts.value, help, [&target, facts](const std::string& text) {
       target = static_cast<Value>(ParseDeclared(text, facts));
+    });
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    return AddOption(app, flag, facts.value, help, [&target, facts](const std::string& text) {
+      target = ParseNumber(text, facts.most);
     });
   } else if constexpr (requires(Value value) { value.width + value.height; }) {
     return AddOption(app, flag, facts.value, help, [&target](const std::string& text) {
@@ -113,7 +123,7 @@ CLI::Option* AddFlag(CLI::App& app, T& options, const option_list::Option<T, V>&
 template <class T, class V>
 CLI::Option* AddDeclared(CLI::App& app, T& options, const option_list::Option<T, V>& option) {
   CLI::Option* const added = AddFlag(app, options, option);
-  if (option.facts.comparable) MarkComparable(app, {added->get_name().c_str()});
+  if (added != nullptr && option.facts.comparable) MarkComparable(app, {added->get_name().c_str()});
   return added;
 }
 template <class T, class V>
@@ -121,18 +131,24 @@ CLI::Option* AddDeclared(CLI::App& app, T& options, V T::*member) {
   return AddDeclared(app, options, option_list::OptionAt(member));
 }
 
-// All options of a group, under its heading in --help. `instead`: by an option's name, what adds
-// it, for those that a command takes in a form of its own; null leaves it out.
+// All options of a list, under its heading in --help. `instead`: by an option's name, what adds it,
+// for those that a command takes in a form of its own; null leaves it out.
 using Instead = std::map<std::string_view, std::function<CLI::Option*()>>;
-template <option_list::HasOptions T>
-void AddDeclared(CLI::App& app, T& options, const Instead& instead = {}) {
-  option_list::ForEachMember<T>([&](const auto& option) {
+template <class T, class... V>
+void AddDeclared(CLI::App& app, T& options, const option_list::OptionList<T, V...>& list,
+                 const Instead& instead = {}) {
+  const auto add = [&](const auto& option) {
     const auto own = instead.find(option.name);
     CLI::Option* const added = own == instead.end() ? AddDeclared(app, options, option)
                                : own->second        ? own->second()
                                                     : nullptr;
-    if (added != nullptr) added->group(option_list::OptionsOf<T>.help);
-  });
+    if (added != nullptr && *list.help != 0) added->group(list.help);
+  };
+  std::apply([&](const auto&... each) { (add(each), ...); }, list.options);
+}
+template <option_list::HasOptions T>
+void AddDeclared(CLI::App& app, T& options, const Instead& instead = {}) {
+  AddDeclared(app, options, option_list::OptionsOf<T>, instead);
 }
 
 }  // namespace sluice::cli

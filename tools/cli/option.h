@@ -54,19 +54,13 @@ struct ValueOf<std::optional<Value>> {
   using type = Value;
 };
 
-// An option whose value is a whole number from `least` to `most`; for a double, any number from 0
-// to `most`.
-template <class Target>
-CLI::Option* AddNumber(CLI::App& app, const std::string& name, const std::string& value,
-                       const std::string& description, Target& target, std::uint64_t least,
-                       std::uint64_t most) {
-  return AddOption(app, name, value, description, [&target, least, most](const std::string& text) {
-    if constexpr (std::is_same_v<Target, double>) {
-      target = ParseNumber(text, static_cast<double>(most));
-    } else {
-      target = static_cast<typename ValueOf<Target>::type>(ParseInteger(text, least, most));
-    }
-  });
+// --threads; `threads` stays 0, which is one for each CPU, if it is not given.
+inline CLI::Option* AddThreads(CLI::App& app, unsigned& threads,
+                               const std::string& what = "threads to use") {
+  return AddOption(app, "--threads", "N", what + " (default: one for each CPU)",
+                   [&threads](const std::string& text) {
+                     threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
+                   });
 }
 
 // An argument that is required and known by its place.
@@ -134,28 +128,6 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, const std::string
     target = ParseChoice(text, choices);
   };
   return AddOption(app, name, value, description, parse)->check(Choices(names));
-}
-
-// Options of commands that read values of a dataset, which may come from a stranger: what one value
-// may take (ReadLimits of <sluice/dataset.h>).
-
-inline void AddMaxPixels(CLI::App& app, std::uint64_t& limit) {
-  AddOption(app, "--max-pixels", "N",
-            "do not decode larger images; checked before memory is allocated (default 178M)",
-            [&limit](const std::string& text) {
-              limit = ParseCount(text);
-              if (limit == 0) throw UsageError("0 pixels would refuse every image");
-            });
-}
-
-inline void AddMaxValueBytes(CLI::App& app, std::uint64_t& limit) {
-  AddOption(app, "--max-value-bytes", "SIZE",
-            "do not read larger values of bytes and variable-length fields; checked before memory "
-            "is allocated (default: what the manifest says, or 64 MiB if it says nothing)",
-            [&limit](const std::string& text) {
-              limit = ParseBytes(text);
-              if (limit == 0) throw UsageError("0 bytes would refuse every value");
-            });
 }
 
 }  // namespace sluice::cli

@@ -11,9 +11,6 @@
 #include <sluice/convert_option_list.h>
 #include <sluice/loader_option_list.h>
 
-namespace sluice {
-namespace option_list {}
-}  // namespace sluice
 using namespace sluice;               // NOLINT: a program of one page
 using namespace sluice::option_list;  // NOLINT
 

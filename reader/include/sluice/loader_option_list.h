@@ -1,5 +1,5 @@
-// The declaration of LoaderOptions and its groups: see option_list.h. The full description of each
-// option is the comment at its member in loader_options.h.
+// The declaration of LoaderOptions and its groups, and of ReadLimits: see option_list.h. The full
+// description of each option is the comment at its member in loader_options.h and dataset.h.
 #pragma once
 
 #include <sluice/loader_options.h>
@@ -67,6 +67,17 @@ inline constexpr auto WordsOf<ImagesIn> =
           Word("page_locked", ImagesIn::kPageLocked, "in pinned host memory"));
 
 template <>
+inline constexpr auto OptionsOf<ReadLimits> = Options<ReadLimits>(
+    "ReadLimits", "The most that one value of a dataset, which may come from a stranger, may take",
+    Option("max_pixels", &ReadLimits::max_pixels,
+           "do not decode larger images; checked before memory is allocated",
+           {.least = 1, .form = NumberForm::kCount}),
+    Option("max_value_bytes", &ReadLimits::max_value_bytes,
+           "do not read larger values of bytes and variable-length fields; checked before memory "
+           "is allocated (default: what the manifest says, or 64 MiB if it says nothing)",
+           {.form = NumberForm::kBytes, .value = "SIZE", .zero = ""}));
+
+template <>
 inline constexpr auto OptionsOf<OrderOptions> = Options<OrderOptions>(
     "OrderOptions", "Which samples come, and in which order",
     Option("shuffle", &OrderOptions::shuffle, "the order of an epoch's samples",
@@ -99,7 +110,8 @@ inline constexpr OptionFacts kReadAheadFacts = {.least = 1 << 20,
                                                 .form = NumberForm::kBytes,
                                                 .flag = "--read-ahead",
                                                 .value = "BYTES"};
-inline constexpr const char* kReadAheadHelp = "bytes of blocks being read at any time";
+inline constexpr const char* kReadAheadHelp =
+    "bytes of blocks being read at any time; the loader chooses if it is not set";
 
 template <>
 inline constexpr auto OptionsOf<Mapped> = Options<Mapped>(

@@ -217,7 +217,7 @@ struct Walk {
 
 std::chrono::milliseconds Milliseconds(double seconds) {
   if (!(seconds >= 0 && seconds <= 1e9)) {
-    throw Error(ErrorCode::kInvalidArgument, "timeout is a number of seconds; 0 is no limit");
+    throw Error(ErrorCode::kInvalidArgument, "timeout is a number of seconds; 0: no limit");
   }
   return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
 }

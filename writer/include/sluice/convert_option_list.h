@@ -90,7 +90,7 @@ inline constexpr auto WordsOf<FolderLabels> =
 
 template <>
 inline constexpr auto OptionsOf<GeometryOptions> = Options<GeometryOptions>(
-    "GeometryOptions", "Size of the images (at most one of the first three)",
+    "GeometryOptions", "Size of the images: at most one of max_side, short_side and size",
     Option("max_side", &GeometryOptions::max_side, "shrink so that no side is longer than N pixels",
            {.least = 1, .most = 65535, .changes = Changes::kContent}),
     Option("short_side", &GeometryOptions::short_side,
