@@ -157,7 +157,7 @@ double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<B
   const std::atomic<bool> give_up{false};
   std::unique_ptr<BlockIo> io = MakeUringIo();
   uring = io != nullptr;
-  DirectBlocks reading(state, choice, nullptr, files, false, give_up, std::move(io));
+  DirectBlocks reading({state, choice, nullptr, give_up}, files, false, std::move(io));
   std::deque<std::shared_ptr<const HeldBlock>> held;  // requested, and not seen to be complete
   std::uint64_t finished = 0;
   const auto finish_one = [&] {

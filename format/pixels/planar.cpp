@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "format/pixels/kept_memory.h"
 #include "format/pixels/lines.h"
 
 namespace sluice {
@@ -11,11 +12,6 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kAlignment = 32;
-
-// Grows the buffer if needed; never gives memory back.
-void Grow(std::vector<std::uint8_t>& bytes, std::size_t size) {
-  if (bytes.size() < size) bytes.resize(size);
-}
 
 // Half as many outputs, rounded up, each of twice the length. An odd one reaches beyond the
 // interval, at the end where the outputs end.
@@ -73,7 +69,7 @@ void PlanarResampler::ResampleColumns(const ColumnPlane* planes, std::uint32_t c
     set_.sum_lines(x.Sum(i, corner, plane.stride), rows, columns_.data() + i * stride);
   }
   ToLines(plane.x.out, rows, lines);
-  Grow(row_[component], lines.stride + kernels::kSlack);
+  MakeRoom(lines.stride + kernels::kSlack, row_[component]);
 }
 
 // Means of four, rounded up and down in turns as encoders do it: always up would change colours.
@@ -99,14 +95,14 @@ void PlanarResampler::HalvePlane(const ColumnPlane& plane, Lines& lines) {
 // Makes room for columns; returns the bytes from one to the next.
 std::size_t PlanarResampler::GrowColumns(std::uint32_t columns, std::uint32_t rows) {
   const std::size_t stride = AlignUp(rows, kAlignment);
-  Grow(columns_, AlignUp(columns, kAlignment) * stride + kernels::kSlack);
+  MakeRoom(AlignUp(columns, kAlignment) * stride + kernels::kSlack, columns_);
   return stride;
 }
 
 void PlanarResampler::ToLines(std::uint32_t columns, std::uint32_t rows, Lines& lines) {
   const std::size_t stride = AlignUp(rows, kAlignment);
   lines.stride = AlignUp(columns, kAlignment);
-  Grow(lines.bytes, stride * lines.stride + kernels::kSlack);
+  MakeRoom(stride * lines.stride + kernels::kSlack, lines.bytes);
   set_.transpose(columns_.data(), stride, columns, rows, lines.bytes.data(), lines.stride);
 }
 
@@ -143,20 +139,19 @@ void PlanarResampler::WriteRow(std::uint32_t row, std::uint32_t components, cons
       set_.to_rgb(y, cb, cr, width, target.data + pixel * 3);
       return;
     }
-    set_.to_planes(y, cb, cr, width, planes_[0].data(), planes_[1].data(), planes_[2].data());
-    for (std::size_t c = 0; c < 3; ++c) {
-      std::memcpy(target.data + c * plane_bytes + pixel, planes_[c].data(), width);
-    }
+    const std::size_t stride = planes_.size() / 3;
+    set_.to_planes(y, cb, cr, width, planes_.data(), stride);
+    for (std::size_t c = 0; c < 3; ++c)
+      std::memcpy(target.data + c * plane_bytes + pixel, planes_.data() + c * stride, width);
   }
 }
 
 void PlanarResampler::Run(const ColumnPlane* planes, std::uint32_t count, const Region& region,
                           const PixelTarget& target) {
   const std::uint32_t components = target.channels == 1 ? 1 : count;
-  for (std::uint32_t c = 0; c < components; ++c) {
+  for (std::uint32_t c = 0; c < components; ++c)
     ResampleColumns(planes, c, region.flip);
-    Grow(planes_[c], row_[c].size());
-  }
+  MakeRoom(3 * row_[0].size(), planes_);
   if (region.x.out != region.x.target || region.y.out != region.y.target) {
     std::memset(target.data, 0, std::size_t{region.x.target} * region.y.target * target.channels);
   }

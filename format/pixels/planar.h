@@ -71,7 +71,7 @@ class PlanarResampler {
   std::vector<std::uint8_t> columns_;
   Lines lines_[3];
   std::vector<std::uint8_t> row_[3];
-  std::vector<std::uint8_t> planes_[3];
+  std::vector<std::uint8_t> planes_;  // three lines of colours
 };
 
 }  // namespace sluice

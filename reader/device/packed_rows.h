@@ -100,25 +100,28 @@ struct PackedBlock {
   std::uint32_t more = 0;    // where the bytes for its -8 begin
 };
 
-// Of block x; from `end` on, blocks have nothing. `masks`, `values` and `more` are where the first
-// thread's block has its parts, and become where the next block after the threads' has its own.
+// Where the parts of the block begin that the first thread takes next.
+struct PackedPlace {
+  std::uint32_t masks, values, more;
+};
+
+// Of block x; from `end` on, blocks have nothing. `at` moves on to the block after the threads'.
 template <class Threads>
 SLUICE_ON_DEVICE PackedBlock FindBlock(const Threads& threads, const PackedLayout& row,
-                                       std::uint32_t x, std::uint32_t end, std::uint32_t& masks,
-                                       std::uint32_t& values, std::uint32_t& more) {
+                                       std::uint32_t x, std::uint32_t end, PackedPlace& at) {
   PackedBlock block;
   const std::uint32_t rows = x < end ? row.bytes[kPackedMasks + x] : 0;
   std::uint32_t all = 0;
-  const std::uint8_t* of_row = row.bytes + masks + threads.SumBefore(OnesIn(rows), all);
-  masks += all;
+  const std::uint8_t* of_row = row.bytes + at.masks + threads.SumBefore(OnesIn(rows), all);
+  at.masks += all;
   SLUICE_UNROLL
   for (std::uint32_t v = 0; v < 8; ++v)
     if ((rows >> v & 1) != 0) block.mask |= std::uint64_t{*of_row++} << 8 * v;
   const std::uint32_t count = OnesIn(block.mask);
-  block.values = values + threads.SumBefore(count, all);
-  values += all;
-  block.more = more + threads.SumBefore(CountMore(row, block.values, count), all);
-  more += all;
+  block.values = at.values + threads.SumBefore(count, all);
+  at.values += all;
+  block.more = at.more + threads.SumBefore(CountMore(row, block.values, count), all);
+  at.more += all;
   return block;
 }
 
@@ -202,12 +205,11 @@ SLUICE_ON_DEVICE bool UnpackPackedRow(const Threads& threads, const JpegJob& job
       !on_device::LargeInOrder(threads, row)) {
     return false;
   }
-  std::uint32_t masks = row.masks, values = 2 * row.values, more = row.more;
+  on_device::PackedPlace at{row.masks, 2 * row.values, row.more};
   for (std::uint32_t first = 0; first < right; first += Threads::kThreads) {
     const std::uint32_t x = first + threads.thread();
-    const on_device::PackedBlock block =
-        on_device::FindBlock(threads, row, x, right, masks, values, more);
-    if (more > row.large) return false;
+    const on_device::PackedBlock block = on_device::FindBlock(threads, row, x, right, at);
+    if (at.more > row.large) return false;
     if (x >= left && x < right)
       on_device::StoreBlock(row, block, x, size_log2,
                             to + (std::uint64_t{x - left} << 2 * size_log2));

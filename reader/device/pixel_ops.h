@@ -253,8 +253,11 @@ SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Number* t
        g += step) {
     const std::uint64_t first = g * kCount;
     FourPixels run = LoadRun<kCount>(picture, channels, first);
-    TakeOps<kCount>(ops + phase.begin, end, {scratch.means, scratch.table}, first, job.width,
-                    channels, run);
+    Findings found{scratch.means, scratch.table};
+    for (const PixelOp* op = ops + phase.begin; op < end; ++op) {
+      TakeOp<kCount>(op, found, static_cast<std::uint32_t>(first), job.width, channels, run.at);
+      found.means += op->kind == PixelOpKind::kContrast ? 1 : 0;
+    }
     switch (phase.kind) {
       case PhaseKind::kSum: sum += SumOfLightness<kCount>(run, channels); break;
       case PhaseKind::kCount: CountValues<kCount>(run, channels, scratch); break;

@@ -146,17 +146,6 @@ SLUICE_ON_DEVICE inline void TakeOp(const PixelOp* op, const Findings& found, st
 #undef SLUICE_EACH_PIXEL
 }
 
-// Runs several operations in order.
-template <std::uint32_t kCount>
-SLUICE_ON_DEVICE inline void TakeOps(const PixelOp* begin, const PixelOp* end, Findings found,
-                                     std::uint64_t first, std::uint32_t width,
-                                     std::uint32_t channels, FourPixels& run) {
-  for (const PixelOp* op = begin; op < end; ++op) {
-    TakeOp<kCount>(op, found, static_cast<std::uint32_t>(first), width, channels, run.at);
-    found.means += op->kind == PixelOpKind::kContrast ? 1 : 0;
-  }
-}
-
 // Reads a run of pixels that begins at number `first` of its picture: four pixels of three
 // channels, or one pixel.
 template <std::uint32_t kCount>

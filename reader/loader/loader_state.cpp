@@ -81,8 +81,8 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
       std::make_unique<BatchRing>(setup_, uploader_ != nullptr ? uploader_.get() : pinned_.get());
   const PictureCache* kept = cache_.get();
   if (device_cache_ != nullptr) kept = device_cache_.get();
-  source_ = MakeBlockSource(recipe.dataset, recipe.options, recipe.choice, kept, direct_.get(),
-                            ring_->give_up());
+  source_ = MakeBlockSource({recipe.dataset, recipe.choice, kept, ring_->give_up()}, recipe.options,
+                            direct_.get());
   if (device_cache_ != nullptr) {
     filler_ = std::make_unique<DeviceCacheFiller>(recipe.dataset, recipe.layout.picture_field(),
                                                   recipe.options.order.samples, direct_.get(),

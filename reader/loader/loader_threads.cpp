@@ -40,8 +40,7 @@ RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, LoaderStats&
   spent.decode_seconds = SecondsBetween(begin, end);
   spent.payload_bytes = worker_.payload_bytes() - bytes_before;
   if (trace_ != nullptr) {
-    trace_->Add(SlotEvent(TraceEvent::Kind::kDecode, number_ + 1, *rows.slot, rows.begin, rows.end,
-                          begin, end));
+    trace_->Add(SlotEvent(TraceEvent::Kind::kDecode, number_ + 1, rows, begin, end));
   }
   return outcome;
 }
@@ -118,8 +117,8 @@ void PlannerThread::AwaitFirst() {
   std::optional<TraceEvent> event;
   const std::shared_ptr<LoaderTrace>& trace = setup_.recipe.options.diagnostics.trace;
   if (trace != nullptr) {
-    event =
-        SlotEvent(TraceEvent::Kind::kReadAhead, 0, slot, 0, slot.rows, batch.since, Clock::now());
+    event = SlotEvent(TraceEvent::Kind::kReadAhead, 0, {&slot, 0, slot.rows}, batch.since,
+                      Clock::now());
   }
   if (!ring_.Publish(batch.planned)) return;
   if (event) trace->Add(*event);

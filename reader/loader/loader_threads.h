@@ -24,10 +24,10 @@
 
 namespace sluice {
 
-// The event for LoaderOptions::diagnostics.trace about work on a slot.
-inline TraceEvent SlotEvent(TraceEvent::Kind kind, unsigned thread, const Slot& slot,
-                            std::size_t begin_row, std::size_t end_row, Clock::time_point begin,
-                            Clock::time_point end) {
+// The event for LoaderOptions::diagnostics.trace about work on a slot's rows.
+inline TraceEvent SlotEvent(TraceEvent::Kind kind, unsigned thread, const BatchRing::Rows& rows,
+                            Clock::time_point begin, Clock::time_point end) {
+  const Slot& slot = *rows.slot;
   // The image that the consumer finds in Batch::image(), or else the slot's memory.
   const std::byte* place = slot.memory.data();
   if (slot.device != nullptr && !slot.images.empty())
@@ -36,8 +36,8 @@ inline TraceEvent SlotEvent(TraceEvent::Kind kind, unsigned thread, const Slot& 
           thread,
           slot.epoch,
           slot.index,
-          static_cast<std::uint32_t>(begin_row),
-          static_cast<std::uint32_t>(end_row - begin_row),
+          static_cast<std::uint32_t>(rows.begin),
+          static_cast<std::uint32_t>(rows.end - rows.begin),
           reinterpret_cast<const std::uint8_t*>(place),
           begin,
           end};

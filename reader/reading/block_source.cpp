@@ -48,20 +48,14 @@ std::vector<ByteRange> RangesOf(const BlockView& block, const RowLayout& layout,
   return ranges;
 }
 
-std::unique_ptr<BlockSource> MakeBlockSource(DatasetState& dataset, const LoaderOptions& options,
-                                             const FieldChoice& choice, const PictureCache* kept,
-                                             DirectFiles* direct,
-                                             const std::atomic<bool>& give_up) {
-  if (dataset.table.remote != nullptr) {
-    return std::make_unique<RemoteBlocks>(dataset, options, choice, kept,
-                                          RemoteBlocks::MaxOpenBytes(dataset, options), give_up);
-  }
-  if (direct == nullptr) {
-    return std::make_unique<MappedBlocks>(dataset, choice, kept, give_up,
-                                          BlocksBehind::For(dataset, options));
-  }
-  const bool one_at_a_time = options.order.shuffle == Shuffle::kSequential;
-  return std::make_unique<DirectBlocks>(dataset, choice, kept, *direct, one_at_a_time, give_up);
+std::unique_ptr<BlockSource> MakeBlockSource(const BlockSource::Wanted& wanted,
+                                             const LoaderOptions& options, DirectFiles* direct) {
+  if (wanted.dataset.table.remote != nullptr)
+    return std::make_unique<RemoteBlocks>(wanted, options);
+  if (direct == nullptr)
+    return std::make_unique<MappedBlocks>(wanted, BlocksBehind::For(wanted.dataset, options));
+  return std::make_unique<DirectBlocks>(wanted, *direct,
+                                        options.order.shuffle == Shuffle::kSequential);
 }
 
 BlockSourceBytes BlockSourceBytes::Of(const DatasetState& dataset, const LoaderOptions& options) {

@@ -27,6 +27,13 @@ class DirectFiles;
 
 class BlockSource {
  public:
+  // What it reads. All must outlive it; `kept`: pictures that need no reading, or null.
+  struct Wanted {
+    DatasetState& dataset;
+    const FieldChoice& choice;
+    const PictureCache* kept = nullptr;
+    const std::atomic<bool>& give_up;  // set: nobody waits for the blocks any more
+  };
   virtual ~BlockSource() = default;
 
   // The blocks opened from now on are of that epoch.
@@ -71,6 +78,22 @@ class BlockSource {
   virtual void SetDepth(std::uint64_t bytes) noexcept { depth_bytes_ = bytes; }
 
  protected:
+  explicit BlockSource(const Wanted& wanted)
+      : dataset_(wanted.dataset),
+        choice_(wanted.choice),
+        others_(wanted.kept == nullptr ? wanted.choice : wanted.choice.WithoutImage()),
+        kept_(wanted.kept),
+        give_up_(wanted.give_up) {}
+  bool GivesUp() const noexcept { return give_up_.load(std::memory_order_relaxed); }
+  bool AllKept(std::uint64_t block) const noexcept {
+    return kept_ != nullptr && kept_->HasAll(dataset_.facts->shape, block);
+  }
+
+  DatasetState& dataset_;
+  const FieldChoice& choice_;
+  const FieldChoice others_;  // of a block whose pictures are all kept
+  const PictureCache* const kept_;
+  const std::atomic<bool>& give_up_;
   std::uint64_t opened_ = 0;
   std::uint64_t begun_ = 0;     // of these: all wanted parts are in flight or read
   std::uint64_t finished_ = 0;  // of these: the first blocks, all read
@@ -82,11 +105,10 @@ class BlockSource {
   std::uint64_t depth_bytes_ = std::uint64_t{16} << 20;
 };
 
-// `options` are checked ones; `kept` may be null, and `direct` is null unless they ask for Direct.
-// Everything passed by reference or pointer must outlive the source.
-std::unique_ptr<BlockSource> MakeBlockSource(DatasetState& dataset, const LoaderOptions& options,
-                                             const FieldChoice& choice, const PictureCache* kept,
-                                             DirectFiles* direct, const std::atomic<bool>& give_up);
+// `options` are checked ones; `direct`, which must outlive the source, is null unless they ask for
+// Direct.
+std::unique_ptr<BlockSource> MakeBlockSource(const BlockSource::Wanted& wanted,
+                                             const LoaderOptions& options, DirectFiles* direct);
 
 // The most bytes that blocks take: of memory, of mappings, and of what is noted about them.
 struct BlockSourceBytes {

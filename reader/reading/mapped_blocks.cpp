@@ -242,16 +242,6 @@ std::vector<Bytes> WantedOf(const DatasetState& dataset, const ShardFile& shard,
 
 }  // namespace
 
-MappedBlocks::MappedBlocks(DatasetState& dataset, const FieldChoice& choice,
-                           const PictureCache* store, const std::atomic<bool>& give_up,
-                           std::optional<BlocksBehind> behind)
-    : dataset_(dataset),
-      choice_(choice),
-      others_(store == nullptr ? choice : choice.WithoutImage()),
-      store_(store),
-      give_up_(give_up),
-      behind_(std::move(behind)) {}
-
 void MappedBlocks::Open(std::uint64_t block, std::uint64_t rows) {
   queue_.push_back(block);
   ++opened_;
@@ -281,7 +271,7 @@ ShardUse MappedBlocks::ShardOf(const SampleRef& first) {
 
 void MappedBlocks::Begin() {
   while (!queue_.empty() && bytes_in_flight_ < depth_bytes()) {
-    if (give_up_.load(std::memory_order_relaxed)) return;
+    if (GivesUp()) return;
     // Noted first, so that the block counts as finished even if memory for the rest is lacking.
     in_flight_.push_back({queue_.front(), {}, {}});
     queue_.pop_front();
@@ -290,8 +280,8 @@ void MappedBlocks::Begin() {
     const SampleRef first = dataset_.facts->shape.Row(reading.block, 0);
     reading.shard = ShardOf(first);
     if (reading.shard == nullptr) continue;
-    const bool kept = store_ != nullptr && store_->HasAll(dataset_.facts->shape, reading.block);
-    for (const Bytes bytes : WantedOf(dataset_, *reading.shard, kept ? others_ : choice_, first)) {
+    const FieldChoice& choice = AllKept(reading.block) ? others_ : choice_;
+    for (const Bytes bytes : WantedOf(dataset_, *reading.shard, choice, first)) {
       reading.parts.push_back({bytes, page_map_.HasAll(bytes)});
       cold_ = !reading.parts.back().there;
       if (cold_) AskFor(bytes);
@@ -306,11 +296,11 @@ bool MappedBlocks::MayTakeSuggestions() const noexcept {
 }
 
 bool MappedBlocks::TakesSuggestions() const noexcept {
-  return cold_ && MayTakeSuggestions() && !give_up_.load(std::memory_order_relaxed);
+  return cold_ && MayTakeSuggestions() && !GivesUp();
 }
 
 void MappedBlocks::Suggest(std::uint64_t block) {
-  if (store_ != nullptr && store_->HasAll(dataset_.facts->shape, block)) return;
+  if (AllKept(block)) return;
   const SampleRef first = dataset_.facts->shape.Row(block, 0);
   const ShardUse shard = ShardOf(first);
   if (shard == nullptr) return;
@@ -320,7 +310,7 @@ void MappedBlocks::Suggest(std::uint64_t block) {
 }
 
 void MappedBlocks::Await(std::uint64_t count) {
-  while (finished_ < count && !give_up_.load(std::memory_order_relaxed)) {
+  while (finished_ < count && !GivesUp()) {
     Begin();
     if (!in_flight_.empty()) FinishFront();
   }
@@ -329,7 +319,7 @@ void MappedBlocks::Await(std::uint64_t count) {
 void MappedBlocks::FinishFront() {
   for (Part& part : in_flight_.front().parts) {
     const Bytes bytes = std::exchange(part.bytes, Bytes());
-    if (!give_up_.load(std::memory_order_relaxed)) {
+    if (!GivesUp()) {
       if (!part.there) WaitFor(bytes);
       bytes_read_ += bytes.size();
     }
@@ -337,7 +327,7 @@ void MappedBlocks::FinishFront() {
     // Asks for the next blocks as soon as there is room.
     Begin();
   }
-  if (behind_ && !give_up_.load(std::memory_order_relaxed)) {
+  if (behind_ && !GivesUp()) {
     behind_->Trim(in_flight_.front().block);
   }
   in_flight_.pop_front();

@@ -82,13 +82,12 @@ class BlocksBehind {
 };
 
 // Blocks of mapped shards, read into the page cache and this process's page tables. Reads only the
-// needed parts of a block if fields are left out, or if the cache of pictures (which may be null)
-// has all of the block's.
+// needed parts of a block if fields are left out, or if all of its pictures are kept.
 class MappedBlocks : public BlockSource {
  public:
-  // All references must outlive it. If `behind` is empty, blocks stay mapped after they are played.
-  MappedBlocks(DatasetState& dataset, const FieldChoice& choice, const PictureCache* store,
-               const std::atomic<bool>& give_up, std::optional<BlocksBehind> behind = {});
+  // If `behind` is empty, blocks stay mapped after they are played.
+  explicit MappedBlocks(const Wanted& wanted, std::optional<BlocksBehind> behind = {})
+      : BlockSource(wanted), behind_(std::move(behind)) {}
 
   // Bytes of shards that are mapped into memory at most.
   static std::uint64_t MappedBytes(const DatasetFacts& dataset, const LoaderOptions& options);
@@ -121,11 +120,6 @@ class MappedBlocks : public BlockSource {
   ShardUse ShardOf(const SampleRef& first);
   void FinishFront();
 
-  DatasetState& dataset_;
-  const FieldChoice& choice_;
-  const FieldChoice others_;  // without the image
-  const PictureCache* store_;
-  const std::atomic<bool>& give_up_;
   std::deque<std::uint64_t> queue_;
   std::deque<Reading> in_flight_;
   PageMap page_map_;

@@ -60,8 +60,7 @@ std::optional<std::uint64_t> NextUsesAhead::Missing() const {
 }
 
 NextUsesAhead::Uses NextUsesAhead::KnownOf(std::uint64_t epoch) const {
-  const auto found = std::find_if(known_.begin(), known_.end(),
-                                  [epoch](const Known& one) { return one.epoch == epoch; });
+  const auto found = std::ranges::find(known_, epoch, &Known::epoch);
   return found == known_.end() ? nullptr : found->uses;
 }
 

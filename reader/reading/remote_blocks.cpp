@@ -29,20 +29,15 @@ Bytes BytesOf(const ShardFile& shard, std::uint32_t block) {
 
 }  // namespace
 
-RemoteBlocks::RemoteBlocks(DatasetState& dataset, const LoaderOptions& options,
-                           const FieldChoice& choice, const PictureCache* store,
-                           std::uint64_t most_open, const std::atomic<bool>& give_up)
-    : dataset_(dataset),
-      remote_(*dataset.table.remote),
-      store_(store),
-      needs_payloads_(NeedsPayloads(dataset.facts->manifest.schema, choice)),
-      needs_others_(store == nullptr ||
-                    NeedsPayloads(dataset.facts->manifest.schema, choice.WithoutImage())),
-      most_open_(most_open),
+RemoteBlocks::RemoteBlocks(const Wanted& wanted, const LoaderOptions& options)
+    : BlockSource(wanted),
+      remote_(*dataset_.table.remote),
+      needs_payloads_(NeedsPayloads(dataset_.facts->manifest.schema, choice_)),
+      needs_others_(NeedsPayloads(dataset_.facts->manifest.schema, others_)),
+      most_open_(MaxOpenBytes(dataset_, options)),
       most_ahead_(ReadAheadBytesOf(options).value_or(kMaxRemoteAhead)),
-      give_up_(give_up),
       open_(options.order.shuffle == Shuffle::kSequential) {
-  if (remote_.has_cache()) next_uses_.emplace(dataset.facts->shape, options);
+  if (remote_.has_cache()) next_uses_.emplace(dataset_.facts->shape, options);
 }
 
 void RemoteBlocks::SetDepth(std::uint64_t bytes) noexcept {
@@ -92,8 +87,7 @@ ShardParts::Held RemoteBlocks::BeginPiece(std::uint64_t block, const SampleRef& 
 }
 
 bool RemoteBlocks::TakesWhole(std::uint64_t block, bool& without_image) const noexcept {
-  without_image =
-      !needs_others_ && store_ != nullptr && store_->HasAll(dataset_.facts->shape, block);
+  without_image = !needs_others_ && AllKept(block);
   return needs_payloads_ && !without_image;
 }
 
@@ -140,7 +134,7 @@ void RemoteBlocks::MakeRoom() {
 
 void RemoteBlocks::Begin() {
   while (next_ < pending_.size() && bytes_in_flight_ < depth_bytes()) {
-    if (give_up_.load(std::memory_order_relaxed) || !Start(pending_[next_])) return;
+    if (GivesUp() || !Start(pending_[next_])) return;
     ++next_;
     ++begun_;
   }
@@ -181,7 +175,7 @@ bool RemoteBlocks::Start(Pending& pending) {
 }
 
 void RemoteBlocks::Await(std::uint64_t count) {
-  while (finished_ < count && !give_up_.load(std::memory_order_relaxed)) {
+  while (finished_ < count && !GivesUp()) {
     Begin();
     if (next_ > 0) FinishFront();
   }
@@ -218,7 +212,7 @@ void RemoteBlocks::Cancel() {
 bool RemoteBlocks::TakesSuggestions() const noexcept {
   const bool blind = next_uses_ && uses_ == nullptr && remote_.cache_is_full();
   return !blind && begun_ == opened_ && bytes_in_flight_ < depth_bytes() &&
-         suggested_bytes_ < most_ahead_ && !give_up_.load(std::memory_order_relaxed);
+         suggested_bytes_ < most_ahead_ && !GivesUp();
 }
 
 void RemoteBlocks::Suggest(std::uint64_t block) {

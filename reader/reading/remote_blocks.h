@@ -35,13 +35,11 @@ inline constexpr std::uint64_t kMaxRemoteAhead = std::uint64_t{128} << 20;
 
 class RemoteBlocks : public BlockSource {
  public:
-  // All must outlive it; `store` may be null. `options` are checked ones; `most_open`: bytes of
-  // blocks held open, beyond which the least recently used block is let go.
-  RemoteBlocks(DatasetState& dataset, const LoaderOptions& options, const FieldChoice& choice,
-               const PictureCache* store, std::uint64_t most_open,
-               const std::atomic<bool>& give_up);
+  // `options` are checked ones.
+  RemoteBlocks(const Wanted& wanted, const LoaderOptions& options);
 
-  // Bytes of blocks that an epoch has open at once.
+  // Bytes of blocks that an epoch has open at once; beyond that, the least recently used block is
+  // let go.
   static std::uint64_t MaxOpenBytes(const DatasetFacts& dataset, const LoaderOptions& options);
   // Bytes that a loader holds at most: blocks that are open, those that rows in the ring still
   // need, those on their way, and what stays although nobody holds it.
@@ -95,14 +93,11 @@ class RemoteBlocks : public BlockSource {
   std::vector<ShardParts::Held> FrameOf(std::uint32_t shard);
   std::uint64_t NextUseOf(std::uint64_t block) const;
 
-  DatasetState& dataset_;
   RemoteShards& remote_;
-  const PictureCache* const store_;
   const bool needs_payloads_;
   const bool needs_others_;  // if all pictures of a block are kept decoded
   const std::uint64_t most_open_;
   const std::uint64_t most_ahead_;
-  const std::atomic<bool>& give_up_;
   OpenBlocks open_;
   std::deque<Pending> pending_;  // in the order asked for
   std::size_t next_ = 0;         // the first of them that is not begun

@@ -46,12 +46,12 @@ class Filtering {
         keep_(keep),
         options_(options),
         choice_(ChoiceOf(state_, options.fields)),
-        reads_blocks_(
-            std::any_of(options.fields.begin(), options.fields.end(),
-                        [this](const std::string& name) {
-                          return LiesInBlocks(
-                              state_.facts->manifest.schema.fields[state_.facts->FieldIndex(name)]);
-                        })),
+        reads_blocks_(std::ranges::any_of(
+            options.fields,
+            [this](const std::string& name) {
+              return LiesInBlocks(
+                  state_.facts->manifest.schema.fields[state_.facts->FieldIndex(name)]);
+            })),
         kept_(state_.facts->shards.size()) {}
 
   // Works until no shard is left. Throws nothing.
@@ -111,7 +111,7 @@ void Filtering::AskAbout(std::uint32_t shard) {
   const std::atomic<bool> give_up{false};
   std::optional<MappedBlocks> ahead;
   if (reads_blocks_ && state_.table.remote == nullptr) {
-    ahead.emplace(state_, choice_, nullptr, give_up);
+    ahead.emplace(BlockSource::Wanted{state_, choice_, nullptr, give_up});
     for (std::uint32_t block = 0; block < file.blocks(); ++block)
       ahead->Open(first_block + block, 0);
   }
@@ -183,7 +183,7 @@ std::vector<std::uint64_t> Filtering::Result() {
   }
   std::size_t count = 0;
   for (const std::vector<bool>& shard : kept_)
-    count += static_cast<std::size_t>(std::count(shard.begin(), shard.end(), true));
+    count += static_cast<std::size_t>(std::ranges::count(shard, true));
   std::vector<std::uint64_t> samples;
   samples.reserve(count);
   std::uint64_t number = 0;

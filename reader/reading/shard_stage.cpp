@@ -98,7 +98,7 @@ std::vector<Staged> DatasetsIn(const SharedFolder& root) {
   for (const std::string& name : root.Names()) {
     if (std::optional<Staged> staged = StagedIn(root, name)) found.push_back(*std::move(staged));
   }
-  std::sort(found.begin(), found.end(), [](const Staged& a, const Staged& b) {
+  std::ranges::sort(found, [](const Staged& a, const Staged& b) {
     return std::tie(a.used.tv_sec, a.used.tv_nsec) < std::tie(b.used.tv_sec, b.used.tv_nsec);
   });
   return found;

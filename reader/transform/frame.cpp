@@ -50,13 +50,13 @@ void CutSpan(Span& span, std::uint32_t offset, std::uint32_t extent, bool mirror
 
 }  // namespace
 
-AffineMap AffineAbout(std::uint32_t width, std::uint32_t height, double degrees, double shift_x,
-                      double shift_y, double scale, double shear_x, double shear_y) noexcept {
+AffineMap AffineAbout(std::uint32_t width, std::uint32_t height,
+                      const AffineParameters& drawn) noexcept {
   constexpr double kRadians = 3.14159265358979323846 / 180;
-  const double rotation = degrees * kRadians;
-  const double shear_sine = PortableSin(shear_y * kRadians);
-  const double shear_cosine = PortableCos(shear_y * kRadians);
-  const double tangent_x = PortableSin(shear_x * kRadians) / PortableCos(shear_x * kRadians);
+  const double rotation = drawn.degrees * kRadians, scale = drawn.scale;
+  const double shear_x = drawn.shear_x * kRadians, shear_y = drawn.shear_y * kRadians;
+  const double shear_sine = PortableSin(shear_y), shear_cosine = PortableCos(shear_y);
+  const double tangent_x = PortableSin(shear_x) / PortableCos(shear_x);
   const double sine = PortableSin(rotation), cosine = PortableCos(rotation);
   // The rotation without the vertical shear, divided by the shear's cosine.
   const double a = (cosine * shear_cosine + sine * shear_sine) / shear_cosine;
@@ -64,8 +64,8 @@ AffineMap AffineAbout(std::uint32_t width, std::uint32_t height, double degrees,
   AffineMap map{scale * a, scale * (-a * tangent_x - sine),   0,
                 scale * c, scale * (-c * tangent_x + cosine), 0};
   const double x = width * 0.5, y = height * 0.5;
-  map.x0 = x + shift_x - (map.xx * x + map.xy * y);
-  map.y0 = y + shift_y - (map.yx * x + map.yy * y);
+  map.x0 = x + drawn.shift_x - (map.xx * x + map.xy * y);
+  map.y0 = y + drawn.shift_y - (map.yx * x + map.yy * y);
   return map;
 }
 
@@ -157,8 +157,8 @@ void VisiblePart::WriteBorder(std::uint8_t* map) const {
   for (std::size_t y = top_; y < bottom_; ++y)
     std::fill(map + y * width_ + left_, map + y * width_ + right_, std::uint8_t{0});
   if (!warped_) return;
-  const std::vector<std::uint8_t> before(map, map + std::size_t{width_} * height_);
-  WarpRuns(before.data(), width_, height_, 1, to_source_, &kBorder, map);
+  std::vector<std::uint8_t> before(map, map + std::size_t{width_} * height_);
+  WarpNearest({before.data(), width_, height_, 1}, to_source_, &kBorder, {map, width_, height_, 1});
 }
 
 }  // namespace sluice

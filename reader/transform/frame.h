@@ -100,8 +100,11 @@ struct GeometricStep : AnyStep {
 
 // The affine map of a RandomAffine's draws, for a picture of width x height pixels: degrees
 // clockwise, a shift in pixels, a scale, and shears in degrees, all about the centre.
-AffineMap AffineAbout(std::uint32_t width, std::uint32_t height, double degrees, double shift_x,
-                      double shift_y, double scale, double shear_x, double shear_y) noexcept;
+struct AffineParameters {
+  double degrees = 0, shift_x = 0, shift_y = 0, scale = 1, shear_x = 0, shear_y = 0;
+};
+AffineMap AffineAbout(std::uint32_t width, std::uint32_t height,
+                      const AffineParameters& drawn) noexcept;
 
 // Which pixels of a frame's target show its picture, and which are border.
 class VisiblePart {

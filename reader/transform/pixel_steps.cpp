@@ -102,14 +102,10 @@ void RunBlur(const PixelOp* op, const Pixels& pixels, StepScratch& scratch) {
 void Warp(const PixelOp* op, const Pixels& pixels, std::vector<std::uint8_t>& before) {
   const auto number = [op](std::uint32_t i) { return std::bit_cast<double>(Word64Of(op, 2 * i)); };
   const AffineMap to_source{number(0), number(1), number(2), number(3), number(4), number(5)};
-  const std::array<std::uint8_t, 3> fill = {op->value[0], op->value[1], op->value[2]};
   before.assign(pixels.data, pixels.data + pixels.bytes());
   const Pixels in{before.data(), pixels.width, pixels.height, pixels.channels};
-  if (op->kind == PixelOpKind::kWarpBilinear) {
-    WarpBilinear(in, to_source, fill, pixels);
-  } else {
-    WarpNearest(in, to_source, fill, pixels);
-  }
+  const auto warp = op->kind == PixelOpKind::kWarpBilinear ? &WarpBilinear : &WarpNearest;
+  warp(in, to_source, op->value, pixels);
 }
 
 void RunPixelOp(const PixelOp* op, const Pixels& pixels, StepScratch& scratch) {

@@ -48,4 +48,13 @@ inline double PortableCos(double x) noexcept {
   return PortableSin(x + 1.57079632679489661923);
 }
 
+// The nearest whole number, halves to the even one: away from zero, as std::round() has it, the
+// outermost numbers of a range would come more often.
+inline double RoundHalfEven(double value) noexcept {
+  const double below = std::floor(value);
+  const double rest = value - below;
+  if (rest != 0.5) return std::floor(value + 0.5);
+  return std::fmod(below, 2) == 0 ? below : below + 1;
+}
+
 }  // namespace sluice

@@ -25,7 +25,8 @@ Pixels RowWriter::Unwarped(const Pixels& pixels) {
 
 void RowWriter::Finish(const Pixels& before_warp, const Pixels& after_warp, const Frame& frame,
                        const PixelProgram& program, const Place& place, const PixelTarget& row) {
-  if (frame.warped) WarpBilinear(before_warp, frame.warp.Inverse(), frame.warp_fill, after_warp);
+  if (frame.warped)
+    WarpBilinear(before_warp, frame.warp.Inverse(), frame.warp_fill.data(), after_warp);
   program.Run(after_warp, place.draw_seed, place.position, scratch_, place.stage);
   if (after_warp.data != row.data) program.Write(after_warp, row.order, row.data);
 }
@@ -34,13 +35,13 @@ void RowWriter::WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uin
                          const PixelTarget& row) {
   const std::uint32_t width = frame.region.width(), height = frame.region.height();
   const bool planar = row.order == PixelOrder::kPlanar;
-  const std::size_t pixel = value_bytes * (planar ? 1 : row.channels);
+  const std::uint32_t pixel = value_bytes * (planar ? 1 : row.channels);
   const std::size_t plane = std::size_t{width} * height * pixel;
   std::uint8_t outside[2 * 255];  // one pixel: at most 255 channels of two bytes
   SetValues(outside, pixel / value_bytes, value_bytes, fill);
   for (std::size_t part = 0; part < (planar ? row.channels : 1); ++part) {
-    WarpRuns(unwarped_.data() + part * plane, width, height, pixel, frame.warp.Inverse(), outside,
-             row.data + part * plane);
+    const Pixels in{unwarped_.data() + part * plane, width, height, pixel};
+    WarpNearest(in, frame.warp.Inverse(), outside, {row.data + part * plane, width, height, pixel});
   }
 }
 

@@ -143,12 +143,10 @@ TEST_CASE("Colours are JFIF's, rounded to the nearest") {
   };
   for (const Kernels* set : Sets()) {
     std::vector<std::uint8_t> rgb(3 * kCount);
-    std::vector<std::uint8_t> planes[3];
-    for (auto& plane : planes)
-      plane.resize(kCount + kernels::kSlack);
+    constexpr std::size_t kStride = kCount + kernels::kSlack;
+    std::vector<std::uint8_t> planes(3 * kStride);
     set->to_rgb(y.data(), cb.data(), cr.data(), kCount, rgb.data());
-    set->to_planes(y.data(), cb.data(), cr.data(), kCount, planes[0].data(), planes[1].data(),
-                   planes[2].data());
+    set->to_planes(y.data(), cb.data(), cr.data(), kCount, planes.data(), kStride);
     for (std::size_t i = 0; i < kCount; ++i) {
       const double b = cb[i] - 128.0;
       const double r = cr[i] - 128.0;
@@ -156,7 +154,7 @@ TEST_CASE("Colours are JFIF's, rounded to the nearest") {
       REQUIRE(expect(y[i] - 0.344136 * b - 0.714136 * r, rgb[3 * i + 1]));
       REQUIRE(expect(y[i] + 1.772 * b, rgb[3 * i + 2]));
       for (std::size_t c = 0; c < 3; ++c)
-        REQUIRE(planes[c][i] == rgb[3 * i + c]);
+        REQUIRE(planes[c * kStride + i] == rgb[3 * i + c]);
     }
   }
 }

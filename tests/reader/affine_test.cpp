@@ -43,15 +43,15 @@ TEST_CASE("An affine map gives torchvision's pixels: nearest exactly and bilinea
     const Pixels in{values.data(), kWidth, kHeight, expected.channels};
     std::vector<std::uint8_t> out(values.size());
     const Pixels target{out.data(), kWidth, kHeight, expected.channels};
-    const AffineMap map =
-        AffineAbout(kWidth, kHeight, expected.degrees, expected.shift_x, expected.shift_y,
-                    expected.scale, expected.shear_x, expected.shear_y);
+    const AffineMap map = AffineAbout(kWidth, kHeight,
+                                      {expected.degrees, expected.shift_x, expected.shift_y,
+                                       expected.scale, expected.shear_x, expected.shear_y});
     std::array<std::uint8_t, 3> fill{};
     fill.fill(static_cast<std::uint8_t>(expected.fill));
     if (expected.bilinear) {
-      WarpBilinear(in, map.Inverse(), fill, target);
+      WarpBilinear(in, map.Inverse(), fill.data(), target);
     } else {
-      WarpNearest(in, map.Inverse(), fill, target);
+      WarpNearest(in, map.Inverse(), fill.data(), target);
     }
     REQUIRE(expected.pixels.size() == out.size());
     // Pillow cuts fractions off.
@@ -64,8 +64,8 @@ TEST_CASE("An affine map gives torchvision's pixels: nearest exactly and bilinea
 }
 
 TEST_CASE("An affine map's inverse and products are those of matrices") {
-  const AffineMap a = AffineAbout(30, 20, 33, 4, -2, 1.3, 12, -7);
-  const AffineMap b = AffineAbout(30, 20, -80, 1, 6, 0.4, 0, 20);
+  const AffineMap a = AffineAbout(30, 20, {33, 4, -2, 1.3, 12, -7});
+  const AffineMap b = AffineAbout(30, 20, {-80, 1, 6, 0.4, 0, 20});
   const AffineMap both = a * b;
   CHECK(both.X(3, 5) == Approx(a.X(b.X(3, 5), b.Y(3, 5))));
   CHECK(both.Y(3, 5) == Approx(a.Y(b.X(3, 5), b.Y(3, 5))));

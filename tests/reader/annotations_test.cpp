@@ -146,7 +146,7 @@ TEST_CASE("In a crop that shows nothing of the picture, no point is inside") {
 TEST_CASE("Parts cut off by a crop do not come back when the rest is rotated") {
   // The left half of 200 x 100 is cut off. A quarter turn about the middle of the rest then takes
   // (x, y) to (100 - y, x). The last box covers the whole picture and becomes the visible part.
-  const AffineMap quarter = AffineAbout(100, 100, 90, 0, 0, 1, 0, 0);
+  const AffineMap quarter = AffineAbout(100, 100, {.degrees = 90});
   Frame frame = Geometry({CenterCrop(100)}).FrameFor(200, 100, 0, 0);
   frame.region.x.start = 100;  // the right half
   frame.warped = true;
@@ -161,7 +161,7 @@ TEST_CASE("Parts cut off by a crop do not come back when the rest is rotated") {
   CHECK(Boxes({90, 40, 110, 60, 0, 0, 200, 100}, map, {1, 0.49}).kept ==
         std::vector<std::uint8_t>{1, 1});
   // Turned by an eighth, the corners show `fill`: (-5, 50) of the cropped picture lies in one.
-  frame.warp = AffineAbout(100, 100, 45, 0, 0, 1, 0, 0);
+  frame.warp = AffineAbout(100, 100, {.degrees = 45});
   const PointMap eighth(frame, 200, 100);
   CHECK(Boxes({90, 45, 98, 55}, eighth).kept == std::vector<std::uint8_t>{0});
   CHECK(eighth.map.X(95, 50) > 0);

@@ -49,7 +49,7 @@ TEST_CASE("Where a file system refuses O_DIRECT, reads use the page cache and dr
   DirectFiles files(memory, true);
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectBlocks reading(state, choice, nullptr, files, false, give_up);
+  DirectBlocks reading({state, choice, nullptr, give_up}, files, false);
   for (std::uint64_t block = 0; block < 20; ++block)
     reading.Open(block, 16);
   reading.EndBatch();
@@ -93,7 +93,7 @@ TEST_CASE("A file system that accepts O_DIRECT but fails to read so is asked onc
     for (const std::uint64_t depth : {std::uint64_t{1}, std::uint64_t{50'000'000}}) {
       DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
       int refusals = 0;
-      DirectBlocks reading(state, choice, nullptr, files, false, give_up,
+      DirectBlocks reading({state, choice, nullptr, give_up}, files, false,
                            std::make_unique<StubbornIo>(refusals));
       reading.SetDepth(depth);
       for (std::uint64_t block = 0; block < 20; ++block)
@@ -131,7 +131,7 @@ TEST_CASE("The kernel's queue and threads give the same blocks, and memory is re
     DirectFiles files(std::make_shared<BlockMemory>(budget));
     const std::atomic<bool> give_up{false};
     const FieldChoice choice = FieldChoice::Of(state, {});
-    DirectBlocks reading(state, choice, nullptr, files, false, give_up, std::move(io));
+    DirectBlocks reading({state, choice, nullptr, give_up}, files, false, std::move(io));
     for (std::uint64_t block = 0; block < 40; block += 4) {
       for (std::uint64_t b = block; b < block + 4; ++b)
         reading.Open(b, 1);
@@ -159,7 +159,7 @@ TEST_CASE("If memory does not suffice for the open blocks, the least used one is
   DirectFiles files(std::make_shared<BlockMemory>(budget));
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectBlocks reading(state, choice, nullptr, files, false, give_up);
+  DirectBlocks reading({state, choice, nullptr, give_up}, files, false);
   for (int round = 0; round < 3; ++round) {
     for (std::uint64_t block = 0; block < 10; ++block) {
       if (round == 0) reading.Open(block, 3);
@@ -195,7 +195,7 @@ TEST_CASE("Blocks without memory to read ahead into are not waited for, and are 
     if (labels) options.output.fields = {"label"};
     const FieldChoice choice = FieldChoice::Of(state, options);
     DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
-    DirectBlocks reading(state, choice, nullptr, files, false, give_up,
+    DirectBlocks reading({state, choice, nullptr, give_up}, files, false,
                          std::make_unique<ShortIo>());
     std::vector<std::shared_ptr<const HeldBlock>> blocks;
     for (std::uint64_t block = 0; block < 10; ++block) {
@@ -219,7 +219,7 @@ TEST_CASE("Blocks that are not yet in flight are not read once no batch needs th
   DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
   std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectBlocks reading(state, choice, nullptr, files, false, give_up);
+  DirectBlocks reading({state, choice, nullptr, give_up}, files, false);
   reading.SetDepth(1);  // one block at a time
   for (std::uint64_t block = 0; block < 40; ++block)
     reading.Open(block, 16);
@@ -239,7 +239,7 @@ TEST_CASE("If no thread can be started, the submitting thread does the reads") {
   DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectBlocks reading(state, choice, nullptr, files, false, give_up, MakeThreadIo(0));
+  DirectBlocks reading({state, choice, nullptr, give_up}, files, false, MakeThreadIo(0));
   for (std::uint64_t block = 0; block < 10; ++block)
     reading.Open(block, 1);
   reading.EndBatch();

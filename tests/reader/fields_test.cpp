@@ -156,7 +156,7 @@ TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
             .size() == 1);
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, options);
-  MappedBlocks reading(state, choice, nullptr, give_up);
+  MappedBlocks reading({state, choice, nullptr, give_up});
   reading.Open(0, 0);
   reading.EndBatch();
   reading.Await(1);

@@ -32,7 +32,7 @@ TEST_CASE("Blocks read ahead are in memory before a thread touches them") {
   bool resident = false;
   // A machine that is short of memory may drop pages at once.
   for (int attempt = 0; attempt < 5 && !resident; ++attempt) {
-    MappedBlocks reading(*dataset.state(), choice, nullptr, give_up);
+    MappedBlocks reading({*dataset.state(), choice, nullptr, give_up});
     for (std::uint64_t block = 0; block < 20; ++block)
       reading.Open(block, 0);
     reading.EndBatch();
@@ -53,7 +53,7 @@ TEST_CASE("Suggested blocks are read if earlier ones came from disk, and nobody 
     WARN("skipped: this file system drops nothing");
     return;
   }
-  MappedBlocks reading(state, choice, nullptr, give_up);
+  MappedBlocks reading({state, choice, nullptr, give_up});
   reading.Open(0, 0);
   reading.EndBatch();
   for (std::uint64_t block = 10; block < 20; ++block)
@@ -80,7 +80,7 @@ TEST_CASE("Suggestions are accepted if blocks are not in memory, and only for wh
   auto* const pages = const_cast<std::byte*>(block.data());
   std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  MappedBlocks reading(state, choice, nullptr, give_up);
+  MappedBlocks reading({state, choice, nullptr, give_up});
   CHECK_FALSE(reading.TakesSuggestions());  // nothing is known yet
   const auto read = [](MappedBlocks& by) {
     by.Open(2, 0);
@@ -97,7 +97,7 @@ TEST_CASE("Suggestions are accepted if blocks are not in memory, and only for wh
   LoaderOptions only_labels;
   only_labels.output.fields = {"label"};
   const FieldChoice labels = FieldChoice::Of(state, only_labels);
-  MappedBlocks in_part(state, labels, nullptr, give_up);
+  MappedBlocks in_part({state, labels, nullptr, give_up});
   REQUIRE(madvise(pages, block.size(), MADV_DONTNEED) == 0);
   CHECK_FALSE(read(in_part));
   if (mlock(pages, block.size()) != 0 || !PageMap().HasAll(block)) {
@@ -158,7 +158,7 @@ TEST_CASE("No more blocks are in flight than the depth allows, and they begin in
   const std::uint64_t bytes = BlockBytes(state, 0);
   const FieldChoice choice = FieldChoice::Of(state, {});
   std::atomic<bool> give_up{false};
-  MappedBlocks reading(state, choice, nullptr, give_up);
+  MappedBlocks reading({state, choice, nullptr, give_up});
   reading.SetDepth(2 * bytes);
   CHECK(reading.HasRoom());
   reading.Open(3, 0);

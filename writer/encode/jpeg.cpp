@@ -87,11 +87,10 @@ class RgbLines {
   void Convert(std::uint32_t y, std::uint8_t* luma, std::size_t width, std::uint32_t half) {
     const std::size_t count = picture_.width;
     std::uint8_t* const r = colours_.data();
-    std::uint8_t* const g = r + stride_;
-    std::uint8_t* const b = g + stride_;
     const std::size_t from = std::min(y, picture_.height - 1);
-    set_.split_rgb(picture_.pixels.data() + from * count * 3, count, r, g, b);
-    set_.to_ycc(r, g, b, count, luma, Chroma(1, half), Chroma(2, half));
+    set_.split_rgb(picture_.pixels.data() + from * count * 3, count, r, r + stride_,
+                   r + 2 * stride_);
+    set_.to_ycc(r, stride_, count, luma, Chroma(1, half), Chroma(2, half));
     std::memset(luma + count, luma[count - 1], width - count);
     for (std::uint32_t c = 1; c < 3; ++c) {
       std::uint8_t* const line = Chroma(c, half);

@@ -94,9 +94,10 @@ inline void TransformRow(const ForwardRow& row) {
 // which the compiler makes vectors of: it need not ask whether lines overlap.
 
 // JFIF 1.02: the weights in 1/65536; Y rounded to the nearest, the others with halves towards zero.
-inline void LineToYcc(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
-                      std::size_t count, std::uint8_t* __restrict y, std::uint8_t* __restrict cb,
+inline void LineToYcc(const std::uint8_t* rgb, std::size_t stride, std::size_t count,
+                      std::uint8_t* __restrict y, std::uint8_t* __restrict cb,
                       std::uint8_t* __restrict cr) {
+  const std::uint8_t *const r = rgb, *const g = r + stride, *const b = g + stride;
   constexpr std::int32_t kMiddle = (128 << 16) + 32767;
   for (std::size_t i = 0; i < count; ++i) {
     const std::int32_t red = r[i], green = g[i], blue = b[i];

@@ -218,12 +218,13 @@ struct LineKernels {
   // Y Cb Cr to interleaved RGB, as JFIF defines it and libjpeg rounds it. Writes exactly 3 * count.
   void (*to_rgb)(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                  std::size_t count, std::uint8_t* rgb);
-  // The same into three planes. Each may be written kSlack beyond its end.
+  // The same into three lines, `stride` apart. Each may be written kSlack beyond its end.
   void (*to_planes)(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
-                    std::size_t count, std::uint8_t* r, std::uint8_t* g, std::uint8_t* b);
-  // RGB to Y Cb Cr, as libjpeg rounds it. Reads and writes exactly `count` values of each line.
-  void (*to_ycc)(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
-                 std::size_t count, std::uint8_t* y, std::uint8_t* cb, std::uint8_t* cr);
+                    std::size_t count, std::uint8_t* rgb, std::size_t stride);
+  // Three lines of RGB, `stride` apart, to Y Cb Cr, as libjpeg rounds it. Reads and writes exactly
+  // `count` values of each line.
+  void (*to_ycc)(const std::uint8_t* rgb, std::size_t stride, std::size_t count, std::uint8_t* y,
+                 std::uint8_t* cb, std::uint8_t* cr);
   // Two lines of 2 * count values to one of their means, as libjpeg rounds them.
   void (*halve_lines)(const std::uint8_t* above, const std::uint8_t* below, std::size_t count,
                       std::uint8_t* out);

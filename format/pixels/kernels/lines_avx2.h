@@ -1,7 +1,8 @@
 // Lines of samples in AVX2. Included inside a namespace of its own.
 
-// Thirty-two outputs at a time. Each byte goes into the high half of a 16-bit lane, so that the
-// high half of its product with a 16-bit weight is its contribution in 1/256.
+// `kTaps` taps, or sum.taps if it is 0: thirty-two outputs at a time. Each byte goes into the high
+// half of a 16-bit lane, so that the high half of its product with a 16-bit weight is its
+// contribution in 1/256.
 template <std::uint32_t kTaps>
 SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_t* out) {
   const std::uint32_t taps = kTaps != 0 ? kTaps : sum.taps;
@@ -28,18 +29,6 @@ SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_
   }
 }
 
-inline void SumLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
-  switch (sum.taps) {
-    case 1: return SumLinesOf<1>(sum, count, out);
-    case 2: return SumLinesOf<2>(sum, count, out);
-    case 3: return SumLinesOf<3>(sum, count, out);
-    case 4: return SumLinesOf<4>(sum, count, out);
-    case 5: return SumLinesOf<5>(sum, count, out);
-    case 6: return SumLinesOf<6>(sum, count, out);
-    default: return SumLinesOf<0>(sum, count, out);
-  }
-}
-
 // Sixteen columns of sixteen bytes.
 SLUICE_INLINE void TransposeTile(const std::uint8_t* in, std::size_t in_stride, std::uint8_t* out,
                                  std::size_t out_stride) {
@@ -59,15 +48,6 @@ SLUICE_INLINE void TransposeTile(const std::uint8_t* in, std::size_t in_stride, 
   }
   for (std::size_t i = 0; i < 16; ++i) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i * out_stride), a[i]);
-  }
-}
-
-inline void Transpose(const std::uint8_t* in, std::size_t in_stride, std::size_t columns,
-                      std::size_t rows, std::uint8_t* out, std::size_t out_stride) {
-  for (std::size_t x = 0; x < columns; x += 16) {
-    for (std::size_t y = 0; y < rows; y += 16) {
-      TransposeTile(in + x * in_stride + y, in_stride, out + y * out_stride + x, out_stride);
-    }
   }
 }
 
@@ -162,20 +142,27 @@ SLUICE_INLINE void StoreRgb32(const Rgb32& p, std::uint8_t* out) {
   store(64, _mm256_permute2x128_si256(group1, group2, 0x31));
 }
 
-inline void LineToRgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
-                      std::size_t count, std::uint8_t* rgb) {
+// Exactly `count` pixels, interleaved: load(i) gives those from i on.
+template <class Load>
+SLUICE_INLINE void StoreLine(const Load& load, std::size_t count, std::uint8_t* rgb) {
   std::size_t i = 0;
   for (; i + 32 <= count; i += 32)
-    StoreRgb32(ToRgb32(y + i, cb + i, cr + i), rgb + 3 * i);
+    StoreRgb32(load(i), rgb + 3 * i);
   if (i < count) {
     std::uint8_t last[96];
-    StoreRgb32(ToRgb32(y + i, cb + i, cr + i), last);
+    StoreRgb32(load(i), last);
     std::memcpy(rgb + 3 * i, last, 3 * (count - i));
   }
 }
 
+inline void LineToRgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                      std::size_t count, std::uint8_t* rgb) {
+  StoreLine([=](std::size_t i) { return ToRgb32(y + i, cb + i, cr + i); }, count, rgb);
+}
+
 inline void LineToPlanes(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
-                         std::size_t count, std::uint8_t* r, std::uint8_t* g, std::uint8_t* b) {
+                         std::size_t count, std::uint8_t* rgb, std::size_t stride) {
+  std::uint8_t *const r = rgb, *const g = r + stride, *const b = g + stride;
   for (std::size_t i = 0; i < count; i += 32) {
     const Rgb32 pixels = ToRgb32(y + i, cb + i, cr + i);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(r + i), pixels.r);
@@ -186,20 +173,13 @@ inline void LineToPlanes(const std::uint8_t* y, const std::uint8_t* cb, const st
 
 inline void JoinRgb(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
                     std::size_t count, std::uint8_t* rgb) {
-  const auto load = [&](std::size_t i) {
+  const auto load = [=](std::size_t i) {
     const auto from = [i](const std::uint8_t* line) {
       return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(line + i));
     };
     return Rgb32{from(r), from(g), from(b)};
   };
-  std::size_t i = 0;
-  for (; i + 32 <= count; i += 32)
-    StoreRgb32(load(i), rgb + 3 * i);
-  if (i < count) {
-    std::uint8_t last[96];
-    StoreRgb32(load(i), last);
-    std::memcpy(rgb + 3 * i, last, 3 * (count - i));
-  }
+  StoreLine(load, count, rgb);
 }
 
 // Thirty-two interleaved pixels split by colour: the inverse of StoreRgb32.

@@ -38,8 +38,8 @@ SLUICE_INLINE void Store(const Sums16& sums, std::uint8_t* out) noexcept {
 }
 
 // Thirty-two outputs at a time.
-template <std::uint32_t kTaps, bool kSaturating = false>
-SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_t* out) {
+template <std::uint32_t kTaps, bool kSaturating>
+SLUICE_INLINE void SumLinesBy(const LineSum& sum, std::size_t count, std::uint8_t* out) {
   const std::uint32_t taps = kTaps != 0 ? kTaps : sum.taps;
   const uint16x8_t bias = vdupq_n_u16(static_cast<std::uint16_t>(taps / 2 + 128));
   SplitWeight weight[kTaps != 0 ? kTaps : 1];
@@ -64,18 +64,11 @@ SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_
   }
 }
 
-inline void SumLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
-  switch (sum.taps) {
-    case 1: return SumLinesOf<1>(sum, count, out);
-    case 2: return SumLinesOf<2>(sum, count, out);
-    case 3: return SumLinesOf<3>(sum, count, out);
-    case 4: return SumLinesOf<4>(sum, count, out);
-    case 5: return SumLinesOf<5>(sum, count, out);
-    case 6: return SumLinesOf<6>(sum, count, out);
-    default: break;
-  }
-  if (sum.taps <= kSafeTaps) return SumLinesOf<0>(sum, count, out);
-  SumLinesOf<0, true>(sum, count, out);
+// `kTaps` taps, or sum.taps if it is 0.
+template <std::uint32_t kTaps>
+SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_t* out) {
+  if (kTaps == 0 && sum.taps > kSafeTaps) return SumLinesBy<0, true>(sum, count, out);
+  SumLinesBy<kTaps, false>(sum, count, out);
 }
 
 // Sixteen columns of sixteen bytes.
@@ -96,15 +89,6 @@ SLUICE_INLINE void TransposeTile(const std::uint8_t* in, std::size_t in_stride, 
   }
   for (std::size_t i = 0; i < 16; ++i)
     vst1q_u8(out + i * out_stride, a[i]);
-}
-
-inline void Transpose(const std::uint8_t* in, std::size_t in_stride, std::size_t columns,
-                      std::size_t rows, std::uint8_t* out, std::size_t out_stride) {
-  for (std::size_t x = 0; x < columns; x += 16) {
-    for (std::size_t y = 0; y < rows; y += 16) {
-      TransposeTile(in + x * in_stride + y, in_stride, out + y * out_stride + x, out_stride);
-    }
-  }
 }
 
 // Sixteen pixels as red, green and blue.
@@ -153,7 +137,8 @@ inline void LineToRgb(const std::uint8_t* y, const std::uint8_t* cb, const std::
 }
 
 inline void LineToPlanes(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
-                         std::size_t count, std::uint8_t* r, std::uint8_t* g, std::uint8_t* b) {
+                         std::size_t count, std::uint8_t* rgb, std::size_t stride) {
+  std::uint8_t *const r = rgb, *const g = r + stride, *const b = g + stride;
   for (std::size_t i = 0; i < count; i += 16) {
     const uint8x16x3_t pixels = ToRgb16(y + i, cb + i, cr + i);
     vst1q_u8(r + i, pixels.val[0]);

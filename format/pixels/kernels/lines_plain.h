@@ -1,28 +1,22 @@
 // Lines of samples in plain C++: weighted sums, transposition, colour. The definition of what the
 // other sets must give. Included inside a namespace of its own.
 
-inline void SumLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
-  const std::uint32_t bias = sum.taps / 2 + 128;
+template <std::uint32_t kTaps>
+SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_t* out) {
+  const std::uint32_t taps = kTaps != 0 ? kTaps : sum.taps;
   for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t total = bias;
-    for (std::uint32_t t = 0; t < sum.taps; ++t) {
+    std::uint32_t total = taps / 2 + 128;
+    for (std::uint32_t t = 0; t < taps; ++t)
       total += (std::uint32_t{sum.lines[t * sum.stride + i]} * 256 * sum.weights[t]) >> 16;
-    }
     out[i] = static_cast<std::uint8_t>((total > 65535 ? 65535 : total) >> 8);
   }
 }
 
-inline void Transpose(const std::uint8_t* in, std::size_t in_stride, std::size_t columns,
-                      std::size_t rows, std::uint8_t* out, std::size_t out_stride) {
-  constexpr std::size_t kTile = 16;  // so that neither side walks far through memory
-  for (std::size_t x0 = 0; x0 < columns; x0 += kTile) {
-    for (std::size_t y0 = 0; y0 < rows; y0 += kTile) {
-      for (std::size_t y = y0; y < y0 + kTile; ++y) {
-        for (std::size_t x = x0; x < x0 + kTile; ++x)
-          out[y * out_stride + x] = in[x * in_stride + y];
-      }
-    }
-  }
+SLUICE_INLINE void TransposeTile(const std::uint8_t* in, std::size_t in_stride, std::uint8_t* out,
+                                 std::size_t out_stride) {
+  for (std::size_t y = 0; y < 16; ++y)
+    for (std::size_t x = 0; x < 16; ++x)
+      out[y * out_stride + x] = in[x * in_stride + y];
 }
 
 struct Rgb {
@@ -52,7 +46,8 @@ inline void LineToRgb(const std::uint8_t* y, const std::uint8_t* cb, const std::
 }
 
 inline void LineToPlanes(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
-                         std::size_t count, std::uint8_t* r, std::uint8_t* g, std::uint8_t* b) {
+                         std::size_t count, std::uint8_t* rgb, std::size_t stride) {
+  std::uint8_t *const r = rgb, *const g = r + stride, *const b = g + stride;
   for (std::size_t i = 0; i < count; ++i) {
     const Rgb pixel = ToRgb(y[i], cb[i], cr[i]);
     r[i] = pixel.r;

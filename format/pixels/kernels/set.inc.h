@@ -21,6 +21,28 @@ constexpr std::size_t kBlockSize = 64;
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
+// Lines, by what lines_*.h has for a number of taps, and for sixteen columns of sixteen bytes.
+inline void SumLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
+  switch (sum.taps) {
+    case 1: return SumLinesOf<1>(sum, count, out);
+    case 2: return SumLinesOf<2>(sum, count, out);
+    case 3: return SumLinesOf<3>(sum, count, out);
+    case 4: return SumLinesOf<4>(sum, count, out);
+    case 5: return SumLinesOf<5>(sum, count, out);
+    case 6: return SumLinesOf<6>(sum, count, out);
+    default: return SumLinesOf<0>(sum, count, out);
+  }
+}
+
+inline void Transpose(const std::uint8_t* in, std::size_t in_stride, std::size_t columns,
+                      std::size_t rows, std::uint8_t* out, std::size_t out_stride) {
+  for (std::size_t x = 0; x < columns; x += 16) {
+    for (std::size_t y = 0; y < rows; y += 16) {
+      TransposeTile(in + x * in_stride + y, in_stride, out + y * out_stride + x, out_stride);
+    }
+  }
+}
+
 const Kernels kSet = {
     JpegKernels{
         .decode_segment = DecodeSegment,

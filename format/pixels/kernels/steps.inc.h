@@ -111,12 +111,14 @@ void SmoothLine(const std::uint8_t* above, const std::uint8_t* line, const std::
 
 constexpr std::size_t kSums = 32;  // sums made together, in registers
 
-// sums[i] of `count` values of each line, kSums at most; the compiler vectorises a constant count.
+// sums[i], from kStart on, of `count` values of each line, kSums at most; the compiler vectorises a
+// constant count.
+template <std::uint32_t kStart>
 SLUICE_INLINE void WeightedSums(const std::uint16_t* lines, std::size_t step,
-                                const std::uint32_t* weights, std::uint32_t taps,
-                                std::uint32_t start, std::size_t count, std::uint32_t* sums) {
+                                const std::uint32_t* weights, std::uint32_t taps, std::size_t count,
+                                std::uint32_t* sums) {
   for (std::size_t i = 0; i < count; ++i)
-    sums[i] = start;
+    sums[i] = kStart;
   for (std::uint32_t t = 0; t < taps; ++t) {
     const std::uint16_t* const line = lines + t * step;
     const std::uint32_t weight = weights[t];
@@ -133,11 +135,11 @@ SLUICE_INLINE void BlurRun(const std::uint16_t* line, std::size_t step,
   std::uint32_t sums[kSums];
   std::size_t begin = 0;
   for (; begin + kSums <= count; begin += kSums) {
-    WeightedSums(line + begin, step, weights, taps, kHalf, kSums, sums);
+    WeightedSums<kHalf>(line + begin, step, weights, taps, kSums, sums);
     for (std::size_t i = 0; i < kSums; ++i)
       out[begin + i] = static_cast<Out>(sums[i] >> kShift);
   }
-  WeightedSums(line + begin, step, weights, taps, kHalf, count - begin, sums);
+  WeightedSums<kHalf>(line + begin, step, weights, taps, count - begin, sums);
   for (std::size_t i = 0; begin + i < count; ++i)
     out[begin + i] = static_cast<Out>(sums[i] >> kShift);
 }

@@ -174,27 +174,24 @@ void Bilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* 
   }
 }
 
-// `kBytes` bytes a pixel, or `bytes` if it is 0.
+// `kBytes` bytes a pixel, or in.channels if it is 0. Pictures are copied, or else each pixel
+// written might change their sizes, as far as the compiler knows.
 template <std::size_t kBytes>
-void Nearest(const std::uint8_t* in, std::uint32_t width, std::uint32_t height, std::size_t bytes,
-             const AffineMap& to_source, const std::uint8_t* fill, std::uint32_t out_width,
-             std::uint32_t out_height, std::uint8_t* to) noexcept {
-  const std::size_t pixel = kBytes != 0 ? kBytes : bytes;
+void Nearest(Pixels in, const AffineMap& to_source, const std::uint8_t* fill, Pixels out) noexcept {
+  const std::size_t pixel = kBytes != 0 ? kBytes : in.channels;
+  std::uint8_t* to = out.data;
   const std::int64_t first_x = CoarsePlace(RowX(to_source, 0.5));
   const std::int64_t first_y = CoarsePlace(RowY(to_source, 0.5));
   const std::int64_t xx = CoarsePlace(to_source.xx), xy = CoarsePlace(to_source.xy);
   const std::int64_t yx = CoarsePlace(to_source.yx), yy = CoarsePlace(to_source.yy);
-  for (std::uint32_t line = 0; line < out_height; ++line) {
+  for (std::uint32_t line = 0; line < out.height; ++line) {
     std::int64_t x = first_x + line * xy;
     std::int64_t y = first_y + line * yy;
-    for (std::uint32_t column = 0; column < out_width; ++column, x += xx, y += yx, to += pixel) {
-      const bool inside = LiesInside<kCoarse>(x, y, width, height);
-      const std::uint8_t* const from = inside
-                                           ? in + (static_cast<std::size_t>(y >> kCoarse) * width +
-                                                   static_cast<std::size_t>(x >> kCoarse)) *
-                                                      pixel
-                                           : fill;
-      std::memcpy(to, from, pixel);
+    for (std::uint32_t column = 0; column < out.width; ++column, x += xx, y += yx, to += pixel) {
+      const bool inside = LiesInside<kCoarse>(x, y, in.width, in.height);
+      const std::size_t at = static_cast<std::size_t>(y >> kCoarse) * in.width +
+                             static_cast<std::size_t>(x >> kCoarse);
+      std::memcpy(to, inside ? in.data + at * pixel : fill, pixel);
     }
   }
 }
@@ -214,33 +211,19 @@ AffineMap operator*(const AffineMap& a, const AffineMap& b) noexcept {
           a.yx * b.xx + a.yy * b.yx, a.yx * b.xy + a.yy * b.yy, a.Y(b.x0, b.y0)};
 }
 
-void WarpBilinear(const Pixels& in, const AffineMap& to_source,
-                  const std::array<std::uint8_t, 3>& fill, const Pixels& out) noexcept {
-  if (in.channels == 3) {
-    Bilinear<3>(in, to_source, fill.data(), out);
-  } else {
-    Bilinear<1>(in, to_source, fill.data(), out);
+void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+                  const Pixels& out) noexcept {
+  in.channels == 3 ? Bilinear<3>(in, to_source, fill, out) : Bilinear<1>(in, to_source, fill, out);
+}
+
+void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+                 const Pixels& out) noexcept {
+  switch (in.channels) {
+    case 1: return Nearest<1>(in, to_source, fill, out);
+    case 3: return Nearest<3>(in, to_source, fill, out);
+    default: return Nearest<0>(in, to_source, fill, out);
   }
 }
-
-void WarpNearest(const Pixels& in, const AffineMap& to_source,
-                 const std::array<std::uint8_t, 3>& fill, const Pixels& out) noexcept {
-  if (in.channels == 3) {
-    Nearest<3>(in.data, in.width, in.height, 3, to_source, fill.data(), out.width, out.height,
-               out.data);
-  } else {
-    Nearest<1>(in.data, in.width, in.height, 1, to_source, fill.data(), out.width, out.height,
-               out.data);
-  }
-}
-
-void WarpRuns(const std::uint8_t* in, std::uint32_t width, std::uint32_t height,
-              std::size_t pixel_bytes, const AffineMap& to_source, const std::uint8_t* fill,
-              std::uint8_t* out) noexcept {
-  Nearest<0>(in, width, height, pixel_bytes, to_source, fill, width, height, out);
-}
-
-namespace {}  // namespace
 
 void Blur::Run(const Pixels& pixels, std::span<const std::uint32_t> weights) {
   const kernels::Kernels& set = kernels::Chosen();

@@ -57,21 +57,18 @@ struct AffineMap {
 AffineMap operator*(const AffineMap& a, const AffineMap& b) noexcept;
 
 // Fills `out`, a different picture of any size with the same channels. Each pixel shows the place
-// in `in` that `to_source` maps it to; outside `in`, it is `fill` (by channel). No place may lie
+// in `in` that `to_source` maps it to; outside `in`, it is the pixel `fill`. No place may lie
 // farther away than 2^30 pixels.
 
 // The bilinear mean of the four pixels around the place; in the half pixel at the edge, the edge
 // pixel itself. As Pillow's Image.transform(AFFINE, BILINEAR), which truncates fractions while this
 // rounds.
-void WarpBilinear(const Pixels& in, const AffineMap& to_source,
-                  const std::array<std::uint8_t, 3>& fill, const Pixels& out) noexcept;
+void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+                  const Pixels& out) noexcept;
 // The pixel that the place lies in: Pillow's NEAREST, which counts places in 2^-16 of a pixel.
-void WarpNearest(const Pixels& in, const AffineMap& to_source,
-                 const std::array<std::uint8_t, 3>& fill, const Pixels& out) noexcept;
-// As above for pixels of any number of bytes; `fill` is one pixel.
-void WarpRuns(const std::uint8_t* in, std::uint32_t width, std::uint32_t height,
-              std::size_t pixel_bytes, const AffineMap& to_source, const std::uint8_t* fill,
-              std::uint8_t* out) noexcept;
+// Pixels may have any number of bytes: their `channels`.
+void WarpNearest(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
+                 const Pixels& out) noexcept;
 
 // Filters over a picture's neighbouring pixels.
 //

@@ -83,9 +83,8 @@ std::shared_ptr<const DirectFiles::File> DirectFiles::Keep(std::uint32_t number,
   if (!file->handle) return file;
   if (!direct) refused_.insert(number);
   if (open_.size() >= most_open_) {
-    open_.erase(std::min_element(open_.begin(), open_.end(), [](const auto& a, const auto& b) {
-      return a.second.used < b.second.used;
-    }));
+    open_.erase(std::ranges::min_element(
+        open_, [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
   }
   open_[number] = {file, ++uses_};
   return file;
@@ -183,15 +182,10 @@ ByteRange WholePages(ByteRange range) noexcept {
 
 }  // namespace
 
-DirectBlocks::DirectBlocks(DatasetState& dataset, const FieldChoice& choice,
-                           const PictureCache* store, DirectFiles& files, bool one_at_a_time,
-                           const std::atomic<bool>& give_up, std::unique_ptr<BlockIo> io)
-    : dataset_(dataset),
-      choice_(choice),
-      others_(store == nullptr ? choice : choice.WithoutImage()),
-      store_(store),
+DirectBlocks::DirectBlocks(const Wanted& wanted, DirectFiles& files, bool one_at_a_time,
+                           std::unique_ptr<BlockIo> io)
+    : BlockSource(wanted),
       files_(files),
-      give_up_(give_up),
       io_(io != nullptr ? std::move(io) : MakeIo()),
       open_(one_at_a_time) {}
 
@@ -221,7 +215,7 @@ std::shared_ptr<HeldBlock> DirectBlocks::AskFor(std::uint64_t block) {
 
 void DirectBlocks::Begin() {
   while (next_ != pending_.end() && bytes_in_flight_ < depth_bytes() &&
-         reads_in_flight_ < kMaxReads && !give_up_.load(std::memory_order_relaxed)) {
+         reads_in_flight_ < kMaxReads && !GivesUp()) {
     Pending& pending = *next_++;
     ++begun_;
     Start(pending);
@@ -242,7 +236,7 @@ void DirectBlocks::Start(Pending& pending) {
     const std::uint64_t bytes = pending.shard->block_entry(first.block).bytes;
     MakeRoom(bytes);
     pending.held->Give(files_.memory().Take(bytes), bytes, pending.shard);
-    const bool kept = store_ != nullptr && store_->HasAll(dataset_.facts->shape, pending.number);
+    const bool kept = AllKept(pending.number);
     pending.choice = kept ? &others_ : &choice_;
     if (kept) pending.held->LeaveOutImage();
     pending.table_first = !pending.choice->all_payloads;
@@ -336,14 +330,14 @@ void DirectBlocks::FinishRead() {
 void DirectBlocks::GoOn(Pending& pending) {
   if (!pending.reads.empty()) return;
   const bool go_on = pending.table_first && !pending.failed;
-  if (go_on && !give_up_.load(std::memory_order_relaxed)) StartParts(pending);
+  if (go_on && !GivesUp()) StartParts(pending);
   pending.done = pending.reads.empty();
   // The block is not whole. A thread that needs it will read it again.
   if (pending.done && pending.failed) pending.held->Forget();
 }
 
 void DirectBlocks::Await(std::uint64_t count) {
-  while (finished_ < count && !give_up_.load(std::memory_order_relaxed)) {
+  while (finished_ < count && !GivesUp()) {
     Begin();
     if (reads_in_flight_ > 0 && !pending_.front().done) FinishRead();
     Pop();

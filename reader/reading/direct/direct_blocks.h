@@ -92,10 +92,9 @@ class DirectFiles {
 // Used by the planner thread only.
 class DirectBlocks : public BlockSource {
  public:
-  // All references must outlive it; `store` may be null. `one_at_a_time`: rows come in the order of
-  // blocks (Shuffle::kSequential). `io` null: io_uring if it is available, otherwise threads.
-  DirectBlocks(DatasetState& dataset, const FieldChoice& choice, const PictureCache* store,
-               DirectFiles& files, bool one_at_a_time, const std::atomic<bool>& give_up,
+  // `files` must outlive it. `one_at_a_time`: rows come in the order of blocks
+  // (Shuffle::kSequential). `io` null: io_uring if it is available, otherwise threads.
+  DirectBlocks(const Wanted& wanted, DirectFiles& files, bool one_at_a_time,
                std::unique_ptr<BlockIo> io = nullptr);
   ~DirectBlocks() override;
 
@@ -137,12 +136,7 @@ class DirectBlocks : public BlockSource {
   void MakeRoom(std::uint64_t bytes);
   void Pop();
 
-  DatasetState& dataset_;
-  const FieldChoice& choice_;
-  const FieldChoice others_;  // without the image
-  const PictureCache* store_;
   DirectFiles& files_;
-  const std::atomic<bool>& give_up_;
   std::unique_ptr<BlockIo> io_;
   OpenBlocks open_;
   std::list<Pending> pending_;  // in the order asked for; Pop() takes done ones from the front

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "reader/transform/frame.h"
+#include "reader/transform/portable_math.h"
 
 namespace sluice {
 
@@ -73,27 +74,15 @@ struct StepOf<RandomAffine> : GeometricStep {
   static void Take(const RandomAffine& op, Framing& framing) {
     RandomStream draws = framing.Draws(op);
     const bool taken = draws.Uniform() < op.probability;
-    const double width = framing.width(), height = framing.height();
-    const double degrees = Between(op.min_degrees, op.max_degrees, draws);
-    const double most_x = op.translate_x * width, most_y = op.translate_y * height;
-    const double shift_x = RoundHalfEven(Between(-most_x, most_x, draws));
-    const double shift_y = RoundHalfEven(Between(-most_y, most_y, draws));
-    const double scale = Between(op.min_scale, op.max_scale, draws);
-    const double shear_x = Between(op.min_shear_x, op.max_shear_x, draws);
-    const double shear_y = Between(op.min_shear_y, op.max_shear_y, draws);
-    if (!taken) return;
-    framing.Warp(AffineAbout(framing.width(), framing.height(), degrees, shift_x, shift_y, scale,
-                             shear_x, shear_y),
-                 op.fill);
-  }
-
- private:
-  // Halves go to the even number: away from zero, the outermost numbers would come more often.
-  static double RoundHalfEven(double value) {
-    const double below = std::floor(value);
-    const double rest = value - below;
-    if (rest != 0.5) return std::floor(value + 0.5);
-    return std::fmod(below, 2) == 0 ? below : below + 1;
+    const double most_x = op.translate_x * framing.width();
+    const double most_y = op.translate_y * framing.height();
+    const AffineParameters drawn{.degrees = Between(op.min_degrees, op.max_degrees, draws),
+                                 .shift_x = RoundHalfEven(Between(-most_x, most_x, draws)),
+                                 .shift_y = RoundHalfEven(Between(-most_y, most_y, draws)),
+                                 .scale = Between(op.min_scale, op.max_scale, draws),
+                                 .shear_x = Between(op.min_shear_x, op.max_shear_x, draws),
+                                 .shear_y = Between(op.min_shear_y, op.max_shear_y, draws)};
+    if (taken) framing.Warp(AffineAbout(framing.width(), framing.height(), drawn), op.fill);
   }
 };
 
