@@ -77,7 +77,7 @@ std::size_t ChannelsOf(const DatasetFacts& dataset, const LoaderOptions& options
 void CheckSixteenBits(const DatasetFacts& dataset, const Geometry& geometry) {
   for (std::size_t stage = 0; stage < geometry.stages(); ++stage) {
     const Pipeline& steps = geometry.steps(stage);
-    if (!std::all_of(steps.begin(), steps.end(), Turns)) {
+    if (!std::ranges::all_of(steps, Turns)) {
       Refuse(dataset,
              "16-bit images can only be flipped and turned; do other steps in a sample_function, "
              "or before you convert the images");
@@ -154,7 +154,7 @@ std::size_t RowBytesOf(const DatasetFacts& dataset, const LoaderOptions& options
   for (std::size_t stage = 0; stage < extents.size(); ++stage) {
     const Pipeline& steps = geometry.steps(stage);
     std::uint64_t most = std::uint64_t{extents[stage].width} * extents[stage].height;
-    if (sizes == ImageSizes::kOwn && std::all_of(steps.begin(), steps.end(), Turns))
+    if (sizes == ImageSizes::kOwn && std::ranges::all_of(steps, Turns))
       most = std::min(most, most_pixels);
     pixels = std::max(pixels, most);
   }
@@ -167,9 +167,7 @@ std::size_t RowBytesOf(const DatasetFacts& dataset, const LoaderOptions& options
 // Gives the image the size of its largest extent.
 void SetExtents(const std::vector<Geometry::Extent>& extents, ImageBatch& image) {
   const auto area = [](const Geometry::Extent& e) { return std::uint64_t{e.width} * e.height; };
-  const Geometry::Extent& largest =
-      *std::max_element(extents.begin(), extents.end(),
-                        [&area](const auto& a, const auto& b) { return area(a) < area(b); });
+  const Geometry::Extent& largest = *std::ranges::max_element(extents, {}, area);
   image.width = largest.width;
   image.height = largest.height;
 }
@@ -450,7 +448,7 @@ void CheckMadeShape(const DatasetFacts& dataset, const Field& field) {
                "is an image field; declare an array of shape {height, width, channels} instead");
   }
   if (field.kind == FieldKind::kBytes) return;
-  if (std::find(field.shape.begin(), field.shape.end(), 0U) != field.shape.end())
+  if (std::ranges::find(field.shape, 0U) != field.shape.end())
     RefuseMade(dataset, field, "has an extent of 0 in its shape");
   if (field.shape.size() > kMaxDimensions) RefuseMade(dataset, field, "has more than 8 extents");
   if (field.elements() > kMaxImagePixels)
@@ -498,7 +496,7 @@ void LayOutMadeFields(const DatasetFacts& dataset, const LoaderOptions& options,
 
 }  // namespace
 
-SlotLayout MakeSlotLayout(const DatasetFacts& dataset, const LoaderOptions& options,
+SlotLayout MakeSlotLayout(const DatasetFacts& dataset, LoaderOptions& options,
                           const FieldChoice& choice, const std::vector<ViewProgram>& views,
                           const std::optional<Field>& target, const ExtendLayout& extend) {
   SlotLayout layout;

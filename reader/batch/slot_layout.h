@@ -97,8 +97,7 @@ struct SlotLayout {
 // The field's index among the layout's fields of one kind; Schema::kNone if it is not one of them.
 template <class FieldOfLayout>
 std::size_t FindIn(const std::vector<FieldOfLayout>& fields, std::string_view name) noexcept {
-  const auto at = std::find_if(fields.begin(), fields.end(),
-                               [name](const FieldOfLayout& field) { return field.name == name; });
+  const auto at = std::ranges::find(fields, name, &FieldOfLayout::name);
   return at == fields.end() ? Schema::kNone : static_cast<std::size_t>(at - fields.begin());
 }
 
@@ -107,13 +106,14 @@ std::size_t FindIn(const std::vector<FieldOfLayout>& fields, std::string_view na
 [[noreturn]] void RefuseKind(const SlotLayout& layout, std::string_view name, const char* kind,
                              const char* of_bytes = "Bytes() or Text()");
 
-// Adds to the layout, before its end is known, what a device needs besides.
-using ExtendLayout = std::function<void(SlotLayout&, const DatasetFacts&, const LoaderOptions&,
+// Adds to the layout, before its end is known, what a device needs besides. Sets those options that
+// ask the device for what it cannot do with these fields.
+using ExtendLayout = std::function<void(SlotLayout&, const DatasetFacts&, LoaderOptions&,
                                         const std::vector<ViewProgram>&)>;
 
 // `target`: one more field, which the loader makes. Throws Error(kInvalidArgument) for options that
 // do not fit the dataset.
-SlotLayout MakeSlotLayout(const DatasetFacts& dataset, const LoaderOptions& options,
+SlotLayout MakeSlotLayout(const DatasetFacts& dataset, LoaderOptions& options,
                           const FieldChoice& choice, const std::vector<ViewProgram>& views,
                           const std::optional<Field>& target, const ExtendLayout& extend);
 

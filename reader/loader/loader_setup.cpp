@@ -62,7 +62,7 @@ LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes 
       tuning(TuningFor(options)),
       rank_variables(options.ranks.world_size == 0 ? Rank::FromEnvironment().variables : ""),
       recipe(*dataset.state(), CheckedOptions(*dataset.state(), std::move(options)),
-             [this](SlotLayout& layout, const auto&... given) {
+             [this](SlotLayout& layout, auto&... given) {
                device_layout = DeviceLayout::AddTo(layout, given...);
              }),
       deal(dataset.state()->facts->shape, DealOptionsOf(recipe.options)),

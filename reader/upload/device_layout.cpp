@@ -103,14 +103,14 @@ PictureRoom RoomFor(const DatasetFacts& dataset, const LoaderOptions& options, S
 }  // namespace
 
 DeviceLayout DeviceLayout::AddTo(SlotLayout& layout, const DatasetFacts& dataset,
-                                 const LoaderOptions& options,
-                                 const std::vector<ViewProgram>& views) {
+                                 LoaderOptions& options, const std::vector<ViewProgram>& views) {
   DeviceLayout device;
   for (std::size_t v = 0; v < layout.views; ++v) {
     device.ops.push_back({views[v].pixels.device_ops(), layout.bytes});
     layout.bytes += AlignUp(device.ops[v].row_bytes() * layout.batch_size, kPayloadAlignment);
   }
   device.room = RoomFor(dataset, options, layout);
+  if (!device.room) options.on_device.decode = DecodeOn::kHost;
   return device;
 }
 

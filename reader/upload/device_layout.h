@@ -55,12 +55,12 @@ struct DeviceLayout {
 
   // Whether the device makes pixels, or changes them.
   bool paints() const noexcept {
-    return room ||
-           std::any_of(ops.begin(), ops.end(), [](const Ops& view) { return view.each > 0; });
+    return room || std::ranges::any_of(ops, [](const Ops& view) { return view.each > 0; });
   }
-  // Adds it to the layout of a slot.
-  static DeviceLayout AddTo(SlotLayout& layout, const DatasetFacts& dataset,
-                            const LoaderOptions& options, const std::vector<ViewProgram>& views);
+  // Adds it to the layout of a slot. Sets options.on_device.decode to kHost if there is nothing
+  // that the device could decode.
+  static DeviceLayout AddTo(SlotLayout& layout, const DatasetFacts& dataset, LoaderOptions& options,
+                            const std::vector<ViewProgram>& views);
 };
 
 }  // namespace sluice

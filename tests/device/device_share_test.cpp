@@ -133,3 +133,15 @@ TEST_CASE("Sharing is refused where device decoding is, and for pictures stored 
   options.on_device.images = ImagesIn::kDevice;
   refuses(options, "decode = kDevice");
 }
+
+TEST_CASE("Where a device decodes nothing, no thread is counted for what it refuses") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer, 10, 2);
+  const LoaderMemory host = Loader(dataset, options).Memory();
+  options.on_device.decode = DecodeOn::kDevice;
+  Loader loader(dataset, options);
+  CHECK(loader.Memory().scratch == host.scratch);
+  CHECK(loader.Stats().device_share == 0);
+}
