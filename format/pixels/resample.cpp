@@ -101,7 +101,7 @@ void Resampler::Resample(const PixelView& source, const Axis& x, const Axis& y,
   sums_.resize(values);
   std::int32_t* const sums = sums_.data();
   for (std::uint32_t i = 0; i < y.out; ++i) {
-    std::fill(sums_.begin(), sums_.end(), 1 << (kShift - 1));
+    std::ranges::fill(sums_, 1 << (kShift - 1));
     for (std::uint32_t t = 0; t < y_.taps; ++t) {
       const std::int32_t weight = y_.values[std::size_t{i} * y_.taps + t];
       if (weight == 0) continue;

@@ -113,7 +113,7 @@ void BatchProgram::AddMix(MixStep step, std::vector<MixStep>& mixes) const {
   if (!target_) RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
   // A stream for each: its kDraws, and the number of its type before it.
   const auto same = [&step](const MixStep& other) { return (other.stream & 255) == step.stream; };
-  const auto uses = std::count_if(mixes.begin(), mixes.end(), same);
+  const auto uses = std::ranges::count_if(mixes, same);
   step.stream = static_cast<std::uint16_t>(uses << 8 | step.stream);
   mixes.push_back(step);
 }

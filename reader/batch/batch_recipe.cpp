@@ -78,7 +78,7 @@ std::uint64_t BatchRecipe::MaxVariableBytes() const {
   const auto of_dataset = [](const SlotLayout::VariableField& field) {
     return field.field != Schema::kNone;
   };
-  if (std::none_of(layout.variables.begin(), layout.variables.end(), of_dataset)) return 0;
+  if (std::ranges::none_of(layout.variables, of_dataset)) return 0;
   const std::vector<ManifestValues> found =
       manifest.values.empty() ? SurveyValues(dataset) : std::vector<ManifestValues>();
   std::uint64_t row = 0;

@@ -150,8 +150,8 @@ const MixedDataset& DatasetFacts::PartWith(std::uint32_t shard) const noexcept {
 }
 
 bool DatasetFacts::one_layout() const noexcept {
-  return std::all_of(parts.begin(), parts.end(),
-                     [this](const MixedDataset& part) { return part.layout == layout; });
+  return std::ranges::all_of(parts,
+                             [this](const MixedDataset& part) { return part.layout == layout; });
 }
 
 const DatasetFacts* DatasetFacts::LacksField(std::size_t field) const noexcept {

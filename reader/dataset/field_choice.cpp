@@ -59,7 +59,8 @@ FieldChoice FieldChoice::Of(const DatasetFacts& dataset, const LoaderOptions& op
   FieldChoice choice;
   choice.image = ImageOf(dataset, options, named);
   choice.chosen.resize(count);
-  const bool transforms = HasSteps(options.transform, options.schedule);
+  const bool transforms = InAnyEpoch(options.transform, options.schedule,
+                                     [](const Pipeline& steps) { return !steps.empty(); });
   for (std::size_t f = 0; f < count; ++f) {
     choice.leaders.push_back(LeaderOf(schema, f, choice.image));
     const Field& field = schema.fields[f];

@@ -32,9 +32,7 @@ std::string KeyCache::Key(const ShardFile& shard, std::uint64_t sample, std::uin
 }
 
 KeyCache::Entry& KeyCache::EntryOf(const ShardFile& shard) {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&shard](const Entry& entry) {
-    return entry.shard == shard.id();
-  });
+  const auto found = std::ranges::find(entries_, shard.id(), &Entry::shard);
   if (found == entries_.end()) {
     entries_.push_front({shard.id(), {}});
   } else {
@@ -95,7 +93,7 @@ std::shared_ptr<const KeyIndex::Keys> KeyIndex::All(DatasetState& dataset, bool 
     Keys more = Read(dataset, keys_->unread);
     if (more.unread.size() == keys_->unread.size()) return keys_;
     more.entries.insert(more.entries.end(), keys_->entries.begin(), keys_->entries.end());
-    std::sort(more.entries.begin(), more.entries.end());
+    std::ranges::sort(more.entries);
     keys_ = std::make_shared<const Keys>(std::move(more));
   }
   return keys_;
@@ -126,7 +124,7 @@ KeyIndex::Keys KeyIndex::Read(DatasetState& dataset, const std::vector<std::uint
     }
   }
   keys.entries.shrink_to_fit();
-  std::sort(keys.entries.begin(), keys.entries.end());
+  std::ranges::sort(keys.entries);
   return keys;
 }
 

@@ -131,7 +131,7 @@ void Add(const Manifest& part, const DatasetFacts& dataset, Manifest& all) {
 // Empty without weights. The plan of an epoch checks their values.
 std::optional<MixtureRule> RuleOf(const Mixture& mixture) {
   const auto weighted = [](const Mixture::Part& part) { return part.weight != 0; };
-  if (std::none_of(mixture.parts.begin(), mixture.parts.end(), weighted)) {
+  if (std::ranges::none_of(mixture.parts, weighted)) {
     if (mixture.shares == MixtureShares::kOfSamples && mixture.length == MixtureLength::kFirst &&
         mixture.samples == 0) {
       return std::nullopt;
@@ -222,7 +222,7 @@ DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
   const auto known = [this](const Manifest& part) {
     return part.values.size() == manifest.values.size();
   };
-  if (!std::all_of(parts.begin(), parts.end(), known)) manifest.values.clear();
+  if (!std::ranges::all_of(parts, known)) manifest.values.clear();
   manifest.name = "mixture";
   std::string ids = "mixture";
   for (const MixedDataset& mixed : datasets)

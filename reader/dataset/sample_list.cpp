@@ -80,8 +80,7 @@ std::size_t LabelField(const DatasetState& dataset, const std::string& name) {
 std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
   const Schema& schema = dataset.facts->manifest.schema;
   const std::vector<std::size_t> columns = ColumnFields(schema);
-  const auto column =
-      static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field) - columns.begin());
+  const auto column = static_cast<std::size_t>(std::ranges::find(columns, field) - columns.begin());
   std::vector<std::int64_t> values;
   for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s) {
     const ShardUse use = dataset.table.Shard(s);
@@ -120,8 +119,7 @@ std::vector<std::vector<std::int32_t>> ClassListsOf(const Dataset& dataset,
 
 SampleList SampleList::Of(std::vector<std::uint64_t> samples) {
   // One more than the largest number. UINT64_MAX stays itself; no dataset has that many.
-  const std::uint64_t largest =
-      samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end());
+  const std::uint64_t largest = samples.empty() ? 0 : *std::ranges::max_element(samples);
   const std::uint64_t needs = samples.empty() ? 0 : std::max(largest + 1, largest);
   std::string digest = ListDigest({kFixedList}).Add(samples).Text();
   return SampleList(SharedList(

@@ -61,8 +61,7 @@ std::vector<SampleFault> FaultLog::List() const {
     list.push_back(fault);
   for (const auto& [shard, fault] : by_shard_)
     list.push_back(fault);
-  std::stable_sort(list.begin(), list.end(),
-                   [](const SampleFault& a, const SampleFault& b) { return a.sample < b.sample; });
+  std::ranges::stable_sort(list, {}, &SampleFault::sample);
   return list;
 }
 

@@ -28,9 +28,11 @@ void Compact(std::vector<std::byte>& row, std::size_t entry_bytes,
   row.resize(to * entry_bytes);
 }
 
-template <class T>
-std::span<T> As(std::span<std::byte> bytes) {
-  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+// Calls f with the bytes as the numbers that they hold.
+template <class F>
+void WithNumbers(bool doubles, std::span<std::byte> bytes, const F& f) {
+  if (doubles) return f(std::span(reinterpret_cast<double*>(bytes.data()), bytes.size() / 8));
+  f(std::span(reinterpret_cast<float*>(bytes.data()), bytes.size() / 4));
 }
 
 }  // namespace
@@ -243,11 +245,8 @@ ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::
     return {"the sample has boxes but not the image that they follow"};
   }
   const PointMap map(picture.frame, picture.width, picture.height);
-  if (boxes.doubles) {
-    MapBoxes(As<double>(bytes), boxes.coordinates, map, box_rule_, kept_);
-  } else {
-    MapBoxes(As<float>(bytes), boxes.coordinates, map, box_rule_, kept_);
-  }
+  WithNumbers(boxes.doubles, bytes,
+              [&](auto numbers) { MapBoxes(numbers, boxes.coordinates, map, box_rule_, kept_); });
   if (!boxes.variable) return {};
   for (const std::size_t v : boxes.companions) {
     const SlotLayout::VariableField& field = layout_.variables[v];
@@ -273,11 +272,8 @@ ValueFault FieldReader::MovePoints(Slot& slot, std::size_t row, const Followers:
     return {"the sample has key points but not the image that they follow"};
   }
   const PointMap map(picture.frame, picture.width, picture.height);
-  if (points.doubles) {
-    MapPoints(As<double>(bytes), points.shape, points.coordinates, map);
-  } else {
-    MapPoints(As<float>(bytes), points.shape, points.coordinates, map);
-  }
+  WithNumbers(points.doubles, bytes,
+              [&](auto numbers) { MapPoints(numbers, points.shape, points.coordinates, map); });
   return {};
 }
 

@@ -74,8 +74,7 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
   const ViewProgram& view = recipe.views[0];
   for (std::size_t stage = 0; stage < view.geometry.stages(); ++stage) {
     const Pipeline& steps = view.geometry.steps(stage);
-    if (!view.pixels.idle(stage) || !std::all_of(steps.begin(), steps.end(), OnlyMoves))
-      return false;
+    if (!view.pixels.idle(stage) || !std::ranges::all_of(steps, OnlyMoves)) return false;
   }
   return image.channels == picture.image.channels &&
          !recipe.dataset.facts->limits.CheckImage(picture.field, image);

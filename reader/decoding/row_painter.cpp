@@ -14,16 +14,13 @@ namespace {
 std::uint64_t StepBytesOf(const Pipeline& transform,
                           const std::vector<ScheduledTransform>& schedule,
                           const ImageBatch& image) {
-  const auto plain = [](const Pipeline& steps) {
-    return std::all_of(steps.begin(), steps.end(), [](const Transform& step) {
-      return IsGeometric(step) && !Warps(step) && !SwapsSides(step);
-    });
+  const auto needs_one = [](const Transform& step) {
+    return !IsGeometric(step) || Warps(step) || SwapsSides(step);
   };
-  const bool all_plain = plain(transform) && std::all_of(schedule.begin(), schedule.end(),
-                                                         [&plain](const ScheduledTransform& later) {
-                                                           return plain(later.transform);
-                                                         });
-  return all_plain ? 0 : 10 * image.height * image.width * image.channels;
+  const bool any = InAnyEpoch(transform, schedule, [&](const Pipeline& steps) {
+    return std::ranges::any_of(steps, needs_one);
+  });
+  return any ? 10 * image.height * image.width * image.channels : 0;
 }
 
 }  // namespace

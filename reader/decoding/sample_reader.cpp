@@ -271,8 +271,8 @@ bool SampleReader::Lost(const Sample& sample, const BlockView& block, bool fault
   const auto any_lost = [&](const auto& source) {
     const std::vector<Bytes>& others = fields_.payloads();
     return source.Lost(block.Row(sample.ref.row)) || source.Lost(sample.picture) ||
-           std::any_of(others.begin(), others.end(),
-                       [&source](const Bytes payload) { return source.Lost(payload); });
+           std::ranges::any_of(others,
+                               [&source](const Bytes payload) { return source.Lost(payload); });
   };
   if (sample.held != nullptr) return any_lost(*sample.held);
   return any_lost(*sample.file) ||
@@ -297,7 +297,7 @@ std::string SampleReader::PlaceOf(const SampleRef& ref) const {
 }
 
 bool FileCheck::Holds(const ShardFile& file, const SampleRef& ref) {
-  if (std::find(whole_.begin(), whole_.end(), &file) != whole_.end()) return true;
+  if (std::ranges::find(whole_, &file) != whole_.end()) return true;
   if (file.CutBefore(file.bytes())) return !file.CutBefore(BlockOf(file, ref));
   whole_.push_back(&file);
   return true;

@@ -103,22 +103,6 @@ struct DeviceAccess {
   static Device DeviceOf(std::shared_ptr<DeviceDriver> driver);
 };
 
-// A range that lasts as long as this; no driver: none.
-class DriverRange {
- public:
-  DriverRange(DeviceDriver* driver, const char* name) noexcept : driver_(driver) {
-    if (driver_ != nullptr) driver_->BeginRange(name);
-  }
-  DriverRange(const DriverRange&) = delete;
-  DriverRange& operator=(const DriverRange&) = delete;
-  ~DriverRange() {
-    if (driver_ != nullptr) driver_->EndRange();
-  }
-
- private:
-  DeviceDriver* const driver_;
-};
-
 // RAII handle of a driver's event, stream or graph.
 template <auto New, auto Free>
 class DriverHandle {

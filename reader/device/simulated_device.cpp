@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <future>
 #include <new>
 #include <string>
 #include <thread>
@@ -21,32 +22,9 @@
 
 namespace sluice {
 
-// A point in a stream's work, at which an event was recorded.
-class Moment {
- public:
-  using Clock = std::chrono::steady_clock;
-  void Reach() {
-    {
-      const std::lock_guard lock(mutex_);
-      reached_ = true;
-      at_ = Clock::now();
-    }
-    changed_.notify_all();
-  }
-  Clock::time_point Await() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return reached_; });
-    return at_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool reached_ = false;
-  Clock::time_point at_;
-};
-
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::align_val_t kAlignment{256};  // as cudaMalloc has
 
@@ -139,12 +117,24 @@ struct SimulatedDevice::EventState {
   explicit EventState(bool is_timed) : timed(is_timed) {}
   const bool timed;
   std::mutex mutex;
-  std::shared_ptr<Moment> moment;  // null: nothing has been recorded
-  std::shared_ptr<Moment> Recorded() {
+  // When the stream reaches the point at which the event was recorded last. Not valid: never.
+  std::shared_future<Clock::time_point> moment;
+  std::shared_future<Clock::time_point> Recorded() {
     const std::lock_guard lock(mutex);
     return moment;
   }
 };
+
+namespace {
+
+// Work that notes when it is done.
+auto Noting(std::shared_future<Clock::time_point>& moment) {
+  const auto reached = std::make_shared<std::promise<Clock::time_point>>();
+  moment = reached->get_future().share();
+  return [reached] { reached->set_value(Clock::now()); };
+}
+
+}  // namespace
 
 SimulatedDevice::SimulatedDevice(Before before) : before_(std::move(before)) {}
 
@@ -194,13 +184,17 @@ void SimulatedDevice::SetMemory(std::uint64_t bytes) {
   memory_ = bytes;
 }
 
+template <class T>
+void* SimulatedDevice::Keep(std::map<void*, std::unique_ptr<T>>& all, std::unique_ptr<T> one) {
+  void* const handle = one.get();
+  const std::lock_guard lock(mutex_);
+  all[handle] = std::move(one);
+  return handle;
+}
+
 DeviceDriver::Stream SimulatedDevice::NewStream() {
   RequireWhole();
-  auto stream = std::make_unique<StreamState>();
-  void* const handle = stream.get();
-  const std::lock_guard lock(mutex_);
-  streams_[handle] = std::move(stream);
-  return handle;
+  return Keep(streams_, std::make_unique<StreamState>());
 }
 void SimulatedDevice::FreeStream(Stream stream) noexcept {
   std::unique_ptr<StreamState> state;
@@ -210,11 +204,7 @@ void SimulatedDevice::FreeStream(Stream stream) noexcept {
 }
 DeviceDriver::Event SimulatedDevice::NewEventOf(bool timed) {
   RequireWhole();
-  auto event = std::make_unique<EventState>(timed);
-  void* const handle = event.get();
-  const std::lock_guard lock(mutex_);
-  events_[handle] = std::move(event);
-  return handle;
+  return Keep(events_, std::make_unique<EventState>(timed));
 }
 void SimulatedDevice::FreeEvent(Event event) noexcept {
   const std::lock_guard lock(mutex_);
@@ -226,11 +216,7 @@ DeviceDriver::Graph SimulatedDevice::NewGraph(const std::function<void(Stream)>&
   StreamState& state = *static_cast<StreamState*>(own.get());
   SetCapturing(&state, true);
   work(&state);
-  auto graph = std::make_unique<Actions>(std::move(state.noted));
-  void* const handle = graph.get();
-  const std::lock_guard lock(mutex_);
-  graphs_[handle] = std::move(graph);
-  return handle;
+  return Keep(graphs_, std::make_unique<Actions>(std::move(state.noted)));
 }
 void SimulatedDevice::FreeGraph(Graph graph) noexcept {
   const std::lock_guard lock(mutex_);
@@ -333,18 +319,18 @@ void SimulatedDevice::Convert(Stream stream, const Conversion& job) {
 }
 
 void SimulatedDevice::Wait(Stream stream, Event event) {
-  const std::shared_ptr<Moment> moment = static_cast<EventState*>(event)->Recorded();
+  const auto moment = static_cast<EventState*>(event)->Recorded();
   Give(stream, Work::kOther, [moment] {
-    if (moment != nullptr) moment->Await();
+    if (moment.valid()) moment.wait();
   });
 }
 
 void SimulatedDevice::Record(Event event, Stream stream) {
-  const auto moment = std::make_shared<Moment>();
-  Give(stream, Work::kOther, [moment] { moment->Reach(); });
+  std::shared_future<Clock::time_point> moment;
+  Give(stream, Work::kOther, Noting(moment));
   auto& state = *static_cast<EventState*>(event);
   const std::lock_guard lock(state.mutex);
-  state.moment = moment;
+  state.moment = std::move(moment);
 }
 
 bool SimulatedDevice::IsCapturing(Stream stream) {
@@ -360,7 +346,8 @@ void SimulatedDevice::RequireOwn(Stream stream) {
 }
 
 void SimulatedDevice::Synchronize(Event event) {
-  if (const auto moment = static_cast<EventState*>(event)->Recorded()) moment->Await();
+  const auto moment = static_cast<EventState*>(event)->Recorded();
+  if (moment.valid()) moment.wait();
 }
 
 double SimulatedDevice::SecondsBetween(Event begin, Event end) {
@@ -369,7 +356,7 @@ double SimulatedDevice::SecondsBetween(Event begin, Event end) {
   if (!begins->timed || !ends->timed) throw Error(ErrorCode::kState, "an event notes no time");
   const auto first = begins->Recorded();
   const auto last = ends->Recorded();
-  return std::chrono::duration<double>(last->Await() - first->Await()).count();
+  return std::chrono::duration<double>(last.get() - first.get()).count();
 }
 
 void SimulatedDevice::Run(Stream stream, std::function<void()> kernel) {
@@ -378,13 +365,13 @@ void SimulatedDevice::Run(Stream stream, std::function<void()> kernel) {
 
 void SimulatedDevice::Drain(Stream stream) noexcept {
   StreamState& state = *static_cast<StreamState*>(stream);
-  const auto moment = std::make_shared<Moment>();
+  std::shared_future<Clock::time_point> moment;
   {
     const std::lock_guard lock(state.mutex);
-    state.work.emplace_back([moment] { moment->Reach(); });
+    state.work.emplace_back(Noting(moment));
   }
   state.changed.notify_all();
-  moment->Await();
+  moment.wait();
 }
 
 void SimulatedDevice::SetCapturing(Stream stream, bool capturing) {

@@ -75,6 +75,8 @@ class SimulatedDevice final : public DeviceDriver {
   using Blocks = std::map<const std::byte*, std::size_t>;
 
   Event NewEventOf(bool timed);
+  template <class T>
+  void* Keep(std::map<void*, std::unique_ptr<T>>& all, std::unique_ptr<T> one);
   void Give(Stream stream, Work work, std::function<void()> action);
   std::byte* Allocate(Blocks& blocks, std::size_t bytes);
   void Free(Blocks& blocks, std::byte* memory) noexcept;

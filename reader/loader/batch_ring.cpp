@@ -290,8 +290,8 @@ std::shared_ptr<const Slot> BatchRing::Deliver(const std::shared_ptr<Handle>& ha
   }
   cursor_.HandOver();
   ++held_;
-  const auto ready = std::count_if(planned_.begin(), planned_.end(),
-                                   [](const Slot* s) { return s->done == s->rows; });
+  const auto ready =
+      std::ranges::count_if(planned_, [](const Slot* s) { return s->done == s->rows; });
   measures_.CountBatch(slot.size, 1 + static_cast<std::uint64_t>(ready));
   if (measures_.TuneNowAndThen()) NotifyTuned();
   handle->Take(slot);

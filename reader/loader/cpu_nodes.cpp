@@ -80,7 +80,7 @@ CpuNodes CpuNodes::Find(const std::filesystem::path& folder) {
     if (number >= kMaxNodes) break;
     Node node{number, {}};
     for (const unsigned cpu : ListIn(folder / ("node" + std::to_string(number)) / "cpulist"))
-      if (std::binary_search(allowed.begin(), allowed.end(), cpu)) node.cpus.push_back(cpu);
+      if (std::ranges::binary_search(allowed, cpu)) node.cpus.push_back(cpu);
     if (!node.cpus.empty()) found.nodes_.push_back(std::move(node));
   }
   if (found.nodes_.size() < 2) return {};
@@ -109,7 +109,7 @@ void CpuNodes::Deal() {
 void CpuNodes::KeepThreadOn(std::size_t node) const noexcept {
   if (nodes_.empty()) return;
   const std::vector<unsigned>& cpus = nodes_[node].cpus;
-  const unsigned most = *std::max_element(cpus.begin(), cpus.end()) + 1;
+  const unsigned most = *std::ranges::max_element(cpus) + 1;
   const CpuSet set(CPU_ALLOC(most));
   if (set == nullptr) return;
   const std::size_t bytes = CPU_ALLOC_SIZE(most);

@@ -47,8 +47,8 @@ std::optional<Found> FindIn(const DatasetShape& shape, const LoaderOptions& opti
         std::span(refs).first(std::min<std::uint64_t>(refs.size(), epoch.size.domain - p));
     opened.clear();
     epoch.order.Run(p, 1, run, opened);
-    const auto found = std::find_if(run.begin(), run.end(),
-                                    [sample](const SampleRef& ref) { return ref.index == sample; });
+    const auto found =
+        std::ranges::find_if(run, [sample](const SampleRef& ref) { return ref.index == sample; });
     if (found == run.end()) continue;
     const std::uint64_t position = p + static_cast<std::uint64_t>(found - run.begin());
     const RankOptions& ranks = options.ranks;

@@ -58,7 +58,7 @@ ResumePoint StreamCursor::Resume() const {
 }
 
 std::uint64_t StreamCursor::BatchesOf(std::uint64_t epoch) {
-  const auto found = std::find_if(sized_.begin(), sized_.end(), [&](const SizedEpoch& sized) {
+  const auto found = std::ranges::find_if(sized_, [&](const SizedEpoch& sized) {
     return !options_.epochs_differ || sized.epoch == epoch;
   });
   if (found != sized_.end()) return found->batches;

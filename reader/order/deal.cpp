@@ -68,8 +68,8 @@ EpochSize Deal::SizeOf(std::uint64_t epoch) const {
     DealShards(epoch, samples);
     size.positions = shape_.samples();
     size.domain = samples[options_.rank];
-    size.least = *std::min_element(samples.begin(), samples.end());
-    most = *std::max_element(samples.begin(), samples.end());
+    size.least = *std::ranges::min_element(samples);
+    most = *std::ranges::max_element(samples);
   } else {
     size.domain = size.positions = options_.listed.value_or(shape_.samples());
     size.least = size.domain / options_.world_size;
@@ -96,7 +96,7 @@ std::uint64_t Deal::PositionsOf(std::uint64_t epoch) const {
   }
   std::vector<std::uint64_t> samples;
   DealShards(epoch, samples);
-  return *std::max_element(samples.begin(), samples.end()) * options_.world_size;
+  return *std::ranges::max_element(samples) * options_.world_size;
 }
 
 Deal::Row Deal::RowOf(const EpochSize& size, std::uint64_t batch, std::size_t row) const noexcept {

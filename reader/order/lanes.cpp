@@ -91,8 +91,7 @@ void LaneOrder::DealShortBlocks(StopFlag give_up) {
       short_blocks.push_back({place_of(first + shard.blocks - 1), full - last_count});
     }
   }
-  std::sort(short_blocks.begin(), short_blocks.end(),
-            [](const Dealt& a, const Dealt& b) { return a.permuted < b.permuted; });
+  std::ranges::sort(short_blocks, {}, &Dealt::permuted);
   for (const Dealt& block : short_blocks) {
     Lane& lane = lanes_[block.permuted % lanes_.size()];
     const std::uint64_t before = lane.short_blocks.empty() ? 0 : lane.short_blocks.back().missing;

@@ -62,8 +62,8 @@ std::vector<std::uint64_t> Apportion(std::uint64_t total,
     remainders.emplace_back(static_cast<std::uint64_t>(exact % sum), k);
     left -= shares.back();
   }
-  std::stable_sort(remainders.begin(), remainders.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::stable_sort(remainders,
+                           [](const auto& a, const auto& b) { return a.first > b.first; });
   for (std::uint64_t i = 0; i < left; ++i)
     ++shares[remainders[i].second];
   return shares;

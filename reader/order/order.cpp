@@ -74,8 +74,8 @@ std::optional<DatasetShape> ShapeOfPart(const DatasetShape& whole, OrderPart& pa
     return std::nullopt;
   }
   // Drawn lists are sorted already.
-  if (!std::is_sorted(list->samples.begin(), list->samples.end())) {
-    std::sort(list->samples.begin(), list->samples.end());
+  if (!std::ranges::is_sorted(list->samples)) {
+    std::ranges::sort(list->samples);
   }
   return ShapeOf(whole, *list, options.give_up);
 }
@@ -144,12 +144,12 @@ std::uint64_t EpochOrder::SamplesIn(std::uint64_t block) const noexcept {
     return std::holds_alternative<ListPart>(part_) ? 0 : whole_.SamplesIn(block);
   const SampleRef first = whole_.Row(block, 0);
   if (const auto* const list = std::get_if<ListPart>(&part_)) {
-    const auto at = std::lower_bound(list->samples.begin(), list->samples.end(), first.index);
+    const auto at = std::ranges::lower_bound(list->samples, first.index);
     const auto index = static_cast<std::uint64_t>(at - list->samples.begin());
     return lanes_->SamplesIn(shape_.Sample(index).shard);
   }
   if (const auto* const part = std::get_if<ShardPart>(&part_)) {
-    const auto at = std::lower_bound(part->shards.begin(), part->shards.end(), first.shard);
+    const auto at = std::ranges::lower_bound(part->shards, first.shard);
     const auto shard = static_cast<std::size_t>(at - part->shards.begin());
     return lanes_->SamplesIn(shape_.first_block(shard) + first.block);
   }

@@ -74,7 +74,7 @@ std::uint64_t Permutation::Walk(std::uint64_t i) const noexcept {
 
 std::uint64_t Permutation::Inverse(std::uint64_t value) const noexcept {
   if (!table_.empty()) {
-    const auto found = std::find(table_.begin(), table_.end(), value);
+    const auto found = std::ranges::find(table_, value);
     return static_cast<std::uint64_t>(found - table_.begin());
   }
   do {

@@ -84,7 +84,7 @@ std::vector<std::uint64_t> DrawBalanced(const BalancedDraw& draw, RandomStream r
 
 std::vector<std::uint64_t> WholeWeights(const std::vector<double>& weights) {
   std::vector<std::uint64_t> whole(weights.size(), 0);
-  const double most = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
+  const double most = weights.empty() ? 0 : *std::ranges::max_element(weights);
   if (most <= 0) return whole;
   // The largest weight becomes 2^bits. Division, powers of two and rounding are the same on all
   // machines.
@@ -116,7 +116,7 @@ std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std:
   std::vector<std::uint64_t> samples =
       weighted != nullptr ? DrawWeighted(*weighted, random, give_up)
                           : DrawBalanced(std::get<BalancedDraw>(draw), random, give_up);
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   return samples;
 }
 

@@ -11,25 +11,9 @@ namespace sluice {
 
 namespace {
 
-// Rounds halves to even, as torchvision's tables do.
-double Rounded(double value) noexcept {
-  const double below = std::floor(value);
-  const double rest = value - below;
-  if (rest != 0.5) return std::floor(value + 0.5);
-  return std::fmod(below, 2) == 0 ? below : below + 1;
-}
-
-PixelOp AugmentOp(PixelOpKind kind, double factor, std::uint32_t number = 0) {
-  PixelOp op;
-  op.kind = kind;
-  op.factor = static_cast<float>(factor);
-  op.number = number;
-  return op;
-}
-
 void AddWarp(const AffineMap& to_source, bool bilinear, const std::array<std::uint8_t, 3>& fill,
              PixelOps& ops) {
-  PixelOp op = AugmentOp(bilinear ? PixelOpKind::kWarpBilinear : PixelOpKind::kWarpNearest, 0);
+  PixelOp op = OpOf(bilinear ? PixelOpKind::kWarpBilinear : PixelOpKind::kWarpNearest);
   std::copy(fill.begin(), fill.end(), op.value);
   ops.Add(op);
   std::uint32_t words[kMapWords];
@@ -66,7 +50,7 @@ double AugmentMagnitude(AugmentKind kind, bool wide, std::uint32_t bin, std::uin
     case AugmentKind::kColor:
     case AugmentKind::kContrast:
     case AugmentKind::kSharpness: return (wide ? 0.99 : 0.9) * share;
-    case AugmentKind::kPosterize: return 8 - Rounded(bin / ((bins - 1) / (wide ? 6.0 : 4.0)));
+    case AugmentKind::kPosterize: return 8 - RoundHalfEven(bin / ((bins - 1) / (wide ? 6.0 : 4.0)));
     case AugmentKind::kSolarize: return 255 - 255 * share;
     default: return 0;
   }
@@ -89,7 +73,7 @@ double WithDrawnSign(AugmentKind kind, double magnitude, RandomStream& draws) no
 void AddAugment(AugmentKind kind, double magnitude, bool bilinear,
                 const std::array<std::uint8_t, 3>& fill, const Pixels& shape, PixelOps& ops) {
   const auto add = [&](PixelOpKind op, std::uint32_t number = 0) {
-    ops.Add(AugmentOp(op, 1 + magnitude, number));
+    ops.Add(OpOf(op, static_cast<float>(1 + magnitude), number));
   };
   const auto warp = [&](const AffineMap& to_source) { AddWarp(to_source, bilinear, fill, ops); };
   switch (kind) {

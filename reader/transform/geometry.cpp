@@ -93,8 +93,7 @@ Geometry::Geometry(const std::vector<PipelineStage>& stages) {
     if (from.steps.size() > 256) RefuseTransform("a pipeline can have at most 256 steps");
     Stage& stage = stages_.emplace_back();
     stage.epoch = from.epoch;
-    std::copy_if(from.steps.begin(), from.steps.end(), std::back_inserter(stage.pipeline),
-                 IsGeometric);
+    std::ranges::copy_if(from.steps, std::back_inserter(stage.pipeline), IsGeometric);
     OrderCheck order;
     for (const Transform& step : stage.pipeline) {
       CheckParameters(step);
@@ -116,14 +115,11 @@ Geometry::Geometry(const std::vector<PipelineStage>& stages) {
 }
 
 bool Geometry::empty() const noexcept {
-  return std::all_of(stages_.begin(), stages_.end(),
-                     [](const Stage& stage) { return stage.pipeline.empty(); });
+  return std::ranges::all_of(stages_, [](const Stage& stage) { return stage.pipeline.empty(); });
 }
 
 std::size_t Geometry::StageOf(std::uint64_t epoch) const noexcept {
-  const auto after = std::upper_bound(
-      stages_.begin(), stages_.end(), epoch,
-      [](std::uint64_t number, const Stage& stage) { return number < stage.epoch; });
+  const auto after = std::ranges::upper_bound(stages_, epoch, {}, &Stage::epoch);
   return static_cast<std::size_t>(after - stages_.begin()) - 1;
 }
 

@@ -10,6 +10,11 @@ namespace sluice {
 
 namespace {
 
+bool AllUpTo(float most, const std::vector<float>& numbers) {
+  return std::ranges::all_of(numbers,
+                             [most](float number) { return number >= 0 && number <= most; });
+}
+
 // The numbers divided by `by`: "{0.485, 0.456, 0.406}".
 std::string ListText(const std::vector<float>& numbers, double by = 1) {
   std::string text;
@@ -23,19 +28,13 @@ std::string ListText(const std::vector<float>& numbers, double by = 1) {
 
 // For a mean and deviation written for pixels from 0 to 255, as other loaders take them.
 [[noreturn]] void RefuseScale(const Normalize& op) {
-  const auto within = [](const std::vector<float>& numbers) {
-    return std::all_of(numbers.begin(), numbers.end(),
-                       [](float number) { return number >= 0 && number <= 255; });
-  };
   std::string what =
       "transform: Normalize takes numbers for pixels from 0 to 1: means from 0 to 1, and "
       "deviations above 0 and up to 1; yours are mean " +
       ListText(op.mean) + " and deviation " + ListText(op.deviation);
-  if (within(op.mean) && within(op.deviation)) {
+  if (AllUpTo(255, op.mean) && AllUpTo(255, op.deviation)) {
     what += ". If yours are for pixels from 0 to 255, divide them by 255: ";
-    const auto above = [](const std::vector<float>& numbers) {
-      return std::any_of(numbers.begin(), numbers.end(), [](float number) { return number > 1; });
-    };
+    const auto above = [](const std::vector<float>& numbers) { return !AllUpTo(1, numbers); };
     // A deviation of 1 with means from 0 to 255 was probably left out.
     if (above(op.mean)) what += "mean " + ListText(op.mean, 255);
     if (above(op.deviation)) {
@@ -57,16 +56,11 @@ void Check(const Normalize& op) {
     if (!std::isfinite(mean)) refuse("finite means");
   for (const float deviation : op.deviation)
     if (!(deviation > 0 && std::isfinite(deviation))) refuse("deviations above 0");
-  const auto all_in = [](const std::vector<float>& numbers) {
-    return std::all_of(numbers.begin(), numbers.end(),
-                       [](float number) { return number >= 0 && number <= 1; });
-  };
-  if (!all_in(op.mean) || !all_in(op.deviation)) RefuseScale(op);
+  if (!AllUpTo(1, op.mean) || !AllUpTo(1, op.deviation)) RefuseScale(op);
 }
 
 bool Finite(const std::vector<float>& numbers) {
-  return std::all_of(numbers.begin(), numbers.end(),
-                     [](float number) { return std::isfinite(number); });
+  return std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); });
 }
 
 }  // namespace

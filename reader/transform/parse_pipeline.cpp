@@ -40,8 +40,8 @@ struct StepForm {
     complete.push_back(places.size());
   }
   std::size_t Uses(std::string_view parameter) const {
-    return static_cast<std::size_t>(std::count_if(
-        places.begin(), places.end(), [=](const Place& p) { return p.name == parameter; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(places, [=](const Place& p) { return p.name == parameter; }));
   }
 
   std::string_view name;
@@ -99,8 +99,7 @@ class Typed {
       }
       rest = rest.substr(end);
     }
-    if (std::find(form.complete.begin(), form.complete.end(), numbers.size()) ==
-        form.complete.end()) {
+    if (std::ranges::find(form.complete, numbers.size()) == form.complete.end()) {
       Refuse("is incomplete");
     }
   }

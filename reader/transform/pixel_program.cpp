@@ -82,8 +82,8 @@ void PixelProgram::LeaveSteps(Stage& stage) {
 }
 
 bool PixelProgram::empty() const noexcept {
-  return !numbers_ && std::all_of(stages_.begin(), stages_.end(),
-                                  [](const Stage& stage) { return stage.steps.empty(); });
+  return !numbers_ &&
+         std::ranges::all_of(stages_, [](const Stage& stage) { return stage.steps.empty(); });
 }
 
 std::span<const std::byte> PixelProgram::numbers() const noexcept {
@@ -91,9 +91,9 @@ std::span<const std::byte> PixelProgram::numbers() const noexcept {
 }
 
 bool PixelProgram::moves() const noexcept {
-  return std::any_of(stages_.begin(), stages_.end(), [](const Stage& stage) {
-    return std::any_of(stage.steps.begin(), stage.steps.end(),
-                       [](const Step& step) { return MayMovePixels(step.transform); });
+  return std::ranges::any_of(stages_, [](const Stage& stage) {
+    return std::ranges::any_of(stage.steps,
+                               [](const Step& step) { return MayMovePixels(step.transform); });
   });
 }
 
@@ -156,12 +156,8 @@ bool HasMix(const LoaderOptions& options, bool cut) noexcept {
     const std::optional<MixStep> mix = MixStepOf(step);
     return mix && mix->cut == cut;
   };
-  const auto has = [&mixes](const Pipeline& steps) {
-    return std::any_of(steps.begin(), steps.end(), mixes);
-  };
-  return has(options.transform) ||
-         std::any_of(options.schedule.begin(), options.schedule.end(),
-                     [&has](const ScheduledTransform& later) { return has(later.transform); });
+  return InAnyEpoch(options.transform, options.schedule,
+                    [&](const Pipeline& steps) { return std::ranges::any_of(steps, mixes); });
 }
 
 ViewProgram ProgramOf(const std::string& name, const std::vector<PipelineStage>& stages,
@@ -203,13 +199,13 @@ std::vector<ViewProgram> ViewsOf(const LoaderOptions& options) {
   for (const View& view : options.views) {
     if (view.name.empty()) refuse("every view needs a name, for Batch::image(name)");
     const auto same = [&view](const ViewProgram& other) { return other.name == view.name; };
-    if (std::any_of(views.begin(), views.end(), same)) {
+    if (std::ranges::any_of(views, same)) {
       refuse("two views have the name \"" + view.name + "\"");
     }
     try {
       const std::vector<PipelineStage> stages = StagesOf(view.transform, view.sizes, view.schedule);
       for (const PipelineStage& stage : stages) {
-        if (std::any_of(stage.steps.begin(), stage.steps.end(), ConcernsBatch))
+        if (std::ranges::any_of(stage.steps, ConcernsBatch))
           RefuseTransform(
               "OneHot, MixUp and CutMix belong in LoaderOptions::transform, not in a "
               "view");

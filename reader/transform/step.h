@@ -186,5 +186,12 @@ struct PixelStep : AnyStep {
   // Throws Error(kInvalidArgument) if it does not fit pictures of that size.
   static void CheckFits(const auto&, std::uint32_t, std::uint32_t) {}
 };
+// A step that does one operation, always the same: its chance is its only parameter.
+template <PixelOpKind kOp>
+struct PlainStep : PixelStep {
+  static constexpr bool kMovesPixels = false;
+  static void List(auto& op, ParameterList& list) { list.Chance(op.probability); }
+  static void Draw(const auto&, const Pixels&, RandomStream&, PixelOps& ops) { ops.Add(OpOf(kOp)); }
+};
 
 }  // namespace sluice

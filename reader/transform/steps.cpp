@@ -173,8 +173,7 @@ class Telling final : public ParameterList {
     std::string text;
     for (const Piece& piece : pieces_) {
       const auto same = [&piece](const Piece& other) { return other.text == piece.text; };
-      if (piece.if_unusual && std::any_of(usual.pieces_.begin(), usual.pieces_.end(), same))
-        continue;
+      if (piece.if_unusual && std::ranges::any_of(usual.pieces_, same)) continue;
       text += (text.empty() ? "" : ", ") + piece.text;
     }
     return text;
@@ -280,9 +279,7 @@ void CheckEpochs(std::span<const OutputSize> sizes, std::span<const ScheduledTra
 // The last entry of `list` that has begun in that epoch; null if none has.
 template <class Entry>
 const Entry* InEpoch(std::span<const Entry> list, std::uint64_t epoch) {
-  const auto after = std::upper_bound(
-      list.begin(), list.end(), epoch,
-      [](std::uint64_t number, const Entry& entry) { return number < entry.epoch; });
+  const auto after = std::ranges::upper_bound(list, epoch, {}, &Entry::epoch);
   return after == list.begin() ? nullptr : &*(after - 1);
 }
 
@@ -327,12 +324,6 @@ std::vector<ScheduledTransform> Ramp(std::uint64_t begin, std::uint64_t end,
   for (std::uint64_t epoch = begin + 1; epoch <= end; ++epoch)
     schedule.push_back({epoch, steps(double(epoch - begin) / double(end - begin))});
   return schedule;
-}
-
-bool HasSteps(const Pipeline& transform, std::span<const ScheduledTransform> schedule) noexcept {
-  return !transform.empty() ||
-         std::any_of(schedule.begin(), schedule.end(),
-                     [](const ScheduledTransform& later) { return !later.transform.empty(); });
 }
 
 }  // namespace sluice

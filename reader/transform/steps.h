@@ -2,6 +2,7 @@
 // that changes with the epoch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -65,7 +66,13 @@ std::vector<PipelineStage> StagesOf(const Pipeline& transform,
                                     std::span<const OutputSize> sizes = {},
                                     std::span<const ScheduledTransform> schedule = {});
 
-// Whether any epoch has steps.
-bool HasSteps(const Pipeline& transform, std::span<const ScheduledTransform> schedule) noexcept;
+// Whether that holds for the steps of any epoch.
+template <class Holds>
+bool InAnyEpoch(const Pipeline& transform, std::span<const ScheduledTransform> schedule,
+                const Holds& holds) {
+  return holds(transform) || std::ranges::any_of(schedule, [&](const ScheduledTransform& later) {
+           return holds(later.transform);
+         });
+}
 
 }  // namespace sluice

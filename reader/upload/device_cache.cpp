@@ -227,9 +227,8 @@ void DeviceCache::Finish() {
 
 std::uint64_t DeviceCacheFiller::CountOf(const DatasetState& dataset, const SampleList& samples) {
   const std::vector<bool> wanted = WantedSamples(dataset, samples);
-  return wanted.empty()
-             ? dataset.facts->shape.samples()
-             : static_cast<std::uint64_t>(std::count(wanted.begin(), wanted.end(), true));
+  return wanted.empty() ? dataset.facts->shape.samples()
+                        : static_cast<std::uint64_t>(std::ranges::count(wanted, true));
 }
 
 DeviceCacheFiller::DeviceCacheFiller(DatasetState& dataset, std::size_t field,

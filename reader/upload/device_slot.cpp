@@ -52,10 +52,9 @@ void DeviceSlot::WaitOn(DeviceDriver::Stream stream) {
   const TrainerStream named{stream, std::this_thread::get_id()};
   const bool of_thread = driver_.ForOtherThreads(stream) != stream;
   const MutexLock lock(mutex_);
-  const auto known =
-      std::find_if(streams_.begin(), streams_.end(), [&](const TrainerStream& other) {
-        return other.stream == stream && (!of_thread || other.by == named.by);
-      });
+  const auto known = std::ranges::find_if(streams_, [&](const TrainerStream& other) {
+    return other.stream == stream && (!of_thread || other.by == named.by);
+  });
   if (known != streams_.end()) {
     *known = named;
     return;

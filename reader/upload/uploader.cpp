@@ -133,7 +133,7 @@ Error Uploader::Failed(const Slot& slot, const Error& error) {
 }
 
 std::optional<Error> Uploader::Upload(Slot& slot) {
-  const DriverRange range(driver_.get(), "Sluice: start an upload");
+  const LoaderDeviceRange range(this, "Sluice: start an upload");
   try {
     const MutexLock lock(mutex_);
     DeviceSlot& place = PlaceOf(slot);
@@ -402,7 +402,7 @@ void Uploader::StartDecoding(const Slot& slot, DeviceSlot& place) {
 }
 
 std::optional<Error> Uploader::AwaitDecoding(Slot& slot, std::vector<std::size_t>& refused) {
-  const DriverRange range(driver_.get(), "Sluice: wait for a batch to be decoded");
+  const LoaderDeviceRange range(this, "Sluice: wait for a batch to be decoded");
   DeviceSlot& place = PlaceOf(slot);
   try {
     driver_->Synchronize(place.decoded.get());

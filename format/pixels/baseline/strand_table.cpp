@@ -42,7 +42,7 @@ void StrandTableMaker::Begin(std::span<StrandValues> values, std::uint32_t bits)
   bits_ = bits;
   values_ = values;
   keys_.clear();
-  std::fill(index_.begin(), index_.end(), std::uint16_t{0});
+  std::ranges::fill(index_, std::uint16_t{0});
 }
 
 std::uint32_t StrandTableMaker::PlaceOf(std::int32_t value, std::uint32_t late,

@@ -251,9 +251,7 @@ bool SplitSegment::EndsPart(std::size_t i, std::size_t parts) {
   if (parts == 1 || position < part.end) return false;
   if (number + 1 == parts) return true;
   const Part& next = part_[number + 1];
-  const auto mark =
-      std::lower_bound(next.marks.begin(), next.marks.end(), position,
-                       [](const Mark& a, std::uint64_t bits) { return a.position < bits; });
+  const auto mark = std::ranges::lower_bound(next.marks, position, {}, &Mark::position);
   if (mark == next.marks.end() || mark->position != position) return position >= next.end;
   part.met = mark->mcus;
   return true;

@@ -41,61 +41,34 @@ struct ZigzagOrder {
 };
 inline constexpr ZigzagOrder kZigzag;
 
-// Byte shuffles that gather a row of 16-bit coefficients in natural order from a block in zigzag
-// order: from the whole of it, or from each of its eight vectors.
-struct ZigzagGather {
-  alignas(16) std::uint8_t place[8][16] = {};    // [row]
-  alignas(32) std::uint8_t from[8][8][32] = {};  // [row][vector], twice; 0x80 gives zero
-  bool any[8][8] = {};                           // whether the row takes anything from the vector
-  constexpr ZigzagGather() {
-    for (auto& row : from) {
-      for (auto& vector : row) {
+// Byte shuffles between the two orders of a block's 16-bit coefficients: they gather each of eight
+// vectors of one order from the whole of the other, or from each of its eight vectors.
+struct ZigzagShuffles {
+  alignas(16) std::uint8_t place[8][16] = {};    // [to]
+  alignas(32) std::uint8_t from[8][8][32] = {};  // [to][from], twice; 0x80 gives zero
+  bool any[8][8] = {};                           // whether the one takes anything from the other
+  constexpr explicit ZigzagShuffles(bool to_natural) {
+    for (auto& to : from) {
+      for (auto& vector : to) {
         for (std::uint8_t& byte : vector)
           byte = 0x80;
       }
     }
     for (unsigned position = 0; position < 64; ++position) {
       const unsigned natural = kZigzag.natural[position];
-      const unsigned row = natural / 8, vector = position / 8;
-      any[row][vector] = true;
+      const unsigned to = to_natural ? natural : position, of = to_natural ? position : natural;
+      any[to / 8][of / 8] = true;
       for (unsigned byte = 0; byte < 2; ++byte) {
-        const unsigned at = natural % 8 * 2 + byte;
-        place[row][at] = static_cast<std::uint8_t>(position * 2 + byte);
-        from[row][vector][at] = from[row][vector][at + 16] =
-            static_cast<std::uint8_t>(position % 8 * 2 + byte);
+        const unsigned at = to % 8 * 2 + byte;
+        place[to / 8][at] = static_cast<std::uint8_t>(of * 2 + byte);
+        from[to / 8][of / 8][at] = from[to / 8][of / 8][at + 16] =
+            static_cast<std::uint8_t>(of % 8 * 2 + byte);
       }
     }
   }
 };
-inline constexpr ZigzagGather kZigzagGather;
-
-// The way back: a vector of eight coefficients in zigzag order from the whole of a block in natural
-// order, or from each of its rows.
-struct ZigzagScatter {
-  alignas(16) std::uint8_t place[8][16] = {};    // [vector]
-  alignas(32) std::uint8_t from[8][8][32] = {};  // [vector][row], twice; 0x80 gives zero
-  bool any[8][8] = {};                           // whether the vector takes anything from the row
-  constexpr ZigzagScatter() {
-    for (auto& vector : from) {
-      for (auto& row : vector) {
-        for (std::uint8_t& byte : row)
-          byte = 0x80;
-      }
-    }
-    for (unsigned position = 0; position < 64; ++position) {
-      const unsigned natural = kZigzag.natural[position];
-      const unsigned row = natural / 8, vector = position / 8;
-      any[vector][row] = true;
-      for (unsigned byte = 0; byte < 2; ++byte) {
-        const unsigned at = position % 8 * 2 + byte;
-        place[vector][at] = static_cast<std::uint8_t>(natural * 2 + byte);
-        from[vector][row][at] = from[vector][row][at + 16] =
-            static_cast<std::uint8_t>(natural % 8 * 2 + byte);
-      }
-    }
-  }
-};
-inline constexpr ZigzagScatter kZigzagScatter;
+inline constexpr ZigzagShuffles kZigzagGather(true);    // rows in natural order
+inline constexpr ZigzagShuffles kZigzagScatter(false);  // vectors in zigzag order
 
 // Both as permutations of a whole block's coefficients.
 struct ZigzagPlaces {

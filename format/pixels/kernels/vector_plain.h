@@ -1,41 +1,39 @@
 // The vector operations of the kernels in plain C++: the definition of what the other sets must
 // give. Included inside a namespace of its own.
 
+// A vector whose lane i is f(i).
+template <class V, class F>
+SLUICE_INLINE V EachLane(const F& f) noexcept {
+  V r;
+  for (int i = 0; i < static_cast<int>(sizeof(r.lane) / sizeof(r.lane[0])); ++i)
+    r.lane[i] = static_cast<typename V::Lane>(f(i));
+  return r;
+}
+
 // Eight values of 32 bits, four for each block.
 struct Wide32x2 {
-  std::int32_t lane[8];
+  using Lane = std::int32_t;
+  Lane lane[8];
   static Wide32x2 All(std::int32_t value) noexcept {
-    Wide32x2 r;
-    for (std::int32_t& l : r.lane)
-      l = value;
-    return r;
+    return EachLane<Wide32x2>([value](int) { return value; });
   }
   template <int kBits>
   Wide32x2 Right() const noexcept {
-    Wide32x2 r;
-    for (int i = 0; i < 8; ++i)
-      r.lane[i] = lane[i] >> kBits;
-    return r;
+    return EachLane<Wide32x2>([this](int i) { return lane[i] >> kBits; });
   }
 };
 
 // Sums wrap around, as vector instructions do: hostile coefficients must not cause undefined
 // behaviour.
 inline Wide32x2 operator+(const Wide32x2& a, const Wide32x2& b) noexcept {
-  Wide32x2 r;
-  for (int i = 0; i < 8; ++i) {
-    r.lane[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(a.lane[i]) +
-                                          static_cast<std::uint32_t>(b.lane[i]));
-  }
-  return r;
+  return EachLane<Wide32x2>([&](int i) {
+    return static_cast<std::uint32_t>(a.lane[i]) + static_cast<std::uint32_t>(b.lane[i]);
+  });
 }
 inline Wide32x2 operator-(const Wide32x2& a, const Wide32x2& b) noexcept {
-  Wide32x2 r;
-  for (int i = 0; i < 8; ++i) {
-    r.lane[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(a.lane[i]) -
-                                          static_cast<std::uint32_t>(b.lane[i]));
-  }
-  return r;
+  return EachLane<Wide32x2>([&](int i) {
+    return static_cast<std::uint32_t>(a.lane[i]) - static_cast<std::uint32_t>(b.lane[i]);
+  });
 }
 
 // Spreads the consecutive bytes at `in` to the places of the mask's ones, lowest first; zeros
@@ -74,8 +72,9 @@ inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::
 // Sixteen values of 16 bits: eight of one block, then eight of another.
 struct Vector16x2 {
   using Wide = Wide32x2;
+  using Lane = std::int16_t;
   static constexpr int kBlocks = 2;
-  std::int16_t lane[16];
+  Lane lane[16];
 
   static Vector16x2 Load(const std::int16_t* a, const std::int16_t* b) noexcept {
     Vector16x2 r;
@@ -99,10 +98,7 @@ struct Vector16x2 {
     lane[8] = b;
   }
   static Vector16x2 LoadTwice(const std::uint16_t* a) noexcept {
-    Vector16x2 r;
-    std::memcpy(r.lane, a, 16);
-    std::memcpy(r.lane + 8, a, 16);
-    return r;
+    return LoadTwice(reinterpret_cast<const std::int16_t*>(a));
   }
   // Eight samples of each block, moved to be around zero.
   static Vector16x2 LoadSamples(const std::uint8_t* a, const std::uint8_t* b) noexcept {
@@ -114,54 +110,45 @@ struct Vector16x2 {
     return r;
   }
   static Vector16x2 All(std::int16_t value) noexcept {
-    Vector16x2 r;
-    for (std::int16_t& l : r.lane)
-      l = value;
-    return r;
+    return EachLane<Vector16x2>([value](int) { return value; });
   }
   template <int kBits>
   Vector16x2 Left() const noexcept {
-    Vector16x2 r;
-    for (int i = 0; i < 16; ++i) {
-      r.lane[i] = static_cast<std::int16_t>(static_cast<std::uint16_t>(lane[i]) << kBits);
-    }
-    return r;
+    return EachLane<Vector16x2>(
+        [this](int i) { return static_cast<std::uint16_t>(lane[i]) << kBits; });
   }
   template <int kBits>
   Vector16x2 Right() const noexcept {
-    Vector16x2 r;
-    for (int i = 0; i < 16; ++i)
-      r.lane[i] = static_cast<std::int16_t>(lane[i] >> kBits);
-    return r;
+    return EachLane<Vector16x2>([this](int i) { return lane[i] >> kBits; });
   }
 };
 using BlockVector = Vector16x2;
 
 inline Vector16x2 operator+(const Vector16x2& a, const Vector16x2& b) noexcept {
-  Vector16x2 r;
-  for (int i = 0; i < 16; ++i)
-    r.lane[i] = static_cast<std::int16_t>(a.lane[i] + b.lane[i]);
-  return r;
+  return EachLane<Vector16x2>([&](int i) { return a.lane[i] + b.lane[i]; });
 }
 inline Vector16x2 operator-(const Vector16x2& a, const Vector16x2& b) noexcept {
-  Vector16x2 r;
-  for (int i = 0; i < 16; ++i)
-    r.lane[i] = static_cast<std::int16_t>(a.lane[i] - b.lane[i]);
-  return r;
+  return EachLane<Vector16x2>([&](int i) { return a.lane[i] - b.lane[i]; });
 }
 inline Vector16x2 Multiply(const Vector16x2& a, const Vector16x2& b) noexcept {
-  Vector16x2 r;
-  for (int i = 0; i < 16; ++i)
-    r.lane[i] = static_cast<std::int16_t>(a.lane[i] * b.lane[i]);
-  return r;
+  return EachLane<Vector16x2>([&](int i) { return a.lane[i] * b.lane[i]; });
 }
 
+// These two are loops of their own: of a choice in a lambda, GCC 12 makes branches.
 inline Vector16x2 Absolute(const Vector16x2& a) noexcept {
   Vector16x2 r;
   for (int i = 0; i < 16; ++i)
     r.lane[i] = static_cast<std::int16_t>(a.lane[i] < 0 ? -a.lane[i] : a.lane[i]);
   return r;
 }
+// -a where `b` is below zero. `a` must be zero where `b` is.
+inline Vector16x2 WithSign(const Vector16x2& a, const Vector16x2& b) noexcept {
+  Vector16x2 r;
+  for (int i = 0; i < 16; ++i)
+    r.lane[i] = static_cast<std::int16_t>(b.lane[i] < 0 ? -a.lane[i] : a.lane[i]);
+  return r;
+}
+
 // The high halves of products of unsigned values.
 inline Vector16x2 MultiplyHigh(const Vector16x2& a, const Vector16x2& b) noexcept {
   Vector16x2 r;
@@ -170,13 +157,6 @@ inline Vector16x2 MultiplyHigh(const Vector16x2& a, const Vector16x2& b) noexcep
                                   static_cast<std::uint16_t>(b.lane[i]);
     r.lane[i] = static_cast<std::int16_t>(product >> 16);
   }
-  return r;
-}
-// -a where `b` is below zero. `a` must be zero where `b` is.
-inline Vector16x2 WithSign(const Vector16x2& a, const Vector16x2& b) noexcept {
-  Vector16x2 r;
-  for (int i = 0; i < 16; ++i)
-    r.lane[i] = static_cast<std::int16_t>(b.lane[i] < 0 ? -a.lane[i] : a.lane[i]);
   return r;
 }
 
@@ -211,11 +191,8 @@ inline Vector16x2 InterleaveHigh(const Vector16x2& a, const Vector16x2& b) noexc
 
 // Adds the products of neighbours.
 inline Wide32x2 MultiplyAddPairs(const Vector16x2& a, const Vector16x2& b) noexcept {
-  Wide32x2 r;
-  for (int i = 0; i < 8; ++i) {
-    r.lane[i] = a.lane[2 * i] * b.lane[2 * i] + a.lane[2 * i + 1] * b.lane[2 * i + 1];
-  }
-  return r;
+  return EachLane<Wide32x2>(
+      [&](int i) { return a.lane[2 * i] * b.lane[2 * i] + a.lane[2 * i + 1] * b.lane[2 * i + 1]; });
 }
 
 // Widened, and shifted left.

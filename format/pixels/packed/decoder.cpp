@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "format/pixels/kept_memory.h"
 #include "format/pixels/packed/pack.h"
 
 namespace sluice::packed {
@@ -25,15 +26,6 @@ BlockWindow WindowOf(const Header& header, std::uint32_t component, const Region
   return window;
 }
 
-namespace {
-
-template <class Value>
-void Grow(std::vector<Value>& values, std::size_t size) {
-  if (values.size() < size) values.resize(size);
-}
-
-}  // namespace
-
 Defect Decoder::DecodeComponent(Bytes payload, std::uint32_t c, const Region& region,
                                 const DecodePolicy& policy) {
   const Component& component = header_.component[c];
@@ -45,8 +37,8 @@ Defect Decoder::DecodeComponent(Bytes payload, std::uint32_t c, const Region& re
   plane.left = window.left * side;
   plane.top = window.top * side;
   plane.stride = AlignUp(std::size_t{window.bottom - window.top} * side, 32) + 32;
-  Grow(samples_[c],
-       plane.stride * (std::size_t{window.right - window.left} * side) + kernels::kSlack);
+  MakeRoom(plane.stride * (std::size_t{window.right - window.left} * side) + kernels::kSlack,
+           samples_[c]);
   plane.data = samples_[c].data();
 
   kernels::PackedRowJob job;
@@ -54,9 +46,9 @@ Defect Decoder::DecodeComponent(Bytes payload, std::uint32_t c, const Region& re
   job.right = window.right;
   std::int16_t quant[64];
   std::copy_n(header_.table[component.table], 64, quant);
-  Grow(masks_, component.across);
-  Grow(starts_, component.across + 1);
-  Grow(values_, std::size_t{component.across} * 64 + kernels::kSlack);
+  MakeRoom(component.across, masks_);
+  MakeRoom(component.across + 1, starts_);
+  MakeRoom(std::size_t{component.across} * 64 + kernels::kSlack, values_);
   job.blocks = component.across;
   job.quant = quant;
   job.stride = plane.stride;

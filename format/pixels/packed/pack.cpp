@@ -499,8 +499,7 @@ bool UnpackRow(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& val
     }
   }
   if (!ApplyLarge(large, block_masks, blocks)) return false;
-  return std::none_of(zeros.begin(), zeros.end(),
-                      [&](std::size_t index) { return blocks[index] == 0; });
+  return std::ranges::none_of(zeros, [&](std::size_t index) { return blocks[index] == 0; });
 }
 
 }  // namespace

@@ -187,13 +187,10 @@ class Dataset {
   std::shared_ptr<DatasetState> state_;
 };
 
-extern template std::span<const std::int8_t> Sample::Array<std::int8_t>(std::string_view) const;
-extern template std::span<const std::int16_t> Sample::Array<std::int16_t>(std::string_view) const;
-extern template std::span<const std::int32_t> Sample::Array<std::int32_t>(std::string_view) const;
-extern template std::span<const std::int64_t> Sample::Array<std::int64_t>(std::string_view) const;
-extern template std::span<const std::uint8_t> Sample::Array<std::uint8_t>(std::string_view) const;
-extern template std::span<const std::uint16_t> Sample::Array<std::uint16_t>(std::string_view) const;
-extern template std::span<const float> Sample::Array<float>(std::string_view) const;
-extern template std::span<const double> Sample::Array<double>(std::string_view) const;
+template <class T>
+std::span<const T> Sample::Array(std::string_view field) const {
+  const std::span<const std::byte> bytes = Elements(field, DTypeOf<T>());
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
 
 }  // namespace sluice

@@ -9,7 +9,6 @@
 
 #include <sluice/dlpack.h>
 
-#include "reader/python/binding/dlpack_capsule.h"
 #include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
@@ -17,6 +16,102 @@ namespace sluice::python {
 namespace {
 
 constexpr int kLegacyDefaultStream = 1;  // as __cuda_array_interface__ numbers streams
+
+// The layouts of DLPack 1.0 and of the protocol before it (github.com/dmlc/dlpack, dlpack.h).
+struct Tensor {
+  void* data;
+  std::int32_t device_type, device_id;
+  std::int32_t dimensions;
+  std::uint8_t code, bits;
+  std::uint16_t lanes;
+  std::int64_t *shape, *strides;
+  std::uint64_t byte_offset;
+};
+struct Versioned {
+  std::uint32_t major, minor;
+  void* context;
+  void (*deleter)(Versioned*);
+  std::uint64_t flags;
+  Tensor tensor;
+};
+struct Unversioned {
+  Tensor tensor;
+  void* context;
+  void (*deleter)(Unversioned*);
+};
+
+constexpr const char* kVersioned = "dltensor_versioned";
+constexpr const char* kUnversioned = "dltensor";
+constexpr int kCpu = 1, kCuda = 2;
+
+// A capsule whose tensor was not taken over still owns it.
+template <class T>
+void Drop(PyObject* capsule, const char* name) {
+  if (!PyCapsule_IsValid(capsule, name)) return;
+  auto* const tensor = static_cast<T*>(PyCapsule_GetPointer(capsule, name));
+  if (tensor->deleter != nullptr) tensor->deleter(tensor);
+}
+
+nb::object CapsuleOf(Versioned* tensor) {
+  return nb::steal(PyCapsule_New(tensor, kVersioned,
+                                 [](PyObject* capsule) { Drop<Versioned>(capsule, kVersioned); }));
+}
+
+nb::object OldCapsuleOf(Versioned* tensor) {
+  auto* const old = new Unversioned{tensor->tensor, tensor, [](Unversioned* self) {
+                                      auto* const inner = static_cast<Versioned*>(self->context);
+                                      inner->deleter(inner);
+                                      delete self;
+                                    }};
+  return nb::steal(PyCapsule_New(
+      old, kUnversioned, [](PyObject* capsule) { Drop<Unversioned>(capsule, kUnversioned); }));
+}
+
+// By the numbers of DLPack's protocol for CUDA: none and 1 are the legacy default stream, 2 the
+// thread's; -1 asks for no waiting, so the batch is waited for here.
+DeviceStream StreamOf(const Batch& batch, const nb::object& stream) {
+  if (batch.device().is_host()) return {};
+  if (stream.is_none()) return {};
+  const auto number = nb::cast<std::intptr_t>(stream);
+  if (number == -1) {
+    const Released released;
+    batch.Synchronize();
+    return {};
+  }
+  return {reinterpret_cast<void*>(number)};
+}
+
+// (device type, ordinal), as __dlpack_device__() gives it.
+std::pair<int, int> DlpackDevice(const Batch& batch, const std::string& field, bool offsets) {
+  const bool host = batch.device().is_host() || offsets || batch.HoldsVariable(field);
+  return host ? std::pair(kCpu, 0) : std::pair(kCuda, batch.device().ordinal());
+}
+
+// The keywords that __dlpack__() was called with.
+struct DlpackRequest {
+  nb::object stream, max_version, dl_device, copy;  // None: not given
+};
+
+// A field of a batch as the capsule that DLPack's protocol asks for. `offsets`: export a
+// variable-length field's offsets, not its values. `sample`: only this image. Throws a Python
+// BufferError for what cannot be given: another device, or a copy.
+nb::object DlpackCapsule(const Batch& batch, const std::string& field, bool offsets,
+                         std::optional<std::size_t> sample, const DlpackRequest& request) {
+  const auto device = DlpackDevice(batch, field, offsets);
+  if (!request.dl_device.is_none() && nb::cast<std::pair<int, int>>(request.dl_device) != device) {
+    throw nb::buffer_error("a Sluice batch stays on its device; move the tensor afterwards");
+  }
+  if (!request.copy.is_none() && nb::cast<bool>(request.copy)) {
+    throw nb::buffer_error("a Sluice batch is handed over without a copy; clone the tensor");
+  }
+  auto* const tensor = reinterpret_cast<Versioned*>(
+      offsets  ? OffsetsToDlpack(batch, field)
+      : sample ? SampleToDlpack(batch, field, *sample, StreamOf(batch, request.stream))
+               : ToDlpack(batch, field, StreamOf(batch, request.stream)));
+  const bool versioned = !request.max_version.is_none() &&
+                         nb::cast<std::pair<int, int>>(request.max_version).first >= 1;
+  return versioned ? CapsuleOf(tensor) : OldCapsuleOf(tensor);
+}
 
 // One tensor of a batch, handed over without a copy by the protocols of DLPack and numpy.
 class Array {
@@ -209,7 +304,7 @@ nb::object FieldOf(nb::handle self, const std::string& name) try {
   return nb::cast(Array(In(batch), name));
 } catch (const Error&) {
   const std::vector<std::string> fields = In(nb::cast<const PyBatch&>(self)).fields();
-  if (std::find(fields.begin(), fields.end(), name) != fields.end()) throw;
+  if (std::ranges::find(fields, name) != fields.end()) throw;
   std::string names;
   for (const std::string& field : fields)
     names += (names.empty() ? "" : ", ") + field;
@@ -387,7 +482,7 @@ void BindBatch(nb::module_& module) {
       .def("__contains__",
            [](const PyBatch& batch, const std::string& field) {
              const std::vector<std::string> fields = In(batch).fields();
-             return std::find(fields.begin(), fields.end(), field) != fields.end();
+             return std::ranges::find(fields, field) != fields.end();
            })
       .def("__iter__",
            [](const PyBatch& batch) {
@@ -439,19 +534,10 @@ void BindBatch(nb::module_& module) {
           "Of this batch in its epoch, from 0")
       .def_prop_ro(
           "samples",
-          [](nb::handle self) {
-            const auto samples = In(nb::cast<const PyBatch&>(self)).samples();
-            return ArrayOver(samples.data(), DType::kInt64, {samples.size()}, self, false)
-                .attr("copy")();
-          },
+          [](const PyBatch& batch) { return ArrayOf(In(batch).samples(), DType::kInt64); },
           "By row, the sample's number in the dataset (int64)")
       .def_prop_ro(
-          "flags",
-          [](nb::handle self) {
-            const auto flags = In(nb::cast<const PyBatch&>(self)).flags();
-            return ArrayOver(flags.data(), DType::kUint8, {flags.size()}, self, false)
-                .attr("copy")();
-          },
+          "flags", [](const PyBatch& batch) { return ArrayOf(In(batch).flags(), DType::kUint8); },
           "By row, its SampleFlag (uint8)")
       .def(
           "wait_on",

@@ -155,6 +155,11 @@ inline std::string Utf8Of(nb::handle text) {
 nb::object ArrayOver(const void* data, DType type, std::vector<std::size_t> shape, nb::handle owner,
                      bool writable);
 nb::object ArrayOver(const ImageBatch& image, nb::handle owner, bool writable);
+// A numpy array of its own.
+template <class T>
+nb::object ArrayOf(std::span<const T> values, DType type) {
+  return ArrayOver(values.data(), type, {values.size()}, nb::none(), false).attr("copy")();
+}
 // Calls f with a value of the C++ type.
 template <class F>
 decltype(auto) WithType(DType type, F&& f) {

@@ -1,6 +1,5 @@
 #include "reader/python/binding/gil.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <optional>
@@ -53,22 +52,6 @@ Acquired::Acquired() {
   } catch (const abi::__forced_unwind&) {
     SleepForever();
   }
-}
-
-void Handed::Run(const std::shared_ptr<Handed>& handed) {
-  constexpr std::chrono::milliseconds kSignalPoll(50);
-  std::thread([handed] {
-    handed->Work();
-    const std::scoped_lock lock(handed->mutex_);
-    handed->done_ = true;
-    handed->changed_.notify_all();
-  }).detach();
-  const auto is_done = [&] {
-    std::unique_lock lock(handed->mutex_);
-    return handed->changed_.wait_for(lock, kSignalPoll, [&] { return handed->done_; });
-  };
-  while (!WithoutGil(is_done))
-    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
 }
 
 void NoteEnd() {

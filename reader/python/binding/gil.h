@@ -15,13 +15,10 @@
 // silence, instead of an error about a closed loader that the thread has not closed.
 #pragma once
 
-#include <condition_variable>
-#include <exception>
+#include <chrono>
 #include <filesystem>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
+#include <future>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -63,54 +60,20 @@ auto WithoutGil(F&& work) {
   return std::forward<F>(work)();
 }
 
-// Work that another thread does; see Interruptibly().
-class Handed {
- public:
-  virtual ~Handed() = default;
-
- protected:
-  // Starts a thread that calls Work(), and waits until it has, or Python raises an exception of a
-  // signal, such as KeyboardInterrupt. The thread then continues alone with its copy of the
-  // pointer.
-  static void Run(const std::shared_ptr<Handed>& handed);
-
- private:
-  virtual void Work() = 0;  // throws nothing
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-};
-
-template <class F>
-class HandedCall final : public Handed {
- public:
-  explicit HandedCall(F work) : work_(std::move(work)) {}
-  static auto Result(F work) {
-    const auto handed = std::make_shared<HandedCall>(std::move(work));
-    Run(handed);
-    if (handed->raised_) std::rethrow_exception(handed->raised_);
-    return std::move(*handed->result_);
-  }
-
- private:
-  void Work() override {
-    try {
-      result_.emplace(work_());
-    } catch (...) {
-      raised_ = std::current_exception();
-    }
-  }
-  F work_;
-  std::optional<std::invoke_result_t<F&>> result_;
-  std::exception_ptr raised_;
-};
-
-// The same for what may wait long for a server, if `remote`: Ctrl-C ends the wait at once. The work
-// itself cannot be ended at once, so it continues by itself, and its result is dropped. It must own
-// all that it uses.
+// The same for what may wait long for a server, if `remote`: another thread does it, and an
+// exception of a signal, such as KeyboardInterrupt, ends the wait at once. The work itself cannot
+// be ended at once, so it continues by itself, and its result is dropped. It must own all that it
+// uses.
 template <class F>
 auto Interruptibly(bool remote, F work) {
-  return remote ? HandedCall<F>::Result(std::move(work)) : WithoutGil(work);
+  if (!remote) return WithoutGil(work);
+  constexpr std::chrono::milliseconds kSignalPoll(50);
+  std::packaged_task<std::invoke_result_t<F&>()> task(std::move(work));
+  auto result = task.get_future();
+  std::thread(std::move(task)).detach();
+  while (WithoutGil([&] { return result.wait_for(kSignalPoll); }) != std::future_status::ready)
+    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+  return result.get();
 }
 inline bool IsRemote(const std::filesystem::path& dataset) {
   return IsStoreUrl(dataset.string());

@@ -313,9 +313,8 @@ void MakeLoader(PyLoader* self, PlayedSource source, PyLoaderOptions options) {
   options.batch_function = BatchFunctionOf(std::move(options.for_batch), calls, types);
   options.thread_setup = ThreadSetupOf(std::move(options.for_thread), calls);
   options.order.batches = BatchSamplerOf(options.order_here.batches_function, calls);
-  const bool remote =
-      std::any_of(played.parts.begin(), played.parts.end(),
-                  [](const Mixture::Part& part) { return IsRemote(part.dataset.path()); });
+  const bool remote = std::ranges::any_of(
+      played.parts, [](const Mixture::Part& part) { return IsRemote(part.dataset.path()); });
   const std::chrono::milliseconds timeout = options.timeout;
   Loader loader = calls->Play(
       [played, mixed, options = LoaderOptions(std::move(options))]() mutable {
@@ -464,7 +463,7 @@ void BindLoader(nb::module_& module) {
     const auto is_open = [](const PyLoader* one) { return one->loader != nullptr; };
     auto& live = PyLoader::Live();
     for (auto open = live.begin(); open != live.end();) {
-      open = std::find_if(live.begin(), live.end(), is_open);
+      open = std::ranges::find_if(live, is_open);
       if (open != live.end()) (*open)->Close();
     }
   }));

@@ -107,7 +107,7 @@ UserCalls::Running::~Running() {
 
 bool UserCalls::IsRunningHere() const noexcept {
   const auto& running = RunningHere();
-  return std::find(running.begin(), running.end(), this) != running.end();
+  return std::ranges::find(running, this) != running.end();
 }
 
 void UserCalls::RequireOutside() const {

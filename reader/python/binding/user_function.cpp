@@ -307,11 +307,7 @@ void BindUserFunctions(nb::module_& module) {
   BindRows<MutableBatch>(module, "MutableBatch", "What a batch_function gets: all rows of a batch")
       .def("__len__", [](const SeenBatch& seen) { return seen->size(); })
       .def_prop_ro("samples",
-                   [](nb::handle self) {
-                     const auto samples = nb::cast<const SeenBatch&>(self)->samples();
-                     return ArrayOver(samples.data(), DType::kInt64, {samples.size()}, self, false)
-                         .attr("copy")();
-                   })
+                   [](const SeenBatch& seen) { return ArrayOf(seen->samples(), DType::kInt64); })
       .def(
           "has",
           [](const SeenBatch& seen, const std::string& field, std::size_t row) {

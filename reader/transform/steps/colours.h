@@ -25,17 +25,11 @@ struct StepOf<AdjustSharpness> : PixelStep {
 };
 
 template <>
-struct StepOf<AutoContrast> : PixelStep {
+struct StepOf<AutoContrast> : PlainStep<PixelOpKind::kStretch> {
   static constexpr const char* kName = "AutoContrast";
   static constexpr const char* kText = "autocontrast[:probability]";
   static constexpr std::uint8_t kDraws = 7;
-  static constexpr bool kMovesPixels = false;
-  static void List(AutoContrast& step, ParameterList& list) { list.Chance(step.probability); }
   static DeviceNeed Need(const AutoContrast&) { return {.whole = true}; }
-
-  static void Draw(const AutoContrast&, const Pixels&, RandomStream&, PixelOps& ops) {
-    ops.Add(OpOf(PixelOpKind::kStretch));
-  }
 };
 
 template <>
@@ -76,17 +70,11 @@ struct StepOf<ColorJitter> : PixelStep {
 };
 
 template <>
-struct StepOf<Equalize> : PixelStep {
+struct StepOf<Equalize> : PlainStep<PixelOpKind::kEqualize> {
   static constexpr const char* kName = "Equalize";
   static constexpr const char* kText = "equalize[:probability]";
   static constexpr std::uint8_t kDraws = 6;
-  static constexpr bool kMovesPixels = false;
-  static void List(Equalize& step, ParameterList& list) { list.Chance(step.probability); }
   static DeviceNeed Need(const Equalize&) { return {.whole = true}; }
-
-  static void Draw(const Equalize&, const Pixels&, RandomStream&, PixelOps& ops) {
-    ops.Add(OpOf(PixelOpKind::kEqualize));
-  }
 };
 
 template <>
@@ -146,16 +134,10 @@ struct StepOf<GaussianBlur> : PixelStep {
 };
 
 template <>
-struct StepOf<Invert> : PixelStep {
+struct StepOf<Invert> : PlainStep<PixelOpKind::kInvert> {
   static constexpr const char* kName = "Invert";
   static constexpr const char* kText = "invert[:probability]";
   static constexpr std::uint8_t kDraws = 8;
-  static constexpr bool kMovesPixels = false;
-  static void List(Invert& step, ParameterList& list) { list.Chance(step.probability); }
-
-  static void Draw(const Invert&, const Pixels&, RandomStream&, PixelOps& ops) {
-    ops.Add(OpOf(PixelOpKind::kInvert));
-  }
 };
 
 template <>
@@ -175,16 +157,10 @@ struct StepOf<Posterize> : PixelStep {
 };
 
 template <>
-struct StepOf<RandomGrayscale> : PixelStep {
+struct StepOf<RandomGrayscale> : PlainStep<PixelOpKind::kGrey> {
   static constexpr const char* kName = "RandomGrayscale";
   static constexpr const char* kText = "gray[:probability]";
   static constexpr std::uint8_t kDraws = 2;
-  static constexpr bool kMovesPixels = false;
-  static void List(RandomGrayscale& step, ParameterList& list) { list.Chance(step.probability); }
-
-  static void Draw(const RandomGrayscale&, const Pixels&, RandomStream&, PixelOps& ops) {
-    ops.Add(OpOf(PixelOpKind::kGrey));
-  }
 };
 
 template <>

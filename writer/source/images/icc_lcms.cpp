@@ -7,7 +7,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/system_error.h"
-#include "format/pixels/grey.h"
+#include "format/pixels/interleaved.h"
 #include "writer/source/images/icc.h"
 
 namespace sluice {
