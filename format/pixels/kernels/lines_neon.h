@@ -150,8 +150,10 @@ inline void LineToPlanes(const std::uint8_t* y, const std::uint8_t* cb, const st
 inline void JoinRgb(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
                     std::size_t count, std::uint8_t* rgb) {
   std::size_t i = 0;
-  for (; i + 16 <= count; i += 16)
-    vst3q_u8(rgb + 3 * i, uint8x16x3_t{{vld1q_u8(r + i), vld1q_u8(g + i), vld1q_u8(b + i)}});
+  for (; i + 16 <= count; i += 16) {
+    const uint8x16x3_t pixels = {{vld1q_u8(r + i), vld1q_u8(g + i), vld1q_u8(b + i)}};
+    vst3q_u8(rgb + 3 * i, pixels);  // a macro in Clang: no braces inside
+  }
   for (; i < count; ++i) {
     rgb[3 * i] = r[i];
     rgb[3 * i + 1] = g[i];
