@@ -63,7 +63,7 @@ namespace {
 
 // Takes only a whole number that fits; others would be rounded or cut, or be undefined behaviour.
 template <class T>
-bool TakeNumber(const json& value, T& number) {
+bool TakeWholeNumber(const json& value, T& number) {
   if (!value.is_number_unsigned()) return false;
   if (value.get<std::uint64_t>() > std::numeric_limits<T>::max()) return false;
   number = value.get<T>();
@@ -74,7 +74,7 @@ bool TakeReasons(const json& list, std::vector<std::pair<std::uint64_t, std::str
   if (!list.is_array()) return false;
   for (const json& one : list) {
     std::uint64_t position = 0;
-    if (!one.is_array() || one.size() != 2 || !TakeNumber(one[0], position) ||
+    if (!one.is_array() || one.size() != 2 || !TakeWholeNumber(one[0], position) ||
         !one[1].is_string()) {
       return false;
     }
@@ -86,14 +86,14 @@ bool TakeReasons(const json& list, std::vector<std::pair<std::uint64_t, std::str
 // Absent, or as OriginToJson() writes it.
 bool TakeNoted(const json& pair, NotedPositions& noted) {
   if (pair.is_null()) return true;
-  if (!pair.is_array() || pair.size() != 2 || !TakeNumber(pair[0], noted.count) ||
+  if (!pair.is_array() || pair.size() != 2 || !TakeWholeNumber(pair[0], noted.count) ||
       !pair[1].is_array() ||
       pair[1].size() != std::min<std::uint64_t>(noted.count, SomeImages::kExamples)) {
     return false;
   }
   for (const json& position : pair[1]) {
     noted.first.emplace_back();
-    if (!TakeNumber(position, noted.first.back())) return false;
+    if (!TakeWholeNumber(position, noted.first.back())) return false;
   }
   return true;
 }
@@ -110,8 +110,8 @@ std::optional<Origin> OriginFromJson(std::string_view text) {
     return found == in.end() ? none : *found;
   };
   Origin origin;
-  if (!TakeNumber(member("shard"), origin.shard) || !TakeNumber(member("part"), origin.part) ||
-      !member("last").is_boolean()) {
+  if (!TakeWholeNumber(member("shard"), origin.shard) ||
+      !TakeWholeNumber(member("part"), origin.part) || !member("last").is_boolean()) {
     return std::nullopt;
   }
   origin.last = member("last").get<bool>();
@@ -119,11 +119,12 @@ std::optional<Origin> OriginFromJson(std::string_view text) {
   const bool whole =
       TakeReasons(member("left_out"), origin.left_out) &&
       (member("truncated").is_null() || TakeReasons(member("truncated"), origin.truncated)) &&
-      TakeNumber(member("kept"), origin.kept) && TakeNumber(member("bytes_in"), origin.bytes_in) &&
+      TakeWholeNumber(member("kept"), origin.kept) &&
+      TakeWholeNumber(member("bytes_in"), origin.bytes_in) &&
       std::all_of(std::begin(kOriginCounts), std::end(kOriginCounts),
                   [&](const auto& count) {
                     return member(count.first).is_null() ||
-                           TakeNumber(member(count.first), origin.*count.second);
+                           TakeWholeNumber(member(count.first), origin.*count.second);
                   }) &&
       TakeNoted(member("turned"), origin.turned) && TakeNoted(member("dim"), origin.dim);
   if (!whole) return std::nullopt;
