@@ -62,7 +62,7 @@ EpochSize Deal::SizeOf(std::uint64_t epoch) const {
     size.last_rows = RowsOf(size, size.batches - 1);
     return size;
   }
-  std::uint64_t most = 0;  // samples that the rank with the most has
+  std::uint64_t most = 0;  // samples of the rank that gets the most
   if (options_.by_shards && shape_.samples() > 0) {
     std::vector<std::uint64_t> samples;
     DealShards(epoch, samples);
@@ -171,9 +171,10 @@ bool ParseUnsigned(std::string_view text, unsigned& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// Of the first pair, one variable without the other: it would pass for a process that trains alone.
-// (The other launchers set single variables in places that are not a rank, such as Slurm's
-// scripts.)
+// Throws if only one of RANK and WORLD_SIZE is set, unless it is WORLD_SIZE=1: otherwise, a process
+// of a group would train as if it were alone. The other pairs are not checked, because their
+// launchers set one of the variables in processes that are not ranks, too, such as Slurm's batch
+// scripts.
 void RefuseHalf() {
   const char* const rank = std::getenv(kPairs[0].rank);
   const char* const size = std::getenv(kPairs[0].size);

@@ -1,14 +1,14 @@
 // Deals an epoch's samples to ranks, batch by batch.
 //
-// By lanes, the usual way: global batch b is the order's positions from b x batch_size x world_size
-// on. Of each run of world_size positions, each rank gets one. Position p comes from lane p mod L,
-// and world_size divides L, so a rank gets whole lanes, and the sequence of global batches does not
-// depend on the number of ranks.
+// By lanes (the default): global batch b consists of the order's positions from b x batch_size x
+// world_size on. Of each run of world_size positions, each rank gets one. Position p comes from
+// lane p mod L, and world_size divides L, so a rank gets whole lanes, and the sequence of global
+// batches does not depend on the number of ranks.
 //
 // By shards: whole shards are dealt anew each epoch, each to the rank with the fewest samples so
 // far, and every rank plays its own order over its shards.
 //
-// By the user's lists: each is a global batch, of which every rank plays a run.
+// By the user's lists: each list is a global batch, and each rank plays a consecutive part of it.
 //
 // All ranks have the same number of batches, and the same number of rows in each.
 //
@@ -39,15 +39,15 @@ struct DealOptions {
   bool by_shards = false;
   std::uint64_t seed = 0;
   std::optional<std::uint64_t> listed;  // samples in an epoch, if not the whole dataset; by lanes
-  std::shared_ptr<BatchLists> lists = {};  // instead: the user's batches
+  std::shared_ptr<BatchLists> lists = {};  // the user's batches, instead of lanes or shards
 };
 
 // The size of an epoch for one rank.
 struct EpochSize {
   std::uint64_t batches = 0;
-  std::uint64_t samples = 0;  // in all batches, those that fill up included
-  // The range that batches are cut from: the order's positions, or the samples of the rank's
-  // shards.
+  std::uint64_t samples = 0;  // rows in all batches, including those that only fill up
+  // The number of positions that batches are cut from: all of the epoch's or, by shards, the
+  // samples of this rank's shards.
   std::uint64_t domain = 0;
   std::uint64_t last_rows = 0;                     // in the last batch
   std::uint64_t positions = 0;                     // samples dealt to all ranks together
@@ -62,18 +62,18 @@ class Deal {
 
   EpochSize SizeOf(std::uint64_t epoch) const;
   // The number of positions that an epoch's global batches are cut from, over all ranks: every
-  // batch begins before it. With lists, the number of batches.
+  // batch begins at a smaller position. With the user's lists, the number of batches.
   std::uint64_t PositionsOf(std::uint64_t epoch) const;
 
-  // The rows of a batch.
+  // The number of this rank's rows in a batch.
   std::size_t RowsOf(const EpochSize& size, std::uint64_t batch) const noexcept;
 
-  // If shards are dealt: those of the rank, ascending.
+  // If shards are dealt: this rank's shards, in ascending order.
   std::vector<std::uint32_t> ShardsOf(std::uint64_t epoch) const;
 
-  // A row of a batch: the position to ask the order for; a position that no other row of the epoch
-  // has, for the transforms' draws (a row that fills up has that of the row it repeats); and
-  // whether it only fills up.
+  // A row of a batch: the position to ask the order for; the position that seeds the transforms'
+  // draws, which differs between all rows of the epoch on all ranks; and whether the row only fills
+  // up the batch. Such a row repeats another row, with both of its positions.
   struct Row {
     std::uint64_t position = 0;
     std::uint64_t draw_position = 0;
@@ -81,8 +81,8 @@ class Deal {
   };
   Row RowOf(const EpochSize& size, std::uint64_t batch, std::size_t row) const noexcept;
 
-  // The rows of a batch that do not fill up, which are its first: each row's position is `stride`
-  // after that of the row before it, and its draw_position `draw_stride`.
+  // The first rows of a batch, up to the first one that only fills up. From one row to the next,
+  // the position grows by `stride`, and the draw position by `draw_stride`.
   struct OwnRows {
     std::size_t count = 0;
     std::uint64_t position = 0;
@@ -90,7 +90,7 @@ class Deal {
     std::uint64_t draw_position = 0;
     std::uint64_t draw_stride = 1;
   };
-  // Of `rows` rows.
+  // Looks at the first `rows` rows of the batch.
   OwnRows OwnRowsOf(const EpochSize& size, std::uint64_t batch, std::size_t rows) const noexcept;
 
  private:

@@ -118,8 +118,8 @@ std::uint64_t LaneOrder::PlaceOf(const Lane& lane, std::uint64_t sample) const n
     return static_cast<std::uint64_t>(behind - lane.dealt.begin()) - 1;
   }
   const std::uint64_t full = shape_.max_block_samples();
-  // Finds the last short block that ends at or before the sample; all blocks between the two are
-  // full.
+  // Finds the last short block that ends at or before the sample; all blocks between that block and
+  // the sample's are full.
   const auto after = std::partition_point(
       lane.short_blocks.begin(), lane.short_blocks.end(),
       [&](const ShortBlock& block) { return (block.place + 1) * full - block.missing <= sample; });
@@ -143,7 +143,7 @@ void LaneOrder::EnterWindow(std::uint64_t l, std::uint64_t sample) {
   const std::uint64_t end = FirstPlace(l, lane.window + 1);
   lane.first = SamplesBefore(lane, begin);
   lane.count = SamplesBefore(lane, end) - lane.first;
-  // Blocks that lie wholly in the tail are permuted there.
+  // A window that lies wholly in the tail needs no permutation: the tail is permuted as a whole.
   if (lane.first >= body_per_lane_) return;
   RandomStream random(window_key_, Purpose::kWindowOrder, l << 40 | lane.window);
   lane.mix.Reset(lane.count, random.Word64());
@@ -153,7 +153,8 @@ void LaneOrder::EnterWindow(std::uint64_t l, std::uint64_t sample) {
 }
 
 SampleRef LaneOrder::Mixed(const Lane& lane, std::uint64_t place) noexcept {
-  // Of so many blocks, all are compared: that takes less than branches that cannot be foreseen.
+  // In a window of up to this many blocks, every block is compared: this takes less time than a
+  // binary search, whose branches cannot be predicted.
   constexpr std::size_t kCompared = 8;
   const std::uint64_t sample = lane.mix(place);
   const OpenBlock* block = lane.open.data();
@@ -197,15 +198,15 @@ void LaneOrder::Announce(std::uint64_t l, std::uint64_t place, std::vector<std::
   }
 }
 
-// If positions are asked for in order, there is at most one for each lane: the lane's earlier one
-// is open then.
+// Notes the blocks of the lane's next window. If positions are asked for in order, following_ holds
+// at most one window of each lane: the window noted before is the one that is open now.
 void LaneOrder::NoteFollowing(std::uint64_t l) {
   DropOpened();
   const Lane& lane = lanes_[l];
   const std::uint64_t window = lane.window + 1;
   const std::uint64_t begin = FirstPlace(l, window);
   const std::uint64_t before = SamplesBefore(lane, begin);
-  if (before >= body_per_lane_) return;  // played block by block
+  if (before >= body_per_lane_) return;  // in the tail, whose blocks are opened one by one
   following_[before * lanes_.size() + l] = {l, window, begin, FirstPlace(l, window + 1)};
 }
 

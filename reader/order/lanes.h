@@ -53,13 +53,13 @@ class LaneOrder {
   // batch, it adds only the block of the sample.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
-  // The same for positions `position`, `position` + `stride`, ... as many as there is room for.
+  // The same for positions `position`, `position` + `stride`, and so on, until `samples` is full.
   void Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
            std::vector<std::uint64_t>& opened);
 
-  // From now on, TakeFollowing() gives the blocks of coming windows, in the order in which they
-  // open: for each window that At() enters, those of the lane's next one. Blocks opened in the
-  // meantime are left out.
+  // From now on, for each window that At() enters, TakeFollowing() returns the blocks of the lane's
+  // next window, one by one, in the order in which the windows will open. It leaves out windows
+  // that have opened in the meantime.
   void NoteFollowing() noexcept { notes_following_ = true; }
   std::optional<std::uint64_t> TakeFollowing();
 
@@ -95,7 +95,7 @@ class LaneOrder {
     // The open window:
     std::uint64_t window = kNoWindow;
     std::uint64_t announced = kNoWindow;  // the last window whose blocks were put into `opened`
-    std::uint64_t first = 0;              // its first sample, within the lane
+    std::uint64_t first = 0;              // the open window's first sample, within the lane
     std::uint64_t count = 0;
     Permutation mix;
     std::vector<OpenBlock> open;
@@ -119,19 +119,21 @@ class LaneOrder {
   SampleRef InBody(std::uint64_t lane, std::uint64_t sample, std::vector<std::uint64_t>& opened,
                    bool fills_up);
   SampleRef InTail(std::uint64_t position, std::vector<std::uint64_t>& opened);
-  // Where the open window's sample lies that comes at a place of the window.
+  // The sample that comes at a place of the lane's open window, after permutation.
   static SampleRef Mixed(const Lane& lane, std::uint64_t place) noexcept;
-  // For a sample of a window that is not announced.
+  // Adds the sample's block to `opened`, if no earlier call has. For a sample whose window is not
+  // announced.
   void OpenOne(const SampleRef& sample, std::vector<std::uint64_t>& opened);
   bool IsOpen(const Lane& lane, std::uint64_t sample) const noexcept {
-    return sample - lane.first < lane.count;  // no window is open: it counts none
+    return sample - lane.first < lane.count;  // false if no window is open: count is 0 then
   }
   // Opens the window that holds the lane's sample.
   void EnterWindow(std::uint64_t lane, std::uint64_t sample);
-  // `place`: the number of the window's samples that come before.
+  // Adds the blocks of the lane's open window to `opened`. If `place`, the place in the window
+  // where the epoch continues, is not 0, it adds only the blocks that have samples from there on.
   void Announce(std::uint64_t lane, std::uint64_t place, std::vector<std::uint64_t>& opened);
   void NoteFollowing(std::uint64_t lane);
-  void DropOpened();  // of following_
+  void DropOpened();  // removes windows at the front of following_ that have opened
   std::uint64_t FirstPlace(std::uint64_t lane, std::uint64_t window) const noexcept;
   std::uint64_t BlockAt(std::uint64_t lane, std::uint64_t place) const noexcept {
     const std::vector<DealtBlock>& dealt = lanes_[lane].dealt;
@@ -145,11 +147,12 @@ class LaneOrder {
   std::vector<Lane> lanes_;
   std::uint64_t body_per_lane_ = 0;
   Permutation tail_;
-  std::vector<std::uint64_t> tail_start_;  // of each lane's share, within the tail
+  std::vector<std::uint64_t> tail_start_;  // where each lane's share of the tail begins
   std::unordered_set<std::uint64_t> tail_opened_;
   bool notes_following_ = false;
-  std::map<std::uint64_t, Following> following_;           // by the position at which they open
-  std::unordered_map<std::uint64_t, std::uint64_t> left_;  // of SamplesIn(): block -> samples
+  std::map<std::uint64_t, Following> following_;  // by the position at which they open
+  std::unordered_map<std::uint64_t, std::uint64_t>
+      left_;  // block -> samples still to come, if its window was entered in the middle
 };
 
 }  // namespace sluice

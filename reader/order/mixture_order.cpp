@@ -98,7 +98,7 @@ void MixturePlan::SetDraws(const std::vector<std::uint64_t>& weights) {
     for (std::size_t k = 0; k < parts_.size(); ++k)
       parts_[k].draws = draws[k];
   } else {
-    // The part that is played once, as far as an epoch goes.
+    // The part whose samples are all played exactly once in an epoch.
     std::size_t once = 0;
     for (std::size_t k = 1; k < parts_.size() && parameters_.length == MixtureLength::kShortest;
          ++k) {
@@ -141,7 +141,8 @@ void MixturePlan::SetDrawsOfBatches(const std::vector<std::uint64_t>& weights) {
   }
 }
 
-// Draw j of a part that has a of them is due at (2j + 1) / 2a of the word.
+// Spreads the parts evenly over the word: draw j of a part that has a draws in the word is due at
+// the fraction (2j + 1) / 2a of its length.
 void MixturePlan::WriteWord() {
   struct Due {
     std::uint64_t twice = 0;  // 2j + 1
@@ -213,8 +214,8 @@ MixtureOrder::MixtureOrder(std::shared_ptr<const MixturePlan> plan, const OrderP
     const Wide begin = Wide{epoch} * part.draws;
     state.cycle = static_cast<std::uint64_t>(begin / part.shape.samples());
     state.place = static_cast<std::uint64_t>(begin % part.shape.samples());
-    // Lanes of so few samples would be empty, and making an order of them costs more than it has
-    // samples.
+    // With fewer samples than lanes, some lanes would be empty, and making the order would take
+    // more steps than it has samples.
     state.shuffle = part.shape.samples() < lanes_ ? Shuffle::kRandom : options.shuffle;
     tail_start_.push_back(tail);
     tail += part.draws - lanes_ * part.in_column;
@@ -261,8 +262,9 @@ MixtureOrder::Draw MixtureOrder::DrawInBatch(std::uint64_t position) {
   return {part, of_rank * parameters.world_size + rank};
 }
 
-// Columns are a few rows apart: kRowsApart, and those of the tail. If they are further apart, an
-// order is made again.
+// At any time, the columns' draws of a part lie a few rows of columns apart (kRowsApart is
+// assumed), so the orders of several cycles may be in use at once. If the draws lie further apart,
+// an order that was erased is made again.
 std::uint64_t MixtureOrder::MostOrders(const MixturePlan::Part& part,
                                        std::uint64_t lanes) noexcept {
   constexpr std::uint64_t kRowsApart = 8;

@@ -1,5 +1,5 @@
-// Epochs of a mixture with weights: how many positions each dataset gets (MixturePlan), and which
-// of its samples stand there (MixtureOrder).
+// Epochs of a mixture with weights: which dataset each position takes a sample from (MixturePlan),
+// and which of the dataset's samples that is (MixtureOrder).
 #pragma once
 
 #include <cstdint>
@@ -25,52 +25,57 @@ struct MixtureParameters {
   std::size_t batch_size = 1;
   unsigned world_size = 1;
   std::uint32_t lanes = 192;
-  std::uint64_t most_bytes = UINT64_MAX;  // memory for the plan
+  std::uint64_t most_bytes = UINT64_MAX;  // the most memory that the plan may take
 };
 
-// How many samples of each dataset an epoch of a mixture by weight has, and in which order the
-// datasets take turns. The same in every epoch; which samples those are, MixtureOrder decides.
+// The number of samples that an epoch of a mixture by weight takes from each dataset, and the order
+// in which the datasets take turns. Both are the same in every epoch; MixtureOrder decides which
+// samples they are.
 //
-// An epoch has a fixed number of draws of each dataset. Positions lie in columns, as those of the
-// plain order lie in lanes (position p in column p mod L), and a column's draws of a dataset come
-// from the same lane of it: so a rank, which gets whole columns, reads whole lanes of each dataset.
-// Each column plays the same word of datasets, in which they are spread as evenly as possible, from
-// another place on. The draws that do not fill a row of columns come last.
+// An epoch has a fixed number of draws from each dataset. Position p lies in column p mod L, as a
+// position of the plain order lies in a lane. A column's draws from a dataset come from one lane of
+// that dataset, so a rank, which gets whole columns, reads whole lanes of each dataset. The plan
+// has one sequence of datasets, the word, over which each dataset's turns are spread as evenly as
+// possible. Each column plays the whole word once, beginning at a place of its own and continuing
+// at the start. The draws that are left over, fewer than L from each dataset, come last (the tail).
 //
 // With a fixed share of each batch, the rows of a rank's batch are dealt to the datasets instead.
 //
 // ../ORDER.md specifies it.
 class MixturePlan {
  public:
-  // `shapes`: of the datasets, none without samples. Throws Error(kInvalidArgument or kLimit).
+  // `shapes`: of the datasets, each with at least one sample. Throws Error(kInvalidArgument or
+  // kLimit).
   MixturePlan(std::vector<DatasetShape> shapes, const MixtureParameters& parameters);
 
   struct Part {
     DatasetShape shape;
-    std::uint32_t first_shard = 0;  // among those of all parts,
-    std::uint64_t first_block = 0;  // the same,
+    std::uint32_t first_shard = 0;  // its number among the shards of all parts
+    std::uint64_t first_block = 0;  // its number among the blocks of all parts
     std::uint64_t first_sample = 0;
     std::uint64_t draws = 0;      // in an epoch
-    std::uint64_t of_batch = 0;   // in a rank's batch; 0: shares are of samples
+    std::uint64_t of_batch = 0;   // draws in a rank's batch; 0 if shares are of samples
     std::uint64_t in_column = 0;  // draws / lanes
   };
   const std::vector<Part>& parts() const noexcept { return parts_; }
   const MixtureParameters& parameters() const noexcept { return parameters_; }
   std::uint64_t positions() const noexcept { return positions_; }
-  // The part that has the block, or the sample, by its number among all.
+  // The part that has the block. `block`: its number among the blocks of all parts.
   std::size_t PartOfBlock(std::uint64_t block) const noexcept;
 
-  // A part's turn: its number, and how many of its turns in the word come before.
+  // A place of the word: the part whose turn it is, and the number of that part's earlier turns in
+  // the word.
   struct Turn {
     std::uint16_t part = 0;
     std::uint32_t before = 0;
   };
-  // The length of the word: rows that have a position in each column.
+  // The length of the word, which is the number of rows before the tail.
   std::uint64_t rows() const noexcept { return parts_of_word_.size(); }
   Turn TurnAt(std::uint64_t place) const noexcept {
     return {parts_of_word_[place], before_[place]};
   }
-  // The part's turns among the first `places` of the word, which are at most `lanes`.
+  // The number of the part's turns among the first `places` places of the word. `places` must be at
+  // most `lanes`.
   std::uint32_t TurnsIn(std::uint64_t places, std::size_t part) const noexcept {
     return turns_in_[places * parts_.size() + part];
   }
@@ -92,26 +97,27 @@ class MixturePlan {
   std::vector<std::uint16_t> turns_in_;
 };
 
-// `total` in proportion to the weights: what is left after rounding down goes to the largest
-// remainders, of equal ones to the first.
+// Divides `total` in proportion to the weights. The units left after rounding down go to the shares
+// with the largest remainders, one to each; of equal remainders, the earlier share comes first.
 std::vector<std::uint64_t> Apportion(std::uint64_t total,
                                      const std::vector<std::uint64_t>& weights);
 
 // The order of an epoch of a mixture by weight: position -> (dataset, the number of its draw) ->
 // (how often the dataset has begun again, place) -> the sample that the dataset's own order has
-// there. Draws are numbered through all epochs, so every sample of a dataset comes before one comes
-// again, and any position of any epoch is reached at once.
+// there. Draws are numbered through all epochs, so every sample of a dataset is played before one
+// is repeated, and any position of any epoch can be computed directly.
 class MixtureOrder {
  public:
   MixtureOrder(std::shared_ptr<const MixturePlan> plan, const OrderParameters& options,
                std::uint64_t epoch);
 
-  // The most orders of a dataset's own that are kept at once.
+  // The largest number of a dataset's own orders (one for each cycle) that are kept at once.
   static std::uint64_t MostOrders(const MixturePlan::Part& part, std::uint64_t lanes) noexcept;
 
-  // As EpochOrder's.
+  // These functions mean the same as EpochOrder's (order.h).
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
-  // The sample of the same dataset so many draws later.
+  // The sample that comes `draws` draws after that of `position`, among the draws of the same
+  // dataset.
   SampleRef Later(std::uint64_t position, std::uint64_t draws, std::vector<std::uint64_t>& opened);
   void NoteFollowing();
   std::optional<std::uint64_t> TakeFollowing();
@@ -124,7 +130,8 @@ class MixtureOrder {
   };
   struct PartState {
     std::uint64_t seed = 0;
-    // Where the epoch begins: times that the dataset was played before, and the place in it.
+    // Where the epoch begins: how often the dataset was played in full before, and the place in its
+    // order.
     std::uint64_t cycle = 0;
     std::uint64_t place = 0;
     Shuffle shuffle = Shuffle::kQuasiRandom;
@@ -138,12 +145,13 @@ class MixtureOrder {
   const std::shared_ptr<const MixturePlan> plan_;
   const OrderParameters options_;
   const std::uint64_t lanes_;
-  const std::uint64_t key_;  // of the pattern of this epoch
+  const std::uint64_t
+      key_;  // of this epoch's shifts or, with a fixed share of each batch, of its batches' rows
   std::vector<PartState> parts_;
-  Permutation shifts_;  // by column: where it begins in the word
+  Permutation shifts_;  // by column: the place in the word where it begins, modulo rows()
   Permutation tail_;
-  std::vector<std::uint64_t> tail_start_;  // of each part's share, within the tail
-  std::optional<std::uint64_t> batch_;     // that rows_ is of
+  std::vector<std::uint64_t> tail_start_;  // where each part's share of the tail begins
+  std::optional<std::uint64_t> batch_;     // the batch whose rows rows_ permutes
   Permutation rows_;
   bool notes_following_ = false;
 };

@@ -39,7 +39,7 @@ std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderParameters& opt
 
 namespace {
 
-// The shape of only those shards.
+// The shape of the part's shards alone.
 DatasetShape ShapeOf(const DatasetShape& whole, const ShardPart& part) {
   std::vector<DatasetShape::Shard> shards;
   shards.reserve(part.shards.size());
@@ -96,7 +96,8 @@ EpochOrder::EpochOrder(const DatasetShape& shape, const OrderParameters& options
   const auto* const list = std::get_if<ListPart>(&part_);
   switch (shuffle_) {
     case Shuffle::kQuasiRandom:
-      // The window counts mean blocks of the whole dataset, so that all ranks have the same number.
+      // The number of blocks in a window comes from the mean block of the whole dataset, so that
+      // all ranks have the same number.
       lanes_.emplace(
           shape_,
           LaneOptions{options.seed, options.lanes, WindowBlocks(whole_, options), options.give_up},

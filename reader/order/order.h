@@ -56,25 +56,27 @@ class EpochOrder {
   // before, so only the sample's own block is opened.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
-  // The same for positions `position`, `position` + `stride`, ... as many as there is room for. For
-  // a whole dataset it takes a fraction of the time.
+  // The same for positions `position`, `position` + `stride`, and so on, until `samples` is full.
+  // For a whole dataset in quasi-random order, it takes a fraction of the time.
   void Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
            std::vector<std::uint64_t>& opened);
 
-  // The sample to try for a row at `position`, if that one's cannot be read: `away` positions
-  // further, of `positions`; in a mixture, so many samples further of the same dataset.
+  // The sample to try if the one at `position` cannot be read: the sample `away` positions further
+  // on, modulo `positions` (the number of positions); in a mixture, the sample `away` draws later
+  // from the same dataset.
   SampleRef Substitute(std::uint64_t position, std::uint64_t away, std::uint64_t positions,
                        std::vector<std::uint64_t>& opened);
 
-  // From now on, for each window that At() enters, TakeFollowing() gives the blocks (by number in
-  // the dataset) of the window after it, in the order in which they will open, for reading further
-  // ahead. Opened blocks are left out. Only quasi-random order has windows.
+  // From now on, for each window that At() enters, TakeFollowing() returns the blocks (by number in
+  // the dataset) of the window after it, one by one, in the order in which the windows will open,
+  // for reading further ahead. It leaves out windows that have opened in the meantime. Only
+  // quasi-random order has windows.
   void NoteFollowing();
   std::optional<std::uint64_t> TakeFollowing();
 
   // The number of the epoch's positions in a block (by number in the dataset), once At() has put it
-  // into `opened`; in a resumed epoch, of those still to come. 0 if unknown (a list not played in
-  // quasi-random order).
+  // into `opened`; in a resumed epoch, the number of those still to come. 0 if it is unknown (a
+  // list that is not played in quasi-random order).
   std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
  private:
@@ -86,8 +88,8 @@ class EpochOrder {
 
   const DatasetShape& whole_;
   OrderPart part_;
-  // For a part: its shards. For a list (then sorted): a shard of one block for each block that has
-  // a sample of the list.
+  // For a ShardPart: the shape of its shards. For a ListPart in quasi-random order, whose list is
+  // sorted: a shard of one block for each block that has a sample of the list.
   std::optional<DatasetShape> part_shape_;
   const DatasetShape& shape_;  // of the part, or the whole dataset
   Shuffle shuffle_;
@@ -101,7 +103,7 @@ class EpochOrder {
 std::string_view NameOf(Shuffle shuffle) noexcept;
 std::optional<Shuffle> ShuffleOf(std::string_view name) noexcept;
 
-// Blocks of a lane's window, for a dataset and options.
+// The number of blocks in a lane's window.
 std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderParameters& options) noexcept;
 
 }  // namespace sluice

@@ -2,8 +2,8 @@
 //
 // Up to 65536 elements it is a table made by Fisher and Yates's shuffle: every permutation is
 // equally likely, as far as 64 bits of key reach. Above, it is a Feistel network over the next
-// power of two, walked until it lands inside (Black and Rogaway 2002): it takes no memory for any
-// n.
+// power of two, applied again until the result is less than n (Black and Rogaway 2002). A network
+// takes the same little memory for any n.
 #pragma once
 
 #include <array>

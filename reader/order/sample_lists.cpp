@@ -122,7 +122,7 @@ std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std:
 
 namespace {
 
-// Only the user can put right what the function returned.
+// kInvalidArgument, because only the user can correct what the function returned.
 [[noreturn]] void RefuseLists(std::uint64_t epoch, const std::string& place,
                               const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, "", "epoch " + std::to_string(epoch) + place,

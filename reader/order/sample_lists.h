@@ -1,5 +1,5 @@
 // Epochs of chosen samples: drawn anew for each epoch (SampleDraw, for
-// LoaderOptions::order.samples), or composed to batches by the user (BatchLists, for
+// LoaderOptions::order.samples), or put into batches by the user (BatchLists, for
 // LoaderOptions::order.batches).
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace sluice {
 
-// The ways to make an epoch's list of samples, behind SampleList.
+// The ways to choose the samples of an epoch. A SampleList holds one of them (SampleDraw).
 
 // The same samples in every epoch.
 struct FixedDraw {
@@ -32,16 +32,18 @@ struct WeightedDraw {
   bool replacement = false;
 };
 
-// Whole numbers in proportion to the weights, as exactly as a sum below 2^63 allows. The weights
-// must be finite and not negative.
+// Whole numbers in proportion to the weights: the largest becomes 2^40 (less from 2^22 weights on,
+// so that the sum stays below 2^63), and a weight above 0 becomes at least 1. The weights must be
+// finite and not negative.
 std::vector<std::uint64_t> WholeWeights(const std::vector<double>& weights);
 
 struct BalancedDraw {
-  std::vector<std::vector<std::uint64_t>> classes;  // the samples of each, none of them empty
+  std::vector<std::vector<std::uint64_t>> classes;  // the samples of each class, at least one
   std::uint64_t per_class = 0;
 };
 
-// Of datasets mixed by weight. No list is made of them: see mixture_order.h.
+// Datasets mixed by weight. No list is made of their samples; MixtureOrder finds each of them
+// (mixture_order.h).
 struct MixtureDraw {
   std::shared_ptr<const MixturePlan> plan;
 };
@@ -51,12 +53,12 @@ using SampleDraw = std::variant<FixedDraw, WeightedDraw, BalancedDraw, MixtureDr
 // Samples in an epoch; UINT64_MAX if the number does not fit 64 bits.
 std::uint64_t CountOf(const SampleDraw& draw) noexcept;
 
-// The samples of an epoch: those of a FixedDraw as they were given, others in ascending order. Not
-// of a MixtureDraw.
+// The samples of an epoch: those of a FixedDraw as they were given, others in ascending order.
+// `draw` must not be a MixtureDraw.
 std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std::uint64_t epoch,
                                 StopFlag give_up = nullptr);
 
-// The lists that a BatchSampler gives for an epoch, checked and kept: OrderOptions::batches.
+// The lists that a BatchSampler (OrderOptions::batches) returns for an epoch, checked and kept.
 
 // The batches of an epoch, one after another.
 struct EpochBatches {
@@ -70,17 +72,18 @@ struct EpochBatches {
 
 class BatchLists {
  public:
-  // `samples`: of the dataset; `most`: in one list.
+  // `samples`: the number of the dataset's samples; `most`: the most samples that one list may
+  // have.
   BatchLists(BatchSampler::Function function, std::uint64_t seed, std::uint64_t samples,
              std::uint64_t most)
       : function_(std::move(function)), seed_(seed), samples_(samples), most_(most) {}
 
-  // Throws Error that names the epoch, and the batch. Thread-safe: the function is called by one
-  // thread at a time. The epochs asked for last are kept.
+  // Throws an Error that names the epoch and the batch. Thread-safe: only one thread at a time
+  // calls the function. The kMaxKept epochs that were made last are kept.
   std::shared_ptr<const EpochBatches> Of(std::uint64_t epoch);
 
-  // The samples of the longest epoch asked for so far, and the memory that the lists of such epochs
-  // take here, one of them as the function returns it.
+  // The number of samples in the longest epoch so far; and the memory that this object takes if all
+  // epochs that it holds are so long, including the lists that the function returns for one.
   std::uint64_t most_samples() const noexcept { return most_samples_; }
   std::uint64_t memory_bytes() const noexcept {
     return (kMaxKept + 1) * 8 * (most_samples_ + most_batches_ + 2) + 16 * most_samples_ +

@@ -12,8 +12,8 @@ constexpr std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) noexcept {
   return (a + b - 1) / b;
 }
 
-// Stops the making of an order: over 10^9 samples it takes minutes, and the loader may be asked to
-// stop meanwhile.
+// Thrown to stop the making of an order, which takes minutes for 10^9 samples: the loader may be
+// asked to stop in the meantime.
 struct OrderGivenUp : std::exception {
   const char* what() const noexcept override { return "the order was given up"; }
 };
@@ -23,8 +23,6 @@ using StopFlag = const std::atomic<bool>*;  // null: never
 inline void ThrowIfGivenUp(StopFlag give_up) {
   if (give_up != nullptr && give_up->load(std::memory_order_relaxed)) throw OrderGivenUp();
 }
-
-// The shape of a dataset as an order needs it: the number of samples in each block.
 
 // Where a sample lies, and its number in the dataset.
 struct SampleRef {
@@ -52,13 +50,14 @@ class DatasetShape {
   const std::vector<Shard>& shards() const noexcept { return shards_; }
   std::uint64_t first_sample(std::size_t shard) const noexcept { return first_sample_[shard]; }
   std::uint64_t first_block(std::size_t shard) const noexcept { return first_block_[shard]; }
-  // Whether all blocks have the same number of samples, except shorter ones at the end of a shard,
-  // at most one block in eight: as one conversion makes them.
+  // Whether all blocks have the same number of samples, except that the last block of a shard may
+  // have fewer, which holds for at most one block in eight. One conversion usually makes such
+  // blocks.
   bool even() const noexcept { return even_; }
 
-  // O(log shards), as is the next one.
+  // Each of these three takes O(log shards).
   SampleRef Sample(std::uint64_t index) const noexcept;
-  // Row `row` of a block, by its number in the whole dataset.
+  // Row `row` of block number `block` of the whole dataset.
   SampleRef Row(std::uint64_t block, std::uint64_t row) const noexcept;
   std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
