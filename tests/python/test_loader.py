@@ -83,7 +83,7 @@ def test_errors_have_the_codes_of_cpp(raw, tmp_path):
     assert raised.value.code == "not found" and str(tmp_path) in raised.value.file
     with pytest.raises(sluice.Error, match="RandomResizedCrop"):
         sluice.Loader(raw, transform=[sluice.RandomResizedCrop(0)])
-    with pytest.raises(sluice.Error, match="is no step"):
+    with pytest.raises(sluice.Error, match="is not a step"):
         sluice.Loader(raw, transform=[3])
     with pytest.raises(sluice.Error, match="cuda:N"):
         sluice.Loader(raw, device="tpu")
