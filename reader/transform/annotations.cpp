@@ -53,7 +53,7 @@ Box CutOff(const Box& box, const Box& at) noexcept {
 // The part of a box that the target shows.
 Box Seen(const Box& box, const PointMap& map) noexcept {
   const Box seen = CutOff(Moved(box, map.before), map.shown);
-  // A warp makes a box even of a line.
+  // An empty box stays empty, although a warp would turn a line into a box with an area.
   if (!map.warped || !(Area(seen) > 0)) return seen;
   return CutOff(Moved(seen, map.warp), {0, 0, double(map.target_width), double(map.target_height)});
 }
@@ -62,7 +62,7 @@ void MapAxis(const Span& span, bool mirrored, double& scale, double& offset, dou
              double& high) noexcept {
   low = span.at;
   high = double(span.at) + span.out;
-  // If nothing is shown, the whole picture lies outside.
+  // If nothing is shown, every point is mapped to -1, outside the target.
   scale = span.out > 0 ? span.out / span.length : 0;
   offset = span.out > 0 ? span.at - span.start * scale : -1;
   if (!mirrored) return;

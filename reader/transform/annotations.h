@@ -1,9 +1,9 @@
 // Boxes and key points that follow their picture through a frame.
 //
 // A frame is an affine map, and the part of the target that shows the picture (the rest is border).
-// Boxes are cut off at the edges of that part, and dropped by a rule; points are moved. With a
-// warp, a box is cut off before it, replaced by the bounding box of the warped one, and cut off at
-// the edges of the target.
+// Boxes are cut off at the edges of that part, and dropped by a rule; points are moved. If the
+// frame has a warp, a box is cut off like that before the warp, then replaced by the bounding box
+// of its warped corners, which is cut off at the edges of the target.
 #pragma once
 
 #include <cstdint>

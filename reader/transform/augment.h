@@ -37,14 +37,15 @@ inline constexpr std::size_t kAugmentKinds = 14;
 // not.
 double AugmentMagnitude(AugmentKind kind, bool wide, std::uint32_t bin, std::uint32_t bins,
                         std::uint32_t width, std::uint32_t height) noexcept;
-// Whether the sign is drawn.
+// Whether the magnitude gets a random sign.
 bool AugmentHasSign(AugmentKind kind) noexcept;
-// Draws which operation, and its sign.
+// Draws an operation; and, if AugmentHasSign(), the magnitude's sign.
 AugmentKind DrawAugment(RandomStream& draws) noexcept;
 double WithDrawnSign(AugmentKind kind, double magnitude, RandomStream& draws) noexcept;
 
-// Adds its operations for pictures of that shape (the pixels are not read): at most
-// kMaxAugmentOps. Geometric operations fill the pixels they leave empty with the colour `fill`.
+// Adds the pixel operations of `kind` for a picture of that shape (the pixels are not read): at
+// most kMaxAugmentOps. Geometric operations fill the pixels they leave empty with the colour
+// `fill`.
 inline constexpr std::size_t kMaxAugmentOps = OpsWithWords(kMapWords);
 void AddAugment(AugmentKind kind, double magnitude, bool bilinear,
                 const std::array<std::uint8_t, 3>& fill, const Pixels& shape, PixelOps& ops);
@@ -91,7 +92,8 @@ struct StepOf<RandomErasing> : PixelStep {
   }
 
  private:
-  // The draws of its values come after those of the rectangle.
+  // Stores the place that the random stream has reached: the draws of the noise follow those of the
+  // rectangle.
   static void AddNoise(PixelOp erase, const RandomStream& draws, PixelOps& ops) {
     const RandomStream::Place at = draws.place();
     erase.kind = PixelOpKind::kNoise;

@@ -37,7 +37,7 @@ void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lamb
 struct MixStep {
   bool cut = false;
   double alpha = 1, probability = 1;
-  std::uint16_t stream = 0;  // the stream of its draws: kDraws, if it is the first of its type
+  std::uint16_t stream = 0;  // of its draws; see BatchProgram::AddMix()
 };
 // How the step mixes; empty for a step that does not mix batches.
 std::optional<MixStep> MixStepOf(const Transform& step) noexcept;

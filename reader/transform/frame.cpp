@@ -16,7 +16,7 @@ void ResizeSpan(Span& span, std::uint32_t extent) {
   span.out = span.target = extent;
 }
 
-// Takes [offset, offset + extent) of the span's grid; beyond the grid there are zeros.
+// Crops the span to [offset, offset + extent) of its grid; beyond the grid lies border.
 void CropSpan(Span& span, std::int64_t offset, std::uint32_t extent, bool mirrored) {
   if (mirrored) offset = std::int64_t{span.target} - offset - extent;
   const std::int64_t begin = std::max<std::int64_t>(span.at, offset);
@@ -97,7 +97,8 @@ void Framing::SetBorder(Border border, const std::array<std::uint8_t, 3>& fill) 
   frame_.region.fill = fill;
 }
 
-// A warp comes after the region's flips. D W = (D W D') D, where D' is the inverse of D.
+// A warp W runs after the region's flips. A flip D that follows it is moved before it: D W = (D W
+// D') D, where D' is the inverse of D, which for a flip is D itself.
 void Framing::Mirror(bool across) noexcept {
   Region& region = frame_.region;
   bool& flip = across != region.transpose ? region.flip : region.flip_y;

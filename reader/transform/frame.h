@@ -1,5 +1,5 @@
 // The part of a picture that a view shows: a region of it, turned and perhaps warped (Frame); how
-// geometric steps make that, one after the other (Framing); and which pixels of the result are
+// geometric steps make a frame, one after the other (Framing); and which pixels of the result are
 // border (VisiblePart).
 #pragma once
 
@@ -48,7 +48,8 @@ class Framing {
   // For the steps. The size of the result so far:
   std::uint32_t width() const noexcept { return frame_.region.width(); }
   std::uint32_t height() const noexcept { return frame_.region.height(); }
-  // A step's own draws, by its kDraws and the number of its type before it.
+  // A step's own random stream, chosen by its kDraws and by the number of earlier steps of its
+  // type.
   template <class Step>
   RandomStream Draws(const Step&) noexcept {
     static_assert(StepOf<Step>::kDraws < kMaxKinds);
@@ -78,16 +79,18 @@ class Framing {
 };
 
 // The defaults of a geometric step's declaration. Its program is Take(step, framing). The size of
-// the result must not depend on draws. A step draws only if it declares kDraws; unless it turns or
-// warps, it then counts as one that shows another part of the picture each time. All else that a
-// step may do to the frame it has to declare: a test calls Take() to hold each step to that.
+// the result must not depend on draws. A step that draws must declare kDraws; unless it turns or
+// warps, it counts as a step that shows another part of the picture each time. Everything else that
+// a step may do to the frame is declared by the constants below; a test calls Take() to check that
+// each step keeps to its declaration.
 struct GeometricStep : AnyStep {
   static constexpr StepKind kKind = StepKind::kGeometric;
   static constexpr const char* kRuns = "fused with decoding";
-  static constexpr bool kResizes = false;     // then it cannot follow a border
-  static constexpr bool kTurns = false;       // only mirrors and turns: then it can follow any step
-  static constexpr bool kSwapsSides = false;  // may swap width and height: then they must be equal
-  static constexpr bool kWarps = false;       // adds a second pass; a pipeline can have one
+  static constexpr bool kResizes = false;  // such a step cannot follow a border
+  static constexpr bool kTurns = false;  // only mirrors and turns; such a step can follow any other
+  static constexpr bool kSwapsSides =
+      false;                             // may swap width and height, which must be equal for it
+  static constexpr bool kWarps = false;  // adds a second pass; a pipeline can have one
   // Whether it may add a border to pictures of size `from`, if that is known.
   static bool MayPad(const auto&, const std::optional<PictureExtent>&) { return false; }
 
@@ -116,7 +119,8 @@ class VisiblePart {
   // whatever the mask's size.
   explicit VisiblePart(const Frame& frame);
 
-  // width x height bytes: 1 where a mask gets its fill (or the picture mirrored), else 0.
+  // Writes width x height bytes: 1 for a pixel of the border, where a mask gets its fill (or its
+  // own mirrored pixels), and 0 for a pixel of the picture.
   void WriteBorder(std::uint8_t* map) const;
 
  private:

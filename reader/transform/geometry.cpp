@@ -81,7 +81,7 @@ class OrderCheck {
 
   std::optional<PictureExtent> known_;  // the size of the result, if the same for every picture
   std::optional<Kind> border_;
-  std::string bordering_;  // the step that may add it
+  std::string bordering_;  // the step that may add the border
   std::string warping_;    // the step that adds a second pass
   bool reflected_ = false;
 };

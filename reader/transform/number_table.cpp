@@ -26,7 +26,8 @@ std::string ListText(const std::vector<float>& numbers, double by = 1) {
   return "{" + text + "}";
 }
 
-// For a mean and deviation written for pixels from 0 to 255, as other loaders take them.
+// Refuses a mean or deviation that was probably written for pixels from 0 to 255, as other loaders
+// take them.
 [[noreturn]] void RefuseScale(const Normalize& op) {
   std::string what =
       "transform: Normalize takes numbers for pixels from 0 to 1: means from 0 to 1, and "
@@ -35,7 +36,8 @@ std::string ListText(const std::vector<float>& numbers, double by = 1) {
   if (AllUpTo(255, op.mean) && AllUpTo(255, op.deviation)) {
     what += ". If yours are for pixels from 0 to 255, divide them by 255: ";
     const auto above = [](const std::vector<float>& numbers) { return !AllUpTo(1, numbers); };
-    // A deviation of 1 with means from 0 to 255 was probably left out.
+    // Only the numbers that are too large are repeated: next to means of up to 255, a deviation of
+    // 1 is probably the default.
     if (above(op.mean)) what += "mean " + ListText(op.mean, 255);
     if (above(op.deviation)) {
       what +=

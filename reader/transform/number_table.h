@@ -19,9 +19,9 @@ namespace sluice {
 
 // Conversion to and from 16-bit floats: float16 (IEEE 754 binary16) and bfloat16.
 //
-// Without branches, so that compilers vectorize loops over them.
+// These functions have no branches, so that compilers vectorize loops over them.
 
-// By masks: the compiler might turn ?: into a branch.
+// Selects by masks, because the compiler might turn ?: into a branch.
 inline std::uint32_t Either(bool first, std::uint32_t a, std::uint32_t b) noexcept {
   const std::uint32_t mask = 0U - static_cast<std::uint32_t>(first);
   return (a & mask) | (b & ~mask);
@@ -32,16 +32,17 @@ inline std::uint16_t HalfOf(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000U;
   const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
-  // From 2^-14 on: the exponent is 112 less and 13 bits are dropped; rounding up may carry into it.
+  // For magnitudes from 2^-14 on: the exponent is 112 less, and 13 bits are dropped; rounding up
+  // may carry into the exponent.
   const std::uint32_t normal = (magnitude - (112U << 23) + 0xFFFU + (magnitude >> 13 & 1U)) >> 13;
-  // Below: float16 counts in units of 2^-24, the last bit of floats from 1/2 to 1. So adding 1/2
-  // rounds to such units.
+  // For smaller magnitudes: float16 counts in units of 2^-24, which is the last bit of a float from
+  // 1/2 to 1. So adding 1/2 rounds to such units.
   const std::uint32_t small =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3F000000U;
   const std::uint32_t finite = Either(magnitude < 0x38800000U, small, normal);
   const std::uint32_t other = Either(magnitude > 0x7F800000U, 0x7E00U, 0x7C00U);  // NaN, infinity
-  return static_cast<std::uint16_t>(sign |
-                                    (Either(magnitude < 0x477FF000U, finite, other)));  // 65520
+  return static_cast<std::uint16_t>(
+      sign | (Either(magnitude < 0x477FF000U, finite, other)));  // from 65520 on: infinity
 }
 
 // The value of a float16's bits.
@@ -76,7 +77,8 @@ class NumberTable {
   explicit NumberTable(const Normalize& op);
 
   FloatType type() const noexcept { return type_; }
-  // Whether every channel has a mean and deviation; a single one fits any picture.
+  // Whether pictures of so many channels have one for each mean and deviation; a single mean and
+  // deviation fit any picture.
   bool Fits(std::uint32_t channels) const noexcept { return channels >= channels_; }
   // For each of three channels, the numbers for the values 0 to 255, as Write() makes them.
   std::span<const std::byte> bits() const noexcept;
@@ -87,8 +89,8 @@ class NumberTable {
   void WriteBy(Make make, const Pixels& pixels, PixelOrder order, Number* target) const;
   void WriteFromTable(const Pixels& pixels, PixelOrder order, std::uint16_t* target) const;
   FloatType type_;
-  bool finite_ = true;      // no number overflows, as tiny deviations cause
-  std::uint32_t channels_;  // the larger number of means and deviations
+  bool finite_ = true;      // false if a tiny deviation made a number overflow
+  std::uint32_t channels_;  // the number of means or of deviations, whichever is larger
   // By channel, repeated like interleaved pixels.
   std::array<float, kernels::kFloatRun> scales_{}, offsets_{};
   std::vector<float> floats_;          // 256 for each of three channels

@@ -1,5 +1,6 @@
-// For functions that run on a GPU and on the CPU: their mark; a mark for short loops, because a GPU
-// keeps an array in registers only if the loop is unrolled; an atomic addition; and bits.
+// What functions need that run on a GPU and on the CPU. SLUICE_ON_DEVICE marks such a function.
+// SLUICE_UNROLL marks a short loop, because a GPU keeps an array in registers only if the loops
+// over it are unrolled. The functions below have another implementation on each side.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ SLUICE_ON_DEVICE inline std::uint32_t OnesIn(std::uint64_t bits) noexcept {
   return static_cast<std::uint32_t>(__builtin_popcountll(bits));
 #endif
 }
-// The number of the lowest bit that is set; one is.
+// The number of the lowest bit that is set. `bits` must not be 0.
 SLUICE_ON_DEVICE inline std::uint32_t LowestOne(std::uint64_t bits) noexcept {
 #if defined(__CUDA_ARCH__)
   return static_cast<std::uint32_t>(__ffsll(static_cast<long long>(bits)) - 1);

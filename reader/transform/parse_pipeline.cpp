@@ -46,11 +46,12 @@ struct StepForm {
 
   std::string_view name;
   std::vector<Place> places;
-  std::vector<std::size_t> complete;  // the numbers of places that may be given
+  std::vector<std::size_t> complete;  // how many places may be given
 };
 
-// Adds the words that may follow: "[:area]". Sets numbers to their maximum, so that parameters that
-// depend on one are listed, too.
+// Collects the words that may follow the numbers: "[:area]". Sets each number to its maximum, so
+// that a parameter that is listed only for some values of another (RandomCrop's border, if it has
+// padding) is listed, too.
 class WordsOf final : public ParameterList {
  public:
   std::string text;
@@ -67,7 +68,7 @@ class WordsOf final : public ParameterList {
   }
 };
 
-// The text form of a step with its words, for people.
+// The text form of a step and its words, for messages and help.
 template <class Step>
 std::string FormText() {
   Step step;
@@ -76,7 +77,7 @@ std::string FormText() {
   return StepOf<Step>::kText + words.text;
 }
 
-// A step as it was typed: numbers at their places, words, and a probability behind an @.
+// A step as it was typed: numbers at their places, words, and a probability after an @.
 class Typed {
  public:
   Typed(std::string_view text, const StepForm& form, std::string takes)
@@ -175,7 +176,8 @@ class TypedReading final : public ParameterList {
       if (Take(words.begin()[i].text)) index = i;
   }
   bool Take(std::string_view word) { return std::erase(typed_.words, word) > 0; }
-  // The text at a parameter's first place, or at a later one; no data if it was left out.
+  // The text at a parameter's first place, or at a later one (`use`); its data() is null if it was
+  // left out.
   std::string_view TextOf(std::string_view name, std::size_t use = 0) const {
     for (std::size_t i = 0; i < typed_.numbers.size(); ++i)
       if (form_.places[i].name == name && use-- == 0) return typed_.numbers[i];

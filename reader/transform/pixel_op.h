@@ -1,8 +1,8 @@
-// A step that changes pixels, once its random numbers are drawn: a few numbers. The host
-// (pixel_steps.h) or a device (reader/device/pixel_ops.h) changes the picture by them, to the same
-// bytes.
+// Pixel operations. Once the random numbers of a step that changes pixels are drawn, the step is
+// one operation or several, each of a few numbers. The host (pixel_steps.h) or a device
+// (reader/device/pixel_ops.h) runs them on the picture, and both make the same bytes.
 //
-// Copied to devices byte by byte. C++17: nvcc compiles this.
+// Operations are copied to devices byte by byte. This file is C++17, because nvcc compiles it.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@ enum class PixelOpKind : std::uint8_t {
   kSolarize,
   kPosterize,
   kErase,
-  kNoise,    // kErase with random values; words: the state of their stream (kNoiseWords)
+  kNoise,    // kErase with random values; words: the place of their random stream (kNoiseWords)
   kStretch,  // AutoContrast
   kEqualize,
   kSharpen,
-  kBlur,         // words: weights in 1/65536, up to the middle one, of as many on its other side
+  kBlur,         // words: the weights up to the middle one, in 1/65536; the others mirror them
   kWarpNearest,  // words: the map to the source (kMapWords)
   kWarpBilinear,
 };
@@ -37,8 +37,8 @@ struct PixelOp {
   PixelOpKind kind = PixelOpKind::kEnd;
   std::uint8_t value[3] = {0, 0, 0};  // kErase, kWarp: by channel
   float factor = 0;                   // kBrightness to kSaturation, kSharpen; kHue: turns
-  // kSolarize: the threshold; kPosterize: bits; kNoise: the first of its counter's words; kBlur:
-  // weights.
+  // kSolarize: the threshold. kPosterize: the number of bits. kNoise: RandomStream::Place::word.
+  // kBlur: the number of weights, both sides counted.
   std::uint32_t number = 0;
   std::uint16_t left = 0, top = 0, width = 0, height = 0;  // kErase, kNoise: the rectangle
 };

@@ -172,8 +172,8 @@ bool MixesPictures(const LoaderOptions& options) noexcept {
 }
 
 DevicePart DevicePartOf(const LoaderOptions& options) noexcept {
-  // Blending and the user's functions need the final numbers, on the host; and a device converts
-  // images of one size.
+  // Blending and the user's functions need the final numbers on the host, and a device converts
+  // only images that all have one size.
   if (options.device.is_host() || options.output.image_sizes != ImageSizes::kEqual ||
       options.sample_function || options.batch_function || HasMix(options, false)) {
     return DevicePart::kNone;

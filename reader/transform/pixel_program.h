@@ -3,8 +3,8 @@
 // All worker threads share a program; each has its own scratch memory. Draws are a function of
 // (seed, epoch, position, kind of step, number of steps of that kind before).
 //
-// A device (reader/device) can do the last part, from where Run() ends: the last steps, as many as
-// it has room for, as operations drawn here; and Normalize.
+// A device (reader/device) can run the end of the pipeline, from where Run() stops: as many of the
+// last steps as it has room for, as operations that are drawn here, and then Normalize.
 #pragma once
 
 #include <cstdint>

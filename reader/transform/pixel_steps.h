@@ -26,12 +26,12 @@ struct StepScratch {
 // Runs operations of pixel_op.h on a picture, in place: in order, up to a kEnd or `count` of them.
 void RunPixelOps(const PixelOp* ops, std::size_t count, const Pixels& pixels, StepScratch& scratch);
 
-// For any step.
+// The first function may be asked about any step.
 
 // Whether a step that changes pixels may also move them, so that no mask or box can follow.
 bool MayMovePixels(const Transform& step) noexcept;
 
-// The following are only for steps of that kind.
+// The following functions are only for steps that change pixels.
 
 // Part of every draw's counter: never change it.
 std::uint8_t DrawKind(const Transform& step) noexcept;

@@ -48,8 +48,8 @@ inline double PortableCos(double x) noexcept {
   return PortableSin(x + 1.57079632679489661923);
 }
 
-// The nearest whole number, halves to the even one: away from zero, as std::round() has it, the
-// outermost numbers of a range would come more often.
+// The nearest whole number; of two that are equally near, the even one. If halves were rounded away
+// from zero, as by std::round(), the outermost numbers of a range would be drawn more often.
 inline double RoundHalfEven(double value) noexcept {
   const double below = std::floor(value);
   const double rest = value - below;

@@ -87,9 +87,10 @@ Part Covering(std::span<const Frame> frames) noexcept {
 
 }  // namespace
 
-// A whole frame of a JPEG takes 2.6 ns a pixel and a random-resized-crop of it, which reads 72% of
-// the rows, 1.3 (bench/MEASURED.md), 60% of which is entropy decoding; packed images spend little
-// on that. Resampling raw pixels has not been measured by itself: `sample` is an estimate.
+// A JPEG takes 2.6 ns a pixel if all of it is decoded, and 1.3 ns for a random-resized-crop, which
+// reads 72% of the rows (bench/MEASURED.md). Entropy decoding is 60% of the latter; packed images
+// spend little on it. Resampling raw pixels has not been measured by itself: `sample` is an
+// estimate.
 DecodeCosts DecodeCosts::Of(Codec codec) noexcept {
   switch (codec) {
     case Codec::kJpeg: return {1.0, 0.8, 1.6, 0.5};
@@ -103,7 +104,7 @@ DecodeCosts DecodeCosts::Of(Codec codec) noexcept {
 
 bool SharedPart::Cheaper(const ImagePayload& payload, std::span<const Frame> frames) noexcept {
   if (frames.size() < 2) return false;
-  // Pixels need no decoding, or all must be inflated for any of them.
+  // Raw pixels need no decoding. Zstandard must inflate all pixels to reach any of them.
   if (payload.codec == Codec::kRaw) return false;
   if (payload.codec == Codec::kZstd) return true;
   const DecodeCosts costs = DecodeCosts::Of(payload.codec);

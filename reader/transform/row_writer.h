@@ -86,7 +86,7 @@ class SharedPart {
   // Decodes the part that all frames together need, into pixels of `channels` channels.
   Defect Decode(PayloadDecoder& decoder, const ImagePayload& payload, std::span<const Frame> frames,
                 std::uint32_t channels);
-  // Resamples a region as if from the whole picture. It must be one of those frames'.
+  // Resamples the region of one of those frames, as if from the whole picture.
   Defect Take(PayloadDecoder& decoder, const Region& region, const PixelTarget& target) const;
 
  private:

@@ -100,7 +100,7 @@ class ParameterList {
   // By channel. Described if it is not black.
   virtual void Colour(const char*, std::array<std::uint8_t, 3>&) {}
   virtual void Channels(std::vector<float>&) {}
-  // The word that sets it is its name.
+  // The word that sets a flag is the flag's name.
   virtual void Flag(const char*, bool&) {}
   // Described in quotes after the word, unless it is empty.
   virtual void Name(const char*, std::string&) {}
@@ -186,7 +186,7 @@ struct PixelStep : AnyStep {
   // Throws Error(kInvalidArgument) if it does not fit pictures of that size.
   static void CheckFits(const auto&, std::uint32_t, std::uint32_t) {}
 };
-// A step that does one operation, always the same: its chance is its only parameter.
+// A step that always adds the same single operation. Its probability is its only parameter.
 template <PixelOpKind kOp>
 struct PlainStep : PixelStep {
   static constexpr bool kMovesPixels = false;

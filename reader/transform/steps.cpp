@@ -21,7 +21,8 @@ StepKind KindOfStep(const Transform& step) noexcept {
   return std::visit([]<class Step>(const Step&) { return StepOf<Step>::kKind; }, step);
 }
 
-// Two kinds of step must not draw the same numbers.
+// Whether each step of a kind has a kDraws of its own, so that no two types of step draw the same
+// numbers.
 template <StepKind kind, class... Steps>
 constexpr bool DrawOnTheirOwn(const std::variant<Steps...>*) {
   std::uint64_t seen = 0;
@@ -168,7 +169,8 @@ class Telling final : public ParameterList {
     if (!name.empty()) Add(std::string(before) + " \"" + name + "\"");
   }
 
-  // Without parameters that equal those of `usual`, if defaults are not described.
+  // The text, without those parameters whose defaults are not described and that equal those of
+  // `usual`.
   std::string TextBeside(const Telling& usual) const {
     std::string text;
     for (const Piece& piece : pieces_) {
@@ -276,7 +278,7 @@ void CheckEpochs(std::span<const OutputSize> sizes, std::span<const ScheduledTra
   }
 }
 
-// The last entry of `list` that has begun in that epoch; null if none has.
+// The last entry of `list` that has begun by that epoch; null if no entry has.
 template <class Entry>
 const Entry* InEpoch(std::span<const Entry> list, std::uint64_t epoch) {
   const auto after = std::ranges::upper_bound(list, epoch, {}, &Entry::epoch);

@@ -15,26 +15,26 @@
 
 namespace sluice {
 
-// --- Which part of the loader runs it.
+// --- Which part of the loader runs the step.
 
-// Moves pixels: Geometry runs it.
+// Whether the step moves pixels. Geometry runs it.
 bool IsGeometric(const Transform& step) noexcept;
-// Changes values of pixels: PixelProgram runs it. False for Normalize, which PixelProgram runs,
-// too, but which only changes how pixels are written.
+// Whether the step changes the values of pixels. PixelProgram runs it. False for Normalize:
+// PixelProgram runs that, too, but as a part of writing the pixels.
 bool ChangesPixels(const Transform& step) noexcept;
-// Draws random numbers.
+// Whether the step draws random numbers.
 bool DrawsNumbers(const Transform& step) noexcept;
-// For labels and whole batches: BatchProgram runs it.
+// Whether the step is for labels or whole batches. BatchProgram runs it.
 bool ConcernsBatch(const Transform& step) noexcept;
 
-// --- Its parameters, checked against the limits of its declaration.
+// --- The step's parameters, checked against the limits of its declaration.
 
 // A sentence that says what the step needs and what it has; empty if all is well.
 std::string WrongParameter(const Transform& step);
 // Throws Error(kInvalidArgument) with that sentence.
 void CheckParameters(const Transform& step);
 
-// --- Its text, for Loader::Describe().
+// --- The step's text, for Loader::Describe().
 
 // The step almost as it is written in C++: "RandomResizedCrop(224, 224, triangle)". Parameters that
 // are usually left at their defaults are listed only if they differ.
@@ -57,7 +57,7 @@ concept FixesExtent = requires(Step& op) {
 struct PipelineStage {
   std::uint64_t epoch = 0;  // its first
   Pipeline steps;
-  std::optional<PictureExtent> size;  // what LoaderOptions::sizes says, already set in `steps`
+  std::optional<PictureExtent> size;  // from LoaderOptions::sizes; `steps` have it already
 };
 
 // At least one; the first is for epoch 0. Throws Error(kInvalidArgument) if epochs do not increase,
@@ -66,7 +66,7 @@ std::vector<PipelineStage> StagesOf(const Pipeline& transform,
                                     std::span<const OutputSize> sizes = {},
                                     std::span<const ScheduledTransform> schedule = {});
 
-// Whether that holds for the steps of any epoch.
+// Whether `holds` is true for the steps of at least one epoch.
 template <class Holds>
 bool InAnyEpoch(const Pipeline& transform, std::span<const ScheduledTransform> schedule,
                 const Holds& holds) {

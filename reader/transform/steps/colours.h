@@ -106,7 +106,7 @@ struct StepOf<GaussianBlur> : PixelStep {
     const double sigma = Between(step.min_sigma, step.max_sigma, draws);
     const auto at = [&](std::uint32_t i) {
       const double x = (double(i) - (step.kernel - 1) / 2.0) / sigma;
-      return PortableExp(std::max(-0.5 * x * x, -600.0));  // it takes no less than -700
+      return PortableExp(std::max(-0.5 * x * x, -600.0));  // PortableExp() takes no less than -700
     };
     double sum = 0;
     for (std::uint32_t i = 0; i < step.kernel; ++i)

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// NumberTable (number_table.h) is its program, and checks it.
+// NumberTable (number_table.h) runs this step and checks its parameters.
 template <>
 struct StepOf<Normalize> : AnyStep {
   static constexpr const char* kName = "Normalize";
@@ -24,7 +24,7 @@ struct StepOf<Normalize> : AnyStep {
   }
 };
 
-// BatchProgram is its program, and checks what it needs of the dataset.
+// BatchProgram runs this step, and checks that the dataset has what it needs.
 template <>
 struct StepOf<OneHot> : BatchStep {
   static constexpr const char* kName = "OneHot";
