@@ -1,10 +1,10 @@
 // An opened dataset, and random access to its samples, without a loader.
 //
 // A Sample finds its shard and block by arithmetic, and reads nothing until a field is asked for.
-// Bytes lie in a mapping, or in a block fetched from an object store that the sample holds; spans
-// point there, so the sample keeps it alive. A file can be cut or lose pages at any moment, and
-// then reads as zeros: hence Guarded(), which reads first, and then asks whether anything it read
-// was lost.
+// Its bytes lie in a mapping, or in a block that was fetched from an object store. Spans point
+// there, so the sample keeps the mapping or the block alive. A file can be cut or lose pages at any
+// moment, and then reads as zeros: hence Guarded(), which reads first, and then asks whether
+// anything it read was lost.
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -38,7 +38,7 @@ std::shared_ptr<DatasetState> DatasetState::Open(std::shared_ptr<ObjectStore> st
 std::shared_ptr<DatasetState> DatasetState::Mix(const Mixture& mixture) {
   const auto facts = std::make_shared<const DatasetFacts>(mixture);
   ShardTable::Options options;
-  // If one of them does not keep all of its shards mapped, all of them together do not.
+  // If one dataset does not keep all of its shards mapped, the mixture does not either.
   for (const MixedDataset& part : facts->parts)
     options.max_mapped = std::min(options.max_mapped, part.dataset->table.max_mapped());
   return std::make_shared<DatasetState>(facts, options);
@@ -144,7 +144,7 @@ const ShardFile& Sample::File() const {
   return *file_;
 }
 
-// The same, for reading from the sample's block, which is held while the sample lives.
+// The same, and holds the sample's block as long as the sample lives.
 const ShardFile& Sample::FileWithBlock() const {
   const ShardFile& shard = File();
   if (shard.parts() != nullptr && block_held_ == nullptr) {
@@ -194,7 +194,7 @@ auto Sample::Guarded(const Read& read) const {
   try {
     auto value = read(block, payload);
     if (!lost()) return value;
-  } catch (const Error&) {  // about the zeros that stand where bytes were lost, perhaps
+  } catch (const Error&) {  // perhaps about zeros in place of lost bytes
     if (!lost()) throw;
   }
   throw shard.Unreadable(place());
@@ -354,7 +354,8 @@ std::vector<std::byte> Sample::Copy(std::string_view name) const {
     default: bytes = Elements(name, field.dtype);
   }
   std::vector<std::byte> copy(bytes.begin(), bytes.end());
-  // Bytes after a cut in the middle of a page read as zeros. Only arrays have no checksum.
+  // If a file is cut in the middle of a page, the bytes after the cut read as zeros. Checksums
+  // notice that, but arrays have none.
   if (shard.Lost(bytes) || (field.kind == FieldKind::kArray && shard.CutBefore(bytes)))
     throw shard.Unreadable(place());
   return copy;
@@ -395,8 +396,9 @@ Image Sample::Decode(std::string_view field) const try {
   image.pixel_type = payload.pixel_type;
   image.pixels.resize(std::size_t{payload.width} * payload.height * payload.channels *
                       SizeOf(payload.pixel_type));
-  // One for each thread: the memory of one that is made for each picture lies between what is kept
-  // of shards, and tears the heap. Only a large picture's is given back.
+  // Each thread keeps one decoder. If one were made for each picture, its memory would lie between
+  // what is kept of shards, and fragment the heap. Only a decoder that has grown by a large picture
+  // is freed.
   constexpr std::uint64_t kKeptPixels = 4 << 20;
   thread_local PayloadDecoder decoder;
   const Defect defect =

@@ -1,9 +1,9 @@
-// A dataset's facts: all that is known once its manifest has been read. They never change, so that
-// all handles to the dataset, and loaders with shards of their own, share them.
+// A dataset's facts: all that is known once its manifest has been read. They never change, so all
+// handles to the dataset share them, and so do loaders that map its shards for themselves.
 //
 // A mixture is a dataset, too: its schema joins those of its parts, and its shards are theirs, one
-// part's after another's. `parts` says whose shard a shard is; rows of parts may differ in their
-// layout, and in the limits on their values.
+// part's after another's. `parts` says which part a shard belongs to. Parts may differ in the
+// layout of their rows, and in the limits on their values.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ class ValueLimits {
 // A dataset of a mixture, as the mixture sees it.
 struct MixedDataset {
   std::shared_ptr<DatasetState> dataset;
-  std::uint32_t first_shard = 0;  // among those of all
+  std::uint32_t first_shard = 0;  // among the shards of the mixture
   std::uint64_t first_sample = 0;
   // By field of the mixture's schema.
   RowLayout layout;
@@ -84,7 +84,8 @@ struct DatasetFacts {
   };
   // Reads the manifest. Throws Error.
   DatasetFacts(Source source, const ReadLimits& read_limits);
-  // Of a mixture. Throws Error(kInvalidArgument) for datasets that cannot be mixed, and names both.
+  // Joins the datasets of a mixture. Throws Error(kInvalidArgument) that names the datasets that
+  // cannot be mixed.
   explicit DatasetFacts(const Mixture& mixture_of);
   DatasetFacts(const DatasetFacts&) = delete;
   DatasetFacts& operator=(const DatasetFacts&) = delete;
@@ -105,7 +106,7 @@ struct DatasetFacts {
 
   // The part of a mixture that has the shard.
   const MixedDataset& PartWith(std::uint32_t shard) const noexcept;
-  // Of the rows of that shard.
+  // The layout of that shard's rows, and the limits on their values.
   const RowLayout& LayoutOf(std::uint32_t shard) const noexcept {
     return parts.empty() ? layout : PartWith(shard).layout;
   }
@@ -117,17 +118,19 @@ struct DatasetFacts {
   // A part of the mixture that lacks the field, or null.
   const DatasetFacts* LacksField(std::size_t field) const noexcept;
 
-  // "label" -> its index; throws Error(kInvalidArgument) that names the fields there are.
+  // The index of the field of that name. Throws Error(kInvalidArgument) that lists the dataset's
+  // fields.
   std::size_t FieldIndex(std::string_view name) const;
   // The image field of that name, or the first one for {}.
   std::size_t ImageField(std::string_view name) const;
   // The manifest's summary of that image field.
   const ImageSummary& ImagesOf(std::size_t field) const;
-  // Bytes of each of its images if all are raw and of one size; else 0, and 0 for Schema::kNone.
+  // The bytes of each image of that field, if all are raw and of one size; else 0. Also 0 for
+  // Schema::kNone.
   std::uint64_t RawImageBytes(std::size_t field) const;
 
  private:
-  struct Joined;  // by mixture.cpp
+  struct Joined;  // defined in mixture.cpp
   explicit DatasetFacts(Joined joined);
   static DatasetShape ShapeOf(const Manifest& manifest);
   void Summarize();  // shards and images, from the manifest

@@ -18,16 +18,17 @@ struct DatasetState {
   DatasetState(std::shared_ptr<const DatasetFacts> of, const ShardTable::Options& options)
       : facts(std::move(of)), table(*facts, options) {}
 
-  // Of `path`, a folder or URL; or of an object store. Throws Error.
+  // Opens the dataset at `path`, a folder or URL, or the one in an object store. Throws Error.
   static std::shared_ptr<DatasetState> Open(const std::filesystem::path& path,
                                             const ReadLimits& limits = {},
                                             std::size_t max_mapped = MaxMappedShards());
   static std::shared_ptr<DatasetState> Open(std::shared_ptr<ObjectStore> store,
                                             const ReadLimits& limits = {});
-  // Of the datasets of a mixture. Their shards are opened, and stay open, in their own states.
+  // Makes the datasets of a mixture one. Their shards are opened, and stay open, in the datasets'
+  // own states.
   static std::shared_ptr<DatasetState> Mix(const Mixture& mixture);
   // The same dataset, with none of its shards mapped yet. `cache`: where to keep what is fetched of
-  // one in an object store.
+  // a dataset in an object store.
   std::shared_ptr<DatasetState> WithOwnShards(MapAdvice advice,
                                               const std::optional<BlockCache>& cache = {}) const;
 
@@ -40,7 +41,7 @@ struct DatasetState {
   // The number of the first sample of that key. Throws Error. Thread-safe.
   std::optional<std::uint64_t> Find(std::string_view key) { return by_key.Find(*this, key); }
 
-  // Bytes of memory that it takes at most, besides what is mapped.
+  // The most bytes of memory that the state takes, besides what is mapped.
   std::uint64_t MemoryBytes() const noexcept;
 
   const std::shared_ptr<const DatasetFacts> facts;

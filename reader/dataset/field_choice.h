@@ -24,9 +24,10 @@ inline void RequireType(std::string_view name, DType held, DType asked) {
 }
 
 struct FieldChoice {
-  std::vector<bool> chosen;           // by field of the schema
-  std::size_t image = Schema::kNone;  // the one that LoaderOptions::output.image names
-  std::vector<std::size_t> leaders;   // by field: the image it follows, or the field itself
+  std::vector<bool> chosen;  // by field of the schema
+  std::size_t image =
+      Schema::kNone;  // the one of LoaderOptions::output.image, or the first chosen one
+  std::vector<std::size_t> leaders;  // by field: the image it follows, or the field itself
 
   // Whether every payload of the dataset is wanted.
   bool all_payloads = true;

@@ -105,7 +105,8 @@ std::shared_ptr<const KeyIndex::Keys> KeyIndex::All(DatasetState& dataset, bool 
 }
 
 KeyIndex::Keys KeyIndex::Read(DatasetState& dataset, const std::vector<std::uint32_t>& shards) {
-  // Grows with the shards that are there, not with the samples that the manifest claims.
+  // The entries grow as shards are read: no memory is reserved for the number of samples that the
+  // manifest claims.
   Keys keys;
   for (const std::uint32_t s : shards) {
     const std::uint64_t first = dataset.facts->shape.first_sample(s);

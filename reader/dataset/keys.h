@@ -22,17 +22,17 @@ namespace sluice {
 
 struct DatasetState;
 
-// The most bytes of keys that a loader decompresses to tell one; its memory bound includes them.
-// Usual chunks take a tenth of that.
+// The most bytes of keys that a loader decompresses to find one key; its memory bound includes
+// them. A usual chunk takes a tenth of that.
 inline constexpr std::uint64_t kMaxKeyChunkBytes = std::uint64_t{4} << 20;
 
-// The chunks decompressed last. A caller that asks for one key after another has each chunk
-// decompressed once, even if several threads go through several shards. Thread-safe.
+// Keeps the chunks that were decompressed last. If callers ask for one key after another, each
+// chunk is decompressed once, even if several threads go through several shards. Thread-safe.
 class KeyCache {
  public:
-  // It keeps so many bytes of keys; the latest chunk is always kept, whatever its size.
+  // The most bytes of keys that are kept. The latest chunk is always kept, whatever its size.
   static constexpr std::size_t kMaxKeptBytes = std::size_t{4} << 20;
-  // Of the keys kept, and of one chunk that is being decompressed.
+  // The memory of the keys kept, and of one chunk that is being decompressed.
   static constexpr std::uint64_t kMemoryBytes = kMaxKeptBytes + kMaxKeyChunkBytes;
 
   // The key of a sample of that shard. Throws Error(kCorrupt), or Error(kLimit) if its chunk has
@@ -44,7 +44,7 @@ class KeyCache {
     Id128 shard;
     KeyChunk chunk;
   };
-  // The shard's entry, made the newest; without its chunk if there was none.
+  // The shard's entry, which becomes the newest. If there was none, a new one without a chunk.
   Entry& EntryOf(const ShardFile& shard) REQUIRES(mutex_);
   void DropOld() REQUIRES(mutex_);
 
@@ -52,9 +52,9 @@ class KeyCache {
   std::list<Entry> entries_ GUARDED_BY(mutex_);  // the newest first
 };
 
-// Dataset::Find(). The first question reads all keys, and keeps a hash of each with the sample's
-// number. Shards whose keys cannot be read are left out; a question that the others do not answer
-// tries them again. Thread-safe.
+// Finds samples by key, for Dataset::Find(). The first call reads all keys, and keeps a hash of
+// each with the sample's number. Shards whose keys cannot be read are left out; a call that does
+// not find its key in the other shards tries them again. Thread-safe.
 class KeyIndex {
  public:
   // The first sample of that key among the shards that can be read. Throws Error if none has it and

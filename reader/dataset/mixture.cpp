@@ -128,7 +128,7 @@ void Add(const Manifest& part, const DatasetFacts& dataset, Manifest& all) {
   }
 }
 
-// Empty without weights. The plan of an epoch checks their values.
+// The rule of a mixture with weights, whose values MixturePlan checks; empty without weights.
 std::optional<MixtureRule> RuleOf(const Mixture& mixture) {
   const auto weighted = [](const Mixture::Part& part) { return part.weight != 0; };
   if (std::ranges::none_of(mixture.parts, weighted)) {
@@ -156,7 +156,7 @@ struct DatasetFacts::Joined {
   explicit Joined(const Mixture& mixture);
 
   std::vector<MixedDataset> datasets;
-  std::optional<MixtureRule> rule;  // none: without weights
+  std::optional<MixtureRule> rule;  // empty without weights
   Manifest manifest;
   ReadLimits limits;  // no tighter than any dataset's
   std::string name;   // for messages
@@ -204,7 +204,7 @@ DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
   for (const MixedDataset& mixed : datasets)
     parts.push_back(InSchema(mixed.dataset->facts->manifest, manifest.schema));
   manifest.images.resize(parts[0].images.size());
-  // Known only if they are known of each dataset.
+  // The sizes of values are known only if those of every dataset are.
   manifest.values = NoValues(manifest.schema);
   limits.max_pixels = 0;
   for (std::size_t k = 0; k < datasets.size(); ++k) {

@@ -9,19 +9,20 @@
 
 namespace sluice {
 
-// The most slots in the ring (BatchRing): one the consumer holds, those decoded ahead, and those it
-// may hold besides. Sources of blocks ask, too: batches in the ring may still read their blocks.
+// The most slots in the ring (BatchRing): one that the consumer holds, those decoded ahead, and
+// those that the consumer may hold besides. Block sources ask for it, too, because batches in the
+// ring may still read their blocks.
 inline std::size_t SlotsOf(const LoaderOptions& options) noexcept {
   return 1 + *options.ring.prefetch + options.ring.hold;
 }
-// Batches decoded ahead in rings that the loader chooses (self_tuning.h): at the start, in a long
-// ring, and in the longest.
+// The number of batches decoded ahead, if the loader chooses it (self_tuning.h): at the start, in a
+// long ring, and in the longest one.
 inline constexpr std::size_t kUsualPrefetch = 2, kLongPrefetch = 8, kLongestPrefetch = 32;
-// The same of page-locked batches. Fixed: allocating such memory during training would make the GPU
-// wait.
+// The same for page-locked batches. The number is fixed, because allocating such memory during
+// training would make the GPU wait.
 inline constexpr std::size_t kPinnedPrefetch = 4;
-// If a device decodes: it has half of the ring (PictureRoom::DivideScratch), so four batches at
-// once.
+// The same if a device decodes. The device decodes half of the ring at once
+// (PictureRoom::DivideScratch), which is four batches.
 inline constexpr std::size_t kDecodingPrefetch = 6;
 
 // Threads that make rows: those that decode, and the one that uploads what a device decodes, since
@@ -30,7 +31,7 @@ inline std::size_t RowWorkersOf(const LoaderOptions& options) noexcept {
   return *options.threads + (options.on_device.decode != DecodeOn::kHost ? 1U : 0U);
 }
 
-// LoaderOptions::storage.
+// Questions about LoaderOptions::storage.
 inline bool ReadsDirectly(const LoaderOptions& options) noexcept {
   return std::holds_alternative<Direct>(options.storage);
 }

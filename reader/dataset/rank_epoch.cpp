@@ -67,7 +67,7 @@ std::uint64_t SharedTailBlocks(const DatasetShape& shape, const LoaderOptions& o
       options.ranks.by_shards) {
     return 0;
   }
-  if (!options.order.samples.all()) return shape.blocks();  // of a mixture: of each time it begins
+  if (!options.order.samples.all()) return shape.blocks();  // any may be in the tail
   const std::uint64_t mean = std::max<std::uint64_t>(shape.samples() / shape.blocks(), 1);
   return options.order.lanes * (shape.even() ? 1 : CeilDiv(shape.max_block_samples(), mean));
 }
@@ -82,8 +82,8 @@ std::uint64_t RingWindowBytes(const DatasetShape& shape, const LoaderOptions& op
 
 namespace {
 
-// The plan, an order for each time that a dataset begins again and that some columns are still in,
-// and the permutation of the tail.
+// The bytes of the plan, of the permutations of columns and tail, and of each dataset's orders: one
+// for each cycle through the dataset that some columns are still in.
 std::uint64_t OrderBytesOfMixture(const MixturePlan& plan, const LoaderOptions& options) {
   LoaderOptions alone = options;
   alone.order.samples = {};

@@ -13,7 +13,7 @@ namespace sluice {
 // The parts of the options that make up the order, and the share of this rank.
 OrderParameters OrderParametersOf(const LoaderOptions& options);
 DealOptions DealOptionsOf(const LoaderOptions& options);
-// Of a mixture with weights; else null.
+// The plan of a mixture with weights; null for everything else.
 std::shared_ptr<const MixturePlan> MixturePlanOf(const LoaderOptions& options);
 
 struct RankEpoch {
@@ -44,7 +44,7 @@ struct RankEpoch {
   EpochOrder order;
 };
 
-// The memory that epochs take at most.
+// The most memory that epochs take: the types and functions below.
 
 // The blocks and samples that are open for shuffling at once on this rank.
 struct OpenWindow {

@@ -48,7 +48,7 @@ std::shared_ptr<const SampleListState> SharedList(SampleListState state) {
   return std::make_shared<const SampleListState>(std::move(state));
 }
 
-// Any number of classes in a sample: multi-label, or the classes of boxes.
+// Whether a sample has any number of classes: several labels, or the classes of its boxes.
 bool HasSeveralClasses(const Field& field) noexcept {
   return field.kind == FieldKind::kVariable && field.role == Role::kLabel &&
          field.dtype == DType::kInt32 && field.shape.empty();
@@ -95,8 +95,8 @@ std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
   return values;
 }
 
-// Every sample's list. They lie in blocks, so a filter that keeps nothing serves as a parallel
-// loop.
+// Every sample's list of classes. The lists lie in blocks; a filter that keeps no sample serves as
+// a parallel loop over them.
 std::vector<std::vector<std::int32_t>> ClassListsOf(const Dataset& dataset,
                                                     const std::string& field) {
   std::vector<std::vector<std::int32_t>> lists(dataset.size());

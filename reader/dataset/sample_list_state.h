@@ -12,8 +12,8 @@ namespace sluice {
 struct SampleListState {
   SampleDraw draw = {};
   std::string digest = {};
-  std::uint64_t needs = 0;          // the least samples that a dataset must have
-  std::uint64_t needs_exactly = 0;  // or the exact number, if not 0: each has a weight
+  std::uint64_t needs = 0;          // the fewest samples that a dataset must have
+  std::uint64_t needs_exactly = 0;  // or the exact number, if not 0
   std::string dataset = {};         // its id, if the list was made from its content
 };
 
@@ -27,7 +27,8 @@ std::string WhyEmpty(const SampleList& list);
 std::shared_ptr<const SampleListState> KeptList(const Dataset& dataset,
                                                 std::vector<std::uint64_t> samples);
 
-// An epoch of a mixture: what `weights` and the dataset's windows make of it is part of its digest.
+// The list that plays the epochs of a mixture. Its digest covers the draws from each dataset, and
+// `windows`: what the datasets' own orders depend on.
 SampleList MixtureList(std::shared_ptr<const MixturePlan> plan,
                        const std::vector<std::uint64_t>& windows);
 

@@ -156,7 +156,7 @@ void ShardTable::AskForFrame(std::uint32_t shard) const noexcept {
       posix_fadvise(file.get(), static_cast<off_t>(part.offset), static_cast<off_t>(part.bytes),
                     POSIX_FADV_WILLNEED);
   } catch (const std::exception&) {
-    return;  // opening it will say so
+    return;  // opening the shard will report it
   }
 }
 
@@ -185,7 +185,7 @@ ShardParts::Held ShardTable::HoldBlock(std::uint32_t shard, const ShardFile& fil
   const std::uint64_t number = facts_.shape.first_block(shard) + block;
   const std::uint64_t before = last_held_.exchange(number, std::memory_order_relaxed);
   if (number == before + 1) {
-    // Nobody holds these; they stay for a while.
+    // Nobody holds the blocks that are fetched ahead; they stay in memory for a while.
     std::uint64_t ahead = 0;
     std::uint32_t next = block + 1;
     for (; next < file.blocks() && ahead < kAhead; ++next) {

@@ -49,7 +49,7 @@ class RecentShards {
 
   const std::size_t max_;
   Mutex mutex_;
-  Shards by_use_ GUARDED_BY(mutex_);  // used last: first
+  Shards by_use_ GUARDED_BY(mutex_);  // most recently used first
   std::unordered_map<std::uint32_t, Shards::iterator> at_ GUARDED_BY(mutex_);
 };
 
@@ -72,16 +72,16 @@ class ShardTable {
     MapAdvice advice = MapAdvice::kNormal;
     std::optional<BlockCache> cache;  // of a dataset in an object store
   };
-  // The facts must outlive it.
+  // `facts` must outlive the table.
   ShardTable(const DatasetFacts& facts, const Options& options);
 
-  // Whether all shards stay mapped: then a pointer to one is valid as long as this lives.
+  // Whether all shards stay mapped: then a pointer to one is valid as long as the table lives.
   bool keeps_all() const noexcept { return recent_ == nullptr; }
   std::size_t max_mapped() const noexcept { return max_mapped_; }
   // Returns the shard, and maps it if needed. Throws Error. Thread-safe.
   ShardUse Shard(std::uint32_t shard);
-  // The same, but returns null and sets `fault` if the shard cannot be opened, and remembers that:
-  // a loader opens it once, not for each of its samples.
+  // The same, but if the shard cannot be opened, returns null and sets `fault`. Remembers the
+  // fault, so that a loader tries to open the shard once, not for each of its samples.
   ShardUse Shard(std::uint32_t shard, std::shared_ptr<const Error>& fault);
   // The shard if it is mapped already, else null.
   ShardUse OpenShard(std::uint32_t shard) const {
@@ -108,17 +108,18 @@ class ShardTable {
   // returns true. Throws Error. Thread-safe.
   bool LeaveCopy(std::uint32_t shard, const ShardFile& copy);
 
-  // Begins to fetch what opening the shard needs. Keep the result until it is open.
+  // Begins to fetch what opening the shard needs. Keep the result until the shard is open.
   std::vector<ShardParts::Held> BeginOpening(std::uint32_t shard) const;
-  // Of a folder: makes the kernel begin to read what opening the shard needs, if it is not open.
-  // Nobody waits for it.
+  // If the shard lies in a folder and is not open, makes the kernel begin to read what opening it
+  // needs, and does not wait for that.
   void AskForFrame(std::uint32_t shard) const noexcept;
-  // Every shard costs something, and a mapped one more, with its directory.
+  // The memory that the table takes. Every shard takes some, and a mapped one more, for its
+  // directory.
   std::uint64_t MemoryBytes() const noexcept;
   // The bytes of shards' frames that stay in memory at once.
   std::uint64_t FrameBytes() const noexcept;
-  // Fetches a block, and holds it. If one is asked for after the other, also begins to fetch those
-  // that come next. Throws Error. Thread-safe.
+  // Fetches a block, and holds it. If blocks are asked for one after the other, also begins to
+  // fetch the next ones. Throws Error. Thread-safe.
   ShardParts::Held HoldBlock(std::uint32_t shard, const ShardFile& file, std::uint32_t block);
 
   // The shards of a dataset in an object store; null for one in a folder.
@@ -134,7 +135,7 @@ class ShardTable {
   const ShardFile& KeepOriginal(std::uint32_t shard) REQUIRES(open_mutex_);
   std::shared_ptr<const Error> Remember(std::uint32_t shard, const Error& error);
 
-  std::atomic<std::uint64_t> last_held_{0};  // by HoldBlock()
+  std::atomic<std::uint64_t> last_held_{0};  // the block that HoldBlock() was asked for last
   const DatasetFacts& facts_;
   const MapAdvice advice_;
   const std::size_t max_mapped_;
@@ -144,9 +145,10 @@ class ShardTable {
   Mutex open_mutex_;  // if all stay mapped: held while a shard is being mapped
   std::vector<std::unique_ptr<ShardFile>> originals_ GUARDED_BY(open_mutex_);  // if all stay mapped
   std::vector<std::unique_ptr<ShardFile>> copies_
-      GUARDED_BY(open_mutex_);  // the same: all there ever were, threads may read there
-  std::vector<std::atomic<const ShardFile*>> open_;                                 // the same
-  std::unordered_map<std::uint32_t, ShardCopy> copied_to_ GUARDED_BY(open_mutex_);  // not all kept
+      GUARDED_BY(open_mutex_);  // the same; never freed, since threads may still read from them
+  std::vector<std::atomic<const ShardFile*>> open_;  // the same
+  std::unordered_map<std::uint32_t, ShardCopy> copied_to_
+      GUARDED_BY(open_mutex_);  // if not all stay mapped
 
   std::atomic<bool> any_fault_{false};
   Mutex fault_mutex_;

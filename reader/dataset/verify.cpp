@@ -139,7 +139,7 @@ void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint3
   try {
     view = blocks.Block(block);
   } catch (const Error& error) {
-    if (options_.stop.stop_requested()) return;  // perhaps given up because of that
+    if (options_.stop.stop_requested()) return;  // which may have caused the error
     if (IsShortage(error)) throw;
     // Nothing in the block can be trusted: every sample of it is a fault.
     for (std::uint32_t row = 0; row < file.block_entry(block).count; ++row) {
@@ -197,7 +197,7 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
     }
     if (file.Lost(file.bytes())) faults.push_back({name, -1, {}, file.Unreadable({}).sentence()});
   } catch (const Error& error) {
-    if (options_.stop.stop_requested()) return faults;  // perhaps given up because of that
+    if (options_.stop.stop_requested()) return faults;  // which may have caused the error
     if (IsShortage(error)) throw;
     faults.push_back(
         {name, -1, {}, (error.place().empty() ? "" : error.place() + ": ") + error.sentence()});
