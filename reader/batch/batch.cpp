@@ -1,6 +1,6 @@
-// The public face of a slot: Batch hands out what the slot holds. All that it needs besides is
-// errors for callers who ask for a field as something that it is not; they name the call that would
-// work.
+// The public face of a slot: Batch hands out what the slot holds. The rest of this file is the
+// errors for callers who ask for a field as something that it is not; each error names the call
+// that would work.
 #include <sluice/batch.h>
 #include <sluice/error.h>
 

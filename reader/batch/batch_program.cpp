@@ -111,7 +111,8 @@ void BatchProgram::Add(const OneHot& op, const DatasetFacts& dataset, const Fiel
 
 void BatchProgram::AddMix(MixStep step, std::vector<MixStep>& mixes) const {
   if (!target_) RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
-  // A stream for each: its kDraws, and the number of its type before it.
+  // Each step has a random stream of its own, from its kDraws and the number of earlier steps of
+  // its type.
   const auto same = [&step](const MixStep& other) { return (other.stream & 255) == step.stream; };
   const auto uses = std::ranges::count_if(mixes, same);
   step.stream = static_cast<std::uint16_t>(uses << 8 | step.stream);

@@ -26,7 +26,8 @@ class BatchProgram {
   const std::optional<Field>& target() const noexcept { return target_; }
   bool mixes() const noexcept { return mixes_any_; }  // in some epoch
 
-  // Finds its fields in the layout of batches. Call it before the two below.
+  // Finds the program's fields in the layout of batches. Must be called before SetTarget() and
+  // Mix().
   void Bind(const SlotLayout& layout);
   // Fills the target of a row from its label, which has been read. False if the label is not a
   // class.
@@ -45,7 +46,7 @@ class BatchProgram {
   bool padded_ = false;  // -1 among the label's integers stands for none
   SlotLayout::ArrayField label_place_, target_place_;
   std::size_t label_variable_ =
-      Schema::kNone;  // instead of label_place_: of the layout's variables
+      Schema::kNone;  // instead of label_place_, if the label is one of the layout's variables
   std::size_t classes_ = 0;
   float own_ = 1, other_ = 0;  // the target's numbers at the label's class and at the others
   std::vector<std::vector<MixStep>> mixes_;  // by stage of the transform

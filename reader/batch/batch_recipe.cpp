@@ -13,8 +13,9 @@ namespace sluice {
 
 namespace {
 
-// The longest ring pays only where some samples take far longer than others. It is ruled out if a
-// batch takes memory besides its slot: for fields of any length, and for blocks that it reads from.
+// The most batches that the loader may choose to decode ahead. The longest ring pays only where
+// some samples take far longer than others. It is ruled out if a batch takes memory besides its
+// slot: for variable-length fields, or for blocks that it reads from.
 std::size_t MaxPrefetch(const BatchRecipe& recipe) {
   constexpr std::size_t kMaxBytes = std::size_t{128} << 20;
   const bool holds_more = !recipe.layout.variables.empty() ||
@@ -23,7 +24,8 @@ std::size_t MaxPrefetch(const BatchRecipe& recipe) {
   return std::clamp(kMaxBytes / recipe.layout.bytes, kLongPrefetch, most);
 }
 
-// Passes over shards that cannot be read: no batch will hold their values.
+// The sizes of values, from the tables of all blocks. Passes over shards that cannot be read,
+// because no batch will hold their values.
 std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
   const Schema& schema = dataset.facts->manifest.schema;
   std::vector<ManifestValues> values = NoValues(schema);

@@ -1,5 +1,5 @@
 // How samples become batches: the loader's checked options, and what follows from them and the
-// dataset. Made once; then all threads only read it.
+// dataset. A recipe is made once; after that, all threads only read it.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@
 
 namespace sluice {
 
-// The fields of a batch that are boxes and key points and move with an image, and the fields with
-// an entry for each box: worked out once from the schema.
+// The fields of a batch that move with an image, which are boxes and key points, and the fields
+// with an entry for each box. Worked out once from the schema.
 struct Followers {
   // A field of numbers: one of the layout's arrays, or of its variables.
   struct Numbers {
@@ -38,8 +38,9 @@ struct Followers {
   bool empty() const noexcept { return boxes.empty() && points.empty(); }
 
   // Throws Error(kInvalidArgument) for fields that cannot be moved: integers, or coordinates
-  // unknown to this build. Also for boxes, key points and masks if a step moves pixels and nothing
-  // else, or if samples of a batch are mixed. Empty if the geometric steps of `view` do nothing.
+  // unknown to this build. Also for boxes, key points and masks if a step moves the pixels of their
+  // image without them, or if samples of a batch are mixed. Empty if the geometric steps of `view`
+  // do nothing.
   static Followers Of(const DatasetFacts& dataset, const FieldChoice& choice,
                       const SlotLayout& layout, const ViewProgram& view, bool mixes);
 };
@@ -55,10 +56,11 @@ struct BatchRecipe {
 
   // Whether a batch's rows have left every core's own cache when they are read.
   bool RowsLeaveCaches() const noexcept;
-  // Bytes that a batch's bytes fields and variable-length fields take: at most, for which this
-  // reads every block's table if the manifest lacks the values' sizes; and if each value has the
-  // average size in the manifest, which is 0 if the manifest does not say.
+  // The most bytes that a batch's bytes fields and variable-length fields take. If the manifest
+  // lacks the values' sizes, this reads the table of every block.
   std::uint64_t MaxVariableBytes() const;
+  // The bytes that they take if each value has the average size in the manifest; 0 if the manifest
+  // lacks the values' sizes.
   std::uint64_t UsualVariableBytes() const;
 
   DatasetState& dataset;

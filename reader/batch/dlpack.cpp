@@ -88,7 +88,7 @@ void Describe(const void* data, std::size_t count, std::span<const std::uint32_t
   SetElement(element, into.managed.tensor);
 }
 
-// Takes few bytes in host memory over into memory of the tensor's own; else holds the batch.
+// Copies a small tensor in host memory to memory of its own; a larger one holds the batch instead.
 void CopyOrHold(const Batch& batch, std::size_t bytes, Export& into) {
   if (bytes > kCopiedTensorBytes) {
     into.batch = batch;

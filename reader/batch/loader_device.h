@@ -1,5 +1,6 @@
-// All that the host's side of the loader knows of a device: a batch's place on it (DeviceBatch),
-// what paints rows there (DevicePainter), and the device itself (LoaderDevice).
+// All that the host's side of the loader knows of a device: a batch's place on the device
+// (DeviceBatch), what leaves rows to the device (DevicePainter), and the device itself
+// (LoaderDevice).
 //
 // reader/upload/ makes them. Without LoaderOptions::device and ring.pinned, pointers to them are
 // null, and no layer below the loader does anything for their sake.
@@ -32,14 +33,14 @@ struct TrainerStream {
   std::thread::id by;
 };
 
-// DecodeOn::kAuto: of the rows of a batch the device is offered a share, in kParts parts: the last
-// rows, so that those before them, which the host decodes, cross in one copy, and that threads
-// begin with what takes longest.
+// The share of a batch's rows that the device is offered under DecodeOn::kAuto: `parts` of kParts.
+// The device is offered the last rows of a batch: then the rows before them, which the host
+// decodes, cross in one copy, and threads begin with the rows that take longest.
 struct DeviceShare {
   static constexpr unsigned kParts = 64;
   unsigned parts = kParts;
-  // Whether that row of batch number `batch` is offered. All batches up to one are offered their
-  // share exactly, so that fractions add up.
+  // Whether the device is offered that row of batch number `batch`. The number of rows offered is
+  // rounded over all batches so far, not for each batch, so that fractions of a row add up.
   bool Offers(std::uint64_t batch, std::uint64_t batch_size, std::size_t row) const noexcept {
     const auto offered_before = [&](std::uint64_t index) {
       return index * batch_size * parts / kParts;
@@ -57,18 +58,18 @@ class DeviceBatch {
   DeviceBatch& operator=(const DeviceBatch&) = delete;
 
   const Device& device() const noexcept { return device_; }
-  // Where the bytes at that offset of the slot's host memory lie here. Not for images.
+  // Where the bytes at that offset of the slot's host memory lie on the device. Not for images.
   virtual std::byte* At(std::size_t offset) const noexcept = 0;
-  std::vector<ImageBatch> images;  // as Slot::images, as delivered
+  std::vector<ImageBatch> images;  // the images of Slot::images, as they are delivered
 
-  // For the consumer: see Batch. Release(): its last handle is gone.
+  // For the consumer: see Batch. Release() is called when the batch's last handle is gone.
   virtual void WaitOn(void* stream) = 0;
   virtual void Synchronize() = 0;
   virtual void Release() noexcept = 0;
 
   // For the planner: waits until the host memory may be written. Returns how long the last copy
-  // from it took, in seconds; nothing if `give_up` was set meanwhile. Calls `on_capture` again and
-  // again while a stream's capture must end first.
+  // from that memory took, in seconds; nothing if `give_up` was set in the meantime. While a
+  // stream's capture must end first, calls `on_capture` again and again.
   using OnCapture = std::function<void(const TrainerStream&)>;
   virtual std::optional<double> Reclaim(const std::atomic<bool>& give_up,
                                         const OnCapture& on_capture = {}) = 0;
@@ -76,17 +77,19 @@ class DeviceBatch {
   // own streams are gone.
   virtual void Finish() noexcept = 0;
 
-  // Of a batch on its way: the device decodes pictures of it, which took so long, once known.
+  // For a batch whose upload has begun: whether the device decodes pictures of it, and how long
+  // that took, once it is known.
   bool decodes = false;
   double decode_seconds = 0;
 
   // For decoder threads. Whether the device is to decode a picture of the row; or of any row.
   virtual bool HasPicture(std::size_t row) const = 0;
   virtual bool HasPictures() const = 0;
-  // Leaves the row, or all rows, to the host. Before a batch, call the latter.
+  // Gives the row, or all rows, back to the host. Call TakeBackAll() before each batch.
   virtual void TakeBack(std::size_t row) = 0;
   virtual void TakeBackAll() = 0;
-  // Moves what the device is to do with a row, when the gap of a row left out is closed.
+  // Moves the device's work on row `from` to row `to`, when the gap of a row that was left out is
+  // closed.
   virtual void MoveRow(std::size_t from, std::size_t to) = 0;
 
   DeviceShare share;
@@ -103,11 +106,11 @@ class DevicePainter {
   // Leaves a view of the row to the device. False: the host must paint it. `frames`: by view.
   virtual bool Paint(const ImagePayload& payload, std::span<const Frame> frames, Slot& slot,
                      std::size_t view, std::size_t row) = 0;
-  // Leaves all views of the row to a device that has the picture. False: it has not.
+  // Leaves all views of the row to the device, if the device has the picture; else returns false.
   virtual bool PaintCached(const ImagePayload& payload, std::span<const Frame> frames, Slot& slot,
                            std::size_t row) = 0;
-  // Draws the operations of the device on the pixels of a view of the row, whether the host or the
-  // device paints it.
+  // Draws the pixel operations that the device is to run on a view of the row, whether the host or
+  // the device paints that view.
   virtual void DrawOps(std::span<const Frame> frames, Slot& slot, std::size_t view,
                        std::size_t row) const = 0;
 };
@@ -117,12 +120,12 @@ class LoaderDevice {
  public:
   virtual ~LoaderDevice() = default;
 
-  // Page-locked and zeroed. Throws Error.
+  // Allocates page-locked, zeroed memory. Throws Error.
   virtual HostBuffer NewMemory(std::size_t bytes) = 0;
-  // For a slot whose memory that is; null if batches stay on the host.
+  // For a slot with such memory. Null if batches stay on the host.
   virtual std::unique_ptr<DeviceBatch> NewBatch(const Slot&) { return nullptr; }
 
-  // Batches that may be on their way at once.
+  // The number of uploads that may be under way at once.
   virtual std::size_t lanes() const noexcept { return 0; }
   // Starts the upload of the slot's batch, and does not wait for it. Returns why the batch fails,
   // if it does. If the device then decodes (DeviceBatch::decodes), the upload has to be finished:
@@ -142,12 +145,14 @@ class LoaderDevice {
   virtual void Finish() noexcept {}
 
   virtual bool IsCapturing(const TrainerStream& stream) = 0;
-  // Name the work of the calling thread between them, for the device's profiler.
+  // These two calls give a name to the calling thread's work between them, for the device's
+  // profiler.
   virtual void BeginRange(const char* name) noexcept = 0;
   virtual void EndRange() noexcept = 0;
 };
 
-// A range that lasts as long as this; no device: none.
+// A range, from BeginRange() to EndRange(), that lasts as long as this object. Without a device, it
+// does nothing.
 class LoaderDeviceRange {
  public:
   LoaderDeviceRange(LoaderDevice* device, const char* name) noexcept : device_(device) {

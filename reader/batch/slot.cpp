@@ -16,7 +16,7 @@ void MoveRow(std::byte* first, std::size_t row_bytes, std::size_t from, std::siz
   std::memcpy(first + to * row_bytes, first + from * row_bytes, row_bytes);
 }
 
-// Images that differ in size stay where they are.
+// Images that differ in size stay where they are; only their sizes and offsets move.
 void MoveImage(std::byte* first, SlotImage& image, std::size_t from, std::size_t to) {
   if (image.sized.sizes.empty()) {
     MoveRow(first, image.image.sample_bytes(), from, to);
@@ -36,9 +36,9 @@ void FillPixels(std::uint8_t* at, std::size_t bytes, std::size_t value_bytes, st
   }
 }
 
-// Pads the first `count` rows, which lie in their order, each no further to the front than it will
-// be: to the right and below, with `fill` (0 if values have more than two bytes). Gives the image
-// their size.
+// Pads the first `count` rows to the right and below with `fill` (0 if values have more than two
+// bytes), and gives the image the size of the padded rows. The rows lie in order, and none begins
+// before its padded place.
 void PadRows(std::uint8_t* first, std::size_t count, std::uint16_t fill, ImageBatch& image,
              SizedRows& rows) {
   image.height = image.width = 0;
@@ -51,8 +51,9 @@ void PadRows(std::uint8_t* first, std::size_t count, std::uint16_t fill, ImageBa
   const std::size_t planes = planar ? image.channels : 1;
   const std::size_t pixel = value * (planar ? 1 : image.channels);
   const std::size_t line = image.width * pixel;
-  // A line moves to the front, and everything behind it lies behind its new place: an image ends at
-  // or behind the end of its padded room, and has no more left to move than the room has left.
+  // Every line moves towards the front, and never onto a line that has yet to move: an image ends
+  // at or after the end of its padded place, and its remaining lines take no more bytes than remain
+  // of that place.
   for (std::size_t row = 0; row < count; ++row) {
     const ImageSize size = rows.sizes[row];
     const std::uint8_t* from = first + rows.offsets[row] * value;

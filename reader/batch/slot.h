@@ -28,15 +28,16 @@ inline constexpr SampleFlag kLeftOut{255};
 // image lies at the beginning of its room, and stays there. With kPadded it lies at the end, and
 // Close() moves all of a batch's images from there to where they belong, in the same memory.
 struct SizedRows {
-  std::vector<ImageSize> sizes;        // by row; empty with kEqual
-  std::vector<std::uint64_t> offsets;  // by row: where its values begin, counted from the image's
+  std::vector<ImageSize> sizes;  // by row; empty with kEqual
+  std::vector<std::uint64_t>
+      offsets;  // by row: where its values begin, counted in values from the image's first
 };
 
 // An image of the batch: the rows of SlotLayout::images at the same index.
 struct SlotImage {
   ImageBatch image;
   std::vector<std::uint8_t> present;  // by row; of the picture and its views always 1
-  std::vector<VisiblePart> shown;     // by row; empty unless the user's functions may ask
+  std::vector<VisiblePart> shown;     // by row; empty unless the user's functions may ask for it
   SizedRows sized;
 };
 
@@ -60,8 +61,8 @@ struct Slot {
   HostBuffer memory;
   std::unique_ptr<DeviceBatch> device;  // null: the batch is delivered on the host
 
-  // The batch. The planner writes it; then each worker may change its rows of faulty samples; after
-  // that it is only read.
+  // The batch. The planner writes these members. Then a worker may change those of a row whose
+  // sample is faulty. After that, they are only read.
   std::uint64_t epoch = 0;
   std::uint64_t index = 0;
   std::size_t rows = 0;  // planned; some may be left out
@@ -80,18 +81,18 @@ struct Slot {
   std::vector<std::uint64_t> view_seeds;  // by view, for its own draws
   std::vector<std::size_t> stages;        // by view: Geometry::StageOf the epoch
 
-  std::size_t node = 0;  // of CpuNodes, on which its memory lies
+  std::size_t node = 0;  // the index in CpuNodes of the node on which the memory lies
 
   // Progress, guarded by BatchRing's mutex.
   std::size_t handed_out = 0;  // rows given to workers
   std::size_t done = 0;        // rows they have finished
-  std::size_t in_hand = 0;     // workers busy with it
-  // The rows that become done once the slot is uploaded; 0: none wait for that. Then those of an
-  // upload that has begun.
+  std::size_t in_hand = 0;     // workers that are busy with it
+  // Rows that become done once the slot is uploaded: those that wait for the upload to begin (0 if
+  // no rows do), and those of an upload that has begun.
   std::size_t to_upload = 0;
   std::size_t uploading = 0;
   std::size_t left_out = 0;   // rows marked kLeftOut
-  std::size_t error_row = 0;  // of `error`: the first row that failed
+  std::size_t error_row = 0;  // the first row that failed, which `error` is about
   std::optional<Error> error;
 
   // Set if the consumer has left this stream; workers look at it before each sample.
@@ -101,7 +102,7 @@ struct Slot {
 // Gives a slot new memory, of SlotLayout::bytes.
 void RenewMemory(Slot& slot, HostBuffer memory);
 
-// Gives each view's image the size of its stage, and the images that follow it theirs.
+// Gives each image the size that it has in the stage of its view. `stages`: by view.
 void SetStages(Slot& slot, std::vector<std::size_t> stages);
 
 // Prepares a slot of that layout, with its memory.
@@ -113,7 +114,7 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
 // Resets the progress before another batch is planned into the slot.
 void ResetProgress(Slot& slot);
 
-// Gives a row of that image its size, which then says where the row lies. `image` is an index into
+// Sets the size of an image's row, which decides where the row lies. `image` is an index into
 // Slot::images, here and below. False if the batch's images do not have that size, or if the row
 // has no room for it.
 bool SetRowSize(Slot& slot, std::size_t image, std::size_t row, std::size_t width,

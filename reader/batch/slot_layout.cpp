@@ -85,8 +85,9 @@ void CheckSixteenBits(const DatasetFacts& dataset, const Geometry& geometry) {
   }
 }
 
-// The smallest or largest width and height with which pictures of the field come out. A resize
-// makes a side the longer the longer it is, and the shorter the longer the other one is.
+// The smallest or largest width and height that the steps make of the field's pictures. The longer
+// a side of the picture, the longer the resized side; and the longer the other side, the shorter
+// the resized one. So the largest width comes from the widest picture of the least height.
 Geometry::Extent BoundOf(const ImageSummary& images, const Geometry& geometry, std::size_t stage,
                          bool largest) {
   const Region wide = geometry.FrameFor(images.max_width, images.min_height, 0, 0, stage).region;
@@ -129,7 +130,7 @@ std::vector<Geometry::Extent> ExtentsOf(const DatasetFacts& dataset, const Image
   return extents;
 }
 
-// The smallest, which only images that differ in size have.
+// The smallest extents, by stage; empty if all images have one size.
 std::vector<Geometry::Extent> LeastOf(const ImageSummary& images, const Geometry& geometry,
                                       ImageSizes sizes) {
   std::vector<Geometry::Extent> least;
@@ -319,7 +320,7 @@ void LayOutOtherImages(const DatasetFacts& dataset, const LoaderOptions& options
   }
 }
 
-// LoaderOptions::output.mask_fill.
+// Applies LoaderOptions::output.mask_fill.
 void SetMaskFills(const DatasetFacts& dataset, const LoaderOptions& options, SlotLayout& layout) {
   for (const auto& [name, value] : options.output.mask_fill) {
     const Field& field = dataset.manifest.schema.fields[dataset.FieldIndex(name)];
@@ -398,7 +399,8 @@ bool Fill(DType type, std::int64_t value, std::vector<std::byte>& elements) {
   return Fill<double>(value, elements);
 }
 
-// LoaderOptions::output.absent, for a field that a dataset of the mixture may lack.
+// The value of LoaderOptions::output.absent for a label that a dataset of the mixture lacks; empty
+// for other fields.
 std::vector<std::byte> AbsentOf(const DatasetFacts& dataset, const LoaderOptions& options,
                                 std::size_t index) {
   const Field& field = dataset.manifest.schema.fields[index];

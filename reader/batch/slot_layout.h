@@ -33,19 +33,20 @@ struct SlotLayout {
         if (sample >= first && sample < end) return false;
       return true;
     }
-    // The row's bytes in these; empty: zeros.
+    // The row's bytes for those samples; if empty, zeros.
     std::vector<std::byte> absent = {};
   };
 
   // One image of the batch: a view of the picture, or another image field.
   struct ImageField {
     std::size_t field = 0;
-    std::size_t view = 0;  // whose steps it goes through: of other fields, the first one's geometry
+    std::size_t view = 0;  // the view whose steps it goes through; 0 for another image field
     std::string name;
     std::size_t leader = Schema::kNone;  // the field whose region it shows; its own if it leads
     bool nearest = false;                // a mask: its pixels are never mixed
     std::uint16_t fill = 0;              // a mask's value in a border of one colour
-    bool moves = false;  // an augment moves its pixels, so the border of its picture is unknown
+    bool moves =
+        false;  // RandAugment or TrivialAugmentWide moves its pixels, so its border is unknown
     PixelType pixels = PixelType::kUint8;  // as stored
     ImageBatch image;                      // of a full batch, of the largest size; no `data`
     // By stage (Geometry::stages()). Unless image_sizes is kEqual, `extents` are the largest width
@@ -69,7 +70,7 @@ struct SlotLayout {
   // The views of the picture (the field that LoaderOptions::output.image names), then fields that
   // lead others, then the rest. Empty: batches have no image.
   std::vector<ImageField> images;
-  std::size_t views = 0;  // so many of them are views of the picture
+  std::size_t views = 0;  // how many of `images`, from the first on, are views of the picture
   ImageSizes image_sizes = ImageSizes::kEqual;
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
@@ -106,8 +107,8 @@ std::size_t FindIn(const std::vector<FieldOfLayout>& fields, std::string_view na
 [[noreturn]] void RefuseKind(const SlotLayout& layout, std::string_view name, const char* kind,
                              const char* of_bytes = "Bytes() or Text()");
 
-// Adds to the layout, before its end is known, what a device needs besides. Sets those options that
-// ask the device for what it cannot do with these fields.
+// Adds to the layout, before its size is final, what a device needs besides. Changes those options
+// that ask the device for something that it cannot do with these fields.
 using ExtendLayout = std::function<void(SlotLayout&, const DatasetFacts&, LoaderOptions&,
                                         const std::vector<ViewProgram>&)>;
 

@@ -24,7 +24,7 @@ std::size_t Find(const SlotLayout& layout, const std::vector<FieldOfLayout>& fie
   return found;
 }
 
-// `type` -1: a bytes field.
+// `type`: a DType, or -1 for a bytes field.
 std::size_t FindVariable(const SlotLayout& layout, std::string_view name, int type) {
   const std::size_t v = Find(layout, layout.variables, name, "variable-length or bytes field");
   const SlotLayout::VariableField& field = layout.variables[v];
@@ -67,7 +67,7 @@ std::size_t MutableRows::PictureOf(std::string_view field) const {
       "out");
 }
 
-// A row alone has its own size, also before its batch is padded.
+// A single row has its own size, even before its batch is padded.
 ImageBatch MutableRows::ImageOf(std::size_t picture) const {
   if (count_ == 1) return RowOf(slot_, picture, first_);
   ImageBatch image = slot_.images[picture].image;

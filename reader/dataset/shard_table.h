@@ -61,7 +61,7 @@ std::size_t MaxMappedShards();
 // A copy of a shard in a stage.
 struct ShardCopy {
   std::shared_ptr<const SharedFolder> folder;  // null: none
-  std::string name;                            // there
+  std::string name;                            // in that folder
   friend bool operator==(const ShardCopy&, const ShardCopy&) = default;
 };
 
