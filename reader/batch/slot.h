@@ -28,9 +28,8 @@ inline constexpr SampleFlag kLeftOut{255};
 // image lies at the beginning of its room, and stays there. With kPadded it lies at the end, and
 // Close() moves all of a batch's images from there to where they belong, in the same memory.
 struct SizedRows {
-  std::vector<ImageSize> sizes;  // by row; empty with kEqual
-  std::vector<std::uint64_t>
-      offsets;  // by row: where its values begin, counted in values from the image's first
+  std::vector<ImageSize> sizes;        // by row; empty with kEqual
+  std::vector<std::uint64_t> offsets;  // by row: where its values begin, in values from the image's
 };
 
 // An image of the batch: the rows of SlotLayout::images at the same index.

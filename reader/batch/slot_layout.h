@@ -45,8 +45,7 @@ struct SlotLayout {
     std::size_t leader = Schema::kNone;  // the field whose region it shows; its own if it leads
     bool nearest = false;                // a mask: its pixels are never mixed
     std::uint16_t fill = 0;              // a mask's value in a border of one colour
-    bool moves =
-        false;  // RandAugment or TrivialAugmentWide moves its pixels, so its border is unknown
+    bool moves = false;  // RandAugment or TrivialAugmentWide moves pixels, so its border is unknown
     PixelType pixels = PixelType::kUint8;  // as stored
     ImageBatch image;                      // of a full batch, of the largest size; no `data`
     // By stage (Geometry::stages()). Unless image_sizes is kEqual, `extents` are the largest width

@@ -10,7 +10,7 @@ namespace sluice {
 
 namespace {
 
-// Calls `part(data, bytes)` for each part of a row that has a size of its own for all rows.
+// Calls `part(data, bytes)` for each part of a row whose size is the same for all rows.
 template <class Part>
 void ForEachFixedPart(Slot& slot, std::size_t row, const Part& part) {
   static_assert(std::is_trivially_copyable_v<VisiblePart>);
@@ -37,7 +37,7 @@ bool RowsAreFixed(const LoaderOptions& options) {
   if (!options.views.empty() || options.sizes.size() > 1 || !options.schedule.empty()) return false;
   bool turned = false;
   for (const Transform& step : options.transform) {
-    // These steps work on the row, after this stage.
+    // Such a step works on the row afterwards, so it does not change what is kept.
     if (!IsGeometric(step) || Warps(step)) continue;
     if (DrawsPart(step)) return false;
     // A crop after a flip may round differently.

@@ -2,11 +2,11 @@
 // from DecodedCache and puts there. Each thread has its own objects; they share the cache.
 //
 // The cache keeps each sample's picture before its first random step. If only flips and turns are
-// random, that is the row itself, before them: batches are the same to the byte as without keeping.
-// Otherwise it is the whole picture in the batch's channels, from which each epoch takes its crop.
-// Every sample then goes that way, kept or not, so that batches do not depend on which pictures had
-// room; they differ by rounding from batches decoded without keeping. Raw payloads are not kept:
-// there is nothing to decode.
+// random, that picture is the row itself before them, and batches are the same to the byte as
+// without keeping. Otherwise, it is the whole picture in the batch's channels, from which each
+// epoch takes its crop. Every sample is then decoded whole first, kept or not, so that batches do
+// not depend on which pictures had room; they differ by rounding from batches decoded without
+// keeping. Raw payloads are not kept: there is nothing to decode.
 //
 // With DecodedPictures::function_is_deterministic the cache keeps whole rows instead, as the user's
 // sample_function left them: such a sample is neither read nor decoded again, and the function is
@@ -23,8 +23,8 @@
 
 namespace sluice {
 
-// Whether only flips and turns at the end of the geometric steps are random, so that a sample's
-// rows are the same in all epochs except for those; and a picture has no other use than its row.
+// Whether a sample's row is the same in all epochs, except for flips and turns: among the geometric
+// steps, only flips and turns at the end are random, and there are no views, sizes or schedule.
 bool RowsAreFixed(const LoaderOptions& options);
 
 class CachedPicture {

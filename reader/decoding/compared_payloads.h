@@ -1,11 +1,11 @@
 // Remembers which samples' payloads have been compared with their checksums, for the modes that
 // compare each payload once.
 //
-// Kept by file: a copy of a shard (LoaderOptions::stage) is another file, and may be damaged while
-// the shard is not. A sample whose payload does not match is never noted, so that the damage is
-// found again whenever the sample is played: an epoch's batches do not depend on earlier epochs.
-// Thread-safe; takes a lock only if the shard's file is another than that used last: for a file's
-// first sample, and each time a copy and its original alternate.
+// Samples are noted by file, because a copy of a shard (LoaderOptions::stage) is another file, and
+// may be damaged while the shard is not. A sample whose payload does not match is never noted, so
+// that the damage is found again whenever the sample is played: an epoch's batches do not depend on
+// earlier epochs. Thread-safe. A lock is taken only if the shard's file is not the one used last:
+// for a file's first sample, and each time a copy and its original alternate.
 #pragma once
 
 #include <atomic>

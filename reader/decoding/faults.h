@@ -51,7 +51,7 @@ class Substitutes {
   Substitutes(const DatasetState& dataset, const LoaderOptions& options)
       : dataset_(dataset), options_(options), deal_(dataset.facts->shape, DealOptionsOf(options)) {}
 
-  // The sample to try for the row with that position for draws. `attempt` counts from 1.
+  // The sample to try for the row with that draw position (Deal::Row). `attempt` counts from 1.
   SampleRef At(std::uint64_t epoch, std::uint64_t draw_position, unsigned attempt);
 
  private:

@@ -11,7 +11,8 @@ namespace sluice {
 namespace {
 
 // Before the reader decompresses a value larger than this, it asks whether the machine has memory
-// left for it twice: in the row and in the batch. Asking costs a small share of decompressing it.
+// left for two copies of it: in the row and in the batch. Asking costs a small share of
+// decompressing it.
 constexpr std::uint64_t kLargeValue = std::uint64_t{64} << 20;
 
 // Takes out the entries that are not kept.

@@ -25,8 +25,9 @@ class FieldReader {
   // Sets the frame through which the sample's image of that field was decoded.
   void SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame);
 
-  // Returns what is wrong with the sample, if anything is; its sentence lives until the next call.
-  // Call SetPicture() before. `verify`: compare payloads with their checksums.
+  // Reads the sample's fields into the row. Returns what is wrong with the sample, if anything is;
+  // the fault's sentence lives until the next call. Call SetPicture() first. `verify`: compare
+  // payloads with their checksums.
   ValueFault Read(const BlockView& block, Slot& slot, std::size_t row, PayloadDecoder& decoder,
                   bool verify);
 

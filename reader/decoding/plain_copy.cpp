@@ -11,8 +11,8 @@ namespace sluice {
 
 namespace {
 
-// Images are fetched into the CPU's caches that many rows before they are copied, up to so many
-// bytes: after them, the CPU fetches by itself.
+// Each image is prefetched into the CPU's caches kRowsAhead rows before it is copied. Only its
+// first kAheadBytes are: after those, the CPU prefetches by itself.
 constexpr std::size_t kRowsAhead = 2;
 constexpr std::size_t kAheadBytes = 1024;
 constexpr std::size_t kAheadStep = 64;
@@ -22,7 +22,7 @@ bool IsOneOf(const Transform& step) {
   return (std::holds_alternative<Steps>(step) || ...);
 }
 
-// Whether it moves pixels without mixing them.
+// Whether the step moves pixels without mixing them.
 bool OnlyMoves(const Transform& step) {
   return IsOneOf<RandomCrop, CenterCrop, HorizontalFlip, VerticalFlip>(step);
 }

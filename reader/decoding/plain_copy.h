@@ -1,11 +1,12 @@
 // Fills rows whose images need no decoding: raw pixels of one size, of which a batch holds all or a
 // rectangle as they are stored, perhaps mirrored.
 //
-// It takes a chunk of rows at a time: first where their bytes are, then each field of all rows,
-// then their images, and then whether the files were whole meanwhile. That costs a tenth of reading
-// row by row, which matters where an image is a few kilobytes. Whatever is not as usual, it leaves
-// to SampleReader, which finds out why and reports it: a block or a payload that was not verified
-// yet, a table that says something else, a file that lost pages or was cut.
+// It takes a chunk of rows at a time: it finds where their bytes lie, copies each array field of
+// all rows, copies their images, and asks at the end whether the files stayed whole. That costs a
+// tenth of reading row by row, which matters where an image is a few kilobytes. A row that is
+// unusual in any way is left to SampleReader, which finds the reason and reports it: a block or a
+// payload that was not verified yet, a table that says something else, a file that lost pages or
+// was cut.
 #pragma once
 
 #include <vector>
@@ -23,14 +24,16 @@ class PlainCopy {
   // Rows of a chunk, at most.
   static constexpr std::size_t kMaxRows = 64;
 
-  // Whether a loader of that recipe copies. Not if something else looks at each row, nor if every
-  // payload is compared with its checksum each time.
+  // Whether rows of that recipe can be copied. They cannot if something else works on each row, or
+  // if every payload is compared with its checksum each time.
   static bool Serves(const BatchRecipe& recipe);
 
-  // `compared`: which payloads have been compared; null: none has to be. All must outlive it.
+  // `compared`: which payloads have been compared; null if no payload has to be. Both must outlive
+  // it.
   PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared);
 
-  // Fills rows begin .. end - 1, at most kMaxRows. Then Filled() says which of them.
+  // Fills those of rows begin .. end - 1 (at most kMaxRows) that can be copied. Filled() then says
+  // which they are.
   void Fill(Slot& slot, std::size_t begin, std::size_t end);
   bool Filled(std::size_t row) const noexcept { return filled_[row - begin_]; }
   // The payload bytes of filled rows since the beginning.
@@ -43,7 +46,7 @@ class PlainCopy {
     const std::byte* block = nullptr;  // its first byte,
     std::uint64_t block_bytes = 0;
     const std::byte* entries = nullptr;  // the row's, in the block's table
-    const std::byte* pixels = nullptr;   // null: not as usual
+    const std::byte* pixels = nullptr;   // null if the image is not as usual
   };
   void FindRows(const Slot& slot, std::size_t begin, std::size_t end);
   void FindPixels();
@@ -60,7 +63,7 @@ class PlainCopy {
   ImagePayload image_;                // as every image is; without its bytes
   const std::size_t image_bytes_;
   const bool whole_;       // images are copied from their first byte to their last
-  const bool read_later_;  // as PixelTarget says
+  const bool read_later_;  // see PixelTarget
   PayloadDecoder decoder_;
   std::vector<Source> sources_;
   std::vector<GuardedMapping> mappings_;

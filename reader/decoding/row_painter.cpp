@@ -9,8 +9,8 @@ namespace sluice {
 
 namespace {
 
-// Steps work in buffers of their own: the picture, the picture before turning, before warping and
-// before an operation, a smoothed one, and two of 16 bits.
+// The bytes of the buffers that steps work in: the picture, the picture before turning, before
+// warping and before an operation, a smoothed one, and two of 16 bits.
 std::uint64_t StepBytesOf(const Pipeline& transform,
                           const std::vector<ScheduledTransform>& schedule,
                           const ImageBatch& image) {

@@ -1,8 +1,8 @@
 // Paints a sample's picture into its row of a slot: every view of it, through the view's frame and
 // steps.
 //
-// The picture comes from one of three places: a device that decodes it by itself, the cache of
-// decoded pictures, or the payload. Several views are made from one decoding if that is cheaper
+// The picture comes from one of three places: a device that has it already, the cache of decoded
+// pictures, or the payload. Several views are made from one decoding if that is cheaper
 // (SharedPart). Each decoder thread has one painter.
 #pragma once
 
@@ -34,8 +34,10 @@ class RowPainter {
   void Clear(Slot& slot, std::size_t row) {
     if (device_ != nullptr) slot.device->TakeBack(row);
   }
-  // Works out what each view shows, and gives the row its sizes. False: it has no room for them.
+  // Works out what each view shows, and gives the row its sizes. False if the row has no room for
+  // them.
   bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row);
+  // Finds where the picture comes from.
   From Find(const ImagePayload& payload, Slot& slot, std::size_t row);
   // Not for masks (FieldReader::DecodeMask()).
   Defect Paint(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot, std::size_t row);
@@ -43,8 +45,10 @@ class RowPainter {
   // The part of the picture that the first view shows, after FrameViews().
   const Frame& first_frame() const noexcept { return frames_[0]; }
   // Whether Paint() makes, or has made, a picture for the cache, so that its payload must be
-  // verified; and puts it there, once the payload is known to have been whole.
+  // verified.
   bool keeps() const noexcept { return from_ == From::kPayload && cached_.pending(); }
+  // Puts that picture into the cache. The payload must be known to have been whole when it was
+  // decoded.
   void Keep(std::uint64_t sample) { cached_.Keep(sample); }
 
  private:

@@ -51,8 +51,8 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
     unverified = unverified || verdict.unverified;
     if (!slot.blocks.empty()) slot.blocks[row].reset();  // frees memory for the next block
   }
-  // Checked afterwards: a file cut off in the middle of a page reads as zeros there, and if no
-  // checksum was compared, only this finds it.
+  // Files are checked once the rows are made. If a file was cut in the middle of a page, the rest
+  // of that page reads as zeros; where no checksum was compared, only this check notices that.
   files_.BeginRun();
   for (std::size_t row = begin; row < end; ++row) {
     if (Copied(row) || slot.flags[row] == kLeftOut) continue;
@@ -165,7 +165,7 @@ std::optional<Error> RowWorker::DecodeAllHere(Slot& slot) {
     if (slot.flags[row] == kLeftOut || !slot.device->HasPicture(row)) continue;
     if (std::optional<Error> error = DecodeHere(slot, row)) return error;
   }
-  slot.device->TakeBackAll();  // of rows left out
+  slot.device->TakeBackAll();  // rows that were left out may still have some
   return std::nullopt;
 }
 

@@ -2,9 +2,9 @@
 // LoaderOptions::integrity.on_fault says. Each decoder thread has one worker.
 //
 // A row is taken from the cache of rows; or copied (PlainCopy); or read (SampleReader), given its
-// OneHot target, and passed to the user's sample_function. When a run is through, the worker asks
-// once whether the files still held their bytes meanwhile, for rows of which no checksum was
-// compared. A faulty row is left out, gets another sample (Substitutes), or fails the batch.
+// OneHot target, and passed to the user's sample_function. At the end of a run, for rows of which
+// no checksum was compared, the worker asks once whether the files still held their bytes. A faulty
+// row is left out, gets another sample (Substitutes), or fails the batch.
 #pragma once
 
 #include <span>
@@ -33,7 +33,8 @@ class RowWorker {
 
   // Finishes a batch whose rows are done: closes it, mixes it, and calls the user's batch_function.
   // Returns why the batch fails, if it does. If a device is still to decode pictures of the batch,
-  // that is left to CloseDecoded(), later; but if a row is left out, the host decodes them now.
+  // does nothing, and CloseDecoded() finishes the batch later; but if a row was left out, the host
+  // decodes those pictures now.
   std::optional<Error> Close(Slot& slot);
   // Finishes a batch after a device has decoded its pictures, except those of `refused` rows, which
   // the host decodes.
@@ -45,7 +46,7 @@ class RowWorker {
   // Bytes of memory that a worker's thread takes at most.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe);
 
-  // So far.
+  // The bytes of payloads so far.
   std::uint64_t payload_bytes() const noexcept {
     return reader_.payload_bytes() + (plain_ ? plain_->payload_bytes() : 0);
   }

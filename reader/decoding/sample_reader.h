@@ -5,9 +5,9 @@
 // copies arrays, has the picture painted (RowPainter) and the other fields read (FieldReader). Only
 // then does it know whether the bytes were whole: pages of a mapping can vanish at any moment, and
 // read as zeros then, which may even decode to a good picture. Hence the order in ReadFrom(): hold
-// a guard, make the row, ask what was lost. Two things are tried again: a block whose picture was
-// left out, because a cache had it and lost it since; and a copy of a shard (LoaderOptions::stage)
-// that is damaged, from the shard itself.
+// a guard, make the row, ask what was lost. Two things are tried again: a block that was read
+// without its picture, because a cache had the picture and has lost it since; and a copy of a shard
+// (LoaderOptions::stage) that is damaged, from the shard itself.
 //
 // A fault is a value (RowVerdict). The caller (RowWorker) decides what becomes of the row.
 #pragma once
@@ -88,7 +88,7 @@ class SampleReader {
     Bytes picture;                          // the payload that the picture was made from, if any
     ComparedBefore compared_before = ComparedBefore::kNotAsked;
     bool unverified = false;     // the picture was made without comparing a checksum
-    bool needs_picture = false;  // of which the block that is held has no bytes
+    bool needs_picture = false;  // whose bytes the held block lacks
   };
 
   std::optional<RowVerdict> Open(const Slot& slot, std::size_t row, Sample& sample);
@@ -110,7 +110,7 @@ class SampleReader {
   const SlotLayout& layout_;
   const DecodingContext context_;
   const Verify verify_;
-  const std::size_t raw_bytes_;  // of each picture if all are raw, of one size and read; else 0
+  const std::size_t raw_bytes_;  // of a picture, if all are raw, read and of one size; else 0
   PayloadDecoder decoder_;
   RowPainter painter_;
   FieldReader fields_;

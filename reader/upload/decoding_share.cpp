@@ -7,12 +7,14 @@ namespace sluice {
 
 namespace {
 
-// Fewer rows than that in an interval say nothing about their cost.
+// An interval with fewer rows than this says nothing about their cost.
 constexpr std::uint64_t kEnoughRows = 8;
-// A share is worth moving by this part of itself, and by two of DeviceShare::kParts.
+// A move of the share is worth making if it is at least this part of the share, and at least two of
+// DeviceShare::kParts.
 constexpr double kWorthMoving = 0.1;
 
-// An interval counts as much as all those before it.
+// Sets `cost` to the mean of what it was and the interval's cost: an interval counts as much as all
+// those before it.
 void Learn(double& cost, double seconds, std::uint64_t rows) noexcept {
   if (rows < kEnoughRows) return;
   const double now = seconds / double(rows);

@@ -14,9 +14,9 @@
 //
 // It learns costs from every interval. A cost that an interval does not show (the host decodes
 // nothing at a share of 1) stays as it was seen last. The share moves after two intervals in a row
-// in which the trainer waited for decoding, and which ask for the same direction: for all rows, or
-// by at least 2 parts and a tenth of the share. Where costs stay as they are, so does the share. It
-// is never 0, so that the device's cost is always seen.
+// in which the trainer waited for decoding, and in which the best share lay in the same direction:
+// at all rows, or at least 2 parts and a tenth of the share away. Where costs stay as they are, so
+// does the share. It is never 0, so that the device's cost is always seen.
 #pragma once
 
 #include <sluice/loader_options.h>

@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kPictureAlignment = 16;
 constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
 constexpr std::size_t kStoredRows = 16384;  // at a time
-// Pictures of one conversion have one form, or two with grey ones. Beyond this many the dataset is
-// of JPEGs kept as they came, and only the first of their forms have room in the table.
+// Pictures of one conversion have one form, or two with grey ones. A dataset with more than this
+// many holds JPEGs as their sources had them; only the first of its forms have room in the table.
 constexpr std::size_t kMaxForms = 4096;
 constexpr std::uint64_t kBytesPerMB = 1'000'000;
 
@@ -41,7 +41,8 @@ void RequireCacheRoom(const Device& device, DeviceDriver& driver, ImagesIn where
                   (on_device ? ", or ImagesIn::kPageLocked if the host has so much memory" : ""));
 }
 
-// Makes the table of a manifest that may claim any number of samples.
+// Returns `samples` if there is memory for a table of so many entries, and else throws: a manifest
+// may claim any number of samples.
 std::uint64_t ForCacheTable(std::uint64_t samples, std::uint64_t entry_bytes) {
   const std::uint64_t available = AvailableMemory();
   if (samples <= available / entry_bytes) return samples;
@@ -249,8 +250,8 @@ void DeviceCacheFiller::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-// A failure here happens again, with the sample's name, when the sample is played or the device is
-// used.
+// Ignores failures: a failure happens again, with the sample's name, when the sample is played or
+// the device is used.
 void DeviceCacheFiller::Run() {
   for (std::uint64_t block = 0; block < dataset_.facts->shape.blocks(); ++block) {
     if (stop_.load(std::memory_order_relaxed)) return;

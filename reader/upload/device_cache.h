@@ -48,7 +48,7 @@ class DeviceCache final : public PictureCache {
   void Put(std::uint64_t sample, const JpegForm& form, std::span<const JpegRow> rows,
            std::span<const std::uint32_t> words);
   void PutRaw(std::uint64_t sample, Bytes pixels);
-  // Waits until all of them have arrived.
+  // Waits until all pictures put there have arrived.
   void Finish();
 
   std::uint64_t pictures() const noexcept { return pictures_.load(std::memory_order_relaxed); }
@@ -98,8 +98,8 @@ class DeviceCache final : public PictureCache {
   OwnStream stream_;
   std::unordered_set<JpegForm, FormHash, FormEqual> forms_;
   std::vector<std::unique_ptr<std::uint32_t[]>> rows_;
-  std::uint32_t* rows_end_ = nullptr;  // of the last of them,
-  std::size_t rows_left_ = 0;          // and how many of it are not used
+  std::uint32_t* rows_end_ = nullptr;  // the end of the last of rows_,
+  std::size_t rows_left_ = 0;          // and how many of its numbers are not used
   std::atomic<std::uint64_t> pictures_{0}, bytes_{0};
 };
 

@@ -31,8 +31,9 @@ struct PictureRoom {
   std::size_t broken_at = 0, waves_at = 0, pictures_at = 0, rows_at = 0, words_at = 0;
 
   // For batches of so many images; `view_sides`: the sum of an image's width and height, by view;
-  // `raw`: all pictures are raw, so none crosses with a batch. Begins at `slot_bytes`, which grows
-  // by it. There is one lane, with as much scratch memory as a batch may need.
+  // `raw`: all pictures are raw, so none crosses with a batch. The room begins at `slot_bytes`,
+  // which grows by the room's size. There is one lane, with as much scratch memory as a batch may
+  // need.
   static PictureRoom For(const ImageSummary& stored, bool raw, std::size_t images,
                          std::span<const std::size_t> view_sides, std::size_t& slot_bytes);
   // Chooses the number of lanes for a ring of so many slots, and cuts their scratch memory down to
@@ -40,7 +41,7 @@ struct PictureRoom {
   // and at most a quarter; and no lane has more than 1 GiB.
   void DivideScratch(std::size_t slots, std::uint64_t free_device_bytes) noexcept;
   explicit operator bool() const noexcept { return images > 0; }
-  // Of all views; a wave has one at least.
+  // The pictures of all views. There are at most as many waves, since each has a picture.
   std::size_t pictures() const noexcept { return images * views; }
 };
 
@@ -57,8 +58,8 @@ struct DeviceLayout {
   bool paints() const noexcept {
     return room || std::ranges::any_of(ops, [](const Ops& view) { return view.each > 0; });
   }
-  // Adds it to the layout of a slot. Sets options.on_device.decode to kHost if there is nothing
-  // that the device could decode.
+  // Adds the device's part to the layout of a slot. Sets options.on_device.decode to kHost if there
+  // is nothing that the device could decode.
   static DeviceLayout AddTo(SlotLayout& layout, const DatasetFacts& dataset, LoaderOptions& options,
                             const std::vector<ViewProgram>& views);
 };

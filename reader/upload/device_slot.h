@@ -47,13 +47,14 @@ class DeviceSlot final : public DeviceBatch {
   // it. Threads may put pictures of different rows at the same time. Until the batch is uploaded,
   // JpegPicture::scratch says how much the picture needs.
   bool Put(std::size_t view, std::size_t row, const JpegParcel& parcel);
-  // In the slot's host memory, of a view of a row, or of all. The layout has room for pictures.
+  // Places in the slot's host memory, for a view of a row or for the whole batch. All but OpsOf()
+  // need a layout with room for pictures.
   JpegPicture& PictureOf(std::size_t view, std::size_t row) const;
   std::uint32_t& BrokenOf(std::size_t view, std::size_t row) const;
   JpegRow* PictureRows() const;
   JpegWave* Waves() const;
   PixelOp* OpsOf(std::size_t view, std::size_t row) const;
-  // So much of the room's budgets has been taken.
+  // How much of the room's budgets has been taken.
   std::size_t rows_put() const noexcept { return rows_put_.load(std::memory_order_relaxed); }
   std::size_t words_put() const noexcept { return words_put_.load(std::memory_order_relaxed); }
 
@@ -63,7 +64,7 @@ class DeviceSlot final : public DeviceBatch {
   // For the uploader. Makes the stream wait for the trainer's streams that used the memory before.
   void WaitForTrainer(DeviceDriver::Stream stream);
   OwnTimedEvent copy_begins, copied, decoding_begins, decoded, converted;
-  std::vector<OwnGraph> decoding;  // by lane: of a batch in as many waves as there are views
+  std::vector<OwnGraph> decoding;  // by lane: decodes a batch in as many waves as there are views
   std::size_t lane = 0;            // which of the uploader's lanes the batch goes through
   bool under_way = false;          // a copy has been enqueued since the last Reclaim()
 
@@ -92,7 +93,7 @@ class DeviceSlot final : public DeviceBatch {
   Mutex mutex_;
   std::vector<TrainerStream> streams_ GUARDED_BY(mutex_);  // that wait for the batch, each once
   std::vector<OwnEvent> events_ GUARDED_BY(mutex_);        // at least as many
-  std::size_t recorded_ GUARDED_BY(mutex_) = 0;            // of them, by Release()
+  std::size_t recorded_ GUARDED_BY(mutex_) = 0;            // how many of them are recorded
   std::vector<TrainerStream> unrecorded_
       GUARDED_BY(mutex_);  // that were being captured when the batch was dropped
   std::optional<Error> failure_ GUARDED_BY(mutex_);  // of Release()

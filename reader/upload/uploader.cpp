@@ -120,8 +120,8 @@ std::unique_ptr<DeviceSlot> Uploader::NewSlot(const Slot& of) {
   return slot;
 }
 
-// Why the batch fails. Some work may have been enqueued without an event to wait for, and its
-// memory will be used again.
+// Returns why the batch fails. Waits for all streams before, because some work may have been
+// enqueued without an event to wait for, and its memory will be used again.
 Error Uploader::Failed(const Slot& slot, const Error& error) {
   driver_->Drain(copy_stream_.get());
   if (works()) driver_->Drain(convert_stream_.get());
@@ -197,7 +197,7 @@ void Uploader::Start(Slot& slot, DeviceSlot& place) {
   }
   place.WaitForTrainer(stream);
   if (staging_bytes_ > 0) driver_->Wait(stream, lanes_[place.lane].read.get());
-  // Operations and JPEGs are read from there.
+  // Until then, the device reads the previous batch's operations and JPEGs there.
   if (works()) driver_->Wait(stream, place.converted.get());
   driver_->Record(place.copy_begins.get(), stream);
   for (std::size_t i = 0; i < pictures_.size(); ++i)
@@ -277,8 +277,8 @@ std::uint64_t Uploader::uploaded_bytes() const {
 
 // The part of Uploader for pictures that the device decodes.
 
-// Finds places in scratch memory, and with them the waves. Then puts the rows into the order in
-// which the device takes them.
+// Gives each picture a place in scratch memory; a picture that does not fit any more begins a new
+// wave. Then puts the rows into the order in which the device takes them.
 void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
   const PictureRoom& room = room_;
   waves_ = 0;
@@ -307,7 +307,7 @@ void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
       (picture.packed ? wave.packed_count : wave.row_count) += picture.rows;
     }
   }
-  // Rows are written over as they were put there.
+  // SortRows() overwrites the rows that were put there, so they are copied first.
   const JpegRow* const first = place.PictureRows();
   rows_.assign(first, first + place.rows_put());
   row_count_ = 0;
@@ -317,14 +317,14 @@ void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
     SortRows(place, wave);
     row_count_ += std::size_t{wave.row_count} + wave.packed_count;
   }
-  for (std::size_t w = waves_; w < room.views; ++w)  // the graph plays so many
+  for (std::size_t w = waves_; w < room.views; ++w)  // the graph runs that many
     place.Waves()[w] = {};
 }
 
-// The wave's rows, from rows_ to their place in the slot. Of JPEGs, about the longest first, so
-// that threads side by side have about as much to do: sorted by counting, by the upper bits of
-// their lengths. Behind them those of packed pictures, as they come: a warp each, so order saves
-// nothing.
+// Copies the wave's rows from rows_ to their place in the slot. Rows of JPEGs come first, the
+// longest of them about first, so that neighbouring threads have about as much to do: they are
+// sorted by counting, by the upper bits of their lengths. Rows of packed pictures follow as they
+// come: a warp decodes each of them, so their order saves nothing.
 void Uploader::SortRows(const DeviceSlot& place, const JpegWave& wave) {
   constexpr unsigned kClassBits = 8;
   const JpegPicture* const pictures = &place.PictureOf(0, 0) + wave.first_picture;

@@ -2,8 +2,8 @@
 // on one more it converts, so that each overlaps with the others' work for other batches. It
 // allocates all its memory in its constructor, and a slot's in NewSlot().
 //
-// A batch goes through a lane, and batches take the lanes in turn. What a batch needs of the device
-// while it is decoded and converted, its lane has: a stream to decode on, scratch memory for that,
+// A batch goes through a lane, and batches take the lanes in turn. The lane has what a batch needs
+// of the device while it is decoded and converted: a stream to decode on, scratch memory for that,
 // and memory for pixels that are still to be converted. A batch of JPEGs has too few rows to keep a
 // device busy, and takes as long as its longest row, so several are decoded at once:
 //
@@ -14,7 +14,8 @@
 //     lane 3                       |    decode 3    |
 //     conversions                       |0| |1| |2| |3| ...
 //
-// A slot may come to any lane. Because a graph names the scratch memory, a slot has one for each.
+// A slot's batch may go through any lane. A graph names the scratch memory that it uses, so a slot
+// has one graph for each lane.
 #pragma once
 
 #include <memory>
@@ -55,7 +56,7 @@ class Uploader final : public PinnedSlots {
   };
   Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver, const Work& work);
 
-  // LoaderDevice, which says more.
+  // See LoaderDevice.
   std::unique_ptr<DeviceBatch> NewBatch(const Slot& slot) override { return NewSlot(slot); }
   std::unique_ptr<DeviceSlot> NewSlot(const Slot& slot);
   std::size_t lanes() const noexcept override { return lanes_.size(); }
@@ -84,7 +85,7 @@ class Uploader final : public PinnedSlots {
     DeviceBuffer staging;        // pixels between their copy or decoding and their conversion
     OwnEvent read;               // the conversion has read them
     DeviceBuffer scratch;        // for one wave at a time: the stream runs them one by one
-    OwnPriorityStream decoding;  // otherwise it queues behind the trainer's kernels
+    OwnPriorityStream decoding;  // without priority, it would wait for the trainer's kernels
   };
   // `program`: null for an image that is not a view of the picture.
   void AddPicture(const SlotLayout::ImageField& shipped, const PixelProgram* program,
@@ -102,7 +103,7 @@ class Uploader final : public PinnedSlots {
   void PlanDecoding(const Slot& slot, const DeviceSlot& place) REQUIRES(mutex_);
   void SortRows(const DeviceSlot& place, const JpegWave& wave) REQUIRES(mutex_);
   void StartDecoding(const Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
-  JpegJob JobOf(const DeviceSlot& place, const Lane& lane) const;  // on its first wave
+  JpegJob JobOf(const DeviceSlot& place, const Lane& lane) const;  // on the batch's first wave
   void Decode(DeviceDriver::Stream stream, const Slot& slot, const DeviceSlot& place,
               const Lane& lane, std::size_t waves) const;
   void StartConversions(DeviceSlot& place) REQUIRES(mutex_);
@@ -134,14 +135,14 @@ class Uploader final : public PinnedSlots {
   std::size_t turn_ GUARDED_BY(mutex_) = 0;  // the lane of the next upload
   std::uint64_t uploaded_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint64_t decoded_pictures_ GUARDED_BY(mutex_) = 0;
-  // Of the upload that is being started: its waves, its rows in their order, and the rows as they
-  // were put into the slot.
+  // Of the upload that is being started: the number of its waves and of its rows, and the rows as
+  // they were put into the slot.
   std::size_t waves_ GUARDED_BY(mutex_) = 0;
   std::size_t row_count_ GUARDED_BY(mutex_) = 0;
   std::vector<JpegRow> rows_ GUARDED_BY(mutex_);
 };
 
-// The image as the device delivers it, for an image as it is copied there.
+// The image that the device delivers for an image that is copied to it as `shipped`.
 ImageBatch DeliveredImage(const ImageBatch& shipped, const PixelProgram& program, Layout layout);
 
 }  // namespace sluice
