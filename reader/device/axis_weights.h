@@ -1,6 +1,6 @@
-// The weights of an axis, the work of one thread of a device for single outputs. The arithmetic is
-// the host's (format/pixels/kernels/weights.inc.h): IEEE's, without fused steps. C++17: nvcc
-// compiles this.
+// The weights of an axis: the work of one thread of a device on single outputs. The arithmetic is
+// the host's (format/pixels/kernels/weights.inc.h): IEEE operations, none of them fused. C++17:
+// nvcc compiles this.
 #pragma once
 
 #include "format/pixels/kernels/weight_rule.h"
@@ -57,7 +57,7 @@ SLUICE_ON_DEVICE inline void MakeOutput(const kernels::WeightRule& rule, std::ui
 
 }  // namespace on_device
 
-// A thread's share of an axis' outputs: number `thread` of `threads`.
+// Makes a thread's share of an axis's outputs: that of number `thread` of `threads`.
 SLUICE_ON_DEVICE inline void MakeAxisShare(const JpegJob& job, const JpegPicture& picture,
                                            const JpegAxis& axis, std::uint32_t thread,
                                            std::uint32_t threads) {
@@ -69,7 +69,7 @@ SLUICE_ON_DEVICE inline void MakeAxisShare(const JpegJob& job, const JpegPicture
   }
 }
 
-// And of all axes of a picture.
+// Makes a thread's share of the outputs of all axes of a picture.
 SLUICE_ON_DEVICE inline void MakeWeightsShare(const JpegJob& job, const JpegPicture& picture,
                                               std::uint32_t thread, std::uint32_t threads) {
   if (picture.components == 0) return;
@@ -88,7 +88,8 @@ SLUICE_ON_DEVICE inline void MakeWeightsShare(const JpegJob& job, const JpegPict
 
 namespace sluice::on_device {
 
-// The start of a sum: half of what is cut off in the end, and of what each product loses.
+// The number that a sum starts from, so that it is rounded: half of what EndOfSum() cuts off, and
+// half of what Weighted() cuts off from each product.
 SLUICE_ON_DEVICE inline std::uint32_t FirstOfSum(std::uint32_t taps) {
   return taps / 2 + 128;
 }

@@ -12,7 +12,7 @@
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
-#else  // a package of its own for some toolkits
+#else  // some toolkits have NVTX in a separate package
 inline int nvtxRangePushA(const char*) {
   return 0;
 }
@@ -21,7 +21,7 @@ inline int nvtxRangePop() {
 }
 #endif
 
-struct CUctx_st;  // of the driver: a CUcontext is a pointer to it, a CUdevice an int
+struct CUctx_st;  // the driver's: a CUcontext is a pointer to it, a CUdevice an int
 
 namespace sluice {
 
@@ -29,12 +29,12 @@ namespace {
 
 void Check(cudaError_t result, const char* what) {
   if (result == cudaSuccess) return;
-  cudaGetLastError();  // clears it, else the trainer's next call would return our error
+  cudaGetLastError();  // clears the error, or else the trainer's next call would return it
   throw Error(ErrorCode::kState,
               std::string("CUDA failed to ") + what + ": " + cudaGetErrorString(result));
 }
 
-// For calls whose failure is harmless. Returns whether it succeeded.
+// For calls whose failure is harmless. Returns whether the call succeeded.
 bool Done(cudaError_t result) noexcept {
   if (result != cudaSuccess) cudaGetLastError();
   return result == cudaSuccess;
@@ -61,10 +61,10 @@ Function DriverFunction(const char* name) {
   return reinterpret_cast<Function>(found);
 }
 
-// A GPU's primary context, which all of its users share; Push() makes it the thread's for a while.
-// Not by cudaSetDevice(): going back that way would make a context, of hundreds of megabytes, on
-// the GPU that was the thread's before, even if that was never used. Does nothing if the context is
-// already the thread's.
+// A GPU's primary context, which all of the GPU's users share. Push() makes it the calling thread's
+// context until Pop(), unless it is that already. cudaSetDevice() would not do: to go back by it
+// would create a context of hundreds of megabytes on the thread's earlier GPU, even if the thread
+// has never used that GPU.
 class PrimaryContext {
  public:
   explicit PrimaryContext(int ordinal) : ordinal_(ordinal) {
@@ -134,8 +134,8 @@ bool IsStandIn(cudaStream_t stream) noexcept {
   return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
-// While it lives, the thread works on that GPU. A graph capture by the trainer, on any thread,
-// neither refuses nor records the calls made meanwhile.
+// While this object lives, the thread works on that GPU, and a graph capture by the trainer, on any
+// thread, neither refuses nor records the thread's calls.
 class Within {
  public:
   explicit Within(const PrimaryContext& context) noexcept
@@ -174,7 +174,7 @@ class CudaDriver final : public DeviceDriver {
     Check(cudaDeviceGetPCIBusId(id, sizeof id, device), "query a device's place");
     return id;
   }
-  // NVTX: some nanoseconds each where no profiler is attached.
+  // These call NVTX, which takes some nanoseconds if no profiler is attached.
   void BeginRange(const char* name) noexcept override { nvtxRangePushA(name); }
   void EndRange() noexcept override { nvtxRangePop(); }
 
@@ -252,8 +252,8 @@ class CudaDriver final : public DeviceDriver {
     cudaError_t result = cudaGraphInstantiateWithFlags(&graph, noted, 0);
     Done(cudaGraphDestroy(noted));
     Check(result, kWhat);
-    result =
-        cudaGraphUpload(graph, stream);  // what it needs there, now and not when it is launched
+    result = cudaGraphUpload(graph,
+                             stream);  // uploads what the graph needs now, not at its first launch
     if (result != cudaSuccess) Done(cudaGraphExecDestroy(graph));
     Check(result, kWhat);
     return graph;
@@ -318,7 +318,7 @@ class CudaDriver final : public DeviceDriver {
                 "cudaSetDevice, then cudaStreamCreate");
   }
   Stream ForOtherThreads(Stream stream) noexcept override {
-    // The default stream waits for those of all threads.
+    // The legacy default stream waits for the per-thread default streams of all threads.
     return stream == cudaStreamPerThread ? cudaStreamLegacy : stream;
   }
   void Drain(Stream stream) noexcept override {

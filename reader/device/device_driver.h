@@ -30,11 +30,12 @@ class DeviceDriver {
 
   virtual ~DeviceDriver() = default;
 
-  // Where the device is on the machine's bus ("0000:65:00.0"), as other libraries name it; empty:
-  // nowhere.
+  // Where the device is on the machine's bus ("0000:65:00.0"), as other libraries name it; empty if
+  // it is not on a bus.
   virtual std::string BusId() = 0;
 
-  // Name the work of the calling thread between them, for the device's profiler. Ranges nest.
+  // These two calls give a name to the calling thread's work between them, for the device's
+  // profiler. Ranges nest.
   virtual void BeginRange(const char* name) noexcept = 0;
   virtual void EndRange() noexcept = 0;
 
@@ -47,15 +48,16 @@ class DeviceDriver {
   virtual std::uint64_t FreeDeviceBytes() = 0;
 
   virtual Stream NewStream() = 0;
-  // Its kernels start before those that wait on other streams.
+  // A stream whose kernels start before those that wait on other streams.
   virtual Stream NewPriorityStream() = 0;
   virtual void FreeStream(Stream stream) noexcept = 0;  // once all of its work is done
-  // To order work, which a device does faster with an event that notes no time.
+  // Events order work. An event that notes no time is faster.
   virtual Event NewEvent() = 0;
   virtual Event NewTimedEvent() = 0;
   virtual void FreeEvent(Event event) noexcept = 0;
 
-  // Notes the work of the kinds below that `work` gives to the stream, and does none of it.
+  // Calls `work` with a stream, and notes the work of the kinds below that it gives to the stream,
+  // without doing it.
   virtual Graph NewGraph(const std::function<void(Stream)>& work) = 0;
   virtual void FreeGraph(Graph graph) noexcept = 0;
 
@@ -64,10 +66,11 @@ class DeviceDriver {
                     std::size_t bytes) = 0;
   virtual void CopyBack(Stream stream, std::byte* to_pinned, const std::byte* from,
                         std::size_t bytes) = 0;
-  // Makes the images of the wave's pictures; of a picture with a broken row, anything.
+  // Makes the images of the wave's pictures. The image of a picture with a broken row may hold
+  // anything.
   virtual void Decode(Stream stream, const JpegJob& job) = 0;
   virtual void Convert(Stream stream, const Conversion& conversion) = 0;
-  // All of a graph's work, which starts faster so than piece by piece.
+  // Adds all of a graph's work, which starts faster than the same work added piece by piece.
   virtual void Launch(Stream stream, Graph graph) = 0;
   // The stream waits until the work recorded by the event so far is done; it does not wait if
   // nothing was recorded.

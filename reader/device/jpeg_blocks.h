@@ -27,7 +27,7 @@ SLUICE_ON_DEVICE inline std::int32_t Narrowed(std::int32_t sum) {
   return value < -32768 ? -32768 : value > 32767 ? 32767 : value;
 }
 
-// Eight frequencies that lie `step` apart to eight values in their places.
+// Transforms eight frequencies, which lie `step` apart, to eight values in the same places.
 template <int kShift>
 SLUICE_ON_DEVICE inline void TransformEight(std::int32_t* v, std::size_t step) {
   const std::int32_t v0 = v[0], v1 = v[step], v2 = v[2 * step], v3 = v[3 * step];
@@ -53,7 +53,7 @@ SLUICE_ON_DEVICE inline void TransformEight(std::int32_t* v, std::size_t step) {
   }
 }
 
-// Four frequencies to four samples, with 13 bits of fraction more.
+// Transforms four frequencies to four samples that have 13 more bits of fraction.
 template <class Value>
 SLUICE_ON_DEVICE inline void TransformFour(const Value* in, Value* out) {
   const Value even = (in[0] + in[2]) * 8192;
@@ -78,7 +78,8 @@ struct alignas(kSide) JpegLine {
   std::uint8_t at[kSide];
 };
 
-// In natural order, for each size: `in` has 64, 16, 4 or 1 coefficients, `quant` all 64 factors.
+// The inverse transforms, by the size of the block. `in` has the block's 64, 16 or 4 coefficients
+// in natural order, and `quant` all 64 factors.
 SLUICE_ON_DEVICE inline void ToEight(const std::int16_t* in, const std::int16_t* quant,
                                      std::uint8_t* to, std::uint64_t stride) {
   std::int32_t v[64];
@@ -120,7 +121,7 @@ SLUICE_ON_DEVICE inline void ToFour(const std::int16_t* in, const std::int16_t* 
     SLUICE_UNROLL
     for (int v = 0; v < 4; ++v)
       values[v] = by_frequency[v][x];
-    values[0] += std::int64_t{1} << (kernels::kConstBits + 2);  // half of what the shift takes
+    values[0] += std::int64_t{1} << (kernels::kConstBits + 2);  // half of what the shift cuts off
     on_device::TransformFour(values, out);
     SLUICE_UNROLL
     for (int y = 0; y < 4; ++y)
@@ -142,7 +143,7 @@ SLUICE_ON_DEVICE inline void ToTwo(const std::int16_t* in, const std::int16_t* q
   to[stride + 1] = on_device::SampleOf((dc - across - down + both) >> 3);
 }
 
-// Block `number` of a component, counted line by line.
+// Transforms block `number` of a component, counted line by line.
 SLUICE_ON_DEVICE inline void TransformJpegBlock(const JpegJob& job, const JpegPicture& picture,
                                                 const JpegComponent& component,
                                                 std::uint32_t number) {
@@ -163,11 +164,12 @@ SLUICE_ON_DEVICE inline void TransformJpegBlock(const JpegJob& job, const JpegPi
   }
 }
 
-// A thread's share of all blocks of a picture: number `thread` of `threads`.
+// Transforms a thread's share of all blocks of a picture: that of number `thread` of `threads`.
 SLUICE_ON_DEVICE inline void TransformJpegShare(const JpegJob& job, const JpegPicture& picture,
                                                 std::uint32_t thread, std::uint32_t threads) {
   if (picture.raw.width > 0) return;
-  std::uint32_t first = thread;  // block of the component; blocks are counted through all of them
+  std::uint32_t first =
+      thread;  // block of the component; shares count blocks through all components
   for (std::uint32_t c = 0; c < picture.components; ++c) {
     const JpegComponent& component = picture.component[c];
     const std::uint32_t blocks = BlocksAcross(picture, component) * BlocksDown(picture, component);

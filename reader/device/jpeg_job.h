@@ -1,5 +1,5 @@
 // JPEG pictures whose rows of MCUs are decoded on a device: what the host hands over, and the
-// places where the device works. jpeg_parcel.h makes it; axis_weights.h, jpeg_rows.h,
+// places where the device works. jpeg_parcel.h makes the host's part; axis_weights.h, jpeg_rows.h,
 // jpeg_blocks.h and jpeg_pixels.h are the device's work, in that order. A packed picture is a JPEG
 // in another form: packed_rows.h unpacks its rows of blocks in place of jpeg_rows.h. Raw pictures
 // that lie where the device reads are such pictures, too: raw_pixels.h is all the work on them.
@@ -22,18 +22,18 @@ namespace sluice {
 struct JpegRow {
   std::uint32_t picture = 0;  // among the job's pictures
   std::uint32_t row = 0;      // of MCUs, in its picture; packed: among its rows that are needed
-  std::uint32_t at = 0;       // of its first word, in the job's or those stored of the picture
+  std::uint32_t at = 0;       // its first word, among the job's words or the stored picture's
   std::uint32_t bytes = 0;    // zeros fill up the last word
 };
 
-// Weighted sums along an axis. The device makes the weights first (axis_weights.h): at `at` in its
-// picture's part of the scratch memory, in 16 bytes, lie in 16 bits each the first sample of each
-// output, then for each output the weights of its samples, in 1/65536.
+// Weighted sums along an axis. The device makes the weights first (axis_weights.h). They lie at
+// `at`, counted in 16 bytes, in the picture's part of the scratch memory: the first sample of each
+// output, then for each output the weights of its samples in 1/65536, all of them in 16 bits.
 struct JpegAxis {
   kernels::WeightRule rule;  // without taps there is nothing to weight
   std::uint32_t at = 0;
-  std::uint32_t first = 0;  // sample of the plane from which those are counted
-  bool shared = false;      // another axis makes what lies there: Cr has Cb's
+  std::uint32_t first = 0;  // the sample of the plane from which first samples are counted
+  bool shared = false;      // another axis makes these weights: Cr uses Cb's
 };
 
 struct JpegComponent {
@@ -49,8 +49,8 @@ struct JpegComponent {
   JpegAxis x, y;
 };
 
-// The raw pixels of a picture, channel beside channel, and how they become an image. Where an axis
-// has no taps, pixels are copied: from its `first` on, to the left and to the right as they lie.
+// The raw pixels of a picture, channel beside channel, and how they become an image. If an axis has
+// no taps, pixels are copied unchanged, from the axis's `first` on.
 struct RawPicture {
   std::uint32_t width = 0;  // pixels of a line; 0: the picture is compressed
   JpegAxis x, y;
@@ -61,8 +61,8 @@ struct RawPicture {
   std::uint8_t fill[3] = {};
 };
 
-// Components of a packed picture need blocks of their own, not whole MCUs: it counts as one MCU
-// that holds just these.
+// Each component of a packed picture needs some of its own blocks, not whole MCUs. So such a
+// picture counts as one MCU that holds just the needed blocks.
 struct JpegPicture {
   std::uint32_t components = 0;  // 1 or 3; 0: nothing is to be done here
   bool packed = false;
@@ -78,18 +78,19 @@ struct JpegPicture {
   RawPicture raw;
 };
 
-// The standard's Huffman codes (T.81, K.3), and what becomes of their symbols. A thread looks a
-// symbol up by the next 16 bits, whatever its length: codes of up to 9 bits by their first 9, and
-// all longer ones, which begin with that many ones that few numbers are left, by all 16.
+// The standard's Huffman codes (T.81, K.3), and what becomes of their symbols. A thread looks up a
+// symbol by the next 16 bits of the row. Codes of up to 9 bits are found by the first 9 of them.
+// Longer codes are found by all 16; they begin with so many ones that they need few entries.
 struct JpegTables {
   static constexpr std::uint32_t kShortBits = 9;
   static constexpr std::uint32_t kFirstLong = 0xFD80;  // of the next 16 bits: a longer code follows
   static constexpr std::uint32_t kShort = kFirstLong >> (16 - kShortBits);
   static constexpr std::uint32_t kEntries = kShort + (0x10000 - kFirstLong);
-  // An entry: the length of the code; the number of bits of the value behind it; and the number of
-  // coefficients that the symbol skips, that of the value included. The end of a block skips kEnd
-  // of them, and bits that are not a code kNoCode: both lead behind the block's last one, from
-  // wherever in it, also from before its first (that is -1); and kNoCode leads to less than kEnd.
+  // An entry: the length of the code; the number of bits of the value that follows it; and the
+  // number of coefficients that the symbol skips, that of the value included. The end of a block
+  // skips kEnd coefficients, and bits that are not a code skip kNoCode. Both lead past the block's
+  // last coefficient from any of its coefficients, and from -1 before the first; but kNoCode leads
+  // to less than kEnd.
   static constexpr std::uint32_t kEnd = 128, kNoCode = 65;
   static constexpr std::uint32_t Entry(std::uint32_t length, std::uint32_t bits,
                                        std::uint32_t skipped) {
@@ -105,18 +106,20 @@ struct JpegTables {
   std::uint8_t place[kNone + 1][64];
 };
 
-// Some pictures of a batch, all to become images of one size: what differs from batch to batch.
+// Some pictures of a batch, which all become images of one size: the part of the work that differs
+// from batch to batch.
 struct JpegWave {
   std::uint32_t first_picture = 0, picture_count = 0;
-  // Of those pictures: rows of MCUs, and behind them those of packed pictures. There may be none.
+  // The rows of those pictures: first rows of MCUs, then those of packed pictures. There may be
+  // none of either.
   std::uint32_t first_row = 0, row_count = 0, packed_count = 0;
   std::uint32_t width = 0, height = 0;
   bool planar = false;         // channel after channel, not pixel after pixel
   std::uint8_t* to = nullptr;  // the image of the first picture; the others follow
 };
 
-// The work on a wave. Pointers are to device memory, also the wave's: a device reads it when the
-// work begins. So the same job, noted once as a graph, does for one batch after another.
+// The work on a wave. All pointers are to device memory, even `wave`: the device reads the wave
+// when the work begins. So the same job, noted once as a graph, serves one batch after another.
 struct JpegJob {
   const JpegWave* wave = nullptr;
   const JpegPicture* pictures = nullptr;
@@ -126,7 +129,7 @@ struct JpegJob {
   std::byte* scratch = nullptr;     // 16-byte aligned
   std::uint32_t* broken = nullptr;  // by picture: is increased for each row that breaks a rule
   std::uint32_t channels = 3;       // 1 or 3
-  // The most that a wave can have. So many threads start; those without work end at once.
+  // The most that a wave can have. Threads for so many start; those without work end at once.
   std::uint32_t most_pictures = 0, most_rows = 0, most_packed = 0;
   std::uint64_t most_pixels = 0;  // of an image
 };
@@ -136,7 +139,7 @@ struct alignas(16) EightCoefficients {
   std::int16_t at[8];
 };
 
-// Of a component's needed part: blocks side by side and below one another.
+// The numbers of blocks across and down the needed part of a component.
 SLUICE_ON_DEVICE inline std::uint32_t BlocksAcross(const JpegPicture& picture,
                                                    const JpegComponent& component) {
   return (picture.right - picture.left) * component.across;

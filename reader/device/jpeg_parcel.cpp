@@ -107,7 +107,7 @@ void ListCodes(const baseline::HuffmanTable& table, bool dc,
   }
 }
 
-// In 16 bytes, as scratch memory is counted.
+// The number of units of 16 bytes, in which scratch memory is counted.
 std::uint64_t Sixteens(std::uint64_t bytes) {
   return (bytes + 15) / 16;
 }
@@ -196,7 +196,7 @@ void JpegParcel::AddComponent(const JpegForm& form, std::size_t number,
   if (weighted) AddAxes(number, part.x, part.left, part.y, part.top, mirrored);
 }
 
-// Everything but the rows.
+// Fills in everything but the rows.
 bool JpegParcel::PlaceWindow(const baseline::Header& header, const JpegForm& form,
                              const Region& region, std::uint32_t channels) {
   const baseline::McuWindow window(header, region, DecodePolicy());

@@ -1,7 +1,7 @@
-// One region of one picture, taken apart for a device to decode (jpeg_job.h): of a JPEG its rows of
-// MCUs as far as the region needs them, of a packed picture its rows of blocks, its quantisation,
-// and the rule of its weights. Where and at which size to decode is found as the host's own
-// decoders find it (format/pixels/baseline and packed), so the pixels come out the same.
+// One region of one picture, taken apart for a device to decode (jpeg_job.h): the rows of MCUs of a
+// JPEG, or the rows of blocks of a packed picture, as far as the region needs them; the
+// quantisation; and the rules for the weights. Where and at which size to decode is found as the
+// host's own decoders find it (format/pixels/baseline and packed), so the pixels come out the same.
 //
 // A parcel takes the forms that our writer stores: packed; and baseline, with a restart marker at
 // each row of MCUs and the standard's Huffman tables. Anything else is left to the host, which also
@@ -25,14 +25,15 @@
 
 namespace sluice {
 
-// A JPEG or packed picture taken apart, for a device: what decides how its rows are decoded, and
-// the rows. Knows the forms that a device decodes (JpegParcel says which), and no others.
+// A JPEG or packed picture taken apart for a device: its form (JpegForm), which decides how its
+// rows are decoded, and the rows (JpegParts). Only the forms that a device decodes are known here;
+// the text above says which.
 
 // The properties that pictures of one form share, whatever their size: by component the sampling
 // factors, the number of its Huffman tables among the standard's, and the quantisation in natural
 // order.
 struct JpegForm {
-  std::uint16_t packed = 0;     // or 1: it has no Huffman tables
+  std::uint16_t packed = 0;     // 1 for a packed picture, which has no Huffman tables
   std::uint8_t components = 0;  // 1 or 3
   std::uint8_t h[3] = {}, v[3] = {}, table[3] = {};
   std::int16_t quant[3][64] = {};
@@ -47,7 +48,7 @@ class JpegParts {
   // False: it is not of a form that a device decodes. The payload must outlive the rows.
   bool Take(const ImagePayload& payload);
   const JpegForm& form() const noexcept { return form_; }
-  // The header of the one kind or the other.
+  // The header of a JPEG, and that of a packed picture. Only the picture's own kind is set.
   const baseline::Header& header() const noexcept { return header_; }
   const packed::Header& packed_header() const noexcept { return packed_; }
   // Rows of MCUs, or of all components' blocks.
@@ -55,8 +56,8 @@ class JpegParts {
     return form_.packed != 0 ? packed_.rows() : header_.mcus_down;
   }
   // Appends rows [begin, end), each in whole words and without a JPEG's stuffed zeros; their places
-  // count from the beginning of `words`. False if they are not all there. Call it with growing
-  // numbers.
+  // count from the beginning of `words`. False if they are not all there. From call to call, row
+  // numbers must grow.
   bool AppendRows(std::uint32_t begin, std::uint32_t end, std::vector<std::uint32_t>& words,
                   std::vector<JpegRow>& rows);
 
@@ -87,11 +88,12 @@ class JpegParcel {
  public:
   // False: the host must decode the region. `channels`: of the image.
   bool Make(const ImagePayload& payload, const Region& region, std::uint32_t channels);
-  // The same of a picture that lies where the device reads. The bytes of `payload` are not read.
+  // The same for a picture that lies where the device reads. The bytes of `payload` are not read.
   bool Make(const StoredPicture& stored, const ImagePayload& payload, const Region& region,
             std::uint32_t channels);
 
-  // Of the last Make(). Places count from the parcel's own first word, and rows are of picture 0.
+  // The results of the last Make(). Places count from the parcel's own first word, and rows are of
+  // picture 0.
   const JpegPicture& picture() const noexcept { return picture_; }
   std::span<const JpegRow> rows() const noexcept { return rows_; }
   std::span<const std::uint32_t> words() const noexcept { return words_; }
@@ -122,7 +124,7 @@ class JpegParcel {
                  std::uint32_t row_blocks, bool mirrored);
 
   JpegParts parts_;
-  // Of a stored picture: sizes alone.
+  // The headers of a stored picture, of which only the sizes are set.
   packed::Header stored_packed_;
   baseline::Header stored_;
   ComponentAxis x_[3], y_[3];

@@ -26,7 +26,7 @@ SLUICE_ON_DEVICE inline void ToRgb(std::int32_t y, std::int32_t cb, std::int32_t
 
 }  // namespace on_device
 
-// A component at a pixel of an image of that size.
+// The value of a component at pixel (x, y) of the picture's image.
 SLUICE_ON_DEVICE inline std::uint8_t ResampledAt(const JpegJob& job, const JpegWave& wave,
                                                  const JpegPicture& picture,
                                                  const JpegComponent& component, std::uint32_t x,
@@ -51,7 +51,7 @@ SLUICE_ON_DEVICE inline std::uint8_t ResampledAt(const JpegJob& job, const JpegW
   return static_cast<std::uint8_t>(on_device::EndOfSum(down));
 }
 
-// A thread's share of a picture's pixels: number `thread` of `threads`.
+// Makes a thread's share of a picture's pixels: that of number `thread` of `threads`.
 SLUICE_ON_DEVICE inline void MakeJpegPixels(const JpegJob& job, const JpegWave& wave,
                                             std::uint32_t number, std::uint32_t thread,
                                             std::uint32_t threads) {

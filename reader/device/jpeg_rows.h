@@ -13,7 +13,8 @@ struct JpegBits {
   SLUICE_ON_DEVICE JpegBits(const std::uint32_t* of_row, std::uint32_t words_of_row)
       : words(of_row), count(words_of_row), ahead(words_of_row > 0 ? of_row[0] : 0) {}
 
-  // At least 32 bits are known then: a code of 16 and a value of 11 fit.
+  // Afterwards, at least 32 bits are known, which is enough for a code of 16 bits and a value of
+  // 11.
   SLUICE_ON_DEVICE void Refill() {
     if (known > 32) return;
     const std::uint32_t in_order = ahead >> 24 | (ahead >> 8 & 0xFF00U) | (ahead << 8 & 0xFF0000U) |
@@ -23,8 +24,8 @@ struct JpegBits {
     ++taken;
     ahead = taken < count ? words[taken] : 0;
   }
-  // The number of the next `size` bits, 0 to 11, read as T.81 says in F.2.2.1, behind a code of
-  // that length.
+  // Skips a code of `length` bits, and returns the value of the next `size` bits (0 to 11) as T.81,
+  // F.2.2.1, defines it.
   SLUICE_ON_DEVICE std::int32_t TakeValue(std::uint32_t length, std::uint32_t size) {
     bits <<= length;
     const auto next = static_cast<std::uint32_t>(bits >> 32);
@@ -43,13 +44,14 @@ struct JpegBits {
   std::uint32_t ahead;  // the word after those taken
 };
 
-// The blocks of an MCU in the order of coding, each with what its thread needs when it comes to it;
-// for as many threads as share the memory.
+// The blocks of an MCU in the order of coding, each with what a thread needs when it comes to the
+// block; for all threads that share the memory.
 template <std::uint32_t kThreads>
 struct JpegMcu {
   static constexpr std::uint32_t kMaxBlocks = 6;  // a luma component of 2 by 2, and chroma
   struct Block {
-    std::uint32_t first;  // coefficient, in the picture's scratch memory, of the first MCU kept
+    std::uint32_t first;  // its first coefficient in the first needed MCU, within the picture's
+                          // scratch memory
     std::uint16_t step;   // from one MCU to the next, in coefficients
     std::uint8_t component, size_log2;
   };
@@ -159,10 +161,11 @@ SLUICE_ON_DEVICE bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables
   return in.Position() <= end && (right < picture.mcus_across || end - in.Position() < 8);
 }
 
-// A thread's share of a picture's coefficients: number `thread` of `threads`.
+// Clears a thread's share of a picture's coefficients: that of number `thread` of `threads`.
 SLUICE_ON_DEVICE inline void ClearCoefficientsShare(const JpegJob& job, const JpegPicture& picture,
                                                     std::uint32_t thread, std::uint32_t threads) {
-  if (picture.packed || picture.raw.width > 0) return;  // where all are written
+  if (picture.packed || picture.raw.width > 0)
+    return;  // unpacking writes all of them; raw pictures have none
   for (std::uint32_t c = 0; c < picture.components; ++c) {
     const JpegComponent& component = picture.component[c];
     const std::uint64_t blocks =

@@ -17,8 +17,8 @@ int StartJpegKernels(const JpegJob& job, CUstream_st* stream) noexcept;
 
 // Launches the kernels of pixel_kernels.cu on the thread's device. Functions return a cudaError_t.
 
-// Loads their code onto the device. Otherwise the first launch of each would, and would wait for
-// the trainer's kernels there.
+// Loads their code onto the device. Otherwise, the first launch of each kernel would do that, and
+// would wait for the trainer's kernels first.
 int LoadPixelKernels() noexcept;
 
 int StartPixelKernel(const Conversion& job, CUstream_st* stream) noexcept;

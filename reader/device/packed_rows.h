@@ -1,7 +1,6 @@
-// Unpacking a row of blocks of a packed picture (FORMAT.md, "Packed"): the work of some threads of
-// a device together, a warp of them, by the rules of the host's decoder
-// (format/pixels/kernels/packed.inc.h). They read no byte outside the row, whatever the row holds.
-// C++17: nvcc compiles this.
+// Unpacking a row of blocks of a packed picture (FORMAT.md, "Packed"): the joint work of a warp of
+// threads of a device, by the rules of the host's decoder (format/pixels/kernels/packed.inc.h).
+// They read no byte outside the row, whatever the row holds. C++17: nvcc compiles this.
 //
 // Where a block's masks, values and bytes begin follows from those of all blocks before it. Threads
 // take a block each, and find those places by sums over the threads before them.
@@ -17,7 +16,7 @@ struct alignas(8) FourCoefficients {
   std::int16_t at[4];
 };
 
-// Threads that work together. A single one stands for all where no GPU is.
+// Threads that work together. On the CPU, a single thread stands for all of them.
 struct OneThread {
   static constexpr std::uint32_t kThreads = 1;
   std::uint32_t thread() const { return 0; }
@@ -40,9 +39,9 @@ struct PackedLayout {
   std::uint32_t large_count = 0;
 };
 
-constexpr std::uint32_t kPackedMasks = 4;  // where those of blocks begin
+constexpr std::uint32_t kPackedMasks = 4;  // where the masks of blocks begin
 
-// Of the whole row.
+// The number of ones in the first `count` bytes of `masks`, which all threads count together.
 template <class Threads>
 SLUICE_ON_DEVICE std::uint32_t SumOfOnes(const Threads& threads, const std::uint8_t* masks,
                                          std::uint32_t count) {
@@ -53,7 +52,7 @@ SLUICE_ON_DEVICE std::uint32_t SumOfOnes(const Threads& threads, const std::uint
   return all;
 }
 
-// False if the parts do not fit into the row.
+// Finds where the parts of the row begin. False if they do not fit into the row.
 template <class Threads>
 SLUICE_ON_DEVICE bool FindParts(const Threads& threads, std::uint32_t blocks, std::uint32_t bytes,
                                 PackedLayout& row) {
@@ -93,19 +92,20 @@ SLUICE_ON_DEVICE inline std::uint32_t CountMore(const PackedLayout& row, std::ui
   return more;
 }
 
-// A thread's knowledge of its block.
+// Where a thread finds the parts of its block.
 struct PackedBlock {
   std::uint64_t mask = 0;    // of its coefficients
   std::uint32_t values = 0;  // where they begin, in half bytes
   std::uint32_t more = 0;    // where the bytes for its -8 begin
 };
 
-// Where the parts of the block begin that the first thread takes next.
+// Where the parts of the next block begin: the one that the first thread takes next.
 struct PackedPlace {
   std::uint32_t masks, values, more;
 };
 
-// Of block x; from `end` on, blocks have nothing. `at` moves on to the block after the threads'.
+// Finds block `x`, the thread's own; from `end` on, blocks have nothing. Moves `at` to the block
+// that follows those of all threads.
 template <class Threads>
 SLUICE_ON_DEVICE PackedBlock FindBlock(const Threads& threads, const PackedLayout& row,
                                        std::uint32_t x, std::uint32_t end, PackedPlace& at) {

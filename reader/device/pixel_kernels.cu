@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreadsAlone, 2) ConvertWhole(Conversion job)
   }
 }
 
-// By the launch function, not <<<>>>: its result is about this launch alone.
+// Uses the launch function, not <<<>>>, because its result is about this launch alone.
 cudaError_t Start(void (*kernel)(Conversion), std::uint64_t grid, unsigned threads, Conversion job,
                   cudaStream_t stream) {
   void* arguments[] = {&job};

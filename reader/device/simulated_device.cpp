@@ -30,7 +30,7 @@ constexpr std::align_val_t kAlignment{256};  // as cudaMalloc has
 
 constexpr std::uint32_t kThreads = 5;  // of a kernel, so that shares are uneven
 
-// The kernels' threads, one after another.
+// Runs the kernels' threads one after another.
 void PlayKernels(const JpegJob& job) {
   const JpegWave& wave = *job.wave;
   const std::uint32_t end = wave.first_picture + wave.picture_count;
@@ -87,7 +87,7 @@ struct SimulatedDevice::StreamState {
   std::deque<std::function<void()>> work;
   bool ending = false;
   bool capturing = false;
-  Actions noted;                           // meanwhile
+  Actions noted;                           // while capturing
   std::thread thread{[this] { Play(); }};  // last: it uses the others
 
   // Does the remaining work, then ends.
@@ -117,7 +117,8 @@ struct SimulatedDevice::EventState {
   explicit EventState(bool is_timed) : timed(is_timed) {}
   const bool timed;
   std::mutex mutex;
-  // When the stream reaches the point at which the event was recorded last. Not valid: never.
+  // When the stream reaches the point at which the event was recorded last. Not valid if the event
+  // was never recorded.
   std::shared_future<Clock::time_point> moment;
   std::shared_future<Clock::time_point> Recorded() {
     const std::lock_guard lock(mutex);

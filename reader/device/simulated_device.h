@@ -61,7 +61,7 @@ class SimulatedDevice final : public DeviceDriver {
   void SetCapturing(Stream stream, bool capturing);
   // From now on, every call to the device throws an Error with that reason; empty: no longer.
   void Break(std::string reason);
-  // How much memory the device has; what is allocated is not refused.
+  // Sets how much memory the device says it has; allocations beyond that are not refused.
   void SetMemory(std::uint64_t bytes);
 
   // The number of allocations, streams, events and graphs that exist.
