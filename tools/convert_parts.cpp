@@ -38,20 +38,24 @@ void CheckName(const std::string& name, const std::string& text) {
 }
 
 bool IsAnnotated(const SourceArguments& arguments) {
-  return !arguments.coco.empty() || !arguments.voc.empty() || !arguments.yolo.empty();
+  return !arguments.given.label_files.path.empty();
+}
+
+// --coco: of all formats, the one that is a file.
+bool IsOneLabelFile(const SourceArguments& arguments) {
+  return IsAnnotated(arguments) && *TreeOf(arguments.given.label_files.format).labels == '\0';
 }
 
 bool IsOneFolder(const SourceArguments& arguments) {
   return arguments.places.size() == 2 && arguments.table.empty() && arguments.paths.empty() &&
-         arguments.coco.empty() && std::filesystem::is_directory(arguments.places[0]);
+         !IsOneLabelFile(arguments) && std::filesystem::is_directory(arguments.places[0]);
 }
 
 // The folder of label files that --voc or --yolo names; null if there is none.
 template <class Arguments>
 auto* LabelFolder(Arguments& arguments) {
-  return !arguments.voc.empty()    ? &arguments.voc
-         : !arguments.yolo.empty() ? &arguments.yolo
-                                   : nullptr;
+  const bool given = IsAnnotated(arguments) && !IsOneLabelFile(arguments);
+  return given ? &arguments.given.label_files.path : nullptr;
 }
 
 bool IsFolderThere(const std::filesystem::path& path) {
@@ -66,16 +70,14 @@ bool IsFileThere(const std::filesystem::path& path) {
 
 // Of a tree like images/train, labels/train that is given as a whole, the folders that are split.
 SourceArguments AboveSplits(SourceArguments arguments) {
-  std::string* const given = LabelFolder(arguments);
+  std::filesystem::path* const given = LabelFolder(arguments);
   if (given == nullptr) return arguments;
-  const bool voc = given == &arguments.voc;
-  const std::filesystem::path images =
-      std::filesystem::path(arguments.places[0]) / (voc ? "JPEGImages" : "images");
-  const std::filesystem::path labels =
-      std::filesystem::path(*given) / (voc ? "Annotations" : "labels");
+  const LabelTree tree = TreeOf(arguments.given.label_files.format);
+  const std::filesystem::path images = std::filesystem::path(arguments.places[0]) / tree.images;
+  const std::filesystem::path labels = *given / tree.labels;
   if (!IsFolderThere(images) || !IsFolderThere(labels)) return arguments;
   arguments.places[0] = images.string();
-  *given = labels.string();
+  *given = labels;
   return arguments;
 }
 
@@ -91,7 +93,7 @@ SourceArguments FoldersInside(const SourceArguments& arguments, std::vector<std:
   if (!std::filesystem::exists(root)) {
     throw Error(ErrorCode::kNotFound, root.string(), "does not exist");
   }
-  if (!arguments.coco.empty() && arguments.places.size() == 2) {
+  if (IsOneLabelFile(arguments) && arguments.places.size() == 2) {
     throw UsageError(
         "--split-folders does not take --coco: its file describes one dataset; convert each split "
         "with its own file");
@@ -241,8 +243,7 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
         std::filesystem::is_directory(arguments.given.mask_folder / name)) {
       one.given.mask_folder /= name;
     }
-    if (std::string* const labels = LabelFolder(one))
-      *labels = (std::filesystem::path(*labels) / name).string();
+    if (std::filesystem::path* const labels = LabelFolder(one)) *labels /= name;
     ConvertPart part{name, MakeSource(one, stop)};
     CheckName(part.name, arguments.places[i]);
     if (!names.insert(part.name).second) {
@@ -297,10 +298,9 @@ std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
   std::vector<std::string> names =
       FindSplitFolders(above.places[0], {.follow_links = arguments.given.follow_links}, stop).names;
   // Label files that do not lie so are for all of the images.
-  if (const std::string* const labels = LabelFolder(above)) {
-    std::erase_if(names, [labels](const std::string& name) {
-      return !IsFolderThere(std::filesystem::path(*labels) / name);
-    });
+  if (const std::filesystem::path* const labels = LabelFolder(above)) {
+    std::erase_if(names,
+                  [labels](const std::string& name) { return !IsFolderThere(*labels / name); });
     if (names.size() < 2) names.clear();
   }
   return names;

@@ -102,23 +102,25 @@ void ParseParts(const std::string& text, AnnotationParts& parts) {
 }
 
 void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::string& group) {
-  CLI::Option* const coco =
-      app.add_option("--coco", arguments.coco,
-                     "COCO's annotations of the images in SOURCE: boxes with classes, masks from "
-                     "outlines and runs, key points, captions")
-          ->type_name("JSON");
-  CLI::Option* const voc =
-      app.add_option(
-             "--voc", arguments.voc,
-             "a folder of Pascal VOC's .xml files for the images in SOURCE: boxes with classes")
-          ->type_name("DIR");
-  CLI::Option* const yolo =
-      app.add_option("--yolo", arguments.yolo,
-                     "a folder of YOLO's .txt files for the images in SOURCE: boxes with classes, "
-                     "masks from outlines, key points. The classes' names: --classes, or "
-                     "classes.txt, obj.names or a .yaml in the folder or up to two above it. Of a "
-                     "tree with images/ and labels/, name it twice: --yolo SET SET")
-          ->type_name("DIR");
+  std::vector<CLI::Option*> ways;
+  const auto add = [&](const char* flag, AnnotationFormat format, const char* value,
+                       const char* help) {
+    ways.push_back(
+        cli::AddOption(app, flag, value, help, [&arguments, format](const std::string& text) {
+          arguments.given.label_files.format = format;
+          arguments.given.label_files.path = text;
+        }));
+  };
+  add("--coco", AnnotationFormat::kCoco, "JSON",
+      "COCO's annotations of the images in SOURCE: boxes with classes, masks from outlines and "
+      "runs, key points, captions");
+  add("--voc", AnnotationFormat::kVoc, "DIR",
+      "a folder of Pascal VOC's .xml files for the images in SOURCE: boxes with classes");
+  add("--yolo", AnnotationFormat::kYolo, "DIR",
+      "a folder of YOLO's .txt files for the images in SOURCE: boxes with classes, masks from "
+      "outlines, key points. The classes' names: --classes, or classes.txt, obj.names or a .yaml "
+      "in the folder or up to two above it. Of a tree with images/ and labels/, name it twice: "
+      "--yolo SET SET");
   CLI::Option* const take =
       cli::AddOption(app, "--take", "PARTS",
                      "what to take of them: boxes, masks, keypoints, captions, separated by commas "
@@ -126,7 +128,6 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
                      [&arguments](const std::string& text) {
                        ParseParts(text, arguments.given.label_files.parts);
                      });
-  const std::vector<CLI::Option*> ways = {coco, voc, yolo};
   for (CLI::Option* const one : ways) {
     for (const char* const other : {"--table", "--paths", "--no-labels", "--numbers"})
       one->excludes(other);
@@ -290,25 +291,12 @@ void TakeColumns(const SourceArguments& arguments, const std::stop_token& stop,
   }
 }
 
-ConvertSource Annotated(const SourceArguments& arguments, const std::string& images) {
-  ConvertSource source =
-      !arguments.coco.empty()
-          ? ConvertSource::Annotated(AnnotationFormat::kCoco, arguments.coco, images)
-      : !arguments.voc.empty()
-          ? ConvertSource::Annotated(AnnotationFormat::kVoc, arguments.voc, images)
-          : ConvertSource::Annotated(AnnotationFormat::kYolo, arguments.yolo, images);
-  source.label_files.parts = arguments.given.label_files.parts;
-  return source;
-}
-
 }  // namespace
 
 ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token& stop) {
   // The last place is the dataset.
   const std::vector<std::string> places(arguments.places.begin(), arguments.places.end() - 1);
   const bool listed = !arguments.table.empty() || !arguments.paths.empty();
-  const bool annotated =
-      !arguments.coco.empty() || !arguments.voc.empty() || !arguments.yolo.empty();
   if (places.empty() && !listed) throw UsageError("SOURCE and DATASET are required");
   ConvertSource source{std::filesystem::path()};
   if (listed) {
@@ -325,9 +313,11 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
       source =
           ConvertSource::Paths(LinesOf(ReadAll(arguments.paths, stop)), root.empty() ? "." : root);
     }
-  } else if (annotated) {
+  } else if (!arguments.given.label_files.path.empty()) {
     if (places.size() > 1) throw UsageError("label files are for the images of one folder");
-    source = Annotated(arguments, places[0]);
+    source = ConvertSource::Annotated(arguments.given.label_files.format,
+                                      arguments.given.label_files.path, places[0]);
+    source.label_files.parts = arguments.given.label_files.parts;
   } else if (IsTableName(places[0]) && std::filesystem::is_regular_file(places[0])) {
     throw UsageError("\"" + places[0] + "\" is a table: use --table " + places[0]);
   } else if (!std::filesystem::is_directory(places[0]) && std::filesystem::exists(places[0])) {

@@ -20,8 +20,8 @@ struct SourceArguments {
   std::string paths;                // a file, or "-"
   std::vector<std::string> fields;  // as --field takes them
   std::string classes;              // a file
-  std::string coco, voc, yolo;      // a file, a folder, a folder
-  // The options that flags set as they are: the groups of a source, its masks and its links.
+  // The options that flags set as they are: the groups of a source (label_files.path is empty if
+  // there are none), its masks and its links.
   ConvertSource given{std::filesystem::path()};
   bool split_folders = false;  // only of commands that make several datasets
 };

@@ -71,6 +71,14 @@ enum class AnnotationFormat {
   kYolo,  // YOLO's texts: a folder with a file for each image, at the image's path
 };
 
+// The folders of images and of label files in a whole tree of a format, side by side. Empty for
+// COCO's, which is one file.
+struct LabelTree {
+  const char* images = "";
+  const char* labels = "";
+};
+LabelTree TreeOf(AnnotationFormat format) noexcept;
+
 // The parts of label files to take, if they are there.
 struct AnnotationParts {
   bool boxes = true;      // fields "boxes" and "classes", and "crowd" or "difficult" if one is

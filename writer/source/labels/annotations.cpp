@@ -252,6 +252,15 @@ class AnnotatedList {
 
 }  // namespace
 
+LabelTree TreeOf(AnnotationFormat format) noexcept {
+  switch (format) {
+    case AnnotationFormat::kCoco: break;
+    case AnnotationFormat::kVoc: return {"JPEGImages", "Annotations"};
+    case AnnotationFormat::kYolo: return {"images", "labels"};
+  }
+  return {};
+}
+
 void RequireFolder(const ConvertSource& source, const char* of_what) {
   std::error_code ignored;
   if (std::filesystem::is_directory(source.label_files.path, ignored)) return;
@@ -280,12 +289,10 @@ void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
   };
   std::filesystem::path images = source.root;
   std::filesystem::path labels = source.label_files.path;
-  const bool yolo = source.label_files.format == AnnotationFormat::kYolo;
-  const char* const of_images = yolo ? "images" : "JPEGImages";
-  const char* const of_labels = yolo ? "labels" : "Annotations";
-  if (is_there(images / of_images) && is_there(labels / of_labels)) {
-    images /= of_images;
-    labels /= of_labels;
+  const LabelTree tree = TreeOf(source.label_files.format);
+  if (is_there(images / tree.images) && is_there(labels / tree.labels)) {
+    images /= tree.images;
+    labels /= tree.labels;
   }
   std::vector<std::string> names =
       FindSplitFolders(images, {.follow_links = source.follow_links}, stop).names;

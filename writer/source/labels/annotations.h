@@ -6,9 +6,8 @@
 //   writer/include/sluice/convert_option_list.h
 //   writer/source/labels/annotations.cpp        its reader, and the folders it takes
 //   writer/CMakeLists.txt
-//   tools/convert_source.h                      its flag, read in convert_source.cpp
-//   tools/convert_source.cpp
-//   tools/convert_parts.cpp                     what parts and splits find of it
+//   tools/convert_source.cpp                    its flag
+//   tools/convert_parts.cpp                     what splits advise
 //   tools/convert.cpp                           its name in --help
 //   writer/README.md
 //   writer/source/open_source.cpp
