@@ -91,7 +91,7 @@ class OrderCheck {
 Geometry::Geometry(const std::vector<PipelineStage>& stages) {
   for (const PipelineStage& from : stages) {
     if (from.steps.size() > 256) RefuseTransform("a pipeline can have at most 256 steps");
-    Stage& stage = stages_.emplace_back();
+    Period& stage = stages_.emplace_back();
     stage.epoch = from.epoch;
     std::ranges::copy_if(from.steps, std::back_inserter(stage.pipeline), IsGeometric);
     OrderCheck order;
@@ -115,11 +115,11 @@ Geometry::Geometry(const std::vector<PipelineStage>& stages) {
 }
 
 bool Geometry::empty() const noexcept {
-  return std::ranges::all_of(stages_, [](const Stage& stage) { return stage.pipeline.empty(); });
+  return std::ranges::all_of(stages_, [](const Period& stage) { return stage.pipeline.empty(); });
 }
 
 std::size_t Geometry::StageOf(std::uint64_t epoch) const noexcept {
-  const auto after = std::ranges::upper_bound(stages_, epoch, {}, &Stage::epoch);
+  const auto after = std::ranges::upper_bound(stages_, epoch, {}, &Period::epoch);
   return static_cast<std::size_t>(after - stages_.begin()) - 1;
 }
 

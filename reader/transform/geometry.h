@@ -48,13 +48,13 @@ class Geometry {
                  std::uint64_t position, std::size_t stage = 0) const;
 
  private:
-  struct Stage {
+  struct Period {
     std::uint64_t epoch = 0;  // its first
     Pipeline pipeline;
     std::optional<Extent> fixed;
   };
 
-  std::vector<Stage> stages_;  // at least one
+  std::vector<Period> stages_;  // at least one
   std::string swapping_step_, warping_step_;
 };
 

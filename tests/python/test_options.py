@@ -81,6 +81,7 @@ def test_every_struct_of_options_is_compared():
         "ConvertOptions",        # its groups are
         "DatasetWriterOptions",  # sluice.Writer's, below
         "FilterOptions",         # SampleList::Where
+        "SplitFolderOptions",    # find_split_folders, its members by name
         # Copying, checking and editing whole datasets: by the commands.
         "CopyOptions", "MergeOptions", "PartOptions", "TranscodeOptions", "VerifyOptions",
     }
