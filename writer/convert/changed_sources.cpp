@@ -37,13 +37,14 @@ std::timespec Now(clockid_t clock) {
   return now;
 }
 
-// Now, by the clock that most files get their times from.
+// The current time of the clock that most file systems take files' times from.
 Time FileClock() {
   return TimeOf(Now(CLOCK_REALTIME_COARSE));
 }
 
-// The last change of a file's content or place: a file that keeps its time of writing when it is
-// copied or moved over another still shows when that was done. kUnknown if the file is missing.
+// The later of a file's modification time and its status change time. If a copy or a move kept the
+// modification time, the status change time still tells when that was done. kUnknown if the file is
+// missing.
 Time ChangeOf(const std::filesystem::path& file) {
   struct stat info {};
   if (stat(file.c_str(), &info) != 0) return kUnknown;
@@ -57,13 +58,13 @@ class SourceTimes {
       archives_.push_back(ChangeOf(archive));
   }
 
-  // The later of `known` and the source's time. From one that lies in the future nothing follows.
+  // The later of `known` and the source's time, which is ignored if it lies in the future.
   Time Latest(const Time& known, std::size_t source) const {
     const Time time = Of(source);
     return time > now_ ? known : std::max(known, time);
   }
 
-  // Of all files that the source's sample is made of.
+  // The latest time of all files that the source's sample is made of.
   Time Of(std::size_t source) const {
     Time last = kUnknown;
     if (!archives_.empty()) {
@@ -99,7 +100,7 @@ bool AreSame(const EncodedSample& a, const EncodedSample& b) {
                     [](const FieldValue& x, const FieldValue& y) { return AreSame(x, y); });
 }
 
-// The sample of a made shard at each of its planned positions.
+// Finds the samples of a made shard by their planned positions.
 class MadeSamples {
  public:
   MadeSamples(const ConversionInput& of, const std::filesystem::path& folder, const MadeShard& made)
@@ -116,7 +117,7 @@ class MadeSamples {
     return found != made_.origin.left_out.end() && found->first == position ? &found->second
                                                                             : nullptr;
   }
-  // Null if the shard does not hold as many samples as its record says.
+  // nullopt if the shard holds fewer samples than its record says.
   std::optional<EncodedSample> Read(std::uint64_t first, std::uint64_t position) const {
     const auto before = static_cast<std::uint64_t>(Find(position) - made_.origin.left_out.begin());
     std::uint64_t index = position - first - before;
@@ -128,7 +129,7 @@ class MadeSamples {
   }
 
  private:
-  // Positions are left out in the order of the plan.
+  // The first entry of left_out at or after the position: left_out is in the order of the plan.
   std::vector<std::pair<std::uint64_t, std::string>>::const_iterator Find(
       std::uint64_t position) const {
     return std::lower_bound(
@@ -244,7 +245,7 @@ class Comparison {
 
 void SetPlanTime(const std::filesystem::path& folder, const std::timespec& when) {
   const std::array<std::timespec, 2> times = {std::timespec{0, UTIME_OMIT}, when};
-  // If it cannot be set, more is compared than need be.
+  // A failure is ignored: it only means that more sources are compared than necessary.
   utimensat(AT_FDCWD, (folder / kPlanName).c_str(), times.data(), 0);
 }
 

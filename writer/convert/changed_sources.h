@@ -1,12 +1,12 @@
 // Finds sources that changed since their samples were made.
 //
-// A plan knows the names and sizes of its sources, and not what they hold: an image that is
-// replaced by one of the same size makes the same plan. So when a conversion resumes, or is
-// repeated, times tell: a source that changed after the plan's time is converted once more, and the
-// sample is compared with the one in its shard. A conversion depends on its sources and options
-// alone, so equal samples mean that nothing is to be done: the file was only touched, moved or
-// copied. Plans, shards and manifests hold no times: they have the same bytes wherever
-// the sources lie.
+// A plan records the names and sizes of its sources, but not their contents: if an image is
+// replaced by another one of the same size, the plan stays the same. So when a conversion resumes
+// or is repeated, the times of the files decide: a source that changed after the plan's time is
+// converted again, and the result is compared with the sample in the shard. A sample depends on its
+// source and the options alone. If both samples are equal, the file was only touched, moved or
+// copied, and nothing needs to be done. Plans, shards and manifests hold no times, so they have the
+// same bytes wherever the sources lie.
 #pragma once
 
 #include <ctime>
@@ -20,22 +20,23 @@
 
 namespace sluice {
 
-// When a plan's sources were last known to be what its samples are made of: the time of plan.json.
-// No source had a later time of change then.
+// Sets the plan's time, which is the modification time of plan.json. At that time the sources were
+// known to be those that the samples are made from, and no source had a later change time.
 void SetPlanTime(const std::filesystem::path& folder, const std::timespec& when);
-// That time for sources whose contents have not been read yet.
+// Returns the plan's time for sources whose contents have not been read yet.
 std::timespec PlanTimeOf(const SourceList& sources, unsigned threads, const std::stop_token& stop);
 
 struct ChangedSources {
-  std::uint64_t compared = 0;            // sources that were converted once more
-  std::vector<std::uint64_t> positions;  // of those whose samples are not those made before
-  std::timespec plan_time{};             // for a plan of which nothing else is made
+  std::uint64_t compared = 0;  // sources that were converted again
+  // Positions of the sources whose new samples differ from the stored ones.
+  std::vector<std::uint64_t> positions;
+  std::timespec plan_time{};  // the plan's new time, if `made` has all shards that exist
 };
 
-// Looks at the sources of the shards that are made (by planned shard) and lie in the folder, as
-// ConvertOptions::run.check says. A source that is gone or cannot be read counts as unchanged; so
-// does an object whose store does not tell times, or that another process has looked at. Throws
-// Error; kState after a stop request.
+// Checks the sources of the shards in `made` (indexed by planned shard) whose files are in the
+// folder, in the way that ConvertOptions::run.check selects. A source that is gone or cannot be
+// read counts as unchanged; so does an object whose time is unknown: its store reports no times, or
+// another process listed it. Throws Error; kState after a stop request.
 ChangedSources FindChangedSources(const ConversionInput& of, const std::filesystem::path& folder,
                                   const std::vector<std::optional<MadeShard>>& made,
                                   unsigned threads, const ConvertHooks& hooks);

@@ -1,9 +1,9 @@
-// The middle of every conversion: finding the planned shards that are there, making the others, and
+// The middle of every conversion: finding the planned shards that exist, making the others, and
 // writing the manifest.
 //
 // Samples are encoded on many threads and consumed in the plan's order on one (RunInOrder), which
-// writes one planned shard after another. So the bytes do not depend on the number of threads. What
-// the summary says of a shard comes from the shard's own record (Origin), whether it was made now
+// writes one planned shard after another. So the bytes do not depend on the number of threads. The
+// summary's numbers for a shard come from the shard's own record (Origin), whether it was made now
 // or by an earlier run.
 #include "writer/convert/conversion.h"
 
@@ -63,8 +63,8 @@ void Conversion::FailOn(std::uint64_t position, const std::string& reason) const
 }
 
 void Conversion::Resume(unsigned threads) {
-  // Check this before anything is written: the other dataset's shards may have the names of planned
-  // ones.
+  // This comes before anything is written: if the manifest is of another dataset, that dataset's
+  // shards may have the names of planned ones.
   Id128 id;
   const std::optional<Manifest> manifest = FindManifest(dataset_.path(), id);
   if (manifest && !IsOfPlan(*manifest, input_.plan)) RefuseChanged();
@@ -99,7 +99,8 @@ void Conversion::ForgetChanged(bool finished, unsigned threads) {
   for (const std::uint64_t position : found.positions) {
     std::optional<MadeShard>& made = made_[position / input_.plan.shard_samples];
     if (!made) continue;
-    // A shard that others may be making is replaced whole, under its names.
+    // If other processes work on the plan, the files stay: the new shard replaces each under its
+    // name.
     for (std::size_t p = 0; p < made->parts.size() && dataset_.own().empty(); ++p)
       std::filesystem::remove(dataset_.path() / made->parts[p].shard.file);
     made.reset();
@@ -172,7 +173,7 @@ void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probe
                           reserve_bytes);
   const StoreFiles::Ahead ahead(input_.sources, samples, [&](std::uint64_t index) -> const Source* {
     const std::uint64_t position = position_of(index);
-    if (position < probed.size()) return nullptr;  // most of them are made
+    if (position < probed.size()) return nullptr;  // most of these are made already
     return &input_.sources.sources[input_.order[position]];
   });
   if (samples > 0) {

@@ -24,9 +24,9 @@ class Conversion {
   // whose sources changed since. Throws Error(kExists) if other shards have appeared, or if the
   // dataset is finished and its sources changed.
   void Resume(unsigned threads);
-  // The part's shards that are not there.
+  // The part's shards that still have to be made.
   std::vector<std::uint32_t> Missing() const;
-  // After Run().
+  // Adds the part's counts to `summary`. Call it after Run().
   void Summarize(PartSummary& summary) const;
   // Called with each shard that Run() has made; the callback may delete its files.
   std::function<void(const MadeShard&)> on_shard;
@@ -39,10 +39,11 @@ class Conversion {
  private:
   void Consume(std::uint64_t position, Outcome&& outcome);
   void Report(bool now);
-  // Throws Error(kCorrupt) if that finished shard's origin names a source the plan does not have.
+  // Throws Error(kCorrupt) if the origin of this finished shard names a source the plan does not
+  // have.
   void RequireKnown(const Origin& origin, std::uint32_t shard) const;
   void AddNoted(const NotedPositions& noted, SomeImages& images) const;
-  // Drops made shards whose sources changed. `finished`: whether the dataset is.
+  // Drops made shards whose sources changed. `finished`: whether the dataset is finished.
   void ForgetChanged(bool finished, unsigned threads);
   void FailOn(std::uint64_t position, const std::string& reason) const;
   void WriteManifest(const Manifest& manifest) const;
@@ -54,7 +55,7 @@ class Conversion {
   const PlanPart part_;
 
   std::vector<std::optional<MadeShard>> made_;  // by planned shard
-  SomeImages changed_;                          // since their shards were made
+  SomeImages changed_;                          // sources that changed since their shards were made
   std::optional<DirectBuffer> direct_;          // if shards bypass the page cache
   std::optional<PlannedShardWriter> writing_;   // the current shard
   ConvertProgress progress_;

@@ -1,9 +1,9 @@
 // A conversion in one go: sources, plan, shards, manifest, in one process and one folder.
 //
-// Stages holds what a run knows (ConversionInput). It looks at the sources, then either takes up
-// the plan that an earlier run left or makes one: the first 64 samples are converted to learn how
-// large samples become (ProbeSizes), and what came of them is used again. The plan is written
-// before anything else; Conversion then makes the shards that are not there.
+// Stages lists the sources (ConversionInput), then resumes the plan that an earlier run left, or
+// makes a plan: it converts the first 64 samples to learn how large samples become (ProbeSizes),
+// and uses their outcomes again. The plan is written before anything else; Conversion then makes
+// the missing shards.
 //
 // A conversion into an object store takes the three steps of convert_steps.cpp one after another,
 // each of which can be repeated.
@@ -62,7 +62,7 @@ std::string FieldNames(const Schema& schema) {
   return names;
 }
 
-// If they are not the same, says what differs.
+// Throws Error(kInvalidArgument) that says what differs, unless the schemas are the same.
 void RequireSame(const Schema& schema, const Schema& wanted) {
   if (schema == wanted) return;
   const auto refuse = [](const std::string& sentence) {
@@ -152,7 +152,7 @@ Probe ProbeSizes(const ConversionInput& input, unsigned threads, const std::stop
   return probe;
 }
 
-// The report of a dry run: what is planned, and what the probed samples let one expect.
+// The report of a dry run: what is planned, and estimates from the probed samples.
 void SummarizePlan(const ConversionInput& input, const Probe& probe, ConvertSummary& summary) {
   const SourceList& sources = input.sources;
   const Plan& plan = input.plan;
@@ -196,7 +196,7 @@ class Stages {
     return Summary();
   }
 
-  // Ends with the plan and its list of sources.
+  // Only writes the plan and its list of sources.
   ConvertSummary PlanOnly(const std::filesystem::path& dataset) {
     const DatasetFolder folder(dataset);
     if (folder.plan()) ResumePlan(*folder.plan(), (dataset / kPlanName).string(), input_.plan);
@@ -205,7 +205,7 @@ class Stages {
     SummarizePlan(input_, probe, summary_);
     AddSuspicions(input_.sources, options_, false, summary_);
     if (std::filesystem::exists(dataset / kManifestName)) return Summary();
-    // The plan comes last: who finds it finds the list.
+    // The plan is written last: a process that finds the plan also finds the list.
     WritePlannedSources(dataset, input_.sources, options_);
     if (!folder.plan()) WritePlan(folder, time);
     return Summary();
@@ -232,7 +232,7 @@ class Stages {
   }
 
  private:
-  // For a plan that is to be written; before any content is read.
+  // The time for a plan that is to be written. Call it before any content is read.
   std::timespec PlanTime(const DatasetFolder& folder) const {
     return folder.plan() ? std::timespec{} : PlanTimeOf(input_.sources, threads_, hooks_.stop);
   }
@@ -287,7 +287,7 @@ ConvertSummary ConvertSources(const Schema* wanted, const ConvertSource& source,
   return summary;
 }
 
-// The three steps, each of which can be repeated.
+// Runs the three steps of convert_steps.cpp, each of which can be repeated.
 ConvertSummary ConvertIntoStore(const ConvertSource& source, const std::filesystem::path& dataset,
                                 const ConvertOptions& options, const ConvertHooks& hooks) {
   const auto start = std::chrono::steady_clock::now();
@@ -316,7 +316,7 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
 
 ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem::path& dataset,
                               const ConvertOptions& options, const ConvertHooks& hooks) {
-  // The folder of a store's place is not the dataset's.
+  // For a store, ConvertSources() checks only the place's local folder, not the dataset's URL.
   if (IsStoreUrl(dataset.native())) CheckFoldersApart(source, dataset);
   const std::unique_ptr<ConversionPlace> place = OpenPlace(dataset, hooks.stop);
   return place->Shown([&] {

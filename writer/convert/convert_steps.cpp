@@ -1,10 +1,10 @@
 // A conversion in three steps, for many processes: plan, parts, finish; and how far it has come.
 //
-// All that the processes share is the place: the plan, its list of sources, and the shards that are
-// there. Each step reads plan and list (ReadInput), finds what is done already, and does the rest.
-// No process waits for another. So at any moment another one may finish the dataset and remove the
+// The processes share only the place: the plan, its list of sources, and the shards that exist.
+// Each step reads plan and list (ReadInput), finds what is done already, and does the rest. No
+// process waits for another. So at any moment another process may finish the dataset and remove the
 // list and receipts that this one is reading: an error counts only if the dataset is not finished
-// (FindManifest is asked again).
+// (FindManifest is called again).
 #include <functional>
 #include <set>
 
@@ -57,8 +57,7 @@ ConversionInput ReadInput(const DatasetFolder& folder, const std::stop_token& st
   return input;
 }
 
-// The manifest of the folder, if it is that of the plan there. Throws Error(kExists) if it is
-// another one's.
+// The folder's manifest, if there is one. Throws Error(kExists) if the plan there did not make it.
 std::optional<Manifest> FindFinished(const std::filesystem::path& dataset,
                                      const std::string& plan) {
   Id128 id;
@@ -76,7 +75,7 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The means of a process that makes a part or finishes a dataset.
+// The place, folder and hooks of a process that makes a part or finishes a dataset.
 struct Step {
   ConversionPlace& place;
   const DatasetFolder folder;
@@ -85,7 +84,7 @@ struct Step {
   Step(ConversionPlace& of, const ConvertHooks& all_hooks)
       : place(of), folder(of.folder(), OwnWord()), hooks(all_hooks) {}
 
-  // The manifest, if the dataset is finished: another process may have done that meanwhile.
+  // The manifest, if the dataset is finished: another process may have finished it meanwhile.
   std::optional<Manifest> FindManifest() const {
     place.BringManifest();
     return FindFinished(folder.path(), *folder.plan());
@@ -187,8 +186,9 @@ FinishedConversion FinishIn(ConversionPlace& place, unsigned threads, const Conv
   const auto finished = [&] {
     const std::optional<Manifest> manifest = step.FindManifest();
     if (!manifest) return false;
-    // The finisher may have been killed before it had removed the list, which goes last. Without
-    // one, nothing here is this conversion's: another command may be at work.
+    // The process that finished the dataset may have been killed before it removed the list, which
+    // it removes last. If the list is gone, nothing of this conversion is left to remove, and other
+    // files may belong to another command at work.
     if (std::filesystem::exists(place.folder() / kPlannedSourcesName))
       RemovePlanned(place.folder());
     out = {CountsOf(*manifest), OptionsOfPlan(*step.folder.plan()), true};
@@ -219,7 +219,8 @@ void CountDone(const Plan& plan, IsDone is_done, ConversionStatus& status) {
   }
 }
 
-// From names and sizes alone: a store shows neither unfinished uploads nor useful times.
+// Finds the status by names and sizes alone: a store shows no unfinished uploads and no useful
+// times.
 ConversionStatus StatusInStore(const std::filesystem::path& dataset) {
   const std::shared_ptr<ObjectStore> store = OpenStore(dataset.native());
   std::vector<std::byte> content;

@@ -1,3 +1,6 @@
+// The lock is on the folder itself (flock), so no lock file is left behind. A conversion takes a
+// folder that has a plan, or that is empty except for files that an interrupted conversion leaves
+// there before its plan.
 #include "writer/convert/dataset_folder.h"
 
 #include <algorithm>
@@ -32,7 +35,7 @@ bool HoldsForeignFiles(const std::filesystem::path& folder) {
   const std::filesystem::directory_iterator entries(folder);
   return std::any_of(begin(entries), end(entries), [](const auto& entry) {
     const std::string name = entry.path().filename().string();
-    return name != kPlannedSourcesName && !IsLeftover(name);  // the list comes before its plan
+    return name != kPlannedSourcesName && !IsLeftover(name);  // the list is written before its plan
   });
 }
 
@@ -72,8 +75,8 @@ void DatasetFolder::TakePlan() {
   std::vector<std::byte> content;
   ReadFile(path_ / kPlanName, kMaxManifestBytes, content);
   plan_ = AsText(content);
-  // The run that left the plan may have been killed between naming a file and syncing the folder.
-  // Files that this run adds must not become durable before this one.
+  // The run that left the plan may have been killed after it renamed a file and before it synced
+  // the folder. That file must become durable before the files that this run adds.
   SyncFolder(path_);
 }
 

@@ -15,7 +15,7 @@
 namespace sluice {
 
 inline constexpr const char* kSkippedName = "skipped.tsv";
-// Begins the word of one of many processes in a temporary name.
+// In a temporary name, precedes the word that identifies one of several processes.
 inline constexpr std::string_view kOwnPrefix = ".part-";
 
 class DatasetFolder {
@@ -24,15 +24,15 @@ class DatasetFolder {
   // with the process. Errors: kExists (the folder holds files that no conversion left there),
   // kState (another conversion is running in it), kIo.
   explicit DatasetFolder(const std::filesystem::path& path);
-  // For one of many that work on a plan: the folder has one, and the lock is shared with the
-  // others. What this process writes has `own` in its temporary names. Errors: kNotFound (no plan),
-  // kState, kIo.
+  // For one of several processes that work on the plan in this folder: they share the lock. The
+  // temporary names of the files that this process writes contain `own`. Errors: kNotFound (no
+  // plan), kState, kIo.
   DatasetFolder(const std::filesystem::path& path, std::string own);
 
   const std::filesystem::path& path() const noexcept { return path_; }
   // The text of the plan that an earlier run left, or nullopt.
   const std::optional<std::string>& plan() const noexcept { return plan_; }
-  // Empty if no other process writes here at the same time.
+  // The word in temporary names; empty if no other process writes here at the same time.
   const std::string& own() const noexcept { return own_; }
 
   // Writes a whole file, unless it has that content already.
@@ -50,12 +50,13 @@ class DatasetFolder {
 // The folder's manifest; nullopt if it is missing or cannot be read.
 std::optional<Manifest> FindManifest(const std::filesystem::path& folder, Id128& id);
 
-// Removes files of this format under temporary names: unfinished ones, and finished ones that kept
-// that name as well when power was lost. The caller must hold the folder's lock.
+// Removes a conversion's files under temporary names: unfinished files, and temporary names that
+// finished files still had when power was lost. The caller must hold the folder's lock.
 void RemoveLeftovers(const std::filesystem::path& folder);
 
-// Removes what a conversion in steps needs until the manifest is there, and what its killed parts
-// have left: the list of sources last. RemoveReceipts(): only the notes of shards without samples.
+// RemovePlanned() removes what a conversion in steps needs until the manifest exists (the notes of
+// shards without samples and, last, the list of sources), and the leftovers of killed parts.
+// RemoveReceipts() removes only the notes of shards without samples.
 void RemovePlanned(const std::filesystem::path& folder);
 void RemoveReceipts(const std::filesystem::path& folder);
 
@@ -64,7 +65,8 @@ void RemoveReceipts(const std::filesystem::path& folder);
 // unlocked. `shared`: together with other processes that ask for a shared lock.
 FileHandle LockFolder(const std::filesystem::path& folder, bool shared = false);
 
-// The same for a new dataset: creates the folder; throws Error(kExists) unless it is empty.
+// Locks the folder of a new dataset: creates it if needed; throws Error(kExists) unless it is
+// empty.
 FileHandle LockNewFolder(const std::filesystem::path& folder);
 
 // The name of a manifest that another one has replaced: "manifest-ID.json".
@@ -82,7 +84,7 @@ void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path&
 // Throws Error(kInvalidArgument) for a URL.
 inline void RequireFolder(const std::filesystem::path& path) {
   if (!IsStoreUrl(path.string())) return;
-  // Without the URL, which may have a secret in it.
+  // The message leaves the URL out: it may contain a secret.
   throw Error(
       ErrorCode::kInvalidArgument,
       "datasets are changed in folders, not at URLs: work on a folder, and use `sluice copy` "

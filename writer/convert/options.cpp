@@ -1,3 +1,5 @@
+// The list of options (convert_option_list.h) gives their ranges and their form as JSON. Only the
+// rules that involve several options are written out here.
 #include "writer/convert/options.h"
 
 #include <algorithm>
@@ -90,8 +92,8 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
   if (options.form.image == ImageCodec::kRaw || options.form.channels != 3)
     has_no_effect({"subsampling"});
   if (options.shards.keep_order) has_no_effect({"seed"});
-  // Left out at their default: these options came later, and a dataset made without them should
-  // still have the bytes that it had before.
+  // These options came later, and are left out at their defaults: a dataset made without them
+  // should keep the bytes that it had before.
   const nlohmann::json usual = ValuesOf(FormOptions());
   for (const char* const name : {"background", "icc", "truncated"}) {
     if (out[name] == usual[name]) out.erase(name);
@@ -108,7 +110,7 @@ bool FitsIn(const nlohmann::json& value) {
          value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
 }
 
-// The value of that type, if there is one.
+// The JSON value as a V, or nullopt if it does not fit.
 template <class V>
 std::optional<V> ValueIn(const nlohmann::json& json) {
   if constexpr (std::is_same_v<V, bool>) {

@@ -14,12 +14,12 @@ void CheckOptions(const ConvertOptions& options);
 // null, so that it makes no difference.
 nlohmann::json OptionsToJson(const ConvertOptions& options);
 
-// The options from that text. A member that is missing or makes no sense keeps its default; null
-// and nonsense leave an option unset that may be so (max_side).
+// Reads the options from what OptionsToJson() wrote. An option keeps its default if its member is
+// missing or invalid. An option that may be unset (max_side) is unset if its member is null or
+// invalid.
 ConvertOptions OptionsFromJson(const nlohmann::json& json);
 
-// The text of the options within a manifest's account of how its dataset was made; null if it names
-// none.
+// The options in `made`, a manifest's account of how its dataset was made; null if it has none.
 nlohmann::json OptionsOfMade(const std::string& made);
 
 }  // namespace sluice

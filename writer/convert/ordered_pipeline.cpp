@@ -1,9 +1,10 @@
-// A ring of slots between workers and one consumer. Index i has slot i mod their number.
+// A ring of slots lies between the workers and the one consumer. Index i uses slot i mod the number
+// of slots.
 //
-// A worker takes the next index once its slot is free, and puts the result there; bytes of results
-// that wait are bounded, except for the next one in order, which everything else waits for. Waking
-// the consumer takes longer than many a result, so it is woken for half a ring of them, and
-// otherwise looks every few milliseconds.
+// A worker takes the next index once its slot is free, and puts the result there. The bytes of
+// results that wait are bounded, except for the next one in order, which everything else waits for.
+// A wake-up takes longer than many a result, so the consumer is usually woken only when half the
+// ring is filled, and otherwise looks every few milliseconds.
 #include "writer/convert/ordered_pipeline.h"
 
 #include <chrono>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kOutcomesPerThread = 8;
 constexpr std::uint64_t kMaxWaitingBytes = 64 << 20;
-// How long the consumer may wait beside a result that lies ready.
+// How long a ready result may wait for the consumer.
 constexpr std::chrono::milliseconds kMaxDelay{5};
 
 std::uint64_t BytesOf(const Outcome& outcome) noexcept {
@@ -118,11 +119,11 @@ class Pipeline {
   std::mutex mutex_;
   std::condition_variable room_;   // for workers: a slot or bytes became free
   std::condition_variable ready_;  // for the consumer: there are results, or nobody makes more
-  std::vector<std::optional<Outcome>> slots_;  // of index i: i mod their number
+  std::vector<std::optional<Outcome>> slots_;  // index i uses slot i mod their number
   std::uint64_t next_in_ = 0;
   std::uint64_t next_out_ = 0;
   std::uint64_t waiting_bytes_ = 0;
-  std::uint64_t filled_ = 0;  // slots, of whatever indexes
+  std::uint64_t filled_ = 0;  // number of slots with a result
   bool ended_ = false;
   std::exception_ptr error_;
   std::vector<std::jthread> workers_;  // last member: joined before the others are destroyed

@@ -9,10 +9,10 @@
 namespace sluice {
 
 // Calls produce(worker, index) for each index below `count` on `threads` threads of its own, and
-// consume(index, outcome) on the calling thread, index by index. At most 8 x threads results have
-// been begun and not yet consumed. Finished results hold at most 64 MiB: beyond that, only the next
-// one in order is let in, and each thread may hold one more while it waits. Of few results, each
-// may be consumed up to 5 ms after it was ready.
+// consume(index, outcome) on the calling thread, index by index. At most 8 x threads results are
+// begun and not yet consumed. Finished results that wait hold at most 64 MiB: beyond that, only the
+// next result in order is accepted, and each thread may hold one more while it waits. A result may
+// wait up to 5 ms before it is consumed, even if the consumer is idle.
 //
 // An exception from either function ends everything and is rethrown here; a stop request ends it
 // with ThrowStopped(). When this returns, no thread is left.

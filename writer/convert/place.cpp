@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kRequests = 16;  // at a time
+constexpr unsigned kRequests = 16;  // at the same time
 
 fs::path NewFolder() {
   std::error_code error;
@@ -68,7 +68,7 @@ class StorePlace final : public ConversionPlace {
   const std::shared_ptr<ObjectStore> store_;
   const std::stop_token stop_;
   const std::stop_callback<std::function<void()>> on_stop_;
-  std::vector<std::string> put_;  // receipts
+  std::vector<std::string> put_;  // names of the receipts that this process uploads
   std::future<void> uploading_;
 };
 
@@ -152,7 +152,7 @@ void StorePlace::BringReceipts(const ConversionInput& input, const PlanPart& par
         good = false;
       }
     }
-    // A file of no bytes stands for one that is damaged.
+    // An empty file under the shard's name marks the shard as damaged.
     if (good) {
       WriteFile(folder() / receipt, text);
     } else {
@@ -184,7 +184,7 @@ void StorePlace::Put(const char* name) const {
                    });
 }
 
-// The plan first: with it, a conversion has the place for itself.
+// The plan is uploaded first: it claims the place for this conversion.
 void StorePlace::PutPlan() {
   if (fs::exists(folder() / kManifestName)) return;
   if (!PutNew(kPlanName)) {
@@ -249,7 +249,7 @@ void StorePlace::Finish() {
     if (name.starts_with("shard-") && name.ends_with(".made.json")) receipts.push_back(name);
   ParallelFor(kRequests, receipts.size(), stop_,
               [&](unsigned, std::size_t i) { store_->Remove(receipts[i]); });
-  if (stop_.stop_requested()) ThrowStopped();  // the list is the last to go
+  if (stop_.stop_requested()) ThrowStopped();  // the list is removed last
   store_->Remove(kPlannedSourcesName);
 }
 

@@ -1,12 +1,13 @@
 // Where a conversion makes its dataset: in a folder, or in an object store with a folder on a local
-// disk to work in. Every step of a conversion works in a folder; the place brings what another
-// machine has left, and takes away what is made.
+// disk to work in. Every step of a conversion works in a folder. For a store, the place downloads
+// into that folder what other machines have put into the store, and uploads what is made.
 //
-// A store has plan.json, plan-sources.bin and, for each planned shard that is made, its objects and
-// then a receipt, "shard-00012.made.json": with what the manifest says of the shard, so that no
-// process needs to read it again. The manifest comes last, by a request that only one can win; then
-// the list and the receipts go. The local folder has the same files except shards, which leave it
-// as soon as they are uploaded.
+// The store holds plan.json, plan-sources.bin and, for each planned shard that is made, first its
+// objects and then a receipt, "shard-00012.made.json". A receipt has the shard's entries in the
+// manifest, so that later steps need not read the shard's samples. The manifest is uploaded last,
+// by a conditional request that only one process can win; then the receipts and the list of sources
+// are removed. The local folder holds the same files except shards, which leave it as soon as they
+// are uploaded.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@
 
 namespace sluice {
 
-// A folder: everything is where it belongs.
+// The place of a dataset in a folder: nothing needs to be downloaded or uploaded.
 class ConversionPlace {
  public:
   explicit ConversionPlace(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -29,23 +30,24 @@ class ConversionPlace {
 
   const std::filesystem::path& folder() const noexcept { return folder_; }
 
-  // Brings the manifest, if another process has written one.
+  // Downloads the manifest, if another process has written one.
   virtual void BringManifest() const {}
-  // Brings the receipts of shards that are there as they say. With another part, only its shards'.
+  // Downloads the receipts of the part's shards, except those that do not match the shards'
+  // objects.
   virtual void BringReceipts(const ConversionInput&, const PlanPart&) {}
-  // Puts the plan, unless there is one, and then the list.
+  // Uploads the plan, unless the store has it already, and then the list of sources.
   virtual void PutPlan() {}
-  // Puts a planned shard's files, and its receipt, in the background; one shard at a time.
+  // Uploads a planned shard's files and then its receipt in the background, one shard at a time.
   virtual void PutShard(const ConversionInput&, const MadeShard&) {}
-  // Returns when all shards are there.
+  // Returns once all shards are uploaded.
   virtual void Flush() {}
   // If another process has finished the dataset meanwhile, removes the receipts that it did not
   // see.
   virtual void RemoveIfFinished() const {}
-  // Puts the manifest and what belongs to it, and removes what is needed no more.
+  // Uploads the tables and then the manifest, and removes what is no longer needed.
   virtual void Finish() {}
 
-  // Calls the function; an Error of it names the place as the user does.
+  // Calls the function. An Error that it throws names the place as the user does (by its URL).
   template <class Call>
   auto Shown(const Call& call) const {
     try {
@@ -57,16 +59,16 @@ class ConversionPlace {
   }
 
  protected:
-  // Throws the error in other words, if it needs them.
+  // Throws a reworded error if this one names the local folder of a store; returns otherwise.
   virtual void ThrowShown(const Error&) const {}
 
  private:
   const std::filesystem::path folder_;
 };
 
-// Opens the place that a dataset's path or URL names. For a URL, makes the local folder, in the one
-// for temporary files, and brings plan, list and manifest; the folder goes with the object. Throws
-// Error.
+// Opens the place that a dataset's path or URL names. For a URL, creates a local folder within the
+// system's folder for temporary files, and downloads plan, list and manifest into it; the object's
+// destructor removes that folder. Throws Error.
 std::unique_ptr<ConversionPlace> OpenPlace(const std::filesystem::path& dataset,
                                            const std::stop_token& stop);
 

@@ -1,7 +1,7 @@
 // The plan is JSON; its digest covers all that the bytes of the dataset depend on. The list of
-// sources is a file of its own beside it, in frames of zstd with checksums: WritePlannedSources()
-// and ReadPlannedSources() must mirror each other, and whatever the list says is checked before it
-// is used.
+// sources is a file of its own next to it, in zstd frames with checksums. WritePlannedSources() and
+// ReadPlannedSources() must mirror each other; each statement of the list is checked before it is
+// used.
 #include "writer/convert/plan.h"
 
 #include <algorithm>
@@ -44,12 +44,13 @@ using nlohmann::json;
 constexpr const char* kFormatName = "sluice-plan";
 constexpr unsigned kPlanVersion = 1;
 
-// Sizes vary: a shard planned for the format's maximum would be split half the time.
+// Less than the format's maximum, because sizes vary: a shard planned for the maximum itself would
+// be split half the time.
 constexpr std::uint64_t kMaxPlannedBytes = 115'000'000;
-// The bytes of directory, keys' frame and tail that are not counted for each sample.
+// The bytes of directory, keys' frame and tail that are not counted per sample.
 constexpr std::uint64_t kShardEndBytes = 16'384;
 
-// Chained over runs of sources, so that the whole list is not in memory a second time.
+// Digests a list of sources in chained runs, so that no second copy of the list is in memory.
 class SourceDigest {
  public:
   void Add(std::string_view name, std::uint64_t bytes, std::int32_t label) {
@@ -77,8 +78,8 @@ class SourceDigest {
   std::vector<std::byte> run_;
 };
 
-// The meaning of the sources' values, and the values. `upright`: whether boxes, masks and key
-// points were drawn on upright images; irrelevant without any.
+// A digest of the sources' values and of their meaning (the schema). `upright`: whether boxes,
+// masks and key points were drawn on upright images; it has no effect if there are none.
 Id128 ValuesDigest(const SourceList& list, bool upright) {
   const std::string schema = SchemaToJson(list.MakeSchema());
   const auto [ends, content] = list.values.Memory();
@@ -89,7 +90,7 @@ Id128 ValuesDigest(const SourceList& list, bool upright) {
 json SourcesToJson(const SourceList& list) {
   SourceDigest digest;
   std::uint64_t bytes = 0;
-  // A class without samples changes the schema as well, and has no source to show it.
+  // Classes are digested too: a class without samples changes the schema, and no source shows it.
   for (std::size_t c = 0; c < list.classes.size(); ++c) {
     digest.Add(list.classes[c], 0, static_cast<std::int32_t>(c));
   }
@@ -109,7 +110,7 @@ json SourcesToJson(const SourceList& list) {
           {"digest", ToHex(digest.Finish())}};
 }
 
-// The libraries that every build has, and those of the others that these sources need.
+// The versions of the libraries that every build has, and of the others that these sources need.
 json LibrariesToJson(const SourceList& sources, const ConvertOptions& options) {
   json out = {{"sluice", kWriterVersion},
               {"libjpeg-turbo", SLUICE_TEXT_OF(LIBJPEG_TURBO_VERSION)},
@@ -248,7 +249,7 @@ std::vector<std::string> PathsOfPlan(std::string_view text) {
 
 namespace {
 
-// The plan's text; the numbers of samples in it are taken and checked.
+// Parses a plan's text; checks its samples per shard and per block, and stores them in `plan`.
 json ParsePlan(std::string_view text, const std::string& file, Plan& plan) {
   const Error broken(ErrorCode::kCorrupt, file,
                      "is not the plan of a conversion that this version of Sluice can resume; "
@@ -322,10 +323,11 @@ namespace {
 
 constexpr std::string_view kMagic = "sluice-plan-src1";
 constexpr std::size_t kFrameBytes = std::size_t{1} << 20;  // plain bytes of a frame, about
-constexpr std::size_t kMaxPlain = std::size_t{1} << 30;    // of a frame: a large value is one
+constexpr std::size_t kMaxPlain =
+    std::size_t{1} << 30;  // plain bytes of a frame: a large value makes a large frame
 
-// SourceList::upright. The first two are what it was when kAsStored was the default: plans of then
-// keep their meaning.
+// SourceList::upright in the file. The first two values have the meaning they had when kAsStored
+// was the default, so that plans from that time can still be read.
 enum class Drawn : std::uint8_t { kAsStored, kUpright, kUnsaid };
 
 struct FrameHead {
@@ -339,6 +341,7 @@ std::string Absolute(const std::filesystem::path& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
+// Writes the file in frames of about 1 MiB of content.
 class Sink {
  public:
   explicit Sink(const std::filesystem::path& path) : file_(path) { file_.Write(AsBytes(kMagic)); }
@@ -354,7 +357,7 @@ class Sink {
     Number(bytes.size());
     Append(bytes);
   }
-  // Numbers, texts, and paths, which become absolute. Tap::Pass() reads them back.
+  // Writes numbers, texts and paths; paths become absolute. Tap::Pass() reads them back.
   template <class... T>
   void Pass(const T&... values) {
     const auto pass = [this]<class V>(const V& value) {
@@ -398,7 +401,7 @@ class Sink {
   std::vector<std::byte> plain_;
 };
 
-// Never holds more than the file's frames say, one after another.
+// Reads the file frame by frame; holds only the frames that the current value needs.
 class Tap {
  public:
   explicit Tap(const std::filesystem::path& path) : path_(path), file_(OpenForReading(path)) {
@@ -421,7 +424,7 @@ class Tap {
   }
   Bytes Blob() { return Take(Number<std::uint64_t>()); }
   std::string Text() { return std::string(AsText(Blob())); }
-  // Whatever the count promises, memory is taken for what is there.
+  // Memory is taken for elements that are read, not for a count that the file claims.
   template <class Do>
   void Each(Do&& take) {
     const auto count = Number<std::uint64_t>();
@@ -474,7 +477,7 @@ class Tap {
     FrameHead head;
     Read(std::as_writable_bytes(std::span(&head, 1)));
     if (head.plain == 0) return false;
-    // zstd makes nothing smaller than about a 33,000th: no memory is taken for a promise.
+    // zstd cannot compress by more than about 33,000 : 1: no memory is taken for a false claim.
     if (head.plain > kMaxPlain || head.plain / 40'000 > head.stored ||
         head.stored > head.plain + head.plain / 128 + 512) {
       Refuse();
@@ -497,7 +500,7 @@ class Tap {
   std::size_t at_ = 0;
 };
 
-// One description for both directions: `file` is a Sink or a Tap.
+// The Pass functions describe the format for both directions: `file` is a Sink or a Tap.
 template <class File, class List>
 void PassTexts(File& file, List& texts) {
   file.PassEach(texts, [&](auto& text) { file.Pass(text); });
@@ -543,8 +546,8 @@ bool AreFinite(Bytes value) {
   return true;
 }
 
-// Whether a value is of the size that the encoder takes for its field. `boxes`: those of the
-// source, if it has any.
+// Whether a value has the size and form that the encoder expects for its field. `boxes`: the number
+// of the source's boxes, if it has a list of boxes.
 bool Fits(const SourceField& field, Bytes value, const SourceList& list,
           std::optional<std::size_t> boxes) {
   const std::size_t entry = field.field.elements() * SizeOf(field.field.dtype);
@@ -583,7 +586,7 @@ bool ValuesFit(const SourceList& list, std::size_t source) {
   for (std::size_t f = 0; f < list.fields.size(); ++f) {
     const std::optional<Bytes> value = list.Value(source, f);
     if (value && !Fits(list.fields[f], *value, list, boxes)) return false;
-    // Where every source has one.
+    // In archives, every source must have a value for its image: where the image lies.
     if (!value && f == 0 && !list.archives.empty()) return false;
   }
   return true;

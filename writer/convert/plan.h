@@ -1,9 +1,9 @@
 // The plan of a conversion: which sample goes to which shard, and what that depends on.
 //
-// The plan is written before anything else, and a later run with the same digest continues it.
-// Nothing that the digest covers may differ: the options that the bytes depend on, the versions of
-// the libraries, and each source's key, size, label and other values. It does not cover where the
-// folders are, threads or times.
+// The plan is written before anything else, and a later run with the same digest continues it. The
+// digest covers the options that the bytes depend on, the versions of the libraries, and each
+// source's key, size, label and other values. It does not cover the paths of folders, the number of
+// threads, or times.
 #pragma once
 
 #include <filesystem>
@@ -21,13 +21,13 @@ namespace sluice {
 struct Plan {
   Id128 digest;
   nlohmann::json inputs;  // the input of the digest, in words
-  // Whether boxes, masks and key points were drawn on upright images, and "values" of `inputs` if
-  // it were the other way; empty without any.
+  // Whether boxes, masks and key points were drawn on upright images; and the member "values" of
+  // `inputs` as it would be if the opposite were true (empty if there are no such annotations).
   bool drawn_upright = true;
   std::string values_drawn_otherwise;
   std::uint64_t samples = 0;
-  // As planned. A shard may get fewer if sources are left out, and is split if they turn out
-  // larger.
+  // The planned number for each shard; the last may have fewer. A shard gets fewer samples if
+  // sources are left out, and is split if samples turn out larger.
   std::uint64_t shard_samples = 0;
   std::uint32_t block_samples = 0;
 
@@ -41,7 +41,7 @@ struct ConversionInput {
   SourceList sources;
   ConvertOptions options;
   Schema schema;
-  Plan plan;                         // of BeginPlan(), until its numbers of samples are known
+  Plan plan;  // from BeginPlan(), later completed by SettlePlan() or ResumePlan()
   std::vector<std::uint32_t> order;  // position in the dataset -> source
 
   // Throws Error if the fields do not make a schema.
@@ -51,26 +51,28 @@ struct ConversionInput {
 // The most samples planned for a shard. It bounds the shard's record of sources left out.
 inline constexpr std::uint64_t kMaxPlannedSamples = 65'536;
 
-// The plan without its numbers of samples.
+// Makes the plan, except for its samples per shard and per block.
 Plan BeginPlan(const SourceList& sources, const ConvertOptions& options);
 
-// Sets the numbers of samples, given `mean_bytes` for a sample in a shard.
+// Sets the samples per shard and per block. `mean_bytes`: of a sample in a shard; `header_bytes`:
+// of a shard's header.
 void SettlePlan(const ConvertOptions& options, std::uint64_t mean_bytes, std::uint64_t header_bytes,
                 Plan& plan);
 
-// `paths`: the list that was converted, if there was one. It is kept so that later runs need not be
-// given it again.
+// `paths`: the list of paths that was converted, if there was one. The plan keeps the list, so that
+// later runs need not be given it again.
 std::string PlanToJson(const Plan& plan, const std::vector<std::string>& paths = {});
 
 // The list of paths in an earlier plan's text; empty if it has none or cannot be read.
 std::vector<std::string> PathsOfPlan(std::string_view text);
 
-// Reads the numbers of samples from an earlier plan's text. Throws Error(kExists), saying what
-// differs, unless that plan has the same digest; kCorrupt if the text cannot be read. `file` is for
-// messages.
+// Reads the samples per shard and per block from an earlier plan's text. Throws Error(kExists),
+// saying what differs, unless that plan has the same digest; kCorrupt if the text cannot be read.
+// `file` is for messages.
 void ResumePlan(std::string_view text, const std::string& file, Plan& plan);
 
-// The text of a plan without its sources. Throws Error(kCorrupt); `file` is for messages.
+// A plan as its text alone describes it, for callers that have no list of sources. Throws
+// Error(kCorrupt); `file` is for messages.
 struct PlanOutline {
   std::string digest;  // as text
   Plan plan;           // the numbers of samples
@@ -85,11 +87,12 @@ std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOpti
 
 inline constexpr const char* kPlannedSourcesName = "plan-sources.bin";
 
-// A plan's list of sources, in a file beside the plan: workers convert their parts of it without
-// looking for the sources again.
+// A plan's list of sources, in a file next to the plan: with it, workers convert their parts
+// without searching for the sources again.
 //
 // This format is for Sluice alone: a version that does not know the file's content asks for a new
-// plan. The file has frames of zstd with checksums, and their content is checked before it is used.
+// plan. The file consists of zstd frames with checksums; their content is checked before it is
+// used.
 struct PlannedSources {
   SourceList list;
   // Options that the plan's digest does not cover.
@@ -101,7 +104,7 @@ struct PlannedSources {
 void WritePlannedSources(const std::filesystem::path& folder, const SourceList& list,
                          const ConvertOptions& options);
 
-// Throws Error: kNotFound; kCorrupt (damaged, or its values are not what their fields take).
+// Throws Error: kNotFound; kCorrupt if the file is damaged, or if a value does not fit its field.
 PlannedSources ReadPlannedSources(const std::filesystem::path& folder);
 
 }  // namespace sluice

@@ -1,11 +1,12 @@
-// A conversion can be killed at any instant, so everything that it knows of a shard lies in the
-// shard: its section "origin" says which positions of the plan gave no sample and why, and what the
-// summary counts. A later run reads it instead of making the shard again (FindMadeShard).
+// A conversion can be killed at any instant, so a shard itself holds everything that the conversion
+// knows of it: its section "origin" says which positions of the plan gave no sample and why, and
+// has the counts for the summary. A later run reads the section instead of making the shard again
+// (FindMadeShard).
 //
-// A shard whose sources were all left out has no file; other processes that work on the same plan
-// find a note of that in its place (LeaveEmptyShard). A shard in an object store has a receipt
-// beside it, with its origin and its line of the manifest, so that finishing the conversion reads
-// no shard.
+// If all of a planned shard's sources were left out, it has no file; other processes that work on
+// the same plan find a note in its place (LeaveEmptyShard). A shard in an object store has a
+// receipt next to it, with its origin and its entries in the manifest, so that finishing the
+// conversion need not read the shard's samples.
 #include "writer/convert/planned_shard.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ void NotedPositions::Add(std::uint64_t position) {
 
 namespace {
 
-// Absent if they are 0.
+// Counts that the JSON leaves out if they are 0.
 constexpr std::pair<const char*, std::uint64_t Origin::*> kOriginCounts[] = {
     {"boxes_dropped", &Origin::boxes_dropped},
     {"profiles_dropped", &Origin::profiles_dropped},
@@ -83,7 +84,7 @@ bool TakeReasons(const json& list, std::vector<std::pair<std::uint64_t, std::str
   return true;
 }
 
-// Absent, or as OriginToJson() writes it.
+// Takes a member that is absent, or as OriginToJson() writes it.
 bool TakeNoted(const json& pair, NotedPositions& noted) {
   if (pair.is_null()) return true;
   if (!pair.is_array() || pair.size() != 2 || !TakeWholeNumber(pair[0], noted.count) ||
@@ -270,7 +271,8 @@ std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
       made.origin = std::move(*origin);
       return made;
     } catch (const Error& error) {
-      // It is missing, or not what this plan writes under that name: it is made (again).
+      // The file is missing, or is not what this plan writes under that name: the shard must be
+      // made.
       if (error.code() == ErrorCode::kIo || IsShortage(error)) throw;
       return std::nullopt;
     }

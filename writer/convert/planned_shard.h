@@ -1,6 +1,6 @@
 // One planned shard: its samples in order, in one file or, where they turn out too large for one,
-// in several parts; the record of how it was made (Origin); and the receipt of one that lies in an
-// object store.
+// in several parts; the record of how it was made (Origin); and the receipt of a shard that lies in
+// an object store.
 //
 // A part ends if the next sample would take it beyond the format's maximum: a rule that depends
 // only on the shard's samples. A planned shard has no file if all of its sources were left out.
@@ -19,10 +19,10 @@
 
 namespace sluice {
 
-// Positions of the plan's order that something is true of: how many, and the first ones.
+// Positions of the plan's order that have some property: how many there are, and the first of them.
 struct NotedPositions {
   std::uint64_t count = 0;
-  std::vector<std::uint64_t> first;  // as many as SomeImages has examples
+  std::vector<std::uint64_t> first;  // at most SomeImages::kExamples
 
   void Add(std::uint64_t position);
 };
@@ -32,17 +32,18 @@ struct NotedPositions {
 struct Origin {
   std::uint32_t shard = 0;  // number of the planned shard
   std::uint32_t part = 0;
-  bool last = false;  // of the planned shard's parts; only this one has the members below
+  bool last =
+      false;  // whether it is the planned shard's last part; only that one has the members below
   // Positions of the plan's order that gave no sample of the planned shard, and why.
   std::vector<std::pair<std::uint64_t, std::string>> left_out;
-  // Other positions: samples that were taken although their files end early, and how.
+  // Positions of samples that were taken although their files end early, and how they end.
   std::vector<std::pair<std::uint64_t, std::string>> truncated;
   std::uint64_t kept = 0;      // samples whose coefficients were kept
   std::uint64_t bytes_in = 0;  // of the sources that became samples
   std::uint64_t boxes_dropped = 0;
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;
-  std::uint64_t smaller = 0;   // smaller than the target
+  std::uint64_t smaller = 0;   // samples smaller than the target
   NotedPositions turned = {};  // of ConvertSummary::turned
   NotedPositions dim = {};     // of ConvertSummary::dim
 };
@@ -73,7 +74,7 @@ class PlannedShardWriter {
   PlannedShardWriter(const Plan& plan, const Schema& schema, const std::filesystem::path& folder,
                      std::uint32_t shard, DirectBuffer* direct, const std::string& own);
 
-  // An outcome without a reason.
+  // Adds a sample; `outcome` must have no reason for being left out.
   void Add(std::uint64_t position, Outcome outcome, std::uint64_t source_bytes);
   void LeaveOut(std::uint64_t position, std::string reason);
   // Bytes written so far.
@@ -98,15 +99,15 @@ class PlannedShardWriter {
 std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
                                        const std::filesystem::path& folder, std::uint32_t shard);
 
-// The same, or a planned shard all of whose sources were left out, if LeaveEmptyShard() has said
-// so.
+// Like FindMadeShard(). Also finds a planned shard by its receipt, and a planned shard without
+// files by the note that LeaveEmptyShard() wrote.
 std::optional<MadeShard> FindDoneShard(const Plan& plan, const Schema& schema,
                                        const std::filesystem::path& folder, std::uint32_t shard);
 
 // Whether a file has the name of this planned shard, whatever it holds.
 bool IsShardNamed(const std::filesystem::path& folder, std::uint32_t shard);
 
-// For others that work on the same plan: notes that this shard is done and has no file.
+// Writes a note that this shard is done and has no file, for others that work on the same plan.
 void LeaveEmptyShard(const std::filesystem::path& folder, const Plan& plan, const MadeShard& made,
                      const std::string& own);
 bool IsEmptyShardName(const std::string& name);
@@ -119,16 +120,17 @@ struct PlannedName {
 };
 std::optional<PlannedName> ParseShardName(const std::string& name);
 
-// Whether all shards that a manifest names are of this plan. Other shards were added or exchanged
-// since, and have the names that the plan's own would get.
+// Whether all shards that a manifest names are of this plan. If not, shards were added or replaced
+// since, maybe under names that the plan's own shards would get.
 bool IsOfPlan(const Manifest& manifest, const Plan& plan);
 
 // "shard-00012.made.json"
 std::string ReceiptName(std::uint32_t shard);
 std::string ReceiptText(const Plan& plan, const Schema& schema, const MadeShard& made);
 
-// nullopt if ReceiptText() would not write this text for this shard of the plan. What it says of
-// the shard's files is compared with its own checksums, not with the files.
+// nullopt if ReceiptText() would not write this text for this shard of the plan. The receipt's
+// statements about the shard's files are checked against the receipt's own checksums, not against
+// the files.
 std::optional<MadeShard> MadeByReceipt(std::string_view text, const Plan& plan,
                                        const Schema& schema, std::uint32_t shard);
 

@@ -22,14 +22,15 @@ namespace sluice {
 
 namespace {
 
-// Classes that differ by more are usually given weights, or were put together by mistake.
+// If class sizes differ by more than this ratio, classes are usually given weights, or were put
+// together by mistake.
 constexpr std::uint64_t kUnevenRatio = 10;
 
 std::string ClassText(const ConvertSummary& summary, std::size_t number) {
   return "class " + std::to_string(number) + " (" + summary.classes[number] + ")";
 }
 
-// Names that are numbers may leave thousands of classes empty.
+// If class names are numbers, thousands of classes may be empty.
 void AddEmptyClasses(ConvertSummary& summary) {
   constexpr std::size_t kMaxNamed = 8;
   std::vector<std::size_t> empty;
@@ -80,7 +81,7 @@ void AddSmaller(const ConvertOptions& options, ConvertSummary& summary) {
   summary.warnings.push_back(text);
 }
 
-// Annotations that are taken the wrong way lie off their objects, and no size tells.
+// If annotations are read in the wrong orientation, they miss their objects, and no size shows it.
 void AddTurned(const SourceList& sources, bool all, ConvertSummary& summary) {
   if (summary.turned.count == 0 || sources.upright) return;
   const bool one = summary.turned.count == 1;
@@ -94,7 +95,7 @@ void AddTurned(const SourceList& sources, bool all, ConvertSummary& summary) {
       "confirms this and ends the warning");
 }
 
-// Values are reduced to 8 bits by the range that the file's kind has, not by what is used of it.
+// Values are scaled to 8 bits by the range of the file's pixel type, not by the range that is used.
 void AddDim(bool all, ConvertSummary& summary) {
   if (summary.dim.count == 0) return;
   const bool one = summary.dim.count == 1;
@@ -147,7 +148,7 @@ std::string ExamplesText(const SomeImages& images) {
 }
 
 void AddGrowth(const ConvertOptions& options, ConvertSummary& summary) {
-  // Pages and directories make small datasets larger than their sources; nobody minds.
+  // Pages and directories make small datasets larger than their sources, which needs no warning.
   constexpr std::uint64_t kOverhead = 1'000'000;
   if (summary.bytes_out <= summary.bytes_in + kOverhead) return;
   std::string advice;

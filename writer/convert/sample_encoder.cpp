@@ -1,10 +1,11 @@
-// A source is read and its kind found by its content. A JPEG may keep its coefficients, or be
+// A source is read, and its kind is detected from its content. A JPEG may keep its coefficients, or
+// be
 // recoded, or be resized plane by plane; all other images, and JPEGs that need it, go through
 // pixels: colours to sRGB, orientation, size. Boxes, masks and key points then follow the picture
 // to where it went (Placement).
 //
-// Every fault of a source becomes a reason for leaving it out. Only a lack of memory and a fault of
-// the place that holds the sources end the conversion: they are not the source's own.
+// Every fault of a source becomes a reason for leaving it out. Only lack of memory and a fault of
+// the disk or store that holds the sources end the conversion: they are not faults of the source.
 #include "writer/convert/sample_encoder.h"
 
 #include <algorithm>
@@ -42,7 +43,8 @@ FittedGeometry FitUpright(std::uint32_t stored_width, std::uint32_t stored_heigh
                                 : FitGeometry(stored_width, stored_height, options);
 }
 
-// Makes a sentence a reason: reasons go into tables and JSON, and their bytes are planned for.
+// Makes a sentence a reason: printable ASCII, because reasons go into tables and JSON, and at most
+// kMaxReasonBytes, because shards keep room for them.
 std::string ToReason(const std::string& sentence) {
   std::string reason = sentence.substr(0, kMaxReasonBytes);
   for (char& c : reason) {
@@ -94,7 +96,7 @@ Outcome SampleEncoder::Encode(std::size_t source) {
   } catch (const Error& error) {
     const bool unreadable = error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kIo;
     if (IsShortage(error)) throw;
-    // Most libraries say the same of a broken picture and of one that they have no memory for.
+    // Most libraries report a broken picture and a failed allocation in the same way.
     if (memory.failed()) throw no_memory();
     if (unreadable) sources_.RequirePlaces();
     outcome = LeftOutFor(error);

@@ -1,4 +1,4 @@
-// One source to one stored sample: read, decode, fit, encode.
+// Turns one source into one stored sample: reads, decodes, fits and encodes it.
 #pragma once
 
 #include <functional>
@@ -21,21 +21,21 @@ namespace sluice {
 struct Outcome {
   EncodedSample sample;            // valid if `reason` is empty
   std::string reason;              // why the source was left out; ASCII, at most kMaxReasonBytes
-  std::string cut_short;           // why it was taken only in part; like `reason`
+  std::string cut_short;           // why the image was taken only in part; limited like `reason`
   bool unreadable = false;         // the reason is that a file is gone or cannot be read
   bool kept = false;               // its JPEG coefficients were kept
   bool profile_dropped = false;    // it had a colour profile, which was ignored
   bool profile_converted = false;  // its colours were converted to sRGB
   bool smaller = false;            // smaller than the requested size
-  bool dim = false;                // of more than 8 bits, and uses less than a quarter of them
-  bool turned = false;             // its orientation turns it, and it has boxes, masks or points
+  bool dim = false;     // has more than 8 bits a value, and uses less than a quarter of the range
+  bool turned = false;  // its orientation turns it, and it has boxes, masks or points
   std::uint64_t boxes_dropped = 0;
 };
 
 inline constexpr std::size_t kMaxReasonBytes = 240;
 
-// The last step that an image has passed on its way to a stored one. A JPEG's planes are resized
-// while they are decoded.
+// The last step that an image has passed on its way to a stored one. kDecoded includes resizing: a
+// JPEG's planes are resized while they are decoded.
 enum class EncodeStep { kRead, kDecoded, kEncoded };
 
 // Keeps its buffers from source to source. Each worker thread owns one.
@@ -67,7 +67,7 @@ class SampleEncoder {
   bool Recode(const JpegFile& file, const JpegSource& source, Outcome& outcome);
   bool TakesCutShort() const noexcept { return options_.form.truncated != Truncated::kRefuse; }
   void EncodeFromPixels(ImageKind kind, Outcome& outcome);
-  // The colour rules for a picture with that embedded profile. They live until the next call.
+  // The colour rules for a picture with that embedded profile. They are valid until the next call.
   ColorRules RulesFor(bool has_profile, Bytes profile, ProfileColors colors, Outcome& outcome);
   // The fields besides the image, once the image's placement is known.
   void EncodeFields(std::size_t source, Outcome& outcome);
@@ -98,10 +98,10 @@ class SampleEncoder {
   JpegRecoder recoder_;
   ColorProfiles profiles_;
   std::shared_ptr<const ColorTransform> transform_;  // of the current image
-  std::optional<std::uint16_t> greatest_;            // ColorRules::greatest of it
+  std::optional<std::uint16_t> greatest_;  // of the current image: see ColorRules::greatest
   Resampler resampler_;
   Placement placement_;  // of the current image
-  // Indices of the current source's boxes that are left; nullopt: it has no field of boxes.
+  // Indices of the current source's boxes that were kept; nullopt if the source has no boxes.
   std::optional<std::vector<std::size_t>> boxes_taken_;
 };
 
