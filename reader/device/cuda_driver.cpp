@@ -252,8 +252,7 @@ class CudaDriver final : public DeviceDriver {
     cudaError_t result = cudaGraphInstantiateWithFlags(&graph, noted, 0);
     Done(cudaGraphDestroy(noted));
     Check(result, kWhat);
-    result = cudaGraphUpload(graph,
-                             stream);  // uploads what the graph needs now, not at its first launch
+    result = cudaGraphUpload(graph, stream);  // uploads its data now, not at its first launch
     if (result != cudaSuccess) Done(cudaGraphExecDestroy(graph));
     Check(result, kWhat);
     return graph;

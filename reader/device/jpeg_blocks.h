@@ -168,8 +168,7 @@ SLUICE_ON_DEVICE inline void TransformJpegBlock(const JpegJob& job, const JpegPi
 SLUICE_ON_DEVICE inline void TransformJpegShare(const JpegJob& job, const JpegPicture& picture,
                                                 std::uint32_t thread, std::uint32_t threads) {
   if (picture.raw.width > 0) return;
-  std::uint32_t first =
-      thread;  // block of the component; shares count blocks through all components
+  std::uint32_t first = thread;  // block of the component; shares run on through all components
   for (std::uint32_t c = 0; c < picture.components; ++c) {
     const JpegComponent& component = picture.component[c];
     const std::uint32_t blocks = BlocksAcross(picture, component) * BlocksDown(picture, component);

@@ -22,7 +22,7 @@ namespace {
 constexpr unsigned kRowThreads = 32;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksEach = 8;   // that share a picture's inverse transforms
-constexpr unsigned kPixelsEach = 4;   // of a thread
+constexpr unsigned kPixelsEach = 4;   // of a thread, unless too many blocks result
 constexpr unsigned kMaxWarps = 4096;  // that unpack: about as many as a large GPU holds at once
 
 __global__ void __launch_bounds__(kThreads) MakeWeights(JpegJob job) {

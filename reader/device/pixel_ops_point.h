@@ -75,8 +75,7 @@ SLUICE_ON_DEVICE inline void ErasePixel(const PixelOp* op, std::uint32_t pixel, 
                                         std::uint32_t channels, std::uint8_t* values) {
   const std::uint32_t y = pixel / width - std::uint32_t{op->top};
   const std::uint32_t x = pixel % width - std::uint32_t{op->left};
-  if (y >= op->height || x >= op->width)
-    return;  // modulo 2^32: a negative number is too large, too
+  if (y >= op->height || x >= op->width) return;  // modulo 2^32, so a negative one is too large
   const bool noise = op->kind == PixelOpKind::kNoise;
   const std::uint64_t first =
       op->number + (std::uint64_t{y} * op->width + x) * channels;  // word of the stream

@@ -108,9 +108,9 @@ void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::ui
   watch_.Use(ref.shard);
 }
 
-// Opening a shard reads its directory. So that a batch of many shards that are not in memory does
-// not wait for one after the other, behind all blocks asked for before, they are asked for
-// together.
+// Opening a shard reads its directory. If a batch needs many shards that are not in memory and
+// opened them one by one, each read would wait for all blocks that were asked for before. So this
+// asks for the directories of all of them together.
 void BatchPlanner::AskForFrames() {
   for (const std::uint64_t block : to_open_) {
     const std::uint32_t shard = dataset_.facts->shape.Row(block, 0).shard;

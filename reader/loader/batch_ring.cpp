@@ -32,7 +32,7 @@ namespace {
 StreamCursor::Options CursorOptionsOf(const LoaderSetup& setup) {
   const LoaderOptions& options = setup.recipe.options;
   // Epochs differ in their number of batches only if whole shards are dealt, which is done anew for
-  // each, and if the user composes them.
+  // each epoch, or if the user composes the batches.
   const bool differ = options.ranks.by_shards || options.order.batches;
   return {setup.global_batch(), differ, setup.start, options.resume_from};
 }
@@ -79,13 +79,13 @@ std::unique_ptr<Slot> BatchRing::NewSlot(std::size_t number) const {
   return slot;
 }
 
-// The slot is free, and somebody else shares its memory.
+// Gives a free slot new memory, because somebody else shares the old one.
 void BatchRing::LeaveMemory(Slot& slot) const {
   RenewMemory(slot, NewMemory());
   setup_.nodes.Place(slot.node, slot.memory.data(), slot.memory.size());
   if (!uploads_batches_) return;
   slot.device->Finish();
-  slot.device = device_->NewBatch(slot);  // what it has recorded for the device names the memory
+  slot.device = device_->NewBatch(slot);  // the old one's graphs name the old memory
 }
 
 bool BatchRing::Stop() {
@@ -470,8 +470,10 @@ std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
   }
 }
 
-// The first with rows to take; on a machine of several nodes, once somebody works on that, the
-// first on that node among the next few: so each batch is made by one node, several at a time.
+// The slot from which a thread of that node takes rows: the first one with rows to take. On a
+// machine of several nodes, if somebody works on that one already, it is the first slot of the
+// thread's own node among the next few. So each batch is made by one node, and several batches are
+// made at a time.
 Slot& BatchRing::SlotFor(std::size_t node) {
   Slot& first = *planned_[handing_out_];
   if (setup_.nodes.count() == 0 || first.in_hand == 0) return first;
@@ -498,8 +500,8 @@ BatchRing::Rows BatchRing::HandOut(std::size_t node) {
   return rows;
 }
 
-// Rows that take long, in a user's function say, are taken few at a time, or else a few threads
-// would have all rows of the ring and the others none.
+// Rows that take long, for example in a user's function, are taken few at a time. Otherwise, a few
+// threads would have all rows of the ring, and the other threads none.
 std::size_t BatchRing::RowsAtOnce() const {
   constexpr double kRunSeconds = 300e-6;
   if (row_seconds_ * double(setup_.rows_at_once) <= kRunSeconds) return setup_.rows_at_once;
@@ -634,7 +636,7 @@ void BatchRing::EndUpload(RowWorker& worker) {
         const MutexUnlock unlocked(mutex_);
         error = device_->AwaitDecoding(slot, refused);
       }
-      // While so many are decoded at once, the device gives each a part of its time.
+      // The device may decode so many batches at once, and then gives each a part of its time.
       const double at_once = uploads_elsewhere_ ? double(device_->lanes()) : 1;
       if (!error) measures_.counters.device_decode_seconds += slot.device->decode_seconds / at_once;
       const MutexUnlock unlocked(mutex_);

@@ -57,7 +57,8 @@ class BatchRing {
   // The range's next batch, or null at its end. The batch keeps `owner` alive.
   std::shared_ptr<const Slot> Next(std::uint64_t range, const OneConsumer::Walk& walk,
                                    std::shared_ptr<void> owner);
-  // Whether Next() would not wait for a batch; waits for that, at most so long.
+  // Waits until Next() would not have to wait for a batch, at most so long. Returns whether that is
+  // so.
   bool WaitFor(std::uint64_t range, std::chrono::milliseconds most);
   ResumePoint Resume();
   // Figures of the threads, the ring and the range. Any thread.
@@ -126,13 +127,14 @@ class BatchRing {
 
   // --- The side of the two uploading threads. Without them, decoder threads upload.
 
-  // Before the first range: there are such threads. A device that decodes keeps who uploads
-  // waiting, and no decoder thread shall.
+  // Says that there are such threads; call it before the first range. If a device decodes, the
+  // thread that uploads has to wait for it, which no decoder thread should.
   void UploadElsewhere() noexcept { uploads_elsewhere_ = true; }
   // Begins uploads until the ring is stopped. It does not wait for the device, so that a batch is
   // on its way there as soon as its rows are done.
   void BeginUploadsUntilStopped();
-  // Waits for the device to decode those batches, and hands them over. `worker`: the thread's own.
+  // Waits for the device to decode the batches whose uploads have begun, and hands them over.
+  // `worker`: the thread's own.
   void EndUploadsUntilStopped(RowWorker& worker);
 
  private:
@@ -143,7 +145,7 @@ class BatchRing {
   void Release(Slot& slot);  // the slot's last Batch is gone; any thread
 
   bool HasRows() const REQUIRES(mutex_) { return handing_out_ < planned_.size(); }
-  Rows HandOut(std::size_t node) REQUIRES(mutex_);  // HasRows()
+  Rows HandOut(std::size_t node) REQUIRES(mutex_);  // HasRows() must be true
   Slot& SlotFor(std::size_t node) REQUIRES(mutex_);
   std::size_t RowsAtOnce() const REQUIRES(mutex_);
   bool ConsumerHasRows() const REQUIRES(mutex_) { return decode_here_ && HasRows(); }
@@ -154,9 +156,10 @@ class BatchRing {
     return !planned_.empty() && planned_.front()->done == planned_.front()->rows;
   }
   void AddSlot(std::unique_ptr<Slot> slot) REQUIRES(mutex_);
-  // The front will never be done: its slot waits until the calling thread ends its own capture.
+  // Whether the next batch can never be done, because its slot waits until the calling thread ends
+  // its own capture.
   bool WaitsForItself() const REQUIRES(mutex_);
-  // Whether the front of that range, or a reason why there will be none, is still to come.
+  // Whether the next batch of that range is still to come, and so is any reason why it will not.
   bool FrontIsToCome(std::uint64_t range) const REQUIRES(mutex_);
   void WaitForFront() REQUIRES(mutex_);
   void WaitReady(Clock::time_point begun) REQUIRES(mutex_);
@@ -169,12 +172,12 @@ class BatchRing {
   void CountDone(Slot& slot, std::size_t rows) REQUIRES(mutex_);
   // Uploads batches whose rows are done, in the order of delivery, so that no batch waits on the
   // copy stream behind a later one whose device memory is still in use. One thread at a time does
-  // it for all. If the device decodes a batch, that thread waits for it, but begins the uploads of
-  // those after it first that are ready.
+  // it for all. If the device decodes a batch, that thread waits for the device, but first begins
+  // the uploads of later batches that are ready.
   void UploadInOrder(RowWorker& worker) REQUIRES(mutex_);
   void BeginUpload(Slot& slot) REQUIRES(mutex_);
   void EndUpload(RowWorker& worker) REQUIRES(mutex_);  // of the first in uploads_
-  // Null: none is ready, or as many are on their way as may be.
+  // Null if no batch is ready, or if as many uploads are under way as the device allows.
   Slot* NextToUpload() const REQUIRES(mutex_);
   void NotifyTuned();
 
@@ -202,7 +205,7 @@ class BatchRing {
   std::vector<Slot*> free_ GUARDED_BY(mutex_);    // has room for all slots: Release() may not throw
   std::deque<Slot*> planned_ GUARDED_BY(mutex_);  // published, in order of delivery
   std::size_t handing_out_ GUARDED_BY(mutex_) = 0;  // first of planned_ with rows to take
-  double row_seconds_ GUARDED_BY(mutex_) = 0;       // that a row lately took a thread
+  double row_seconds_ GUARDED_BY(mutex_) = 0;       // that a row took a thread lately
   bool uploading_ GUARDED_BY(mutex_) = false;       // a thread is in UploadInOrder()
   std::vector<Slot*> uploads_ GUARDED_BY(mutex_);   // begun and not ended, in order of delivery
   std::size_t held_ GUARDED_BY(mutex_) = 0;         // slots that the consumer has

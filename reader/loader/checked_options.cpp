@@ -47,7 +47,8 @@ void CheckRank(const DatasetFacts& dataset, const LoaderOptions& options) {
   }
 }
 
-// Rows behind the function can be kept if the same ones come before it in each epoch.
+// Checks that rows can be kept as the user's function left them: the function must get the same
+// rows in each epoch.
 void CheckFunctionRows(const LoaderOptions& options) {
   const std::string what =
       "DecodedPictures::function_is_deterministic keeps what LoaderOptions::sample_function made";

@@ -1,12 +1,11 @@
 // LoaderOptions as the loader uses them: ranges are checked, and options left open are filled in.
 //
-// A new option takes its member in sluice/loader_options.h and its line in loader_option_list.h:
-// its range and its keyword in Python come from that; `sluice-bench epoch` gets its flag where
-// bench/epoch names the member. No declaration can say what it
-// means. If it takes memory, that is counted in memory_bound.cpp; if it changes the order,
-// resume.cpp compares it; if it changes what batches hold, so do BatchRecipe,
-// PlainCopy::Serves(), RowsAreFixed() (cached_rows.cpp) and description.cpp. What goes with what
-// is checked here.
+// A new option has its member in sluice/loader_options.h and its line in loader_option_list.h, from
+// which its range and its keyword in Python come. `sluice-bench epoch` gets its flag where
+// bench/epoch names the member. What the option does is written by hand: if it takes memory,
+// memory_bound.cpp counts that; if it changes the order, resume.cpp compares it; if it changes what
+// batches hold, BatchRecipe, PlainCopy::Serves(), RowsAreFixed() (cached_rows.cpp) and
+// description.cpp must know. This file checks which options go together.
 #pragma once
 
 #include <sluice/loader_options.h>

@@ -46,7 +46,7 @@ bool TakeNumber(std::string_view& text, unsigned& number) {
   return true;
 }
 
-// "0-3,8" as Linux writes lists; nothing from where it makes no sense.
+// The numbers of a list as Linux writes it ("0-3,8"), up to the first place that makes no sense.
 std::vector<unsigned> NumbersOf(std::string_view text) {
   std::vector<unsigned> numbers;
   unsigned first = 0;
@@ -88,7 +88,8 @@ CpuNodes CpuNodes::Find(const std::filesystem::path& folder) {
   return found;
 }
 
-// In turns, so that the first few numbers are spread in proportion as well.
+// Deals numbers to nodes in proportion to their CPUs, and in turns, so that even the first few
+// numbers are spread in proportion.
 void CpuNodes::Deal() {
   std::size_t all = 0;
   for (const Node& node : nodes_)
@@ -116,7 +117,7 @@ void CpuNodes::KeepThreadOn(std::size_t node) const noexcept {
   CPU_ZERO_S(bytes, set.get());
   for (const unsigned cpu : cpus)
     CPU_SET_S(cpu, bytes, set.get());
-  sched_setaffinity(0, bytes, set.get());  // refused, say by a sandbox: it runs anywhere
+  sched_setaffinity(0, bytes, set.get());  // if refused, as by a sandbox, it runs anywhere
 }
 
 void CpuNodes::Place(std::size_t node, std::byte* memory, std::size_t bytes) const noexcept {
@@ -125,7 +126,8 @@ void CpuNodes::Place(std::size_t node, std::byte* memory, std::size_t bytes) con
   const unsigned number = nodes_[node].number;
   unsigned long mask[kMaxNodes / kBits] = {};
   mask[number / kBits] = 1UL << number % kBits;
-  // Linux takes one from the number of bits. Refused: the pages come from where they are touched.
+  // Linux subtracts one from the number of bits. If the call is refused, each page comes from the
+  // node of the thread that touches it first.
   syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, mask, kMaxNodes + 1, 0UL);
 }
 

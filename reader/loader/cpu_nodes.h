@@ -11,13 +11,14 @@ namespace sluice {
 class CpuNodes {
  public:
   CpuNodes() = default;
-  // Those that have CPUs on which the calling thread may run, as the system's folder of nodes says.
-  // None if that is one node alone, or not known.
+  // The nodes that have CPUs on which the calling thread may run, by the system's folder of nodes.
+  // None if there is only one such node, or if the nodes are not known.
   static CpuNodes Find(const std::filesystem::path& folder = "/sys/devices/system/node");
 
-  // 0: there is nothing to choose.
+  // 0 if there is nothing to choose.
   std::size_t count() const noexcept { return nodes_.size(); }
-  // The node of the thread or slot of that number: a node's share is that of its CPUs.
+  // The node of the thread or slot of that number. A node gets threads and slots in proportion to
+  // its CPUs.
   std::size_t NodeOf(std::size_t number) const noexcept {
     return dealt_.empty() ? 0 : dealt_[number % dealt_.size()];
   }

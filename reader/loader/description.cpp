@@ -71,7 +71,7 @@ std::string ImagesText(const SlotLayout& layout, ImagesIn images) {
          " while the first epoch plays; raw ones are then made into images on the device, too\n";
 }
 
-// LoaderOptions::output.mask_fill.
+// The text for LoaderOptions::output.mask_fill.
 std::string FillText(std::uint16_t fill) {
   return fill == 0 ? "" : "; " + std::to_string(fill) + " in a border of one colour";
 }

@@ -1,4 +1,4 @@
-// A loader's measurements of itself, and the tuning based on them. A value without threads;
+// A loader's measurements of itself, and the tuning based on them. It has no threads and no lock:
 // BatchRing guards it.
 //
 // A new figure is a member of LoaderStats (loader_stats.cpp does not compile without it). A thread
@@ -40,7 +40,8 @@ class LoaderMeasures {
   unsigned device_parts() const noexcept { return share_.parts(); }
   // Learns from an interval. Returns whether the tuning changed.
   bool Tune(const LoaderStats& interval) { return tuning_.Learn(interval); }
-  // Learns from the time since it last did so, if that is long enough.
+  // Learns from the time since it last learned, if that was long enough. Returns whether the tuning
+  // changed.
   bool TuneNowAndThen();
 
   LoaderStats counters;  // only those that threads add to; Now() fills in the others

@@ -27,14 +27,15 @@ std::size_t RowsAtOnce(const BatchRecipe& recipe) {
   return std::clamp<std::uint64_t>((raw ? kCopiedBytes : kDecodedBytes) / mean, 1, kMaxRows);
 }
 
-// Not with page-locked batches: they are best near the card. Nor with functions of the user's: they
-// may start threads, which would stay on the node of the thread that happened to call them.
+// Whether threads and slots are spread over the nodes. Not with page-locked batches, which are best
+// near the card; nor with the user's functions, which may start threads that would stay on the node
+// of the thread that happened to call them.
 bool SpreadsOver(const LoaderOptions& options, const CpuNodes& nodes) {
   return options.device.is_host() && !options.ring.pinned && !options.sample_function &&
          !options.batch_function && *options.threads >= 2 * nodes.count();
 }
 
-// Batches that are copied within a few hundred microseconds.
+// Whether a batch is copied within a few hundred microseconds.
 bool TakesWholeBatches(const BatchRecipe& recipe) {
   constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
   return PlainCopy::Serves(recipe) && recipe.layout.bytes <= kMaxBytes;
@@ -42,8 +43,8 @@ bool TakesWholeBatches(const BatchRecipe& recipe) {
 
 }  // namespace
 
-// A private shard table if this loader stages shards, keeps what it fetches in a cache, or reads
-// shards directly.
+// The dataset with a shard table of its own, if this loader stages shards, keeps what it fetches in
+// a cache, or reads shards directly; else `shared`.
 Dataset LoaderSetup::OwnShards(const Dataset& shared, const LoaderOptions& options) {
   const bool direct = ReadsDirectly(options);
   if (!options.stage && !direct) return shared;
@@ -71,7 +72,8 @@ LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes 
       whole_batches(TakesWholeBatches(recipe)),
       nodes(SpreadsOver(recipe.options, of_machine) ? std::move(of_machine) : CpuNodes()) {
   tuning.SetMostPrefetch(*recipe.options.ring.prefetch);
-  // A thread makes a whole batch, in less time than it takes to wake one that waits for a slot.
+  // A thread then makes a whole batch in less time than it takes to wake a thread that waits for a
+  // slot, so the ring begins long.
   if (whole_batches) tuning.BeginLong();
   const std::optional<ResumePoint>& resume_from = recipe.options.resume_from;
   const std::uint64_t epoch = resume_from ? resume_from->epoch : 0;

@@ -1,5 +1,5 @@
-// All about a loader that is worked out before any thread runs (LoaderSetup), and what is derived
-// from that: the check of a point to resume from (resume.cpp), the text of Describe()
+// Everything about a loader that is worked out before any thread runs (LoaderSetup), and what is
+// derived from that: the check of a point to resume from (resume.cpp), the text of Describe()
 // (description.cpp), and the bound on memory (memory_bound.cpp).
 #pragma once
 
@@ -74,7 +74,8 @@ class LoaderSetup {
   std::string Describe() const;
   // Without the memory on a device.
   LoaderMemory Memory() const;
-  // A device decodes, and a thread waits for it: BatchRing::UploadElsewhere().
+  // Whether two threads of their own upload, because a device decodes
+  // (BatchRing::UploadElsewhere()).
   bool uploads_in_threads() const noexcept { return device_layout.room && !decodes_in_consumer; }
 
   const Dataset dataset;  // with shards of its own if this loader stages or reads them directly
@@ -86,8 +87,8 @@ class LoaderSetup {
   const Deal deal;
   const ResumePoint start;         // the order, at the beginning of epoch 0
   const std::size_t rows_at_once;  // the most rows that a worker takes at a time,
-  const bool whole_batches;        // unless there is a batch for each: then it takes a whole one
-  const CpuNodes nodes;            // over which threads and slots are spread
+  const bool whole_batches;  // or whether it takes a whole batch, if there is one for each worker
+  const CpuNodes nodes;      // over which threads and slots are spread
 
  private:
   static Dataset OwnShards(const Dataset& shared, const LoaderOptions& options);

@@ -12,8 +12,8 @@ namespace sluice {
 
 namespace {
 
-// As pictures, neither masks nor 16-bit images are kept: masks are not resampled, and 16-bit images
-// are stored raw.
+// The cache for LoaderOptions::keep, or null. As pictures, neither masks nor 16-bit images are
+// kept: masks are not resampled, and 16-bit images are stored raw.
 std::unique_ptr<DecodedCache> MakeCache(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
   const bool pictures = !layout.images.empty() && !layout.picture().nearest &&
@@ -34,7 +34,7 @@ std::unique_ptr<DirectFiles> MakeDirectFiles(const BatchRecipe& recipe) {
   return std::make_unique<DirectFiles>(std::make_shared<BlockMemory>(MemoryBound(recipe).blocks));
 }
 
-// Also null if the device does not make the images.
+// The cache for OnDevice::images, or null. Also null if the device does not make the images.
 std::unique_ptr<DeviceCache> MakeDeviceCache(const LoaderSetup& setup,
                                              const std::shared_ptr<DeviceDriver>& driver) {
   const BatchRecipe& recipe = setup.recipe;

@@ -92,8 +92,8 @@ void PlannerThread::Plan(const BatchRing::Turn& turn) {
   }
 }
 
-// None if LoaderOptions::order.batches fails for that epoch: the consumer gets the Error when it
-// asks for the epoch, and batches before it are not lost.
+// 0 if LoaderOptions::order.batches fails for that epoch: the consumer gets the Error when it asks
+// for the epoch, and batches before it are not lost.
 std::uint64_t PlannerThread::BatchesOf(std::uint64_t epoch) const {
   try {
     return setup_.deal.SizeOf(epoch).batches;

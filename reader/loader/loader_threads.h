@@ -50,7 +50,7 @@ class ThreadSetups {
   class Gate {
    public:
     explicit Gate(unsigned threads) : left_(threads) {}
-    // False: it threw, and the thread has nothing to do.
+    // Returns false if the set-up threw: then the thread must end.
     template <class SetUp>
     bool Run(const SetUp& set_up) {
       std::optional<Error> error;

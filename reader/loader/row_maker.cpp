@@ -15,7 +15,7 @@ void LeaveMixes(Pipeline& steps) {
   std::erase_if(steps, [](const Transform& step) { return MixStepOf(step).has_value(); });
 }
 
-// For a batch of one row, on the host.
+// The options for a batch of one row, made on the host.
 LoaderOptions RowOptions(LoaderOptions options) {
   options.batch_size = 1;
   options.device = {};
@@ -29,7 +29,7 @@ LoaderOptions RowOptions(LoaderOptions options) {
   return options;
 }
 
-// A sample in an epoch: the row of the first batch that it is in, by its position for draws.
+// A sample in an epoch, with the draw position of the first row that has it.
 struct Found {
   SampleRef ref;
   std::uint64_t draw_position = 0;
@@ -78,7 +78,8 @@ Found Find(const DatasetFacts& dataset, LoaderOptions options, std::uint64_t sam
 RowMaker::Worker::Worker(const LoaderSetup& setup, const DecodingContext& context)
     : recipe(setup.recipe.dataset, RowOptions(setup.recipe.options)),
       rows(recipe, context, faults) {
-  // The layout above has what this function makes; the function itself needs a whole batch.
+  // The layout, made above, has the fields that batch_function makes. The function itself is not
+  // called, because it needs a whole batch.
   recipe.options.batch_function = nullptr;
   rows.SetUp(0);
 }

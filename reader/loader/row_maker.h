@@ -1,5 +1,5 @@
-// Makes one row of an epoch at a time, beside the ring: Loader::Row(). Thread-safe; the caller's
-// thread decodes.
+// Makes one row of an epoch at a time, outside of the ring, for Loader::Row(). Thread-safe; the
+// caller's thread decodes.
 #pragma once
 
 #include <memory>
@@ -30,11 +30,12 @@ class RowMaker {
   LoaderMemory Memory();
 
  private:
-  // The recipe of a batch of one row, and what works by it. Made when it is first asked for.
+  // The recipe of a batch of one row, and the worker that makes it. Made when a row is first asked
+  // for.
   struct Worker {
     Worker(const LoaderSetup& setup, const DecodingContext& context);
     BatchRecipe recipe;
-    FaultLog faults;  // the caller gets the error: this one is not listed
+    FaultLog faults;  // not listed: the caller gets the error
     RowWorker rows;
   };
 

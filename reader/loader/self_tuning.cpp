@@ -17,12 +17,14 @@ constexpr std::uint64_t kMaxDepth = std::uint64_t{64} << 20;
 // A thread is taken away only if the others would then be busy for at most this share of their
 // time.
 constexpr double kBusy = 0.7;
-// Threads that work want more CPUs than there are if they had one for less than this share of it.
+// Threads want more CPUs than there are if they had a CPU for less than this share of the time in
+// which they worked.
 constexpr double kCrowded = 0.95;
 // If a sample takes a thread less than this, threads mostly hand over: each takes the lock, memory
 // and cache lines from the others. In seconds.
 constexpr double kMostlyHandedOver = 3e-6;
-// A trial pays if it plays so many times as many batches a second: more than chance does.
+// A trial pays if it plays this many times as many batches a second, which is more than chance
+// does.
 constexpr double kPays = 1.02;
 
 bool IsCrowded(const LoaderStats& interval) {
@@ -35,8 +37,8 @@ bool HandsOver(const LoaderStats& interval) {
          interval.decode_seconds < kMostlyHandedOver * double(interval.samples);
 }
 
-// Threads that wait for so much of their time, while the trainer waits for them, lack batches in
-// which to continue with: a slow sample holds up the others.
+// Threads that wait for more than this share of their time, while the trainer waits for them, lack
+// other batches to work on: a slow sample holds up the batches after it.
 constexpr double kHeldUp = 0.04;
 bool IsHeldUp(const LoaderStats& interval) {
   const double all = interval.decode_seconds + interval.decode_wait_seconds;
@@ -102,7 +104,7 @@ bool SelfTuning::Grow(Bound bound, const LoaderStats& interval) {
       return true;
     case Bound::kPrefetch:
       if (now_.prefetch >= most_.prefetch) return false;
-      // Samples that are handed over in no time are not slow ones.
+      // If samples take so little time, no slow sample holds up the ring.
       if (now_.prefetch >= kLongPrefetch && HandsOver(interval)) return false;
       now_.prefetch = std::min(now_.prefetch + 1 + now_.prefetch / 8, most_.prefetch);
       return true;

@@ -40,7 +40,7 @@ class SelfTuning {
  public:
   static constexpr unsigned kGrowAfter = 2;     // intervals in a row
   static constexpr unsigned kShrinkAfter = 40;  // intervals in a row: ten seconds or more
-  static constexpr unsigned kTried = 4;         // intervals that each side of a trial is measured
+  static constexpr unsigned kTried = 4;  // intervals for which each side of a trial is measured
 
   // Each value stays between its least and its most; if these are equal, it never changes.
   SelfTuning(const Tuning& least, const Tuning& most, const Tuning& start)

@@ -23,7 +23,8 @@ bool StreamCursor::BeginRange(std::uint64_t epoch, const EpochSize& size) {
   }
   range_epoch_ = epoch;
   size_ = size;
-  // The rest may be less than a batch, and short batches dropped.
+  // If the rest of the epoch is less than a batch, and short batches are dropped, no batch of the
+  // epoch is left.
   if (begin.batch > 0 && begin.batch >= BatchesOf(epoch)) begin = {epoch + 1, 0};
   const bool flows_on = begun() && next_ == begin;
   if (!flows_on) {

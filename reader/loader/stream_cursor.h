@@ -58,7 +58,7 @@ struct BatchNumber {
 // Where the planner and the consumer stand in the endless stream of batches: after the last batch
 // of epoch n comes the first of epoch n + 1. Asking for any other epoch begins another stream.
 //
-// A value without threads; BatchRing guards it.
+// It has no threads and no lock: BatchRing guards it.
 class StreamCursor {
  public:
   struct Options {
