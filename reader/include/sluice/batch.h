@@ -34,7 +34,7 @@ enum class Layout {
 
 // How a batch holds images that differ in size: LoaderOptions::output.image_sizes.
 enum class ImageSizes {
-  kEqual,   // making the loader is an error
+  kEqual,   // not at all: making the loader is an error
   kPadded,  // a batch is as wide as its widest image, and as high as its highest: Batch::sizes()
   kOwn,     // each image keeps its own size: Batch::image(field, sample)
 };
@@ -155,14 +155,14 @@ class Batch {
  public:
   std::size_t size() const noexcept;     // samples
   std::size_t valid() const noexcept;    // size() without the last rows, if they only fill up
-  std::uint64_t epoch() const noexcept;  // of which it is a batch
+  std::uint64_t epoch() const noexcept;  // that it is a batch of
   std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
 
   // The image that LoaderOptions::output.image names; samples == 0 if the batch has no image.
   const ImageBatch& image() const noexcept;
   // Any image field of the batch, such as a mask.
   const ImageBatch& image(std::string_view field) const;
-  bool HoldsImage(std::string_view field) const noexcept;  // image(field) has it
+  bool HoldsImage(std::string_view field) const noexcept;  // whether image(field) has it
   ImageSizes image_sizes() const noexcept;                 // as LoaderOptions::output has it
   // One sample of an image field ({}: of image()), as a batch of one image.
   ImageBatch image(std::string_view field, std::size_t sample) const;
@@ -181,7 +181,7 @@ class Batch {
   VariableValues<T> Variable(std::string_view name) const;
   // A variable-length or bytes field of any type. Always in host memory.
   VariableBatch VariableArray(std::string_view name) const;
-  bool HoldsVariable(std::string_view field) const noexcept;  // VariableArray() has it
+  bool HoldsVariable(std::string_view field) const noexcept;  // whether VariableArray() has it
   // The names of all fields of the batch: images first (that of image() before the others), then
   // fixed-shape arrays, then variable-length and bytes fields.
   std::vector<std::string> fields() const;
@@ -203,9 +203,9 @@ class Batch {
   // Synchronize() do nothing.
   const Device& device() const noexcept;
   // Makes work submitted to that stream after this call wait for the batch; the call itself does
-  // not block. Once the last handle to the batch is dropped, the slot is used again as soon as all
-  // work submitted by then to the streams named here is done; the streams must live until then. A
-  // stream of another device is Error(kInvalidArgument); one being captured into a graph is
+  // not block. When the last handle to the batch has been dropped, the slot is reused once all work
+  // that was submitted to these streams until then has finished. The streams must live until then.
+  // A stream of another device is Error(kInvalidArgument); one being captured into a graph is
   // Error(kState). A batch dropped during a capture keeps its slot until the capture ends; if a
   // capturing thread asks for more batches than there are other slots, it gets Error(kState). (A
   // default stream counts as captured while any stream that it waits for is being captured, by any

@@ -22,9 +22,9 @@ class BatchLists;  // private
 // call it, one at a time for each Loader; a call for the next epoch comes while the last batch of
 // the one before is planned.
 //
-// With W ranks, the lists are those of global batches: of a list of n numbers, rank r plays the
-// n / W (rounded up) from r x n / W (rounded up) on. Pairs that lie side by side so stay on one
-// rank. If n cannot be divided evenly, the last ranks fill up with the list's first samples
+// With W ranks, the lists are those of global batches: a list of n numbers is cut into runs of n /
+// W (rounded up), and rank r plays run r. So neighbours in a list mostly stay on one rank. If n
+// cannot be divided evenly, the last ranks fill up with the list's first samples
 // (SampleFlag::kFillsUp). A list has at most batch_size x W numbers.
 class BatchSampler {
  public:

@@ -13,13 +13,13 @@ namespace sluice {
 // A dataset of which blocks are in the folder.
 struct CachedDataset {
   std::string id;              // Dataset::id()
-  std::uint64_t bytes = 0;     // that are there
+  std::uint64_t bytes = 0;     // of its blocks that are there
   std::uint64_t of_bytes = 0;  // of the whole dataset
   bool in_use = false;         // by some process
 };
 
-// The blocks that the folder holds; the longest unused comes first. Throws Error(kNotFound) if
-// there is no such folder.
+// The datasets of which the folder holds blocks; the longest unused comes first. Throws
+// Error(kNotFound) if there is no such folder.
 std::vector<CachedDataset> DatasetsInCache(const std::filesystem::path& folder);
 
 // Removes all datasets that no process uses. Returns the bytes freed.

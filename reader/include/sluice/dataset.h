@@ -36,9 +36,9 @@ struct ReadLimits {
 };
 
 // One sample. Spans and views that it returns point into the mapped shard and are valid as long as
-// the Sample lives. (Of a dataset at a URL, they point into its block, which the Sample keeps.)
-// Asking for a field that the schema lacks, or as the wrong type, throws Error(kInvalidArgument); a
-// payload whose checksum does not match throws Error(kCorrupt).
+// the Sample lives. (For a dataset at a URL, they point into the sample's block, which the Sample
+// keeps.) Asking for a field that the schema lacks, or as the wrong type, throws
+// Error(kInvalidArgument); a payload whose checksum does not match throws Error(kCorrupt).
 class Sample {
  public:
   // Its number in the dataset, from 0.
@@ -72,8 +72,8 @@ class Sample {
   friend class Dataset;
   Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index);
   std::span<const std::byte> Elements(std::string_view field, DType type) const;
-  // Calls `read` with the sample's block, under a guard. What it has looked at of the payload it
-  // notes in its second argument.
+  // Calls `read` with the sample's block, under a guard. In its second argument, `read` notes the
+  // part of the payload that it has looked at.
   template <class Read>
   auto Guarded(const Read& read) const;
   std::span<const std::byte> BytesIn(const BlockView& block, std::size_t field,

@@ -8,9 +8,9 @@
 //   }
 //
 // Copies run beside the trainer's work, on the loader's own streams. No host thread waits for a
-// batch's copy; the trainer's stream waits, by an event. When a batch is dropped, its slot is used
-// again once the work submitted so far to the batch's streams is done, which is also known by an
-// event.
+// batch's copy; the trainer's stream waits, by an event. When a batch is dropped, its slot is
+// reused once the work submitted so far to the batch's streams has finished, which the loader also
+// learns by an event.
 #pragma once
 
 #include <cstddef>

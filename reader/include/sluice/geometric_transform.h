@@ -89,7 +89,7 @@ struct RandomCrop {
   std::uint32_t width = 32, height = 32;  // pixels
   std::uint32_t padding = 0;              // pixels
   Border border = Border::kConstant;
-  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of kConstant, by channel; masks get zeros
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of kConstant, by channel; not for masks
   RandomCrop() = default;
   explicit RandomCrop(std::uint32_t size, std::uint32_t padding_ = 0,
                       Border padding_mode = Border::kConstant)
@@ -103,7 +103,7 @@ struct RandomCrop {
 struct RandomTranslate {
   std::uint32_t padding = 4;  // pixels
   Border border = Border::kConstant;
-  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of kConstant, by channel; masks get zeros
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of kConstant, by channel; not for masks
   RandomTranslate() = default;
   explicit RandomTranslate(std::uint32_t padding_, Border padding_mode = Border::kConstant)
       : padding(padding_), border(padding_mode) {}

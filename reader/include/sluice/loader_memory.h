@@ -6,10 +6,9 @@
 namespace sluice {
 
 // In bytes. own() is an upper bound on the loader's private memory (anonymous or page-locked). Once
-// Loader::Row() was called, it counts what that takes, with one such row; each further one that you
-// hold is another.
-// `window` and `mapped` are pages of mapped shards; they belong to the page cache, so the kernel
-// takes them back when it needs them, and several processes share them.
+// Loader::Row() was called, own() also counts what that takes, with one such row; further rows that
+// you hold are not counted. `window` and `mapped` are pages of mapped shards; they belong to the
+// page cache, so the kernel takes them back when it needs them, and several processes share them.
 struct LoaderMemory {
   // (1 + prefetch + hold) batches, without variable-length and bytes fields. Each row of images
   // that differ in size counts as the largest that can come: see OutputOptions::image_sizes. With

@@ -136,9 +136,9 @@ struct DecodedPictures {
 // it is read from the shard itself; if that works, the copy is made again.
 //
 // For a dataset at a URL: blocks that were fetched are kept there, one by one, for later epochs and
-// for other loaders, ranks and processes on the machine, which fetch each block once. What is
-// needed last goes first, by the order itself. If the disk is full, blocks are read past it
-// (LoaderStats::past_cache_bytes).
+// for other loaders, ranks and processes on the machine, which fetch each block once. To make room,
+// the block that the order needs last is dropped first. If the disk is full, blocks are fetched
+// without being kept (LoaderStats::past_cache_bytes).
 struct Stage {
   std::string folder = {};  // of the copies, on a fast local disk
   std::uint64_t bytes = 0;  // the most that all copies there take; above 0
@@ -146,13 +146,14 @@ struct Stage {
 
 // LoaderOptions::ring: the slots of memory that batches lie in.
 struct RingOptions {
-  // Batches decoded ahead of the one the consumer holds, 1 to 1024. More of them even out slow
-  // samples. Empty: 2, which the loader raises if the ring is too short for that, as far as memory
-  // is left. Up to 8; up to 32 if the batches then take at most 128 MiB and nothing besides (no
-  // fields of any length, neither Direct nor a remote dataset). 8 from the start for batches of up
-  // to 4 MiB that are copies of raw images; 4 in page-locked memory, which is allocated once; 6 if
-  // a device decodes (OnDevice::decode): it decodes half of all (1 + prefetch + hold) batches at
-  // once, 2 to 8.
+  // Batches decoded ahead of the one the consumer holds, 1 to 1024. The more of them, the better
+  // slow samples are evened out. Empty: the loader begins with 2, and raises that if the ring is
+  // too short to even out slow samples and memory is left: up to 8, or up to 32 if the batches then
+  // take at most 128 MiB and no memory besides their slots (no variable-length or bytes fields,
+  // neither Direct nor a remote dataset). It begins with 8 for batches of up to 4 MiB that are
+  // copies of raw images. Page-locked memory is allocated once, so the number is fixed there: 4, or
+  // 6 if a device decodes (OnDevice::decode). Such a device decodes half of all (1 + prefetch +
+  // hold) batches at once, 2 to 8.
   std::optional<std::size_t> prefetch = {};
   // Further batches the consumer may hold at the same time, at most 1024. Asking for one more is
   // Error(kState).
@@ -176,9 +177,10 @@ struct OutputOptions {
   // for all images of a batch, masks with the image they follow. Padding comes after all steps, to
   // the right and below: zeros, and for masks what `mask_fill` says. Boxes and key points stay as
   // they are. Each row of a slot has room for the largest image that the manifest and the transform
-  // allow; with kOwn and no step that resizes, for ReadLimits::max_pixels if that is less. All
-  // steps run on the host. Not with MixUp, CutMix and DecodedPictures::function_is_deterministic.
-  // With kPadded, the size of a batch depends on which samples the rank has in it.
+  // allow; with kOwn and no geometric steps but flips and quarter turns, for ReadLimits::max_pixels
+  // if that is less. All steps run on the host. Not with MixUp, CutMix and
+  // DecodedPictures::function_is_deterministic. With kPadded, the size of a batch depends on which
+  // samples the rank has in it.
   ImageSizes image_sizes = ImageSizes::kEqual;
   // 1 or 3: images are converted to grey or RGB. 0: as stored; all images must then have the same
   // number. Raw images of two or four channels come as they are stored, and only geometric steps
@@ -244,16 +246,17 @@ enum class DecodeOn {
   // the same.
   kDevice,
   // As kDevice, but the device is offered only a share of the pictures, the last of each batch, and
-  // the host decodes the others. The loader moves the share, from a half on, to where neither waits
-  // for the other, by what it measures (LoaderStats::device_share).
+  // the host decodes the others. The loader begins with a half, and moves the share to where
+  // neither waits for the other, by what it measures (LoaderStats::device_share).
   kAuto,
 };
 
-// Where LoaderOptions::device finds the pictures that it decodes. In memory of either kind they are
-// put once, by a thread of its own, while the first epoch plays already; those that have arrived
-// are no longer read from storage or sent with batches. JPEGs lie there compressed, raw pictures as
-// they are stored, which the device then crops, resizes, pads and mirrors. The bytes of batches are
-// the same. Each payload's checksum is compared when it is put there.
+// Where LoaderOptions::device finds the pictures that it decodes. Into memory of either kind, a
+// thread of the loader's puts them once, while the first epoch is already being played; pictures
+// that have arrived are no longer read from storage or sent with batches. JPEGs lie there
+// compressed, raw pictures as they are stored, which the device then crops, resizes, pads and
+// mirrors. The bytes of batches are the same. Each payload's checksum is compared when it is put
+// there.
 enum class ImagesIn {
   kStorage,  // in shards; each batch brings its own
   kDevice,   // in its own memory, which must have room for all of them
@@ -275,13 +278,12 @@ struct OnDevice {
   // Other than kHost: not with LoaderOptions::keep, MixUp, CutMix, the user's functions, or
   // image_sizes other than kEqual, which need the pixels on the host. A batch then is delivered
   // when the device has decoded it and has found no row broken; what it refuses the host decodes
-  // again. If a sample is left out (OnFault::kSkip), the host decodes its whole batch. The device
-  // needs memory of its own for it, up to 256 MiB, and each slot a quarter more than its pictures
-  // take compressed.
+  // again. If a sample is left out (OnFault::kSkip), the host decodes its whole batch. For
+  // decoding, the device needs up to 256 MiB of its own memory, or up to a 32nd of what is free if
+  // that is more, and each slot needs a quarter more than its pictures take compressed.
   DecodeOn decode = DecodeOn::kHost;
-  // Other than kStorage: with decode = kDevice, and not with stage. If the memory that has to be
-  // free is not there: Error(kLimit), with the sizes. LoaderStats::stored_pictures says how many
-  // have arrived.
+  // Other than kStorage: with decode = kDevice, and not with stage. Error(kLimit), with the sizes,
+  // if there is not enough free memory. LoaderStats::stored_pictures says how many have arrived.
   ImagesIn images = ImagesIn::kStorage;
 };
 
@@ -316,10 +318,10 @@ struct LoaderOptions {
   // that stays draws the same numbers. See Ramp().
   std::vector<ScheduledTransform> schedule = {};
   std::uint64_t seed = 0;  // for the order and every random step
-  // Goes on from the point where Loader::State() was called. The dataset, the seed and the options
-  // in `order` must be the same (Error(kInvalidArgument) says which is not). Threads, the ring and
-  // transforms may differ; so may batch_size and the world size, if the position is a multiple of
-  // their product. The state of any rank serves all ranks.
+  // Continues from the point where Loader::State() was called. The dataset, the seed and the
+  // options in `order` must be the same (Error(kInvalidArgument) says which is not). Threads, the
+  // ring and transforms may differ; so may batch_size and the world size, if the position is a
+  // multiple of their product. The state of any rank serves all ranks.
   std::optional<ResumePoint> resume_from = {};
   // Where a batch's images and fixed-shape arrays are delivered. Images are copied to a device as
   // uint8; Normalize and the layout are done there and give the same bytes as on the host. (MixUp

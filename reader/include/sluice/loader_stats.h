@@ -68,7 +68,7 @@ struct LoaderStats {
   double consumer_seconds = 0;       // the consumer had its batch: training
   double ready_batches = 0;          // mean number ready when the consumer asked for one
   std::uint64_t prefetch = 0;        // batches decoded ahead, as set or as chosen
-  // The settings that the loader uses, told or chosen, and how often it has changed them.
+  // The settings that the loader uses, as set or as chosen, and how often it has changed them.
   unsigned threads = 1;     // without those that rest; 0: the thread that asks for batches decodes
   double device_share = 0;  // of all pictures, 0 to 1: offered to the device to decode
   std::uint64_t read_ahead_depth_bytes = 0;  // bytes of blocks being read at any time

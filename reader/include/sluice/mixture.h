@@ -9,10 +9,10 @@
 // samples that the epochs before it have left.
 //
 // Fields are matched by name. A field of that name must be the same in each dataset that has it;
-// of class names, one list may continue where the other ends. Where a dataset lacks a field, its
-// samples have no value in it: Batch::Has() is false, arrays hold zeros, others are empty. For a
-// label, LoaderOptions::output.absent says what it holds; without that, the mixture is refused. The
-// images that a batch is made of must be in all datasets.
+// only the class names may differ, if one list begins with the whole of the other. Where a dataset
+// lacks a field, its samples have no value in it: Batch::Has() is false, arrays hold zeros, others
+// are empty. For a label, LoaderOptions::output.absent says what it holds; without that, the
+// mixture is refused. The images that a batch is made of must be in all datasets.
 //
 // With weights, the loader plans an epoch when it is made, in 6 bytes for each
 // LoaderOptions::order.lanes samples of it (31 kB for a million). Memory() counts them;

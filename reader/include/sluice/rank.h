@@ -16,8 +16,8 @@ struct Rank {
   // are set counts, in this order: RANK and WORLD_SIZE (torchrun and others), OMPI_COMM_WORLD_RANK
   // and _SIZE (Open MPI), PMI_RANK and PMI_SIZE (MPICH and its kin), SLURM_PROCID and
   // SLURM_STEP_NUM_TASKS (srun; a batch script itself is not a rank). Throws
-  // Error(kInvalidArgument) that names them if their values make no sense, or if there is no pair,
-  // but RANK or a WORLD_SIZE above 1 without the other.
+  // Error(kInvalidArgument) that names them if their values make no sense, or if no pair is
+  // complete, and RANK, or a WORLD_SIZE other than 1, is set without the other.
   static Rank FromEnvironment();
 
   // Ignores where they came from.

@@ -11,8 +11,8 @@
 //     optimizer.step();
 //   }
 //
-// A tensor without a copy holds its batch: the batch's slot is used again when its last tensor is
-// gone and the streams it was made for are done with it. Such a batch counts as held: see
+// A tensor without a copy holds its batch: the batch's slot is reused when its last tensor is gone
+// and the streams that it was made for have finished with it. Such a batch counts as held: see
 // LoaderOptions::ring.hold. Values of up to kCopiedTensorBytes are copied instead, so that a label
 // that is kept does not keep all images of its batch.
 #pragma once
@@ -188,8 +188,8 @@ struct VariableTensors {
   }
 };
 
-// Those of a field, in host memory, also for batches on a device; move them there by .to(). A bytes
-// field has uint8 values. Error(kUnsupported) for uint16.
+// The tensors of a field, in host memory even if the batch is on a device; move them there by
+// .to(). A bytes field has uint8 values. Error(kUnsupported) for uint16.
 inline VariableTensors VariableTensor(const Batch& batch, std::string_view field) {
   const VariableBatch variable = batch.VariableArray(field);
   const auto tensor = [&](const void* data, std::size_t rows, std::span<const std::uint32_t> shape,

@@ -121,7 +121,7 @@ class MutableRows {
       return static_cast<int>(DTypeOf<T>());
     }
   }
-  // A thread's own.
+  // What each thread has for itself.
   struct Memory {
     std::vector<std::byte> scratch;
     std::any state;
@@ -131,7 +131,7 @@ class MutableRows {
   [[noreturn]] void RefuseState() const;
   std::span<std::byte> FieldBytes(std::string_view name, DType type);
   [[noreturn]] void RefuseValues(std::string_view field) const;
-  // 0: that of Batch::image(); else a further image, from 1.
+  // The index of an image field: 0 for Batch::image(), from 1 on for further images.
   std::size_t PictureOf(std::string_view field) const;
   ImageBatch ImageOf(std::size_t picture) const;
   bool HasInRow(std::string_view field, std::size_t row) const;
