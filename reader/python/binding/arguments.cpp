@@ -6,8 +6,8 @@ namespace sluice::python {
 
 namespace {
 
-// nanobind tries all overloads without conversions, then all with them. This fits only the second
-// time.
+// nanobind tries all overloads without conversions, then all with them. An argument of this type
+// fits only in the second round.
 struct OnSecondTry {
   nb::handle value;
 };
@@ -69,7 +69,7 @@ void AddToMethod(nb::handle type, const std::string& method, const std::string& 
 }  // namespace
 
 void AddRefusals(nb::module_& module) {
-  // The stub is made from the module alone, where these overloads would stand, too.
+  // The stub is made from the extension module alone, and must not list these overloads.
   if (nb::cast<std::string>(module.attr("__name__")) == "_sluice") return;
   const auto is_ours = [](nb::handle function) {
     return nb::hasattr(function, "__nb_signature__");

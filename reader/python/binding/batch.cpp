@@ -1,9 +1,9 @@
 // Batches and their fields. A field is an Array, or a Ragged one if its samples differ in length,
 // and stays valid by holding its batch.
 //
-// Another framework takes what torch() has here, of Array and of Batch; a module beside
-// ../sluice/torch.py if it wants a dataset; a section in ../README.md; and a test_NAME.py in
-// tests/python/, whose CMakeLists.txt lists them by name.
+// Another framework needs a function like torch() in Array and in Batch; a module next to
+// ../sluice/torch.py if it has datasets of its own; a section in ../README.md; and a test_NAME.py
+// in tests/python/, whose CMakeLists.txt lists the tests by name.
 #include <functional>
 #include <numeric>
 
@@ -116,7 +116,8 @@ nb::object DlpackCapsule(const Batch& batch, const std::string& field, bool offs
 // One tensor of a batch, handed over without a copy by the protocols of DLPack and numpy.
 class Array {
  public:
-  // `offsets`: of a variable-length field, where each sample begins. `sample`: one of an image's.
+  // `offsets`: the array says where each sample of a variable-length field begins. `sample`: the
+  // array is the image of that sample alone.
   Array(const Batch& batch, std::string field, bool offsets = false,
         std::optional<std::size_t> sample = {})
       : batch_(Batch(batch)), field_(std::move(field)), offsets_(offsets), sample_(sample) {
@@ -176,9 +177,9 @@ class Array {
     made["strides"] = nb::none();
     made["version"] = 3;
     if (!host) {
-      // The legacy default stream waits for the batch, and the batch's slot for what is queued
-      // there when the batch is dropped. The protocol has its consumer order its own stream after
-      // that one; what runs on a stream of another kind needs Batch.wait_on().
+      // Makes the legacy default stream wait for the batch, and the reuse of the batch's slot wait
+      // for the work that is queued on that stream when the batch is dropped. By the protocol, the
+      // consumer orders its own stream after that one; any other stream needs Batch.wait_on().
       batch_->WaitOn({});
       made["stream"] = kLegacyDefaultStream;
     }
@@ -311,7 +312,7 @@ nb::object FieldOf(nb::handle self, const std::string& name) try {
   throw nb::key_error(("no field \"" + name + "\"; there are " + names).c_str());
 }
 
-// By field: how torch() is to take it.
+// Whether a field is a label of integers, which torch() converts to int64.
 bool IsLabel(const PyBatch& batch, const std::string& name) {
   const auto type = batch.types->find(name);
   return type != batch.types->end() && type->second.role == Role::kLabel &&
@@ -425,7 +426,8 @@ void BindRagged(nb::module_& module) {
       });
 }
 
-// The field as `method` of its arrays gives it.
+// Calls `method` on the field, or on each array of a list of them; returns any other field as it
+// is.
 nb::object Taken(const nb::object& field, const char* method) {
   if (nb::isinstance<Array>(field)) return field.attr(method)();
   if (!nb::isinstance<nb::list>(field)) return field;

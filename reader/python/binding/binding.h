@@ -88,7 +88,7 @@ void BindSource(nb::module_& module);
 void BindConvert(nb::module_& module);
 void BindWriter(nb::module_& module);
 
-// Wraps each function to name the bad argument. Call it last.
+// Gives each function an overload that names the wrong argument of a call. Call it last.
 void AddRefusals(nb::module_& module);
 
 // A message with the names that Python has for options, functions and enumerators.
@@ -136,7 +136,7 @@ using ShapeTuple = nb::typed<nb::tuple, int, nb::ellipsis>;
 using NamedValues = nb::typed<nb::dict, nb::str, nb::any>;
 using NamedNumbers = nb::typed<nb::dict, nb::str, nb::int_>;
 
-// Text of a dataset or the file system as Python has it: bytes that are no UTF-8 become lone
+// Text of a dataset or the file system as Python has it: bytes that are not UTF-8 become lone
 // surrogates.
 inline nb::str TextOf(std::string_view text) {
   return nb::steal<nb::str>(
@@ -155,7 +155,7 @@ inline std::string Utf8Of(nb::handle text) {
 nb::object ArrayOver(const void* data, DType type, std::vector<std::size_t> shape, nb::handle owner,
                      bool writable);
 nb::object ArrayOver(const ImageBatch& image, nb::handle owner, bool writable);
-// A numpy array of its own.
+// A numpy array that is a copy of the values.
 template <class T>
 nb::object ArrayOf(std::span<const T> values, DType type) {
   return ArrayOver(values.data(), type, {values.size()}, nb::none(), false).attr("copy")();
@@ -179,7 +179,7 @@ decltype(auto) WithType(DType type, F&& f) {
 // The numbers of samples that a list, a range, an array or a tensor holds, or a slice with an end.
 // `what`: the function or option, for messages. Raises TypeError.
 std::vector<std::uint64_t> SampleNumbersOf(nb::handle given, const std::string& what);
-// Says why a dataset has no samples[given].
+// Raises TypeError that says why `given` is not an index into a dataset.
 [[noreturn]] void RefuseIndex(nb::handle given);
 
 // A batch as Python holds it.

@@ -11,7 +11,7 @@ namespace {
 
 using SizePair = std::pair<std::uint32_t, std::uint32_t>;
 
-// As the stub names it.
+// The type of the argument `progress`, as the stub names it.
 class Progress : public nb::object {
   static bool Any(nb::handle) { return true; }
 
@@ -51,8 +51,8 @@ nb::object& WarningType() {
   return *type;
 }
 
-// As Python's warnings, at the line that called sluice.convert (through _arguments.py). Throws if
-// the user has made errors of them.
+// Issues a conversion's warnings as Python's, at the line that called sluice.convert (through
+// _arguments.py). Throws if the user has turned such warnings into errors.
 void Warn(const ConvertSummary& summary) {
   if (summary.warnings.empty()) return;
   const nb::object warn = nb::module_::import_("warnings").attr("warn");
@@ -125,12 +125,13 @@ void BindSummary(nb::module_& module) {
 }
 
 // Runs a conversion, reports its progress, and stops at Ctrl-C: at once, if it waits for a server.
-// The conversion then continues by itself until it notices the stop, and leaves Python alone.
+// The conversion then continues by itself until it notices the stop, and does not call Python any
+// more.
 ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dataset,
                    const ConvertOptions& options, const nb::object& on_progress) {
   struct Shared {
     std::stop_source stop;
-    bool abandoned = false;                   // this and what follows: with the GIL
+    bool abandoned = false;                   // the GIL guards this and the following
     const nb::object* on_progress = nullptr;  // alive unless abandoned
     std::optional<nb::python_error> raised;
   };

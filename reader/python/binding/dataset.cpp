@@ -121,7 +121,7 @@ std::string ShownAs(PyObject* (*how)(PyObject*), const nb::object& object) {
   return Utf8Of(text);
 }
 
-// Of an array or a scalar of numpy, or a tensor.
+// Whether the object is a truth value, or an array, scalar or tensor of them.
 bool HoldsTruthValues(nb::handle given) {
   if (PyBool_Check(given.ptr())) return true;
   if (!nb::hasattr(given, "dtype")) return false;

@@ -1,3 +1,4 @@
+// sluice.Error, and the translation of the library's Error to it.
 #include <sluice/error.h>
 
 #include "reader/python/binding/binding.h"
@@ -15,7 +16,7 @@ nb::object& ErrorType() {
 }  // namespace
 
 nb::object ExceptionOf(const Error& error) {
-  // Paths are bytes; what is no UTF-8 among them is written out.
+  // Paths are bytes; those that are not UTF-8 are escaped.
   const std::string whole = error.what();
   const std::string& sentence = error.sentence();
   const std::string text =

@@ -10,9 +10,9 @@
 // thread to sleep: that of RunPython(), the translator of exceptions, or the one for
 // std::terminate().
 //
-// A little earlier Python calls what was registered with `atexit`, and the module closes all
-// loaders there. A thread that plays one gets SystemExit then, which `threading` passes over in
-// silence, instead of an error about a closed loader that the thread has not closed.
+// A little earlier, Python calls the functions that were registered with `atexit`, where the module
+// closes all loaders. A thread that plays one gets SystemExit then, which `threading` passes over
+// in silence, instead of an error about a closed loader that the thread has not closed.
 #pragma once
 
 #include <chrono>
@@ -53,7 +53,8 @@ class Acquired {
   PyGILState_STATE state_;
 };
 
-// Whatever may read a file or wait for a server lets Python's other threads run.
+// Does the work without the GIL. All work that may read a file or wait for a server goes through
+// here, so that Python's other threads can run.
 template <class F>
 auto WithoutGil(F&& work) {
   const Released released;

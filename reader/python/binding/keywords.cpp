@@ -6,7 +6,7 @@ std::string Written(nb::handle self, const nb::dict& values, const nb::dict& usu
                     std::size_t required) {
   std::string text;
   std::size_t at = 0;
-  bool by_place = true;  // a keyword is needed behind one that is left out
+  bool by_place = true;  // after a value that is left out, keywords are needed
   for (const auto [key, value] : values) {
     const auto name = nb::cast<std::string>(key);
     const std::string shown = Utf8Of(nb::repr(value));

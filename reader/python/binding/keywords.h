@@ -19,7 +19,7 @@
 
 namespace sluice::python {
 
-// An enumerator as one would write it.
+// Shows an enumerator as one would write it.
 template <class E>
 void ShowAsWritten(nb::enum_<E>& bound) {
   bound.def("__repr__", [](nb::handle self) {
@@ -28,8 +28,8 @@ void ShowAsWritten(nb::enum_<E>& bound) {
   });
 }
 
-// An enumeration. Where one is wanted, its words do, too: "quasi_random" for QUASI_RANDOM, and
-// "420" for S420.
+// An enumeration. Functions that take one of its values accept its words, too: "quasi_random" for
+// QUASI_RANDOM, and "420" for S420.
 template <class E>
 class Words : public nb::enum_<E> {
  public:
@@ -122,7 +122,7 @@ auto Floats(const char* name, std::vector<float> T::*member) {
                  }};
 }
 
-// One without a default.
+// A keyword without a default.
 template <class Get, class Set>
 Keyword<Get, Set, true> Required(Keyword<Get, Set> keyword) {
   return {keyword.name, keyword.get, keyword.set, keyword.help};
@@ -154,13 +154,14 @@ auto ArgumentOf(const K& keyword, const T& defaults) {
   }
 }
 
-// A value as one would write it, given the defaults; the first ones have none.
+// An object as one would write it: without the values that equal the defaults (`usual`). The first
+// `required` values have no default.
 std::string Written(nb::handle self, const nb::dict& values, const nb::dict& usual,
                     std::size_t required);
-// The value of __reduce__() for an object that its type makes of these keywords.
+// The value of __reduce__() for an object that its type makes from these keywords.
 nb::object Reduced(nb::handle self, const nb::dict& values);
 
-// A class whose objects cannot be pickled, and why.
+// Makes the objects of a class refuse to be pickled, and say why.
 template <class T>
 void RefusePickling(nb::class_<T>& bound, const char* why) {
   bound.def(

@@ -17,8 +17,8 @@ using std::chrono_literals::operator""ms;
 
 constexpr auto kLoaderSignalPoll = 100ms;
 
-// Rank and size of torch.distributed's process group, if it has been initialised. Launchers such as
-// torch.multiprocessing tell the rank to nothing else.
+// Rank and size of torch.distributed's process group, if it has been initialised. With launchers
+// such as torch.multiprocessing, the rank is known nowhere else.
 std::optional<Rank> GroupOfTorch() {
   const nb::object modules = nb::module_::import_("sys").attr("modules");
   const nb::object torch = modules.attr("get")("torch.distributed");
@@ -119,7 +119,8 @@ struct PyLoader {
     static std::set<PyLoader*> live;
     return live;
   }
-  // Those whose last reference one of their own functions dropped; guarded by the GIL.
+  // The loaders whose last reference was dropped inside one of their own functions; guarded by the
+  // GIL.
   static std::vector<std::shared_ptr<Owned<Loader>>>& Left() {
     static std::vector<std::shared_ptr<Owned<Loader>>> left;
     return left;
@@ -328,7 +329,7 @@ void MakeLoader(PyLoader* self, PlayedSource source, PyLoaderOptions options) {
   if (HasEnded()) self->Close();  // it was being made when all others were closed
 }
 
-// By the keywords, of which the first may be given by its place.
+// Binds the constructor by these keywords, of which the first may also be given by position.
 template <class First, class... K>
 void BindInit(nb::class_<PyLoader>& bound, const First& first, const K&... others) {
   PyLoaderOptions usual;

@@ -7,7 +7,7 @@ namespace sluice::python {
 
 namespace {
 
-// As the stub names them.
+// The type of the argument `parts`, as the stub names it.
 class Parts : public nb::object {
   static bool Any(nb::handle) { return true; }
 
@@ -44,7 +44,7 @@ Mixture::Part PartOf(nb::handle part, std::size_t number) {
                              .c_str());
   }
   Mixture::Part made{DatasetOf(pair[0]), weight};
-  if (made.weight == 0) {  // to the library, that is none
+  if (made.weight == 0) {  // which the library takes for no weight
     throw Error(ErrorCode::kInvalidArgument,
                 "Mixture: the weight of dataset " + std::to_string(number) + " (" +
                     made.dataset.path().string() +

@@ -1,3 +1,4 @@
+// The extension module's entry, which adds all parts to the module; and the count of forks.
 #include <pthread.h>
 
 #include <sluice/version.h>
@@ -16,7 +17,8 @@ unsigned ForkGeneration() noexcept {
 
 }  // namespace sluice::python
 
-// Python's way in is PyInit__sluice(), below; nanobind defines another, named after this.
+// Python imports the module by PyInit__sluice(), below, which calls the function that nanobind
+// defines and names after this.
 NB_MODULE(_sluice_of_nanobind, module) {
   using namespace sluice::python;
   pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });

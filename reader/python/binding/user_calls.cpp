@@ -7,10 +7,11 @@ namespace sluice::python {
 
 namespace {
 
-// So many exceptions are kept as causes: an Error tells of one that was raised a moment ago.
+// The most exceptions that are kept as possible causes of an Error. The cause was raised only a
+// moment ago, so few are enough.
 constexpr std::size_t kMostCauses = 8;
 
-// The loaders of whose functions this thread is inside one, outermost first.
+// The loaders of which this thread is running a function, outermost first.
 std::vector<const UserCalls*>& RunningHere() {
   static thread_local std::vector<const UserCalls*> running;
   return running;
@@ -33,8 +34,8 @@ std::string LineOf(const nb::python_error& error) {
   }
 }
 
-// Drops what the frames of an exception hold, and of those that it came from: arrays over memory
-// that is used again.
+// Drops what the frames of an exception hold, and the frames of the exceptions that it came from:
+// there may be arrays over memory that will be reused.
 void ClearFrames(nb::object exception) {
   const nb::object clear = nb::module_::import_("traceback").attr("clear_frames");
   for (int depth = 0; depth < 100 && !exception.is_none(); ++depth) {

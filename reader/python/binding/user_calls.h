@@ -41,7 +41,8 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
     Running& operator=(const Running&) = delete;
   };
   bool IsRunningHere() const noexcept;
-  // Refuses what would wait for itself if one of the functions did it.
+  // Throws Error(kState) if this thread is inside one of the functions. For calls that wait for the
+  // functions to end.
   void RequireOutside() const;
 
   // Calls a function. What it raises becomes a std::exception with a line of text, and is kept for
@@ -60,10 +61,10 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
       throw std::runtime_error(Note(error));
     }
   }
-  // Does what may call the functions, without the GIL. Raises what was no Exception
-  // (KeyboardInterrupt, SystemExit) as it is, and an Error with the exception that it came from. If
-  // the interpreter has ended the loaders meanwhile, raises SystemExit.
-  // `remote`: as for Interruptibly().
+  // Does work that may call the functions, without the GIL. If a function raised something that is
+  // not an Exception (KeyboardInterrupt, SystemExit), raises that as it is. Raises an Error with
+  // the exception that it came from as its cause. If the interpreter has begun to end in the
+  // meantime, raises SystemExit. `remote`: as for Interruptibly().
   template <class F>
   auto Play(F work, bool remote = false) {
     RequireOutside();
@@ -86,7 +87,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
 
   std::list<nb::object> objects_, native_;
   std::deque<std::pair<std::string, nb::object>> causes_;  // the latest, with their lines of text
-  nb::object raised_;                                      // no Exception; not yet passed on
+  nb::object raised_;                                      // not an Exception, not yet passed on
   std::thread::id waits_;                                  // the thread that is in Play()
 };
 
