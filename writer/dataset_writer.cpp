@@ -1,6 +1,6 @@
 // Datasets that a program writes sample by sample, without a plan: samples go to shards in the
-// order they come. Until the first block's size is known, the first samples wait; then as many
-// samples make a block as come to about 512 KiB.
+// order they come. Unless the options set block_samples, the first samples wait in memory until
+// they show how many of them make a block of about 512 KiB.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -27,7 +27,7 @@ struct SampleBuilder::State {
   EncodedSample sample;
   std::vector<bool> set;
 
-  // The field of that name and kind, marked as set. Throws Error(kInvalidArgument).
+  // Returns the field of that name and kind, and marks it as set. Throws Error(kInvalidArgument).
   FieldValue& Value(std::string_view name, FieldKind kind);
 };
 
@@ -54,9 +54,9 @@ void SetContent(std::string_view field, Bytes content, bool compress, FieldValue
   }
 }
 
-// Whether the file's picture is all there. Most files end with their end marker and are baseline,
-// and that is enough. Of one without, all data are read; one that only libjpeg reads is decoded, as
-// readers will decode it.
+// Throws unless the file's whole picture is there. A baseline file with its end marker, as most
+// are, is not read further. If the end marker is missing, all data are read. A file that only
+// libjpeg reads is decoded, as readers will decode it.
 void RequireWhole(const JpegFile& file, const JpegInfo& info) {
   if (!file.ended) JpegSource(file).ReadCoefficients();
   baseline::BlockReader reader(kernels::Chosen());
@@ -73,7 +73,7 @@ void RequireWhole(const JpegFile& file, const JpegInfo& info) {
   if (defect != nullptr) throw Error(ErrorCode::kCorrupt, defect);
 }
 
-// The picture turned as its orientation says: without decoding if whole blocks allow it, as
+// Stores the picture turned as its orientation says: without decoding if whole blocks allow it, as
 // `sluice convert --quality keep` does.
 void StoreUpright(const JpegFile& file, JpegSource& source, std::uint8_t channels,
                   FieldValue& value) {
@@ -159,7 +159,7 @@ void SampleBuilder::SetElements(std::string_view name, DType type,
   const std::size_t index = state_->schema->Find(name);
   const bool variable =
       index != Schema::kNone && state_->schema->fields[index].kind == FieldKind::kVariable;
-  // A name that is not there, or of another kind, is refused by Value().
+  // Value() refuses a missing name or a field of another kind.
   const Field* const field = index == Schema::kNone ? nullptr : &state_->schema->fields[index];
   if (field != nullptr && (variable || field->kind == FieldKind::kArray)) {
     const std::uint64_t unit = field->elements() * SizeOf(field->dtype);

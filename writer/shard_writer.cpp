@@ -1,6 +1,7 @@
-// A shard file is written block by block and gets its name when it is whole. What the manifest says
-// of it, its line and its share of the totals, is a FinishedShard: counted while the shard is
-// written, or gathered from one on disk. The manifest's totals are sums of these.
+// A shard file is written block by block and gets its name when it is whole. A FinishedShard is
+// what the manifest says of the shard: its entry, and its share of the totals. It is counted while
+// the shard is written, or gathered from a shard on disk. The manifest's totals are the sums of
+// these.
 #include "writer/shard_writer.h"
 
 #include <algorithm>
@@ -111,7 +112,7 @@ void AddShard(const FinishedShard& finished, Manifest& manifest) {
   for (std::size_t i = 0; i < manifest.images.size(); ++i) {
     manifest.images[i].Add(finished.images[i]);
   }
-  // None if the manifest is an older one without values.
+  // An older manifest has no values to add to.
   for (std::size_t i = 0; i < manifest.values.size(); ++i)
     manifest.values[i].Add(finished.values[i]);
   for (std::size_t i = 0; i < manifest.class_counts.size(); ++i) {

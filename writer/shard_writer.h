@@ -1,5 +1,5 @@
-// Writing shards and adding them up to a manifest: what DatasetWriter, conversions and edits all
-// stand on.
+// Writes shards, and sums them up for a manifest. DatasetWriter, conversions and edits build on
+// this.
 #pragma once
 
 #include <cstdint>
@@ -27,22 +27,23 @@ struct FinishedShard {
 // Totals of zero, with the right number of entries.
 FinishedShard EmptyTotals(const Schema& schema);
 
-// Counts a sample by its value of Schema::ClassField(). If its number is that of no class (in a
-// damaged or forged dataset), it is not counted.
+// Counts a sample for its class, given its value of Schema::ClassField(). A number that is not a
+// class's (in a damaged or forged dataset) is ignored.
 void CountClass(const Field& field, Bytes element, FinishedShard& finished) noexcept;
 
-// Gathers the same from a shard on disk, and verifies its tables on the way. Throws Error.
+// Gathers a FinishedShard from a shard on disk, and verifies the shard's tables on the way. Throws
+// Error.
 FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name);
 
-// "images of cat, dog and 8 more classes with bbox and caption". It says what samples hold and not
-// how many: it stays true of a subset and of what is appended to, and it is the same wherever
-// sources and dataset lie.
+// A name for a dataset: "images of cat, dog and 8 more classes with bbox and caption". It says what
+// samples hold but not how many there are, so that it stays true for a subset and after an append.
+// It does not depend on where sources and dataset lie.
 std::string DescribedName(const Schema& schema);
 
 // A manifest with a schema and without shards.
 Manifest BeginManifest(const std::string& name, const Schema& schema);
 
-// Adds a shard's line and totals. `manifest` was begun by BeginManifest().
+// Adds a shard's entry and totals to a manifest that BeginManifest() began.
 void AddShard(const FinishedShard& finished, Manifest& manifest);
 
 // "shard-00012.sluice", further parts of a planned shard "shard-00012.1.sluice".
@@ -51,9 +52,9 @@ std::string ShardFileName(std::uint32_t number, std::uint32_t part = 0);
 // XXH3-128 of the identity (a plan's digest, a dataset's name), the shard's number and its part.
 Id128 ShardId(Bytes identity, std::uint32_t number, std::uint32_t part = 0);
 
-// Throws Error(kLimit), a sentence without the sample's name, for a sample that no shard can hold:
-// a key, a payload or all of it too large. `header_bytes`: of the shards' header; `reserve_bytes`:
-// as below.
+// Throws Error(kLimit) for a sample that no shard can hold, because its key, a payload or the whole
+// sample is too large. The sentence does not name the sample. `header_bytes`: of the shards'
+// header; `reserve_bytes`: as in NewShard.
 void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLayout& layout,
                  std::uint64_t header_bytes, std::uint64_t reserve_bytes = 0);
 
@@ -66,34 +67,36 @@ struct NewShard {
   Id128 id;
   std::uint32_t block_samples = 0;
   std::uint64_t reserve_bytes = 0;  // kept free, in the sense of Fits(), for Finish()'s origin
-  DirectBuffer* direct = nullptr;   // this and `own` as of AtomicFile
+  DirectBuffer* direct = nullptr;   // this and `own`: as for AtomicFile
   std::string own = {};
 };
 
-// Writing one shard file: what DatasetWriter and the converter both stand on.
+// Writes one shard file.
 //
 // Samples are gathered into blocks, which go to the file as soon as they are full; the file appears
-// under its name, whole and synced, in Finish(). A writer that is destroyed before leaves nothing
-// behind. One thread at a time. Memory: one block.
+// under its name, whole and synced, in Finish(). A writer that is destroyed before Finish() leaves
+// no file. One thread at a time. Memory: one block.
 class ShardWriter {
  public:
-  // `schema` is valid and outlives the writer. A shard is a whole number of pages.
+  // `schema` must be valid and outlive the writer.
   ShardWriter(const Schema& schema, const std::filesystem::path& folder, const NewShard& shard);
   ~ShardWriter();
 
-  // Whether the finished file would have at most `limit` bytes if this sample were its last.
-  // Depends on this shard's samples and nothing else.
+  // Whether the finished file would have at most `limit` bytes if this sample were its last. The
+  // answer depends on this shard's samples alone.
   bool Fits(const EncodedSample& sample, std::uint64_t limit) const;
 
-  // The sample has passed CheckLimits(), and, unless it is the first, Fits() within kMaxShardBytes.
+  // The sample must have passed CheckLimits() and, unless it is the shard's first, Fits() within
+  // kMaxShardBytes.
   void Add(EncodedSample sample);
 
   std::uint64_t samples() const noexcept { return samples_; }
   // Bytes of the file so far.
   std::uint64_t bytes() const noexcept { return file_->size(); }
 
-  // Writes what is left and gives the file its name; at least one sample has been added. `origin`,
-  // a JSON text, becomes the section of that name, unless it is empty. No call may follow.
+  // Writes what is left and gives the file its name; at least one sample must have been added.
+  // `origin`, a JSON text, becomes the section of that name, unless it is empty. No call may
+  // follow.
   FinishedShard Finish(std::string_view origin = {}, FolderSync folder = FolderSync::kNow);
 
  private:
@@ -111,7 +114,7 @@ class ShardWriter {
   ShardHeader header_;
   std::unique_ptr<AtomicFile> file_;
   std::uint64_t samples_ = 0;
-  std::vector<EncodedSample> block_;       // the samples of the block in hand
+  std::vector<EncodedSample> block_;       // the samples of the current block
   std::uint64_t block_content_bytes_ = 0;  // by BlockBytesOf()
   std::vector<BlockEntry> blocks_;
   std::vector<SectionEntry> sections_;
@@ -122,11 +125,12 @@ class ShardWriter {
 inline constexpr std::uint64_t kPlannedBlockBytes = 524'288;
 inline constexpr std::uint32_t kMaxAutomaticBlockSamples = 4096;
 
-// For samples of `mean_bytes` in a block: the power of two nearest (by ratio) to the planned size.
-// Blocks have between 362 and 725 KiB, unless a single sample is larger or 4096 of them are
-// smaller.
+// The number of samples in a block, for samples of `mean_bytes`: the power of two whose blocks come
+// nearest, by ratio, to kPlannedBlockBytes. Blocks have between 362 and 725 KiB, unless a single
+// sample is larger or 4096 of them are smaller.
 constexpr std::uint32_t AutomaticBlockSamples(std::uint64_t mean_bytes) noexcept {
-  constexpr std::uint64_t kAtLeast = kPlannedBlockBytes * 5 / 7;  // by less than 1/sqrt(2)
+  constexpr std::uint64_t kAtLeast =
+      kPlannedBlockBytes * 5 / 7;  // about 1/sqrt(2) of it: half a step, by ratio
   std::uint32_t samples = 1;
   while (samples < kMaxAutomaticBlockSamples && samples * mean_bytes < kAtLeast)
     samples *= 2;

@@ -110,7 +110,8 @@ std::string ToTsvCell(std::string_view bytes) {
 
 namespace {
 
-// Not whatever the system knows: converters of rare encodings have had holes.
+// Only these encodings, not all that the system knows: converters of rare encodings have had
+// security holes.
 bool IsOfLabelFiles(std::string_view name) {
   constexpr std::array<std::string_view, 14> kBeginnings = {
       "ISO-8859-", "ISO8859-",  "LATIN1",    "WINDOWS-12", "CP12", "CP93",  "GB",
@@ -130,7 +131,7 @@ std::string FromEncoding(std::string_view text, std::string encoding) {
   for (char& c : encoding) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }
-  const iconv_t none = reinterpret_cast<iconv_t>(-1);  // POSIX's, of a failure
+  const iconv_t none = reinterpret_cast<iconv_t>(-1);  // the value of iconv_open() for a failure
   const iconv_t opened = IsOfLabelFiles(encoding) ? iconv_open("UTF-8", encoding.c_str()) : none;
   if (opened == none) {
     throw Error(ErrorCode::kUnsupported, "is written in the encoding " + ToUtf8(encoding) +

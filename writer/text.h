@@ -1,5 +1,5 @@
-// Texts of people's files: names are bytes, JSON and tables are UTF-8, label files have older
-// encodings.
+// Conversions of text from users' files: file names are bytes, JSON and tables are UTF-8, label
+// files may have older encodings.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace sluice {
 
-// `bytes` as UTF-8: what is valid stays, each other byte becomes "\xNN".
+// `bytes` as UTF-8: valid sequences stay, each other byte becomes "\xNN".
 std::string ToUtf8(std::string_view bytes);
 
-// Whether ToUtf8() leaves it as it is.
+// Whether ToUtf8() leaves `bytes` unchanged.
 bool IsUtf8(std::string_view bytes) noexcept;
 
 // As ToUtf8(), with each backslash doubled, so that UnescapeBytes() gives the same bytes back.
@@ -18,13 +18,12 @@ std::string EscapeBytes(std::string_view bytes);
 std::string UnescapeBytes(std::string_view text);
 
 // A cell of a table of tab-separated values: tab, newline, carriage return and backslash become
-// "\t",
-// "\n", "\r" and "\\"; every other byte stays.
+// "\t", "\n", "\r" and "\\"; every other byte stays.
 std::string ToTsvCell(std::string_view bytes);
 
-// `text` in UTF-8. Throws Error(kUnsupported) if the encoding is not one of those that label files
-// have (ISO-8859, Windows', GB, Big5, Shift_JIS, EUC, KOI8, UTF-16) or the system cannot convert
-// it; Error(kCorrupt) if the text is not in it.
+// Converts `text` from the named encoding to UTF-8. Throws Error(kUnsupported) if the encoding is
+// not one that label files have (ISO-8859, Windows', GB, Big5, Shift_JIS, EUC, KOI8, UTF-16), or if
+// the system cannot convert it; Error(kCorrupt) if the text is not valid in the encoding.
 std::string FromEncoding(std::string_view text, std::string encoding);
 
 }  // namespace sluice

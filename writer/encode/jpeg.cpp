@@ -1,3 +1,9 @@
+// All JPEGs made here are baseline with the standard Huffman tables.
+//
+// Pixels are encoded one row of MCUs after another (ForRows): PlaneLines or RgbLines fill a
+// RowTransform with samples, and the coefficients that it makes go to a JPEG file or a packed
+// image. A JPEG that keeps its coefficients is rewritten by our own reader and writer (Rewrite), or
+// by libjpeg if our reader does not read it (RewriteByLibjpeg).
 #include "writer/encode/jpeg.h"
 
 #include <algorithm>
@@ -29,8 +35,8 @@ void PutLine(const std::uint8_t* line, std::size_t count, std::size_t width, std
   std::memset(out + count, line[count - 1], width - count);
 }
 
-// The lines of rows of MCUs from a picture's planes: whole blocks, with the last value of a line
-// and the last line repeated.
+// Fills a RowTransform with a row of MCUs from a picture's planes. The last value of each line and
+// the last line are repeated to fill whole blocks.
 class PlaneLines {
  public:
   PlaneLines(const Picture& picture, const baseline::Header& header) : header_(header) {
@@ -57,8 +63,8 @@ class PlaneLines {
   const std::uint8_t* planes_[3] = {};
 };
 
-// The same from RGB. Where chroma is halved, the picture is made larger to an even size first, as
-// libjpeg does it.
+// Like PlaneLines, but from RGB. If chroma is halved, the picture is first extended to an even
+// size, as libjpeg does it.
 class RgbLines {
  public:
   RgbLines(const Picture& picture, const baseline::Header& header, const kernels::Kernels& set)
@@ -83,7 +89,8 @@ class RgbLines {
     return chroma_.data() + (2 * (c - 1) + half) * stride_;
   }
 
-  // Line `y` of the picture, or its last: Y to `luma`, the others to Chroma(c, half).
+  // Converts line `y` of the picture, or its last line if it has fewer: Y to `luma`, the others to
+  // Chroma(c, half).
   void Convert(std::uint32_t y, std::uint8_t* luma, std::size_t width, std::uint32_t half) {
     const std::size_t count = picture_.width;
     std::uint8_t* const r = colours_.data();
@@ -101,7 +108,7 @@ class RgbLines {
   void PutChroma(std::uint32_t c, std::uint32_t y, std::uint32_t line,
                  baseline::RowTransform& out) {
     std::uint8_t* const to = out.Line(c, line);
-    if (y >= picture_.height && line > 0) {  // below the last: repeated as it is stored
+    if (y >= picture_.height && line > 0) {  // below the picture: repeat the last stored line
       std::memcpy(to, out.Line(c, line - 1), out.width(c));
     } else if (shrink_ == 1) {
       std::memcpy(to, Chroma(c, 0), out.width(c));
@@ -112,7 +119,7 @@ class RgbLines {
 
   const Picture& picture_;
   const kernels::Kernels& set_;
-  const std::uint32_t shrink_;  // of chroma
+  const std::uint32_t shrink_;  // 2 if chroma is halved, otherwise 1
   const std::size_t stride_;
   std::vector<std::uint8_t> colours_, chroma_;
 };
@@ -285,7 +292,7 @@ bool HaveCodes(jpeg_compress_struct& out, const jpeg_decompress_struct& header,
         most = std::max(most, row[i]);
       }
       if (most > kMax || least < -kMax - 1) return false;
-      // Only a DC value may be one less.
+      // Only a DC value may be as low as -1024.
       for (std::size_t i = 0; least < -kMax && i < count; ++i) {
         if (row[i] < -kMax && i % DCTSIZE2 != 0) return false;
       }
@@ -320,8 +327,8 @@ std::optional<FieldValue> RewriteByLibjpeg(const JpegFile& file, const ConvertOp
       return std::nullopt;
     kept.bytes = out.File();
   } catch (const Error&) {
-    // Tables that changed between scans, for example. The fault is on the writing side; the file
-    // can still be decoded.
+    // libjpeg cannot write this file, for example because its tables changed between scans. The
+    // file can still be decoded.
     return std::nullopt;
   }
   kept.SetSize(source.width(), source.height(),
@@ -337,9 +344,9 @@ baseline::Header NewHeader(const baseline::Header& old, unsigned restart_rows) {
   return header;
 }
 
-// The same without libjpeg. nullopt, with nothing lost, if the file is of another kind, broken, or
-// has DC coefficients that baseline has no codes for; the codes that were read have no other values
-// that could not be written.
+// Like RewriteByLibjpeg(), with our own reader and writer. nullopt if our reader does not read this
+// kind of file, if the file is broken, or if baseline has no code for a DC coefficient. Other
+// coefficients were read from baseline codes, so they can always be written.
 std::optional<FieldValue> Rewrite(Bytes file, const ConvertOptions& options,
                                   baseline::BlockReader& reader) {
   constexpr std::int16_t kLeastDc = -1024, kMaxDc = 1023;
@@ -375,7 +382,7 @@ int TransformOf(Orientation orientation) noexcept {
   return TJXOP_NONE;
 }
 
-// The file turned without decoding, or nullopt if blocks at the edge are not whole.
+// Turns a file without decoding it; nullopt if the blocks at an edge are not whole.
 std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) {
   const AllocationWatch memory;
   const std::unique_ptr<void, int (*)(void*)> handle(tjInitTransform(), &tjDestroy);
@@ -399,7 +406,7 @@ std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) 
 std::optional<FieldValue> KeepJpeg(const JpegFile& file, const JpegSource& source,
                                    const ConvertOptions& options, baseline::BlockReader& reader) {
   if (!CanBeKept(source.header(), options.form.channels)) return std::nullopt;
-  // First without turning, which finds broken files.
+  // The file is first rewritten without turning it: this finds broken files.
   std::optional<FieldValue> kept = RewriteAny(file, options, reader);
   if (!kept || source.orientation().identity()) return kept;
   const std::optional<std::vector<std::byte>> turned = Turn(kept->bytes, source.orientation());

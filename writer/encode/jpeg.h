@@ -1,5 +1,6 @@
-// The JPEG files and packed images that shards hold: encoded from pixels; or, without pixels, from
-// the coefficients of a JPEG, which are kept, recoded at other steps, or packed.
+// The JPEG files and packed images that shards hold: encoded from pixels; or, without pixels, made
+// from the coefficients of a JPEG, which are kept, recoded with other quantisation steps, or
+// packed.
 #pragma once
 
 #include <optional>
@@ -23,55 +24,55 @@ inline constexpr std::uint32_t kMaxJpegSide = 65'500;  // libjpeg's
 baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
                               const ConvertOptions& options);
 
-// A baseline file with the standard Huffman tables, so that readers need not build other tables;
-// with `quality`, `subsampling` and `restart_rows` from the options. Grey pictures have one
-// component; one in Y Cb Cr is stored as it is, so `subsampling` must be k420. Throws Error(kLimit)
-// for a side above kMaxJpegSide.
+// Encodes a baseline file with the standard Huffman tables, so that readers need not build other
+// tables; with `quality`, `subsampling` and `restart_rows` from the options. A grey picture gives
+// one component. A picture in Y Cb Cr is stored as it is, so `subsampling` must be k420. Throws
+// Error(kLimit) for a side above kMaxJpegSide.
 std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& options);
 
-// The packed form of that file; nothing if it is too large to have one.
+// The packed form of the file that EncodeJpeg() makes; nullopt if it is too large to have one.
 std::optional<std::vector<std::byte>> EncodePacked(const Picture& picture,
                                                    const ConvertOptions& options);
 
-// Sets the value to the picture in that form if options.form.image is kPacked and there is one,
-// else to the file.
+// Sets `value` to the result of EncodePacked() if options.form.image is kPacked and there is one,
+// otherwise to that of EncodeJpeg().
 void EncodeInto(const Picture& picture, const ConvertOptions& options, FieldValue& value);
 
 // Keeps a JPEG's coefficients: the same picture, bit for bit, in a file made for partial decoding.
 //
-// `file`, whose header `source` has, rewritten as baseline, with standard Huffman tables, restart
-// markers and no metadata, and turned upright if its orientation asks for it and whole blocks allow
-// it. nullopt if that would need decoding: CMYK and RGB-coded files, grey ones if `channels` is 3
-// and the reverse, unusual sampling, tables that do not fit baseline. Throws Error, like
-// JpegSource, for a broken file.
+// Rewrites `file`, whose header is in `source`, as a baseline file with standard Huffman tables,
+// restart markers and no metadata. If its orientation asks for it and whole blocks allow it, the
+// file is turned upright. nullopt if the result would need decoding: CMYK and RGB-coded files, grey
+// files if `channels` is 3 and the reverse, unusual sampling, tables that do not fit baseline.
+// Throws Error, like JpegSource, for a broken file.
 //
-// Our own decoder reads baseline files, which most are; libjpeg reads the others.
+// Our own decoder reads baseline files, which most files are; libjpeg reads the others.
 std::optional<FieldValue> KeepJpeg(const JpegFile& file, const JpegSource& source,
                                    const ConvertOptions& options, baseline::BlockReader& reader);
 
-// From a JPEG file to the JPEG or packed image that a shard holds, for pictures that keep their
-// size: by their coefficients (format/pixels/baseline/recoder.h), which is faster than by pixels
+// Makes the JPEG or packed image that a shard holds from a JPEG file whose picture keeps its size.
+// It recodes coefficients (format/pixels/baseline/recoder.h), which is faster than encoding pixels
 // and rounds once less.
 //
-// Keeps its memory from picture to picture, except the largest. One thread at a time.
+// Keeps its memory from picture to picture, except large buffers. One thread at a time.
 class JpegRecoder {
  public:
-  // Takes an upright picture of that size. False if it must be decoded to pixels: if the file is of
-  // a kind that only libjpeg reads, or broken, if the result has other components or ones that
-  // recoding does not make, or coefficients that baseline has no codes for.
+  // Recodes an upright picture of that size. False if the picture must be decoded to pixels
+  // instead: if only libjpeg reads the file, or it is broken; if recoding does not make the
+  // components of the result; or if baseline has no code for a coefficient.
   bool Take(Bytes file, std::uint32_t width, std::uint32_t height, const ConvertOptions& options);
 
-  // To be called once after that. Sets the value to what was taken, in the form that
-  // options.form.image says; to a JPEG if it is too large to be packed.
+  // Call it once after Take() returned true. Sets `value` to the picture in the form that
+  // options.form.image names, or to a JPEG if it is too large to be packed.
   void Store(FieldValue& value);
 
  private:
-  void FreeMemory();  // what is large
+  void FreeMemory();  // frees large buffers
 
   baseline::Recoder recoder_{kernels::Chosen()};
   baseline::Header header_;
-  std::vector<std::int16_t> rows_;  // of MCUs
-  bool packs_ = false;              // then the blocks lie here:
+  std::vector<std::int16_t> rows_;  // rows of MCUs
+  bool packs_ = false;              // if so, the blocks are in packed_
   packed::Coefficients packed_;
 };
 

@@ -1,3 +1,7 @@
+// FitGeometry() finds, for the upright picture, which part is taken and which size it gets.
+// StoredPartOf() turns this part into intervals on the axes of the stored picture, so that pixels
+// are mirrored while they are resampled, and only the result is transposed and padded. Boxes, key
+// points and masks follow by the same geometry.
 #include "writer/fit/fit.h"
 
 #include <algorithm>
@@ -207,8 +211,8 @@ bool HasPlanes(const JpegSource& source) noexcept {
 
 // Whether RGB made from planes is the picture that is wanted.
 bool GivesRgb(const JpegSource& source, const FittedGeometry& geometry) noexcept {
-  // Halved components are enlarged slightly differently than libjpeg does, and planes take memory
-  // besides the whole pixels.
+  // Decoding from planes enlarges halved components slightly differently from libjpeg, and planes
+  // take memory in addition to the pixels.
   return IsResized(geometry) ||
          (HasFullSizeComponents(source.header()) && PixelsOf(source) <= kKeptPixels);
 }
@@ -226,7 +230,8 @@ Span SpanOf(const Axis& axis, std::uint32_t size) noexcept {
 
 }  // namespace
 
-// Fills a picture whose form is set, upright. False if it cannot be made from planes.
+// Fills `picture`, whose channels and ycc420 are set, with upright pixels. False if it cannot be
+// made from planes.
 bool JpegFitter::FitPlanes(const JpegSource& source, Bytes file, const FittedGeometry& geometry,
                            Picture& picture) {
   const Orientation orientation = source.orientation();
@@ -268,7 +273,8 @@ Picture JpegFitter::Fit(JpegSource& source, Bytes file, const ColorRules& rules,
       return TurnAndPad(std::move(picture), Orientation{}, geometry);
     }
   }
-  // Other colours, cut short, or broken; if broken, libjpeg's own sentence is the reason.
+  // The JPEG has other colours, is cut short or is broken. If it is broken, libjpeg's sentence is
+  // the reason.
   const std::uint32_t reduction = DecodeReduction(geometry);
   return FitPicture(source.Decode(rules, reduction), reduction,
                     {source.width(), source.height(), source.orientation(), geometry}, resampler_);
@@ -280,8 +286,8 @@ struct Box {
   double left, top, right, bottom;
 };
 
-// From the file's pixels, or fractions of its sides, to pixels of the upright picture (see
-// Orientation: first a stored axis is mirrored, then the axes are exchanged).
+// Maps a box from the file's pixels, or from fractions of its sides, to pixels of the upright
+// picture (see Orientation: first a stored axis is mirrored, then the axes are exchanged).
 Box Turned(Box box, bool relative, const Placement& placement) {
   if (relative) {
     box = {box.left * placement.stored_width, box.top * placement.stored_height,
@@ -366,8 +372,8 @@ MaskPicture FitMask(MaskPicture mask, const Placement& placement) {
   const Orientation& orientation = placement.orientation;
   if (geometry.unchanged && orientation.identity()) return mask;
   const bool turned = orientation.transposed;
-  // Named after the upright picture's axes. The mirror flags are those of the stored axes that run
-  // along them.
+  // Columns and rows are those of the upright picture. The mirror flags are those of the stored
+  // axes that run along them.
   const std::vector<std::uint32_t> columns =
       Nearest(geometry.left, geometry.width, geometry.out_width,
               turned ? orientation.mirror_y : orientation.mirror_x, placement.upright_width());

@@ -44,7 +44,7 @@ bool IsSmallerThanTarget(const FittedGeometry& geometry, const ConvertOptions& o
 // resampling decides the result.
 std::uint32_t DecodeReduction(const FittedGeometry& geometry) noexcept;
 
-// Where a picture's pixels went: from those of its file to those that are stored.
+// Maps the pixels of a picture's file to the stored pixels.
 struct Placement {
   std::uint32_t stored_width = 0;  // size of the file's picture, as its rows are stored
   std::uint32_t stored_height = 0;
@@ -57,14 +57,14 @@ struct Placement {
   std::uint32_t upright_height() const noexcept {
     return orientation.transposed ? stored_width : stored_height;
   }
-  // As above, for annotations of the picture that is already upright.
+  // The same for annotations that were drawn on the upright picture.
   Placement Upright() const noexcept {
     return {upright_width(), upright_height(), Orientation{}, geometry};
   }
 };
 
-// From decoded pixels to stored pixels: turned upright, cut, resampled and padded. `picture` was
-// decoded at 1/reduction of the placement's stored size.
+// Turns a decoded picture upright, cuts, resamples and pads it. `picture` was decoded at
+// 1/reduction of the placement's stored size.
 Picture FitPicture(Picture picture, std::uint32_t reduction, const Placement& placement,
                    Resampler& resampler);
 
@@ -76,18 +76,19 @@ struct StoredPart {
 StoredPart StoredPartOf(std::uint32_t stored_width, std::uint32_t stored_height,
                         Orientation orientation, const FittedGeometry& geometry);
 
-// The last steps. `picture` is the resampled StoredPart, mirrored as the part says.
+// The last steps: transposes and pads. `picture` is the resampled StoredPart, mirrored as the part
+// says.
 Picture TurnAndPad(Picture picture, Orientation orientation, const FittedGeometry& geometry);
 
 // Repeats each grey value three times.
 Picture GreyToRgb(const Picture& grey);
 
-// From a JPEG file to the stored pixels, the cheapest way.
+// Makes the stored picture from a JPEG file in the cheapest way.
 //
-// Pictures in Y Cb Cr or grey are resized plane by plane, each from its own resolution. Where they
-// are stored with halved chroma, the planes go to the encoder as they are; otherwise they are
-// converted to RGB, at the stored size. Transforms at a reduced size do as much of the work as they
-// can. RGB pixels that are taken one to one stay exactly as libjpeg decodes them.
+// Pictures in Y Cb Cr or grey are resized plane by plane, each from its own resolution. If the
+// result is stored with halved chroma, the planes go to the encoder as they are; otherwise they are
+// converted to RGB at the stored size. Inverse transforms at a reduced size do as much of the
+// resizing as they can. RGB pixels that are taken one to one stay exactly as libjpeg decodes them.
 //
 // Keeps its buffers from picture to picture, except the largest. One thread at a time.
 class JpegFitter {
@@ -111,7 +112,7 @@ class JpegFitter {
 
 struct FittedBoxes {
   std::vector<float> corners;      // left, top, right, bottom, in pixels of what is stored
-  std::vector<std::size_t> taken;  // indices of the source's boxes that are left
+  std::vector<std::size_t> taken;  // indices of the source's boxes that were kept
 };
 
 // `corners`: in pixels of the placement's file, or with `relative` in fractions of its width and
@@ -119,9 +120,9 @@ struct FittedBoxes {
 // image without its padding.
 FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Placement& placement);
 
-// `points`: x, y, visibility each, changed in place. With `relative`, x and y are fractions of the
-// placement's width and height. A point outside what is stored gets visibility 0; one that has it
-// already, and so no place, keeps its numbers.
+// `points`: x, y, visibility of each point, changed in place. With `relative`, x and y are
+// fractions of the placement's width and height. A point outside the stored picture gets visibility
+// 0. A point that has visibility 0 already has no position, and keeps its numbers.
 void FitPoints(std::span<float> points, bool relative, const Placement& placement);
 
 // `mask` has the size of the placement's file. Values in the padding of the image are 0.

@@ -56,9 +56,10 @@ enum class Truncated {
 };
 
 // How a conversion that resumes, or is repeated, finds sources that changed since an earlier run
-// made samples of them. Names, sizes, labels and other values always count, as do options.
+// made samples from them. Changes of names, sizes, labels, other values and options are always
+// found.
 enum class SourceCheck {
-  kSizes,    // by these alone: a file that is replaced by one of the same size is not noticed
+  kSizes,    // by these alone: a file replaced by one of the same size is not noticed
   kTimes,    // sources that changed since are converted again, in memory, and compared
   kContent,  // all sources are converted again and compared
 };
@@ -101,16 +102,16 @@ struct ShardOptions {
   bool keep_order = false;  // true: sources in the order of their paths, false: permuted by `seed`
 };
 
-// ConvertOptions::run: how the conversion goes about it. Of these, only max_pixels changes the
-// dataset.
+// ConvertOptions::run: how the conversion runs. Of these, only max_pixels changes the dataset.
 struct RunOptions {
   unsigned threads = 0;                    // 0: one for each CPU this process may use
   OnError on_error = OnError::kSkip;       // what happens to a source that cannot be converted
   std::uint64_t max_pixels = 178'000'000;  // a larger source is refused before memory is taken
   bool dry_run = false;                    // look, plan and count; write nothing
   bool find_duplicates = false;  // list sources with the same bytes; all are still converted
-  // Writes shards past the page cache (O_DIRECT), which keeps the data of other programs. Changes
-  // no byte. If the file system refuses, they go through the cache, which a warning says.
+  // Writes shards past the page cache (O_DIRECT), so that other programs' data stay in the cache.
+  // The shards' bytes are the same. If the file system refuses, shards go through the cache, with a
+  // warning.
   bool direct = false;
   SourceCheck check = SourceCheck::kTimes;  // how a repeated run finds sources that changed
 };
@@ -147,7 +148,7 @@ struct Duplicate {
   std::string class_name;  // empty without classes
 };
 
-// Images that something is true of: how many, and the first three as examples.
+// Images that have some property: how many there are, and the first three as examples.
 struct SomeImages {
   static constexpr std::size_t kExamples = 3;  // the most examples
   std::uint64_t count = 0;                     // of all of them
@@ -184,7 +185,7 @@ struct ConvertSummary {
   SomeImages dim;
   // `find_duplicates`: groups of sources that hold the same bytes, also listed in duplicates.tsv.
   std::vector<std::vector<Duplicate>> duplicates;
-  bool direct_refused = false;        // `direct`, and the file system would not; also a warning
+  bool direct_refused = false;        // the file system refused `direct`; also a warning
   std::vector<std::string> warnings;  // sentences for people
   std::uint32_t block_samples = 0;    // samples in a block
   std::uint64_t shard_samples = 0;    // planned samples in a shard
@@ -208,11 +209,11 @@ struct ConvertHooks {
 // plan, a finished dataset of another plan or anything else is refused with Error(kExists), which
 // says what differs; a finished one of the same plan is left as it is.
 //
-// Sources may have changed since an earlier run made samples of them (ConvertOptions::run.check):
+// Sources may have changed since an earlier run made samples from them (ConvertOptions::run.check):
 // shards of an unfinished conversion that hold such samples are made again, with a warning; a
-// finished dataset that holds any is refused with Error(kExists), which names some. Times of change
-// count: a source's file was written, copied or moved after the conversion had begun. If the new
-// content gives the same sample, nothing changed.
+// finished dataset that holds any is refused with Error(kExists), which names some. A source is
+// compared if its file was written, copied or moved after the conversion began. If it still gives
+// the same sample, it did not change.
 //
 // Classes of a folder are its sub-folders, numbered in the order of their names' bytes; what lies
 // deeper belongs to the sub-folder at the top. Images directly in the folder make a dataset without
@@ -255,9 +256,9 @@ struct ConvertHooks {
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
-// The classes that the source's samples have, in the order of their numbers; none for a source
-// without. For conversions that are to number them alike: see ConvertSource::label. Errors as
-// above.
+// The names of the source's classes in the order of their numbers; empty for a source without
+// classes. With them, several conversions can number classes alike: see ConvertSource::label.
+// Errors: as of Convert().
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads = 0,
                                      const std::stop_token& stop = {});
 
@@ -267,25 +268,27 @@ struct SplitFolderOptions {
   bool follow_links = false;  // as ConvertSource::follow_links
 };
 
-// The splits that it has found.
+// The splits that FindSplitFolders() found.
 struct SplitFolders {
   std::vector<std::string> names;     // sorted
   std::vector<std::string> warnings;  // links out of the root that were not followed
 };
 
 // The folders directly below `root` that hold images, if they look like the parts of a split and
-// not like classes: train/ and val/, with class folders or images inside. None if they do not,
-// unless `of_any_name`. Each is then a source of its own. Looks at few files. Errors: kNotFound (no
-// such folder), kIo (a folder cannot be read), kState (stopped).
+// not like classes: train/ and val/, with class folders or images inside. If they do not, the
+// result is empty, unless `of_any_name` is set. Each of the folders is then a source of its own.
+// Looks at few files. Errors: kNotFound (no such folder), kIo (a folder cannot be read), kState
+// (stopped).
 SplitFolders FindSplitFolders(const std::filesystem::path& root,
                               const SplitFolderOptions& options = {},
                               const std::stop_token& stop = {});
 
-// The split that a word of a file's name says: "train" of train-00000-of-00004.parquet and of
-// cifar-train.tar; else the one that its folder's name says. Empty if neither is a split's.
+// The split that a word in a file's name stands for: "train" for train-00000-of-00004.parquet and
+// for cifar-train.tar; otherwise the split that its folder's name stands for. Empty if neither
+// does.
 std::string SplitOfFile(const std::filesystem::path& file);
 
-// One of several conversions that belong together, such as of what is trained and tested on.
+// One of several conversions that belong together, such as of training and of test images.
 struct SourcePart {
   std::string name;               // such as "train"
   ConvertSource source;           // what is converted
@@ -299,10 +302,10 @@ struct SharedImage {
   Duplicate file;
 };
 
-// Groups of sources that hold the same bytes and are not all of one part: what is tested on was
-// trained on. They are also listed in the file `list` (group, part, path, class, separated by
-// tabs), unless that is empty. Only files that another part has one of the same size of are read.
-// Errors as of Convert().
+// Groups of sources that hold the same bytes and are not all of one part: images that would be both
+// trained and tested on. They are also listed in the file `list` (group, part, path, class,
+// separated by tabs), unless `list` is empty. Reads only files whose size a file of another part
+// has as well. Errors as of Convert().
 std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourcePart>& parts,
                                                        const std::filesystem::path& list = {},
                                                        unsigned threads = 0,

@@ -129,8 +129,8 @@ struct LabelOptions {
   // The names of classes 0, 1, ..., in this order. Empty: the names that occur. Of columns: those
   // of the label or, without one, of the first column with classes.
   std::vector<std::string> classes = {};
-  // Or a dataset whose classes these are: its folder or URL. For what is converted later than that
-  // dataset and has to number classes as it does, such as the images for validation.
+  // Alternatively, the folder or URL of a dataset that has these classes. For a later conversion
+  // that must number classes as that dataset does, such as of validation images.
   std::filesystem::path classes_of = {};
 };
 
@@ -174,7 +174,7 @@ struct ConvertSource {
   // YOLO's labels. Its settings and credentials come from the environment.
   std::filesystem::path root;
 
-  // Of these three, the one that `kind` says.
+  // Of these three, `kind` selects the one that is used.
   std::filesystem::path table = {};
   std::vector<std::string> paths = {};               // relative to `root`
   std::vector<std::filesystem::path> archives = {};  // in the order in which they are read
@@ -195,8 +195,8 @@ struct ConvertSource {
   // the rows as the file stores them. nullopt: as true, with a warning if a turned image has any.
   std::optional<bool> upright = std::nullopt;
 
-  // Takes what symbolic links lead to outside of a folder that is walked: of `root`, or of one with
-  // label files. Links to what lies inside are followed in any case, each of them once.
+  // Also takes what symbolic links lead to outside of a folder that is scanned (`root`, or a folder
+  // of label files). Links to places inside the folder are always followed, each once.
   bool follow_links = false;
 };
 

@@ -21,7 +21,7 @@
 
 namespace sluice {
 
-// Of the planned shards, those whose number leaves `number` when divided by `of`.
+// A part of a plan: the planned shards whose number modulo `of` is `number`.
 struct PlanPart {
   std::uint64_t number = 0;  // 0 to of - 1
   std::uint64_t of = 1;      // parts
@@ -40,23 +40,23 @@ struct PartSummary {
   std::uint64_t samples = 0;      // planned for the part, those left out included
   std::uint64_t left_out = 0;     // broken or unsupported images of the part
   std::uint64_t bytes_out = 0;    // of the part's shards
-  bool dataset_finished = false;  // its manifest is there: nothing was looked at
-  bool direct_refused = false;    // `direct`, and the file system would not
+  bool dataset_finished = false;  // the manifest is there already: nothing was done
+  bool direct_refused = false;    // the file system refused `direct`
   double seconds = 0;             // that the call took
 };
 
-// Looks for the sources and writes the plan and their list: plan.json, and plan-sources.bin (about
-// as large as the keys, compressed), which FinishConversion() removes. Samples are probed as
-// Convert() does, and none is stored. The summary is that of a dry run. A folder with the same plan
-// is left as it is. Errors: as of Convert().
+// Finds the sources, and writes the plan and the list of sources: plan.json, and plan-sources.bin
+// (about as large as the keys, compressed), which FinishConversion() removes. Converts the first
+// samples to learn their sizes, as Convert() does, but stores none. The summary is that of a dry
+// run. A folder with the same plan is left as it is. Errors: as of Convert().
 ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem::path& dataset,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
-// Makes the part's shards that are not there. Waits for nobody, and removes nothing but what it has
-// begun itself. Any number of processes may be at work in the folder. Errors: kInvalidArgument (the
+// Makes the part's missing shards. Waits for no other process, and removes only what it has begun
+// itself. Any number of processes may be at work in the folder. Errors: kInvalidArgument (the
 // part), kNotFound (no plan), kExists (a dataset of another plan, or another version of Sluice or
-// of a library), kState (stopped, or a command is at work that wants the folder for itself),
-// kCorrupt (the plan is damaged, or with OnError::kFail a source), kIo, kLimit.
+// of a library), kState (stopped, or a command at work has locked the folder for itself), kCorrupt
+// (the plan is damaged, or with OnError::kFail a source), kIo, kLimit.
 PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart& part,
                            const PartOptions& options = {}, const ConvertHooks& hooks = {});
 
@@ -67,10 +67,11 @@ struct FinishedConversion {
   bool was_finished = false;  // an earlier call had finished it
 };
 
-// Writes skipped.tsv and the manifest once all shards are there; reads their tables, not their
-// samples (Verify() does). Refuses with Error(kUnfinished), naming them, if planned shards are
-// missing, damaged or of another plan. Several may do it at the same time. A finished dataset is
-// left as it is: its summary has counts alone. `threads` look for duplicates. Errors: as above.
+// Writes skipped.tsv and the manifest once all shards are there; reads the shards' tables, not
+// their samples (Verify() does). Refuses with Error(kUnfinished), naming them, if planned shards
+// are missing, damaged or of another plan. Several processes may call it at the same time. A
+// finished dataset is left as it is: its summary has only counts. `threads` search for duplicates.
+// Errors: as of ConvertPlanned().
 FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsigned threads = 0,
                                     const ConvertHooks& hooks = {});
 

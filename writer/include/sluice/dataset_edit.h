@@ -1,6 +1,7 @@
 // Datasets made from datasets: merging, taking a part, growing, mending, another form of the
 // images. Only the last of these decodes anything: payloads are copied as they are stored. Each is
-// compared with its checksum on the way, and so is every other byte of a shard that is linked.
+// images. Only the last of these decodes anything: payloads are copied as they are stored. Each
+// payload is
 //
 // Every function but AppendToDataset() and RepackDataset() writes a new folder, which may exist if
 // it is empty, and leaves its inputs as they are. One that fails (a full disk, say) or is stopped
@@ -78,7 +79,8 @@ struct Selection {
   std::uint64_t seed = 0;                       // of `count` and `per_class`
 };
 
-// The selected samples, in their order. Classes keep their numbers, those without samples as well.
+// Copies the selected samples in their order. Classes keep their numbers, those without samples as
+// well.
 EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                           const Selection& selection, const EditHooks& hooks = {});
 
@@ -130,10 +132,10 @@ struct RepairReport {
   std::vector<LostSample> lost;     // what could not be saved
 };
 
-// A whole dataset out of a damaged one: shards without faults are linked; of others, every sample
-// all of whose values are whole is written anew. A lost manifest is rebuilt from the shards. With
-// an empty `out` only a lost manifest is rebuilt, in `dataset` itself; damaged shards are then an
-// error.
+// Makes a whole dataset from a damaged one: shards without faults are linked; from the others,
+// every sample whose values are all whole is written anew. A lost manifest is rebuilt from the
+// shards. With an empty `out` only a lost manifest is rebuilt, in `dataset` itself; damaged shards
+// are then an error.
 RepairReport RepairDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                            const EditHooks& hooks = {});
 

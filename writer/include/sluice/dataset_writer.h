@@ -9,9 +9,9 @@
 //   writer.Finish();
 //
 // Samples are stored in the order they are added. A key may come twice, as in a table that lists an
-// image twice; Dataset::Find() then gives one of the samples. It cannot resume: a
-// writer that is destroyed without Finish() leaves a folder without a manifest, which readers
-// refuse. One thread at a time may use a writer; SampleBuilders are independent of each other.
+// image twice; Dataset::Find() then gives one of the samples. Writing cannot be resumed: a writer
+// that is destroyed without Finish() leaves a folder without a manifest, which readers refuse. One
+// thread at a time may use a writer; SampleBuilders are independent of each other.
 #pragma once
 
 #include <cstdint>
@@ -58,18 +58,19 @@ class SampleBuilder {
   // anew (4:2:0, quality 90). A missing end marker is added; a file that is cut short, or that
   // readers could not decode, is kInvalidArgument. A plain baseline file is not decoded for that.
   void SetJpeg(std::string_view field, std::span<const std::byte> file);
-  // The same JPEG as a packed image: the same pixels, faster to decode, larger (FORMAT.md,
-  // "Packed"). False if it has no packed form (other colours than grey and Y Cb Cr, unusual
-  // sampling) and is stored as SetJpeg() would. Reads the whole file; a broken one is
+  // Like SetJpeg(), but stores a packed image: the same pixels, faster to decode, larger
+  // (FORMAT.md, "Packed"). False if the JPEG has no packed form (other colours than grey and Y Cb
+  // Cr, unusual sampling) and is stored as SetJpeg() would. Reads the whole file; a broken one is
   // Error(kInvalidArgument).
   bool SetPacked(std::string_view field, std::span<const std::byte> jpeg_file);
   // Raw pixels, rows of interleaved pixels without padding. `compress` stores them zstd-compressed.
   void SetPixels(std::string_view field, std::uint32_t width, std::uint32_t height,
                  std::uint8_t channels, PixelType type, std::span<const std::byte> pixels,
                  bool compress = false);
-  // The same for 8-bit pixels of one (grey) or three (RGB) channels, encoded as `sluice convert`
-  // does: a baseline JPEG of that quality (1 to 100) with 4:2:0 subsampling and restart markers, or
-  // with `packed` the same as a packed image. Takes time; builders may be used by several threads.
+  // Like SetPixels(), for 8-bit pixels of one (grey) or three (RGB) channels, encoded as `sluice
+  // convert` does: a baseline JPEG of that quality (1 to 100) with 4:2:0 subsampling and restart
+  // markers, or with `packed` the same as a packed image. Takes time; builders may be used by
+  // several threads.
   void SetEncoded(std::string_view field, std::uint32_t width, std::uint32_t height,
                   std::uint8_t channels, std::span<const std::byte> pixels, int quality = 90,
                   bool packed = false);
@@ -77,7 +78,7 @@ class SampleBuilder {
   void SetBytes(std::string_view field, std::span<const std::byte> bytes, bool compress = false);
   // A bytes field, from text.
   void SetText(std::string_view field, std::string_view text, bool compress = false);
-  // Forgets every value, keeps the memory: for the next sample.
+  // Prepares the builder for the next sample: forgets every value, keeps the memory.
   void Reset(std::string key);
 
  private:
