@@ -1,4 +1,4 @@
-// Texts that programs exchange: letters, blanks, digits and numbers of ASCII, whatever the locale.
+// ASCII texts that programs exchange: letters, blanks, digits and numbers, whatever the locale.
 #pragma once
 
 #include <charconv>
@@ -26,7 +26,8 @@ inline std::string_view Trimmed(std::string_view text,
   return text;
 }
 
-// The number that all of the text is, as std::from_chars() reads it; `base` as there.
+// The number that the whole text stands for, as std::from_chars() reads it (`base` as there);
+// nullopt if it is not one.
 template <class T, class... Base>
 std::optional<T> ParseNumber(std::string_view text, Base... base) noexcept {
   T number{};
@@ -36,7 +37,7 @@ std::optional<T> ParseNumber(std::string_view text, Base... base) noexcept {
   return number;
 }
 
-// The same of the digits that begin the text, and takes them off.
+// Reads the number that `text` begins with, and removes it; nullopt if there is none.
 template <class T>
 std::optional<T> TakeNumber(std::string_view& text) noexcept {
   T number{};
@@ -46,7 +47,7 @@ std::optional<T> TakeNumber(std::string_view& text) noexcept {
   return number;
 }
 
-// Takes the first line off, and gives it without its end.
+// Removes the first line from `text`, and returns it without its line end.
 inline std::string_view TakeLine(std::string_view& text) noexcept {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);

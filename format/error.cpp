@@ -47,8 +47,8 @@ const char* ErrorCodeName(ErrorCode code) noexcept {
   return "unknown";
 }
 
-// The text of the base class stays empty: copies of that would share it unseen by a thread checker.
-// A URL may be given where a file is meant, and its password must come into no log.
+// The base class gets no text: copies would share it in a way that a thread checker cannot see.
+// `file` may be a URL, whose password must not get into a log.
 Error::Error(ErrorCode code, std::string file, std::string place, const std::string& sentence)
     : std::runtime_error(""), code_(code) {
   file = IsStoreUrl(file) ? ShownUrl(file) : ShownText(file);

@@ -1,5 +1,5 @@
-// A mutex that clang's -Wthread-safety knows: which fields it guards, and which functions need it
-// held. For other compilers the annotations are nothing, and the rest is std::mutex.
+// A mutex for clang's -Wthread-safety, which checks the fields that it guards and the functions
+// that need it held. Other compilers see no annotations, only a std::mutex.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@ class SLUICE_ANNOTATE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-// Held for the scope.
+// Holds the mutex for the scope.
 class SLUICE_ANNOTATE(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) SLUICE_ANNOTATE(acquire_capability(mutex)) : mutex_(mutex) {
@@ -42,13 +42,13 @@ class SLUICE_ANNOTATE(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-// The reverse: not held for the scope, by a function that holds it.
+// Releases a held mutex for the scope.
 class SLUICE_ANNOTATE(scoped_lockable) MutexUnlock {
  public:
   explicit MutexUnlock(Mutex& mutex) SLUICE_ANNOTATE(release_capability(mutex)) : mutex_(mutex) {
     mutex_.Unlock();
   }
-  // The analysis takes "release" for "end of the scope": it is locked again.
+  // The analysis reads "release" as "end of the scope"; here the mutex is locked again.
   ~MutexUnlock() SLUICE_ANNOTATE(release_capability()) { mutex_.Lock(); }
   MutexUnlock(const MutexUnlock&) = delete;
   MutexUnlock& operator=(const MutexUnlock&) = delete;
@@ -59,13 +59,14 @@ class SLUICE_ANNOTATE(scoped_lockable) MutexUnlock {
 
 class Condition {
  public:
-  // The mutex is held before and after, and not meanwhile. May return without being notified.
+  // The mutex is held before and after the call, and released while it waits. May return without
+  // being notified.
   void Wait(Mutex& mutex) REQUIRES(mutex) {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);
     lock.release();
   }
-  // The same, and returns after that time at the latest.
+  // Like Wait(), but returns after `most` at the latest.
   void WaitFor(Mutex& mutex, std::chrono::milliseconds most) REQUIRES(mutex) {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     condition_.wait_for(lock, most);

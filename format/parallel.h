@@ -8,9 +8,9 @@
 namespace sluice {
 
 // Calls body(worker, index) once for each index below `count`, in no particular order, on up to
-// `threads` threads; `worker` is below `threads` and the same for calls that may not overlap.
-// Fewer threads are enough if the system has no more. Returns when all have returned. After a stop
-// request or an exception no further index is begun; the first exception is thrown again here.
+// `threads` threads. `worker` is below `threads`; calls with the same worker never overlap. If the
+// system has fewer threads to give, those are used. Returns when all calls have returned. After a
+// stop request or an exception no further index is begun; the first exception is thrown again here.
 void ParallelFor(unsigned threads, std::size_t count, const std::stop_token& stop,
                  const std::function<void(unsigned worker, std::size_t index)>& body);
 

@@ -7,12 +7,13 @@ namespace sluice {
 
 namespace {
 
-// Where a URL in a text ends: none of these stands in one.
+// The characters that end a URL in a text: a URL contains none of them.
 constexpr std::string_view kAfterUrl = " \t\r\n\"`<>";
 // A message's punctuation after a URL is not part of it: "http://host/data?x: cannot be opened".
 constexpr std::string_view kPunctuation = ":,;.)";
 
-// An apostrophe may stand in a URL. It ends one that is within single quotes ('http://host/a').
+// An apostrophe may be part of a URL, but ends a URL that is within single quotes
+// ('http://host/a').
 std::size_t EndOfUrl(std::string_view text, bool quoted) {
   const std::size_t end = std::min(text.find_first_of(kAfterUrl), text.size());
   for (std::size_t at = text.find('\''); quoted && at < end; at = text.find('\'', at + 1)) {
@@ -86,7 +87,7 @@ std::string ShownText(std::string_view text) {
     std::size_t begin = colon + 1;
     while (begin < text.size() && text[begin] == '/')
       ++begin;
-    // Paths that were put into their usual form have one slash.
+    // Paths that were normalised have one slash.
     const bool is_url =
         !scheme.empty() && (begin > colon + 2 || IsStoreUrl(std::string(scheme) + "://"));
     shown += text.substr(0, begin);

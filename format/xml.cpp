@@ -1,9 +1,10 @@
-// A reader of XML for texts from strangers.
+// A reader of XML for untrusted texts.
 //
-// It knows elements, text, CDATA sections, comments and instructions. Entities are those that every
-// document has and numbers of characters; a document type could define others ("billion laughs"),
-// so it is refused or passed over, never obeyed. Nothing recurses, depth and names are bounded, and
-// an element's text is no longer than the document: memory and time are in proportion to the text.
+// It knows elements, text, CDATA sections, comments and instructions. Of entities it knows those
+// that every document has, and characters by number. A document type could define others ("billion
+// laughs"), so it is refused or skipped, never obeyed. Nothing recurses, depth and names are
+// bounded, and an element's text is no longer than the document: memory and time are in proportion
+// to the text.
 #include "format/xml.h"
 
 #include <algorithm>
@@ -48,8 +49,9 @@ std::string NumberedCharacter(std::string_view digits) {
   return text;
 }
 
-// Takes the entity off that `text` begins with ("&amp;", "&#233;", "&#xE9;") and returns what it
-// stands for, in UTF-8. Empty, with `text` as it was, if it is not one that every document has.
+// Removes the entity that `text` begins with ("&amp;", "&#233;", "&#xE9;"), and returns what it
+// stands for, in UTF-8. If the entity is not one that every document has, returns an empty string
+// and leaves `text` as it was.
 std::string TakeEntity(std::string_view& text) {
   constexpr std::pair<std::string_view, char> kEveryDocuments[] = {
       {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
@@ -112,7 +114,8 @@ class XmlReader {
     return true;
   }
 
-  // Passes `opening` and everything up to and including `closing`; `inside` is what was between.
+  // Skips `opening` and everything up to and including `closing`; `inside` is the text between
+  // them.
   bool Pass(std::string_view opening, std::string_view closing, std::string_view& inside) {
     const std::size_t begin = at_ + opening.size();
     const std::size_t end = xml_.find(closing, begin);
@@ -181,7 +184,7 @@ class XmlReader {
     return std::string_view(path_).substr(parent == 0 ? 0 : parent + 1);
   }
 
-  // `tag`: where the tag begins that closes it, for messages.
+  // `tag`: where the closing tag begins, for messages.
   bool Close(std::string_view name, std::size_t tag) {
     while (!name.empty() && IsXmlSpace(name.back()))
       name.remove_suffix(1);

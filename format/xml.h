@@ -1,4 +1,4 @@
-// XML as servers and label files write it: elements and their text. Attributes are passed over.
+// XML as servers and label files write it: elements and their text. Attributes are ignored.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@ namespace sluice {
 
 struct XmlRules {
   unsigned max_depth = 16;
-  // For files of people and old programs: a document type is passed over, and an entity that is not
-  // known stays as it is written. Otherwise both are faults.
+  // For files of users and old programs: a document type is skipped, and an unknown entity stays as
+  // it is written. Otherwise both are faults.
   bool lenient = false;
 };
 
@@ -22,7 +22,7 @@ bool ReadXml(std::string_view xml,
              const std::function<void(std::string_view path, std::string&& text)>& each,
              const XmlRules& rules = {}, std::string* fault = nullptr);
 
-// `text` with what XML needs escaped.
+// `text` with the characters escaped that have a meaning in XML.
 std::string XmlEscaped(std::string_view text);
 
 }  // namespace sluice

@@ -1,7 +1,7 @@
 // A block: a run of consecutive samples of one shard, self-describing (format/FORMAT.md, "Blocks").
 //
-// BuildBlock() makes the bytes of one, BlockView reads them in place. A view does no copying and
-// keeps nothing alive, not even the shard that it is of.
+// BuildBlock() makes the bytes of a block, BlockView reads them in place. A view copies nothing and
+// keeps nothing alive, not even its shard.
 #pragma once
 
 #include <string>
@@ -73,8 +73,8 @@ class ShardFile;
 class BlockView {
  public:
   BlockView() = default;
-  // Checks the header against its checksum and against what the caller knows. Does not read the
-  // table.
+  // Checks the header's checksum, and its sizes against the format's limits and the bytes given.
+  // Does not read the table.
   static Defect ParseHeader(Bytes block, BlockHeader& header) noexcept;
 
   // `block` begins with a header that ParseHeader has accepted and is at least header.bytes long.
@@ -120,7 +120,7 @@ class BlockView {
   const ShardFile* shard_ = nullptr;
 };
 
-// The offset in bytes from the block's beginning: after the table of `samples` rows.
+// The offset of the first payload from the block's beginning: after the table of `samples` rows.
 constexpr std::uint64_t PayloadStart(std::uint64_t samples, std::uint64_t row_bytes) noexcept {
   return AlignUp(sizeof(BlockHeader) + samples * row_bytes, kPayloadAlignment);
 }

@@ -1,3 +1,7 @@
+// MappedFile maps a file privately, since some file systems refuse shared mappings, and reads it
+// into memory where files cannot be mapped at all. AtomicFile writes under a temporary name and
+// renames the file when it is whole. Past the page cache it can write whole aligned pieces only, so
+// the rest of a file, and everything if the file system refuses, goes through the cache.
 #include "format/disk/file.h"
 
 #include <algorithm>
@@ -27,7 +31,7 @@ namespace {
                     error_number);
 }
 
-// Throws Error(kIo) if it is not a regular file.
+// Throws Error(kIo) if the file is not a regular one.
 struct stat RegularFile(const FileHandle& file, const std::filesystem::path& path) {
   struct stat info {};
   if (fstat(file.get(), &info) != 0) ThrowIo(path, "cannot be examined", errno);
@@ -35,20 +39,20 @@ struct stat RegularFile(const FileHandle& file, const std::filesystem::path& pat
   return info;
 }
 
-// Throws Error(kIo) if the file ends before.
+// Throws Error(kIo) if the file ends before `to` is full.
 void ReadAll(const FileHandle& file, const std::filesystem::path& path, std::span<std::byte> to) {
   if (ReadAt(file, path, 0, to) < to.size()) {
     throw Error(ErrorCode::kIo, path.string(), "became shorter while being read");
   }
 }
 
-// Whether the file system maps no files at all.
+// Whether the error of mmap() says that the file system maps no files at all.
 bool CannotMap(int error_number) noexcept {
   return error_number == ENODEV || error_number == EINVAL || error_number == EOPNOTSUPP ||
          error_number == ENOSYS;
 }
 
-// Memory that holds the file's bytes, in the place of a mapping; MAP_FAILED if there is not enough.
+// Memory with the file's bytes, instead of a mapping; MAP_FAILED if there is not enough memory.
 void* ReadIntoMemory(const FileHandle& file, const std::filesystem::path& path,
                      std::uint64_t size) {
   void* const memory =
@@ -148,8 +152,8 @@ MappedFile::MappedFile(const FileHandle& file, std::filesystem::path path, MapAd
   const auto size = static_cast<std::uint64_t>(info.st_size);
   id_ = {info.st_dev, info.st_ino};
   if (size == 0) return;
-  // Some file systems refuse MAP_SHARED (FUSE with direct_io). For bytes that are only read, both
-  // show the file's pages, and what others write to them.
+  // Some file systems refuse MAP_SHARED (FUSE with direct_io). A mapping that is only read shows
+  // the file's pages, and what others write to them, with MAP_PRIVATE as well.
   void* address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (address == MAP_FAILED && CannotMap(errno)) address = ReadIntoMemory(file, path_, size);
   if (address == MAP_FAILED) {
@@ -217,7 +221,7 @@ std::string_view NameOfTemporary(std::string_view name) noexcept {
 
 AtomicFile::AtomicFile(std::filesystem::path path, DirectBuffer* direct, const std::string& own)
     : path_(std::move(path)), temporary_(TemporaryName(path_, own)), direct_(direct) {
-  // A link there would lead to a file of somebody else's choice, which would be emptied.
+  // O_NOFOLLOW: by a symbolic link of this name, somebody else could choose a file to be emptied.
   file_ = FileHandle(
       open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!file_) {
@@ -227,7 +231,7 @@ AtomicFile::AtomicFile(std::filesystem::path path, DirectBuffer* direct, const s
             errno);
   }
   if (direct_ == nullptr || direct_->refused()) return;
-  // Not with open(): some file systems create the file first and then refuse.
+  // O_DIRECT is not given to open(): some file systems create the file first and then refuse.
   past_cache_ = fcntl(file_.get(), F_SETFL, O_DIRECT) == 0;
   if (!past_cache_) direct_->Refuse();
 }

@@ -1,5 +1,6 @@
 // Files: reading whole ones, mapping them, and writing them so that a crash leaves either the old
-// state or the new one. Every failure is an Error(kIo) that names the file.
+// state or the new one. Every failure is an Error that names the file: kNotFound, kMemory, kLimit
+// where said below, and otherwise kIo.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +44,7 @@ class FileHandle {
   int fd_ = -1;
 };
 
-// Throws Error(kNotFound) if it does not exist.
+// Throws Error(kNotFound) if the file does not exist.
 FileHandle OpenForReading(const std::filesystem::path& path);
 
 // The size of an open regular file; `path` is for messages, here and below.
@@ -64,16 +65,16 @@ enum class MapAdvice { kNormal, kPageByPage };
 // Identifies a file, whichever of its names was used.
 struct FileId {
   std::uint64_t device = 0;
-  std::uint64_t inode = 0;  // its number there
+  std::uint64_t inode = 0;  // its number on the device
   friend auto operator<=>(const FileId&, const FileId&) = default;
 };
 
-// Whether it is a regular file on a file system that maps no files.
+// Whether `file` is a regular file on a file system that maps no files.
 bool MapsNoFiles(const std::filesystem::path& file) noexcept;
 
 // A regular file mapped read-only, whole. Where files cannot be mapped, it is read into memory. If
-// the file may be cut short or fail meanwhile, read it under a Guard(), and use the bytes only if
-// they are not Lost() afterwards.
+// the file may be cut short or the disk may fail meanwhile, read it under a Guard(), and use the
+// bytes only if they are not Lost() afterwards.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -103,7 +104,7 @@ class MappedFile {
   FileId id() const noexcept { return id_; }
   // Whether an open file is the same file as the mapped one.
   bool Maps(const FileHandle& file) const noexcept;
-  // When the file was last written to, in nanoseconds of its file system's clock; nothing if its
+  // When the file was last written to, in nanoseconds of its file system's clock; nullopt if its
   // name is gone or belongs to another file now. Asks the file system.
   std::optional<std::int64_t> WrittenAt() const noexcept;
 
@@ -117,13 +118,13 @@ class MappedFile {
   FileId id_;
 };
 
-// Who syncs the folder of a new file. A caller that makes many files does so once, before anything
-// names them: it halves what a small file costs.
+// Who syncs the folder of a new file. A caller that makes many files can sync the folder once,
+// before anything refers to them, which halves the cost of a small file.
 enum class FolderSync { kNow, kByCaller };
 
-// A new file, written from its beginning to its end under a temporary name. The disk begins to
-// write it before it is whole. Commit() syncs the file, renames it to its real name, replacing any
-// file there, and syncs the folder. Without Commit() the temporary file is removed.
+// A new file, written from its beginning to its end under a temporary name. Write-back to the disk
+// begins before the file is whole. Commit() syncs the file, renames it to its real name, replacing
+// any file there, and syncs the folder. Without Commit() the temporary file is removed.
 class AtomicFile {
  public:
   // With `direct`, writes go past the page cache, in pieces of that buffer's size. The buffer must
@@ -159,7 +160,7 @@ class AtomicFile {
 
 inline constexpr std::string_view kTemporarySuffix = ".tmp";
 
-// Writes a whole file atomically; `direct` and `own` as above.
+// Writes a whole file atomically; `direct` and `own` as for AtomicFile.
 void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* direct = nullptr,
                const std::string& own = {});
 
@@ -179,15 +180,16 @@ inline std::filesystem::path AbsolutePath(const std::filesystem::path& path) {
   return error || path.empty() ? path : absolute;
 }
 
-// The name that a file has until it is whole.
+// The name that a file has until it is whole: "data/.shard-00000.sluice.tmp".
 //
-// It begins with a dot, "data/.shard-00000.sluice.tmp", and a manifest's names do not: so no shard
-// can have such a name, and what has one was left by a process that was killed.
+// It begins with a dot, as no name in a manifest does. So no shard can have such a name, and a file
+// that has one is unfinished, or was left by a process that was killed.
 
 // `own`: as for AtomicFile.
 std::filesystem::path TemporaryName(const std::filesystem::path& path, const std::string& own = {});
 
-// "shard-00000.sluice", perhaps with `own` after a dot. Without folders. Empty for other names.
+// The name that a file under this temporary name is to get, such as "shard-00000.sluice", perhaps
+// with `own` after a dot. `name` has no folders. Empty for other names.
 std::string_view NameOfTemporary(std::string_view name) noexcept;
 
 // A buffer from which files are written past the page cache (O_DIRECT), reused from file to file.

@@ -1,4 +1,4 @@
-// JSON of strangers: how deeply it nests, checked before parsing, and the schema's text form
+// Untrusted JSON: a check of its depth, for use before parsing, and the schema's text form
 // (format/FORMAT.md, "Schema").
 #pragma once
 
@@ -17,8 +17,8 @@ std::string SchemaToJson(const Schema& schema);
 // messages.
 Schema SchemaFromJson(std::string_view text, const std::string& file);
 
-// The parser recurses, and a hostile manifest must not exhaust the stack: so call this before it.
-// Whether objects and arrays nest more than `limit` deep. The text need not be valid.
+// Whether objects and arrays nest more than `limit` deep. Call it before parsing: the parser
+// recurses, and a hostile manifest must not exhaust the stack. The text need not be valid.
 bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept;
 
 }  // namespace sluice

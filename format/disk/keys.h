@@ -32,10 +32,10 @@ class KeysBuilder {
 // The key of sample `index` of `samples`; decompresses one chunk.
 Defect ReadKey(Bytes section, std::uint64_t samples, std::uint64_t index, std::string& key);
 
-// All keys of one chunk of a section, for reading many keys: in the samples' order, each chunk is
-// decompressed once, and its place follows from the one before.
+// All keys of one chunk of a section, for reading many keys. If they are read in the samples'
+// order, each chunk is decompressed once, and its offset follows from the chunk before.
 struct KeyChunk {
-  std::uint64_t first = 0;  // sample
+  std::uint64_t first = 0;  // number of the chunk's first sample
   std::uint64_t count = 0;
   std::vector<std::byte> content;
   std::uint64_t number = 0;  // the chunk's number, and its frame's offset; 0: never read

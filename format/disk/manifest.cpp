@@ -1,7 +1,7 @@
-// The manifest as JSON, both ways, and what its numbers must agree on.
+// Writes and reads the manifest as JSON, and checks that its numbers agree.
 //
-// CheckManifest() is called once, when the text is parsed: numbers agree with each other, with the
-// schema and with the format's limits. Whatever comes later may index by them unchecked.
+// CheckManifest() is called once, when the text is parsed: it compares the numbers with each other,
+// with the schema and with the format's limits. Later code may use them as indices unchecked.
 #include "format/disk/manifest.h"
 
 #include <algorithm>

@@ -79,14 +79,14 @@ Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128&
 // the folder was begun but not finished.
 Manifest ReadManifest(const std::filesystem::path& folder, Id128& id);
 
-// Of no samples: an entry for each field that HasValues().
+// Summaries of no samples: an entry for each field that HasValues().
 std::vector<ManifestValues> NoValues(const Schema& schema);
 
-// Adds one payload. Of a zstd frame that nobody could read, nothing but that it is there.
+// Adds one payload. A zstd frame that cannot be read is counted as present, with no bytes.
 void AddValue(Codec codec, Bytes payload, ManifestValues& values) noexcept;
 
-// Adds the values of a block that can be found. Returns null, or what is wrong with the first of
-// the others. The caller holds a guard.
+// Adds those values of a block whose payloads can be found. Returns null, or what is wrong with the
+// first of the others. The caller must hold a guard.
 Defect AddValues(const BlockView& block, const RowLayout& layout, const Schema& schema,
                  std::vector<ManifestValues>& values) noexcept;
 

@@ -22,8 +22,8 @@ namespace sluice {
 
 namespace {
 
-// The innermost guard of this thread. A thread that has one has touched this variable, so that the
-// signal handler never makes it.
+// The innermost guard of this thread. A thread that has a guard has used this variable before, so
+// that the signal handler never has to create it.
 thread_local const ReadGuard* innermost = nullptr;
 
 // Written once, before the handler is installed.
@@ -111,9 +111,9 @@ void InstallHandler() noexcept {
   });
 }
 
-// If a thread blocks SIGBUS, as in programs with a thread for signals, a fault kills the process
-// instead. Unblocking it takes no signal from another thread: a fault's signal goes to its own
-// thread.
+// Unblocks SIGBUS in this thread. If a thread blocks it, as in programs with a thread for signals,
+// a fault kills the process. Unblocking takes no signal from another thread: a fault's signal goes
+// to the thread that caused it.
 void LetFaultsThrough() noexcept {
   thread_local bool done = false;
   if (done) return;

@@ -1,11 +1,11 @@
 // Reads mapped files that may lose bytes while they are mapped.
 //
 // If a mapped file no longer has a page, or the disk cannot read it, touching that page raises
-// SIGBUS and kills the process. While a ReadGuard lives, it does not: the page is replaced for good
-// by one of zeros, and noted in the file's LostPages. After reading, ask LostPages whether any of
-// the bytes were lost, on any thread, and use them only if not. (Copying every payload by pread
-// instead took 7 us longer for 3 kB and 23 us for 54 kB than reading in place; arming a guard takes
-// a few nanoseconds.)
+// SIGBUS and kills the process. While a ReadGuard lives, the page is instead replaced for good by a
+// page of zeros, and noted in the file's LostPages. After reading, ask LostPages whether any of the
+// bytes were lost, on any thread, and use them only if not. (Copying every payload by pread instead
+// took 7 us longer for 3 kB and 23 us for 54 kB than reading in place; arming a guard takes a few
+// nanoseconds.)
 //
 // The signal handler is installed with the first guard, and passes every other SIGBUS on to the
 // handler there was before.
@@ -26,7 +26,7 @@ namespace sluice {
 class LostPages {
  public:
   bool Any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
-  // Whether one of them holds a byte of the range.
+  // Whether a lost page holds a byte of the range.
   bool Touch(Bytes range) const noexcept;
 
   void Add(std::uintptr_t page) noexcept;  // by the signal handler, before it replaces the page
@@ -69,7 +69,7 @@ class ReadGuard {
 // lost. The signal handler is ReadGuard's.
 class LastingGuard {
  public:
-  // There are places for 64 of them; one that finds none guards nothing.
+  // At most 64 can guard at the same time; one more guards nothing.
   LastingGuard(Bytes mapping, LostPages& lost) noexcept;
   ~LastingGuard();
   LastingGuard(const LastingGuard&) = delete;

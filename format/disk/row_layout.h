@@ -33,8 +33,8 @@ static_assert(sizeof(ImageEntryPart) == 16);
 class RowLayout {
  public:
   explicit RowLayout(const Schema& schema);
-  // Of rows as `schema` lays them out, by the fields of another schema: fields of the same name are
-  // stored alike, and those that `schema` lacks have no entry.
+  // The layout of rows of `schema`, indexed by the fields of another schema. Fields of the same
+  // name must be stored alike; a field that `schema` lacks has no entry.
   RowLayout(const Schema& schema, const Schema& fields);
 
   std::uint64_t row_bytes() const noexcept { return row_bytes_; }
@@ -52,7 +52,7 @@ class RowLayout {
   std::uint64_t row_bytes_ = 0;
 };
 
-// Calls `take` with a zero of the C++ type of such elements.
+// Calls `take` with a zero of the C++ type that `type` stands for.
 template <class Take>
 decltype(auto) WithElementType(DType type, Take&& take) {
   switch (type) {

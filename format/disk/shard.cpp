@@ -1,14 +1,14 @@
 // Opening a shard file and handing out its blocks.
 //
-// A shard is read from its two ends: the header with the schema at the beginning; at the end the
-// tail, which says where the directory is; the directory's entries are checked against each other
+// A shard is read from its two ends: at the beginning the header with the schema; at the end the
+// tail, which says where the directory is. The directory's entries are checked against each other
 // and against the file's size before anything is indexed by them. A block is checked when it is
-// asked for.
+// first asked for.
 //
 // The bytes may be a mapped file, which other programs can cut or overwrite, or parts that are
-// brought from an object store when they are needed (ShardParts). So every error first asks whether
-// the file is still the one that was opened, and bytes that fail a check may be fetched once more
-// (Mended).
+// brought from an object store when they are needed (ShardParts). So every error first checks
+// whether the file is still the one that was opened, and bytes that fail a check may be fetched
+// once more (Mended).
 #include "format/disk/shard.h"
 
 #include <algorithm>
@@ -85,12 +85,13 @@ ShardSchema::ShardSchema(const Schema& of)
     : schema(of), text(SchemaToJson(of)), layout(of), columns(ColumnFields(of)) {}
 
 ShardFrame ShardFrame::Of(const ShardSchema& schema, const ManifestShard& entry) {
-  // Sections, of which there are two, hardly count.
+  // An upper bound: there are two sections, and an entry is small.
   constexpr std::uint64_t kSections = 4;
   ShardFrame frame;
   const std::uint64_t header = AlignUp(sizeof(ShardHeader) + schema.text.size(), kPageBytes);
   frame.start = {ShardParts::kHeader, 0, std::min(header, entry.bytes)};
-  // The manifest is not to be trusted: no shard has more samples or blocks than bytes.
+  // The manifest's numbers are bounded, since they may be wrong: no shard has more samples or
+  // blocks than bytes.
   const std::uint64_t directory =
       DirectoryBytes(schema.schema, std::min(entry.blocks, entry.bytes / kPageBytes), kSections,
                      std::min(entry.samples, entry.bytes));
@@ -196,8 +197,8 @@ bool ShardFile::CutBefore(Bytes range) const noexcept {
   if (static_cast<std::uint64_t>(range.data() + range.size() - file_.bytes().data()) > left) {
     return true;
   }
-  // Nobody knows the size of a file without a name: a copy that was given up, say, because it was
-  // cut.
+  // The size of a file without a name cannot be found: a copy, say, that was removed because it was
+  // cut. Then the file's last bytes tell.
   if (parts_ != nullptr || left < file_.bytes().size() || HasItsName()) return false;
   const ReadGuard guard = Guard();
   std::atomic_thread_fence(std::memory_order_seq_cst);  // after what was read before
@@ -232,7 +233,7 @@ bool BlockView::Matches(Bytes payload, std::uint64_t checksum) const {
   return passes(payload) || (shard_ != nullptr && shard_->Mended(payload, passes));
 }
 
-// A header that came damaged would say that more or less of it is to be brought.
+// Repairs a header that was damaged in the transfer, before its length says how much more to bring.
 void ShardFile::MendHeader() {
   const auto passes = [](Bytes bytes) {
     const auto header = LoadAt<ShardHeader>(bytes, 0);
@@ -394,7 +395,7 @@ BlockView ShardFile::Block(std::uint32_t block) const {
 
 BlockView ShardFile::BlockThere(std::uint32_t block) const {
   if (parts_ == nullptr) return Block(block);
-  // Checked each time: it may have been brought anew since.
+  // The block is checked each time: it may have been brought anew since.
   const BlockEntry& entry = block_entry(block);
   const ReadGuard guard = Guard();
   return Block(block, file_.bytes().subspan(entry.offset, entry.bytes), false);

@@ -23,10 +23,10 @@
 
 namespace sluice {
 
-// A shard whose bytes are not all there: one in an object store (format/remote).
+// A shard in an object store (format/remote), of which not all bytes are there.
 //
 // It is mapped like a local shard, but a part of it reads as zeros until it is brought, and again
-// once nobody holds it. Thread-safe.
+// once nobody holds the part. Thread-safe.
 class ShardParts {
  public:
   // Header and end are asked for before anything is known of the shard, so each may turn out to be
@@ -61,8 +61,8 @@ class ShardParts {
   virtual Held Begin(std::span<const Part> parts) = 0;
   // Waits for all parts of `held`; throws the Error of one that failed.
   virtual void Await(const Held& held) = 0;
-  // For bytes of parts that are held and there, and that fail a check: fetches them once more. If
-  // the new bytes pass it, they replace the old bytes; readers of other bytes notice nothing. False
+  // Fetches bytes once more that failed a check; their parts must be held and brought. If the new
+  // bytes pass the check, they replace the old bytes; readers of other bytes notice nothing. False
   // if the new bytes fail it too, or cannot be fetched.
   virtual bool Mend(std::uint64_t offset, std::uint64_t bytes,
                     const std::function<bool(Bytes)>& passes) = 0;
@@ -194,9 +194,9 @@ struct ShardExpectation {
   static ShardExpectation Of(const ManifestShard& entry);
 };
 
-// The bytes that opening a shard reads, as far as the manifest tells: its first and its last ones,
-// in whole pages. Nearly always header, directory and tail; the end's bytes are 0 if the start is
-// the whole shard.
+// The bytes that opening a shard reads first: its first and its last whole pages, estimated from
+// the manifest. Nearly always they have header, directory and tail. The end's bytes are 0 if the
+// start is the whole shard.
 struct ShardFrame {
   static ShardFrame Of(const ShardSchema& schema, const ManifestShard& entry);
 
@@ -282,24 +282,26 @@ class ShardFile {
 
   // A block, its header and table verified on first use. Throws Error(kCorrupt).
   BlockView Block(std::uint32_t block) const;
-  // The same for a copy of the block's bytes; `checked`: an earlier call has verified them.
+  // Like Block(), for a copy of the block's bytes; `checked`: an earlier call has verified them.
   BlockView Block(std::uint32_t block, Bytes bytes, bool checked) const;
-  // The same for a block that is there: one that the caller holds (parts()), or any of a file.
+  // Like Block(), for a block that is there already: one that the caller holds (parts()), or any of
+  // a file.
   BlockView BlockThere(std::uint32_t block) const;
-  // The first byte of a block of a file whose header and table have been verified, else null: call
-  // Block().
+  // The first byte of a file's block, if the block's header and table have been verified; otherwise
+  // null: call Block().
   const std::byte* VerifiedBlock(std::uint32_t block) const noexcept {
     if (parts_ != nullptr || overwritten_.load(std::memory_order_relaxed)) return nullptr;
     const std::uint64_t word = verified_[block / 64].load(std::memory_order_relaxed);
     if ((word >> (block % 64) & 1) == 0) return nullptr;
     return file_.bytes().data() + blocks_[block].offset;
   }
-  // For bytes of this shard that fail a check: those of an object store are fetched once more,
-  // since the damage may have happened in the transfer. False if they fail it again.
+  // Fetches bytes of this shard that failed a check once more from its object store, since they may
+  // have been damaged in the transfer. False if they fail again, or if the shard is a file.
   bool Mended(Bytes range, const std::function<bool(Bytes)>& passes) const;
   // Null if the shard is a file, whose blocks are always there.
   const std::shared_ptr<ShardParts>& parts() const noexcept { return parts_; }
-  // Of parts(): a block without what the frame has of it, which may be everything.
+  // For parts(): the parts of a block without the bytes that the frame has, which may be all of
+  // them.
   ShardParts::Block BlockParts(std::uint32_t block) const noexcept;
 
   // The key of a sample of this shard. Throws Error(kCorrupt).
@@ -317,7 +319,8 @@ class ShardFile {
 
  private:
   Defect CheckBlock(std::uint32_t block, Bytes bytes, BlockHeader& header) const;
-  // Throws Error(kCorrupt), or that the shard is unreadable or overwritten if that is the reason.
+  // Throws Error(kCorrupt), or the Error of an unreadable or overwritten shard if that is the
+  // reason.
   [[noreturn]] void Corrupt(const std::string& place, const std::string& what) const;
   Error Overwritten(const std::string& place) const;
   Id128 DigestNow() const;
@@ -337,8 +340,8 @@ class ShardFile {
   std::shared_ptr<const ShardSchema> schema_;
   std::shared_ptr<ShardParts> parts_;
   MappedFile file_;
-  ShardFrame frame_;                      // of parts_; with the rests, if there are any
-  std::vector<ShardParts::Held> opened_;  // what opening it has brought
+  ShardFrame frame_;                      // of parts_; includes the rests, if there are any
+  std::vector<ShardParts::Held> opened_;  // parts that opening the shard has brought
   ShardHeader header_;
   ShardTail tail_;
   DirectoryHeader directory_;
@@ -353,7 +356,7 @@ class ShardFile {
   // The file's modification time as of the last comparison of the directory.
   mutable std::atomic<std::int64_t> written_at_{0};
   mutable std::atomic<bool> overwritten_{false};
-  // Of parts_: what has been brought since.
+  // Parts of parts_ that have been brought since.
   struct Brought {
     Mutex mutex;
     ShardParts::Held sections GUARDED_BY(mutex);
@@ -362,12 +365,12 @@ class ShardFile {
   std::unique_ptr<Brought> brought_;
 };
 
-// Reads the blocks of a shard one at a time, whether it is a file or in an object store. Of the
-// latter it keeps the block read last and some that come next.
+// Reads the blocks of a shard one at a time, whether it is a file or in an object store. From an
+// object store, it keeps the block read last and some that come next.
 class BlockHold {
  public:
   explicit BlockHold(const ShardFile& shard) : shard_(shard) {}
-  // The view is valid until the next call. `ahead`: so many bytes of the blocks after it are
+  // The view is valid until the next call. `ahead`: how many bytes of the following blocks are
   // brought meanwhile.
   BlockView Block(std::uint32_t block, std::uint64_t ahead = kAheadBytes);
 

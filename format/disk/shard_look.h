@@ -1,8 +1,8 @@
-// Shards as they lie in a dataset's folder, against what its manifest says of them: for commands
-// that go through all samples, before they begin.
+// Compares the shards in a dataset's folder with what its manifest says of them. Commands that go
+// through all samples do this before they begin.
 //
-// A look costs an open and a read of 64 bytes, and maps nothing. It says that the file is there, as
-// long as it should be, and the shard that is meant; whether its content is whole shows when it is
+// A look costs an open and a read of 64 bytes, and maps nothing. It shows that the file exists, has
+// the right length, and is the shard that is meant. Damage to its content shows only when it is
 // read.
 #pragma once
 
@@ -17,7 +17,8 @@
 
 namespace sluice {
 
-// Why the shard cannot be what the manifest says, if so: kNotFound, kIo, kCorrupt, kUnsupported.
+// Why the file in the folder cannot be the manifest's shard (kNotFound, kIo, kCorrupt,
+// kUnsupported); nullopt if it can be.
 std::optional<Error> LookAtShard(const std::filesystem::path& folder, const ManifestShard& shard);
 
 // All shards of a dataset. A faulty shard is one fault, however many samples the manifest gives it.

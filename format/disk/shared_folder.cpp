@@ -23,8 +23,8 @@ bool IsOurs(const struct stat& info) noexcept {
   return info.st_uid == geteuid() || info.st_uid == 0;
 }
 
-// In a container without privileges, what belongs to root outside shows this owner. A folder that a
-// user has named may be such: what lies in it is looked at by itself.
+// In a container without privileges, files of the host's root have this owner. A folder that a user
+// has named may belong to it: the files in the folder are checked on their own.
 bool IsOfUnknown(const struct stat& info) noexcept {
   constexpr uid_t kOverflow = 65534;  // user_namespaces(7)
   return info.st_uid == kOverflow;
@@ -38,8 +38,8 @@ bool IsInGroup(gid_t group) {
   return std::find(groups.begin(), groups.end(), group) != groups.end();
 }
 
-// The group that shares a folder. Others could not have made it look so: its owner did, who is this
-// user or root, or a member of a group that this user is in, too.
+// The group that shares a folder, if one does. Nobody else could have made a folder look shared:
+// its owner is this user or root, or belongs to a group that this user is in, too.
 std::optional<gid_t> SharingGroup(const struct stat& info) {
   const bool shared = (info.st_mode & S_ISGID) != 0 && (info.st_mode & S_IWGRP) != 0 &&
                       (info.st_mode & S_IWOTH) == 0;
@@ -102,7 +102,8 @@ void SharedFolder::Fail(const std::string& name, int error_number) const {
                     error_number);
 }
 
-// Whether the opened file is ours, and writable for members of the group.
+// Refuses an opened file or folder that is neither ours nor the group's. Makes our own files
+// writable for members of the group.
 void SharedFolder::Check(const FileHandle& file, const std::string& name, bool folder) const {
   struct stat info {};
   if (fstat(file.get(), &info) != 0) Fail(name, errno);
@@ -168,7 +169,7 @@ FileHandle SharedFolder::OpenLock(const std::string& name) const {
 }
 
 std::vector<std::string> SharedFolder::Names() const {
-  // Of its own: the position in the folder is one of an open file.
+  // The folder is opened anew: a listing moves the position of its open file.
   const int fd = openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(fd < 0 ? nullptr : fdopendir(fd), closedir);
   if (listing == nullptr) {

@@ -6,8 +6,8 @@
 // belongs to this user or to root.
 //
 // A group can share such a folder: it has the setgid bit, the group may write to it, and others may
-// not. Then what belongs to that group is taken from any of its members, and what is made there may
-// be written to by all of them, whatever umask says.
+// not. Then files of that group are accepted from any of its members, and files that are made there
+// are writable for all of them, whatever umask says.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ class SharedFolder {
   // A folder that this user has named: made with its parents if it is missing; links on the way to
   // it are followed. Throws Error(kIo).
   static SharedFolder Make(const std::filesystem::path& path);
-  // The same for one that must be there. Throws Error, with kNotFound if it is not.
+  // Like Make(), for a folder that must exist. Throws Error, with kNotFound if it does not.
   static SharedFolder Open(const std::filesystem::path& path);
 
   // Files and folders in it, by their names there. These throw Error if the name is a link, is not
@@ -37,7 +37,8 @@ class SharedFolder {
   // For reading and writing; makes an empty file if it is missing.
   FileHandle OpenFile(const std::string& name) const;
   FileHandle OpenForReading(const std::string& name) const;
-  // A file for flock(): one that is there may be of a folder that this user can only read.
+  // A file for flock(). If this user cannot write to the folder, an existing file is opened for
+  // reading.
   FileHandle OpenLock(const std::string& name) const;
 
   // In no order. Throws Error.
@@ -45,7 +46,7 @@ class SharedFolder {
   bool Has(const std::string& name) const noexcept;
   // Bytes of a file; 0 if it is missing.
   std::uint64_t BytesOf(const std::string& name) const noexcept;
-  // A file, or an empty folder. A missing one is not an error.
+  // Removes a file, or an empty folder. A missing one is not an error.
   void Remove(const std::string& name) const noexcept;
   // False, with errno, if it cannot be renamed.
   bool Rename(const std::string& from, const std::string& to) const noexcept;
@@ -63,7 +64,7 @@ class SharedFolder {
 
   std::filesystem::path path_;
   FileHandle folder_;
-  std::optional<gid_t> group_;  // that shares it
+  std::optional<gid_t> group_;  // the group that shares the folder
 };
 
 }  // namespace sluice

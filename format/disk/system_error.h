@@ -1,4 +1,4 @@
-// Errors that say nothing about the data: of the operating system, with its number, and of memory.
+// Errors of the operating system, with errno, and of memory: they say nothing about the data.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +21,18 @@ class SystemError : public Error {
   int number_;
 };
 
-// "There is not enough memory". It was made when the program began, so that having it takes none:
-// for a thread's last handler, which has nobody to throw to.
+// "There is not enough memory". The error is made when the program begins, so that using it takes
+// no memory: for a thread's last handler, which has nobody to throw to.
 const Error& OutOfMemory() noexcept;
 
-// Notices that an allocation failed in this thread since it was made, also inside of a library that
-// only says that it failed: malloc() then sets errno, and nothing that succeeds sets it back.
+// Detects that an allocation has failed in this thread since the watch was made, also inside a
+// library that only reports a failure: malloc() then sets errno, and calls that succeed do not
+// reset it.
 class AllocationWatch {
  public:
   AllocationWatch() noexcept : before_(std::exchange(errno, 0)) {}
   ~AllocationWatch() {
-    if (!failed()) errno = before_;  // for another one, around this
+    if (!failed()) errno = before_;  // for a watch around this one
   }
   AllocationWatch(const AllocationWatch&) = delete;
   AllocationWatch& operator=(const AllocationWatch&) = delete;
@@ -41,13 +42,13 @@ class AllocationWatch {
   const int before_;
 };
 
-// Whether an Error says that this process lacks memory, mappings or descriptors. What could not be
-// read may be whole.
+// Whether an Error says that this process lacks memory, mappings or descriptors. The file that
+// could not be read may be whole.
 bool IsShortage(const Error& error) noexcept;
 
-// Whether an Error of reading a file says that the file is gone or damaged. False of what goes away
-// by itself or with a user's help: no memory, too many open files, no permission, a server that
-// does not answer.
+// Whether an Error of reading a file says that the file is gone or damaged. False for faults that
+// go away by themselves or that a user can remove: no memory, too many open files, no permission, a
+// server that does not answer.
 inline bool SaysDataIsLost(const Error& error) noexcept {
   if (error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kCorrupt ||
       error.code() == ErrorCode::kUnsupported) {

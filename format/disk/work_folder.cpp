@@ -1,3 +1,5 @@
+// Several processes may make, take over and remove the folder at the same time. So the constructor
+// begins again whenever another process was faster.
 #include <cerrno>
 
 #include <fcntl.h>
@@ -31,7 +33,8 @@ constexpr std::string_view kMarkText =
               std::string(what) + ": " + SystemErrorText(error_number));
 }
 
-// A link at the mark's place is none of ours, whatever it leads to.
+// Opens the mark. A symbolic link in its place is not ours, whatever it leads to: then errno is
+// ELOOP.
 FileHandle OpenMark(const fs::path& mark, int flags) {
   FileHandle file(open(mark.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666));
   struct stat about {};
@@ -79,7 +82,7 @@ WorkFolder::WorkFolder(const fs::path& path) : path_(AbsolutePath(path)) {
     }
     if (!IsLinked(mark)) continue;  // it was removed meanwhile, by the process that held the lock
     if (!found_) {
-      // A write that stores less than it was given leaves errno as it was: the disk is full.
+      // A write that stores only a part does not set errno: the disk is full.
       const ssize_t written = write(mark.get(), kMarkText.data(), kMarkText.size());
       if (written != static_cast<ssize_t>(kMarkText.size())) {
         const int error_number = written < 0 ? errno : ENOSPC;
@@ -108,7 +111,7 @@ void WorkFolder::Empty() const {
   std::error_code error;
   for (fs::directory_iterator at(path_, error), end; !error && at != end; at.increment(error)) {
     if (at->path().filename() == kMarkName) continue;
-    fs::remove_all(at->path(), error);  // of a link, the link alone
+    fs::remove_all(at->path(), error);  // removes a link itself, not what it leads to
     if (error) break;
   }
   if (error) Fail(path_, "cannot be emptied", error.value());

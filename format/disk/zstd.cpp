@@ -16,7 +16,8 @@ bool IsFrame(Bytes frame) noexcept {
          LoadAt<std::uint32_t>(frame, 0) == ZSTD_MAGICNUMBER;
 }
 
-// Passes on what a function of the library returned, unless that is that it had no memory.
+// Returns the result of a library function; throws std::bad_alloc if it says that memory is
+// lacking.
 std::size_t Checked(std::size_t result) {
   if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();
   return result;

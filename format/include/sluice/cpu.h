@@ -1,4 +1,4 @@
-// How many threads are worth starting: what the loader and `sluice convert` start by themselves.
+// How many threads are worth starting: the default of the loader and of `sluice convert`.
 #pragma once
 
 namespace sluice {

@@ -54,10 +54,10 @@ struct ImagePayload {
   std::span<const std::byte> bytes;  // as `codec` stores them
 };
 
-// The JPEG file that a payload of codec kJpeg is, or that one of codec kPacked was made from: the
-// same coefficients in a baseline file without metadata; of a file that a conversion wrote, the
-// very bytes. Throws Error(kUnsupported) for another codec, Error(kCorrupt) for a payload that is
-// broken.
+// Returns the JPEG file of a payload. A payload of codec kJpeg is one already. One of codec kPacked
+// gives its coefficients as a baseline file without metadata, which has the very bytes of the
+// packed file if a conversion wrote that. Throws Error(kUnsupported) for another codec,
+// Error(kCorrupt) for a payload that is broken.
 std::vector<std::byte> JpegFileOf(const ImagePayload& payload);
 
 // Decoded pixels, height x width x channels, rows without padding; 16-bit samples are

@@ -1,10 +1,10 @@
 // How options are declared: OptionsOf<T> for a struct of options T, WordsOf<E> for an enumeration.
 //
-// An option is a member of a struct, such as LoaderOptions or one of its groups. All else that
-// Sluice knows of it stands in one line of its struct's OptionsOf: its name, its range, a line of
-// help, whether it changes the order. Range checks, flags of commands with their --help, JSON, and
-// Python's keywords with their docstrings are made from these lines. The lists are in
-// loader_option_list.h and convert_option_list.h; a test holds that they name every member.
+// An option is a member of a struct, such as LoaderOptions or one of its groups. Everything else
+// that Sluice knows about the option is in one line of its struct's OptionsOf: its name, its range,
+// a line of help, whether it changes the order. Range checks, flags of commands with their --help,
+// JSON, and Python's keywords with their docstrings are made from these lines. The lists are in
+// loader_option_list.h and convert_option_list.h; a test checks that they name every member.
 //
 // A program with a command line or a configuration file of its own can use them as well:
 //
@@ -70,7 +70,7 @@ constexpr const char* WordOf(E value) noexcept {
   return "";
 }
 
-// The enumerator of a word; nothing if there is none.
+// The enumerator of a word; nullopt if there is none.
 template <HasWords E>
 constexpr std::optional<E> FromWord(std::string_view text) noexcept {
   for (const Word<E>& word : WordsOf<E>.words) {
@@ -100,7 +100,7 @@ struct OptionFacts {
   double most = std::numeric_limits<double>::infinity();  // the greatest
   NumberForm form = NumberForm::kPlain;                   // how people write it
   Changes changes = Changes::kSpeed;                      // the effect of its value
-  // Measurements with other values may be compared, by `sluice-bench gate`.
+  // `sluice-bench gate` may compare measurements with different values of this option.
   bool comparable = false;
   // On command lines. The flag, if it is not the name with hyphens ("--max-side" for max_side).
   const char* flag = nullptr;
@@ -146,14 +146,14 @@ concept HasOptions = requires {
   OptionsOf<std::remove_const_t<T>>.options;
 };
 
-// Calls f(option) for each option of T, groups being options as well.
+// Calls f(option) for each option of T; a group is an option as well.
 template <HasOptions T, class F>
 constexpr void ForEachMember(F&& f) {
   std::apply([&](const auto&... options) { (f(options), ...); },
              OptionsOf<std::remove_const_t<T>>.options);
 }
 
-// The option that is this member.
+// The option that declares this member.
 template <HasOptions T, class V>
 constexpr const Option<T, V>& OptionAt(V T::*member) {
   const Option<T, V>* found = nullptr;
@@ -165,9 +165,9 @@ constexpr const Option<T, V>& OptionAt(V T::*member) {
   return *found;
 }
 
-// Calls f(option, value, path) for each option in `options` and in the groups there: path is
-// "ring.prefetch". A group that may be left out (std::optional) is visited if it is there; of one
-// that is a choice of several (std::variant), the chosen one is.
+// Calls f(option, value, path) for each option in `options` and in its groups; path is
+// "ring.prefetch", for example. An optional group (std::optional) is visited if it has a value. If
+// a group is a choice of several (std::variant), the chosen one is visited.
 template <HasOptions T, class F>
 void ForEachOption(T& options, F&& f, const std::string& group = {}) {
   ForEachMember<T>([&](const auto& option) {
@@ -190,7 +190,8 @@ void ForEachOption(T& options, F&& f, const std::string& group = {}) {
   });
 }
 
-// The number that an option holds: of an optional that has one, of a duration its count.
+// The number in an option's value: in an optional that has one; of a duration, its count. nullopt
+// if the value is not a number.
 template <class V>
 std::optional<double> NumberIn(const V& value) {
   if constexpr (requires { value.has_value(); }) {
@@ -204,13 +205,13 @@ std::optional<double> NumberIn(const V& value) {
   }
 }
 
-// As people write it: "1024", "64MB", "178M".
+// A number as people write it: "1024", "64MB", "178M".
 std::string NumberText(double number, NumberForm form);
 // "1 to 1024", "at most 1024" or "at least 1"
 std::string RangeText(const OptionFacts& facts);
 
-// The first option of these whose number is not in its range, as a sentence: "ring.prefetch must be
-// 1 to 1024; or leave it empty". Empty if all numbers are in range.
+// A sentence about the first of these options whose number is not in its range: "ring.prefetch must
+// be 1 to 1024; or leave it empty". Empty if all numbers are in range.
 template <HasOptions T>
 std::string WhatIsOutOfRange(const T& options) {
   std::string wrong;

@@ -11,10 +11,9 @@
 
 namespace sluice {
 
-// Bytes of a shard file: the smallest size that a writer may plan, and the largest that one may
-// have.
+// The smallest size, in bytes, that a writer may plan for a shard file.
 inline constexpr std::uint64_t kMinShardBytes = 1'000'000;
-// The largest that a shard file may have.
+// The largest size, in bytes, that a shard file may have.
 inline constexpr std::uint64_t kMaxShardBytes = 128'000'000;
 
 // Element type of arrays.
@@ -113,8 +112,8 @@ struct Field {
   friend bool operator==(const Field&, const Field&) = default;
 };
 
-// The fields of a dataset's samples, each of which also has a key. It is chosen once, when a
-// dataset is written, and travels in the manifest and in the header of every shard. See
+// The fields of a dataset's samples. (Each sample also has a key.) A schema is chosen once, when a
+// dataset is written, and is stored in the manifest and in the header of every shard. See
 // format/FORMAT.md, "Schema", for its text form and its limits.
 struct Schema {
   std::vector<Field> fields;  // in their order on disk

@@ -10,7 +10,8 @@ namespace sluice {
 // A text with the secrets of all URLs in it left out. All messages of Error go through it.
 std::string ShownText(std::string_view text);
 
-// The same of a single URL: "https://user:password@host/data/?sig=x" is "https://host/data".
+// A single URL without its secrets: "https://user:password@host/data/?sig=x" is
+// "https://host/data".
 std::string ShownUrl(std::string_view url);
 
 }  // namespace sluice

@@ -1,20 +1,20 @@
-// A folder for files on their way, next to what they become.
+// A folder for unfinished files, next to the place where they go.
 #pragma once
 
 #include <filesystem>
 
 namespace sluice {
 
-// Such a folder has a name that a user may have given to a folder, too ("data.repack" beside
-// "data"). So a file in it, the mark, says that Sluice made it, and nothing is removed from a
-// folder without one. A process that is killed leaves the mark: the next one takes the folder over.
+// A user may have given the folder's name to another folder ("data.repack" next to "data"). So a
+// file in the folder, the mark, says that Sluice made it; nothing is removed from a folder without
+// a mark. A process that is killed leaves its mark, and the next process takes the folder over.
 // While the object lives, it holds a lock on the mark.
 class WorkFolder {
  public:
-  // Makes the folder, or takes over one that a killed process left, with what is in it, or an empty
-  // one: a process may be killed before it has made its mark. Throws Error: kExists (it holds files
-  // and has no mark, or the name belongs to something that is not a folder), kState (another
-  // process is using it), kIo.
+  // Creates the folder, or takes over a folder that has a mark, with its content, or an empty
+  // folder, since a process may be killed before it has made its mark. Throws Error: kExists (it
+  // holds files and has no mark, or the name belongs to something that is not a folder), kState
+  // (another process is using it), kIo.
   explicit WorkFolder(const std::filesystem::path& path);
   // Removes it, as Remove() does, unless Keep() was called.
   ~WorkFolder();
