@@ -1,6 +1,5 @@
 // A source is read, and its kind is detected from its content. A JPEG may keep its coefficients, or
-// be
-// recoded, or be resized plane by plane; all other images, and JPEGs that need it, go through
+// be recoded, or be resized plane by plane; all other images, and JPEGs that need it, go through
 // pixels: colours to sRGB, orientation, size. Boxes, masks and key points then follow the picture
 // to where it went (Placement).
 //

@@ -1,11 +1,11 @@
-// From the caller's source to the list of samples to convert.
+// Turns the caller's source into the list of samples to convert.
 //
-// A folder, or a list of paths below one, is read here: files are looked into, and their places
-// give the classes. People's trees are of many kinds, so what could be meant in two ways is refused
-// with advice (RequireClear): images in the root and in folders, folders that are the parts of a
-// split, YOLO's trees of images/ and labels/. All other kinds of sources have readers of their own
-// (records/, labels/). What all have in common comes last: a folder of masks, and a part of a
-// split.
+// A folder, or a list of paths below one, is read here: files are looked into, and the folders that
+// they lie in give the classes. Users arrange folders in many ways, so a layout that could be meant
+// in two ways is refused with advice (RequireClear): images in the root and in folders, folders
+// that are the parts of a split, YOLO's trees of images/ and labels/. All other kinds of sources
+// have readers of their own (records/, labels/). Two things that all kinds have in common come
+// last: a folder of masks, and a part of a split.
 #include "writer/source/open_source.h"
 
 #include <algorithm>
@@ -37,8 +37,8 @@ namespace sluice {
 
 namespace {
 
-// The class that the folders' names give the file or, with the file's name cut off, the folder;
-// empty for a file that lies directly in the root.
+// The class of a file, or of a folder given with '/' at its end, by the names of the folders it
+// lies in; empty for a file that lies directly in the root.
 std::string_view ClassOf(std::string_view key, FolderLabels labels) {
   const std::size_t end = key.rfind('/');
   if (end == std::string_view::npos) return {};
@@ -97,7 +97,7 @@ Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLa
     nested = nested || key.find('/', slash + 1) != std::string::npos;
     layout.classes.emplace(ClassOf(key, labels), 0);
   }
-  // A folder without images is a class all the same, unless it is there to hold others.
+  // A folder without images is a class as well, unless it only holds other folders.
   const bool top = labels == FolderLabels::kAuto || labels == FolderLabels::kTop;
   for (auto folder = tree.folders.begin(); folder != tree.folders.end(); ++folder) {
     const auto inside = tree.folders.lower_bound(*folder + "/");
@@ -115,7 +115,7 @@ Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLa
 constexpr const char* kChoices =
     "--labels top (the outermost folder), parent (the innermost), path (all of them) or none";
 
-// Refuses what could be meant in several ways.
+// Refuses a layout that could be meant in several ways.
 void RequireClear(const ConvertSource& source, const SourceList& list, const Layout& layout) {
   if (!source.label.store || source.label.folders != FolderLabels::kAuto) return;
   if (layout.yolo) {
@@ -176,14 +176,14 @@ void SortBy(std::vector<Entry>& entries, Member member) {
             [member](const Entry& a, const Entry& b) { return a.*member < b.*member; });
 }
 
-// Numbers the classes, which are numbered in the order of their names' bytes so far.
+// Gives the classes their final numbers; so far, they have the order of their names' bytes.
 void NumberClasses(const ConvertSource& source, const Layout& layout, SourceList& list) {
   const std::set<std::string> wanted(source.label.classes.begin(), source.label.classes.end());
   ClassNames names(source.label.classes);
   std::vector<std::int32_t> added;
   for (const auto& [folder, number] : layout.classes) {
     const std::string name = ToUtf8(folder);
-    // A folder is called as its class is; the class's number would not do.
+    // A folder must have the name of its class; the class's number is not accepted.
     if (!wanted.empty() && !wanted.contains(name)) {
       throw Error(ErrorCode::kInvalidArgument, (list.root / folder).string(),
                   "the sub-folder is not one of the " + std::to_string(wanted.size()) +
@@ -200,7 +200,7 @@ void NumberClasses(const ConvertSource& source, const Layout& layout, SourceList
   list.classes = names.Names();
 }
 
-// Classes that have folders of their own: these may be the classes that were meant.
+// Warns of classes with sub-folders: these may be the classes that were meant.
 void WarnOfInnerFolders(SourceList& list) {
   std::map<std::string, std::string> inner;  // the first in each top folder
   for (const Source& source : list.sources) {
@@ -371,7 +371,7 @@ void CheckSource(const ConvertSource& source) {
 
 namespace {
 
-// All files are of the first one's kind; another reader says what is wrong with the others.
+// All files must be of the first one's kind; the reader of that kind refuses the others.
 SourceList OpenArchives(const ConvertSource& source, unsigned threads,
                         const std::stop_token& stop) {
   const FileHandle file = OpenForReading(source.archives.front());

@@ -1,4 +1,4 @@
-// From the caller's source to the list of samples to convert.
+// Turns the caller's source into the list of samples to convert.
 #pragma once
 
 #include <stop_token>

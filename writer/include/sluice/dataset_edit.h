@@ -1,7 +1,7 @@
 // Datasets made from datasets: merging, taking a part, growing, mending, another form of the
-// images. Only the last of these decodes anything: payloads are copied as they are stored. Each is
 // images. Only the last of these decodes anything: payloads are copied as they are stored. Each
-// payload is
+// payload is compared with its checksum on the way, and so is every other byte of a shard that is
+// linked.
 //
 // Every function but AppendToDataset() and RepackDataset() writes a new folder, which may exist if
 // it is empty, and leaves its inputs as they are. One that fails (a full disk, say) or is stopped

@@ -1,5 +1,5 @@
-// From the objects that label files describe to samples: what coco.cpp, voc.cpp and yolo.cpp have
-// in common.
+// Makes samples from the objects that label files describe: the part that coco.cpp, voc.cpp and
+// yolo.cpp have in common.
 //
 // The readers give images, each with its objects, without looking at a picture. Here the pictures
 // are found and looked into, fields are made of what is there, and classes get their numbers.
@@ -69,7 +69,7 @@ class AnnotatedList {
   }
 
  private:
-  // Lists the images of the folder that no label file is for. YOLO's are samples all the same.
+  // Lists the images of the folder that have no label file. For YOLO, such images are samples.
   void AddUndescribed(unsigned threads, const ConvertHooks& hooks) {
     if (list_.store != nullptr || source_.label_files.format == AnnotationFormat::kYolo) return;
     const bool voc = source_.label_files.format == AnnotationFormat::kVoc;

@@ -28,7 +28,7 @@
 
 namespace sluice {
 
-// Some editors begin texts with it.
+// The byte order mark that some editors begin texts with.
 inline constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 inline constexpr std::uint64_t kMaxLabelFileBytes = 16'777'216;  // of a file for one image
 
@@ -47,7 +47,7 @@ struct AnnotatedObject {
 struct AnnotatedImage {
   std::string path;                     // relative to the images' folder; its ending may be missing
   std::string place;                    // for messages: where it is described
-  std::uint32_t width = 0, height = 0;  // that it is described with; 0: not said
+  std::uint32_t width = 0, height = 0;  // as described; 0: not given
   std::vector<AnnotatedObject> objects;
   std::vector<std::string> captions;
 };
@@ -59,7 +59,7 @@ struct Annotations {
   std::string flag;             // name of the field for AnnotatedObject::flagged
   std::size_t points = 0;       // of each object
   std::string flip_pairs;       // of the points, as the attribute of that name
-  bool objects = false;         // described at all, and not only captions
+  bool objects = false;         // whether objects are described, and not only captions
   std::vector<LeftOut> broken;  // descriptions that cannot be used
   std::vector<LeftOut> passed_over;
   std::vector<std::string> warnings;
@@ -77,7 +77,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop);
 // The settings next to YOLO's labels: the classes' names, and how many key points an object has.
 struct YoloNames {
   std::vector<std::string> classes;  // empty: not said
-  std::vector<std::string> numbers;  // names for classes without any
+  std::vector<std::string> numbers;  // the names of classes that have no other: their numbers
   std::size_t counted = 0;           // "nc" of a .yaml; 0: not said
   std::size_t points = 0;
   std::size_t point_numbers = 3;  // of each: x, y, visibility
@@ -86,8 +86,9 @@ struct YoloNames {
 // a YAML text; all others are passed over. Throws Error(kCorrupt). Declared here for tests.
 YoloNames ParseYoloYaml(std::string_view text);
 
-// Reads them and looks at the images, on `threads` threads. Fields are those of
-// AnnotationParts that something is there for. Errors: those of the files; kNotFound (no image).
+// Reads the label files and looks at the images, on `threads` threads. The list has a field for
+// each of the AnnotationParts that is asked for and there. Errors: those of the files; kNotFound
+// (no image).
 SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
                            const ConvertHooks& hooks);
 

@@ -1,7 +1,8 @@
 // COCO's JSON: one file for all images, with lists of images, annotations and categories.
 //
-// The file can be larger than memory. So its lists are read element by element (ForEachElement):
-// categories and images as they come, annotations as soon as their image is known.
+// The file can be very large. So its lists are read element by element (ForEachElement), without
+// building the whole document. Annotations may come before their images and categories: they are
+// kept (Waiting) until the whole file has been read.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -32,7 +33,7 @@ namespace {
 
 using nlohmann::json;
 
-// Builds one element at a time.
+// Builds one element of a list at a time from the parser's events, and gives it to `visit`.
 class ElementEvents : public nlohmann::json_sax<json> {
  public:
   using Visit = std::function<void(const std::string&, const json&)>;
@@ -240,7 +241,7 @@ void AddShapes(const json& segmentation, AnnotatedObject& object) {
     add(outline);
 }
 
-// Around all outlines and runs of an object.
+// The box around all outlines and runs of an object.
 std::array<double, 4> BoxAround(const std::vector<Shape>& shapes) {
   constexpr double kFar = std::numeric_limits<double>::max();
   std::array<double, 4> box = {kFar, kFar, -kFar, -kFar};
@@ -256,7 +257,7 @@ std::array<double, 4> BoxAround(const std::vector<Shape>& shapes) {
       if (i % 2 == 0 || shape.runs[i] == 0) continue;
       const std::uint64_t last = at + shape.runs[i] - 1;
       const std::uint64_t left = at / shape.height, right = last / shape.height;
-      const bool whole = left < right;  // of a column
+      const bool whole = left < right;  // it covers a column from top to bottom
       add(static_cast<double>(left), whole ? 0 : static_cast<double>(at % shape.height),
           static_cast<double>(right) + 1,
           static_cast<double>(whole ? shape.height : last % shape.height + 1));
@@ -266,7 +267,7 @@ std::array<double, 4> BoxAround(const std::vector<Shape>& shapes) {
   return box;
 }
 
-// A box that is missing is drawn around the segmentation.
+// Sets the object's box and area. If its box is missing, one is drawn around the segmentation.
 void AddBox(const json& annotation, AnnotatedObject& object) {
   const auto given = annotation.find("bbox");
   const auto segmentation = annotation.find("segmentation");
@@ -325,7 +326,7 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
   return waiting;
 }
 
-// The points that a flip exchanges, by their names.
+// The pairs of points that a flip exchanges, by "left" and "right" in their names: "1-2,3-4".
 std::string FlipPairs(const std::vector<std::string>& points) {
   std::string pairs;
   for (std::size_t i = 0; i < points.size(); ++i) {

@@ -1,10 +1,10 @@
 // A mask is a picture of class numbers. It is painted from shapes when its image is encoded, so
 // that a list of a million samples holds outlines and runs, not pictures.
 //
-// A value of Feed::kShapes is one head and its numbers after another, the largest object first.
-// Outlines are filled as pycocotools fills them, so that a mask is the same as in the published
-// figures of COCO: OutlineWalk walks the outline on a grid five times as fine and notes where it
-// passes the middle of a column of pixels. Run lengths are painted as they are.
+// A value of Feed::kShapes is a sequence of shapes, each a head and its numbers, with the largest
+// object first. Outlines are filled as pycocotools fills them, so that masks are the same as those
+// behind COCO's published results: OutlineWalk walks the outline on a grid five times as fine and
+// notes where it passes the middle of a column of pixels. Run lengths are painted as they are.
 #include "writer/source/labels/masks.h"
 
 #include <algorithm>
@@ -36,9 +36,9 @@ void Append(std::span<const T> values, std::vector<std::byte>& out) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-// Positions, down the columns from the left, at which an outline changes between outside and
-// inside. As pycocotools: the outline is walked on a grid five times as fine, and counts where it
-// passes the middle of a column of pixels.
+// Finds the positions, counted down the columns from the left, at which an outline changes between
+// outside and inside. As in pycocotools, the outline is walked on a grid five times as fine, and
+// changes where it passes the middle of a column of pixels.
 class OutlineWalk {
  public:
   OutlineWalk(std::uint32_t width, std::uint32_t height) : width_(width), height_(height) {}
@@ -73,7 +73,7 @@ class OutlineWalk {
       throw Error(ErrorCode::kCorrupt, "an outline of its mask is too long for its size");
     }
     const bool flat = dx >= dy;
-    // Drawn towards larger numbers, whichever way it is walked.
+    // An edge is computed towards larger coordinates, whichever way it is walked.
     const bool back = flat ? x0 > x1 : y0 > y1;
     if (back) {
       std::swap(x0, x1);
@@ -116,7 +116,7 @@ class Painter {
  public:
   explicit Painter(MaskPicture& mask) : mask_(mask) {}
 
-  // From one position to before another, down the columns.
+  // Fills the positions from `begin` to before `end`, counted down the columns.
   void Fill(std::uint64_t begin, std::uint64_t end, std::uint32_t number) {
     std::uint64_t x = begin / mask_.height;
     std::uint64_t y = begin % mask_.height;

@@ -16,8 +16,8 @@ namespace sluice {
 struct Shape {
   // Corners x, y, x, y, ... of a closed outline.
   std::vector<double> outline;
-  // Or runs of pixels outside and inside by turns, down the columns from the left (COCO's RLE), of
-  // a picture of this size.
+  // Or run lengths of pixels that are outside and inside by turns, down the columns from the left
+  // (COCO's RLE), of a picture of this size.
   std::vector<std::uint32_t> runs;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
@@ -26,16 +26,16 @@ struct Shape {
 // The runs of COCO's compressed RLE. Throws Error(kCorrupt).
 std::vector<std::uint32_t> DecodeRuns(std::string_view text);
 
-// Appends the shape to a value for PaintMask(): what it covers gets `number`.
+// Appends the shape to a value for PaintMask(); the pixels that it covers get `number`.
 void AddShape(const Shape& shape, std::uint16_t number, std::vector<std::byte>& value);
 
 // Whether the value is whole shapes and nothing else.
 bool AreShapes(Bytes value) noexcept;
 
-// Paints the shapes in order, each over those before it; what none covers is 0. Pixels are of 8
-// bits unless `wide`. Outlines are filled as pycocotools does, in `relative` ones corners are
-// fractions. Throws Error(kCorrupt) if runs are for another size or an outline is too long to be
-// one.
+// Paints the shapes in order, each over those before it; pixels that none covers are 0. Pixels are
+// of 8 bits unless `wide`. Outlines are filled as pycocotools does; with `relative`, their corners
+// are fractions of the size. Throws Error(kCorrupt) if runs are for another size, or an outline is
+// too long for the size.
 MaskPicture PaintMask(Bytes value, std::uint32_t width, std::uint32_t height, bool wide,
                       bool relative);
 

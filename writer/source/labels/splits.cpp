@@ -1,8 +1,8 @@
 // Two things that people call a split.
 //
 // Folders: train/, val/ and test/ at the top of a source are parts of a split and not classes.
-// Taking them for classes would make a dataset that nobody wants without an error, so they are
-// recognised by their names and by what they hold.
+// Taking them for classes would make a useless dataset without an error, so they are recognised by
+// their names and by what they hold.
 //
 // Parts: "the last 10% for validation" is chosen class by class, by a number that depends on the
 // seed and the sample's key alone. So a sample stays in its part when others come or go.
@@ -67,7 +67,8 @@ std::string FolderNames(const std::vector<std::string>& names) {
 
 namespace {
 
-// Looks at no more files than it takes to find one image, and one in a folder below.
+// Whether the folder holds images. Opens no more files than it takes to find one image, and one in
+// a folder below.
 bool FolderHoldsImages(const std::filesystem::path& folder, bool follow_links, TopFolder& found,
                        const std::stop_token& stop) {
   bool any = false;
@@ -102,7 +103,7 @@ SplitFolders FindSplitFolders(const std::filesystem::path& root, const SplitFold
                               const std::stop_token& stop) {
   FolderTree top = WalkFolder(root, {.follow_links = options.follow_links, .enter = false}, stop);
   SplitFolders found{{}, std::move(top.warnings)};
-  // Most sources have class folders: they are not walked twice.
+  // Most sources have class folders, which are not walked twice.
   if (!options.of_any_name && std::none_of(top.folders.begin(), top.folders.end(), IsSplitName))
     return found;
   std::vector<TopFolder> folders;

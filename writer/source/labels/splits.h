@@ -13,15 +13,15 @@ namespace sluice {
 // A folder directly below the source, which holds images.
 struct TopFolder {
   std::string name;
-  bool nested = false;  // some of them lie in folders of its own
+  bool nested = false;  // some of its images lie in folders of its own
 };
 
 // "train", "Validation", "test2017"
 bool IsSplitName(std::string_view name);
 
-// Whether these folders look like the parts of a split. They do if all have such names and are
-// several or hold folders themselves; or if two have such names and hold folders, whatever lies
-// beside them.
+// Whether these folders look like the parts of a split. They do if all have a split's name, and
+// there are several or the one holds folders itself; or if at least two have such names and one of
+// these holds folders, whatever other folders there are.
 bool LookLikeSplit(const std::vector<TopFolder>& folders);
 
 // "train/, val/ and 3 more"

@@ -1,8 +1,9 @@
 // Pascal VOC's XML: a file for each image.
 //
-// A label file names its image, but tools that rename files leave the old name inside; and trees
-// differ in where images lie. So the image is looked for at the file's own path first, and a name
-// inside counts only if it does not contradict that. Files come in the encodings of old programs.
+// A label file names its image, but tools that rename files leave the old name inside, and trees
+// differ in where images lie. So the name inside is used only if such an image exists; if an image
+// with the label file's own name exists as well, that is an error. Files come in the encodings of
+// old programs.
 #include <algorithm>
 #include <cmath>
 
@@ -34,7 +35,8 @@ struct XmlElement {
   }
 };
 
-// From the byte order mark, or the XML declaration; empty for UTF-8 and ASCII.
+// The document's encoding, by its byte order mark or its XML declaration; empty for UTF-8 and
+// ASCII.
 std::string EncodingOf(std::string_view document) {
   if (document.starts_with("\xff\xfe") || document.starts_with("\xfe\xff")) return "UTF-16";
   if (document.starts_with(std::string_view("<\0", 2))) return "UTF-16LE";
@@ -108,8 +110,8 @@ AnnotatedObject ObjectOf(const XmlElement& object, ClassNames& names) {
   return made;
 }
 
-// The image of a label file, without its ending: at the file's own path; in a tree that has both,
-// as VOC's own, in the folder of images beside that of labels.
+// The path of a label file's image, without its ending: the label file's own path or, in a tree
+// with both folders, as VOC's own, that path in the folder of images next to the folder of labels.
 std::string ImagePathOf(const std::filesystem::path& root, const std::string& stem) {
   const std::filesystem::path path = stem;
   for (const auto& [labels, images] : {std::pair("Annotations", "JPEGImages"),

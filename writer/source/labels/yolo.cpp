@@ -1,5 +1,6 @@
-// YOLO's labels: a text file for each image, a line for each object, and the classes' names beside
-// them.
+// YOLO's labels: a text file for each image, a line for each object, and the classes' names in a
+// file next to them. If this is a .yaml, three of its members are read, by a small parser of our
+// own.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -23,7 +24,7 @@ namespace {
 
 constexpr std::size_t kMaxYoloClasses = 65'536;
 
-// A scalar without its quotes or the comment behind it.
+// A YAML scalar without its quotes, or without the comment after it.
 std::string Scalar(std::string_view text) {
   text = Trimmed(text);
   if (!text.empty() && (text[0] == '"' || text[0] == '\'')) {
@@ -66,6 +67,7 @@ std::vector<std::string_view> Pieces(std::string_view text) {
   return pieces;
 }
 
+// Gathers the names of classes, from a list or from entries NUMBER: NAME.
 class YamlNames {
  public:
   void Add(std::string_view name) { Put(next_++, NameIn(name)); }
@@ -284,7 +286,7 @@ void ReadObjects(std::string_view text, const YoloNames& settings, AnnotatedImag
 }
 
 // Where the labels of an image are: at its path or, as YOLO's own tools look for them, in the
-// folder labels/ beside images/.
+// folder labels/ next to images/.
 std::string LabelsOf(const std::filesystem::path& folder, const std::string& key) {
   const std::string place = std::filesystem::path(key).replace_extension(".txt").native();
   constexpr std::string_view kImages = "images/";
@@ -298,7 +300,8 @@ std::string LabelsOf(const std::filesystem::path& folder, const std::string& key
   return std::filesystem::exists(folder / beside, ignored) ? beside : place;
 }
 
-// Label files without an image. Other texts lie there, too: names, lists, licences.
+// Lists label files without an image. Other texts in the folder (names, lists, licences) cannot be
+// read as labels, and are not listed.
 void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
                const YoloNames& settings, const std::stop_token& stop, Annotations& read) {
   const std::filesystem::path& folder = source.label_files.path;

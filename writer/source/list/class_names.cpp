@@ -32,7 +32,7 @@ std::optional<std::int32_t> ClassNumber(std::string_view text) {
   return number && *number <= kMaxNumber ? number : std::nullopt;
 }
 
-// A text that sources have in place of a class.
+// Whether sources use the text where there is no class.
 bool IsGap(std::string_view text) {
   constexpr std::string_view kGaps[] = {"na", "n/a", "null",      "none",       "-",
                                         "?",  "",    "unlabeled", "unlabelled", "unknown"};
@@ -102,8 +102,8 @@ void ClassNames::JudgeOddNames(const NamesOrigin& origin,
                   origin.remedy);
 }
 
-// Warns if a name that is a whole number is another class. Called with fixed names, too: sorted
-// ones are taken for found ones.
+// Warns if a name that is a whole number gets another number as its class. Given names are judged
+// as well: if they are sorted, they were probably found, not chosen.
 void ClassNames::JudgeOrder(const NamesOrigin& origin, std::vector<std::string>& warnings) const {
   if (!std::is_sorted(names_.begin(), names_.end())) return;  // the user chose another order
   for (std::size_t c = 0; c < names_.size(); ++c) {

@@ -44,7 +44,7 @@ class ClassNames {
   // `wanted`: the names of classes 0, 1, ...; if empty, the names that occur.
   explicit ClassNames(std::vector<std::string> wanted = {});
 
-  // Adds wanted names to those that there are.
+  // Adds more wanted names.
   void Extend(const std::vector<std::string>& wanted);
 
   // A preliminary number for the name; nullopt if it is none of the wanted ones (by name or by
@@ -52,8 +52,8 @@ class ClassNames {
   std::optional<std::int32_t> Add(std::string_view name);
 
   // Call it after the last Add(). A warning is added if names that are whole numbers become other
-  // classes. Throws Error(kInvalidArgument) for a name that is not a number, with kNumbers; and
-  // with kNumbersIfAll if all other names are numbers and it does not stand for a class, such as -1
+  // classes. Throws Error(kInvalidArgument): with kNumbers, for a name that is not a number; with
+  // kNumbersIfAll, if all names are numbers except some that do not stand for a class, such as -1
   // and NA.
   void Settle(const NamesOrigin& origin, std::vector<std::string>& warnings,
               Numbering numbering = Numbering::kNumbersIfAll);
@@ -61,7 +61,7 @@ class ClassNames {
   std::int32_t NumberOf(std::int32_t added) const {
     return numbers_.at(static_cast<std::size_t>(added));
   }
-  // As above, for int32s in memory.
+  // Replaces preliminary numbers, int32s in memory, by those of their classes.
   void Renumber(std::span<std::byte> numbers) const;
   // The names by number, invalid UTF-8 escaped.
   std::vector<std::string> Names() const { return names_; }

@@ -30,9 +30,9 @@ struct FolderTree {
 };
 
 // The part of a path that keeps its file out of every source: a name that begins with a dot, or a
-// folder that systems and their tools leave next to people's own ("__MACOSX", "@eaDir"). One rule
-// for folders, lists of paths, stores and archives; only what a table or a label file names by its
-// path is taken all the same.
+// folder that systems and their tools leave next to users' own ("__MACOSX", "@eaDir"). One rule for
+// folders, lists of paths, stores and archives; only a path that a table or a label file names is
+// taken in spite of it.
 struct IgnoredPart {
   std::string_view path;    // up to that name: of "a/.git/x/1.jpg" it is "a/.git"
   const char* reason = "";  // "hidden"
@@ -40,10 +40,10 @@ struct IgnoredPart {
 // `key`: a path below its source's root; one that ends in '/' is a folder's.
 std::optional<IgnoredPart> FindIgnoredPart(std::string_view key);
 
-// Passes over what FindIgnoredPart() finds, a folder once for all of its files.
+// Lists what FindIgnoredPart() finds as passed over; a folder is listed once for all of its files.
 class IgnoredFiles {
  public:
-  // Whether the file is ignored. Adds `place` and the part to the list at the first time.
+  // Whether the file is ignored. The first time, adds `place` followed by the part to the list.
   bool Take(std::string_view key, std::vector<LeftOut>& passed_over, std::string_view place = {});
 
  private:
@@ -56,9 +56,9 @@ struct FolderWalkOptions {
   std::uint64_t max_files = UINT64_MAX;
 };
 
-// Symbolic links to what lies below the root are followed, each link to a folder once, except links
-// to a folder that contains them; links out of the root only with `follow_links`. Ignored parts are
-// passed over.
+// Lists the files and folders below `root`, without what FindIgnoredPart() finds. Symbolic links to
+// places below the root are followed, each link to a folder once, except links to a folder that
+// contains them; links out of the root only with `follow_links`.
 //
 // Errors: kNotFound (no such folder), kInvalidArgument (not a folder), kIo (a folder that cannot be
 // read), kState (stopped).

@@ -88,7 +88,7 @@ bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {
 
 namespace {
 
-// Judged by its name: such a file is a source itself, its folder is not.
+// Whether a file holds images, by its name. Such a file is a source itself; its folder is not.
 bool HoldsImages(const LeftOut& file) {
   constexpr std::string_view kEndings[] = {".parquet", ".tfrecord", ".rec", ".beton", ".tar"};
   return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view ending) {

@@ -23,11 +23,12 @@ struct Look {
 // Reads the beginning of the file. Throws Error(kIo) if the process has no room for another open
 // file.
 Look LookInto(const std::filesystem::path& path);
-// The same for a file below the list's root, which may be in a store: then kIo is also a store
-// that does not answer. `bytes`: its size if it is known, for a store.
+// The same for a file below the list's root, which may be in a store: then kIo also means that the
+// store does not answer. `bytes`: the object's size, if it is known.
 Look LookInto(const SourceList& list, const std::string& key, std::uint64_t bytes = kUnknownBytes);
-// Calls look(i) for each i below `count`, to look into the list's files, on `threads` threads or,
-// since most of them wait, on more for a store. Throws what it throws, and if it is stopped.
+// Calls look(i), which looks into one of the list's files, for each i below `count`, on `threads`
+// threads; for a store on more, since most of them wait. Throws what `look` throws, and after a
+// stop request.
 void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
                  const ConvertHooks& hooks, const std::function<void(std::size_t)>& look);
 

@@ -46,6 +46,7 @@ std::uint32_t Crc32c(Bytes bytes) noexcept {
 
 namespace {
 
+// Snappy's raw format: the length, then literals and copies of bytes that were made before.
 class Decompressor {
  public:
   Decompressor(Bytes in, std::span<std::byte> out) : in_(in), out_(out) {}
@@ -100,7 +101,7 @@ class Decompressor {
       return false;
     }
     if (offset == 0 || offset > made_ || length > out_.size() - made_) return false;
-    for (; length > 0; --length, ++made_)  // what is copied may reach into what is made
+    for (; length > 0; --length, ++made_)  // the copy may overlap what it makes
       out_[made_] = out_[made_ - offset];
     return true;
   }
@@ -119,7 +120,8 @@ bool SnappyDecompress(Bytes compressed, std::span<std::byte> content) noexcept {
 
 namespace {
 
-// The first part's length is what is left before a head that continues it.
+// Joins the parts of a split RecordIO record. The first part's head is left out, so its length is
+// not stored: it ends at the first head.
 bool Join(Bytes stored, std::span<std::byte> content) noexcept {
   std::size_t made = 0;
   const auto put = [&](Bytes bytes) {

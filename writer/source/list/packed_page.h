@@ -24,7 +24,7 @@ enum class PageCodec : std::uint8_t {
 
 inline constexpr std::uint32_t kRecordIoMagic = 0xced7230a;
 
-// Holds several sources; extents in it count from its unpacked beginning.
+// A page holds several sources; their extents count from its unpacked beginning.
 struct PackedPage {
   std::uint64_t archive = 0;  // of SourceList::archives
   std::uint64_t offset = 0;
@@ -37,7 +37,8 @@ struct PackedPage {
 // The header that makes a PPM of that many bytes of RGB.
 std::string PpmHeader(std::uint64_t bytes, std::uint32_t width);
 
-// Into exactly `content`. False if the bytes are not that.
+// Unpacks into exactly `content`. False if the bytes do not unpack to that size, or a checksum is
+// wrong.
 bool UnpackPage(const PackedPage& page, Bytes stored, std::span<std::byte> content);
 
 // Reads exactly `to.size()` bytes at `offset`. Throws Error(kIo) or, at the file's end, kCorrupt.
@@ -46,12 +47,13 @@ void ReadExactly(const FileHandle& file, const std::filesystem::path& path, std:
 
 std::uint32_t Crc32c(Bytes bytes) noexcept;
 
-// As TFRecord stores it: masked, because the CRC of bytes that end in their own CRC is a constant.
+// The CRC as TFRecord stores it: masked, because the CRC of bytes that end in their own CRC is a
+// constant.
 constexpr std::uint32_t MaskedCrc(std::uint32_t crc) noexcept {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }
 
-// Decompresses into exactly `content`. False if the bytes are not that.
+// Decompresses into exactly `content`. False if the bytes do not decompress to that size.
 bool SnappyDecompress(Bytes compressed, std::span<std::byte> content) noexcept;
 
 }  // namespace sluice

@@ -76,7 +76,8 @@ void SameNames::Take(std::string other, Look its, std::string& key, Look& look) 
   look = std::move(its);
 }
 
-// Whether there is such a file: it is taken, or `look` says why it is not.
+// Whether there are images with that name and an ending. A single one is taken; if there are
+// several, `look` says so.
 bool SameNames::TakeWithEnding(const std::string& wanted, std::string& key, Look& look) {
   const std::filesystem::path path(wanted);
   const Names& names = NamesIn(path.parent_path().native());

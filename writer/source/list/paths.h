@@ -27,6 +27,7 @@ class RootPath {
   std::string url_;             // with a slash at its end; empty: a folder
 };
 
+// Finds the images that are meant by paths at which there is no file.
 class SameNames {
  public:
   explicit SameNames(std::filesystem::path root);

@@ -1,3 +1,5 @@
+// The bytes of a source come from a file below the root, from an object in a store, from a run of
+// bytes of an archive (Extent), or from a page of an archive that is unpacked first.
 #include "writer/source/list/source_list.h"
 
 #include <algorithm>
@@ -17,7 +19,7 @@ namespace sluice {
 
 namespace {
 
-// A file below the list's root, or below another folder.
+// Reads a file below the list's root, or below another folder.
 void ReadFileOf(const SourceList& list, const std::filesystem::path& folder, const std::string& key,
                 std::uint64_t expected, std::vector<std::byte>& content) {
   if (list.store != nullptr && folder == list.root) {
@@ -107,7 +109,7 @@ std::pair<Bytes, Bytes> SourceValues::Memory() const {
 void SourceList::SetArchives(std::vector<std::filesystem::path> files) {
   archives = std::move(files);
   archive_names.clear();
-  std::vector<std::filesystem::path> above;  // what the names do not have
+  std::vector<std::filesystem::path> above;  // the folders that the names do not have yet
   for (const std::filesystem::path& file : archives) {
     archive_names.push_back(file.filename().string());
     above.push_back(file.lexically_normal().parent_path());

@@ -1,4 +1,4 @@
-// The list of samples to convert: their parts, and where those are.
+// The list of samples to convert: their images and values, and where these are.
 #pragma once
 
 #include <filesystem>
@@ -35,7 +35,7 @@ struct Source {
   std::string key;          // path relative to the root, with '/', or an archive's key; raw bytes
   std::uint64_t bytes = 0;  // of the image at the first look
   std::int32_t label = 0;   // the class's number; 0 without classes
-  // The size that its label file gives it; 0: none. It must be the image's.
+  // The image's size according to its label file, which must be right; 0: not given.
   std::uint16_t described_width = 0, described_height = 0;
   std::string sample_key = {};  // the sample's key, if a table gives another one
   std::int64_t changed = 0;     // as Look::changed, of the image and its masks, the latest
@@ -76,10 +76,10 @@ inline constexpr std::uint64_t kInPage = std::uint64_t{1} << 63;  // a bit of Ex
 // The values of all sources for all fields, in one piece of memory. Add the sources in order.
 class SourceValues {
  public:
-  // The value of the next field, or of the next source's first one; nullopt: absent.
+  // Adds the value of the next field, or of the next source's first field; nullopt: absent.
   void Add(std::optional<Bytes> value);
   std::optional<Bytes> Get(std::size_t source, std::size_t field, std::size_t fields) const;
-  // As above, to be changed in place.
+  // Like Get(), for changing the value in place.
   std::span<std::byte> Mutable(std::size_t source, std::size_t field, std::size_t fields);
   bool empty() const noexcept { return ends_.empty(); }
   // The whole content, for a digest.
@@ -95,8 +95,8 @@ class StoreFiles;
 
 struct SourceList {
   std::filesystem::path root;                   // of the files: a folder, or a URL
-  std::shared_ptr<StoreFiles> store;            // the files, if that is a URL
-  bool secret_root = false;                     // that URL had more than `root` has
+  std::shared_ptr<StoreFiles> store;            // the files, if the root is a URL
+  bool secret_root = false;                     // the URL had secrets that `root` leaves out
   std::vector<std::filesystem::path> archives;  // hold everything, if there are any
   std::vector<std::string> archive_names;       // for messages and keys, no two alike
   std::vector<PackedPage> pages;                // of archives
@@ -126,7 +126,7 @@ struct SourceList {
   bool DrawnUpright() const noexcept { return upright.value_or(true); }
   // Whether there are fields of boxes, masks or key points.
   bool HasDrawn() const noexcept;
-  // Whether the source has a value for one of them.
+  // Whether the source has any boxes, masks or key points.
   bool HasDrawn(std::size_t source) const;
   Extent ExtentOf(std::size_t source, std::size_t field) const;
   // Call it if a source cannot be read. Throws Error(kIo) if the place that holds the source is
@@ -154,7 +154,7 @@ void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::
 // False if the source has none.
 bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
                   std::vector<std::byte>& content);
-// Of kElements and kText, as above.
+// Reads a value of kElements or kText. False if the source has none.
 bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
                 std::vector<std::byte>& content);
 

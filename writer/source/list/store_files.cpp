@@ -31,7 +31,7 @@ FolderTree StoreFiles::List() const {
       files.push_back({std::string(object), info.bytes});
     };
   };
-  // A server lists one page of a folder after the other; so as many folders at a time.
+  // A server lists a folder's pages one after another, so several folders are listed at a time.
   while (folders.size() == 1 && (folders[0].empty() || listed[0].empty()))
     folders = store_->ListFolder(std::string(folders[0]), into(listed[0]));
   listed.resize(1 + folders.size());
@@ -44,7 +44,7 @@ FolderTree StoreFiles::List() const {
     for (WalkedFile& file : files) {
       if (ignored.Take(file.key, tree.passed_over)) continue;
       AddFoldersOf(file.key, tree.folders);
-      if (file.key.ends_with('/')) continue;  // what some tools put where a folder begins
+      if (file.key.ends_with('/')) continue;  // some tools make such an object for a folder
       tree.files.push_back(std::move(file));
     }
     files = {};
@@ -93,7 +93,7 @@ StoreFiles::Ahead::~Ahead() {
   const std::unique_lock lock(files_->shared_->mutex);
   files_->wanted_ = nullptr;
   files_->next_ = files_->count_ = 0;
-  files_->ahead_.clear();  // what is under way ends by itself
+  files_->ahead_.clear();  // fetches under way end by themselves
   files_->ahead_bytes_ = 0;
 }
 
@@ -163,7 +163,7 @@ void StoreFiles::Await(const Fetch& fetch) const {
   const std::stop_callback on_stop(stop_, [this] {
     {
       const std::unique_lock lock(shared_->mutex);
-    }  // a thread that is about to wait does so first
+    }  // so no thread is between its check and its wait
     shared_->changed.notify_all();
   });
   std::unique_lock lock(shared_->mutex);

@@ -28,7 +28,7 @@ class StoreFault : public Error {
   explicit StoreFault(const Error& error) noexcept : Error(error) {}
 };
 
-// Of a source file. Larger ones are left out, and nothing is taken for them.
+// The most bytes of a source file. Larger files are left out, and no memory is taken for them.
 inline constexpr std::uint64_t kMaxSourceBytes = 1'073'741'824;
 
 // Thread-safe. Waiting ends with ThrowStopped() soon after a stop request.
@@ -48,11 +48,11 @@ class StoreFiles {
   // Threads that LookInto() keeps busy, most of which wait.
   static constexpr unsigned kLooking = 64;
 
-  // A source of the list; nullptr: none is to be read.
+  // The source that is read as the n-th; nullptr: it is not read.
   using Wanted = std::function<const Source*(std::uint64_t)>;
-  // While it lives, wanted(0), wanted(1), ... are read in about this order, `count` of them. Up to
-  // 64 MiB of them, or one, are fetched before Read() asks. One at a time. Does nothing for a list
-  // without a store.
+  // While it lives, the sources wanted(0), wanted(1), ..., `count` of them, are read in about this
+  // order. Up to 64 MiB of them, or a single larger one, are fetched before Read() asks for them.
+  // Only one Ahead may live at a time. Does nothing for a list without a store.
   class Ahead {
    public:
     Ahead(const SourceList& list, std::uint64_t count, Wanted wanted);
@@ -63,11 +63,11 @@ class StoreFiles {
    private:
     StoreFiles* const files_;
   };
-  // Throws Error(kNotFound), kIo (it has not `bytes` bytes any more), StoreFault.
+  // Reads an object. Throws Error(kNotFound), kIo (its size is no longer `bytes`), StoreFault.
   void Read(const std::string& key, std::uint64_t bytes, std::vector<std::byte>& content);
 
  private:
-  // Shared by the store's thread and the waiting ones; the store's may outlive them.
+  // Shared by the store's thread and the waiting threads, because the store's may outlive them.
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
@@ -78,7 +78,7 @@ class StoreFiles {
     std::vector<std::byte> content;
     bool done = false;
     std::optional<Error> error;
-    bool lost = false;  // it says that the object is gone or damaged
+    bool lost = false;  // `error` says that the object is gone or damaged
   };
 
   std::shared_ptr<Fetch> Begin(const std::string& key, std::uint64_t bytes);
@@ -87,9 +87,9 @@ class StoreFiles {
 
   const std::stop_token stop_;
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
-  // With the mutex:
+  // Guarded by the mutex:
   Wanted wanted_;
-  std::uint64_t next_ = 0;  // of them to begin
+  std::uint64_t next_ = 0;  // index of the next source to begin
   std::uint64_t count_ = 0;
   std::multimap<std::string, std::shared_ptr<Fetch>> ahead_;  // begun, and not asked for
   std::uint64_t ahead_bytes_ = 0;
