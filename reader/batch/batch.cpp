@@ -1,4 +1,4 @@
-// The public face of a slot: Batch hands out what the slot holds. The rest of this file is the
+// The public face of a slot: Batch hands out what the slot holds. The rest of this file makes the
 // errors for callers who ask for a field as something that it is not; each error names the call
 // that would work.
 #include <sluice/batch.h>

@@ -169,7 +169,7 @@ class LoaderDeviceRange {
 };
 
 // The cost of rows to a thread, by whether their pictures were offered to the device
-// (DecodeOn::kAuto). An offered row is cheap if the device takes it, and dear if it does not.
+// (DecodeOn::kAuto). An offered row is cheap if the device takes it, and expensive if it does not.
 struct DecodingCosts {
   struct Rows {
     double seconds = 0;

@@ -62,9 +62,9 @@ Function DriverFunction(const char* name) {
 }
 
 // A GPU's primary context, which all of the GPU's users share. Push() makes it the calling thread's
-// context until Pop(), unless it is that already. cudaSetDevice() would not do: to go back by it
-// would create a context of hundreds of megabytes on the thread's earlier GPU, even if the thread
-// has never used that GPU.
+// context until Pop(), unless it is that already. cudaSetDevice() cannot take the place of Push()
+// and Pop(): the call that goes back to the thread's earlier GPU would create a context of hundreds
+// of megabytes there, even if the thread has never used that GPU.
 class PrimaryContext {
  public:
   explicit PrimaryContext(int ordinal) : ordinal_(ordinal) {
@@ -210,7 +210,7 @@ class CudaDriver final : public DeviceDriver {
   Stream NewStream() override {
     const Within within(context_);
     cudaStream_t stream = nullptr;
-    // Non-blocking: otherwise the default stream would wait for it.
+    // The stream is non-blocking, or else the default stream would wait for it.
     Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
     return stream;
   }

@@ -44,24 +44,24 @@ class DeviceDriver {
   virtual void FreePinned(std::byte* memory) noexcept = 0;
   virtual std::byte* AllocateDevice(std::size_t bytes) = 0;
   virtual void FreeDevice(std::byte* memory) noexcept = 0;
-  // Device memory that nobody has taken.
+  // The device memory that is free, in bytes.
   virtual std::uint64_t FreeDeviceBytes() = 0;
 
   virtual Stream NewStream() = 0;
   // A stream whose kernels start before those that wait on other streams.
   virtual Stream NewPriorityStream() = 0;
   virtual void FreeStream(Stream stream) noexcept = 0;  // once all of its work is done
-  // Events order work. An event that notes no time is faster.
+  // Events order work. An event of NewEvent() records no time, and so is faster than a timed one.
   virtual Event NewEvent() = 0;
   virtual Event NewTimedEvent() = 0;
   virtual void FreeEvent(Event event) noexcept = 0;
 
-  // Calls `work` with a stream, and notes the work of the kinds below that it gives to the stream,
-  // without doing it.
+  // Calls `work` with a stream, and makes a graph of the work of the kinds below that `work` gives
+  // to the stream, without doing that work.
   virtual Graph NewGraph(const std::function<void(Stream)>& work) = 0;
   virtual void FreeGraph(Graph graph) noexcept = 0;
 
-  // Adds work to the end of a stream. These do not wait.
+  // These functions add work to the end of a stream, and return without waiting for it.
   virtual void Copy(Stream stream, std::byte* to, const std::byte* from_pinned,
                     std::size_t bytes) = 0;
   virtual void CopyBack(Stream stream, std::byte* to_pinned, const std::byte* from,
@@ -97,7 +97,8 @@ class DeviceDriver {
 // Page-locked memory, which keeps the driver. Throws what the driver throws.
 HostBuffer PinnedBuffer(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes);
 
-// Opens that GPU; -1: the calling thread's. Throws Error(kUnsupported) if the machine has none.
+// Opens the GPU of number `ordinal`; -1: the calling thread's GPU. Throws Error(kUnsupported) if
+// the machine has none.
 std::shared_ptr<DeviceDriver> OpenCuda(int ordinal);
 
 // The loader's access to the private part of a Device.

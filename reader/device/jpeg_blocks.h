@@ -10,8 +10,8 @@ namespace sluice {
 
 namespace on_device {
 
-// Values are of 16 bits and sums of 32, and both wrap around, as in the host's vectors: hostile
-// coefficients give some picture, the same everywhere.
+// Values are of 16 bits and sums of 32, and both wrap around, as in the host's vectors:
+// coefficients out of range give some picture, the same one on the device and on the host.
 SLUICE_ON_DEVICE inline std::int32_t Wrapped16(std::int32_t value) {
   return static_cast<std::int16_t>(value);
 }

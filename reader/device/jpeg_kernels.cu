@@ -17,8 +17,8 @@ namespace sluice {
 
 namespace {
 
-// A thread decodes a row of MCUs, and a batch has few of them: small blocks spread over all
-// multiprocessors.
+// A thread decodes a row of MCUs, and a batch has few rows. With small blocks, the threads spread
+// over all multiprocessors.
 constexpr unsigned kRowThreads = 32;
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksEach = 8;   // that share a picture's inverse transforms

@@ -56,8 +56,8 @@ class JpegParts {
     return form_.packed != 0 ? packed_.rows() : header_.mcus_down;
   }
   // Appends rows [begin, end), each in whole words and without a JPEG's stuffed zeros; their places
-  // count from the beginning of `words`. False if they are not all there. From call to call, row
-  // numbers must grow.
+  // count from the beginning of `words`. Returns false if the picture lacks any of them. Row
+  // numbers must grow from call to call.
   bool AppendRows(std::uint32_t begin, std::uint32_t end, std::vector<std::uint32_t>& words,
                   std::vector<JpegRow>& rows);
 

@@ -92,8 +92,8 @@ SLUICE_ON_DEVICE std::uint32_t ListBlocks(const JpegPicture& picture, std::uint3
   return blocks;
 }
 
-// Decodes a row into coefficients that ClearCoefficientsShare() has cleared. False if the row
-// breaks a rule: the picture is to be decoded by the host, which may know better.
+// Decodes a row into coefficients that ClearCoefficientsShare() has cleared. Returns false if the
+// row breaks a rule: then the host must decode the picture, and finds out whether it is broken.
 //
 // All symbols of a row, of whichever kind, are taken by one loop: threads side by side wait for the
 // longest row among them, and not at the end of each block for the longest block.
@@ -155,8 +155,8 @@ SLUICE_ON_DEVICE bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables
     }
     begin();
   }
-  // The rest of the last byte is filled with ones. If a whole byte or more is left, codes were
-  // misread.
+  // An encoder fills the rest of the last byte with ones. If a whole byte or more is left, codes
+  // were misread.
   const std::uint64_t end = std::uint64_t{8} * row.bytes;
   return in.Position() <= end && (right < picture.mcus_across || end - in.Position() < 8);
 }

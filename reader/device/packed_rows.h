@@ -184,8 +184,8 @@ SLUICE_ON_DEVICE void AddLarge(const Threads& threads, const PackedLayout& row, 
 
 }  // namespace on_device
 
-// False if the row breaks a rule: the picture is to be decoded by the host, which may know better.
-// All threads return the same.
+// Returns false if the row breaks a rule: then the host must decode the picture, and finds out
+// whether it is broken. All threads return the same.
 template <class Threads>
 SLUICE_ON_DEVICE bool UnpackPackedRow(const Threads& threads, const JpegJob& job,
                                       const JpegRow& stored) {

@@ -32,7 +32,8 @@ __device__ void LoadTable(const Conversion& job, Number* table) {
   __syncthreads();
 }
 
-// The launch bounds make sure that a block of that size gets the registers it needs on every GPU.
+// The launch bounds make sure that a block of kThreads threads gets the registers that it needs on
+// every GPU.
 template <class Number>
 __global__ void __launch_bounds__(kThreads) Convert(Conversion job) {
   __shared__ Number table[3 * 256];
@@ -58,8 +59,8 @@ __global__ void __launch_bounds__(kThreads) ConvertWithOps(Conversion job) {
   RunPhase(job, table, CountOps(job, at.sample), all, at, scratch);
 }
 
-// With operations that look at whole pictures. Two blocks at a time on a multiprocessor: while one
-// waits for memory or at a barrier, the other works.
+// With operations that look at whole pictures. A multiprocessor runs two blocks at a time: while
+// one waits for memory or at a barrier, the other works.
 template <class Number>
 __global__ void __launch_bounds__(kThreadsAlone, 2) ConvertWhole(Conversion job) {
   __shared__ Number table[3 * 256];

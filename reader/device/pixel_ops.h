@@ -244,7 +244,7 @@ SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Number* t
   const PixelOp* const ops = OpsOf(job, at.sample);
   const PixelOp* const end = ops + (phase.kind == PhaseKind::kWrite ? count : phase.op);
   const std::uint8_t* const picture = PictureOf(job, at.sample, phase.spare);
-  // kColumns reads the first place, so settle there.
+  // kColumns reads the first place, so kSettle must write there.
   const bool blurs = phase.kind == PhaseKind::kSettle && end->kind == PixelOpKind::kBlur;
   std::uint8_t* const settled = PictureOf(job, at.sample, phase.spare && !blurs);
   std::uint64_t sum = 0;

@@ -19,7 +19,7 @@ class RowMaker {
   // The setup and the objects of `context` must outlive it.
   RowMaker(const LoaderSetup& setup, const DecodingContext& context)
       : setup_(setup), context_(context) {
-    context_.new_painter = nullptr;  // the host makes it
+    context_.new_painter = nullptr;  // the host makes the row
   }
 
   // The row of the sample in that epoch, as a slot of one row that keeps `owner` alive. Throws

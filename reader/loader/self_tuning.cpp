@@ -20,11 +20,11 @@ constexpr double kBusy = 0.7;
 // Threads want more CPUs than there are if they had a CPU for less than this share of the time in
 // which they worked.
 constexpr double kCrowded = 0.95;
-// If a sample takes a thread less than this, threads mostly hand over: each takes the lock, memory
-// and cache lines from the others. In seconds.
+// If a sample takes a thread fewer seconds than this, threads spend most of their time on handing
+// over: each takes the lock, memory and cache lines from the others.
 constexpr double kMostlyHandedOver = 3e-6;
-// A trial pays if it plays this many times as many batches a second, which is more than chance
-// does.
+// A trial pays if it plays at least this many times as many batches a second. Chance alone rarely
+// gains as much.
 constexpr double kPays = 1.02;
 
 bool IsCrowded(const LoaderStats& interval) {
@@ -54,8 +54,8 @@ bool CanSpareOne(const LoaderStats& interval, unsigned threads) {
 }
 
 // Whether fewer threads might play faster: these want more CPUs than there are, wait for each
-// other, or do so little for a sample that they are in each other's way. Threads that a trainer
-// leaves idle do neither: see Shrink().
+// other, or do so little for a sample that they are in each other's way. Shrink() takes away
+// threads that are idle because the trainer is slow.
 bool MayBeTooMany(const LoaderStats& interval, unsigned threads) {
   switch (interval.bound()) {
     case Bound::kTrainer: return !CanSpareOne(interval, threads) && IsCrowded(interval);

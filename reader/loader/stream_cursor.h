@@ -70,8 +70,9 @@ class StreamCursor {
   // `deal` must outlive it.
   StreamCursor(const Deal& deal, Options options);
 
-  // The consumer asks for an epoch; `size`: that epoch's. The first time it asks for the epoch to
-  // resume, the range is the rest of that epoch. False: the stream reaches the epoch next anyway.
+  // The consumer asks for an epoch, whose size is `size`. The first time it asks for the epoch to
+  // resume, the range is the rest of that epoch. Returns false if the stream reaches the epoch next
+  // anyway.
   bool BeginRange(std::uint64_t epoch, const EpochSize& size);
 
   bool begun() const noexcept { return range_ > 0; }
@@ -79,12 +80,13 @@ class StreamCursor {
   std::uint64_t stream() const noexcept { return stream_; }       // the streams begun so far
   const EpochSize& range_size() const noexcept { return size_; }  // of the range's epoch
 
-  // The planner's side. HasMore(): the next epoch to plan has batches.
+  // The planner's side. HasMore() says whether the next epoch to plan has batches.
   bool HasMore() { return BatchesOf(to_plan_.epoch) > 0; }
   BatchNumber TakeToPlan();
   bool EndsEpoch(const BatchNumber& number) { return number.batch + 1 == BatchesOf(number.epoch); }
 
-  // The consumer's side. RangeIsOver(): the next batch to deliver belongs to another epoch.
+  // The consumer's side. RangeIsOver() says whether the next batch to deliver belongs to another
+  // epoch.
   bool RangeIsOver() const noexcept { return next_.epoch != range_epoch_; }
   void Advance();                              // the consumer took the next batch
   void HandOver() noexcept { done_ = next_; }  // and has it: resuming begins after it

@@ -73,7 +73,7 @@ std::optional<DatasetShape> ShapeOfPart(const DatasetShape& whole, OrderPart& pa
   if (list == nullptr || options.shuffle != Shuffle::kQuasiRandom) {
     return std::nullopt;
   }
-  // Drawn lists are sorted already.
+  // Lists that were drawn are sorted already.
   if (!std::ranges::is_sorted(list->samples)) {
     std::ranges::sort(list->samples);
   }

@@ -64,13 +64,13 @@ std::uint64_t DrawSeed(std::uint64_t seed, std::uint64_t epoch, std::uint16_t vi
 // The effects that any step may have on the frame, as declared (GeometricStep in frame.h). All are
 // false for steps that are not geometric.
 
-// Only mirrors and turns the picture, by quarters: each pixel keeps its value.
+// Whether the step only mirrors the picture or turns it by quarters: each pixel keeps its value.
 bool Turns(const Transform& step) noexcept;
-// May swap width and height.
+// Whether the step may swap width and height.
 bool SwapsSides(const Transform& step) noexcept;
-// Adds a second pass over the row.
+// Whether the step adds a second pass over the row.
 bool Warps(const Transform& step) noexcept;
-// May show another part of the picture each time.
+// Whether the step may show another part of the picture each time.
 bool DrawsPart(const Transform& step) noexcept;
 
 }  // namespace sluice

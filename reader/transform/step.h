@@ -180,10 +180,10 @@ inline PixelOp OpOf(PixelOpKind kind, float factor = 0, std::uint32_t number = 0
 struct PixelStep : AnyStep {
   static constexpr StepKind kKind = StepKind::kPixels;
   static constexpr const char* kRuns = "a pass over the row's pixels";
-  // The most operations that it adds, words included.
+  // The largest number of operations that the step adds, words included.
   static std::size_t MaxOps(const auto&) { return 1; }
   static DeviceNeed Need(const auto&) { return {}; }
-  // Throws Error(kInvalidArgument) if it does not fit pictures of that size.
+  // Throws Error(kInvalidArgument) if the step does not fit pictures of that size.
   static void CheckFits(const auto&, std::uint32_t, std::uint32_t) {}
 };
 // A step that always adds the same single operation. Its probability is its only parameter.

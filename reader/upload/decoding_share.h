@@ -1,10 +1,10 @@
 // Chooses how many of a batch's pictures are offered to the device to decode, where LoaderOptions
 // leaves that to the loader (DecodeOn::kAuto), from what the loader measures.
 //
-// Threads and device work at the same time, so a batch takes as long as the slower side. Let a row
-// cost a thread `kept` seconds if the host decodes it and `offered` if it is left to the device,
-// which then takes `device`. With a share x of the rows offered, W threads and the device need for
-// each row
+// The threads and the device work at the same time, so a batch takes as long as the slower side.
+// Let a row cost a thread `kept` seconds if the host decodes it and `offered` if it is left to the
+// device, which then takes `device`. With a share x of the rows offered, W threads and the device
+// need for each row
 //
 //     ((1 - x) kept + x offered) / W    and    x device
 //
@@ -12,11 +12,11 @@
 // If leaving a row to the device costs a thread more than decoding it, then the smallest share is
 // best.
 //
-// It learns costs from every interval. A cost that an interval does not show (the host decodes
-// nothing at a share of 1) stays as it was seen last. The share moves after two intervals in a row
-// in which the trainer waited for decoding, and in which the best share lay in the same direction:
-// at all rows, or at least 2 parts and a tenth of the share away. Where costs stay as they are, so
-// does the share. It is never 0, so that the device's cost is always seen.
+// The object learns costs from every interval. A cost that an interval does not show (the host
+// decodes nothing at a share of 1) stays as it was seen last. The share moves after two intervals
+// in a row in which the trainer waited for decoding, and in which the best share lay in the same
+// direction: at all rows, or at least 2 parts and a tenth of the share away. Where costs stay as
+// they are, so does the share. The share is never 0, so that the device's cost is always seen.
 #pragma once
 
 #include <sluice/loader_options.h>
@@ -33,7 +33,7 @@ class DecodingShare {
   explicit DecodingShare(DecodeOn decode) noexcept;
 
   bool fixed() const noexcept { return fixed_; }
-  // Of DeviceShare::kParts.
+  // The present share, in parts of DeviceShare::kParts.
   unsigned parts() const noexcept { return parts_; }
   double share() const noexcept { return double(parts_) / DeviceShare::kParts; }
   std::uint64_t changes() const noexcept { return changes_; }

@@ -81,7 +81,7 @@ std::uint64_t DeviceCache::BytesFor(const ImageSummary& field, std::uint64_t pic
 }
 
 std::uint64_t DeviceCache::TableBytes(const ImageSummary& field, std::uint64_t samples) noexcept {
-  // A packed picture has rows of each component.
+  // A packed picture has separate rows for each component.
   const std::uint64_t rows_each = 3 * ((std::uint64_t{field.max_height} + 7) / 8);
   return samples * sizeof(Entry) +
          (field.present * rows_each + kStoredRows) * sizeof(std::uint32_t) +
@@ -109,7 +109,8 @@ DeviceCache::DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> dri
 }
 
 DeviceCache::~DeviceCache() {
-  if (stream_.get() != nullptr) driver_->Drain(stream_.get());  // it may still read staging memory
+  if (stream_.get() != nullptr)
+    driver_->Drain(stream_.get());  // a copy may still read staging memory
 }
 
 std::uint64_t DeviceCache::page_locked_bytes() const noexcept {

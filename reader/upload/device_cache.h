@@ -60,7 +60,7 @@ class DeviceCache final : public PictureCache {
 
  private:
   struct Entry {
-    std::atomic<const std::byte*> at{nullptr};  // is written last
+    std::atomic<const std::byte*> at{nullptr};  // written last
     const JpegForm* form = nullptr;
     const std::uint32_t* row_bytes = nullptr;
   };
@@ -82,7 +82,8 @@ class DeviceCache final : public PictureCache {
   void Send();
   void Arrive(Staging& staging);
   void Publish(std::uint64_t sample, const StoredPicture& picture);
-  // The one copy of that form which all its pictures share; null if there are too many forms.
+  // Returns the one copy of the form that all pictures of the form share; null if there are too
+  // many forms.
   const JpegForm* InternForm(const JpegForm& form);
   const std::uint32_t* StoreRowBytes(std::span<const JpegRow> rows);
 
@@ -113,7 +114,7 @@ class DeviceCacheFiller {
   ~DeviceCacheFiller() { Stop(); }
 
   void Start();
-  // Returns once the thread has ended, which it does after the block that it reads.
+  // Returns once the thread has ended; the thread first finishes the block that it is reading.
   void Stop();
 
   // How many distinct samples of the dataset the list plays; all, unless it is the same in each

@@ -55,7 +55,7 @@ PictureRoom PictureRoom::For(const ImageSummary& stored, bool raw, std::size_t i
   for (const std::size_t of_view : view_sides)
     sides = std::max<std::uint64_t>(sides, of_view);
   room.largest = planes + kSideUnits * sides;
-  // Half of that for each picture: chroma is mostly halved, and crops need less.
+  // For each picture, half of what the largest needs: chroma is mostly halved, and crops need less.
   room.scratch = std::max(room.largest, pictures * room.largest / 2);
   const auto reserve = [&slot_bytes](std::size_t size) {
     const std::size_t at = slot_bytes;

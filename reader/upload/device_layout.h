@@ -3,9 +3,10 @@
 // row (PixelProgram::DrawOps()); and if the device decodes, room for pictures
 // (reader/device/jpeg_job.h).
 //
-// The room has, for each image of each view, whether a row of it was found broken; the waves in
-// which pictures are decoded; the pictures; then the rows and the words of all of them, as they
-// come. Rows and words have a budget; the host decodes pictures that exceed it.
+// The room holds, in this order: for each image of each view, whether the device found a row of its
+// picture broken; the waves in which pictures are decoded; the pictures; the rows of all pictures;
+// and the words of all rows. Rows and words have a budget; the host decodes pictures that exceed
+// it.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ struct PictureRoom {
   std::size_t rows = 0;       // budgets: of rows,
   std::size_t words = 0;      // of words,
   std::uint64_t scratch = 0;  // and of a lane's scratch memory, in 16 bytes
-  std::uint64_t largest = 0;  // the scratch memory that the largest picture needs
+  std::uint64_t largest = 0;  // scratch memory that the largest picture needs, in the same unit
   std::size_t lanes = 1;      // batches that the device decodes at once (Uploader)
   // In a slot's memory.
   std::size_t broken_at = 0, waves_at = 0, pictures_at = 0, rows_at = 0, words_at = 0;

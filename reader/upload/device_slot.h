@@ -22,8 +22,8 @@ namespace sluice {
 
 class DeviceSlot final : public DeviceBatch {
  public:
-  // For that slot, which owns it. `converts`: what is copied still has to be decoded or converted
-  // to the batch.
+  // Makes the device's part of `slot`, which owns it. `converts`: what is copied still has to be
+  // decoded or converted to the batch.
   DeviceSlot(const Device& device, DeviceDriver& driver, const Slot& slot,
              const DeviceLayout& layout, std::size_t bytes, bool converts);
 
@@ -88,7 +88,7 @@ class DeviceSlot final : public DeviceBatch {
   const bool converts_;
 
   std::atomic<std::uint32_t> rows_put_ = 0, words_put_ = 0;
-  std::atomic<bool> any_put_ = false;  // a picture was put there
+  std::atomic<bool> any_put_ = false;  // whether Put() has put a picture
 
   Mutex mutex_;
   std::vector<TrainerStream> streams_ GUARDED_BY(mutex_);  // that wait for the batch, each once

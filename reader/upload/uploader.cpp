@@ -120,8 +120,8 @@ std::unique_ptr<DeviceSlot> Uploader::NewSlot(const Slot& of) {
   return slot;
 }
 
-// Returns why the batch fails. Waits for all streams before, because some work may have been
-// enqueued without an event to wait for, and its memory will be used again.
+// Returns why the batch fails. First waits for all streams: some work may have been enqueued
+// without an event to wait for, and the memory that it uses will be used again.
 Error Uploader::Failed(const Slot& slot, const Error& error) {
   driver_->Drain(copy_stream_.get());
   if (works()) driver_->Drain(convert_stream_.get());
@@ -197,7 +197,7 @@ void Uploader::Start(Slot& slot, DeviceSlot& place) {
   }
   place.WaitForTrainer(stream);
   if (staging_bytes_ > 0) driver_->Wait(stream, lanes_[place.lane].read.get());
-  // Until then, the device reads the previous batch's operations and JPEGs there.
+  // Until `converted`, the device reads the previous batch's operations and JPEGs from this memory.
   if (works()) driver_->Wait(stream, place.converted.get());
   driver_->Record(place.copy_begins.get(), stream);
   for (std::size_t i = 0; i < pictures_.size(); ++i)
@@ -343,7 +343,7 @@ void Uploader::SortRows(const DeviceSlot& place, const JpegWave& wave) {
   for_jpegs([&](const JpegRow& row) { bits |= row.bytes; });
   const unsigned shift = std::max<unsigned>(std::bit_width(bits), kClassBits) - kClassBits;
   std::array<std::uint32_t, 1 << kClassBits>
-      next{};  // first how many, then where the next one goes
+      next{};  // by class of length: the number of rows, and then the place of the next row
   for_jpegs([&](const JpegRow& row) { ++next[row.bytes >> shift]; });
   std::uint32_t begin = wave.first_row;
   for (auto of_class = next.rbegin(); of_class != next.rend(); ++of_class)

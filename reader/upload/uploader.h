@@ -46,8 +46,8 @@ class PinnedSlots : public LoaderDevice {
 class Uploader final : public PinnedSlots {
  public:
   // `shipped`: the layout of a slot on the host, with its part for the device. `programs`: those of
-  // its views. If a program leaves steps to the device, they are done there, and the result is laid
-  // out as `layout`. Throws Error.
+  // its views. If a program leaves steps to the device, the device runs them, and lays out the
+  // result as `layout`. Throws Error.
   struct Work {
     const SlotLayout& shipped;
     const DeviceLayout& device_part;
@@ -75,7 +75,7 @@ class Uploader final : public PinnedSlots {
     std::size_t from = 0;  // in a slot's host memory
     std::size_t to = 0;    // in its DeviceSlot
     ImageBatch delivered;  // of a full batch of the largest size
-    // True: the device converts it. False: it is copied straight to its DeviceSlot.
+    // True: the device converts the image. False: the image is copied straight to its DeviceSlot.
     bool converts = false;
     DeviceNeed need;
     std::size_t staged = 0;  // in staging
