@@ -11,8 +11,9 @@ double ScaleOf(const ComponentAxis& axis) noexcept {
   return axis.length / axis.out;
 }
 
-// Whether a sample is weighted by how much of its unit interval the output's interval covers. Only
-// if the output's interval is the larger: smaller ones would show single samples as blocks.
+// Whether a sample is weighted by how much of its unit interval the output's interval covers. This
+// is so only if the output's interval is the larger one: smaller ones would show single samples as
+// blocks.
 bool ByOverlap(const ComponentAxis& axis) noexcept {
   return axis.filter == Filter::kArea && ScaleOf(axis) > 1;
 }

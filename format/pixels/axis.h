@@ -40,20 +40,20 @@ struct ComponentAxis {
 // `reduction`: pixels that a sample stands for; `size`: the component's extent in samples.
 ComponentAxis MakeComponentAxis(const Span& span, std::uint32_t reduction, std::uint32_t size,
                                 Filter filter) noexcept;
-// The same in the pixels of a part of a picture: reduced by `reduction`, and with the first
-// `origin` pixels left out. All `size` pixels of the part may be used.
+// Like MakeComponentAxis(), in pixels of a part of a picture that was reduced by `reduction` and
+// lacks the first `origin` reduced pixels. All `size` pixels of the part may be used.
 ComponentAxis AxisOfPart(const Span& span, std::uint32_t reduction, std::uint32_t origin,
                          std::uint32_t size, Filter filter) noexcept;
 
 // Whether the span copies pixels one to one.
 bool CopiesPixels(const Span& span) noexcept;
 
-// `mirrored`: the outputs in reverse order.
+// `mirrored`: the outputs come in reverse order.
 kernels::WeightRule WeightRuleOf(const ComponentAxis& axis, bool mirrored) noexcept;
 
 // For each output of an axis: a run of `taps` samples, counted from the axis' own `first`, and
-// their weights. Keeps its memory. Making it again for the same axis does nothing (the next
-// picture, or Cr after Cb, may need the same).
+// their weights. Keeps its memory. Make() does nothing for the same axis as before, since the next
+// picture, or Cr after Cb, may need the same.
 class AxisWeights {
  public:
   void Make(const kernels::Kernels& set, const ComponentAxis& axis, bool mirrored);

@@ -1,5 +1,5 @@
-// One payload, one region of its picture, one target: which decoder, and which way from its samples
-// to the target's pixels.
+// Chooses the decoder for a payload, and the way from its samples to the target's pixels, for one
+// region of the picture.
 //
 // JPEG and packed payloads become planes, which are resampled each at its own resolution and only
 // then converted to RGB (planar.h). Files that our decoder does not take go through libjpeg: as
@@ -38,7 +38,7 @@ void NeededPixels(const Span& span, std::uint32_t& first, std::uint32_t& count) 
   first += span.bound;
 }
 
-// As above, with a margin of two reduced pixels inside the bounds, so that the filter finds all its
+// The same with a margin of two reduced pixels inside the bounds, so that the filter finds all its
 // samples on the reduced grid as well.
 void NeededPixels(const Span& span, std::uint32_t reduction, std::uint32_t& first,
                   std::uint32_t& count) {

@@ -1,4 +1,4 @@
-// From payloads to pixels: every codec's decoding lies behind this header.
+// Decodes payloads to pixels; every codec's decoding is behind this header.
 //
 // A PayloadDecoder turns one payload into one image of a batch. It needs a single pass, which
 // touches only what the region needs. Each worker thread owns one; it keeps its memory from image
@@ -46,7 +46,8 @@ struct Region {
   std::uint32_t height() const noexcept { return transpose ? x.target : y.target; }
   bool bordered() const noexcept { return x.out != x.target || y.out != y.target; }
 
-  // The same as the picture lies; and what is left to do then, of a picture of that size.
+  // Upright(): the region without mirroring and transposing. TurnOf(): the mirroring and
+  // transposing that is then left to do, for a picture of that size.
   Region Upright() const noexcept {
     Region region = *this;
     region.flip = region.flip_y = region.transpose = false;
@@ -114,8 +115,8 @@ class PayloadDecoder {
   Defect Decode(const ImagePayload& payload, const Region& region, const PixelTarget& target);
 
   // Fills Ycc420Values() of the region's size, each component resampled from its own resolution to
-  // the size that it will be stored at. False if the payload is broken, or none of a JPEG in Y Cb
-  // Cr, or the region has a border: Decode() is to be asked then.
+  // the size that it will be stored at. False if the payload is broken or is not a JPEG in Y Cb Cr,
+  // or if the region has a border: then use Decode().
   bool DecodeYcc420(const ImagePayload& payload, const Region& region, std::uint8_t* values);
 
  private:

@@ -19,7 +19,7 @@ std::uint8_t* Room(std::vector<std::uint8_t>& bytes, std::size_t size) {
   return bytes.data();
 }
 
-// A weighted sum of lines that reads and writes no byte behind `count`.
+// A weighted sum of lines that reads and writes no byte after `count`.
 void SumExactly(const kernels::Kernels& set, const kernels::LineSum& sum, std::size_t count,
                 std::vector<std::uint8_t>& scratch, std::uint8_t* out) {
   const std::size_t whole = count / kLineStep * kLineStep;

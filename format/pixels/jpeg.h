@@ -25,7 +25,7 @@ struct JpegPart {
 };
 
 // The wanted rectangle, in pixels of the full size, and the wanted reduction (may be above 1). The
-// part that comes back covers it as far as the picture goes.
+// part that is returned covers the rectangle as far as the picture does.
 struct JpegWindow {
   std::uint32_t left = 0, top = 0, width = 0, height = 0;
   std::uint32_t reduction = 1;

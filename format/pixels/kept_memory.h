@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// At least so many values, which hold anything.
+// Makes room for at least `size` values, whose content is undefined.
 template <class Value>
 void MakeRoom(std::size_t size, std::vector<Value>& memory) {
   if (memory.size() >= size) return;

@@ -25,7 +25,7 @@ struct ErrorTrap {
   std::jmp_buf jump;
   char text[JMSG_LENGTH_MAX];
 };
-// Sets the trap, and returns what an object's `err` is to be.
+// Sets the trap, and returns the value for an object's `err`.
 jpeg_error_mgr* Set(ErrorTrap& trap);
 
 // Must not move: libjpeg keeps pointers into it.

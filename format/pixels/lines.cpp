@@ -9,7 +9,7 @@ namespace sluice {
 
 namespace {
 
-// The part of an axis that shows the picture.
+// The part of a target's axis that shows the picture.
 struct Shown {
   std::uint32_t begin = 0, count = 0, target = 0;
 
@@ -91,7 +91,7 @@ namespace {
 
 constexpr std::uint32_t kTurnTile = 32;  // pixels: a tile's lines of both pictures fit into a cache
 
-// `kPixel` bytes a pixel; 0: `pixel`.
+// Pixels have `kPixel` bytes, or `pixel` bytes if it is 0.
 template <std::size_t kPixel>
 void TransposeRuns(const std::uint8_t* in, std::uint32_t width, std::uint32_t height,
                    std::size_t pixel, std::uint8_t* out) noexcept {

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::size_t kAlignment = 32;
 
-// Half as many outputs, rounded up, each of twice the length. An odd one reaches beyond the
-// interval, at the end where the outputs end.
+// The span with half as many outputs, rounded up, each of twice the length. If the number of
+// outputs is odd, the last one reaches beyond the interval.
 Span Halved(const Span& span, bool mirrored) noexcept {
   Span half = span;
   half.out = (span.out + 1) / 2;
@@ -72,7 +72,8 @@ void PlanarResampler::ResampleColumns(const ColumnPlane* planes, std::uint32_t c
   MakeRoom(lines.stride + kernels::kSlack, row_[component]);
 }
 
-// Means of four, rounded up and down in turns as encoders do it: always up would change colours.
+// Takes means of 2 x 2 samples, rounded up and down in turns, as encoders do: rounding always up
+// would shift colours.
 void PlanarResampler::HalvePlane(const ColumnPlane& plane, Lines& lines) {
   const std::uint32_t rows = plane.y.out;
   const std::uint32_t pairs = plane.y.last / 2;

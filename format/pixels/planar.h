@@ -22,12 +22,12 @@ namespace sluice {
 std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor, std::uint32_t y_factor,
                             std::uint32_t samples_per_pixel) noexcept;
 
-// The region that a component's samples are resampled to: `region`, or half of its size on both
-// axes.
+// The region that a component's samples are resampled to: `region` or, for halved chroma, half of
+// its size on both axes.
 Region RegionOf(const Region& region, std::uint32_t component, const DecodePolicy& policy) noexcept;
 
-// A component's samples by columns: (x, y) lies at data[(x - left) * stride + (y - top)].
-// kernels::kSlack bytes behind each column's wanted part may be read.
+// A component's samples by columns: (x, y) lies at data[(x - left) * stride + (y - top)]. Up to
+// kernels::kSlack bytes after each column's wanted part may be read.
 struct ColumnPlane {
   const std::uint8_t* data = nullptr;
   std::size_t stride = 0;
@@ -53,7 +53,7 @@ class PlanarResampler {
   struct Lines {  // a component after the first pass: rows of the output's width
     std::vector<std::uint8_t> bytes;
     std::size_t stride = 0;
-    const AxisWeights* y = nullptr;  // null: they are the output's rows
+    const AxisWeights* y = nullptr;  // null: the lines are the output's rows already
   };
 
   void ResampleColumns(const ColumnPlane* planes, std::uint32_t component, bool mirrored);

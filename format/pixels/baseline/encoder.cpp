@@ -95,7 +95,7 @@ void RowTransform::RunPlanes(std::uint32_t row, std::int16_t* const* planes) con
 
 namespace {
 
-// Appends coded bytes, with a zero behind each 0xFF (T.81, B.1.1.5).
+// Appends coded bytes, with a zero after each 0xFF (T.81, B.1.1.5).
 void AppendStuffed(const std::uint8_t* bytes, std::size_t size, std::vector<std::byte>& file) {
   const auto* at = reinterpret_cast<const std::byte*>(bytes);
   const std::byte* const end = at + size;
@@ -136,7 +136,7 @@ void FileWriter::TakeBytes() {
   job_.out = coded_.data();
 }
 
-// Fills the last byte with ones.
+// Ends a segment: fills its last byte with ones.
 void FileWriter::EndSegment() {
   if (job_.bit_count != 0) {
     const auto missing = static_cast<std::uint32_t>(8 - job_.bit_count);

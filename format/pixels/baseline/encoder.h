@@ -1,5 +1,5 @@
-// From samples or coefficients to a baseline JPEG file: a row of MCUs as blocks of coefficients
-// (McuRow), the way there from samples (RowTransform), and the file that they make (FileWriter).
+// Makes a baseline JPEG file from samples or coefficients: a row of MCUs as blocks of coefficients
+// (McuRow), the transform from samples to such rows (RowTransform), and the file (FileWriter).
 #pragma once
 
 #include <bit>
@@ -37,8 +37,8 @@ class McuRow {
     return x / part.h * mcu_values() + (first_[c] + y * part.h + x % part.h) * kCoefficients;
   }
 
-  // Where a component's blocks that hold pixels go: into rows of MCUs that lie one behind another,
-  // or one behind another themselves, row by row.
+  // Where a component's blocks that hold pixels go. InRows(): into rows of MCUs, one row after
+  // another. InPlane(): one block after another, row by row.
   kernels::BlockPlaces InRows(std::uint32_t c, std::int16_t* rows) const noexcept;
   kernels::BlockPlaces InPlane(std::uint32_t c, std::int16_t* blocks) const noexcept;
 
@@ -90,10 +90,11 @@ class RowTransform {
     return part.samples.data() + line * part.stride;
   }
 
-  // The row's blocks, with those that hold no pixels; valid until the next call. `row` counts from
-  // the picture's top.
+  // The row's blocks, including those that hold no pixels; valid until the next call. `row` counts
+  // from the picture's top.
   const std::int16_t* Run(std::uint32_t row);
-  // The same to all blocks of each component that hold pixels, row by row, in natural order.
+  // Like Run(), but writes only the blocks that hold pixels, to the plane of each component, row by
+  // row, in natural order.
   void RunPlanes(std::uint32_t row, std::int16_t* const* planes) const;
 
  private:
@@ -138,8 +139,8 @@ class FileWriter {
   std::vector<std::byte> file_;
 };
 
-// The file of a picture from all its rows of MCUs, one behind another: the blocks that hold pixels,
-// to which the others are added.
+// Makes the file of a picture from all its rows of MCUs, one after another. Only the blocks that
+// hold pixels need be set; the others are filled in here.
 std::vector<std::byte> WriteFile(const kernels::Kernels& set, const Header& header,
                                  std::int16_t* rows);
 

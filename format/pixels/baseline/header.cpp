@@ -253,7 +253,7 @@ void WriteJfif(const Header& header, MarkerWriter& out) {
   out.Begin(0xE0, 14);
   for (const char c : {'J', 'F', 'I', 'F', '\0'})
     out.Byte(static_cast<std::uint8_t>(c));
-  // As libjpeg has it, which copies no other version than 1.
+  // libjpeg copies only versions 1.x, and so does this.
   out.Byte(1);
   out.Byte(header.jfif_major == 1 ? header.jfif_minor : 1);
   out.Byte(header.density_unit);

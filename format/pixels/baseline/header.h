@@ -37,7 +37,7 @@ struct Header {
   std::uint16_t density_x = 1, density_y = 1;
 };
 
-// The numbers that follow from the picture's size and its components' sampling factors.
+// Derives the numbers that follow from the picture's size and its components' sampling factors.
 void DeriveSizes(Header& header) noexcept;
 
 // False if libjpeg must decode the file.
@@ -47,7 +47,7 @@ bool ParseHeader(Bytes file, Header& header) noexcept;
 // markers are those that libjpeg writes, in its order.
 void AppendHeader(const Header& header, std::vector<std::byte>& file);
 
-// Whether the scan can hold the picture at all: every block takes at least two bits. To be asked
+// Whether the scan can hold the picture at all: every block takes at least two bits. Ask this
 // before memory is taken for the picture.
 bool HoldsPicture(const Header& header) noexcept;
 

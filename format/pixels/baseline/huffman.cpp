@@ -224,8 +224,8 @@ void SetWords(const HuffmanSpec& spec, CodeWord* words) {
   }
 }
 
-// With its bits behind the code of its size category. Table F.2 of T.81: a negative value's bits
-// are those of value - 1.
+// The word of a value: the code of its size category, then the value's bits. Table F.2 of T.81: a
+// negative value's bits are those of value - 1.
 CodeWord WordOf(const CodeWord* by_size, std::int32_t value) {
   const int size = std::bit_width(static_cast<std::uint32_t>(std::abs(value)));
   const auto bits = static_cast<std::uint32_t>(value < 0 ? value - 1 : value) & ((1U << size) - 1);

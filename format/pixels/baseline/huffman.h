@@ -45,9 +45,9 @@ inline constexpr std::uint32_t kEndOfBlock = 128;
 // of the 64 bits that the look-up was the top of (8), and how many there are (8). A value is the
 // sum of the number stored here and its late bits.
 //
-// Without a second symbol its advance is 0; write the second before the first, which then takes its
-// place. The bits to consume come lowest because everything waits for them: shift instructions look
-// at only the low six bits.
+// If there is no second symbol, its advance is 0: write the second value before the first, which
+// then overwrites it. The bits to consume come lowest because the next look-up waits for them:
+// shift instructions use only the low six bits.
 using Pair = std::uint64_t;
 
 inline constexpr int kPairBits = 10;
@@ -141,11 +141,11 @@ struct HuffmanTable {
 // baseline coding.
 bool BuildCodes(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept;
 
-// With the codes there, `dc` or `pair`.
+// Makes `dc` or `pair`. The codes must be made already.
 void BuildLookUps(bool ac, HuffmanTable& table) noexcept;
 
-// With the codes there, `skip`. It takes longer than all the rest, and a picture that is wanted
-// whole needs none.
+// Makes `skip`. The codes must be made already. This takes longer than making all other tables, and
+// a picture that is decoded whole does not need it.
 void BuildSkips(HuffmanTable& table) noexcept;
 
 // The tables that the standard gives as examples (T.81, Annex K), which nearly every encoder uses:
@@ -162,8 +162,8 @@ std::size_t StandardNumber(const HuffmanSpec& spec, bool ac);
 // clamped to the 8 bits that baseline has.
 void StandardSteps(std::size_t number, int quality, std::int16_t* steps);
 
-// Huffman tables for coding (T.81, Annex C and F.1.2): one look-up gives a coefficient's code with
-// its value behind it.
+// Huffman tables for coding (T.81, Annex C and F.1.2): one look-up gives a coefficient's code,
+// followed by its value.
 
 // Bits to be written: their number in the low six bits, above them the bits themselves. No code
 // with its value has more than 26.
@@ -179,7 +179,7 @@ inline constexpr CodeWord kWordLength = (1U << kWordLengthBits) - 1;
 // word of no bits.
 inline constexpr std::int32_t kMaxSmall = 127;
 inline constexpr std::size_t kEndWord = 0, kNoWord = 1, kZerosWord = 15;
-// Differences of DC coefficients, from -2047 to 2047, behind the word of zero.
+// Differences of DC coefficients, from -2047 to 2047: here is the word of difference 0.
 inline constexpr std::size_t kDifferenceWords = 4096 + 2048;
 // AC coefficients of any size, by run * 16 + size category: zeros where the value's bits go.
 inline constexpr std::size_t kLargeWords = 8192;

@@ -58,7 +58,7 @@ bool Recoder::Begin(Bytes file, const Header& target) {
   return halved[1] == halved[2];
 }
 
-// For a component that is halved.
+// Makes room for the samples of a component that is halved.
 void Recoder::MakePlane(std::uint32_t c) {
   const Header& header = scan_.header();
   kernels::ComponentJob& job = job_.component[c];
@@ -69,7 +69,7 @@ void Recoder::MakePlane(std::uint32_t c) {
   job.plane = samples_[c].data();
 }
 
-// Samples outside the picture repeat its last ones.
+// Transforms a component that was halved. Samples outside the picture repeat its last ones.
 void Recoder::TransformHalved(std::uint32_t c, const kernels::BlockPlaces& places, bool natural) {
   const Component& component = target_->component[c];
   std::uint8_t* const plane = samples_[c].data();

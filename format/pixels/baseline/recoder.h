@@ -1,8 +1,8 @@
-// Makes the coefficients of a JPEG from those of another one of the same picture. A component that
+// Makes the coefficients of a JPEG from those of another JPEG of the same picture. A component that
 // keeps its size never becomes samples: each coefficient is the nearest that the new steps allow.
-// Chroma that is halved becomes the means of 2x2 samples and is transformed again. Values are
-// clamped to the range of samples after the mean is taken; where one of the four is missing, at the
-// picture's edge, before.
+// Chroma that is halved becomes the means of 2x2 samples and is transformed again. These values are
+// clamped to the range of samples after the mean is taken; but where some of the four samples are
+// missing, at the picture's edge, before.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,9 @@ class Recoder {
   explicit Recoder(const kernels::Kernels& set) : set_(set), scan_(set) {}
 
   // Whether the file may become one like `target`, whose sizes are derived. False if the baseline
-  // decoder cannot read the file, it is not of the target's size and components, or a component
-  // would have to be enlarged or halved in one direction alone. Both must outlive the recoding.
+  // decoder cannot read the file, if the file is not of the target's size and components, or if a
+  // component would have to be enlarged or halved in one direction alone. File and target must
+  // outlive the recoding.
   bool Begin(Bytes file, const Header& target);
 
   // Call it once after Begin(). Fills every block of the target that holds pixels; all coefficients

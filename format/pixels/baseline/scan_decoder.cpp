@@ -1,6 +1,6 @@
-// Kept from picture to picture: the built tables, by the file's own codes, and the memory
-// of segments and planes, unless it is large. Most files of a dataset come from one encoder, so
-// tables are rarely built again.
+// Two things are kept from picture to picture: tables, found by the codes that a file stores, and
+// the memory of segments and planes, unless it is large. Most files of a dataset come from one
+// encoder, so tables are rarely built again.
 #include "format/pixels/baseline/scan_decoder.h"
 
 #include <algorithm>
@@ -88,9 +88,9 @@ void ScanDecoder::Describe(kernels::SegmentJob& job) const {
   }
 }
 
-// False if segments are to be decoded one after another. A window's MCUs cannot be told before the
-// strands are in step, and own tables have none for what is not wanted: both are for whole
-// pictures.
+// Finds the tables for strands; false if segments are to be decoded one after another. A segment is
+// split, and own tables are used, for whole pictures only: which MCUs lie in a window is not known
+// before the strands are in step, and own tables have none for blocks that are not wanted.
 bool ScanDecoder::FindStrandTables(bool whole, std::uint64_t segments, StrandTables* tables) {
   if (!set_.strands_pay) return false;
   if (segments < 2 && !(whole && SplitSegment::Pays(header_.scan.size()))) return false;

@@ -1,6 +1,5 @@
-// Reading a baseline JPEG: its scan into what a job asks for (ScanDecoder), and what is made of
-// that: planes of the part that a region needs (Decoder), or coefficients as they are
-// (BlockReader).
+// Reads a baseline JPEG. ScanDecoder decodes the scan to what a job asks for. Decoder makes planes
+// of the part that a region needs; BlockReader gives the coefficients as they are.
 //
 // ScanDecoder takes the fastest way: segments between restart markers three at once, a whole
 // picture without them from three places at once (strands.h tells how), and one segment after
@@ -53,7 +52,7 @@ class ScanDecoder {
   // broken; what the job writes to is of no use then.
   bool Decode(bool all, kernels::SegmentJob& job);
 
-  // Of a scan that was decoded whole: whether nothing but an end-of-image marker follows it.
+  // After a scan was decoded whole: whether nothing but an end-of-image marker follows it.
   bool EndsFile() const noexcept { return segments_.AtFileEnd(); }
 
  private:
@@ -93,11 +92,11 @@ class BlockReader {
   bool Begin(Bytes file);
   const Header& header() const noexcept { return scan_.header(); }
 
-  // Each of these once after Begin(). False if the coded data is broken, or not followed by the
+  // Call one of these once after Begin(). False if the coded data is broken, or not followed by the
   // file's end.
 
-  // The blocks that hold pixels, to each component's places. `natural`: in that order instead of
-  // zigzag order.
+  // Reads the blocks that hold pixels to each component's places. `natural`: in that order instead
+  // of zigzag order.
   bool Read(const kernels::BlockPlaces* places, bool natural);
   // Calls `use` with each row of MCUs (McuRow), whole, from the top, until it returns false,
   // which is returned.
@@ -111,8 +110,8 @@ class BlockReader {
 // Decodes the part of a baseline JPEG that a region needs, into planes.
 //
 // Starts at the restart marker before the region's first row. Where restart markers allow it,
-// decodes no more of a row than needed (scan_decoder.h). Transforms only the MCUs that the region
-// touches, and at a reduced size if the output is that much smaller.
+// decodes no more of a row than needed. Transforms only the MCUs that the region touches, and at a
+// reduced size if the output is that much smaller.
 //
 // Keeps tables and planes from picture to picture; one thread at a time.
 class Decoder {

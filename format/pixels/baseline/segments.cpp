@@ -6,7 +6,7 @@
 namespace sluice::baseline {
 
 namespace {
-// The next 0xFF at or behind `at`, or the end.
+// The next 0xFF at or after `at`, or the end.
 std::size_t FindByte(Bytes bytes, std::size_t at) noexcept {
   const void* const found = std::memchr(bytes.data() + at, 0xFF, bytes.size() - at);
   if (found == nullptr) return bytes.size();
@@ -74,8 +74,8 @@ WantedSegments::WantedSegments(const kernels::SegmentJob& job, std::uint64_t mcu
   end_ = (last_mcu + interval - 1) / interval;
 }
 
-// The end of the MCUs of the segment [begin, end) that lie in the window: one past the last of
-// them, or `begin` if no MCU lies there.
+// The end of those MCUs of the segment [begin, end) that lie in the window: one past the last of
+// them, or `begin` if there are none.
 std::uint64_t WantedSegments::WantedEnd(std::uint64_t begin, std::uint64_t end) const noexcept {
   const std::uint64_t across = job_.mcus_across;
   // Starts at the last row that the segment reaches into.

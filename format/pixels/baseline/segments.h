@@ -10,7 +10,7 @@
 
 namespace sluice::baseline {
 
-// Zeros behind the bytes of a segment. They are more than the longest coded MCU (six blocks of 64
+// Zeros after the bytes of a segment. They are more than the longest coded MCU (six blocks of 64
 // symbols of 26 bits), so a decoder that checks its position after every MCU never leaves the
 // buffer.
 inline constexpr std::size_t kSegmentPadding = 1312;
@@ -50,15 +50,15 @@ struct WantedSegment {
 // The segments of a scan, between its restart markers, that a region needs.
 class WantedSegments {
  public:
-  // Those that touch the job's window, each as far as that; all of a picture of `mcus` with `all`.
-  // `interval`: MCUs of a segment.
+  // The segments that touch the job's window, each up to its last wanted MCU; with `all`, all
+  // segments of a picture of `mcus` MCUs. `interval`: MCUs of a segment.
   WantedSegments(const kernels::SegmentJob& job, std::uint64_t mcus, std::uint64_t interval,
                  bool all) noexcept;
 
   // Gives the next segment, in order. False after the last one.
   bool Next(WantedSegment& segment) noexcept;
 
-  // No fewer than there are in all.
+  // An upper bound of the number of segments.
   std::uint64_t count() const noexcept { return end_ - begin_; }
 
  private:

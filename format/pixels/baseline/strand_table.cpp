@@ -69,7 +69,7 @@ std::uint32_t StrandTableMaker::PlaceOf(std::int32_t value, std::uint32_t late,
   return index_[at] = static_cast<std::uint16_t>(keys_.size());
 }
 
-// A symbol, and what may follow it in `free` bits.
+// Adds a symbol, joined with each list of symbols that may follow it in `free` bits.
 void StrandTableMaker::AddJoined(const Rest& symbol, std::uint32_t free, bool wanted) {
   std::uint32_t alone = 0;
   const auto add_alone = [&] {
@@ -198,7 +198,7 @@ void StrandTableMaker::AddSymbols(const HuffmanSpec& spec, bool dc, StrandTable&
     const std::uint32_t value_bits = std::min(size, free);  // that are known
     const std::uint32_t late = size - value_bits;
     if (valued) {
-      if (size != 0 && value_bits == 0) return;  // the sign must be
+      if (size != 0 && value_bits == 0) return;  // the sign must be known
       first.late = late;
     }
     for (std::uint32_t value = 0; value < 1U << value_bits; ++value) {

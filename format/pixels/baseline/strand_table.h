@@ -47,11 +47,11 @@ struct alignas(16) StrandValues {
 enum BlockTable : std::uint8_t {
   kFirst,      // at the beginning of the block
   kRest,       // further on in it
-  kLongCodes,  // behind kLongPrefix ones, and then back to kRest
+  kLongCodes,  // after kLongPrefix ones; then back to kRest
   kBlockTables
 };
-// Where kRest does not hold a code that begins with so many ones (11 bits of code and more), a
-// look-up consumes these alone.
+// If kRest does not hold a code that begins with so many ones (codes of 11 bits and more), a
+// look-up there consumes only these ones.
 inline constexpr std::uint32_t kLongPrefix = 7;
 
 struct StrandTable {
@@ -61,7 +61,7 @@ struct StrandTable {
   bool wanted = false;  // false: zeros for all but DC coefficients
   BlockTable place = kFirst;
 
-  // So many ones before the bits looked up were consumed already. Always inlined, see huffman.h.
+  // How many ones before the bits looked up were consumed already. Always inlined, see huffman.h.
   [[gnu::always_inline]] std::uint32_t prefix() const noexcept {
     return place == kLongCodes ? kLongPrefix : 0;
   }
@@ -75,34 +75,32 @@ struct BlockTables {
 // The tables that decode a component's blocks.
 struct StrandTables {
   const BlockTables* wanted = nullptr;
-  // For blocks of which nothing but the DC coefficient is wanted. Those made for them take more
+  // For blocks of which nothing but the DC coefficient is wanted. Tables made for these take more
   // symbols at once, and give zeros for their values.
   const BlockTables* skipped = nullptr;
   std::uint32_t bits = kStrandBits;  // of a look-up
 };
 
-// Those of the standard's tables (huffman.h), built once in the process.
+// The strand tables of the standard's Huffman tables (huffman.h), built once in the process.
 StrandTables StandardStrandTables(std::size_t number);
 
 // A table on which a strand stays where it is.
 const StrandTable& StrandHalt() noexcept;
 
-// Makes strand tables (strand_table.h) fast enough to be made for a picture.
-//
-// A Huffman table as a file stores it, and built.
+// A Huffman table as a file stores it, and as BuildCodes() builds it.
 struct HuffmanCodes {
   const HuffmanSpec* spec = nullptr;
   const HuffmanTable* table = nullptr;
 };
 
-// One thread at a time.
+// Makes strand tables, fast enough to make them for a single picture. One thread at a time.
 class StrandTableMaker {
  public:
   static constexpr std::size_t kMaxValues = std::size_t{1} << 13;
 
-  // The values of the tables that follow go here: fewer than kMaxValues, behind the tables and no
-  // further than StrandEntry::values reaches. Where they run out, symbols are taken one by one.
-  // Look-ups are of `bits` bits, up to kStrandBits.
+  // Tables made from now on put their values into `values`: fewer than kMaxValues, which lie after
+  // the tables and no further than StrandEntry::values reaches. When no room is left, entries take
+  // one symbol by its code. Look-ups are of `bits` bits, up to kStrandBits.
   void Begin(std::span<StrandValues> values, std::uint32_t bits);
 
   // With `wanted` false, for blocks of which nothing but the DC coefficient is wanted.

@@ -131,7 +131,7 @@ bool Strands::DecodeAll(const kernels::Kernels& set, const SegmentJob& job, Want
       if (!FinishRun(i, set, job)) return false;
       if (AtSegmentEnd(i)) {
         if (!wanted.Next(segment)) {
-          // Those still busy are the first ones.
+          // Strands that are still busy come first.
           --busy;
           std::swap(strand_[i], strand_[busy]);
           std::swap(place_[i], place_[busy]);
@@ -241,7 +241,7 @@ bool SplitSegment::FinishRun(std::size_t i) {
   return true;
 }
 
-// Whether the part is at its end, or has come to the next one, which is noted.
+// Whether the part is at its end, or has met the next part, which part.met notes.
 bool SplitSegment::EndsPart(std::size_t i, std::size_t parts) {
   const std::size_t number = place_[i];
   Part& part = part_[number];

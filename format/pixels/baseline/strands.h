@@ -52,7 +52,7 @@ void StartAt(std::uint64_t position, const std::uint8_t* bytes, std::size_t size
              kernels::Strand& strand) noexcept;
 std::uint64_t PositionOf(const kernels::Strand& strand, const std::uint8_t* bytes) noexcept;
 
-// Whether it is neither at its run's end nor beyond its segment.
+// Whether the strand is neither at its run's end nor beyond its segment.
 bool IsRunning(const kernels::Strand& strand) noexcept;
 
 // The run of MCUs from `mcu` on, at most kRunMcus, that are all wanted or none and lie in one row.
@@ -112,7 +112,7 @@ class Strands {
   }
   Task& TaskOf(std::size_t i) noexcept { return task_[place_[i]]; }
 
-  std::unique_ptr<Blocks> blocks_;  // where the first picture needs them
+  std::unique_ptr<Blocks> blocks_;  // made when a picture first needs them
   Task task_[kernels::kStrands];
   kernels::Strand strand_[kernels::kStrands];  // those that are running come first
   std::size_t place_[kernels::kStrands] = {};  // of each strand's task; memory stays where it is
@@ -140,7 +140,7 @@ class SplitSegment {
 
   static constexpr std::uint64_t kFirstStep = 8;  // of Part::step
 
-  // Where an MCU begins, and how many of its part's lie before it.
+  // Where an MCU begins, and how many of its part's MCUs lie before it.
   struct Mark {
     std::uint64_t position = 0;  // in bits
     std::uint32_t mcus = 0;
@@ -152,7 +152,7 @@ class SplitSegment {
     std::uint64_t step = 0;  // bits to the next guess; doubled each time, so that guesses are few
     std::int16_t* blocks = nullptr;
     std::vector<Mark> marks;           // the first one is where the part began
-    std::optional<std::uint32_t> met;  // the MCUs before that mark of the next part it came to
+    std::optional<std::uint32_t> met;  // Mark::mcus of the next part's mark that this part came to
   };
   struct Blocks {
     alignas(kBlockBytes) std::int16_t first[kRunBlocks + 1][64] = {};
@@ -182,7 +182,7 @@ class SplitSegment {
   std::uint64_t position_ = 0;                 // in bits: all before it is decoded
   std::uint32_t mcu_ = 0;
   std::uint32_t dc_[3] = {};
-  std::uint64_t mcu_bits_ = 0;  // of late
+  std::uint64_t mcu_bits_ = 0;  // of an MCU, by the last round
 };
 
 }  // namespace sluice::baseline

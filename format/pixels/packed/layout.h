@@ -1,6 +1,6 @@
 // A payload of codec `packed`: a JPEG's quantised coefficients, laid out so that vector
-// instructions can unpack them, and each row of blocks, or a part of one, without the others.
-// FORMAT.md, "Packed".
+// instructions can unpack them, and so that each row of blocks, or a part of a row, can be unpacked
+// without the others. FORMAT.md, "Packed".
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline constexpr std::size_t kLargeBytes = 4;
 
 struct Component {
   std::uint8_t h = 1, v = 1;            // sampling factors
-  std::uint8_t table = 0;               // of its quantisation table
+  std::uint8_t table = 0;               // number of its quantisation table
   std::uint32_t width = 0, height = 0;  // in samples
   std::uint32_t across = 0, down = 0;   // in blocks
   std::uint32_t first_row = 0;          // its first row of blocks among the rows of all components

@@ -168,7 +168,7 @@ bool TakeBaseline(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coeff
   return reader.Read(places, true) && std::ranges::all_of(blocks, HasDcCodes);
 }
 
-// The way back: the header of a JPEG file.
+// The reverse: the header of the JPEG file for a packed image.
 baseline::Header HeaderOf(const Header& from) {
   baseline::Header header;
   header.width = from.width;
@@ -277,7 +277,7 @@ void AppendPart(std::vector<std::byte>& out, const std::vector<std::uint8_t>& pa
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-// The parts of a row. Keeps its memory from row to row.
+// Makes the parts of a packed row. Keeps its memory from row to row.
 class RowParts {
  public:
   // Appends the row's `across` blocks to `out`.
@@ -323,7 +323,7 @@ void RowParts::AddBlock(std::uint32_t x, std::uint64_t places, const std::int16_
 
 // Two values to a byte. A value of -7..7 fits; 8 marks an escape, whose value is a byte of its own.
 void RowParts::PackValues() {
-  values_[value_count_] = 0;  // beside the last, if their number is odd
+  values_[value_count_] = 0;  // for the last byte, if the number of values is odd
   const auto nibble_of = [this](std::uint8_t value) {
     const bool fits = static_cast<std::uint8_t>(value + 7) <= 14;  // -7..7
     escapes_[escape_count_] = value;                               // written over if it fits

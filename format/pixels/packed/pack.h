@@ -1,4 +1,5 @@
-// A JPEG's coefficients without any coding, from JPEG files and packed payloads and to them.
+// A JPEG's coefficients without any coding: read from JPEG files and packed payloads, and written
+// to either.
 #pragma once
 
 #include <optional>

@@ -73,7 +73,7 @@ SLUICE_INLINE Integer Mirrored(Integer index, Integer size) noexcept {
 SLUICE_INLINE std::uint64_t EqualStep(std::uint64_t pixels, std::uint64_t last) noexcept {
   return (pixels - last) / 255;
 }
-// The new value of a value that `below` pixels are less than.
+// The new value for a value; `below`: how many pixels have a smaller one.
 SLUICE_INLINE std::uint8_t EqualValue(std::uint64_t below, std::uint64_t step) noexcept {
   const std::uint64_t value = (step / 2 + below) / step;
   return static_cast<std::uint8_t>(value < 255 ? value : 255);

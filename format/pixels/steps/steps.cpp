@@ -19,7 +19,7 @@ namespace {
 using Table = std::array<std::uint8_t, 256>;
 using Histogram = std::array<std::uint64_t, 256>;
 
-// Of each channel.
+// Counts the values of each channel.
 template <std::uint32_t kChannels>
 void CountValues(const std::uint8_t* data, std::size_t pixels, Histogram (&histograms)[kChannels]) {
   // Neighbours are often alike, and a count would have to wait for the one before it. So pixels go
@@ -44,7 +44,8 @@ void CountValues(const std::uint8_t* data, std::size_t pixels, Histogram (&histo
   }
 }
 
-// A table for each channel, made from its histogram; none if nothing changes.
+// Replaces values by a table for each channel, which make_table() makes from the channel's
+// histogram. If make_table() returns false, the channel stays as it is.
 template <std::uint32_t kChannels, class MakeTable>
 void LookUp(const Pixels& pixels, const MakeTable& make_table) noexcept {
   const std::size_t count = std::size_t{pixels.width} * pixels.height;
@@ -174,8 +175,8 @@ void Bilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* 
   }
 }
 
-// `kBytes` bytes a pixel, or in.channels if it is 0. Pictures are copied, or else each pixel
-// written might change their sizes, as far as the compiler knows.
+// Pixels have `kBytes` bytes, or in.channels if it is 0. The pictures are passed by value:
+// otherwise the compiler must assume that each pixel written may change their sizes.
 template <std::size_t kBytes>
 void Nearest(Pixels in, const AffineMap& to_source, const std::uint8_t* fill, Pixels out) noexcept {
   const std::size_t pixel = kBytes != 0 ? kBytes : in.channels;

@@ -19,8 +19,9 @@ struct Pixels {
   std::size_t bytes() const noexcept { return std::size_t{width} * height * channels; }
 };
 
-// `factor` blends between a black picture (0) and the picture (1), or beyond. The next two do so
-// with one grey of its mean lightness, and with its own greys.
+// AdjustBrightness() blends a black picture (factor 0) with the picture (factor 1), or goes beyond.
+// AdjustContrast() blends with one grey of the picture's mean lightness, AdjustSaturation() with
+// the picture in greys.
 void AdjustBrightness(const Pixels& pixels, float factor) noexcept;
 void AdjustContrast(const Pixels& pixels, float factor) noexcept;
 void AdjustSaturation(const Pixels& pixels, float factor) noexcept;
