@@ -1,12 +1,11 @@
-// Entropy coding of blocks, the way back from entropy.inc.h. Included once for each instruction
-// set.
+// Entropy coding of blocks: the reverse of entropy.inc.h. Included once for each instruction set.
 //
-// No branch depends on how many bits a code has: each two coefficients write eight bytes and move
-// on by those that are full. The caller adds stuffing and the last byte.
+// No branch depends on how many bits a code has: every two coefficients, eight bytes are written,
+// and the output moves on by those that are full. The caller adds stuffing and the last byte.
 
 struct BitWriter {
-  std::uint64_t bits;   // the last of them are yet to be written,
-  std::uint64_t count;  // as many as the lowest six bits of this say: shifts look at no others
+  std::uint64_t bits;   // the lowest of them are yet to be written:
+  std::uint64_t count;  // as many as its lowest six bits say; shifts use no others
   std::uint8_t* out;
 
   // Up to seven bits and two words may wait for a flush.
@@ -38,7 +37,7 @@ SLUICE_INLINE bool IsSmall(std::int32_t value) noexcept {
   return static_cast<std::uint32_t>(value + baseline::kMaxSmall) <= 2 * baseline::kMaxSmall;
 }
 
-// `left`: a bit for each coefficient that is not zero.
+// Codes a block. `left`: a bit for each coefficient that is not zero.
 SLUICE_INLINE void CodeBlock(const std::int16_t* block, std::uint64_t left, std::int32_t difference,
                              const baseline::CodeWord* table, BitWriter& to) noexcept {
   to.Put(table[baseline::kDifferenceWords + static_cast<std::size_t>(difference)]);
@@ -86,8 +85,8 @@ inline void CodeBlocks(CodeJob& job) {
   for (std::uint32_t c = 0; c < job.components; ++c)
     mcu_blocks += job.component[c].blocks;
   for (std::uint32_t m = 0; m < job.mcus; ++m) {
-    // For all blocks first: no prediction tells where one ends, and the next should not have to
-    // begin with this.
+    // The masks of all blocks are made first: the processor cannot predict where a block ends, and
+    // the next block should not have to wait for its mask then.
     std::uint64_t masks[kMaxMcuBlocks];
     FindValues(block, mcu_blocks, masks);
     const std::uint64_t* mask = masks;

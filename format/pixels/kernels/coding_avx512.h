@@ -1,6 +1,6 @@
-// Entropy coding in AVX-512: the same bytes as coding.inc.h, behind which it is included. A block's
+// Entropy coding in AVX-512: the same bytes as coding.inc.h, after which it is included. A block's
 // coefficients become a list of words to look up, at once and without a branch for each, so that no
-// prediction has to tell where the block ends; then the words of many blocks are written.
+// branch prediction has to find the block's end; then the words of many blocks are written.
 
 // Numbers of words, counted from the first table.
 struct WordList {
@@ -63,8 +63,8 @@ struct HalfBlock {
     large = _mm512_cmpgt_epu16_mask(_mm512_add_epi16(value, most), _mm512_add_epi16(most, most));
   }
 
-  // The words of those in `mask` one behind another. The first lies behind the coefficient at
-  // `before`, and `first` is this half's first place.
+  // Writes the words of the coefficients in `mask`, one after another. The coefficient before the
+  // first of them is at `before`; `first` is this half's first place.
   SLUICE_INLINE void List(__mmask32 mask, std::uint32_t before, std::int16_t first,
                           std::uint16_t table, std::uint16_t* out) const noexcept {
     alignas(64) static constexpr auto kCounted = [] {
@@ -79,7 +79,7 @@ struct HalfBlock {
     }();
     const __m512i places =
         _mm512_add_epi16(_mm512_load_si512(kCounted.up), _mm512_set1_epi16(first));
-    // Values above their places, and the same of the one before.
+    // In `here`, each lane has a value above its place; in `last`, those of the coefficient before.
     const __m512i here =
         _mm512_maskz_compress_epi16(mask, _mm512_or_si512(_mm512_slli_epi16(value, 8), places));
     const __m512i last =

@@ -53,7 +53,7 @@ SLUICE_INLINE std::int32_t DecodeDc(BitReader& in, const baseline::HuffmanTable&
     entry = table.SlowDc(in.bits);
     bad |= entry == 0 ? 1 : 0;
   }
-  // A value is as long as its difference is large, and those vary: no branch on the length.
+  // The length of a value varies from block to block, so there is no branch on it.
   const std::uint64_t value = in.bits << ((entry >> 8) & 63);
   const std::uint32_t size = (entry >> 16) & 63;
   in.Consume(entry);
@@ -138,7 +138,7 @@ SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, 
   bad |= EndsBadly(k);
 }
 
-// As above, for a block that is not wanted.
+// Like DecodeBlock(), for a block that is not wanted.
 SLUICE_INLINE void SkipBlock(BitReader& in, const baseline::HuffmanTable& ac,
                              std::uint32_t& bad) noexcept {
   static_assert(3 * baseline::kMaxSkipLength <= BitReader::kRefilled);
@@ -186,8 +186,9 @@ struct McuTargets {
   std::uint32_t count = 0;
 };
 
-// From the MCU at (x, y) on, counted from the window's corner. Their blocks are `stride` apart.
-// Those of a component follow each other, so that they can be transformed in pairs.
+// The targets of the MCUs from (x, y) on, counted from the window's corner. The MCUs' blocks are
+// `stride` apart. The targets of a component follow each other, so that they can be transformed in
+// pairs.
 template <std::uint32_t kMcus>
 SLUICE_INLINE McuTargets<kMcus> TargetsOf(const SegmentJob& job, std::int16_t* block,
                                           std::size_t stride, std::uint32_t x,

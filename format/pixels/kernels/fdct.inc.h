@@ -44,7 +44,7 @@ SLUICE_INLINE void ForwardPass(V* v) noexcept {
   }
 }
 
-// The block that begins at `samples` and the next one, to quantised coefficients.
+// Transforms the block that begins at `samples`, and the next one, to quantised coefficients.
 template <class V, bool kNatural>
 SLUICE_INLINE void ForwardTransform(const ForwardRow& row, const std::uint8_t* samples,
                                     std::int16_t* a, std::int16_t* b) noexcept {
@@ -90,8 +90,9 @@ inline void TransformRow(const ForwardRow& row) {
   TransformRowIn<false>(row);
 }
 
-// From RGB to the samples that a JPEG stores, to the values that libjpeg gives them. Plain loops,
-// which the compiler makes vectors of: it need not ask whether lines overlap.
+// Conversions from RGB to the samples that a JPEG stores, with the values that libjpeg gives them.
+// These are plain loops, which the compiler vectorises: __restrict tells it that lines do not
+// overlap.
 
 // JFIF 1.02: the weights in 1/65536; Y rounded to the nearest, the others with halves towards zero.
 inline void LineToYcc(const std::uint8_t* rgb, std::size_t stride, std::size_t count,

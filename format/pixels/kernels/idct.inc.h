@@ -4,8 +4,8 @@
 // stored by columns, which saves one of the two transpositions. Included once for each instruction
 // set.
 
-// A block of coefficients in natural order has a spare place behind it (kSpare), one in the order
-// of its coding has none.
+// A block of coefficients in natural order has a spare place after its end (kSpare); a block in
+// zigzag order, in which it is coded, has none.
 enum BlockOrder { kNaturalOrder, kZigzagOrder };
 
 struct BlockTarget {
@@ -79,7 +79,7 @@ SLUICE_INLINE void Clear(std::int16_t* block) noexcept {
   if constexpr (kOrder == kNaturalOrder) block[kSpare] = 0;
 }
 
-// Two blocks of the same quantisation, in vectors that hold two.
+// Transforms two blocks of the same quantisation, in vectors that hold two.
 template <class V, BlockOrder kOrder>
 SLUICE_INLINE void TransformPair(const BlockTarget& a, const BlockTarget& b) noexcept {
   V v[8];
@@ -94,7 +94,7 @@ SLUICE_INLINE void TransformPair(const BlockTarget& a, const BlockTarget& b) noe
   StoreColumns(v, a.out, a.stride, b.out, b.stride);
 }
 
-// One block; vectors that hold two have zeros beside it.
+// Transforms one block; vectors that hold two have zeros in the other.
 template <class V, BlockOrder kOrder>
 SLUICE_INLINE void TransformOne(const BlockTarget& a) noexcept {
   if constexpr (V::kBlocks == 1) {

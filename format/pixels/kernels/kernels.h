@@ -20,7 +20,7 @@
 
 namespace sluice::kernels {
 
-// Bytes that may be read or written behind the end of every buffer handed to a kernel.
+// Bytes that may be read or written after the end of every buffer handed to a kernel.
 inline constexpr std::size_t kSlack = 64;
 
 // Length of the scale and offset arrays that Kernels::to_floats and its like repeat over the
@@ -39,14 +39,14 @@ struct ComponentJob {
   std::uint32_t size_log2 = 3;         // a block becomes 8, 4, 2 or 1 samples square
 };
 
-// From one JPEG's quantised coefficients to another's, in zigzag order: the nearest, halves away
-// from zero. Lanes are of 16 bits, most of them without a sign; vectors are loaded from signed
-// ones.
+// Turns one JPEG's quantised coefficients into another's, in zigzag order: into the nearest, halves
+// away from zero. Lanes have 16 bits, and most of them no sign; but vectors are loaded from signed
+// numbers.
 struct NewSteps {
   // Magnitudes above this cannot be stored in the other file, or are not computed exactly.
   alignas(32) std::int16_t most[64] = {};
-  alignas(32) std::int16_t step[64] = {};  // of the first, times eight
-  // As in ForwardSteps, of the second.
+  alignas(32) std::int16_t step[64] = {};  // steps of the first JPEG, times eight
+  // As in ForwardSteps, of the second JPEG.
   alignas(32) std::int16_t half[64] = {};
   alignas(32) std::int16_t reciprocal[64] = {};
   alignas(32) std::int16_t scale[64] = {};
@@ -71,14 +71,14 @@ struct Recoding {
   bool halves_chroma = false;
   bool natural = false;                 // coefficients in natural order instead of zigzag order
   std::uint32_t width = 0, height = 0;  // of the picture
-  bool beyond = false;                  // set where a magnitude is above its most
+  bool beyond = false;                  // set if a magnitude is above NewSteps::most
 };
 
 // A run of MCUs that are coded one after another. Only those inside a window are wanted.
 struct SegmentJob {
   ComponentJob component[3];
   std::uint32_t components = 0;
-  const std::uint8_t* bytes = nullptr;  // unstuffed, baseline::kSegmentPadding zeros behind them
+  const std::uint8_t* bytes = nullptr;  // unstuffed, then baseline::kSegmentPadding zeros
   std::size_t size = 0;
   std::uint32_t first_mcu = 0, last_mcu = 0;  // [first, last) in scan order
   std::uint32_t mcus_across = 0;
@@ -88,15 +88,15 @@ struct SegmentJob {
   Recoding* recoding = nullptr;  // instead of samples in planes, if not null; all MCUs are wanted
 };
 
-// One of several places of a scan that are decoded side by side. A run of its blocks goes to `out`.
+// One of several places of a scan that are decoded side by side. The blocks of its run go to `out`.
 struct Strand {
-  std::uint64_t bits = 1;            // what is known of the stream behind `in`; 1: nothing
-  const std::uint8_t* in = nullptr;  // unstuffed, kSlack bytes behind `limit`
+  std::uint64_t bits = 1;            // what is known of the stream from `in` on; 1: nothing
+  const std::uint8_t* in = nullptr;  // unstuffed, with kSlack bytes after `limit`
   std::int16_t* out = nullptr;       // zeros; see baseline::kBlockBytes
-  const baseline::StrandTable* const* next = nullptr;  // each block's tables, the halt behind
-  const std::int16_t* end = nullptr;                   // of the run; a block of zeros behind
+  const baseline::StrandTable* const* next = nullptr;  // each block's tables, then the halt
+  const std::int16_t* end = nullptr;                   // of the run; a block of zeros follows
   const std::uint8_t* limit = nullptr;                 // the last that `in` may become
-  // Bits that a look-up does not see; the same of all strands that run together.
+  // Bits that a look-up does not see; the same for all strands that run together.
   std::uint32_t unseen = 64 - baseline::kStrandBits;
 };
 inline constexpr std::size_t kStrands = 3;
@@ -106,7 +106,7 @@ struct BlockRun {
   std::int16_t* blocks = nullptr;  // with differences for DC; zeros are left behind
   std::uint32_t first_mcu = 0, mcus = 0;
   bool wanted = true;
-  std::uint32_t* dc = nullptr;  // each component's last
+  std::uint32_t* dc = nullptr;  // each component's last DC coefficient
 };
 
 // A row of a packed image's blocks (FORMAT.md, "Packed"). The blocks in [left, right) are unpacked
@@ -149,7 +149,7 @@ struct CodeJob {
   struct Component {
     const baseline::CodeWord* table = nullptr;  // one of the standard's
     std::uint32_t blocks = 1;                   // in an MCU
-    std::int32_t dc = 0;                        // of its last block
+    std::int32_t dc = 0;                        // its last block's DC coefficient
   };
   Component component[3];
   std::uint32_t components = 0;
@@ -162,8 +162,9 @@ struct CodeJob {
 };
 inline constexpr std::size_t kMaxBlockBytes = 208;
 
-// Divides by a quantisation step times eight, which forward transforms leave in: half of it is
-// added, then two multiplications take the high half each. Exact below 2^14.
+// Divides by a quantisation step times eight, since forward transforms leave this factor in their
+// results: half of the divisor is added, then the high halves of two multiplications are taken.
+// Exact below 2^14.
 struct ForwardSteps {
   // In natural order.
   alignas(32) std::uint16_t half[64] = {};
@@ -186,14 +187,14 @@ struct ForwardRow {
 
 // JPEG: entropy decoding with the inverse transform, entropy coding and the forward transform.
 struct JpegKernels {
-  // To samples in the planes, or to what job.recoding says. False if the coded data breaks a rule
-  // of T.81; what was written is of no use then.
+  // Decodes to samples in the planes, or to what job.recoding says. False if the coded data breaks
+  // a rule of T.81; what was written is of no use then.
   bool (*decode_segment)(const SegmentJob& job);
   // Decodes up to kStrands strands until at least one of them is done: at the end of its run, or
   // beyond its limit if the coded data is broken.
   void (*run_strands)(Strand* strands, std::size_t count);
   bool strands_pay;  // whether they are faster than one segment after another
-  // Turns a run's coefficients into what decode_segment does.
+  // Makes of a run's coefficients what decode_segment makes of them.
   void (*finish_blocks)(const SegmentJob& job, const BlockRun& run);
   void (*code_blocks)(CodeJob& job);
   void (*transform_row)(const ForwardRow& row);
@@ -231,7 +232,8 @@ struct LineKernels {
   // Three lines to interleaved pixels. Writes exactly 3 * count.
   void (*join_rgb)(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
                    std::size_t count, std::uint8_t* rgb);
-  // The way back. Reads exactly 3 * count; each line may be written kSlack beyond its end.
+  // The reverse of join_rgb. Reads exactly 3 * count; each line may be written kSlack beyond its
+  // end.
   void (*split_rgb)(const std::uint8_t* rgb, std::size_t count, std::uint8_t* r, std::uint8_t* g,
                     std::uint8_t* b);
   // Interleaved pixels in reverse order. Reads and writes exactly 3 * count.
@@ -245,7 +247,7 @@ struct StepKernels {
   void (*blend_with)(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor);
   void (*blend_lines)(const std::uint8_t* from, std::uint8_t* data, std::size_t count,
                       float factor);
-  // As above; a is each interleaved pixel's own grey (GreyOf).
+  // The same, where a is each interleaved pixel's own grey (GreyOf).
   void (*saturate_rgb)(std::uint8_t* rgb, std::size_t count, float factor);
   std::uint64_t (*sum_grey_rgb)(const std::uint8_t* rgb, std::size_t count);
   // Turns the hue of interleaved pixels by -3 to 3 sixths of the colour circle.

@@ -1,8 +1,10 @@
-// From a JPEG's blocks to those of another JPEG of the same picture, without samples between them:
-// coefficients are divided by other steps. Chroma that is to be halved becomes samples of half the
-// size, by a transform that gives the means of 2x2 samples. Included once for each instruction set.
+// Turns a JPEG's blocks into those of another JPEG of the same picture, without samples between
+// them: coefficients are divided by other steps. Chroma that is to be halved becomes samples of
+// half the size, by a transform that gives the means of 2x2 samples. Included once for each
+// instruction set.
 
-// A block in zigzag order. Lanes of `beyond` become -1 where a magnitude is above its most.
+// Requantises a block in zigzag order. Lanes of `beyond` become -1 where a magnitude is above
+// steps.most.
 template <class V>
 SLUICE_INLINE void Requantise(const std::int16_t* block, const NewSteps& steps, std::int16_t* out,
                               V& beyond) noexcept {
@@ -18,8 +20,8 @@ SLUICE_INLINE void Requantise(const std::int16_t* block, const NewSteps& steps, 
   }
 }
 
-// One pass over eight vectors: the means of each two of the eight outputs that Pass() has, in the
-// first four. Of the second pass only the lanes of the first four rows count.
+// One pass over eight vectors. The first four become the means of every two of the eight outputs of
+// Pass(). In the second pass, only the lanes of the first four rows count.
 template <class V, int kShift, bool kHalf>
 SLUICE_INLINE void MeansPass(V* v) noexcept {
   using W = typename V::Wide;
@@ -46,7 +48,7 @@ SLUICE_INLINE void MeansPass(V* v) noexcept {
   }
 }
 
-// To 4x4 samples by columns, each the mean of 2x2.
+// Transforms to 4x4 samples by columns, each the mean of 2x2.
 template <class V>
 SLUICE_INLINE void TransformToMeans(V* v) noexcept {
   MeansPass<V, kConstBits - kPassBits, false>(v);
@@ -56,8 +58,8 @@ SLUICE_INLINE void TransformToMeans(V* v) noexcept {
   MeansPass<V, kConstBits + kPassBits + 3, true>(v);
 }
 
-// A block of which only `columns` x `rows` samples lie in the picture: where one of four is
-// missing, its neighbour counts twice.
+// Halves a block of which only `columns` x `rows` samples lie in the picture: where one of four
+// samples is missing, its neighbour counts twice.
 inline void HalveEdge(const BlockTarget& target, std::uint32_t columns,
                       std::uint32_t rows) noexcept {
   alignas(64) std::uint8_t samples[64];
@@ -78,7 +80,7 @@ SLUICE_INLINE void PutMeans(const std::uint8_t* columns, const BlockTarget& targ
     std::memcpy(target.out + x * target.stride, columns + x * 8, 4);
 }
 
-// The same block of two components.
+// Halves the same block of two components.
 template <class V>
 SLUICE_INLINE void Halve(const BlockTarget& a, const BlockTarget& b) noexcept {
   alignas(64) std::uint8_t means[2][64];
@@ -126,7 +128,7 @@ SLUICE_INLINE void ToNaturalOrder(const std::int16_t* block, std::int16_t* out) 
   }
 }
 
-// The MCU at (x, y), whose blocks are `stride` apart. Zeros are left behind.
+// Recodes the MCU at (x, y), whose blocks are `stride` apart, and leaves zeros in them.
 template <class V>
 SLUICE_INLINE void RecodeMcu(const SegmentJob& job, std::int16_t* block, std::size_t stride,
                              std::uint32_t x, std::uint32_t y, V& beyond) noexcept {
@@ -169,7 +171,7 @@ SLUICE_INLINE void RecodeMcu(const SegmentJob& job, std::int16_t* block, std::si
   }
 }
 
-// To be called behind a run of MCUs.
+// Call it after a run of MCUs.
 template <class V>
 SLUICE_INLINE void NoteBeyond(const SegmentJob& job, const V& beyond) noexcept {
   std::int16_t marks[8 * V::kBlocks];

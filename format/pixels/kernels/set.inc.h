@@ -21,7 +21,8 @@ constexpr std::size_t kBlockSize = 64;
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
-// Lines, by what lines_*.h has for a number of taps, and for sixteen columns of sixteen bytes.
+// Whole lines are made of SumLinesOf() for a number of taps, and of TransposeTile(), which
+// lines_*.h has.
 inline void SumLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
   switch (sum.taps) {
     case 1: return SumLinesOf<1>(sum, count, out);

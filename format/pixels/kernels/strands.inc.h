@@ -3,12 +3,12 @@
 // instruction set.
 //
 // A strand runs freely: no branch depends on where its blocks end. Each entry of a table says how
-// to move on in the block and in the list of tables; behind the last block of a run that list has a
+// to move on in the block and in the list of tables; after the last block of a run that list has a
 // table on which the strand stays where it is.
 
 // The part of a strand's state that each look-up updates. `bits` are the next bits of the stream,
-// left-aligned, with a one behind the last of them: as many zeros as follow this one were consumed
-// since `in`.
+// left-aligned, followed by a one: the number of zeros after this one is the number of bits
+// consumed since `in`.
 struct StrandState {
   std::uint64_t bits;
   const std::uint8_t* in;
@@ -38,7 +38,7 @@ SLUICE_INLINE std::size_t BytesInBlock(const std::int16_t* out) noexcept {
 SLUICE_INLINE bool Step(StrandState& s, std::uint32_t unseen) noexcept {
   const baseline::StrandTable* const table = *s.next;
   const baseline::StrandEntry& entry = table->entry[s.bits >> unseen];
-  // Both are 128 at most: in eight bits, their sum is negative from there on.
+  // Both numbers are 128 at most, so that in eight bits their sum is negative from 128 on.
   static_assert(baseline::kBlockBytes == 128);
   const auto reach = static_cast<std::int8_t>(BytesInBlock(s.out) + entry.reach);
   if (__builtin_expect(reach < 0, 0)) return false;
@@ -91,8 +91,8 @@ inline bool IsDone(const Strand& s) noexcept {
   return s.out >= s.end || s.in > s.limit;
 }
 
-// Runs kCount strands until one of them is done. The number of the strand whose next symbol must be
-// taken by its code, if that comes first; kCount otherwise.
+// Runs kCount strands until one of them is done. Returns the number of the strand whose next symbol
+// must be taken by its code, if that comes first; kCount otherwise.
 template <std::size_t kCount>
 inline std::size_t RunToSymbol(Strand* strands) noexcept {
   StrandState s[kCount];
@@ -131,7 +131,8 @@ inline void RunStrandsOf(Strand* strands) noexcept {
     const std::size_t by_code = RunToSymbol<kCount>(strands);
     if (by_code == kCount) return;
     TakeSymbol(strands[by_code]);
-    // Here too: however often it comes to this, no strand may run on beyond its limit.
+    // The limits are checked here too: however often symbols are taken by their codes, no strand
+    // may run on beyond its limit.
     for (std::size_t i = 0; i < kCount; ++i) {
       if (IsDone(strands[i])) return;
     }
@@ -148,7 +149,7 @@ inline void RunStrands(Strand* strands, std::size_t count) noexcept {
 }
 
 // Adds up the DC differences of a run of MCUs and transforms those that are wanted, kAtOnce at a
-// time while there are as many. The MCUs that are left.
+// time while there are as many. Returns the MCUs that are left.
 template <std::uint32_t kAtOnce>
 inline BlockRun FinishMcus(const SegmentJob& job, BlockRun run) {
   McuTargets<kAtOnce> targets;

@@ -1,5 +1,5 @@
 // The vector operations of the kernels in 256 bits: a block in each 128-bit half. Included inside a
-// namespace of its own, by the headers that say how blocks get into an order and out of it.
+// namespace of its own, by the headers that bring blocks into zigzag order and out of it.
 
 struct Wide32x2 {
   __m256i v;
@@ -27,7 +27,7 @@ SLUICE_INLINE __m128i Expanded(const std::uint8_t* in, std::uint8_t mask) noexce
 SLUICE_INLINE std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noexcept {
   return static_cast<std::uint64_t>(_mm_cvtsi128_si64(Expanded(in, mask)));
 }
-// As above for signed 8-bit values, widened to 16 bits.
+// The same for signed 8-bit values, widened to 16 bits.
 SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
                              std::int16_t* out) noexcept {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_cvtepi8_epi16(Expanded(in, mask)));
@@ -146,7 +146,7 @@ SLUICE_INLINE Vector16x2 InterleaveHigh(const Vector16x2& a, const Vector16x2& b
 SLUICE_INLINE Wide32x2 MultiplyAddPairs(const Vector16x2& a, const Vector16x2& b) noexcept {
   return {_mm256_madd_epi16(a.v, b.v)};
 }
-// Widened, and shifted left.
+// Widens, and shifts left.
 template <int kBits>
 SLUICE_INLINE Wide32x2 WidenLow(const Vector16x2& a) noexcept {
   return {_mm256_srai_epi32(_mm256_unpacklo_epi16(_mm256_setzero_si256(), a.v), 16 - kBits)};
@@ -194,7 +194,7 @@ SLUICE_INLINE void StoreColumns(const Vector16x2* v, std::uint8_t* a, std::size_
 
 constexpr bool kStrandsPay = true;
 
-// Coefficients in a row.
+// Consecutive coefficients.
 using Coefficients = __m128i;
 
 // The values and a zero; `late` is added to the first.
@@ -209,7 +209,7 @@ SLUICE_INLINE void StoreValues(Coefficients values, std::int16_t* out) noexcept 
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), values);
 }
 
-// The rows of two blocks, as they are.
+// Stores the rows of two blocks as they are, in natural order.
 SLUICE_INLINE void StoreRows(const Vector16x2* v, std::int16_t* a, std::int16_t* b) noexcept {
   for (int row = 0; row < 8; ++row) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(a + row * 8), _mm256_castsi256_si128(v[row].v));

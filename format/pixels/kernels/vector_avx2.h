@@ -2,7 +2,7 @@
 
 #include "format/pixels/kernels/vector_256.h"
 
-// The rows of two blocks that are in zigzag order.
+// Loads the rows of two blocks that are in zigzag order.
 SLUICE_INLINE void LoadZigzag(const std::int16_t* a, const std::int16_t* b,
                               Vector16x2* v) noexcept {
   __m256i in[8];
@@ -22,7 +22,7 @@ SLUICE_INLINE void LoadZigzag(const std::int16_t* a, const std::int16_t* b,
   }
 }
 
-// Two blocks, from rows to zigzag order.
+// Stores the rows of two blocks in zigzag order.
 SLUICE_INLINE void StoreZigzag(const Vector16x2* v, std::int16_t* a, std::int16_t* b) noexcept {
 #pragma GCC unroll 8
   for (int i = 0; i < 8; ++i) {

@@ -8,7 +8,7 @@ SLUICE_INLINE __m512i InOrder(const std::uint16_t* places, __m512i first, __m512
   return _mm512_permutex2var_epi16(first, _mm512_load_si512(places), second);
 }
 
-// The rows of two blocks that are in zigzag order.
+// Loads the rows of two blocks that are in zigzag order.
 SLUICE_INLINE void LoadZigzag(const std::int16_t* a, const std::int16_t* b,
                               Vector16x2* v) noexcept {
   const __m512i a_first = _mm512_loadu_si512(a), a_second = _mm512_loadu_si512(a + 32);
@@ -28,7 +28,7 @@ SLUICE_INLINE void LoadZigzag(const std::int16_t* a, const std::int16_t* b,
   }
 }
 
-// Two blocks, from rows to zigzag order.
+// Stores the rows of two blocks in zigzag order.
 SLUICE_INLINE void StoreZigzag(const Vector16x2* v, std::int16_t* a, std::int16_t* b) noexcept {
   __m512i rows[4];  // two rows of both
   for (int i = 0; i < 4; ++i)

@@ -24,7 +24,7 @@ SLUICE_INLINE uint8x8_t Expanded(const std::uint8_t* in, std::uint8_t mask) noex
 SLUICE_INLINE std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noexcept {
   return vget_lane_u64(vreinterpret_u64_u8(Expanded(in, mask)), 0);
 }
-// As above for signed 8-bit values, widened to 16 bits.
+// The same for signed 8-bit values, widened to 16 bits.
 SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
                              std::int16_t* out) noexcept {
   vst1q_s16(out, vmovl_s8(vreinterpret_s8_u8(Expanded(in, mask))));
@@ -61,7 +61,7 @@ struct Vector16 {
   }
   SLUICE_INLINE void SetFirst(std::int16_t a) noexcept { v = vsetq_lane_s16(a, v, 0); }
   static SLUICE_INLINE Vector16 Load(const std::int16_t* a) noexcept { return {vld1q_s16(a)}; }
-  // As the other sets, whose vectors hold two blocks.
+  // Named as in the other sets, whose vectors hold two blocks.
   static SLUICE_INLINE Vector16 LoadTwice(const std::uint16_t* a) noexcept {
     return {vreinterpretq_s16_u16(vld1q_u16(a))};
   }
@@ -150,7 +150,7 @@ SLUICE_INLINE Wide32 MultiplyAddPairs(const Interleaved& a,
   return {vmlal_laneq_s16(vmull_laneq_s16(vget_low_s16(a.first), one, kOne % 8),
                           vget_low_s16(a.second), other, kOther % 8)};
 }
-// Widened, and shifted left.
+// Widens, and shifts left.
 template <int kBits>
 SLUICE_INLINE Wide32 WidenLow(const Vector16& a) noexcept {
   return {vshll_n_s16(vget_low_s16(a.v), kBits)};
@@ -194,7 +194,7 @@ SLUICE_INLINE void StoreColumns(const Vector16* v, std::uint8_t* a, std::size_t 
 
 constexpr bool kStrandsPay = true;
 
-// Coefficients in a row.
+// Consecutive coefficients.
 using Coefficients = int16x8_t;
 
 // The values and a zero; `late` is added to the first.
@@ -208,7 +208,7 @@ SLUICE_INLINE void StoreValues(Coefficients values, std::int16_t* out) noexcept 
   vst1q_s16(out, values);
 }
 
-// The rows of a block that is in zigzag order.
+// Loads the rows of a block that is in zigzag order.
 SLUICE_INLINE void LoadZigzag(const std::int16_t* a, Vector16* v) noexcept {
   const auto* const bytes = reinterpret_cast<const std::uint8_t*>(a);
   const uint8x16x4_t low = vld1q_u8_x4(bytes);
@@ -220,7 +220,7 @@ SLUICE_INLINE void LoadZigzag(const std::int16_t* a, Vector16* v) noexcept {
   }
 }
 
-// A block, from rows to zigzag order; `b` is for sets whose vectors hold two.
+// Stores the rows of a block in zigzag order; `b` is for sets whose vectors hold two.
 SLUICE_INLINE void StoreZigzag(const Vector16* v, std::int16_t* a, std::int16_t* /*b*/) noexcept {
   uint8x16x4_t low, high;
   for (int row = 0; row < 4; ++row) {
@@ -235,7 +235,7 @@ SLUICE_INLINE void StoreZigzag(const Vector16* v, std::int16_t* a, std::int16_t*
   }
 }
 
-// Or as they are, in natural order.
+// Stores the rows of a block as they are, in natural order.
 SLUICE_INLINE void StoreRows(const Vector16* v, std::int16_t* a, std::int16_t* /*b*/) noexcept {
   for (int row = 0; row < 8; ++row)
     vst1q_s16(a + row * 8, v[row].v);

@@ -45,7 +45,7 @@ inline std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noex
   }
   return out;
 }
-// As above for signed 8-bit values, widened to 16 bits.
+// The same for signed 8-bit values, widened to 16 bits.
 inline void ExpandRow(const std::uint8_t* in, std::uint8_t mask, std::int16_t* out) noexcept {
   for (int i = 0; i < 8; ++i, mask = static_cast<std::uint8_t>(mask >> 1)) {
     out[i] = static_cast<std::int8_t>((mask & 1) != 0 ? *in++ : 0);
@@ -134,7 +134,7 @@ inline Vector16x2 Multiply(const Vector16x2& a, const Vector16x2& b) noexcept {
   return EachLane<Vector16x2>([&](int i) { return a.lane[i] * b.lane[i]; });
 }
 
-// These two are loops of their own: of a choice in a lambda, GCC 12 makes branches.
+// These two are loops of their own: GCC 12 turns a choice in a lambda into branches.
 inline Vector16x2 Absolute(const Vector16x2& a) noexcept {
   Vector16x2 r;
   for (int i = 0; i < 16; ++i)
@@ -195,7 +195,7 @@ inline Wide32x2 MultiplyAddPairs(const Vector16x2& a, const Vector16x2& b) noexc
       [&](int i) { return a.lane[2 * i] * b.lane[2 * i] + a.lane[2 * i + 1] * b.lane[2 * i + 1]; });
 }
 
-// Widened, and shifted left.
+// Widens, and shifts left.
 template <int kFirst, int kBits>
 inline Wide32x2 Widen(const Vector16x2& a) noexcept {
   Wide32x2 r;
@@ -257,7 +257,7 @@ inline void StoreColumns(const Vector16x2* v, std::uint8_t* a, std::size_t a_str
 
 constexpr bool kStrandsPay = false;
 
-// Coefficients in a row.
+// Consecutive coefficients.
 struct Coefficients {
   std::int16_t value[8];
 };
@@ -274,7 +274,7 @@ inline void StoreValues(const Coefficients& values, std::int16_t* out) noexcept 
   std::memcpy(out, values.value, sizeof(values.value));
 }
 
-// The rows of two blocks that are in zigzag order.
+// Loads the rows of two blocks that are in zigzag order.
 inline void LoadZigzag(const std::int16_t* a, const std::int16_t* b, Vector16x2* v) noexcept {
   for (int i = 0; i < 64; ++i) {
     const int natural = kZigzag.natural[i];
@@ -283,7 +283,7 @@ inline void LoadZigzag(const std::int16_t* a, const std::int16_t* b, Vector16x2*
   }
 }
 
-// Two blocks, from rows to zigzag order.
+// Stores the rows of two blocks in zigzag order.
 inline void StoreZigzag(const Vector16x2* v, std::int16_t* a, std::int16_t* b) noexcept {
   for (int i = 0; i < 64; ++i) {
     const int natural = kZigzag.natural[i];
@@ -292,7 +292,7 @@ inline void StoreZigzag(const Vector16x2* v, std::int16_t* a, std::int16_t* b) n
   }
 }
 
-// Or as they are, in natural order.
+// Stores the rows of two blocks as they are, in natural order.
 inline void StoreRows(const Vector16x2* v, std::int16_t* a, std::int16_t* b) noexcept {
   for (int row = 0; row < 8; ++row) {
     std::memcpy(a + row * 8, v[row].lane, 8 * sizeof(*a));

@@ -18,8 +18,8 @@ struct WeightRule {
   bool mirrored = false;  // the last output first
 };
 
-// Centres are found from that of the first of so many outputs, so that rounding is the same
-// everywhere.
+// Centres are computed from the centre of the first of this many outputs, so that rounding is the
+// same everywhere.
 inline constexpr std::uint32_t kWeightGroup = 32;
 
 }  // namespace sluice::kernels
