@@ -40,7 +40,7 @@ std::int64_t IntegerOf(DType type, const std::byte* value) {
 BatchProgram::BatchProgram(const DatasetFacts& dataset, const LoaderOptions& options,
                            const FieldChoice& choice) {
   for (const PipelineStage& stage : StagesOf(options.transform, options.sizes, options.schedule)) {
-    target_.reset();  // the same in all stages
+    target_.reset();  // all stages have the same target
     std::vector<MixStep>& mixes = mixes_.emplace_back();
     for (const Transform& transform : stage.steps) {
       if (ConcernsBatch(transform)) CheckParameters(transform);

@@ -26,8 +26,8 @@ struct FreeMemory {
 };
 
 struct Export {
-  std::optional<Batch> batch;                 // if the tensor lies in it;
-  std::unique_ptr<void, FreeMemory> content;  // else the tensor's own memory
+  std::optional<Batch> batch;                 // set if the tensor lies in a batch
+  std::unique_ptr<void, FreeMemory> content;  // set if the tensor has memory of its own
   std::vector<std::int64_t> shape, strides;
   dlpack::ManagedTensor managed = {};
 };

@@ -62,12 +62,12 @@ class DeviceBatch {
   virtual std::byte* At(std::size_t offset) const noexcept = 0;
   std::vector<ImageBatch> images;  // the images of Slot::images, as they are delivered
 
-  // For the consumer: see Batch. Release() is called when the batch's last handle is gone.
+  // The consumer's side: see Batch. Release() is called when the batch's last handle is gone.
   virtual void WaitOn(void* stream) = 0;
   virtual void Synchronize() = 0;
   virtual void Release() noexcept = 0;
 
-  // For the planner: waits until the host memory may be written. Returns how long the last copy
+  // The planner's side. Waits until the host memory may be written. Returns how long the last copy
   // from that memory took, in seconds; nothing if `give_up` was set in the meantime. While a
   // stream's capture must end first, calls `on_capture` again and again.
   using OnCapture = std::function<void(const TrainerStream&)>;
@@ -77,12 +77,13 @@ class DeviceBatch {
   // own streams are gone.
   virtual void Finish() noexcept = 0;
 
-  // For a batch whose upload has begun: whether the device decodes pictures of it, and how long
+  // Whether the device decodes pictures of the batch, set once its upload has begun; and how long
   // that took, once it is known.
   bool decodes = false;
   double decode_seconds = 0;
 
-  // For decoder threads. Whether the device is to decode a picture of the row; or of any row.
+  // The decoder threads' side. HasPicture() says whether the device is to decode a picture of the
+  // row; HasPictures(), of any row.
   virtual bool HasPicture(std::size_t row) const = 0;
   virtual bool HasPictures() const = 0;
   // Gives the row, or all rows, back to the host. Call TakeBackAll() before each batch.
@@ -122,7 +123,8 @@ class LoaderDevice {
 
   // Allocates page-locked, zeroed memory. Throws Error.
   virtual HostBuffer NewMemory(std::size_t bytes) = 0;
-  // For a slot with such memory. Null if batches stay on the host.
+  // Makes the device's part of a slot that has memory of NewMemory(). Null if batches stay on the
+  // host.
   virtual std::unique_ptr<DeviceBatch> NewBatch(const Slot&) { return nullptr; }
 
   // The number of uploads that may be under way at once.

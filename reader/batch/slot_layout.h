@@ -56,7 +56,7 @@ struct SlotLayout {
   };
   // A variable field, or a bytes field, where each byte is an entry.
   struct VariableField {
-    std::size_t field = 0;  // as above
+    std::size_t field = 0;  // the field's number in the schema
     std::string name;
     bool bytes = false;
     DType dtype = DType::kUint8;

@@ -144,7 +144,7 @@ const ShardFile& Sample::File() const {
   return *file_;
 }
 
-// The same, and holds the sample's block as long as the sample lives.
+// Returns the shard as File() does, and holds the sample's block as long as the sample lives.
 const ShardFile& Sample::FileWithBlock() const {
   const ShardFile& shard = File();
   if (shard.parts() != nullptr && block_held_ == nullptr) {

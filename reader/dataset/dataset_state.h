@@ -27,8 +27,8 @@ struct DatasetState {
   // Makes the datasets of a mixture one. Their shards are opened, and stay open, in the datasets'
   // own states.
   static std::shared_ptr<DatasetState> Mix(const Mixture& mixture);
-  // The same dataset, with none of its shards mapped yet. `cache`: where to keep what is fetched of
-  // a dataset in an object store.
+  // Returns the same dataset with a shard table of its own, in which no shard is mapped yet.
+  // `cache`: where to keep what is fetched of a dataset in an object store.
   std::shared_ptr<DatasetState> WithOwnShards(MapAdvice advice,
                                               const std::optional<BlockCache>& cache = {}) const;
 

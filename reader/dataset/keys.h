@@ -67,7 +67,7 @@ class KeyIndex {
     friend auto operator<=>(const Entry&, const Entry&) = default;
   };
   struct Keys {
-    std::vector<Entry> entries;          // sorted
+    std::vector<Entry> entries;          // sorted by hash, then by sample
     std::vector<std::uint32_t> unread;   // shards
     std::shared_ptr<const Error> fault;  // of the first unread shard
   };

@@ -18,11 +18,11 @@ inline std::size_t SlotsOf(const LoaderOptions& options) noexcept {
 // The number of batches decoded ahead, if the loader chooses it (self_tuning.h): at the start, in a
 // long ring, and in the longest one.
 inline constexpr std::size_t kUsualPrefetch = 2, kLongPrefetch = 8, kLongestPrefetch = 32;
-// The same for page-locked batches. The number is fixed, because allocating such memory during
-// training would make the GPU wait.
+// The number of page-locked batches decoded ahead. It is fixed, because allocating such memory
+// during training would make the GPU wait.
 inline constexpr std::size_t kPinnedPrefetch = 4;
-// The same if a device decodes. The device decodes half of the ring at once
-// (PictureRoom::DivideScratch), which is four batches.
+// The number of batches decoded ahead if a device decodes. The device decodes half of the ring at
+// once (PictureRoom::DivideScratch), which is four batches.
 inline constexpr std::size_t kDecodingPrefetch = 6;
 
 // Threads that make rows: those that decode, and the one that uploads what a device decodes, since

@@ -242,7 +242,7 @@ ShardUse ShardTable::OpenNow(std::uint32_t shard) {
   if (opened == nullptr) opened = Open(shard);
   const MutexLock lock(open_mutex_);
   if (CopyOf(shard) == copy)
-    recent_->Keep(shard, opened);  // else a copy was added or given up meanwhile
+    recent_->Keep(shard, opened);  // otherwise, a copy was added or given up meanwhile
   return opened;
 }
 

@@ -80,8 +80,9 @@ class ShardTable {
   std::size_t max_mapped() const noexcept { return max_mapped_; }
   // Returns the shard, and maps it if needed. Throws Error. Thread-safe.
   ShardUse Shard(std::uint32_t shard);
-  // The same, but if the shard cannot be opened, returns null and sets `fault`. Remembers the
-  // fault, so that a loader tries to open the shard once, not for each of its samples.
+  // Does the same as Shard(shard), but if the shard cannot be opened, returns null and sets
+  // `fault`. Remembers the fault, so that a loader tries to open the shard once, not for each of
+  // its samples.
   ShardUse Shard(std::uint32_t shard, std::shared_ptr<const Error>& fault);
   // The shard if it is mapped already, else null.
   ShardUse OpenShard(std::uint32_t shard) const {
@@ -89,7 +90,8 @@ class ShardTable {
     // Pairs with the release in OpenNow(): a thread that sees the pointer sees the whole shard.
     return Uncounted(open_[shard].load(std::memory_order_acquire));
   }
-  // The same without counting, if keeps_all(): valid as long as this lives.
+  // Requires keeps_all(). Returns the shard if it is mapped already, else null, without counting
+  // its user: the pointer is valid as long as the table lives.
   const ShardFile* KeptShard(std::uint32_t shard) const noexcept {
     return open_[shard].load(std::memory_order_acquire);
   }
@@ -144,9 +146,9 @@ class ShardTable {
   const std::unique_ptr<RecentShards> recent_;
   Mutex open_mutex_;  // if all stay mapped: held while a shard is being mapped
   std::vector<std::unique_ptr<ShardFile>> originals_ GUARDED_BY(open_mutex_);  // if all stay mapped
-  std::vector<std::unique_ptr<ShardFile>> copies_
-      GUARDED_BY(open_mutex_);  // the same; never freed, since threads may still read from them
-  std::vector<std::atomic<const ShardFile*>> open_;  // the same
+  std::vector<std::unique_ptr<ShardFile>> copies_ GUARDED_BY(
+      open_mutex_);  // if all stay mapped; never freed, since threads may still read from them
+  std::vector<std::atomic<const ShardFile*>> open_;  // if all stay mapped
   std::unordered_map<std::uint32_t, ShardCopy> copied_to_
       GUARDED_BY(open_mutex_);  // if not all stay mapped
 

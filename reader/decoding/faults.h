@@ -25,7 +25,8 @@ class FaultLog {
   void Add(SampleFault fault);
   // Notes that a sample was asked for whose whole shard cannot be opened.
   void AddShard(std::uint32_t shard, SampleFault fault);
-  // The same for a shard that is in the log already. False if it is not.
+  // Counts a fault of a shard that is in the log already. Returns false if the shard is not in the
+  // log.
   bool MetAgain(std::uint32_t shard, std::uint64_t epoch);
   std::uint64_t count() const;
   std::vector<SampleFault> List() const;

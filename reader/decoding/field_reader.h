@@ -67,7 +67,7 @@ class FieldReader {
   std::vector<Picture> pictures_;  // by field of the schema
   std::vector<Bytes> payloads_;
   const RowLayout* stored_ = nullptr;    // of the row in hand
-  const ValueLimits* limits_ = nullptr;  // the same
+  const ValueLimits* limits_ = nullptr;  // of the row in hand
   bool verify_ = true;
   std::vector<std::uint8_t> kept_;   // of the boxes in hand
   std::vector<std::uint8_t> whole_;  // a mask

@@ -43,9 +43,9 @@ class PlainCopy {
   struct Source {
     const ShardFile* file = nullptr;
     std::size_t row = 0;               // of the slot
-    const std::byte* block = nullptr;  // its first byte,
+    const std::byte* block = nullptr;  // the block's first byte
     std::uint64_t block_bytes = 0;
-    const std::byte* entries = nullptr;  // the row's, in the block's table
+    const std::byte* entries = nullptr;  // the row's entries in the block's table
     const std::byte* pixels = nullptr;   // null if the image is not as usual
   };
   void FindRows(const Slot& slot, std::size_t begin, std::size_t end);
@@ -60,7 +60,7 @@ class PlainCopy {
   ComparedPayloads* const compared_;
   const std::uint64_t row_bytes_;     // of a block's table
   const std::uint64_t entry_offset_;  // of the image, in a row of it
-  ImagePayload image_;                // as every image is; without its bytes
+  ImagePayload image_;                // what all images have in common; no bytes
   const std::size_t image_bytes_;
   const bool whole_;       // images are copied from their first byte to their last
   const bool read_later_;  // see PixelTarget

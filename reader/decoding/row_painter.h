@@ -39,7 +39,8 @@ class RowPainter {
   bool FrameViews(const ImagePayload& payload, Slot& slot, std::size_t row);
   // Finds where the picture comes from.
   From Find(const ImagePayload& payload, Slot& slot, std::size_t row);
-  // Not for masks (FieldReader::DecodeMask()).
+  // Writes the pixels of all views of the row's picture, or leaves them to the device. Masks go
+  // through FieldReader::DecodeMask() instead.
   Defect Paint(const ImagePayload& payload, PayloadDecoder& decoder, Slot& slot, std::size_t row);
 
   // The part of the picture that the first view shows, after FrameViews().

@@ -142,7 +142,7 @@ void RowWorker::SetUp(unsigned thread) {
 }
 
 RowVerdict RowWorker::CheckFile(Slot& slot, std::size_t row) {
-  if (slot.files[row] == nullptr) return {};  // it came from the cache
+  if (slot.files[row] == nullptr) return {};  // the row came from the cache
   if (files_.Holds(*slot.files[row], slot.refs[row])) return {};
   if (reader_.LeaveCopy(slot, row)) {
     RowVerdict again = MakeRow(slot, row);

@@ -24,8 +24,8 @@ class RowWorker {
 
   struct Outcome {
     std::size_t left_out = 0;           // rows marked kLeftOut
-    std::size_t failed_row = SIZE_MAX;  // the first row that makes the batch fail,
-    std::optional<Error> error;         // and why
+    std::size_t failed_row = SIZE_MAX;  // the first row that makes the batch fail
+    std::optional<Error> error;         // why that row makes it fail
     DecodingCosts costs;                // DecodeOn::kAuto
   };
   // Fills rows begin .. end - 1. Stops early if the slot is abandoned or a row fails.

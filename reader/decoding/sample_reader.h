@@ -37,8 +37,8 @@ struct DecodingContext {
 
 // Whether a row was made, and if not, why.
 struct RowVerdict {
-  std::shared_ptr<const Error> error = nullptr;  // null: it was made
-  bool of_shard = false;                         // its whole shard cannot be opened
+  std::shared_ptr<const Error> error = nullptr;  // null: the row was made
+  bool of_shard = false;  // whether the sample's whole shard cannot be opened
   // No checksum was compared, so only FileCheck finds a file that was cut meanwhile.
   bool unverified = false;
 
@@ -94,7 +94,7 @@ class SampleReader {
   std::optional<RowVerdict> Open(const Slot& slot, std::size_t row, Sample& sample);
   // Reads a block that was not read ahead, for a source that holds blocks.
   std::shared_ptr<const HeldBlock> ReadNow(const SampleRef& ref, const ShardUse& shard);
-  // These return why the row could not be made, if it could not.
+  // The functions below return why the row could not be made, and nothing if it was made.
   std::optional<Error> ReadFrom(Sample& sample, Slot& slot, std::size_t row);
   std::optional<Error> ReadOriginal(Sample& sample, Slot& slot, std::size_t row,
                                     const Error& of_copy);

@@ -22,7 +22,7 @@ namespace sluice {
 struct JpegRow {
   std::uint32_t picture = 0;  // among the job's pictures
   std::uint32_t row = 0;      // of MCUs, in its picture; packed: among its rows that are needed
-  std::uint32_t at = 0;       // its first word, among the job's words or the stored picture's
+  std::uint32_t at = 0;       // the row's first word, among the job's words or the stored picture's
   std::uint32_t bytes = 0;    // zeros fill up the last word
 };
 

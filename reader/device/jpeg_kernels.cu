@@ -21,9 +21,10 @@ namespace {
 // over all multiprocessors.
 constexpr unsigned kRowThreads = 32;
 constexpr unsigned kThreads = 256;
-constexpr unsigned kBlocksEach = 8;   // that share a picture's inverse transforms
-constexpr unsigned kPixelsEach = 4;   // of a thread, unless too many blocks result
-constexpr unsigned kMaxWarps = 4096;  // that unpack: about as many as a large GPU holds at once
+constexpr unsigned kBlocksEach = 8;  // thread blocks that share a picture's inverse transforms
+constexpr unsigned kPixelsEach = 4;  // pixels for a thread, unless too many blocks result
+constexpr unsigned kMaxWarps =
+    4096;  // warps of UnpackRows: about as many as a large GPU holds at once
 
 __global__ void __launch_bounds__(kThreads) MakeWeights(JpegJob job) {
   if (blockIdx.x >= job.wave->picture_count) return;
@@ -66,8 +67,8 @@ __global__ void __launch_bounds__(kThreads) MakePixels(JpegJob job) {
                    each * blockDim.x);
 }
 
-// A warp unpacks a row of blocks, and then perhaps others. It is a block by itself: there are
-// enough rows for all.
+// A warp unpacks a row of blocks, and then perhaps others. Each warp is a thread block by itself:
+// there are enough rows to occupy the GPU so.
 struct Warp {
   static constexpr std::uint32_t kThreads = 32;
   static constexpr unsigned kAll = 0xFFFFFFFFU;
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(Warp::kThreads) UnpackRows(JpegJob job) {
   }
 }
 
-// As in pixel_kernels.cu.
+// Launches a kernel, as Start() in pixel_kernels.cu does.
 cudaError_t Start(void (*kernel)(JpegJob), std::uint64_t grid, unsigned threads, JpegJob job,
                   cudaStream_t stream) {
   void* arguments[] = {&job};

@@ -88,7 +88,8 @@ class JpegParcel {
  public:
   // False: the host must decode the region. `channels`: of the image.
   bool Make(const ImagePayload& payload, const Region& region, std::uint32_t channels);
-  // The same for a picture that lies where the device reads. The bytes of `payload` are not read.
+  // Does the same for a picture that lies where the device reads it. The bytes of `payload` are not
+  // read.
   bool Make(const StoredPicture& stored, const ImagePayload& payload, const Region& region,
             std::uint32_t channels);
 

@@ -25,7 +25,7 @@ struct OneThread {
     all = value;
     return 0;
   }
-  // After this, each thread sees what the others wrote before it.
+  // After Meet(), each thread sees what the others wrote before they called it.
   void Meet() const {}
 };
 
@@ -33,7 +33,7 @@ namespace on_device {
 
 struct PackedLayout {
   const std::uint32_t* words = nullptr;
-  const std::uint8_t* bytes = nullptr;  // the same
+  const std::uint8_t* bytes = nullptr;  // the row as bytes
   // Where the parts begin: after a row's first four bytes lie masks of its blocks.
   std::uint32_t dc = 0, masks = 0, values = 0, more = 0, large = 0;
   std::uint32_t large_count = 0;
@@ -52,7 +52,7 @@ SLUICE_ON_DEVICE std::uint32_t SumOfOnes(const Threads& threads, const std::uint
   return all;
 }
 
-// Finds where the parts of the row begin. False if they do not fit into the row.
+// Finds where the parts of the row begin. Returns false if they do not fit into the row.
 template <class Threads>
 SLUICE_ON_DEVICE bool FindParts(const Threads& threads, std::uint32_t blocks, std::uint32_t bytes,
                                 PackedLayout& row) {
@@ -76,7 +76,7 @@ SLUICE_ON_DEVICE bool FindParts(const Threads& threads, std::uint32_t blocks, st
 // The number of -8 among `count` half bytes from `first` on, counted from the row's beginning.
 SLUICE_ON_DEVICE inline std::uint32_t CountMore(const PackedLayout& row, std::uint32_t first,
                                                 std::uint32_t count) {
-  constexpr std::uint32_t kEach = 8;  // of a word
+  constexpr std::uint32_t kEach = 8;  // half bytes of a word
   const std::uint32_t end = first + count;
   std::uint32_t more = 0;
   for (std::uint32_t at = first; at < end;) {

@@ -196,7 +196,7 @@ SLUICE_ON_DEVICE inline std::uint8_t* PictureOf(const Conversion& job, std::uint
                : job.from + sample * job.pixels * job.channels;
 }
 
-// kSum, for a run of kCount pixels after the operations so far.
+// The work of PhaseKind::kSum on a run of pixels that the operations so far have changed.
 template <std::uint32_t kCount>
 SLUICE_ON_DEVICE inline std::uint64_t SumOfLightness(const FourPixels& run,
                                                      std::uint32_t channels) {
@@ -208,7 +208,7 @@ SLUICE_ON_DEVICE inline std::uint64_t SumOfLightness(const FourPixels& run,
   }
   return sum;
 }
-// kCount, likewise.
+// The work of PhaseKind::kCount on such a run.
 template <std::uint32_t kCount>
 SLUICE_ON_DEVICE inline void CountValues(const FourPixels& run, std::uint32_t channels,
                                          PixelOpScratch& scratch) {
@@ -219,7 +219,7 @@ SLUICE_ON_DEVICE inline void CountValues(const FourPixels& run, std::uint32_t ch
       if (c < channels) AddAtomically(scratch.counts[c * 256 + run.at[3 * p + c]], 1);
   }
 }
-// kWrite, likewise.
+// The work of PhaseKind::kWrite on such a run.
 template <class Number, std::uint32_t kCount>
 SLUICE_ON_DEVICE inline void StoreNumbers(const Conversion& job, const Number* table,
                                           std::uint64_t sample, std::uint64_t first,

@@ -16,7 +16,7 @@ namespace sluice {
 
 struct Conversion {
   std::uint8_t* from = nullptr;  // samples x pixels x channels, 16-byte aligned
-  void* to = nullptr;            // as many numbers, 16-byte aligned
+  void* to = nullptr;            // where the numbers go, 16-byte aligned
   const void* table = nullptr;   // channels x 256 numbers, in device memory
   std::uint64_t samples = 0;
   std::uint64_t pixels = 0;        // of a sample; below 2^32

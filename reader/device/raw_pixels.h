@@ -86,7 +86,7 @@ SLUICE_ON_DEVICE inline void MakeRawPixels(const JpegJob& job, const JpegWave& w
   }
 }
 
-// The same for a picture of either kind.
+// Makes a thread's share of the pixels of a picture, raw or compressed.
 SLUICE_ON_DEVICE inline void MakePictureShare(const JpegJob& job, const JpegWave& wave,
                                               std::uint32_t number, std::uint32_t thread,
                                               std::uint32_t threads) {

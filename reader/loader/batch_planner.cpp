@@ -33,7 +33,7 @@ void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
 
 void BatchPlanner::Cancel() {
   source_.Cancel();
-  epoch_.reset();  // its announced blocks will not come
+  epoch_.reset();  // the blocks that it announced will not be read
 }
 
 std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {

@@ -605,7 +605,7 @@ void BatchRing::EndUploadsUntilStopped(RowWorker& worker) {
       to_end_.Wait(mutex_);
     } else {
       EndUpload(worker);
-      to_upload_.NotifyOne();  // there is room for another
+      to_upload_.NotifyOne();  // there is room for another upload
     }
   }
 }

@@ -205,7 +205,7 @@ class BatchRing {
   std::vector<Slot*> free_ GUARDED_BY(mutex_);    // has room for all slots: Release() may not throw
   std::deque<Slot*> planned_ GUARDED_BY(mutex_);  // published, in order of delivery
   std::size_t handing_out_ GUARDED_BY(mutex_) = 0;  // first of planned_ with rows to take
-  double row_seconds_ GUARDED_BY(mutex_) = 0;       // that a row took a thread lately
+  double row_seconds_ GUARDED_BY(mutex_) = 0;       // the seconds that a row took a thread lately
   bool uploading_ GUARDED_BY(mutex_) = false;       // a thread is in UploadInOrder()
   std::vector<Slot*> uploads_ GUARDED_BY(mutex_);   // begun and not ended, in order of delivery
   std::size_t held_ GUARDED_BY(mutex_) = 0;         // slots that the consumer has

@@ -86,8 +86,8 @@ class LoaderSetup {
   const BatchRecipe recipe;
   const Deal deal;
   const ResumePoint start;         // the order, at the beginning of epoch 0
-  const std::size_t rows_at_once;  // the most rows that a worker takes at a time,
-  const bool whole_batches;  // or whether it takes a whole batch, if there is one for each worker
+  const std::size_t rows_at_once;  // the most rows that a worker takes at a time
+  const bool whole_batches;  // whether a worker takes a whole batch if there is one for each worker
   const CpuNodes nodes;      // over which threads and slots are spread
 
  private:

@@ -87,14 +87,14 @@ class ThreadSetups {
   }
 
  private:
-  const std::shared_ptr<Gate> gate_;  // the threads have it, too
+  const std::shared_ptr<Gate> gate_;  // the threads share it
 };
 
-// The CPU time and page faults of the calling thread. Asked for only now and then, because asking
-// costs more than decoding a small sample.
+// The CPU time and page faults of the calling thread. The kernel is asked for them only now and
+// then, because asking costs more than decoding a small sample.
 class ThreadUsage {
  public:
-  // Asks again if the last time was at least `kEvery` ago.
+  // Asks the kernel again if it was last asked at least `kEvery` ago.
   void Sample(Clock::time_point now) noexcept {
     constexpr std::chrono::milliseconds kEvery{50};
     if (now - asked_ < kEvery) return;
@@ -149,16 +149,17 @@ class DecoderThread {
   ThreadUsage usage_;
 };
 
-// The same without a thread: LoaderOptions::threads = 0.
+// Does the work of a DecoderThread on the consumer's own thread: LoaderOptions::threads = 0.
 class ConsumerDecoder {
  public:
-  // As DecoderThread's. The calling thread sets it up; throws Error.
+  // Parameters as for DecoderThread. Sets the decoder up on the calling thread. Throws Error.
   ConsumerDecoder(const LoaderSetup& setup, const DecodingContext& context, FaultLog& faults,
                   BatchRing& ring)
       : decoder_(0, setup, context, faults, ring) {
     decoder_.SetUp();
   }
-  // A thread whose range has ended may still be in here when the next one comes.
+  // Takes the mutex: a thread whose range has ended may still be decoding when the thread of the
+  // next range calls Decode().
   void Decode(const BatchRing::Rows& rows) {
     const MutexLock lock(mutex_);
     decoder_.Decode(rows);

@@ -35,7 +35,7 @@ class RowMaker {
   struct Worker {
     Worker(const LoaderSetup& setup, const DecodingContext& context);
     BatchRecipe recipe;
-    FaultLog faults;  // not listed: the caller gets the error
+    FaultLog faults;  // never reported: the caller gets the error
     RowWorker rows;
   };
 

@@ -60,7 +60,7 @@ bool MayBeTooMany(const LoaderStats& interval, unsigned threads) {
   switch (interval.bound()) {
     case Bound::kTrainer: return !CanSpareOne(interval, threads) && IsCrowded(interval);
     case Bound::kDecoding: return IsCrowded(interval) || HandsOver(interval);
-    case Bound::kPrefetch: return true;  // they wait though the ring is as long as it may be
+    case Bound::kPrefetch: return true;  // threads wait though the ring is as long as it may be
     case Bound::kStorage: return HandsOver(interval);  // for the thread that puts samples in order
     case Bound::kTooEarly:
     case Bound::kDevice:

@@ -88,8 +88,10 @@ class StreamCursor {
   // The consumer's side. RangeIsOver() says whether the next batch to deliver belongs to another
   // epoch.
   bool RangeIsOver() const noexcept { return next_.epoch != range_epoch_; }
-  void Advance();                              // the consumer took the next batch
-  void HandOver() noexcept { done_ = next_; }  // and has it: resuming begins after it
+  void Advance();  // the consumer took the next batch
+  void HandOver() noexcept {
+    done_ = next_;
+  }  // the consumer has the batch, so resuming begins after it
   ResumePoint Resume() const;
 
   // Dealing whole shards takes time if there are many. So the thread that reaches an epoch first

@@ -53,7 +53,8 @@ class LaneOrder {
   // batch, it adds only the block of the sample.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
-  // The same for positions `position`, `position` + `stride`, and so on, until `samples` is full.
+  // Does what At() does for positions `position`, `position` + `stride`, and so on, until `samples`
+  // is full.
   void Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
            std::vector<std::uint64_t>& opened);
 
@@ -85,7 +86,7 @@ class LaneOrder {
   // A block of the open window, and the number of the window's samples before it.
   struct OpenBlock {
     std::uint64_t before = 0;
-    SampleRef first;  // its first sample
+    SampleRef first;  // the block's first sample
   };
   struct Lane {
     std::vector<ShortBlock> short_blocks;  // by place

@@ -50,8 +50,8 @@ class MixturePlan {
 
   struct Part {
     DatasetShape shape;
-    std::uint32_t first_shard = 0;  // its number among the shards of all parts
-    std::uint64_t first_block = 0;  // its number among the blocks of all parts
+    std::uint32_t first_shard = 0;  // the first shard's number among the shards of all parts
+    std::uint64_t first_block = 0;  // the first block's number among the blocks of all parts
     std::uint64_t first_sample = 0;
     std::uint64_t draws = 0;      // in an epoch
     std::uint64_t of_batch = 0;   // draws in a rank's batch; 0 if shares are of samples

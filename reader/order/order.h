@@ -56,8 +56,8 @@ class EpochOrder {
   // before, so only the sample's own block is opened.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
-  // The same for positions `position`, `position` + `stride`, and so on, until `samples` is full.
-  // For a whole dataset in quasi-random order, it takes a fraction of the time.
+  // Does what At() does for positions `position`, `position` + `stride`, and so on, until `samples`
+  // is full. For a whole dataset in quasi-random order, Run() takes a fraction of the time of At().
   void Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
            std::vector<std::uint64_t>& opened);
 
@@ -83,8 +83,8 @@ class EpochOrder {
   SampleRef InShape(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
   SampleRef InShards(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
   SampleRef InList(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
-  std::uint64_t BlockOf(const SampleRef& ref) const noexcept;  // its number in the dataset
-  std::uint64_t InWhole(std::uint64_t block) const noexcept;   // the same for a block of shape_
+  std::uint64_t BlockOf(const SampleRef& ref) const noexcept;  // the block's number in the dataset
+  std::uint64_t InWhole(std::uint64_t block) const noexcept;   // that number for a block of shape_
 
   const DatasetShape& whole_;
   OrderPart part_;

@@ -21,7 +21,7 @@ namespace sluice {
 
 // The ways to choose the samples of an epoch. A SampleList holds one of them (SampleDraw).
 
-// The same samples in every epoch.
+// Every epoch has the same samples.
 struct FixedDraw {
   std::vector<std::uint64_t> samples;
 };

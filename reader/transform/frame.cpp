@@ -38,7 +38,8 @@ void CropSpan(Span& span, std::int64_t offset, std::uint32_t extent, bool mirror
   span.at = static_cast<std::uint32_t>(begin - offset);
 }
 
-// The same, but the filter must not see pixels outside the crop, as if the picture ended there.
+// Does what CropSpan() does, but the filter must not see pixels outside the crop, as if the picture
+// ended at its edges.
 void CutSpan(Span& span, std::uint32_t offset, std::uint32_t extent, bool mirrored) {
   CropSpan(span, offset, extent, mirrored);
   const double begin = std::floor(span.start);

@@ -45,7 +45,7 @@ class Framing {
   void Apply(const Transform& step);
   const Frame& frame() const noexcept { return frame_; }
 
-  // For the steps. The size of the result so far:
+  // The functions below are for the steps. width() and height() are the size of the result so far.
   std::uint32_t width() const noexcept { return frame_.region.width(); }
   std::uint32_t height() const noexcept { return frame_.region.height(); }
   // A step's own random stream, chosen by its kDraws and by the number of earlier steps of its
@@ -56,7 +56,8 @@ class Framing {
     return DrawsOf(StepOf<Step>::kDraws);
   }
   void Crop(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height);
-  // The same, but the filter must not see pixels outside, as if the picture ended there.
+  // Crops, but the filter must not see pixels outside the crop, as if the picture ended at its
+  // edges.
   void Cut(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height);
   void ResizeTo(std::uint32_t width, std::uint32_t height, Filter filter) noexcept;
   void SetBorder(Border border, const std::array<std::uint8_t, 3>& fill) noexcept;

@@ -49,7 +49,7 @@ class Geometry {
 
  private:
   struct Period {
-    std::uint64_t epoch = 0;  // its first
+    std::uint64_t epoch = 0;  // the period's first epoch
     Pipeline pipeline;
     std::optional<Extent> fixed;
   };

@@ -29,7 +29,7 @@ constexpr std::array<std::byte, 768> kOwnValues = [] {
 PixelProgram::PixelProgram(const std::vector<PipelineStage>& stages, DevicePart part)
     : part_(part) {
   for (const PipelineStage& from : stages) {
-    numbers_.reset();  // the same in all stages
+    numbers_.reset();  // all stages have the same numbers
     Stage& stage = stages_.emplace_back(StageOf(from.steps));
     if (part_ == DevicePart::kSteps) LeaveSteps(stage);
   }

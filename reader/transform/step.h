@@ -72,9 +72,9 @@ constexpr Limits Inside(double least, double most) {
 // How Loader::Describe() prints a parameter.
 enum class Shown {
   kAlways,          // as a number alone
-  kIfUnusual,       // the same, but only if it is not the default
+  kIfUnusual,       // as a number alone, and only if it is not the default
   kNamed,           // after its name
-  kNamedIfUnusual,  // the same, but only if it is not the default
+  kNamedIfUnusual,  // after its name, and only if it is not the default
 };
 
 // A step lists its parameters to a ParameterList, which checks, describes or reads them. Names are

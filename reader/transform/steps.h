@@ -55,7 +55,7 @@ concept FixesExtent = requires(Step& op) {
 // The pipelines of one view by epoch: LoaderOptions::transform, with the sizes and the schedule
 // that change it. Geometry, PixelProgram and BatchProgram number their stages alike.
 struct PipelineStage {
-  std::uint64_t epoch = 0;  // its first
+  std::uint64_t epoch = 0;  // the stage's first epoch
   Pipeline steps;
   std::optional<PictureExtent> size;  // from LoaderOptions::sizes; `steps` have it already
 };

@@ -31,8 +31,8 @@ class DeviceCache final : public PictureCache {
   // An upper bound on the memory for that many pictures of a field.
   static std::uint64_t BytesFor(const ImageSummary& field, std::uint64_t pictures) noexcept;
 
-  // For pictures of a dataset of so many samples. Takes the pictures' memory at once. Throws
-  // Error(kLimit), with the sizes, if there is not so much.
+  // Makes a cache for pictures of a dataset of `samples` samples. Takes `bytes` bytes for the
+  // pictures at once. Throws Error(kLimit), with the sizes, if there is not so much memory.
   DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver, ImagesIn where,
               std::uint64_t samples, std::uint64_t bytes);
   ~DeviceCache() override;
@@ -43,8 +43,8 @@ class DeviceCache final : public PictureCache {
   // StoredPicture::at is null if the picture has not arrived.
   StoredPicture Find(std::uint64_t sample) const noexcept;
 
-  // For the thread that fills it. A picture for which there is no room is passed over. Throws what
-  // the driver throws.
+  // Put() and PutRaw() are for the thread that fills the cache. They pass over a picture for which
+  // there is no room. They throw what the driver throws.
   void Put(std::uint64_t sample, const JpegForm& form, std::span<const JpegRow> rows,
            std::span<const std::uint32_t> words);
   void PutRaw(std::uint64_t sample, Bytes pixels);
@@ -99,8 +99,8 @@ class DeviceCache final : public PictureCache {
   OwnStream stream_;
   std::unordered_set<JpegForm, FormHash, FormEqual> forms_;
   std::vector<std::unique_ptr<std::uint32_t[]>> rows_;
-  std::uint32_t* rows_end_ = nullptr;  // the end of the last of rows_,
-  std::size_t rows_left_ = 0;          // and how many of its numbers are not used
+  std::uint32_t* rows_end_ = nullptr;  // the end of the last array of rows_
+  std::size_t rows_left_ = 0;          // the unused numbers of that array
   std::atomic<std::uint64_t> pictures_{0}, bytes_{0};
 };
 

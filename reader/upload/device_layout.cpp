@@ -40,7 +40,7 @@ PictureRoom PictureRoom::For(const ImageSummary& stored, bool raw, std::size_t i
   room.images = images;
   room.views = view_sides.size();
   const std::uint64_t pictures = room.pictures();
-  // Whole pictures a quarter larger than the mean.
+  // There is room for whole pictures that are a quarter larger than the mean.
   const std::uint64_t mean = stored.payload_bytes / std::max<std::uint64_t>(stored.present, 1);
   const std::uint64_t bytes = pictures * ((raw ? 0 : mean + mean / 4) + kQuantBytes);
   room.words = std::min(bytes / sizeof(std::uint32_t), kMaxWords);

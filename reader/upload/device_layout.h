@@ -23,9 +23,9 @@ namespace sluice {
 struct PictureRoom {
   std::size_t images = 0;  // of a view; 0: the host decodes everything
   std::size_t views = 0;
-  std::size_t rows = 0;       // budgets: of rows,
-  std::size_t words = 0;      // of words,
-  std::uint64_t scratch = 0;  // and of a lane's scratch memory, in 16 bytes
+  std::size_t rows = 0;       // the budget of rows
+  std::size_t words = 0;      // the budget of words
+  std::uint64_t scratch = 0;  // a lane's scratch memory, in units of 16 bytes
   std::uint64_t largest = 0;  // scratch memory that the largest picture needs, in the same unit
   std::size_t lanes = 1;      // batches that the device decodes at once (Uploader)
   // In a slot's memory.

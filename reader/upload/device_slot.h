@@ -65,7 +65,7 @@ class DeviceSlot final : public DeviceBatch {
   void WaitForTrainer(DeviceDriver::Stream stream);
   OwnTimedEvent copy_begins, copied, decoding_begins, decoded, converted;
   std::vector<OwnGraph> decoding;  // by lane: decodes a batch in as many waves as there are views
-  std::size_t lane = 0;            // which of the uploader's lanes the batch goes through
+  std::size_t lane = 0;            // the number of the uploader's lane that the batch goes through
   bool under_way = false;          // a copy has been enqueued since the last Reclaim()
 
  private:
@@ -91,11 +91,12 @@ class DeviceSlot final : public DeviceBatch {
   std::atomic<bool> any_put_ = false;  // whether Put() has put a picture
 
   Mutex mutex_;
-  std::vector<TrainerStream> streams_ GUARDED_BY(mutex_);  // that wait for the batch, each once
-  std::vector<OwnEvent> events_ GUARDED_BY(mutex_);        // at least as many
-  std::size_t recorded_ GUARDED_BY(mutex_) = 0;            // how many of them are recorded
+  std::vector<TrainerStream> streams_
+      GUARDED_BY(mutex_);  // the streams that wait for the batch, each once
+  std::vector<OwnEvent> events_ GUARDED_BY(mutex_);  // one for each of streams_, or more
+  std::size_t recorded_ GUARDED_BY(mutex_) = 0;      // the number of events that are recorded
   std::vector<TrainerStream> unrecorded_
-      GUARDED_BY(mutex_);  // that were being captured when the batch was dropped
+      GUARDED_BY(mutex_);  // streams that were being captured when the batch was dropped
   std::optional<Error> failure_ GUARDED_BY(mutex_);  // of Release()
 };
 

@@ -31,7 +31,8 @@ ImageBatch DeliveredImage(const ImageBatch& shipped, const PixelProgram& program
   return image;
 }
 
-// Also asks by the handle that other threads use for the stream, as Reclaim() does.
+// Asks by the stream's own handle, and by the handle that other threads use for it, as Reclaim()
+// does.
 bool PinnedSlots::IsCapturing(const TrainerStream& stream) {
   return driver_->IsCapturing(stream.stream) ||
          driver_->IsCapturing(driver_->ForOtherThreads(stream.stream));

@@ -66,7 +66,7 @@ class Uploader final : public PinnedSlots {
   void Finish() noexcept override;
 
   std::size_t slot_bytes() const noexcept { return rest_there_ + shipped_.bytes - rest_; }
-  std::size_t device_bytes() const noexcept;  // besides slots
+  std::size_t device_bytes() const noexcept;  // without the slots' bytes
   std::uint64_t uploaded_bytes() const;
   std::uint64_t decoded_pictures() const;  // by the device
 
@@ -119,7 +119,7 @@ class Uploader final : public PinnedSlots {
   const PictureRoom& room_;
   std::vector<Picture> pictures_;  // as SlotLayout::images
   std::size_t rest_ = 0;           // where the data after images begins in a slot's host memory
-  std::size_t rest_there_ = 0;     // and in its DeviceSlot
+  std::size_t rest_there_ = 0;     // where that data begins in its DeviceSlot
   std::size_t staging_bytes_ = 0;  // of a lane; 0: nothing is converted
   std::size_t table_bytes_ = 0;
   std::size_t jpeg_table_ = 0;  // in table_

@@ -34,7 +34,7 @@ enum class Layout {
 
 // How a batch holds images that differ in size: LoaderOptions::output.image_sizes.
 enum class ImageSizes {
-  kEqual,   // not at all: making the loader is an error
+  kEqual,   // images must not differ: otherwise, the Loader's constructor throws
   kPadded,  // a batch is as wide as its widest image, and as high as its highest: Batch::sizes()
   kOwn,     // each image keeps its own size: Batch::image(field, sample)
 };
@@ -155,7 +155,7 @@ class Batch {
  public:
   std::size_t size() const noexcept;     // samples
   std::size_t valid() const noexcept;    // size() without the last rows, if they only fill up
-  std::uint64_t epoch() const noexcept;  // that it is a batch of
+  std::uint64_t epoch() const noexcept;  // the epoch that the batch belongs to
   std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
 
   // The image that LoaderOptions::output.image names; samples == 0 if the batch has no image.
@@ -163,7 +163,7 @@ class Batch {
   // Any image field of the batch, such as a mask.
   const ImageBatch& image(std::string_view field) const;
   bool HoldsImage(std::string_view field) const noexcept;  // whether image(field) has it
-  ImageSizes image_sizes() const noexcept;                 // as LoaderOptions::output has it
+  ImageSizes image_sizes() const noexcept;                 // as LoaderOptions::output says
   // One sample of an image field ({}: of image()), as a batch of one image.
   ImageBatch image(std::string_view field, std::size_t sample) const;
   // By sample, the size of its own image in that field ({}: in image()), which is at the upper left
@@ -218,7 +218,7 @@ class Batch {
   void Synchronize() const;
   // A fixed-shape array field on the device, of any type.
   ArrayBatch DeviceArray(std::string_view name) const;
-  // The same as numbers of type T, which must be the field's element type.
+  // The same field as numbers of type T, which must be the field's element type.
   template <class T>
   DeviceSpan<T> DeviceField(std::string_view name) const;
 

@@ -41,7 +41,7 @@ struct ReadLimits {
 // Error(kInvalidArgument); a payload whose checksum does not match throws Error(kCorrupt).
 class Sample {
  public:
-  // Its number in the dataset, from 0.
+  // The sample's number in the dataset, from 0.
   std::uint64_t index() const noexcept { return index_; }
   // The source's path relative to its folder, or whatever key the writer gave.
   std::string key() const;
@@ -107,7 +107,7 @@ struct ShardSummary {
 
 // An image field over all samples, as the manifest describes it.
 struct ImageSummary {
-  std::string field;                                                           // its name
+  std::string field;                                                           // the field's name
   std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;  // pixels
   std::uint8_t min_channels = 0, max_channels = 0;                             // of an image
   PixelType pixel_type = PixelType::kUint8;                                    // of all of them
@@ -166,8 +166,8 @@ class Dataset {
   const Schema& schema() const noexcept;                     // the fields of its samples
   const std::string& id() const noexcept;                    // 32 hexadecimal digits
   const std::string& name() const noexcept;                  // what it holds, for people
-  const std::filesystem::path& path() const noexcept;        // its folder or URL
-  const ReadLimits& limits() const noexcept;                 // those it was opened with
+  const std::filesystem::path& path() const noexcept;        // the dataset's folder or URL
+  const ReadLimits& limits() const noexcept;                 // the limits that it was opened with
   const std::vector<ShardSummary>& shards() const noexcept;  // in the order of their numbers
   const std::vector<ImageSummary>& images() const noexcept;  // one for each image field, in order
   // Number of samples of each class of the field Schema::ClassField(); empty if there is no such

@@ -55,11 +55,11 @@ class EpochIterator {
     if (batch_.slot_ == nullptr) ThrowNoBatch();
     return batch_;
   }
-  // As *.
+  // Returns a pointer to the batch, and throws as operator*() does.
   pointer operator->() const { return &**this; }
   // Drops the batch and waits for the next one.
   EpochIterator& operator++();
-  // The same; returns nothing.
+  // Does the same as ++it, and returns nothing.
   void operator++(int) { ++*this; }
   friend bool operator==(const EpochIterator& it, std::default_sentinel_t) { return it.done_; }
 
@@ -153,7 +153,7 @@ class Loader {
   // The same in samples.
   std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;
   Rank rank() const noexcept;         // this process, as set or found
-  unsigned threads() const noexcept;  // that decode; 0: the caller's
+  unsigned threads() const noexcept;  // decoding threads; 0: the caller's thread decodes
   // Bytes of the slots, fixed when the loader is made. Variable-length and bytes fields are not
   // included: see Memory().
   std::size_t memory_bytes() const noexcept;

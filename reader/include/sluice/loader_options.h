@@ -224,8 +224,8 @@ enum class OnFault {
   // The batch is one sample shorter; no other sample moves. A batch may be empty; if all of an
   // epoch's batches are, the last one is an Error instead.
   kSkip,
-  // Its row gets another sample from later in the epoch, chosen by the row's position alone. If 64
-  // of those cannot be read either, it is an error.
+  // The sample's row gets another sample from later in the epoch, chosen by the row's position
+  // alone. If 64 of those cannot be read either, it is an error.
   kSubstitute,
 };
 

@@ -32,20 +32,21 @@ namespace sluice {
 
 // The whole that a weight is a share of.
 enum class MixtureShares {
-  // Of the samples. A row of `lanes` consecutive samples, over all ranks, has each dataset's share
-  // to within a sample or two, so batches vary less than if each sample were drawn.
+  // Weights are shares of the samples. A row of `lanes` consecutive samples, over all ranks, has
+  // each dataset's share to within a sample or two, so batches vary less than if each sample were
+  // drawn.
   kOfSamples,
-  // Of each batch of each rank: all batches have the same number of samples of each dataset, and
-  // epochs are whole batches. The samples of a global batch do not depend on the world size if the
-  // shares of the ranks' batches add up to the same.
+  // Weights are shares of each batch of each rank: all batches have the same number of samples of
+  // each dataset, and epochs are whole batches. The samples of a global batch do not depend on the
+  // world size if the shares of the ranks' batches add up to the same.
   kOfEachBatch,
 };
 
 // How long an epoch with weights is.
 enum class MixtureLength {
   kFirst,  // until each sample of the first dataset has come once
-  // Until one dataset is through: no dataset gives more samples than it has. A dataset that begins
-  // again in the midst of an epoch may still give a sample twice in it.
+  // An epoch ends when one dataset is through: no dataset gives more samples than it has. A dataset
+  // that begins again in the midst of an epoch may still give a sample twice in it.
   kShortest,
   kSamples,  // Mixture::samples
 };
@@ -60,7 +61,7 @@ struct Mixture {
   // Where a sample of the mixture is from.
   struct Origin {
     std::size_t part = 0;      // the index of its dataset in `parts`
-    std::uint64_t sample = 0;  // its number in that dataset
+    std::uint64_t sample = 0;  // the sample's number in that dataset
   };
 
   Mixture() = default;

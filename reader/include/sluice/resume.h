@@ -24,7 +24,7 @@ namespace sluice {
 struct ResumePoint {
   // All that the order depends on. A Loader refuses a point if its own order differs in any of
   // these.
-  std::string dataset;                          // its id: 32 hexadecimal digits
+  std::string dataset;                          // the dataset's id: 32 hexadecimal digits
   std::uint32_t order_version = kOrderVersion;  // of reader/ORDER.md
   Shuffle shuffle = Shuffle::kQuasiRandom;      // LoaderOptions::order.shuffle
   std::uint64_t seed = 0;                       // LoaderOptions::seed

@@ -61,7 +61,7 @@ class Draws {
 // or as the wrong kind or type, throws Error(kInvalidArgument).
 class MutableRows {
  public:
-  std::uint64_t epoch() const noexcept;  // that is being played
+  std::uint64_t epoch() const noexcept;  // the epoch that is being played
   // The images' size, layout and type. With ImageSizes::kPadded, a sample's image has its own size,
   // and a batch's the padded one; with kOwn, a batch's have none.
   ImageBatch shape(std::string_view field = {}) const;

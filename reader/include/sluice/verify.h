@@ -13,7 +13,7 @@ namespace sluice {
 
 // The options of VerifyDataset().
 struct VerifyOptions {
-  bool decode = false;   // also decode every image, whole
+  bool decode = false;   // whether every image is also decoded, as a whole
   unsigned threads = 0;  // 0: one for each CPU this process may use
   // Pixels of a decoded image; a larger image is a fault.
   std::uint64_t max_pixels = ReadLimits().max_pixels;

@@ -61,10 +61,10 @@ auto WithoutGil(F&& work) {
   return std::forward<F>(work)();
 }
 
-// The same for what may wait long for a server, if `remote`: another thread does it, and an
-// exception of a signal, such as KeyboardInterrupt, ends the wait at once. The work itself cannot
-// be ended at once, so it continues by itself, and its result is dropped. It must own all that it
-// uses.
+// Does the work without the GIL. If `remote`, the work may wait long for a server: then another
+// thread does it, and an exception of a signal, such as KeyboardInterrupt, ends the wait at once.
+// The work itself cannot be ended at once, so it continues by itself, and its result is dropped. So
+// `work` must own all that it uses.
 template <class F>
 auto Interruptibly(bool remote, F work) {
   if (!remote) return WithoutGil(work);

@@ -55,7 +55,7 @@ struct PyLoader {
   }
   ~PyLoader() {
     if (calls->IsRunningHere()) {
-      Left().push_back(std::move(loader));  // its threads cannot be waited for here
+      Left().push_back(std::move(loader));  // nobody can wait for the loader's threads here
     } else {
       Close();
     }
@@ -112,7 +112,7 @@ struct PyLoader {
   }
   int Traverse(visitproc visit, void* arg) const { return calls->Traverse(visit, arg); }
   void Clear() {
-    if (!calls->IsRunningHere()) Close();  // else by a later collection
+    if (!calls->IsRunningHere()) Close();  // otherwise, a later collection closes it
   }
   // All loaders, guarded by the GIL: they end before the interpreter does.
   static std::set<PyLoader*>& Live() {
@@ -326,7 +326,7 @@ void MakeLoader(PyLoader* self, PlayedSource source, PyLoaderOptions options) {
   new (self) PyLoader(std::move(loader), calls, types, timeout);
   self->remote = remote;
   self->may_be_a_rank = may_be_a_rank;
-  if (HasEnded()) self->Close();  // it was being made when all others were closed
+  if (HasEnded()) self->Close();  // all other loaders were closed while this one was being made
 }
 
 // Binds the constructor by these keywords, of which the first may also be given by position.

@@ -44,7 +44,7 @@ Mixture::Part PartOf(nb::handle part, std::size_t number) {
                              .c_str());
   }
   Mixture::Part made{DatasetOf(pair[0]), weight};
-  if (made.weight == 0) {  // which the library takes for no weight
+  if (made.weight == 0) {  // the library would take 0 for no weight
     throw Error(ErrorCode::kInvalidArgument,
                 "Mixture: the weight of dataset " + std::to_string(number) + " (" +
                     made.dataset.path().string() +
