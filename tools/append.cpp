@@ -1,3 +1,6 @@
+// `sluice append`: adds the samples of a source to a dataset, in new shards after the others. With
+// --repack, all samples are then written again in a new random order. Both steps resume if they
+// were interrupted.
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -45,13 +48,13 @@ struct AppendArguments {
   EditOutput output;
 };
 
-// nullopt if it was interrupted, which has been said then.
+// nullopt after an interruption, which a message on standard error has reported.
 std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::string& dataset) {
   const std::string name = NameOf(arguments.source);
   const cli::Interrupt interrupt;
   std::optional<PipedArchive> piped;
   if (!PutPipeAside(arguments.source, interrupt, piped)) return std::nullopt;
-  if (piped) arguments.options.run.check = SourceCheck::kSizes;  // a pipe's file is new each time
+  if (piped) arguments.options.run.check = SourceCheck::kSizes;  // a new file in each run
   cli::Progress progress(cli::ProgressStyleFor(arguments.output.json || arguments.output.quiet),
                          "converting",
                          "appending " + cli::Printable(name) + " to " + cli::Printable(dataset));
@@ -84,7 +87,7 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   return summary;
 }
 
-// False if it was interrupted, which has been said then.
+// False after an interruption, which a message on standard error has reported.
 bool RunRepack(const AppendArguments& arguments, const std::string& dataset, EditSummary& made) {
   const bool done = RunEdit(
       arguments.output, "repacking", "repacking " + cli::Printable(dataset),

@@ -1,3 +1,5 @@
+// `sluice cache`: lists the remote datasets of which a folder holds blocks, and removes those that
+// no process uses.
 #include <memory>
 
 #include <nlohmann/json.hpp>

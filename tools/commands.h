@@ -1,4 +1,4 @@
-// The sub-commands of sluice, in the order of --help; each one's --help describes it.
+// The sub-commands of sluice, in the order of --help. The --help of each command describes it.
 //
 // A new command is a file of its name and an entry here. It also goes into these files, where
 // "transcode" shows how:

@@ -1,3 +1,8 @@
+// `sluice convert` and `sluice plan`: from the command line to datasets.
+//
+// Both commands take the same options; `plan` stops once the plan is written. One command line may
+// make several datasets (parts, see convert_parts.cpp), which are converted one after another.
+// `--part` takes its options from a plan instead, so it goes a way of its own.
 #include "tools/convert.h"
 
 #include <cstdio>
@@ -198,7 +203,7 @@ void Complete(const CLI::App& app, ConvertArguments& arguments) {
   if (options.form.channels == 2) throw UsageError("--channels: 3 (RGB) or 1 (grey)");
 }
 
-// Converts one part; nullopt if it was interrupted, which has been said then.
+// Converts one part. nullopt after an interruption, which a message has reported.
 std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, const ConvertPart& part,
                                          const cli::Interrupt& interrupt) {
   std::string dataset = arguments.source.places.back();
@@ -212,7 +217,7 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
       doing + (" " + cli::Printable(arguments.name)) + " into " + cli::Printable(dataset),
       [&](ConvertHooks hooks) {
         hooks.on_progress = [&, show = hooks.on_progress](const ConvertProgress& now) {
-          if (!begun) account.found_done = now.samples_done;  // told before the first sample
+          if (!begun) account.found_done = now.samples_done;  // reported before the first sample
           begun = true;
           show(now);
         };
@@ -225,7 +230,8 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
   return account;
 }
 
-// Says which pictures the parts share; false if it was interrupted, which has been said then.
+// Reports the pictures that several parts share. Returns false after an interruption, which a
+// message has reported.
 bool LookForShared(const ConvertArguments& arguments, const std::vector<ConvertPart>& parts,
                    const cli::Interrupt& interrupt, nlohmann::ordered_json& json) {
   const std::string& folder = arguments.source.places.back();
@@ -247,8 +253,8 @@ bool LookForShared(const ConvertArguments& arguments, const std::vector<ConvertP
   return true;
 }
 
-// A person at a terminal is asked; otherwise the writer refuses such a source with a sentence that
-// names the options.
+// Asks a person at a terminal whether folders like train/ and val/ are splits. Without a terminal,
+// the writer refuses such a source, and its message names the options.
 void AskForSplitFolders(ConvertArguments& arguments, const std::stop_token& stop) {
   if (arguments.json || arguments.quiet || !arguments.split.empty() || !cli::CanAsk()) return;
   const std::vector<std::string> folders = UnclearSplitFolders(arguments.source, stop);
@@ -291,7 +297,7 @@ int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
     if (!account) return cli::kInterrupted;
     // A plan leaves nothing out yet.
     if (!account->planned && !account->summary.skipped.empty()) exit_code = cli::kSomeLeftOut;
-    if (account->summary.direct_refused) arguments.options.run.direct = false;  // said once
+    if (account->summary.direct_refused) arguments.options.run.direct = false;  // reported once
     if (several) {
       json["parts"][part.name] = ConvertJson(*account);
     } else {
@@ -306,7 +312,7 @@ int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
   return exit_code;
 }
 
-// --part, with the few options that it takes: the plan has the others.
+// Runs --part, which accepts few options: the plan has the others.
 int RunPartOf(const CLI::App& app, const ConvertArguments& arguments) {
   const std::set<std::string> taken = {"--part", "--threads", "--direct", "--json", "--quiet"};
   for (const CLI::Option* const option : app.get_options()) {
@@ -336,7 +342,7 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   arguments.name = NameOf(arguments.source);
   std::optional<PipedArchive> piped;
   if (!PutPipeAside(arguments.source, interrupt, piped)) return cli::kInterrupted;
-  // A pipe's file is new each time.
+  // Each run stores the pipe in a new file, with a new time.
   if (piped && app.count("--check") == 0) arguments.options.run.check = SourceCheck::kSizes;
   try {
     return ConvertParts(arguments, interrupt);

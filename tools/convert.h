@@ -1,5 +1,5 @@
-// The pieces of which the commands convert, plan, append, finish and status are made, in the order
-// in which a conversion needs them: a piped archive, the sources and datasets, the run, and its
+// The building blocks of the commands convert, plan, append, finish and status, in the order in
+// which a conversion needs them: a piped archive, the sources and datasets, the run, and its
 // report.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace sluice {
 
-// One of the datasets that one command makes: of a split, or of several folders.
+// One of the datasets that a single command makes, from a split or from several folders.
 struct ConvertPart {
   std::string name;  // of the folder inside of DATASET; empty: DATASET itself
   ConvertSource source;
@@ -31,8 +31,9 @@ struct ConvertPart {
 // "train=0.9,val=0.1": names and fractions, which add up to at most 1. Throws UsageError.
 std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text);
 
-// The folders of the only source that look like the parts of a split, unless the arguments say what
-// they are. Empty if it has no such folders, or for another kind of source.
+// If the source is a single folder: the folders inside it that look like the parts of a split,
+// unless the arguments say how to treat them. Empty if there are no such folders, and for every
+// other kind of source.
 std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
                                              const std::stop_token& stop);
 
@@ -41,27 +42,29 @@ struct PartsMade {
   std::vector<std::string> warnings;
 };
 
-// Lists the sources to convert and the dataset for each. `split`: as for ParseSplit(), or empty;
-// `seed`: the split's. Several folders get the classes of all of them, so that numbers agree; so do
-// the folders inside of one, with `arguments.split_folders`.
+// Lists the sources to convert, and the dataset that each becomes. `split`: as for ParseSplit(), or
+// empty; `seed`: the split's. With several folders, every dataset gets the classes of all of them,
+// so that a class has the same number everywhere; likewise for the folders inside one source, with
+// `arguments.split_folders`.
 PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, std::uint64_t seed,
                     unsigned threads, const std::stop_token& stop);
 
-// Creates the folder that the parts' datasets go into, on disk when this returns.
+// Creates the folder that will hold the parts' datasets, and syncs it to disk.
 void CreatePartsFolder(const std::string& folder);
 
-// Pictures that several parts of one conversion share, so that a test would use training images.
+// Pictures that several parts of one conversion share. A test on them would test on training
+// images.
 using SharedImages = std::vector<std::vector<SharedImage>>;
 
-// Looks for them among the parts that were, or are to be, converted into `folder`, and lists them
-// in its duplicates.tsv unless it is a dry run.
+// Looks for pictures shared by parts that were, or will be, converted into `folder`. Unless it is a
+// dry run, lists them in the folder's duplicates.tsv.
 SharedImages LookForSharedImages(const std::vector<ConvertPart>& parts, const std::string& folder,
                                  const ConvertOptions& options, const std::stop_token& stop);
 
-// A sentence that names two of them; empty without shared pictures.
+// A sentence that names two of the shared pictures; empty if there are none.
 std::string SharedWarning(const SharedImages& shared);
 
-// For people: the warning to standard error, a line to standard output.
+// Prints the warning to standard error, and a line for people to standard output.
 void PrintShared(const SharedImages& shared, const std::string& folder, bool dry_run);
 
 nlohmann::ordered_json SharedJson(const SharedImages& shared);
@@ -82,11 +85,12 @@ nlohmann::ordered_json LeftOutJson(const std::vector<LeftOut>& left_out);
 // The summary for people, to standard output; warnings to standard error.
 void PrintConvertText(const ConvertAccount& account);
 
-// The same as one JSON object.
+// The same summary as one JSON object.
 nlohmann::ordered_json ConvertJson(const ConvertAccount& account);
 
-// Runs a conversion, or a step of one, with progress. Returns false if it was interrupted, after a
-// message. If the disk is full or refuses, the Error says how to resume.
+// Runs a conversion, or one step of one, and shows its progress. Returns false after an
+// interruption, which a message has reported. If the disk is full or refuses to write, the Error
+// says how to resume.
 bool RunConversion(const cli::Interrupt& interrupt, const std::string& dataset, bool silent,
                    const std::string& activity, const std::string& title,
                    const std::function<void(ConvertHooks)>& step);
@@ -106,9 +110,10 @@ struct PartArguments {
 // the exit code.
 int RunPart(const PartArguments& arguments);
 
-// Stores an archive from a pipe in a file, because samples are read in another order, and more than
-// once. The file is in `dataset` + ".spool" (for a dataset at a URL, in the folder for temporary
-// files) and is removed with the object. If a process is killed, the next one removes its file.
+// An archive from a pipe, stored in a file because samples are read in another order and more than
+// once. The file lies in the folder `dataset` + ".spool" (for a dataset at a URL: in the folder for
+// temporary files) and is removed with this object. If the process is killed, the next process for
+// the same dataset removes the file.
 class PipedArchive {
  public:
   // Reads standard input to its end. Throws Error: kIo, kExists (the folder is not Sluice's),
@@ -129,12 +134,12 @@ class PipedArchive {
   int file_ = -1;
 };
 
-// If the error is about the spool file, whose name means nothing to a user, returns it as an error
-// of standard input.
+// Replaces the spool file's name in an error, since it means nothing to a user: returns the error
+// as one of standard input. Returns any other error unchanged.
 Error NamedAsInput(const Error& error, const std::optional<PipedArchive>& piped);
 
-// If the source is "-", stores it in `piped` and makes that the source. Returns false if it was
-// interrupted meanwhile, after a message. Throws Error and UsageError.
+// If the source is "-", stores standard input in `piped` and makes that file the source. Returns
+// false after an interruption, which a message has reported. Throws Error and UsageError.
 bool PutPipeAside(SourceArguments& source, const cli::Interrupt& interrupt,
                   std::optional<PipedArchive>& piped);
 

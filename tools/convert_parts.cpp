@@ -1,5 +1,5 @@
-// One command, several datasets: which datasets a command line makes, from which sources, and
-// pictures that they share.
+// One command, several datasets: finds the datasets that a command line makes, the source of each,
+// and the pictures that they share.
 //
 // Three things lead to several datasets: --split deals one source by fractions; --split-folders
 // takes the folders of one source (or files by their names) apart; and several folders on the
@@ -41,7 +41,7 @@ bool IsAnnotated(const SourceArguments& arguments) {
   return !arguments.given.label_files.path.empty();
 }
 
-// --coco: of all formats, the one that is a file.
+// Whether the label format is a single file for all images: of all formats, only --coco.
 bool IsOneLabelFile(const SourceArguments& arguments) {
   return IsAnnotated(arguments) && *TreeOf(arguments.given.label_files.format).labels == '\0';
 }
@@ -68,7 +68,8 @@ bool IsFileThere(const std::filesystem::path& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-// Of a tree like images/train, labels/train that is given as a whole, the folders that are split.
+// If the arguments name the root of a tree such as images/train, labels/train, returns them with
+// its folders images and labels instead, whose subfolders are the splits.
 SourceArguments AboveSplits(SourceArguments arguments) {
   std::filesystem::path* const given = LabelFolder(arguments);
   if (given == nullptr) return arguments;
@@ -81,7 +82,7 @@ SourceArguments AboveSplits(SourceArguments arguments) {
   return arguments;
 }
 
-// The arguments with the folders inside of the only one as the sources.
+// The arguments with the folders inside the only source as their sources.
 SourceArguments FoldersInside(const SourceArguments& arguments, std::vector<std::string>& warnings,
                               const std::stop_token& stop) {
   const std::filesystem::path root = arguments.places[0];
@@ -126,8 +127,8 @@ SourceArguments FoldersInside(const SourceArguments& arguments, std::vector<std:
   return inside;
 }
 
-// The files by their splits, which their names say or, if none does, their folders' names; those of
-// none under "". Empty if not all places are files.
+// Groups files by split. The split comes from the files' names or, if no name has one, from their
+// folders' names; files without a split are grouped under "". Empty if a place is not a file.
 std::map<std::string, std::vector<std::string>> FilesBySplit(const SourceArguments& arguments) {
   const std::span places(arguments.places.begin(), arguments.places.end() - 1);
   const bool files =
@@ -157,8 +158,8 @@ bool NamesClasses(const SourceArguments& arguments) {
   return !arguments.classes.empty() || !arguments.given.label.classes_of.empty();
 }
 
-// Numbers the classes of all parts alike, of which `classes` are those that each has. If they
-// differ, further ones follow those of the part that has most.
+// Gives each class the same number in all parts. `classes` holds the classes of each part. If they
+// differ, classes that the part with the most classes lacks follow that part's.
 void ShareClasses(std::vector<ConvertPart>& parts,
                   const std::vector<std::vector<std::string>>& classes) {
   std::vector<std::string> all =
@@ -173,7 +174,7 @@ void ShareClasses(std::vector<ConvertPart>& parts,
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (classes[i] == all || classes[i].empty()) continue;
     parts[i].source.label.classes = all;
-    parts[i].source.label.numbers = false;  // they are the numbers' names
+    parts[i].source.label.numbers = false;  // the classes are the names of the label numbers
   }
 }
 
@@ -207,7 +208,7 @@ constexpr const char* kOneOrEach =
     "give those of one, or make a dataset of each (--split-folders); `sluice merge` makes one of "
     "several datasets";
 
-// A part for each split of the files; none if they are of one split, or of none.
+// Makes a part for each split of the files; no part if all files are of one split, or of none.
 std::vector<ConvertPart> SplitFiles(const SourceArguments& arguments, unsigned threads,
                                     const std::stop_token& stop) {
   std::map<std::string, std::vector<std::string>> files = FilesBySplit(arguments);
@@ -262,7 +263,7 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
   std::set<std::string> classes;
   for (const std::vector<std::string>& of_part : found)
     classes.insert(of_part.begin(), of_part.end());
-  // A part without labels, such as the images that are to be classified, ignores them.
+  // A part without labels, such as images to be classified, ignores the classes.
   for (ConvertPart& part : parts)
     part.source.label.classes.assign(classes.begin(), classes.end());
   return parts;
@@ -297,7 +298,7 @@ std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
   const SourceArguments above = AboveSplits(arguments);
   std::vector<std::string> names =
       FindSplitFolders(above.places[0], {.follow_links = arguments.given.follow_links}, stop).names;
-  // Label files that do not lie so are for all of the images.
+  // Label files that are not laid out like this are for all of the images.
   if (const std::filesystem::path* const labels = LabelFolder(above)) {
     std::erase_if(names,
                   [labels](const std::string& name) { return !IsFolderThere(*labels / name); });
@@ -353,8 +354,8 @@ PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, 
     part.source.split.seed = seed;
     parts.push_back(std::move(part));
   }
-  // One that gets nothing is found now, and not when the others have been converted. (A list that
-  // an earlier run has left is read later; that run has got beyond this.)
+  // A part that gets no samples is found now, not after the others have been converted. (A list
+  // that an earlier run left is read later; that run had passed this check.)
   if (!source.paths.empty() || source.kind != ConvertSource::Kind::kPaths) {
     FindClasses(parts[smallest].source, threads, stop);
   }
@@ -373,7 +374,7 @@ void CreatePartsFolder(const std::string& folder) {
   std::filesystem::path full = std::filesystem::absolute(folder).lexically_normal();
   if (!full.has_filename()) full = full.parent_path();
   const int fd = open(full.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;  // may be entered but not read; the parts' own folders are synced
+  if (fd < 0) return;  // not readable; the parts' own folders are synced
   fsync(fd);
   close(fd);
 }

@@ -1,3 +1,4 @@
+// The summary of a conversion: lines for people and one JSON object, from the same account.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -78,7 +79,8 @@ std::string ContentOf(const ConvertSummary& summary) {
   return others.empty() ? " without labels" : others;
 }
 
-// "  classes    0 cat, 1 dog, 2 owl and 7 more", the first names that fit into a line or two.
+// "  classes    0 cat, 1 dog, 2 owl and 7 more": as many of the first names as fit into a line or
+// two.
 std::string ClassesLine(const ConvertSummary& summary) {
   constexpr std::size_t kMaxBytes = 140;
   if (summary.classes.empty()) return {};
@@ -99,7 +101,7 @@ std::string ClassesLine(const ConvertSummary& summary) {
   return "  classes    " + text + "\n";
 }
 
-// The result: samples, sizes, time.
+// The lines about the result: samples, sizes, time.
 std::string MadeLines(const ConvertAccount& account) {
   const ConvertSummary& summary = account.summary;
   const bool stored = !account.options.run.dry_run && !account.planned;

@@ -1,3 +1,5 @@
+// From the arguments of `sluice convert` to a ConvertSource: reads the lists of paths and classes
+// that they name, and parses --field.
 #include "tools/convert_source.h"
 
 #include <algorithm>
@@ -18,7 +20,7 @@ using cli::UsageError;
 
 namespace {
 
-// A whole text file, or standard input for "-"; without the mark that some editors begin it with.
+// Reads a whole text file, or standard input for "-". Drops a byte order mark at the start.
 std::string ReadAll(const std::string& file, const std::stop_token& stop) {
   std::string text;
   if (file == "-") {
@@ -38,7 +40,7 @@ std::string ReadAll(const std::string& file, const std::stop_token& stop) {
   return text;
 }
 
-// A text's lines; or, if it has zero bytes (find -print0), the texts between those.
+// The lines of the text. If the text has zero bytes (as from find -print0), splits there instead.
 std::vector<std::string> LinesOf(const std::string& text) {
   const char end = text.find('\0') == std::string::npos ? '\n' : '\0';
   std::vector<std::string> lines = cli::Split(text, end);
@@ -58,11 +60,11 @@ BoxFormat ParseBoxes(const std::string& text, bool& relative) {
                                             {"cxcywh", BoxFormat::kCentreSize}});
 }
 
-// The file's lines, which are names of classes.
+// The names of classes in the file, one a line.
 std::vector<std::string> ReadClasses(const std::string& file, const std::stop_token& stop) {
   const std::string text = ReadAll(file, stop);
   std::vector<std::string> names = LinesOf(text);
-  // A line that is left out would give the names after it another number.
+  // Leaving out a blank line would change the numbers of the names after it.
   const std::size_t last = text.find_last_not_of(" \t\r\n");
   const std::size_t blank = std::min(text.find("\n\n"), text.find("\n\r\n"));
   if (text.find('\0') == std::string::npos && (text.starts_with("\n") || text.starts_with("\r\n") ||
@@ -77,8 +79,8 @@ std::vector<std::string> ReadClasses(const std::string& file, const std::stop_to
   return names;
 }
 
-// Takes ",WORD=VALUE" out of the text. A value may have commas: it ends where another word of
-// --field begins.
+// Removes ",WORD=VALUE" from the text and returns VALUE. A value may contain commas: it ends where
+// another word of --field begins.
 std::optional<std::string> TakeSetting(std::string& text, const std::string& word) {
   const std::string start = "," + word + "=";
   const std::size_t begin = text.find(start);

@@ -20,10 +20,10 @@ struct SourceArguments {
   std::string paths;                // a file, or "-"
   std::vector<std::string> fields;  // as --field takes them
   std::string classes;              // a file
-  // The options that flags set as they are: the groups of a source (label_files.path is empty if
-  // there are none), its masks and its links.
+  // The options that flags set directly: the groups of a source (label_files.path is empty if there
+  // are no label files), its masks and its links.
   ConvertSource given{std::filesystem::path()};
-  bool split_folders = false;  // only of commands that make several datasets
+  bool split_folders = false;  // only for commands that make several datasets
 };
 
 void AddSourceOptions(CLI::App& app, SourceArguments& arguments);
@@ -37,7 +37,7 @@ Column ParseColumn(const std::string& text, const std::stop_token& stop);
 // input.
 ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token& stop);
 
-// The source in words, for messages.
+// The name of the source, for messages.
 std::string NameOf(const SourceArguments& arguments);
 
 }  // namespace sluice

@@ -1,3 +1,5 @@
+// The steps of a conversion in parts: `sluice convert --part`, `sluice finish` and `sluice status`,
+// and RunConversion(), which runs any of them with progress.
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -101,7 +103,7 @@ std::string StatusText(const std::string& dataset, const ConversionStatus& statu
     if (left > 0)
       text += "  time left  " + cli::SecondsText(left / *status.samples_per_second) + "\n";
   }
-  if (!IsStoreUrl(dataset))  // where an object is there once it is whole
+  if (!IsStoreUrl(dataset))  // in a store, an object appears only once it is complete
     text += "  at work    " + CountText(status.writing, "file grows", "files grow") + "\n";
   if (status.abandoned > 0) {
     text += "  abandoned  " + CountText(status.abandoned, "unfinished file", "unfinished files") +
@@ -213,7 +215,7 @@ int RunPart(const PartArguments& arguments) {
     }
     cli::PrintOut(text);
   }
-  return cli::kDone;  // an engine would take another code for a failure, and run the part again
+  return cli::kDone;  // a scheduler would repeat a part that returns another code
 }
 
 cli::Command AddFinishCommand(CLI::App& program) {

@@ -1,3 +1,4 @@
+// `sluice copy`: copies a dataset between folders and object stores, without changing a byte.
 #include <memory>
 
 #include <sluice/copy.h>

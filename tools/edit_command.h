@@ -1,4 +1,4 @@
-// Shared by the commands that make datasets from datasets: progress, signals, the account.
+// Shared by the commands that make datasets from datasets: progress, signals, the summary.
 #pragma once
 
 #include <functional>
@@ -22,15 +22,16 @@ struct EditOutput {
 
 void AddOutputOptions(CLI::App& app, EditOutput& output);
 
-// --direct, for commands that write shards.
+// Adds --direct, for commands that write shards.
 void AddDirectOption(CLI::App& app, bool& direct);
 
-// Runs `work` with progress shown and SIGINT turned into a stop; `activity` is a verb's -ing form,
-// `title` the first line of a log. Returns false if it was interrupted, which has been said then.
+// Runs `work`, shows its progress, and turns SIGINT and SIGTERM into a stop. `activity` is a verb's
+// -ing form, `title` the first line of a log. Returns false after an interruption, which a message
+// has reported.
 bool RunEdit(const EditOutput& output, const std::string& activity, const std::string& title,
              const std::function<void(const EditHooks&)>& work);
 
-// To standard error, unless they are in the JSON that is printed or nothing is to be said.
+// Prints the warnings to standard error, unless the output is JSON, which has them, or --quiet.
 void PrintWarnings(const EditOutput& output, const EditSummary& summary);
 
 // "data/new: 120 samples of 10 classes in 3 shards (2 linked), 12.1 MB"

@@ -63,21 +63,21 @@ struct ExportArguments {
   ReadLimits limits;
 };
 
-// The result of one sample.
+// The result of exporting one sample.
 struct ExportedSample {
   std::string row;          // without its line's end
-  std::string trouble;      // why it is left out; then `row` is empty
+  std::string trouble;      // why the sample is left out; `row` is then empty
   std::uint64_t bytes = 0;  // of its files
 };
 
-// labels.csv, filled by several threads. Rows come in any order and are written in that of the
-// samples. Those that wait for an earlier one hold at most 16 MiB; beyond that, only the next in
-// order is let in. All is thread-safe.
+// labels.csv, filled by several threads. Rows arrive in any order and are written in the samples'
+// order. Rows that wait for an earlier one take at most 16 MiB; beyond that, only the next row in
+// order is admitted. Thread-safe.
 class ExportTable {
  public:
-  // `on_written`: called for each sample, in order and one at a time, once its row is written.
-  // Throws Error(kIo) if the file cannot be written, and so does everything below. Without Close()
-  // the file is removed again.
+  // Calls `on_written` for each sample, in order and one at a time, once its row is written. Throws
+  // Error(kIo) if the file cannot be written; so do Put() and Close(). Without Close(), the file is
+  // removed again.
   ExportTable(const std::filesystem::path& file, const std::string& headings,
               std::function<void(std::uint64_t index, const ExportedSample& sample)> on_written)
       : on_written_(std::move(on_written)), file_(file) {
@@ -104,14 +104,14 @@ class ExportTable {
     room_.notify_all();
   }
 
-  // Wakes all threads that wait, and lets none wait again.
+  // Wakes all waiting threads; from then on Put() returns at once.
   void End() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
     room_.notify_all();
   }
 
-  // After the last row.
+  // Completes the file. Call it after the last row.
   void Close() {
     file_.Write(buffer_);
     file_.Close();
@@ -121,7 +121,7 @@ class ExportTable {
   static constexpr std::uint64_t kMaxWaitingBytes = 16 << 20;
 
   static std::uint64_t BytesOf(const ExportedSample& sample) noexcept {
-    constexpr std::uint64_t kNode = 64;  // of the map, about
+    constexpr std::uint64_t kNode = 64;  // the approximate overhead of a map entry
     return sizeof sample + kNode + sample.row.size() + sample.trouble.size();
   }
 
@@ -141,7 +141,7 @@ class ExportTable {
   std::string buffer_;                               // rows to be written next
   std::map<std::uint64_t, ExportedSample> waiting_;  // by index
   std::uint64_t waiting_bytes_ = 0;
-  std::uint64_t next_ = 0;  // to be written
+  std::uint64_t next_ = 0;  // the index of the next row to write
   bool ended_ = false;
 };
 
@@ -156,7 +156,8 @@ std::string EndingOf(Codec codec) {
   return codec == Codec::kJpeg || codec == Codec::kPacked ? ".jpg" : ".png";
 }
 
-// Names for what can be read; the rest is left out when its turn comes.
+// Chooses names for the samples that can be read. A sample that cannot be read is left out when its
+// turn comes.
 ExportNames NamesOf(const Dataset& dataset, const ReadableSamples& readable,
                     const std::stop_token& stop) {
   ExportSamples samples;
@@ -202,7 +203,7 @@ class Export {
     WriteClasses();
   }
 
-  // The path is that of the first image.
+  // The table's column "path" is the path of the first image.
   std::string Headings() const {
     const std::vector<std::string> headings = ExportHeadings(dataset_.schema());
     std::string row = "path,key";
@@ -212,7 +213,7 @@ class Export {
     return row;
   }
 
-  // Writes the files of the i-th that can be read, and makes its row. Several threads may.
+  // Writes the files of the i-th readable sample, and makes its row. Thread-safe.
   ExportedSample Add(std::uint64_t i) const {
     ExportedSample made;
     try {
@@ -236,7 +237,7 @@ class Export {
   struct Exporting {
     const Sample& sample;
     const std::string& key;
-    std::uint64_t position;  // among those that can be read
+    std::uint64_t position;  // among the readable samples
   };
 
   std::string TableCell(const std::string& text) const {
@@ -260,8 +261,8 @@ class Export {
     }
   }
 
-  // As `sluice convert` takes them: one a line or, if a name has several lines itself, separated by
-  // zero bytes.
+  // The class names in the form that `sluice convert` takes: one a line or, if a name contains a
+  // line break, separated by zero bytes.
   static std::string ClassesText(const std::vector<std::string>& names) {
     const bool lines = std::none_of(names.begin(), names.end(), [](const std::string& name) {
       return name.find_first_of("\r\n") != std::string::npos;
@@ -272,7 +273,7 @@ class Export {
     return text;
   }
 
-  // Adds the size of the files written to `bytes`.
+  // Returns the cell of field `f`. Adds the size of files that this writes to `bytes`.
   std::string Cell(const Exporting& of, std::size_t f, std::uint64_t& bytes) const {
     const Field& field = dataset_.schema().fields[f];
     const Sample& sample = of.sample;
@@ -302,7 +303,7 @@ class Export {
     return one ? names.at(0) : NamesCell(names);
   }
 
-  // Boxes and the like as a list of rows.
+  // Groups the numbers of boxes and the like into a list of rows.
   static nlohmann::ordered_json Rows(const nlohmann::ordered_json& values, const Field& field) {
     const std::size_t inner = field.elements();
     if (field.kind != FieldKind::kVariable || inner <= 1) return values;
@@ -361,7 +362,7 @@ struct ExportTotals {
   std::uint64_t bytes = 0;
 };
 
-// Files are written as threads come to them, the table in the samples' order: all of it is the same
+// Threads write files in any order, but the table in the samples' order, so the result is the same
 // for any number of threads.
 ExportTotals ExportAll(ReadableSamples& samples, const Export& out,
                        const ExportArguments& arguments, const EditHooks& hooks) {

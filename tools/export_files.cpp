@@ -2,7 +2,7 @@
 //
 // Keys are paths that a stranger may have chosen, and several of them may become the same file:
 // "a.png" and "a.bmp" both become "a.png" or "a.jpg", and some file systems do not tell "A" from
-// "a". So names are settled before anything is written, in two passes over the keys: the first
+// "a". So all names are chosen before anything is written, in two passes over the keys: the first
 // finds the names that occur several times, the second gives numbers to all but one sample of each.
 #include "tools/export_files.h"
 
@@ -119,7 +119,7 @@ std::string NamesCell(const std::vector<std::string>& names) {
     return !name.empty() && name.find_first_of(",;|") == std::string::npos && name[0] != '[' &&
            name.find_first_of(kBlank) != 0 && name.find_last_of(kBlank) != name.size() - 1;
   };
-  // An empty cell would be none at all, and not an empty list.
+  // For an empty list, an empty cell would mean an absent value.
   if (names.empty() || !std::all_of(names.begin(), names.end(), is_plain)) {
     return nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
@@ -140,7 +140,8 @@ std::string Folded(std::string text) {
   return text;
 }
 
-// One part of a path: no byte that cannot stand in one, and room for a number and an ending.
+// Makes a text usable as one part of a path: replaces bytes that a path cannot contain, and leaves
+// room for a number and an ending.
 std::string SafePart(std::string name) {
   constexpr std::size_t kMaxBytes = 200;
   std::replace(name.begin(), name.end(), '\0', '_');
@@ -153,7 +154,8 @@ std::string SafePart(std::string name) {
   return name == ".." ? "__" : name;
 }
 
-// The key without what would lead out of the folder, or cannot stand in a path.
+// The key as a relative path, without parts that lead out of the folder or that a path cannot
+// contain.
 fs::path Safe(const std::string& key) {
   fs::path safe;
   for (const fs::path& part : fs::path(key).relative_path()) {
@@ -168,7 +170,7 @@ std::string WithoutEnding(const fs::path& path) {
   return (path.parent_path() / path.stem()).native();
 }
 
-// "" for an ending that an export does not write.
+// The path's ending in its common form; "" for an ending that an export does not write.
 std::string OurEnding(const fs::path& path) {
   const std::string own = Folded(path.extension().native());
   if (own == ".jpeg" || own == ".jpe") return ".jpg";
@@ -262,21 +264,22 @@ class NumberChooser {
   }
 
   const ExportSamples& samples_;
-  std::vector<Hash> names_;           // of all samples, sorted
-  std::unordered_set<Hash> folders_;  // that are called like files; without their endings
+  std::vector<Hash> names_;           // the hashes of all samples' names, sorted
+  std::unordered_set<Hash> folders_;  // folders with a file's name (without its ending)
   std::unordered_map<Hash, Wanted> wanted_;
-  std::unordered_set<Hash> numbered_;  // names with their numbers
+  std::unordered_set<Hash> numbered_;  // names that have got a number
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
 };
 
-// The field's name as one part of a path.
+// The field's name, made usable as one part of a path.
 std::string PartOf(const Field& field) {
   std::string name = field.name;
   std::replace(name.begin(), name.end(), '/', '_');
   return name == "." ? "_" : SafePart(std::move(name));
 }
 
-// `name`, or with the first number that makes it none of `taken`; it is then among them.
+// Returns `name`, or the name with the first number that makes it differ from all of `taken`. Adds
+// the result to `taken`.
 std::string Unlike(std::set<std::string>& taken, const std::string& name) {
   for (std::uint32_t number = 0;; ++number) {
     std::string numbered = Numbered(name, number);

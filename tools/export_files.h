@@ -42,12 +42,13 @@ std::vector<char> EncodePng(const Image& image);
 // A cell of a CSV file, in quotes if it needs them (RFC 4180).
 std::string CsvCell(const std::string& text);
 
-// The text with a "'" before it if a spreadsheet would take it for a formula: one that begins with
-// = + - @, a tab or a line's end, and is not a number.
+// The text, with a "'" before it if a spreadsheet would take it for a formula: a text that is not a
+// number and begins with = + - @, a tab or a line break.
 std::string NoFormula(const std::string& text);
 
-// Names of classes as one text: "cat|dog" or, if a name would be read as several or as another one,
-// a JSON list. The types classes and box-classes of `sluice convert --field` read both.
+// Class names as one text: "cat|dog". If a name would then be read as several names or as another
+// one, a JSON list instead. The types classes and box-classes of `sluice convert --field` read
+// both.
 std::string NamesCell(const std::vector<std::string>& names);
 
 // The samples to name. Samples whose key cannot be read (nullopt) get no name.
@@ -82,15 +83,15 @@ class ExportNames {
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // of samples that have one
 };
 
-// The folders for the fields' files, by the fields' numbers: "images" for `first_image`, and names
-// like the fields' own for the others.
+// The folders for the files of each field, by field number: "images" for `first_image`, and a name
+// like the field's own for the others.
 std::vector<std::string> ExportFolders(const Schema& schema,
                                        std::optional<std::size_t> first_image);
 
-// The names of the fields' files of classes, without their ending, by the fields' numbers.
+// The names of each field's file of classes, without their endings, by field number.
 std::vector<std::string> ExportClassFiles(const Schema& schema);
 
-// The headings of the fields: all different, and not "path" or "key".
+// The table's headings for the fields: distinct, and never "path" or "key".
 std::vector<std::string> ExportHeadings(const Schema& schema);
 
 }  // namespace sluice

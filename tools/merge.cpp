@@ -1,3 +1,4 @@
+// `sluice merge`: makes one dataset of the samples of several.
 #include <memory>
 
 #include "tools/cli/option.h"

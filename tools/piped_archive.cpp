@@ -1,3 +1,4 @@
+// Stores an archive that comes through standard input in a file (PipedArchive in convert.h).
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // `sluice preview`: a dataset at a glance, as a page of HTML or as one sheet of pictures.
 //
-// However large the dataset is, at most some thousand samples are looked at, without their pixels:
-// from them the pictures are chosen, equally many of each class, and only these are decoded.
+// However large the dataset is, at most 4096 samples are examined, without decoding their pixels.
+// The pictures are chosen from them, equally many of each class, and only these are decoded.
 // Damaged samples are shown as such, so that a preview also works on a dataset that has some.
 #include <algorithm>
 #include <array>
@@ -36,7 +36,7 @@ namespace sluice {
 
 namespace {
 
-// The trouble of a sample that lacks a picture by right.
+// The `trouble` of a sample that is not damaged but has no picture.
 constexpr const char* kNoImage = "has no image";
 
 struct PreviewPicture {
@@ -47,13 +47,13 @@ struct PreviewPicture {
   std::string caption;                // of the first text field, cut off
   std::uint32_t width = 0, height = 0;
   Image thumbnail;      // with its annotations; empty if the picture is damaged or absent
-  std::string trouble;  // why it is, or why annotations are missing
+  std::string trouble;  // why `thumbnail` is empty, or why annotations are missing
 };
 
 struct Preview {
   std::vector<PreviewPicture> pictures;  // by label, then by number
-  std::uint64_t probed = 0;              // samples that were looked at, spread evenly
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes;  // width and height of theirs
+  std::uint64_t probed = 0;  // samples that were examined, spread evenly over the dataset
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sizes;  // width and height of each of them
 };
 
 struct PreviewOptions {
@@ -61,8 +61,7 @@ struct PreviewOptions {
   std::uint32_t side = 128;   // of a thumbnail, in pixels
 };
 
-// A dataset as one page of HTML that needs nothing else: pictures and style are in it, and it has
-// no script.
+// Limits that keep a preview small.
 
 constexpr std::uint64_t kMaxProbed = 4096;
 constexpr std::size_t kCaptionBytes = 200;
@@ -88,7 +87,7 @@ void ReadLabel(const Sample& sample, const Field& field, PreviewPicture& picture
   if (count > kMaxLabels) picture.label_text += ", ...";
 }
 
-// One sample without its pixels.
+// Examines one sample without decoding its pixels.
 PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
   PreviewPicture picture;
   picture.index = index;
@@ -97,7 +96,8 @@ PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
     picture.key = sample.key();
     const Schema& schema = dataset.schema();
     std::size_t label = schema.LabelField();
-    if (label == Schema::kNone) label = schema.FindRole(Role::kLabel);  // of several numbers
+    if (label == Schema::kNone)
+      label = schema.FindRole(Role::kLabel);  // a label of several numbers
     if (label != Schema::kNone) ReadLabel(sample, schema.fields[label], picture);
     if (const std::size_t text = schema.FindRole(Role::kText); text != Schema::kNone) {
       if (sample.Has(schema.fields[text].name)) {
@@ -119,7 +119,7 @@ PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
   return picture;
 }
 
-// One of each label in turn, until there are `count`.
+// Takes one sample of each label in turn, until there are `count`.
 std::vector<PreviewPicture> Chosen(std::vector<PreviewPicture> looked, std::uint64_t count) {
   std::map<std::optional<std::int64_t>, std::vector<PreviewPicture>> by_label;
   const bool labelled = std::any_of(looked.begin(), looked.end(), [](const PreviewPicture& one) {
@@ -150,15 +150,15 @@ std::vector<PreviewPicture> Chosen(std::vector<PreviewPicture> looked, std::uint
   return chosen;
 }
 
-// Looks at 4096 samples, spread evenly over the dataset (at all of a smaller one), and takes as
-// many of each class as there is room for. `on_progress`: pictures decoded, and in all.
+// Examines 4096 samples, spread evenly over the dataset (all samples of a smaller one), and chooses
+// as many of each class as there is room for. `on_progress`: pictures decoded, and in all.
 Preview TakePreview(const Dataset& dataset, const PreviewOptions& options,
                     const std::function<void(std::uint64_t, std::uint64_t)>& on_progress) {
   Preview preview;
   preview.probed = std::min(dataset.size(), kMaxProbed);
   std::vector<PreviewPicture> looked;
   for (std::uint64_t i = 0; i < preview.probed; ++i) {
-    // Rounded so that no two are the same, without a product that could overflow.
+    // The rounding keeps the numbers distinct, and no product can overflow.
     const std::uint64_t whole = dataset.size() / preview.probed;
     const std::uint64_t rest = dataset.size() % preview.probed;
     looked.push_back(LookAt(dataset, i * whole + i * rest / preview.probed));
@@ -209,7 +209,7 @@ std::string Escaped(const std::string& text) {
   return cli::HtmlEscaped(cli::Printable(text));
 }
 
-// The end of a long path, which tells more than its beginning.
+// The end of a long path, which says more than its beginning.
 std::string PathEnd(const std::string& path) {
   constexpr std::size_t kMaxShown = 22;  // characters: about a caption's width
   const std::string text = cli::Printable(path);
@@ -282,7 +282,7 @@ std::string ClassesHtml(const Dataset& dataset) {
   return html;
 }
 
-// Longer sides, in steps that double.
+// Counts of images by their longer side, in ranges whose bounds double.
 std::string SizesHtml(const Preview& preview) {
   std::vector<BarRow> rows;
   for (std::uint32_t least = 1; least <= 65536; least *= 2) {
@@ -365,7 +365,7 @@ constexpr const char* kPreviewExamples =
     "  sluice preview data/photos photos.html\n"
     "  sluice preview data/photos sheet.png --count 400 --side 64\n\n";
 
-// A sheet and its PNG stay below a few hundred megabytes, a page below some tens.
+// The limit keeps a sheet and its PNG below a few hundred megabytes, and a page below some tens.
 constexpr std::uint64_t kMaxPixels = 64'000'000;
 
 struct PreviewArguments {
@@ -410,7 +410,7 @@ void WriteSheet(const PreviewArguments& arguments, Preview& preview) {
   for (PreviewPicture& picture : preview.pictures)
     pictures.push_back(std::move(picture.thumbnail));
   std::uint32_t columns = arguments.columns;
-  if (columns == 0) {  // wider than high, as screens are
+  if (columns == 0) {  // wider than it is high, as screens are
     columns = static_cast<std::uint32_t>(
         std::ceil(std::sqrt(static_cast<double>(pictures.size()) * 16 / 10)));
   }

@@ -1,8 +1,8 @@
 // Thumbnails, sheets of them, and annotations drawn on them.
 //
-// Everything is drawn on the thumbnail itself, so coordinates are scaled from the stored image, and
-// those from a damaged or strange dataset may lie anywhere: each is clamped before it becomes a
-// pixel.
+// Annotations are drawn on the thumbnail itself, so their coordinates are scaled from the stored
+// image. In a damaged or unusual dataset they may lie anywhere: each coordinate is clamped before
+// it becomes a pixel.
 #include "tools/preview_picture.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ constexpr std::uint8_t kMarginValue = 24;
 constexpr std::uint8_t kEmptyValue = 64;
 constexpr int kQuality = 85;
 
-// The colours of a pixel: of grey the same three times.
+// Reads a pixel as RGB; a grey value becomes all three.
 struct PixelReader {
   const Image& image;
 
@@ -142,7 +142,7 @@ constexpr std::size_t kMaxDrawn = 1000;
 
 using Colour = std::array<std::uint8_t, 3>;
 
-// Told apart from each other and from most photos.
+// Colours that differ from each other and from most photos.
 Colour ColourOf(std::uint64_t number) {
   constexpr std::array<Colour, 10> kColours = {{{230, 25, 75},
                                                 {60, 220, 75},
@@ -163,15 +163,15 @@ void Dot(Image& picture, std::int64_t x, std::int64_t y, const Colour& colour) {
   std::copy(colour.begin(), colour.end(), picture.pixels.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
-// A place on the thumbnail; whatever lies beyond it, just beyond.
+// A coordinate on the thumbnail. A place outside becomes one just outside.
 std::int64_t Placed(double place, double scale, std::uint32_t side) {
   const double at = std::floor(place * scale);
   if (std::isnan(at)) return -1;
   return static_cast<std::int64_t>(std::clamp(at, -1.0, static_cast<double>(side)));
 }
 
-// Whether the numbers are shares of the image's sides; the rest of the text goes to `form`.
-// nullopt: no coordinates that are known.
+// Whether coordinates are fractions of the image's sides (else pixels). The rest of the text goes
+// to `form`. nullopt: the text names no known coordinates.
 std::optional<bool> Relative(std::string_view text, std::string_view& form) {
   for (const std::string_view unit : {"relative", "pixels"}) {
     if (!text.ends_with(unit)) continue;
@@ -209,7 +209,7 @@ class Drawing {
  private:
   bool Follows(const Field& field) const {
     if (!field.follows.empty()) return field.follows == image_.name;
-    return field.kind != FieldKind::kImage;  // a mask that names no image belongs to none
+    return field.kind != FieldKind::kImage;  // a mask that names no image is not drawn
   }
 
   static bool HoldsNumbers(const Field& field) {
@@ -238,7 +238,7 @@ class Drawing {
     }
   }
 
-  // Of each box, by the label field that has as many entries; else its place in the list.
+  // The class of each box: from the label field that has as many entries, else the box's index.
   std::vector<std::uint64_t> ClassesOfBoxes(std::size_t count) const {
     std::vector<std::uint64_t> classes(count);
     for (std::size_t i = 0; i < count; ++i)
@@ -292,7 +292,8 @@ class Drawing {
   void DrawBox(const std::array<double, 4>& box, bool relative, const Colour& colour) {
     const std::int64_t left = X(box[0], relative);
     const std::int64_t top = Y(box[1], relative);
-    // The last pixels inside: a box that reaches the image's edge keeps its line.
+    // Clamped to the last pixels inside, so that a box that reaches the image's edge keeps its
+    // line.
     const std::int64_t right = std::max(left, X(box[2], relative) - 1);
     const std::int64_t bottom = std::max(top, Y(box[3], relative) - 1);
     for (std::int64_t x = left; x <= right; ++x) {
@@ -305,7 +306,8 @@ class Drawing {
     }
   }
 
-  // Two numbers, or three with a visibility; 0 means that the point is absent.
+  // Draws points of two numbers, or of three with a visibility; visibility 0 means that the point
+  // is absent.
   void DrawPoints(const Field& field) {
     std::string_view form;
     const std::optional<bool> relative = Relative(field.coordinates, form);

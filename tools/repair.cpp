@@ -1,3 +1,4 @@
+// `sluice repair`: makes a whole dataset of a damaged one, or rebuilds a lost manifest in place.
 #include <memory>
 
 #include <sluice/shown_path.h>

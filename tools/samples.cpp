@@ -57,8 +57,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// JSON's numbers are of 64 bits, and the exact value of a float has more digits than tell it apart:
-// 0.8244330286979675. This is the number that prints as the shortest one: 0.824433.
+// A float as the double that prints with the fewest digits. The exact value of a float prints with
+// more digits than tell it apart: 0.8244330286979675 instead of 0.824433. (JSON's numbers have 64
+// bits.)
 double Shortest(float value) {
   char text[32];
   const auto [end, error] = std::to_chars(std::begin(text), std::end(text), value);

@@ -1,5 +1,5 @@
-// Reading a dataset's samples in commands: all that can be read, a sample as JSON, and the numbers
-// of a field whatever their type.
+// Reading a dataset's samples in commands: all samples that can be read, one sample as JSON, and a
+// field's numbers whatever their type.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ inline std::vector<double> NumbersOf(const Sample& sample, const Field& field) {
   return numbers;
 }
 
-// Empty for a field of numbers with a fraction.
+// The field's values as integers. Empty for a field of floating-point numbers.
 inline std::vector<std::int64_t> IntegersOf(const Sample& sample, const Field& field) {
   std::vector<std::int64_t> numbers;
   if (!IsInteger(field.dtype)) return numbers;
@@ -46,38 +46,40 @@ inline std::vector<std::int64_t> IntegersOf(const Sample& sample, const Field& f
   return numbers;
 }
 
-// The samples of the shards that are there, for commands that go through all of a dataset, and an
-// account of what they could not read.
+// The samples in the shards that can be opened, for commands that go through a whole dataset, and
+// an account of the samples that could not be read.
 //
-// Each shard is looked at before anything else. One that is missing or cut short is one fault,
-// whatever number of samples a manifest claims for it: these are counted without being tried one by
-// one. At most kMaxKept reasons are kept.
+// The constructor examines every shard first. A missing or truncated shard is one fault, whatever
+// number of samples the manifest claims for it: its samples are counted without trying each. At
+// most kMaxKept reasons are kept.
 class ReadableSamples {
  public:
   static constexpr std::size_t kMaxKept = 100;
 
-  // Stops early if asked to, with the shards seen until then.
+  // If a stop is requested, ends early with the shards examined until then.
   ReadableSamples(const Dataset& dataset, const std::stop_token& stop);
 
   std::uint64_t size() const noexcept { return size_; }
-  // The dataset's number of the i-th readable sample. O(log shards).
+  // The dataset's index of the i-th readable sample. O(log shards).
   std::uint64_t operator[](std::uint64_t i) const noexcept;
 
   // Counts one more sample that could not be read. Thread-safe.
   void LeaveOut(std::uint64_t sample, const std::string& why);
 
-  // The samples left out, those of missing shards included. Call it once no thread leaves out more.
+  // The number of samples left out, including those of missing shards. Call it once no thread calls
+  // LeaveOut() any more.
   std::uint64_t left_out() const noexcept { return left_out_; }
   const std::vector<std::string>& reasons() const noexcept { return reasons_; }
-  // A line for each reason, which begins with `what`, and one for those that are not kept.
+  // One line for each reason, beginning with `what`, and one line for reasons that were not kept.
   std::string Text(const std::string& what) const;
 
  private:
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;  // from which i on, which sample
+  std::vector<std::pair<std::uint64_t, std::uint64_t>>
+      ranges_;  // first i of a range, and the sample there
   std::uint64_t size_ = 0;
   std::mutex mutex_;
   std::uint64_t left_out_ = 0;
-  std::uint64_t not_kept_ = 0;  // reasons
+  std::uint64_t not_kept_ = 0;  // the number of reasons not in reasons_
   std::vector<std::string> reasons_;
 };
 
@@ -85,8 +87,8 @@ class ReadableSamples {
 // field without a value has "absent": true.
 nlohmann::ordered_json SampleJson(const Dataset& dataset, std::uint64_t index);
 
-// The elements of an array or variable field, in row-major order; float32 as the shortest number
-// that is read as the same one.
+// The elements of an array or variable field, in row-major order. A float32 becomes the shortest
+// number that reads back as the same float32.
 nlohmann::ordered_json ValuesJson(const Sample& sample, const Field& field);
 
 }  // namespace sluice

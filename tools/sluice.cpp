@@ -1,4 +1,4 @@
-// The sluice command: its commands are listed in commands.h.
+// The sluice command. commands.h lists its sub-commands.
 #include <utility>
 #include <vector>
 

@@ -1,3 +1,5 @@
+// `sluice stats`: mean and deviation of each channel, the distribution of image sizes, and the
+// number of samples of each class.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -42,8 +44,8 @@ struct StatsArguments {
   ReadLimits limits;
 };
 
-// Sums over pixels, in integers: the same for any number of threads. Of 16-bit images the values go
-// up to 65535, so that squares need 128 bits.
+// Sums over pixel values, as integers: the result is the same for any number of threads. Values of
+// 16-bit images reach 65535, so sums of squares need 128 bits.
 struct Sums {
   __extension__ using Wide = unsigned __int128;
   std::uint64_t pixels = 0;
@@ -80,8 +82,8 @@ void AddPixels(const Image& image, Sums& sums) {
 struct Found {
   Sums sums;
   unsigned channels = 0;
-  bool mixed = false;  // images of several kinds, which have no mean in common
-  double full = 255;   // the greatest value
+  bool mixed = false;  // images of several kinds, which have no common mean
+  double full = 255;   // the greatest possible value
   std::vector<std::uint32_t> widths, heights;
 };
 
@@ -166,7 +168,7 @@ class Counting {
 
 using Json = nlohmann::ordered_json;
 
-// Of sorted values: at 0, 5, 25, 50, 75, 95 and 100 per cent.
+// The values at 0, 5, 25, 50, 75, 95 and 100 per cent of a sorted list.
 Json Percentiles(const std::vector<std::uint32_t>& sorted) {
   Json json = Json::object();
   if (sorted.empty()) return json;

@@ -1,3 +1,4 @@
+// `sluice subset`: makes a dataset of chosen samples of another one.
 #include <fstream>
 #include <memory>
 
@@ -40,7 +41,7 @@ constexpr auto kSelectionOptions = option_list::Options<Selection>(
                         {.least = 1}),
     option_list::Option("seed", &Selection::seed, "seed of random choices"));
 
-// Numbers of samples, one a line.
+// Reads indices of samples, one a line.
 std::vector<std::uint64_t> ReadIds(const std::string& file) {
   std::ifstream stream(file);
   if (!stream) throw Error(ErrorCode::kNotFound, file, "cannot be opened");

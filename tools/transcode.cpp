@@ -1,3 +1,4 @@
+// `sluice transcode`: makes a new dataset with the same samples, their images in another form.
 #include <memory>
 
 #include <sluice/convert_option_list.h>

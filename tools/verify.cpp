@@ -24,7 +24,7 @@ namespace {
 using cli::CountText;
 using cli::Printable;
 
-// A line for each fault, and (unless quiet) the outcome.
+// Prints a line for each fault and (unless quiet) the outcome.
 void PrintVerifyText(const std::string& dataset, const VerifyReport& report, double seconds,
                      bool quiet) {
   std::string text;
@@ -45,7 +45,7 @@ void PrintVerifyText(const std::string& dataset, const VerifyReport& report, dou
   cli::PrintOut(text);
 }
 
-// One JSON object. A fault of a whole shard or file has null for its sample and key.
+// Prints one JSON object. A fault of a whole shard or file has null for its sample and key.
 void PrintVerifyJson(const VerifyReport& report, double seconds) {
   auto faults = nlohmann::ordered_json::array();
   for (const Fault& fault : report.faults) {

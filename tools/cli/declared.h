@@ -1,5 +1,6 @@
-// Options of a command from their declaration (sluice/option_list.h): its flag, its --help with the
-// words and the default, and how its value is read.
+// Options of a command from their declarations (sluice/option_list.h). A declaration gives the
+// option's flag, its text in --help with the accepted words and the default, and the way to read
+// its value.
 //
 //   cli::AddDeclared(app, options.shards);                     all of a group
 //   cli::AddDeclared(app, options.run, &RunOptions::threads);  one of them
@@ -26,7 +27,7 @@ inline std::string FlagOf(const char* name, const option_list::OptionFacts& fact
   return flag;
 }
 
-// Its key in a JSON object: the flag without hyphens at its begin, "device_decode".
+// The option's key in a JSON object: the flag without its leading hyphens, "device_decode".
 inline std::string KeyOf(const char* name, const option_list::OptionFacts& facts) {
   std::string key = FlagOf(name, facts).substr(2);
   std::replace(key.begin(), key.end(), '-', '_');
@@ -41,7 +42,7 @@ ChoiceList<E> ChoicesOf() {
   return choices;
 }
 
-// Its help, the words it may have, and the value that it has if it is not given.
+// The option's text in --help: its description, the words that it accepts, and its default.
 template <class V>
 std::string HelpOf(const char* help, const option_list::OptionFacts& facts, const V& usual) {
   std::string text = help;
@@ -68,7 +69,7 @@ std::string HelpOf(const char* help, const option_list::OptionFacts& facts, cons
   return text;
 }
 
-// A number as the option takes it. Throws UsageError.
+// Parses a number as the option accepts it. Throws UsageError.
 inline std::uint64_t ParseDeclared(const std::string& text, const option_list::OptionFacts& facts) {
   if (facts.zero != nullptr && text == facts.zero && !text.empty()) return 0;
   const double least = std::max(facts.least, facts.zero != nullptr ? 1.0 : 0.0);
@@ -115,11 +116,11 @@ CLI::Option* AddFlag(CLI::App& app, T& options, const option_list::Option<T, V>&
     return AddOption(app, flag, facts.value, help,
                      [&target](const std::string& text) { target = text; });
   } else {
-    return nullptr;  // a list, or a function: the command has a flag of its own, or none
+    return nullptr;  // a list or a function: the command adds a flag of its own, or none
   }
 }
 
-// One option; null if it has no form on command lines.
+// Adds one option. Returns null if the option has no form on the command line.
 template <class T, class V>
 CLI::Option* AddDeclared(CLI::App& app, T& options, const option_list::Option<T, V>& option) {
   CLI::Option* const added = AddFlag(app, options, option);
@@ -131,8 +132,8 @@ CLI::Option* AddDeclared(CLI::App& app, T& options, V T::*member) {
   return AddDeclared(app, options, option_list::OptionAt(member));
 }
 
-// All options of a list, under its heading in --help. `instead`: by an option's name, what adds it,
-// for those that a command takes in a form of its own; null leaves it out.
+// Adds all options of a list, under the list's heading in --help. `instead` maps an option's name
+// to the function that adds the option in the command's own form; a null function leaves it out.
 using Instead = std::map<std::string_view, std::function<CLI::Option*()>>;
 template <class T, class... V>
 void AddDeclared(CLI::App& app, T& options, const option_list::OptionList<T, V...>& list,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the manual pages of a program and of each of its commands, which help2man makes of --help:
+# Writes the manual pages of a program and of each of its commands. help2man makes them from --help:
 # manual.sh NAME FOLDER PROGRAM (or the words that start it).
 set -eu
 name=$1 folder=$2
@@ -9,8 +9,8 @@ mkdir -p "$folder"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# help2man takes a page's name from what it runs and from --version, and lines that begin with "$" as
-# examples.
+# help2man names a page after the program that it runs and after --version, and takes lines that begin with "$"
+# for examples.
 page() {
   title=$name${1:+-$1}
   cat >"$scratch/$title" <<END

@@ -1,5 +1,5 @@
-// Options and arguments of a command, for the files that define one. The variables that they set
-// must outlive the parsing.
+// Functions that add options and arguments to a command. The variables that they set must outlive
+// the parsing.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ template <class Take>
 CLI::Option* AddOption(CLI::App& app, const std::string& name, const std::string& value,
                        const std::string& description, Take take) {
   const auto parse = [name, take = std::move(take)](const std::string& text) {
-    // A sentence may quote a part of the value, in which a URL's secret is no longer seen to be
-    // one.
+    // A sentence may quote a part of the value. In a part of a URL, a secret is no longer
+    // recognized as one, so a sentence about a value with a secret is replaced as a whole.
     const auto refuse = [&](const std::string& sentence) {
       const std::string shown = ShownText(text);
       throw UsageError(name + ": " +
@@ -54,7 +54,7 @@ struct ValueOf<std::optional<Value>> {
   using type = Value;
 };
 
-// --threads; `threads` stays 0, which is one for each CPU, if it is not given.
+// Adds --threads. If it is not given, `threads` stays 0, which means one thread for each CPU.
 inline CLI::Option* AddThreads(CLI::App& app, unsigned& threads,
                                const std::string& what = "threads to use") {
   return AddOption(app, "--threads", "N", what + " (default: one for each CPU)",
@@ -63,7 +63,7 @@ inline CLI::Option* AddThreads(CLI::App& app, unsigned& threads,
                    });
 }
 
-// An argument that is required and known by its place.
+// Adds a required argument, which is known by its place on the command line.
 template <class Target>
 CLI::Option* AddArgument(CLI::App& app, const std::string& name, Target& target,
                          const std::string& description) {
@@ -85,16 +85,17 @@ Value ParseChoice(const std::string& text, const ChoiceList<Value>& choices) {
   throw UsageError("\"" + text + "\" is not one of " + names);
 }
 
-// The words that an option accepts, separated by spaces, for shell completion. The option keeps
-// them as a validator of this name that accepts everything.
+// The words that an option accepts, separated by spaces, for shell completion. They are kept in a
+// validator that is named kChoices and accepts everything.
 inline constexpr const char* kChoices = "choices";
 inline CLI::Validator Choices(const std::string& words) {
   return CLI::Validator([](std::string&) { return std::string(); }, words, kChoices);
 }
 
-// Marks options whose values may differ between results that are compared: they say how long or how
-// often to measure, what else to measure, or where something is written. Every other option
-// matters, a new one too. Kept as a validator of this name that accepts everything.
+// Marks options whose values may differ between two results that `sluice-bench gate` compares: how
+// long or how often to measure, which extra measurements to take, and where to write. The values of
+// all other options, including ones added later, must agree. The mark is a validator named
+// kComparable, which accepts everything.
 inline constexpr const char* kComparable = "comparable";
 inline void MarkComparable(CLI::App& app, std::initializer_list<const char*> options) {
   for (const char* const name : options)

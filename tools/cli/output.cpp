@@ -1,4 +1,4 @@
-// Printing text that others have chosen, and writing files whole.
+// Prints text that others have chosen, and writes whole files.
 //
 // Text is decoded as UTF-8 one character at a time; runs of plain ASCII, which are nearly all of
 // it, are copied at once. A file is written under a temporary name in its own folder and renamed,
@@ -123,7 +123,7 @@ std::string EscapedCode(std::uint32_t code) {
   return Format("\\u%04x\\u%04x", 0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF));
 }
 
-// The length of the text's beginning in which every byte is a printable ASCII character.
+// The length of the longest prefix in which every byte is a printable ASCII character.
 std::size_t PlainRun(std::string_view text) {
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -198,7 +198,7 @@ void WriteInto(int file, std::string_view text, const std::filesystem::path& pat
               "cannot be written: " + std::generic_category().message(error));
 }
 
-// A new file beside `target`, under a name that no file has.
+// Creates a file in the folder of `target`, under a name that no other file has.
 int NewFileBeside(const std::filesystem::path& target, std::filesystem::path& name) {
   for (int number = 0;; ++number) {
     name = target.parent_path() / ("." + target.filename().string() + "." +

@@ -1,5 +1,5 @@
-// The output of the programs: standard output, so that a full disk or a closed descriptor is
-// noticed, and files written whole.
+// The output of the programs: standard output, where a full disk or a closed descriptor becomes an
+// error, and files that are written whole.
 //
 // Text that comes from files (keys, class names, messages) holds whatever bytes a file had. It must
 // not act as a terminal's command, be invisible, or change the order in which other text is read,

@@ -35,8 +35,9 @@ namespace sluice::cli {
 
 namespace {
 
-// CLI11's help, with texts wrapped here instead of in each literal, and without the parts that our
-// descriptions say better: which options exclude each other, which arguments are required.
+// CLI11's help, with two changes. It wraps the texts, so that literals need no line breaks; and it
+// omits which options exclude each other and which arguments are required, since our descriptions
+// say that better.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(kHelpIndent); }
@@ -91,13 +92,13 @@ void PrintErrorJson(const Command* command, const nlohmann::ordered_json& error)
   if (json == nullptr || json->count() == 0) return;
   try {
     PrintJson({{"error", error}});
-  } catch (const Error&) {  // standard output may itself be what failed
+  } catch (const Error&) {  // writing to standard output may itself be the failure
     return;
   }
 }
 
 int WrongUsage(const CLI::App& program, const Command* command, const std::string& said) {
-  const std::string sentence = ShownText(said);  // CLI11 repeats what was given
+  const std::string sentence = ShownText(said);  // CLI11 quotes the arguments
   Complain(program, sentence);
   std::fprintf(stderr, "Try: %s%s%s --help\n", program.get_name().c_str(),
                command == nullptr ? "" : " ",
@@ -116,8 +117,9 @@ int Failed(const CLI::App& program, const Command* command, const std::string& c
   return kFailed;
 }
 
-// If one of these streams is closed, the next file to be opened would get its number, and output
-// would go into that file. Each is opened in the wrong direction, so that using it stays an error.
+// If one of the standard streams is closed, the next file that is opened gets its number, and
+// output would go into that file. So each closed stream is opened here, but in the wrong direction:
+// using it remains an error.
 void FillStandardStreams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
@@ -133,13 +135,13 @@ const Command* Chosen(const std::vector<Command>& commands) {
   return nullptr;
 }
 
-// Parses. Returns whether to continue; if not, `exit_code` is the program's.
+// Parses the command line. Returns whether to continue; if not, sets the program's `exit_code`.
 bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, char** argv,
            int& exit_code) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    PrintOut(program.help());  // of the command, if one was named
+    PrintOut(program.help());  // the command's help, if the arguments name one
     exit_code = kDone;
     return false;
   } catch (const CLI::CallForVersion& version) {
@@ -167,8 +169,8 @@ bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, ch
   return true;
 }
 
-// In both scripts NAME stands for the program's name, and FUNCTION for that as the name of a
-// function.
+// In both scripts NAME stands for the program's name, and FUNCTION for the same name made valid as
+// a shell function's.
 constexpr const char* kBash = R"(# Completion of NAME for bash.
 FUNCTION() {
   local line current=${COMP_WORDS[COMP_CWORD]}
@@ -244,7 +246,7 @@ std::string ValuesOf(CLI::Option& option) {
   return value == "FILE" || option.get_positional() ? ":files\n" : "";
 }
 
-// The candidates for the last of the words after the program's name.
+// The candidates for the last of `words`, which follow the program's name.
 std::string Candidates(CLI::App& program, const std::vector<std::string>& words) {
   std::string lines;
   if (words.size() < 2) {
@@ -269,7 +271,7 @@ std::string Candidates(CLI::App& program, const std::vector<std::string>& words)
   return ":files\n";
 }
 
-// Those of the lines that begin as the last word does.
+// The candidates that begin with the last word.
 std::string Completions(CLI::App& program, const std::vector<std::string>& words) {
   std::string fitting;
   for (const std::string& line : Split(Candidates(program, words), '\n')) {
@@ -279,7 +281,7 @@ std::string Completions(CLI::App& program, const std::vector<std::string>& words
   return fitting;
 }
 
-// `completion SHELL`, which prints the script that a shell is to run.
+// Adds `completion SHELL`, which prints the completion script for a shell.
 Command AddCompletionCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand(
       "completion",
@@ -297,13 +299,13 @@ Command AddCompletionCommand(CLI::App& program) {
           }};
 }
 
-// `complete . WORD...`, which these scripts run: prints the candidates for the last word, each on a
-// line with a tab and a description after it; or a line ":files" or ":directories".
+// Adds `complete . WORD...`, which these scripts run. It prints the candidates for the last word,
+// one a line, each with a tab and a description; or a line ":files" or ":directories".
 Command AddCompleteCommand(CLI::App& program) {
   CLI::App* const app =
       program.add_subcommand("complete", "What the scripts of `completion` ask, after a dot.");
   app->group("");         // not in --help
-  app->prefix_command();  // words are taken as they are, options too
+  app->prefix_command();  // CLI11 leaves the words unparsed, including options
   return {app, [&program, app] {
             std::vector<std::string> words = app->remaining();
             if (words.size() < 2)
@@ -314,7 +316,7 @@ Command AddCompleteCommand(CLI::App& program) {
           }};
 }
 
-// Once for each dataset among the command's arguments, where there is something to say about it.
+// Prints NoteUnmapped's line once for each dataset among the arguments that has something to note.
 void NoteUnmapped(const CLI::App& program, const CLI::App& command) {
   const CLI::Option* const quiet = command.get_option_no_throw("--quiet");
   if (quiet != nullptr && quiet->count() > 0) return;
@@ -333,8 +335,8 @@ void NoteUnmapped(const CLI::App& program, const CLI::App& command) {
 void EndWithoutMemory() noexcept {
   static std::terminate_handler before = nullptr;
   before = std::set_terminate([] {
-    // The standard library ends the process this way, with errno, if it has no memory to list a
-    // folder.
+    // If the standard library has no memory to list a folder, it ends the process through this
+    // handler, with errno set.
     bool no_memory = errno == ENOMEM;
     try {
       if (const std::exception_ptr thrown = std::current_exception())
@@ -347,7 +349,7 @@ void EndWithoutMemory() noexcept {
     if (!no_memory) before();
     constexpr std::string_view kSentence = ": out of memory; free some, or raise `ulimit -v`\n";
     for (const std::string_view text : {std::string_view(program_invocation_short_name), kSentence})
-      if (write(STDERR_FILENO, text.data(), text.size()) < 0) break;  // there is nobody to tell
+      if (write(STDERR_FILENO, text.data(), text.size()) < 0) break;  // standard error is gone, too
     _exit(kFailed);
   });
 }

@@ -1,5 +1,5 @@
-// A program made of commands: parsing, error messages, completion in shells, and exit codes, the
-// same for all of them.
+// A program made of commands. Parsing, error messages, shell completion and exit codes are the same
+// for all of them.
 #pragma once
 
 #include <functional>
@@ -31,14 +31,14 @@ struct Command {
   std::function<int()> run;  // called once its options are parsed; returns an ExitCode
 };
 
-// Parses the command line and runs the command it names. Writes any exception to standard error as
-// "NAME: what happened"; after wrong usage, also where to look. Adds the commands by which shells
-// complete. Returns the exit code.
+// Parses the command line and runs the command that it names. Writes an exception to standard error
+// as "NAME: what happened"; after wrong usage, adds where to find help. Adds the commands for shell
+// completion. Returns the exit code.
 int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char** argv);
 
-// Call it first. From then on an unhandled lack of memory ends the process with a sentence and
-// kFailed instead of a signal. That can happen in a thread, or in a function that may not throw,
-// such as destructors of the libraries that read options and JSON.
+// Makes the process end with a sentence and kFailed, instead of a signal, when memory runs out
+// where nothing catches the exception: in a thread, or in a function that may not throw, such as
+// destructors of the libraries that read options and JSON. Call it first in main().
 void EndWithoutMemory() noexcept;
 
 }  // namespace sluice::cli

@@ -41,7 +41,8 @@ Sides ParseSides(std::string_view text);
 // "255,128,0": red, green and blue, each 0 to 255.
 std::array<std::uint8_t, 3> ParseColour(std::string_view text);
 
-// The pieces between the commas (or whatever `at` is); one more than there are of these.
+// Splits the text at each comma (or at each `at`). The result has one piece more than there are
+// separators.
 std::vector<std::string> Split(std::string_view text, char at = ',');
 
 // Like printf, into a string.

@@ -36,7 +36,7 @@ bool Ignored(int signal) {
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// Ends the process by `signal`, so that the parent process sees the cause.
+// Ends the process with `signal`, so that the parent process sees the cause.
 void EndBySignal(int signal) {
   std::signal(signal, SIG_DFL);
   sigset_t one;
@@ -70,7 +70,7 @@ Interrupt::Interrupt() {
 
 Interrupt::~Interrupt() {
   const std::uint64_t one = 1;
-  // An eventfd takes eight bytes or, at its maximum, none; the counter is 0 here.
+  // An eventfd accepts all eight bytes unless its counter is at the maximum; here the counter is 0.
   while (write(finished_, &one, sizeof one) < 0 && errno == EINTR) {
   }
   thread_.join();
@@ -99,9 +99,9 @@ void Interrupt::Wait(int signals, int finished) {
 
 namespace {
 constexpr std::size_t kPieceBytes = 1 << 20;
-constexpr int kStopPollMilliseconds = 100;  // while no input comes
+constexpr int kStopPollMilliseconds = 100;  // between two checks for a stop while no input comes
 
-// Waits for input. Returns how many bytes came; 0 at the end.
+// Waits for input and reads it. Returns the number of bytes read; 0 at the end of the input.
 std::size_t ReadPiece(const std::stop_token& stop, std::span<char> piece) {
   for (;;) {
     if (stop.stop_requested()) {

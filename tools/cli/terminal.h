@@ -12,7 +12,7 @@
 
 namespace sluice::cli {
 
-// SIGINT and SIGTERM as a stop token.
+// Turns SIGINT and SIGTERM into a stop token.
 //
 // While an Interrupt lives, the first of these signals requests a stop, and a second one ends the
 // process at once, as if it had not been caught. A signal that was already ignored when the program
@@ -38,8 +38,8 @@ class Interrupt {
   std::thread thread_;
 };
 
-// Reads standard input: calls `take` with each piece as it arrives, until the end. A stop ends the
-// wait. Throws Error: kIo, or kState if a stop was requested.
+// Reads standard input to its end, and calls `take` with each piece as it arrives. A stop request
+// ends the wait. Throws Error: kIo, or kState if a stop was requested.
 void ReadStandardInput(const std::stop_token& stop,
                        const std::function<void(std::string_view piece)>& take);
 
@@ -64,7 +64,7 @@ std::string ProgressSentence(const ProgressFigures& figures);
 
 enum class ProgressStyle { kTerminal, kLog, kSilent };
 
-// kSilent if asked for, else by whether standard error is a terminal.
+// The style: kSilent if `silent`, else by whether standard error is a terminal.
 ProgressStyle ProgressStyleFor(bool silent);
 
 // Shows how far a long command is, on standard error.
@@ -82,8 +82,8 @@ class Progress {
   // The activity that the next Update() shows. A new activity counts from its own beginning.
   void SetActivity(const std::string& activity);
   void Update(std::uint64_t done, std::uint64_t total, std::uint64_t bytes = 0);
-  // Takes the line off the terminal, so that something else can be printed; the next Update()
-  // brings it back.
+  // Removes the line from the terminal, so that something else can be printed; the next Update()
+  // draws it again.
   void Erase();
 
  private:

@@ -2,10 +2,12 @@
 # Builds the site of all pages, with a reference made from the programs, the headers and the Python package:
 # tools/docs/build.sh [--install|--installed] [OUT]
 #
-# OUT is build/site if it is not given; open OUT/index.html, which needs no network and no server. Needs a build
-# (build/release, or the one that SLUICE_BUILD names) and Doxygen (tools/setup.sh docs). Python packages go into
-# build/docs-venv: --install does only that; with --installed, nothing is installed, and what is missing is a
-# reason to skip the site (exit code 77).
+# OUT is build/site by default; OUT/index.html needs no network and no server. The script needs a build
+# (build/release, or
+# the one that SLUICE_BUILD names) and Doxygen (tools/setup.sh docs). Python packages go into build/docs-venv:
+# --install
+# only installs them; with --installed, the script installs nothing, and if a package is missing, it skips the site
+# (exit code 77).
 #
 # Links to sources lead to copies in the site, or, if SLUICE_REPOSITORY_URL is set, below that
 # ("https://host/owner/sluice/blob/main").
@@ -64,7 +66,7 @@ mkdir -p "$work"
   echo "FILTER_PATTERNS = *.h=\"$venv/bin/python -B tools/docs/header_filter.py\""
 } | doxygen - >/dev/null
 
-# What the option lists declare, printed by a program of their headers.
+# The option lists' declarations, printed by a program that includes their headers.
 "${CXX:-c++}" -std=c++20 -O0 -Iformat/include -Ireader/include -Iwriter/include tools/docs/options.cpp \
   format/option_list.cpp -o "$work/options"
 "$work/options" >"$work/options.json"

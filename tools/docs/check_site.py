@@ -38,7 +38,7 @@ for path, page in pages.items():
                 faults.append(f"{shown} loads {target}, which is not there")
     for target in page.links:
         parts = urlsplit(target)
-        if parts.scheme or parts.netloc or path.name == "404.html":  # that one's are from the server's root
+        if parts.scheme or parts.netloc or path.name == "404.html":  # its links start at the server's root
             continue
         links += 1
         where = (path.parent / unquote(parts.path)).resolve() if parts.path else path

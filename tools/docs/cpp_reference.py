@@ -161,7 +161,7 @@ class Reference:
             public = [member for member in compound.iter("memberdef") if member.get("prot") == "public"]
             for member in public:
                 self.add_member(member, owner, name)
-            # Of "width = 0, height = 0;  // pixels", one comment is about both.
+            # In "width = 0, height = 0;  // pixels", one comment describes both members.
             said = {member.line: member.text for member in owner.members if member.kind == "variable" and member.text}
             for element, member in zip((part for part in public if self.is_member(part)), owner.members):
                 if not member.text and member.kind == "variable":
@@ -189,7 +189,7 @@ class Reference:
                                   f"{plain(value.find('name'))} {plain(value.find('initializer'))}".strip(), made.full)
                 made.members.append(enumerator)
         if owner is not None and kind != "enum":
-            owner.members.append(made)  # take() looks at their texts
+            owner.members.append(made)  # take() checks the members' texts
         else:
             self.names.setdefault(made.file, []).append(made)
 
@@ -212,7 +212,7 @@ class Reference:
         self.missing.append(f"{name.file}:{name.line}: {name.full} has no comment")
 
 
-# What in a comment is code: a qualified name, a constant, a call, a name of std.
+# The parts of a comment that are code: a qualified name, a constant, a call, a name of std.
 CODE = re.compile(r"""`[^`]+`|(?<![\w:`])(?:std::\w+(?:<[\w:, ]+>)?|(?:[A-Za-z_]\w*::)+~?\w+(?:\(\))?(?:\.\w+)*
                       |(?:\w+/)*[A-Z]\w+\.md(?!\w)|k[A-Z]\w+|[A-Za-z_]\w*\(\)|Error\(k\w+(?:\sor\sk\w+)*\))""", re.VERBOSE)
 WORDY = re.compile(r"(?<![\w:`.])([A-Z][a-z]+(?:[A-Z][a-z0-9]+)+)(?![\w`])")  # LoaderOptions
@@ -259,7 +259,7 @@ class Pages:
                 else:
                     out.append("```cpp\n" + "\n".join(line[3:] for line in lines) + "\n```")
                 continue
-            # A paragraph may begin with prose and go on with code.
+            # A paragraph may begin with prose and continue with code.
             words = [line.strip() for line in lines if len(line) - len(line.lstrip()) < 3]
             code = [line[3:] for line in lines if len(line) - len(line.lstrip()) >= 3]
             out.append(self.inline(" ".join(words), here))

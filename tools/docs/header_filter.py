@@ -8,7 +8,7 @@ import re
 import sys
 
 STAR_SLASH = "*\ue000/"  # would end Doxygen's comment
-BEGIN = "\ue001"  # of a comment's line: Doxygen takes away some of its indentation
+BEGIN = "\ue001"  # starts a comment's line: Doxygen removes some of its indentation
 FORWARD = re.compile(r"\s*(friend )?(class|struct) \w+;\s*$")
 SCOPE = re.compile(r"\b(class|struct|enum|namespace|union)\b")
 
@@ -34,7 +34,7 @@ def filtered(text):
     out = []
     scopes = []  # of each open brace: whether it holds declarations
     statement = ""  # since the last ; { or }
-    seen = None  # the file's own comment; it is put at the end, so that no line gets another number
+    seen = None  # the file's own comment; it goes to the end, so that line numbers stay the same
     number = 0
     while number < len(lines):
         code, comment = lines[number]
@@ -57,7 +57,7 @@ def filtered(text):
             else:
                 out += ["//" + line for line in block]
             continue
-        # A trailing comment continues in lines that have only a comment, in the same column.
+        # A trailing comment continues on lines that hold only a comment, in the same column.
         if comment is not None and declares and code.strip() != "}" and not FORWARD.match(code) and re.search(r"[;,}\w)]\s*$", code):
             words, column = [comment], len(code)
             while (number + 1 < len(lines) and lines[number + 1][1] is not None and not lines[number + 1][0].strip()

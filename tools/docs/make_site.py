@@ -120,7 +120,7 @@ def write_json():
     return {"JSON of sluice": "reference/json.md"}
 
 
-rest = [name for name in site.files if name.endswith(".md")]  # pages without a place in the navigation yet
+rest = [name for name in site.files if name.endswith(".md")]  # pages that have no place in the navigation yet
 faults = []  # names without a text
 cpp = cpp_reference.Reference(root, given.doxygen)
 if not cpp.names:

@@ -1,5 +1,5 @@
 // Prints the declared options of the loader and of conversions as JSON, for the site's page of
-// options: a list of groups, those that are inside another after it.
+// options: a list of groups. Groups inside another group follow it.
 #include <iostream>
 #include <optional>
 #include <string>
@@ -38,7 +38,7 @@ const char* EffectOf(Changes changes) {
 template <HasOptions T>
 void AddGroup(Json& groups, const T& usual);
 
-// The group, or each of the groups, that an option holds.
+// Adds the group, or each of the groups, that an option contains.
 template <class V>
 void AddInner(Json& groups, Json& option) {
   if constexpr (HasOptions<V>) {

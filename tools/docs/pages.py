@@ -106,7 +106,7 @@ class Pages:
         if where in self.folders and f"{where}/README.md" in self.known:
             return f"{up}{where}/README.md{mark}{anchor}"
         if where not in self.known and where not in self.folders:
-            return target  # MkDocs says that it leads nowhere
+            return target  # MkDocs reports that it leads nowhere
         if self.sources_url:
             return f"{self.sources_url}/{where}"
         self.copied.add(where)

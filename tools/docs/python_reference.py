@@ -9,7 +9,7 @@ import griffe
 
 from commands import begun
 
-# The pages, by the C++ headers that their names are from; what is only in Python is named.
+# The pages, by the C++ headers that define their names; names that exist only in Python are listed themselves.
 GROUPS = [
     ("loader", "Loader and batches", ("loader.h", "batch.h", "mixture.h", "sample_fault.h", "Epoch", "Array", "Ragged")),
     ("options", "Options of the loader", ("loader_options.h", "order.h", "rank.h", "transform.h")),
@@ -24,12 +24,12 @@ GROUPS = [
 ]
 
 
-# Members of steps that are named as torchvision names its parameters.
+# Members of steps whose parameters have torchvision's names.
 FILLED_BY = {"p": "probability", "padding_mode": "border", "num_ops": "operations", "num_magnitude_bins": "bins",
              "sharpness_factor": "factor", "std": "deviation", "kernel_size": "kernel"}
 
 
-# Come first on their page.
+# These come first on their page.
 FIRST = ("Loader", "Epoch", "Batch", "convert", "ConvertSource", "ConvertSummary", "Writer", "Dataset", "Sample",
          "LoaderStats", "MutableSample", "MutableBatch")
 
@@ -100,7 +100,7 @@ class Reference:
         texts = list(dict.fromkeys(member.text.strip() for member in both if member is not None))
         if "".join(texts):
             return "; ".join(texts), True
-        # Said at the type: "a border of `padding` pixels".
+        # The type's text describes it: "a border of `padding` pixels".
         if any(member is not None for member in both + [self.texts.get(of.lower()) for of in self.ways(owner, name.name)]):
             return "See above.", False
         if name.parent.docstring and re.search(rf"\b{name.name}\b", name.parent.docstring.value):

@@ -1,13 +1,15 @@
-# The installed package: find_package(sluice) and pkg-config. Each library has files of its own for both, so
-# that who links the reader needs nothing of the writer.
+# The installed package, for find_package(sluice) and pkg-config. Each library has its own files for both, so a
+# project that links the reader needs nothing of the writer.
 include(CMakePackageConfigHelpers)
 
 set(SLUICE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
 set(SLUICE_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 get_target_property(SLUICE_LIBRARY_TYPE sluice_format TYPE)
 
-# What whoever links a static library must find: a package of CMake's (NAME), or modules of pkg-config
-# (PREFIX:module...) for a target PkgConfig::PREFIX. SLUICE_PC_LIBS_*: what pkg-config has no module for.
+# The dependencies that a project must find when it links a static library. For a target PkgConfig::PREFIX: modules
+# of
+# pkg-config (PREFIX:module...); else a CMake package (NAME). SLUICE_PC_LIBS_*: libraries without a pkg-config
+# module.
 foreach(layer format remote reader writer)
   set(SLUICE_NEEDS_${layer} "")
   set(SLUICE_PC_LIBS_${layer} "")
@@ -36,7 +38,7 @@ if(NOT SLUICE_LIBRARY_TYPE STREQUAL "SHARED_LIBRARY")
     list(APPEND SLUICE_NEEDS_writer GIF)
     string(APPEND SLUICE_PC_LIBS_writer " -lgif")
   endif()
-  # reader/ looks for CUDA; its runtime is linked statically, too.
+  # reader/ looks for CUDA, whose runtime is linked statically, too.
   get_directory_property(cuda DIRECTORY reader DEFINITION SLUICE_NVCC)
   if(cuda)
     list(APPEND SLUICE_NEEDS_reader CUDAToolkit)
@@ -45,8 +47,8 @@ if(NOT SLUICE_LIBRARY_TYPE STREQUAL "SHARED_LIBRARY")
   endif()
 endif()
 
-# Paths in the files for pkg-config are relative to them, so that the prefix can be chosen at install time
-# and moved afterwards; one given as an absolute path stays as it is.
+# Paths in the pkg-config files are relative to those files, so that the prefix can be chosen at install time and
+# moved afterwards. An absolute install path stays absolute.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
   set(SLUICE_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
 else()
@@ -62,7 +64,7 @@ foreach(directory LIBDIR INCLUDEDIR)
 endforeach()
 
 foreach(layer format remote reader writer)
-  # Not Requires.private: with nothing but static libraries installed, every link needs these.
+  # Not Requires.private: if only static libraries are installed, every link needs these.
   set(modules ${SLUICE_NEEDS_${layer}})
   list(TRANSFORM modules REPLACE "^JPEG$" ":libjpeg")
   list(FILTER modules INCLUDE REGEX ":")
@@ -79,7 +81,7 @@ foreach(layer format remote reader writer)
   install(FILES ${PROJECT_BINARY_DIR}/sluice-${layer}.pc DESTINATION ${SLUICE_PC_DIR})
   install(EXPORT sluice-${layer} FILE sluice-${layer}-targets.cmake NAMESPACE sluice::
     DESTINATION ${SLUICE_PACKAGE_DIR})
-  # A library that was not built is not installed, and then nothing says that it is there.
+  # A library that was not built is not installed, and no package file mentions it.
   cmake_path(ABSOLUTE_PATH SLUICE_PACKAGE_DIR BASE_DIRECTORY "\${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE package)
   cmake_path(ABSOLUTE_PATH SLUICE_PC_DIR BASE_DIRECTORY "\${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE pc)
   install(CODE "if(NOT EXISTS \"$<TARGET_FILE:sluice_${layer}>\")

@@ -1,4 +1,5 @@
-// Draws the page's Mermaid diagrams. They shrink to two thirds where there is less room, and scroll beyond.
+// Draws the page's Mermaid diagrams. Where there is less room, they shrink to two thirds, and then
+// scroll.
 mermaid.initialize({
   startOnLoad: false,
   theme: document.body.dataset.mdColorScheme === "slate" ? "dark" : "neutral",

@@ -1,5 +1,5 @@
-// A page that is read from a disk (file://) may not start a worker, and the search runs in one. There,
-// the worker's script runs in a hidden frame instead. (The theme knows of this by the file's name.)
+// Lets the search run on pages that are opened from a disk (file://), which may not start a worker:
+// the worker's script runs in a hidden frame instead. (The theme finds this file by its name.)
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
     constructor(url) {
