@@ -12,10 +12,9 @@ namespace sluice {
 struct SampleListState {
   SampleDraw draw = {};
   std::string digest = {};
-  std::uint64_t needs = 0;  // the fewest samples that a dataset must have
-  std::uint64_t needs_exactly =
-      0;                     // the number of samples that it must have; 0: any from `needs` on
-  std::string dataset = {};  // that dataset's id, if the list was made from its content
+  std::uint64_t needs = 0;          // the fewest samples that a dataset must have
+  std::uint64_t needs_exactly = 0;  // the exact number, if not 0
+  std::string dataset = {};         // that dataset's id, if the list was made from its content
 };
 
 // Throws Error(kInvalidArgument) if the list does not fit a dataset of that id and size.

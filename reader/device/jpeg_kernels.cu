@@ -21,10 +21,9 @@ namespace {
 // over all multiprocessors.
 constexpr unsigned kRowThreads = 32;
 constexpr unsigned kThreads = 256;
-constexpr unsigned kBlocksEach = 8;  // thread blocks that share a picture's inverse transforms
-constexpr unsigned kPixelsEach = 4;  // pixels for a thread, unless too many blocks result
-constexpr unsigned kMaxWarps =
-    4096;  // warps of UnpackRows: about as many as a large GPU holds at once
+constexpr unsigned kBlocksEach = 8;   // thread blocks that share a picture's inverse transforms
+constexpr unsigned kPixelsEach = 4;   // pixels for a thread, unless too many blocks result
+constexpr unsigned kMaxWarps = 4096;  // of UnpackRows: about as many as a large GPU holds
 
 __global__ void __launch_bounds__(kThreads) MakeWeights(JpegJob job) {
   if (blockIdx.x >= job.wave->picture_count) return;

@@ -89,9 +89,8 @@ class StreamCursor {
   // epoch.
   bool RangeIsOver() const noexcept { return next_.epoch != range_epoch_; }
   void Advance();  // the consumer took the next batch
-  void HandOver() noexcept {
-    done_ = next_;
-  }  // the consumer has the batch, so resuming begins after it
+  // The consumer has the batch, so resuming begins after it.
+  void HandOver() noexcept { done_ = next_; }
   ResumePoint Resume() const;
 
   // Dealing whole shards takes time if there are many. So the thread that reaches an epoch first

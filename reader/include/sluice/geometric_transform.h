@@ -138,10 +138,9 @@ struct RandomQuarterTurns {
 // RandomAffine, bilinear (masks: nearest pixel). Works on the result of the steps before it, and
 // keeps its size. Of the geometric steps, only flips and quarter turns may follow.
 struct RandomAffine {
-  double min_degrees = 0, max_degrees = 0;  // clockwise, -360 to 360
-  double translate_x = 0,
-         translate_y = 0;               // the largest shift, as a share of width and height: 0 to 1
-  double min_scale = 1, max_scale = 1;  // 0.01 to 100
+  double min_degrees = 0, max_degrees = 0;       // clockwise, -360 to 360
+  double translate_x = 0, translate_y = 0;       // at most this share of width and height: 0 to 1
+  double min_scale = 1, max_scale = 1;           // 0.01 to 100
   double min_shear_x = 0, max_shear_x = 0;       // degrees, -80 to 80
   double min_shear_y = 0, max_shear_y = 0;       // degrees along the other axis
   std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour outside, by channel
