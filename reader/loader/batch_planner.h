@@ -23,8 +23,8 @@ class BatchPlanner {
   BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSource& source, ShardStage* stage,
                const std::atomic<bool>& give_up);
 
-  // Fills the slot for a batch and begins to read its blocks. Returns a count: pass it to
-  // BlockSource::Await() to wait for them.
+  // Fills the slot for a batch and begins to read its blocks. Returns the count to pass to
+  // BlockSource::Await(), which waits for those blocks.
   std::uint64_t Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot);
   // Forgets the batches whose blocks are not there yet.
   void Cancel();
@@ -36,7 +36,7 @@ class BatchPlanner {
   // Notes the row's sample and what else the row has.
   void NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::uint64_t position);
   void AskForFrames();
-  // Returns how many blocks have been opened once those of the batch's rows are.
+  // Returns the number of blocks opened so far, up to the last one that the batch's rows need.
   std::uint64_t OpenBlocks(Slot& slot, std::size_t rows);
   void Open(std::uint64_t block);
   void SuggestFollowing(std::size_t rows);

@@ -168,7 +168,8 @@ void BatchRing::Abandon() {
 
 std::shared_ptr<const Slot> BatchRing::Next(std::uint64_t range, const OneConsumer::Walk& walk,
                                             std::shared_ptr<void> owner) {
-  // Made first, so that a lack of memory changes nothing; released after the mutex.
+  // The handle is made first, so that a lack of memory changes nothing, and is released after the
+  // mutex.
   const auto handle = std::make_shared<Handle>(*this, std::move(owner));
   const MutexLock lock(mutex_);
   if (range != cursor_.range()) return nullptr;
@@ -239,8 +240,8 @@ void BatchRing::WaitReady(Clock::time_point begun) {
                   "transform take that long; step again to keep waiting");
 }
 
-// Waits until the front is done, or will not be: the ring is stopped, the consumer holds all slots,
-// or another epoch has begun.
+// Waits until the next batch (the front) is done, or cannot be done: the ring is stopped, the
+// consumer holds all slots, or another epoch has begun.
 void BatchRing::WaitForFront() {
   const std::uint64_t range = cursor_.range();
   Clock::time_point begun = Clock::now();
@@ -361,8 +362,9 @@ BatchRing::Turn BatchRing::NextTurn(std::optional<std::uint64_t> in_hand, bool h
     turn.task = Task::kForget;
   } else if (MayPlan(in_hand.has_value()) && (!in_hand || has_room)) {
     turn.task = Task::kPlan;
-    // On the host, the slot used last: it may still be in the CPU's caches. For a device, the slot
-    // unused for longest: its last copy is the most likely to have ended.
+    // On the host, takes the slot used last, because it may still be in the CPU's caches. For a
+    // device, takes the slot unused for longest, because its last copy is the most likely to have
+    // ended.
     const auto next = uploads_batches_ ? free_.begin() : std::prev(free_.end());
     turn.planned = {*next, cursor_.TakeToPlan(), cursor_.stream()};
     turn.ends_epoch = cursor_.EndsEpoch(turn.planned.number);
@@ -470,10 +472,10 @@ std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
   }
 }
 
-// The slot from which a thread of that node takes rows: the first one with rows to take. On a
-// machine of several nodes, if somebody works on that one already, it is the first slot of the
-// thread's own node among the next few. So each batch is made by one node, and several batches are
-// made at a time.
+// Returns the slot from which a thread of that node takes rows: the first slot with rows to take.
+// On a machine of several nodes, if a thread works on that slot already, returns the first slot of
+// the thread's own node among the next few instead. So each batch is made by one node, and several
+// batches are made at a time.
 Slot& BatchRing::SlotFor(std::size_t node) {
   Slot& first = *planned_[handing_out_];
   if (setup_.nodes.count() == 0 || first.in_hand == 0) return first;
@@ -636,7 +638,7 @@ void BatchRing::EndUpload(RowWorker& worker) {
         const MutexUnlock unlocked(mutex_);
         error = device_->AwaitDecoding(slot, refused);
       }
-      // The device may decode so many batches at once, and then gives each a part of its time.
+      // If the device decodes several batches at once, each gets only a part of its time.
       const double at_once = uploads_elsewhere_ ? double(device_->lanes()) : 1;
       if (!error) measures_.counters.device_decode_seconds += slot.device->decode_seconds / at_once;
       const MutexUnlock unlocked(mutex_);

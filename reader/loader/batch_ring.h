@@ -41,13 +41,14 @@ class BatchRing {
   BatchRing& operator=(const BatchRing&) = delete;
 
   // Wakes every thread and makes further waits return at once: TakeRows() gives no rows, NextTurn()
-  // says kStop, and Next() throws. Any thread. False: the ring was stopped already.
+  // says kStop, and Next() throws. Any thread may call it. Returns false if the ring was stopped
+  // already.
   bool Stop();
-  // For a thread of the loader that must end, because it had no memory for something that cannot be
-  // left undone: from now on Next() throws OutOfMemory(). Any thread.
+  // A thread of the loader calls this before it ends because it lacks memory for something that
+  // must be done. From then on, Next() throws OutOfMemory().
   void FailForMemory() noexcept;
-  // Set when nobody wants the planned batches any more, nor the one being planned. Read without the
-  // mutex.
+  // Set when nobody wants the planned batches any more, nor the one being planned. It may be read
+  // without the mutex.
   const std::atomic<bool>& give_up() const noexcept { return give_up_; }
 
   // --- The consumer's side. Throws Error as Loader documents.
@@ -57,8 +58,8 @@ class BatchRing {
   // The range's next batch, or null at its end. The batch keeps `owner` alive.
   std::shared_ptr<const Slot> Next(std::uint64_t range, const OneConsumer::Walk& walk,
                                    std::shared_ptr<void> owner);
-  // Waits until Next() would not have to wait for a batch, at most so long. Returns whether that is
-  // so.
+  // Waits, for at most the time `most`, until Next() would not have to wait for a batch. Returns
+  // whether Next() would not.
   bool WaitFor(std::uint64_t range, std::chrono::milliseconds most);
   ResumePoint Resume();
   // Figures of the threads, the ring and the range. Any thread.
@@ -94,12 +95,13 @@ class BatchRing {
   // those are read.
   Turn NextTurn(std::optional<std::uint64_t> in_hand, bool has_room);
   void GiveBack(Slot& slot);
-  // Waits until the slot's host memory may be written, and counts the time: its last batch may
-  // still be on its way to a device. Gives it new memory if a user's function has kept the old.
-  // False: give_up() was set first. Throws the device's Error, and std::bad_alloc.
+  // Waits until the slot's host memory may be written, since the slot's last batch may still be on
+  // its way to a device, and counts the time. Gives the slot new memory if a user's function has
+  // kept the old. Returns false if give_up() was set first. Throws the device's Error, and
+  // std::bad_alloc.
   bool Reclaim(Slot& slot);
-  // Hands the batch to the decoder threads: its blocks are there, or its slot has an error. False:
-  // nobody wants the batch any more, and it is still in hand.
+  // Hands the batch to the decoder threads once its blocks are there or its slot has an error.
+  // Returns false if nobody wants the batch any more; then it is still in the planner's hand.
   bool Publish(const Planned& planned);
   void Lengthen();
   void NoteBatches(std::uint64_t epoch, std::uint64_t batches);
@@ -127,7 +129,7 @@ class BatchRing {
 
   // --- The side of the two uploading threads. Without them, decoder threads upload.
 
-  // Says that there are such threads; call it before the first range. If a device decodes, the
+  // Says that there are uploading threads; call it before the first range. If a device decodes, the
   // thread that uploads has to wait for it, which no decoder thread should.
   void UploadElsewhere() noexcept { uploads_elsewhere_ = true; }
   // Begins uploads until the ring is stopped. It does not wait for the device, so that a batch is
@@ -159,7 +161,8 @@ class BatchRing {
   // Whether the next batch can never be done, because its slot waits until the calling thread ends
   // its own capture.
   bool WaitsForItself() const REQUIRES(mutex_);
-  // Whether the next batch of that range is still to come, and so is any reason why it will not.
+  // Whether the range's next batch is not done yet, and nothing is known yet that keeps it from
+  // being done.
   bool FrontIsToCome(std::uint64_t range) const REQUIRES(mutex_);
   void WaitForFront() REQUIRES(mutex_);
   void WaitReady(Clock::time_point begun) REQUIRES(mutex_);
@@ -197,7 +200,7 @@ class BatchRing {
   Condition to_rest_;    // wakes resting decoder threads: more threads shall work
   Condition ready_;      // wakes the consumer, and all who are in WaitFor(): the front is done
   bool stopping_ GUARDED_BY(mutex_) = false;
-  bool out_of_memory_ GUARDED_BY(mutex_) = false;  // a thread is gone
+  bool out_of_memory_ GUARDED_BY(mutex_) = false;  // a thread has ended for lack of memory
   StreamCursor cursor_ GUARDED_BY(mutex_);
   LoaderMeasures measures_ GUARDED_BY(mutex_);
   OneConsumer consumer_ GUARDED_BY(mutex_);

@@ -18,7 +18,7 @@ namespace sluice {
 namespace {
 
 constexpr unsigned kMaxCpus = 1U << 20;
-constexpr unsigned kMaxNodes = 1024;  // Linux knows no more
+constexpr unsigned kMaxNodes = 1024;  // the most that Linux knows
 
 struct FreeCpuSet {
   void operator()(cpu_set_t* set) const noexcept { CPU_FREE(set); }
@@ -117,7 +117,7 @@ void CpuNodes::KeepThreadOn(std::size_t node) const noexcept {
   CPU_ZERO_S(bytes, set.get());
   for (const unsigned cpu : cpus)
     CPU_SET_S(cpu, bytes, set.get());
-  sched_setaffinity(0, bytes, set.get());  // if refused, as by a sandbox, it runs anywhere
+  sched_setaffinity(0, bytes, set.get());  // if a sandbox refuses this, the thread runs anywhere
 }
 
 void CpuNodes::Place(std::size_t node, std::byte* memory, std::size_t bytes) const noexcept {
@@ -126,8 +126,8 @@ void CpuNodes::Place(std::size_t node, std::byte* memory, std::size_t bytes) con
   const unsigned number = nodes_[node].number;
   unsigned long mask[kMaxNodes / kBits] = {};
   mask[number / kBits] = 1UL << number % kBits;
-  // Linux subtracts one from the number of bits. If the call is refused, each page comes from the
-  // node of the thread that touches it first.
+  // Linux subtracts one from the number of bits. If the system refuses the call, each page comes
+  // from the node of the thread that touches it first.
   syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, mask, kMaxNodes + 1, 0UL);
 }
 

@@ -15,7 +15,7 @@ class CpuNodes {
   // None if there is only one such node, or if the nodes are not known.
   static CpuNodes Find(const std::filesystem::path& folder = "/sys/devices/system/node");
 
-  // 0 if there is nothing to choose.
+  // The number of nodes; 0 if there is nothing to choose.
   std::size_t count() const noexcept { return nodes_.size(); }
   // The node of the thread or slot of that number. A node gets threads and slots in proportion to
   // its CPUs.

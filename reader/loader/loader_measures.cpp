@@ -40,7 +40,8 @@ LoaderStats LoaderMeasures::Now() const {
 }
 
 bool LoaderMeasures::TuneNowAndThen() {
-  // Long enough that single batches do not count, short enough to learn within an epoch.
+  // An interval is so long that single batches do not matter, and so short that the loader learns
+  // within an epoch.
   constexpr double kInterval = 0.25;  // seconds
   constexpr std::uint64_t kBatches = 8;
   if ((tuning_.fixed() && share_.fixed()) || counters.batches < learned_.batches + kBatches ||
@@ -50,7 +51,8 @@ bool LoaderMeasures::TuneNowAndThen() {
   const LoaderStats now = Now();
   const LoaderStats interval = now.Since(learned_);
   const bool moved = share_.Learn(interval, std::exchange(costs, {}));
-  // Threads and the ring learn from intervals in which the share stood still.
+  // The numbers of threads and slots are tuned only by intervals in which the device's share stood
+  // still.
   const bool changes = !moved && Tune(interval);
   learned_ = now;
   return changes;

@@ -45,7 +45,7 @@ class LoaderMeasures {
   bool TuneNowAndThen();
 
   LoaderStats counters;  // only those that threads add to; Now() fills in the others
-  DecodingCosts costs;   // since it last learned
+  DecodingCosts costs;   // since the loader last learned
   WaitClock planner_waits;
   WaitClock worker_waits;
   WaitClock consumer_waits;

@@ -27,9 +27,9 @@ std::size_t RowsAtOnce(const BatchRecipe& recipe) {
   return std::clamp<std::uint64_t>((raw ? kCopiedBytes : kDecodedBytes) / mean, 1, kMaxRows);
 }
 
-// Whether threads and slots are spread over the nodes. Not with page-locked batches, which are best
-// near the card; nor with the user's functions, which may start threads that would stay on the node
-// of the thread that happened to call them.
+// Whether threads and slots are spread over the nodes. They are not with page-locked batches, which
+// are best near the GPU; nor with the user's functions, which may start threads that would stay on
+// the node of the thread that happened to call them.
 bool SpreadsOver(const LoaderOptions& options, const CpuNodes& nodes) {
   return options.device.is_host() && !options.ring.pinned && !options.sample_function &&
          !options.batch_function && *options.threads >= 2 * nodes.count();
@@ -43,8 +43,8 @@ bool TakesWholeBatches(const BatchRecipe& recipe) {
 
 }  // namespace
 
-// The dataset with a shard table of its own, if this loader stages shards, keeps what it fetches in
-// a cache, or reads shards directly; else `shared`.
+// Returns the dataset with a shard table of its own, if this loader stages shards, keeps what it
+// fetches in a cache, or reads shards directly; else `shared`.
 Dataset LoaderSetup::OwnShards(const Dataset& shared, const LoaderOptions& options) {
   const bool direct = ReadsDirectly(options);
   if (!options.stage && !direct) return shared;
@@ -72,8 +72,8 @@ LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options, CpuNodes 
       whole_batches(TakesWholeBatches(recipe)),
       nodes(SpreadsOver(recipe.options, of_machine) ? std::move(of_machine) : CpuNodes()) {
   tuning.SetMostPrefetch(*recipe.options.ring.prefetch);
-  // A thread then makes a whole batch in less time than it takes to wake a thread that waits for a
-  // slot, so the ring begins long.
+  // If threads take whole batches, a thread makes a batch in less time than it takes to wake a
+  // thread that waits for a slot. So the ring begins long.
   if (whole_batches) tuning.BeginLong();
   const std::optional<ResumePoint>& resume_from = recipe.options.resume_from;
   const std::uint64_t epoch = resume_from ? resume_from->epoch : 0;

@@ -51,8 +51,8 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe);
 LoaderMemory RowBound(const BatchRecipe& row, const BatchRecipe& recipe);
 
 // Throws Error(kLimit) unless the machine has memory left for so many slots and for an epoch's
-// order. Checked before allocating, because a system that overcommits grants the memory and kills
-// the program later.
+// order. The loader calls it before it allocates, because a system that overcommits grants the
+// memory and kills the program later.
 void RequireRoom(const BatchRecipe& recipe, std::size_t slots);
 
 // The part of a loader that never changes: the checked options, the recipe of its batches, the deal
@@ -63,7 +63,7 @@ class LoaderSetup {
   // the point to resume from.
   LoaderSetup(const Dataset& dataset, LoaderOptions options, CpuNodes nodes = CpuNodes());
 
-  // By how much ResumePoint::position grows with each batch.
+  // The number of samples by which ResumePoint::position grows with each batch.
   std::uint64_t global_batch() const noexcept {
     if (recipe.options.order.batches) return 1;
     return recipe.options.batch_size * recipe.options.ranks.world_size;
@@ -72,7 +72,7 @@ class LoaderSetup {
     return {recipe.options.ranks.rank, recipe.options.ranks.world_size, rank_variables};
   }
   std::string Describe() const;
-  // Without the memory on a device.
+  // The loader's memory, without that on a device.
   LoaderMemory Memory() const;
   // Whether two threads of their own upload, because a device decodes
   // (BatchRing::UploadElsewhere()).
@@ -80,7 +80,7 @@ class LoaderSetup {
 
   const Dataset dataset;  // with shards of its own if this loader stages or reads them directly
   const bool decodes_in_consumer;         // LoaderOptions::threads = 0
-  SelfTuning tuning;                      // at the start
+  SelfTuning tuning;                      // the tuning at the start
   const std::string_view rank_variables;  // Rank::variables
   DeviceLayout device_layout;             // the slots' part for LoaderOptions::device
   const BatchRecipe recipe;

@@ -64,7 +64,7 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
     : setup_(dataset, std::move(options), std::move(nodes)),
       compared_(setup_.recipe.dataset.facts->shards.size()) {
   const BatchRecipe& recipe = setup_.recipe;
-  recipe.dataset.table.ForgetFaults();  // the user may have repaired them since
+  recipe.dataset.table.ForgetFaults();  // the user may have repaired the shards since
   if (LocksInMemory(recipe.options)) {
     LockInMemory(recipe.dataset, recipe.options.integrity.on_fault != OnFault::kError);
   }
@@ -96,7 +96,8 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes
   }
 }
 
-// A thread handles a lack of memory itself where it knows what fails for it; this is for the rest.
+// Where a thread knows what fails for lack of memory, it handles the lack itself. The handler here
+// is for all other places.
 void LoaderState::StartThread(std::function<void()> run) {
   threads_.emplace_back([this, run = std::move(run)] {
     try {

@@ -27,9 +27,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   LoaderState(const Dataset& dataset, LoaderOptions options, CpuNodes nodes = CpuNodes::Find());
   ~LoaderState() { Stop(); }
 
-  // For the consumer. StartEpoch() returns the number of a range; Next() returns the range's next
-  // batch, or a Batch without a slot at its end. `walk`: the iterator's mark, if an iterator calls.
-  // Both throw Error.
+  // The consumer's side. StartEpoch() returns the number of a range; Next() returns the range's
+  // next batch, or a Batch without a slot at its end. `walk`: the iterator's mark, if an iterator
+  // calls. Both throw Error.
   std::uint64_t StartEpoch(std::uint64_t epoch);
   Batch Next(std::uint64_t range, const OneConsumer::Walk& walk = nullptr);
 
@@ -70,7 +70,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::unique_ptr<DeviceCache> device_cache_;  // OnDevice::images
   std::unique_ptr<DeviceCacheFiller> filler_;
   std::unique_ptr<PinnedSlots> pinned_;  // LoaderOptions::ring.pinned
-  std::unique_ptr<Uploader> uploader_;   // LoaderOptions::device; null: batches stay on the host
+  std::unique_ptr<Uploader> uploader_;   // null: batches stay on the host
   std::unique_ptr<BatchRing> ring_;
   std::unique_ptr<BlockSource> source_;  // used by the planner only
   std::unique_ptr<RowMaker> rows_;

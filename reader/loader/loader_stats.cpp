@@ -2,8 +2,8 @@
 // trainer back (LoaderStats::bound() and its advice).
 //
 // The verdict goes from the outside to the inside. A trainer that hardly waited is the bottleneck
-// itself; else the device, if the loader waits for its copies; else decoding, if its threads were
-// busy; else reading, or a ring too short for samples that differ.
+// itself. Otherwise it is the device, if the loader waits for its copies; or else decoding, if its
+// threads were busy; or else reading, or a ring too short for samples that differ.
 #include <cstdio>
 #include <tuple>
 #include <utility>

@@ -30,7 +30,7 @@ RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, LoaderStats&
   RowWorker::Outcome outcome;
   try {
     outcome = worker_.Work(*rows.slot, rows.begin, rows.end);
-  } catch (const std::bad_alloc&) {  // also while a row's fault was noted
+  } catch (const std::bad_alloc&) {  // also if noting a row's fault needs too much
     outcome.failed_row = rows.begin;
     outcome.error = OutOfMemory();
   }

@@ -28,7 +28,7 @@ class BatchLists;  // private
 // (SampleFlag::kFillsUp). A list has at most batch_size x W numbers.
 class BatchSampler {
  public:
-  // For each batch of an epoch, the numbers of its samples in the dataset.
+  // One list for each batch of an epoch: the numbers of the batch's samples in the dataset.
   using Lists = std::vector<std::vector<std::uint64_t>>;
   // The function that the user writes.
   using Function = std::function<Lists(std::uint64_t seed, std::uint64_t epoch)>;

@@ -1,4 +1,4 @@
-// A CUDA stream as Sluice takes it. Needs no CUDA header.
+// A CUDA stream as Sluice takes it. This header needs no header of CUDA.
 //
 // The stream must belong to the GPU that the batch is on and to its primary context: the one that
 // the runtime uses, not one made by cuCtxCreate(). Null and cudaStreamLegacy mean the default

@@ -101,7 +101,7 @@ struct ShardSummary {
   std::string file;                 // relative to the dataset's folder
   std::uint64_t samples = 0;        // in this shard
   std::uint64_t blocks = 0;         // in this shard
-  std::uint64_t bytes = 0;          // of its file
+  std::uint64_t bytes = 0;          // of the shard's file
   std::uint32_t block_samples = 0;  // samples in each block, of which the last may have fewer
 };
 
@@ -110,7 +110,7 @@ struct ImageSummary {
   std::string field;                                                           // the field's name
   std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;  // pixels
   std::uint8_t min_channels = 0, max_channels = 0;                             // of an image
-  PixelType pixel_type = PixelType::kUint8;                                    // of all of them
+  PixelType pixel_type = PixelType::kUint8;                                    // of all images
   std::uint64_t max_payload_bytes = 0;  // of the largest stored image
   std::uint64_t payload_bytes = 0;      // of all samples together
   std::uint64_t present = 0;            // samples that have a value in this field
@@ -124,7 +124,7 @@ struct ImageSummary {
 struct ShardFaults {
   std::vector<bool> faulty;          // by shard
   std::uint64_t shards = 0;          // number of faulty shards
-  std::uint64_t samples = 0;         // their samples, as the manifest says
+  std::uint64_t samples = 0;         // samples in faulty shards, as the manifest says
   std::vector<std::string> reasons;  // for the first hundred: the file, and a sentence
 };
 
@@ -165,7 +165,7 @@ class Dataset {
 
   const Schema& schema() const noexcept;                     // the fields of its samples
   const std::string& id() const noexcept;                    // 32 hexadecimal digits
-  const std::string& name() const noexcept;                  // what it holds, for people
+  const std::string& name() const noexcept;                  // what the dataset holds, for people
   const std::filesystem::path& path() const noexcept;        // the dataset's folder or URL
   const ReadLimits& limits() const noexcept;                 // the limits that it was opened with
   const std::vector<ShardSummary>& shards() const noexcept;  // in the order of their numbers
@@ -173,7 +173,7 @@ class Dataset {
   // Number of samples of each class of the field Schema::ClassField(); empty if there is no such
   // field.
   const std::vector<std::uint64_t>& class_counts() const noexcept;
-  const std::string& made_with() const noexcept;  // how it was made, as JSON text
+  const std::string& made_with() const noexcept;  // how the dataset was made, as JSON text
 
   // Compares the size and header of each shard's file with the manifest. Call it before work that
   // needs all shards. Maps nothing. When asked to stop, returns early with what it has found.

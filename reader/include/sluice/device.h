@@ -32,9 +32,9 @@ class Device {
   // The number of usable GPUs: 0 without a GPU, without its driver, and in a build without CUDA.
   static int CudaCount() noexcept;
 
-  // Whether it is the host.
+  // Whether the device is the host.
   bool is_host() const noexcept { return kind_ == Kind::kHost; }
-  // Whether it is a GPU that CUDA drives.
+  // Whether the device is a GPU that CUDA drives.
   bool is_cuda() const noexcept { return kind_ == Kind::kCuda; }
   // A GPU's number in the CUDA runtime; 0 for the host.
   int ordinal() const noexcept { return ordinal_; }

@@ -1,6 +1,6 @@
 // Batches for other frameworks, by DLPack (version 1, DLManagedTensorVersioned); images and large
-// fields without a copy. Needs no DLPack header; the framework that takes the tensor brings its
-// own.
+// fields without a copy. This header needs no header of DLPack; the framework that takes the tensor
+// brings its own.
 #pragma once
 
 #include <cstddef>

@@ -163,9 +163,10 @@ struct RandomAffine {
   RandomAffine& with_probability(double value) { return probability = value, *this; }
 };
 
-// From `epoch` on, these replace the width and height of the last step that has them.
+// From `epoch` on, `width` and `height` replace those of the last step that has a width and a
+// height.
 struct OutputSize {
-  std::uint64_t epoch = 0;              // the first with this size
+  std::uint64_t epoch = 0;              // the first epoch with this size
   std::uint32_t width = 0, height = 0;  // pixels
   friend bool operator==(const OutputSize&, const OutputSize&) = default;
 };

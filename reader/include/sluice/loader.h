@@ -122,12 +122,12 @@ class Loader {
   // weights, without order.samples, order.batches, ranks.by_shards and Shuffle::kSequential, too.
   explicit Loader(const Mixture& mixture, LoaderOptions options = {});
   ~Loader();                  // waits until each thread has finished its current sample
-  Loader(Loader&&) noexcept;  // the other may then only be destroyed or assigned to
+  Loader(Loader&&) noexcept;  // the moved-from Loader may only be destroyed or assigned to
   Loader& operator=(Loader&&) noexcept;
 
-  // Starts playing that epoch. Ranges begun earlier end, also for a thread that waits in one.
-  // Consecutive epochs (n, n + 1, ...) flow into one another: the first batches of the next are
-  // decoded while the last ones of this are in use. After LoaderOptions::resume_from, the first
+  // Starts playing the epoch `epoch`. Ranges begun earlier end, also for a thread that waits in
+  // one. Consecutive epochs (n, n + 1, ...) flow into one another: the first batches of the next
+  // are decoded while the last ones of this are in use. After LoaderOptions::resume_from, the first
   // call for its epoch plays the rest of that epoch.
   EpochRange Epoch(std::uint64_t epoch);
 
@@ -147,10 +147,10 @@ class Loader {
   // Any thread.
   ResumePoint State() const;
 
-  // How much this rank gets in an epoch, LastBatch taken into account: the same in every epoch,
-  // except with LoaderOptions::ranks.by_shards and order.batches.
+  // The number of batches that this rank gets in an epoch, LastBatch taken into account: the same
+  // in every epoch, except with LoaderOptions::ranks.by_shards and order.batches.
   std::uint64_t batches_per_epoch(std::uint64_t epoch = 0) const;
-  // The same in samples.
+  // The number of samples in those batches.
   std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;
   Rank rank() const noexcept;         // this process, as set or found
   unsigned threads() const noexcept;  // decoding threads; 0: the caller's thread decodes

@@ -47,7 +47,7 @@ struct LoaderMemory {
   // of that is on disk. LoaderOptions::storage = Direct: the blocks counted as in `mapped`, plus
   // one for each thread, each an eighth larger than the mean block.
   std::uint64_t blocks = 0;
-  // The sum of those above without `device`.
+  // The sum of the members above without `device`.
   std::uint64_t own() const noexcept {
     return slots + variable + scratch + bookkeeping + kept + images + blocks;
   }

@@ -72,7 +72,7 @@ struct RankOptions {
   bool by_shards = false;
 };
 
-// The fate of a mapped block once all of its samples are decoded. A hint to the kernel.
+// What happens to a mapped block once all of its samples are decoded: a hint to the kernel.
 // Shuffle::kRandom has no window and always keeps.
 enum class Behind {
   kKeep,   // it stays mapped; the kernel takes its pages back when it needs them
@@ -88,9 +88,9 @@ enum class Behind {
 struct Mapped {
   Behind behind = Behind::kKeep;  // the fate of a block once its samples are decoded
   // How many bytes of blocks are being read at any time, 1 MiB to 1 GiB. Empty: 16 MiB, which the
-  // loader raises up to 64 MiB if the training waits for storage. At a URL: the most; empty: as
-  // much as keeps the link busy (what it transfers in the time to the first byte, measured), up to
-  // 128 MiB.
+  // loader raises up to 64 MiB if the training waits for storage. For a dataset at a URL, the value
+  // is the most; empty: as much as keeps the link busy (what it transfers in the time to the first
+  // byte, measured), up to 128 MiB.
   std::optional<std::uint64_t> read_ahead_bytes = {};
 };
 // Mapped. The loader's constructor reads all shards and locks them in memory for as long as the
@@ -146,14 +146,14 @@ struct Stage {
 
 // LoaderOptions::ring: the slots of memory that batches lie in.
 struct RingOptions {
-  // Batches decoded ahead of the one the consumer holds, 1 to 1024. The more of them, the better
-  // slow samples are evened out. Empty: the loader begins with 2, and raises that if the ring is
-  // too short to even out slow samples and memory is left: up to 8, or up to 32 if the batches then
-  // take at most 128 MiB and no memory besides their slots (no variable-length or bytes fields,
-  // neither Direct nor a remote dataset). It begins with 8 for batches of up to 4 MiB that are
-  // copies of raw images. Page-locked memory is allocated once, so the number is fixed there: 4, or
-  // 6 if a device decodes (OnDevice::decode). Such a device decodes half of all (1 + prefetch +
-  // hold) batches at once, 2 to 8.
+  // Batches decoded ahead of the one the consumer holds, 1 to 1024. The more there are, the better
+  // the ring evens out slow samples. Empty: the loader begins with 2, and raises that if the ring
+  // is too short to even out slow samples and memory is left: up to 8, or up to 32 if the batches
+  // then take at most 128 MiB and no memory besides their slots (no variable-length or bytes
+  // fields, neither Direct nor a remote dataset). It begins with 8 for batches of up to 4 MiB that
+  // are copies of raw images. Page-locked memory is allocated once, so the number is fixed there:
+  // 4, or 6 if a device decodes (OnDevice::decode). Such a device decodes half of all (1 + prefetch
+  // + hold) batches at once, 2 to 8.
   std::optional<std::size_t> prefetch = {};
   // Further batches the consumer may hold at the same time, at most 1024. Asking for one more is
   // Error(kState).
@@ -331,7 +331,7 @@ struct LoaderOptions {
   // The user's own steps, after all others: see user_function.h.
   SampleFunction sample_function = {};
   BatchFunction batch_function = {};  // called when a batch is whole
-  // Called once by each decoding thread; what it returns is handed to these functions.
+  // Each decoding thread calls this once, and hands what it returns to the two functions above.
   ThreadSetup thread_setup = {};
 
   OrderOptions order = {};                   // which samples come, and in which order

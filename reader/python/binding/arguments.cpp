@@ -30,7 +30,7 @@ namespace sluice::python {
 
 namespace {
 
-// `first` is an ellipsis if nothing is given without a keyword.
+// Throws the error for a call. `first` is an ellipsis if nothing is given without a keyword.
 [[noreturn]] void Refuse(const std::string& name, const nb::object& signature, nb::handle first,
                          const nb::args& more, const nb::kwargs& named) {
   nb::list given;

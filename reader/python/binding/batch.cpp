@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kLegacyDefaultStream = 1;  // as __cuda_array_interface__ numbers streams
 
-// The layouts of DLPack 1.0 and of the protocol before it (github.com/dmlc/dlpack, dlpack.h).
+// The structs of DLPack 1.0 and of the version before it (github.com/dmlc/dlpack, dlpack.h).
 struct Tensor {
   void* data;
   std::int32_t device_type, device_id;
@@ -44,7 +44,7 @@ constexpr const char* kVersioned = "dltensor_versioned";
 constexpr const char* kUnversioned = "dltensor";
 constexpr int kCpu = 1, kCuda = 2;
 
-// A capsule whose tensor was not taken over still owns it.
+// Frees a capsule's tensor. A capsule owns its tensor unless somebody has taken the tensor over.
 template <class T>
 void Drop(PyObject* capsule, const char* name) {
   if (!PyCapsule_IsValid(capsule, name)) return;
@@ -361,7 +361,8 @@ void BindArray(nb::module_& module) {
           "dl_device"_a = nb::none(), "copy"_a = nb::none());
 }
 
-// A rectangle of numpy, and how many entries of each row are its sample's own.
+// A numpy array padded to a rectangle, and the number of entries in each row that are the sample's
+// own.
 using PaddedPair = nb::typed<nb::tuple, nb::any, nb::any>;  // as the stub names it
 
 PaddedPair Padded(nb::handle self, nb::object fill, std::size_t at_least) {

@@ -31,8 +31,8 @@
 
 namespace nanobind::detail {
 
-// In Python True is a number, too. Where this module takes a number, it takes no truth value: a
-// mask would pass for the numbers 0 and 1.
+// In Python, True is a number, too. But where this module takes numbers, it refuses truth values,
+// because otherwise a mask would pass for the numbers 0 and 1.
 template <class T>
 struct NumberNotBool {
   using Wide =
@@ -96,8 +96,8 @@ std::string InPythonsWords(std::string text);
 // The Python exception for an Error.
 nb::object ExceptionOf(const Error& error);
 
-// Counts the forks that this process came from. Loaders and batches made before one belong to the
-// parent: their threads are not here, and their locks may be held for ever.
+// Counts the forks that this process came from. Loaders and batches made before a fork belong to
+// the parent: their threads are not here, and their locks may be held for ever.
 unsigned ForkGeneration() noexcept;
 
 // An object with threads or locks behind it. In a forked child it is leaked instead of destroyed.

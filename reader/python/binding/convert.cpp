@@ -131,7 +131,7 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
                    const ConvertOptions& options, const nb::object& on_progress) {
   struct Shared {
     std::stop_source stop;
-    bool abandoned = false;                   // the GIL guards this and the following
+    bool abandoned = false;                   // the GIL guards this member and the next ones
     const nb::object* on_progress = nullptr;  // alive unless abandoned
     std::optional<nb::python_error> raised;
   };

@@ -29,7 +29,7 @@
 
 namespace sluice::python {
 
-// Gives up the GIL while it lives.
+// Gives up the GIL while the object lives.
 class Released {
  public:
   Released() : state_(PyEval_SaveThread()) {}
@@ -41,7 +41,7 @@ class Released {
   PyThreadState* const state_;
 };
 
-// Holds the GIL while it lives, on any thread.
+// Holds the GIL while the object lives, on any thread.
 class Acquired {
  public:
   Acquired();

@@ -31,17 +31,17 @@ std::optional<Rank> GroupOfTorch() {
 }
 
 struct PyLoader {
-  // Empty once closed. A thread that plays without the GIL has a copy meanwhile.
+  // Null once the loader is closed. A thread that plays without the GIL holds a copy meanwhile.
   std::shared_ptr<Owned<Loader>> loader;
   std::shared_ptr<UserCalls> calls;
   std::shared_ptr<const FieldTypes> types;
   std::chrono::milliseconds timeout;      // 0: none
   std::chrono::milliseconds signal_poll;  // how often a wait checks for signals
   bool remote = false;
-  bool may_be_a_rank = false;  // nobody has said so far which rank it is
+  bool may_be_a_rank = false;  // nobody has said yet which rank this process is
   std::uint64_t next_epoch = 0;
-  std::mutex beginning;                 // of a walk, without the GIL
-  std::atomic<std::uint64_t> walks{0};  // begun so far; only the last one continues
+  std::mutex beginning;                 // held while a walk begins, without the GIL
+  std::atomic<std::uint64_t> walks{0};  // walks begun so far; only the last one continues
 
   PyLoader(Loader made, std::shared_ptr<UserCalls> functions,
            std::shared_ptr<const FieldTypes> fields, std::chrono::milliseconds most)
@@ -127,7 +127,7 @@ struct PyLoader {
   }
 };
 
-// One walk through an epoch.
+// One walk through an epoch, as Python's iterator.
 struct Walk {
   nb::object owner;  // the PyLoader
   std::uint64_t epoch;
@@ -202,13 +202,13 @@ struct Walk {
    private:
     Walk& walk_;
   };
-  // False if after that time there is neither a batch nor the end.
+  // Returns false if there is neither a batch nor the end after that time.
   bool NextWithin(std::chrono::milliseconds most, std::optional<Batch>& batch) const {
     if (!range->WaitFor(most)) return false;
     batch = range->Next();
     return true;
   }
-  // The waiting is done in pieces here, so LoaderOptions::timeout is looked after here, too.
+  // A wait is made of short waits here, so the check of LoaderOptions::timeout is here, too.
   [[noreturn]] static void ThrowTimeout(std::chrono::milliseconds timeout) {
     throw Error(ErrorCode::kIo, "no batch came within " + std::to_string(timeout.count()) +
                                     " ms (timeout): the storage hangs or is slow, or the steps of "

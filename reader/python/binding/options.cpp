@@ -8,7 +8,7 @@ namespace sluice::python {
 
 namespace {
 
-// As the stub names it: steps or a schedule, or their text form.
+// The type of an argument as the stub names it: steps or a schedule, or their text form.
 class Steps : public nb::object {
   static bool Any(nb::handle) { return true; }
 

@@ -13,8 +13,8 @@
 
 namespace sluice::python {
 
-// Guarded by the GIL, except IsRunningHere(). The Loader shows its objects to Python's garbage
-// collector, and so each is referenced here once and by no C++ object besides.
+// The GIL guards the object, except for IsRunningHere(). The Loader shows its objects to Python's
+// garbage collector, and so each is referenced here once and by no C++ object besides.
 class UserCalls : public std::enable_shared_from_this<UserCalls> {
  public:
   UserCalls() = default;
@@ -32,7 +32,7 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   int Traverse(visitproc visit, void* arg) const;
   void Clear();
 
-  // While it lives, this thread is inside one of the functions.
+  // While the object lives, its thread is inside one of the functions.
   class Running {
    public:
     explicit Running(const UserCalls& calls);
@@ -87,8 +87,8 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
 
   std::list<nb::object> objects_, native_;
   std::deque<std::pair<std::string, nb::object>> causes_;  // the latest, with their lines of text
-  nb::object raised_;                                      // not an Exception, not yet passed on
-  std::thread::id waits_;                                  // the thread that is in Play()
+  nb::object raised_;      // an exception outside Exception, until it is passed on
+  std::thread::id waits_;  // the thread that is in Play()
 };
 
 // The functions of a Loader, from what Python gives.

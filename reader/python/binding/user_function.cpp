@@ -92,7 +92,7 @@ nb::object VariableOf(const SeenSample& seen, const std::string& name) {
     const auto span = seen->Variable<decltype(value)>(name);
     std::vector<std::size_t> shape(type.shape.begin(), type.shape.end());
     shape.insert(shape.begin(), span.size() / static_cast<std::size_t>(type.elements()));
-    // A copy: the values move when the field is set.
+    // The array is a copy, because the values move when the field is set.
     return nb::object(
         ArrayOver(span.data(), type.dtype, std::move(shape), nb::none(), false).attr("copy")());
   });

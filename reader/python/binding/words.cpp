@@ -12,7 +12,7 @@ namespace sluice::python {
 
 namespace {
 
-// Applied one after another, as by std::regex_replace.
+// Rules are applied one after another, as by std::regex_replace.
 using Rules = std::vector<std::pair<std::regex, std::string>>;
 
 Rules MakeRules() {
@@ -60,7 +60,7 @@ Rules MakeRules() {
   return rules;
 }
 
-// "Shuffle::kQuasiRandom", or "shuffle = kQuasiRandom": sluice.Shuffle.QUASI_RANDOM.
+// Turns "Shuffle::kQuasiRandom", or "shuffle = kQuasiRandom", into sluice.Shuffle.QUASI_RANDOM.
 std::string WithEnumerators(std::string text) {
   static const auto [types, enumerator] = [] {
     Rules rules;
