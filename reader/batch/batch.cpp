@@ -31,7 +31,8 @@ const char* HowToRead(ElementType type) noexcept {
   return "read their bits as std::uint16_t, or set Normalize::type to kFloat32";
 }
 
-// The index of that image field; throws Error unless the batch has it.
+// Returns the index of the image field in Slot::images. Throws Error unless the batch has that
+// field.
 std::size_t ImageIn(const SlotLayout& layout, std::string_view field) {
   if (field.empty() && layout.images.empty())
     throw Error(ErrorCode::kInvalidArgument, "the batch has no image");

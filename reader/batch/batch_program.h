@@ -29,8 +29,8 @@ class BatchProgram {
   // Finds the program's fields in the layout of batches. Must be called before SetTarget() and
   // Mix().
   void Bind(const SlotLayout& layout);
-  // Fills the target of a row from its label, which has been read. False if the label is not a
-  // class.
+  // Fills the target of a row from the row's label, which must have been read. Returns false if the
+  // label is not a class.
   bool SetTarget(Slot& slot, std::size_t row) const;
   // Mixes a batch whose rows are all done. `saved`: scratch.
   void Mix(Slot& slot, std::vector<std::uint8_t>& saved) const;

@@ -59,8 +59,8 @@ struct BatchRecipe {
   // The most bytes that a batch's bytes fields and variable-length fields take. If the manifest
   // lacks the values' sizes, this reads the table of every block.
   std::uint64_t MaxVariableBytes() const;
-  // The bytes that they take if each value has the average size in the manifest; 0 if the manifest
-  // lacks the values' sizes.
+  // The bytes that those fields take if each value has the average size in the manifest; 0 if the
+  // manifest lacks the values' sizes.
   std::uint64_t UsualVariableBytes() const;
 
   DatasetState& dataset;
@@ -70,7 +70,7 @@ struct BatchRecipe {
   BatchProgram program;
   SlotLayout layout;
   Followers followers;
-  // Whether every batch needs work once its rows are done.
+  // Whether every batch needs more work after its rows are done.
   bool closes_batches;
 };
 

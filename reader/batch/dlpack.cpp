@@ -79,7 +79,7 @@ void Describe(const ImageBatch& image, Export& into) {
   SetElement(ElementOf(image.type), into.managed.tensor);
 }
 
-// `count` rows of that shape.
+// Describes the tensor as `count` rows of that shape.
 void Describe(const void* data, std::size_t count, std::span<const std::uint32_t> shape,
               const Element& element, Export& into) {
   into.shape.push_back(static_cast<std::int64_t>(count));

@@ -1,6 +1,6 @@
 // The part of DLPack version 1's ABI that is used here
 // (https://dmlc.github.io/dlpack/latest/c_api.html). The names are our own, so that they cannot
-// conflict with any version of its header.
+// conflict with any version of DLPack's header.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,8 @@ class DeviceBatch {
   DeviceBatch& operator=(const DeviceBatch&) = delete;
 
   const Device& device() const noexcept { return device_; }
-  // Where the bytes at that offset of the slot's host memory lie on the device. Not for images.
+  // Where the bytes at that offset of the slot's host memory lie on the device. Images lie
+  // elsewhere (`images`).
   virtual std::byte* At(std::size_t offset) const noexcept = 0;
   std::vector<ImageBatch> images;  // the images of Slot::images, as they are delivered
 
@@ -94,7 +95,7 @@ class DeviceBatch {
   virtual void MoveRow(std::size_t from, std::size_t to) = 0;
 
   DeviceShare share;
-  bool host_only = false;  // the host decodes what is read from now on, whatever the device can do
+  bool host_only = false;  // whether the host must decode all that is read from now on
 
  private:
   const Device device_;
@@ -104,10 +105,12 @@ class DeviceBatch {
 class DevicePainter {
  public:
   virtual ~DevicePainter() = default;
-  // Leaves a view of the row to the device. False: the host must paint it. `frames`: by view.
+  // Leaves a view of the row to the device. Returns false if the host must paint the view.
+  // `frames`: by view.
   virtual bool Paint(const ImagePayload& payload, std::span<const Frame> frames, Slot& slot,
                      std::size_t view, std::size_t row) = 0;
-  // Leaves all views of the row to the device, if the device has the picture; else returns false.
+  // Leaves all views of the row to the device, if the device has the picture, and otherwise returns
+  // false.
   virtual bool PaintCached(const ImagePayload& payload, std::span<const Frame> frames, Slot& slot,
                            std::size_t row) = 0;
   // Draws the pixel operations that the device is to run on a view of the row, whether the host or

@@ -64,8 +64,8 @@ struct Slot {
   // sample is faulty. After that, they are only read.
   std::uint64_t epoch = 0;
   std::uint64_t index = 0;
-  std::size_t rows = 0;  // planned; some may be left out
-  std::size_t size = 0;  // delivered
+  std::size_t rows = 0;  // rows planned; some may be left out
+  std::size_t size = 0;  // rows delivered
   std::size_t valid = 0;
   std::vector<SlotImage> images;        // as SlotLayout::images
   std::vector<VariableRows> variables;  // as SlotLayout::variables
@@ -84,8 +84,8 @@ struct Slot {
 
   // Progress, guarded by BatchRing's mutex.
   std::size_t handed_out = 0;  // rows given to workers
-  std::size_t done = 0;        // rows they have finished
-  std::size_t in_hand = 0;     // workers that are busy with it
+  std::size_t done = 0;        // rows that workers have finished
+  std::size_t in_hand = 0;     // workers that are busy with the slot
   // Rows that become done once the slot is uploaded: those that wait for the upload to begin (0 if
   // no rows do), and those of an upload that has begun.
   std::size_t to_upload = 0;
@@ -94,7 +94,7 @@ struct Slot {
   std::size_t error_row = 0;  // the first row that failed, which `error` is about
   std::optional<Error> error;
 
-  // Set if the consumer has left this stream; workers look at it before each sample.
+  // Set if the consumer has left this stream of batches; workers read it before each sample.
   std::atomic<bool> abandoned{false};
 };
 
@@ -114,8 +114,8 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
 void ResetProgress(Slot& slot);
 
 // Sets the size of an image's row, which decides where the row lies. `image` is an index into
-// Slot::images, here and below. False if the batch's images do not have that size, or if the row
-// has no room for it.
+// Slot::images, here and below. Returns false if the batch's images do not have that size, or if
+// the row has no room for it.
 bool SetRowSize(Slot& slot, std::size_t image, std::size_t row, std::size_t width,
                 std::size_t height);
 // The row's image alone, before Close().

@@ -33,7 +33,7 @@ struct SlotLayout {
         if (sample >= first && sample < end) return false;
       return true;
     }
-    // The row's bytes for those samples; if empty, zeros.
+    // The bytes of a row of those samples; if empty, zeros.
     std::vector<std::byte> absent = {};
   };
 
@@ -42,7 +42,7 @@ struct SlotLayout {
     std::size_t field = 0;
     std::size_t view = 0;  // the view whose steps it goes through; 0 for another image field
     std::string name;
-    std::size_t leader = Schema::kNone;  // the field whose region it shows; its own if it leads
+    std::size_t leader = Schema::kNone;  // the field whose region it shows: itself, if it leads
     bool nearest = false;                // a mask: its pixels are never mixed
     std::uint16_t fill = 0;              // a mask's value in a border of one colour
     bool moves = false;  // RandAugment or TrivialAugmentWide moves pixels, so its border is unknown
@@ -88,7 +88,8 @@ struct SlotLayout {
   std::size_t picture_field() const noexcept {
     return images.empty() ? Schema::kNone : images.front().field;
   }
-  // The name of an image field that a caller gave, or of the picture if that is empty.
+  // Returns `field`, the name that a caller gave, or the picture's name if `field` is empty and
+  // there is a picture.
   std::string_view NameFor(std::string_view field) const noexcept {
     return field.empty() && !images.empty() ? std::string_view(picture().name) : field;
   }

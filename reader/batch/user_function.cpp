@@ -67,7 +67,7 @@ std::size_t MutableRows::PictureOf(std::string_view field) const {
       "out");
 }
 
-// A single row has its own size, even before its batch is padded.
+// A single row's image has its own size, because its batch is not padded yet.
 ImageBatch MutableRows::ImageOf(std::size_t picture) const {
   if (count_ == 1) return RowOf(slot_, picture, first_);
   ImageBatch image = slot_.images[picture].image;

@@ -37,7 +37,8 @@ bool RowsAreFixed(const LoaderOptions& options) {
   if (!options.views.empty() || options.sizes.size() > 1 || !options.schedule.empty()) return false;
   bool turned = false;
   for (const Transform& step : options.transform) {
-    // Such a step works on the row afterwards, so it does not change what is kept.
+    // A step that warps, or moves no pixels, works on the row afterwards, so it does not change
+    // what is kept.
     if (!IsGeometric(step) || Warps(step)) continue;
     if (DrawsPart(step)) return false;
     // A crop after a flip may round differently.

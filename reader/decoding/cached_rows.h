@@ -33,10 +33,11 @@ class CachedPicture {
   CachedPicture(DecodedCache* cache, const LoaderOptions& options)
       : cache_(cache), rows_(RowsAreFixed(options)) {}
 
-  // Whether that sample's picture is kept. If so, the next Decode() takes it, and needs no payload.
+  // Returns whether the cache has that sample's picture. If so, the next Decode() takes the picture
+  // from there, and needs no payload.
   bool Find(std::uint64_t sample, const ImagePayload& payload, const Region& region,
             std::uint32_t channels);
-  // Like PayloadDecoder::Decode(). Call Find() with the same picture before.
+  // Like PayloadDecoder::Decode(). Find() must have been called for the same picture.
   Defect Decode(PayloadDecoder& decoder, const ImagePayload& payload, const Region& region,
                 const PixelTarget& target);
   // Whether the next Decode() decodes the whole picture, whatever the region.
@@ -51,7 +52,7 @@ class CachedPicture {
  private:
   DecodedCache* cache_;
   bool rows_;
-  std::vector<std::byte> read_;     // from a file
+  std::vector<std::byte> read_;     // what the cache reads from its file
   std::vector<std::byte> picture_;  // on its way to the cache
   ImagePayload kept_;  // the picture after Find() or Decode(); without bytes if it is not kept
   bool pending_ = false;
@@ -70,7 +71,7 @@ class CachedRows {
 
  private:
   DecodedCache* cache_;
-  std::vector<std::byte> read_;  // from a file
+  std::vector<std::byte> read_;  // what the cache reads from its file
   std::vector<std::byte> row_;   // on its way to the cache
 };
 

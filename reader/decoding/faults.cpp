@@ -11,7 +11,7 @@ void CountAgain(SampleFault& known, std::uint64_t epoch) {
   known.epoch = std::min(known.epoch, epoch);
 }
 
-// Counts the fault; a new one gets an entry if there is room.
+// Counts the fault. A new fault gets an entry if there is room.
 template <class Number>
 void NoteFault(std::map<Number, SampleFault>& faults, Number number, SampleFault fault,
                std::size_t most) {

@@ -21,7 +21,7 @@ class FaultLog {
   static constexpr std::size_t kMaxEntries = 10'000;  // of samples and shards together
   static constexpr std::uint64_t kMemoryBytes = kMaxEntries * 512;
 
-  // Sets `fault.times` itself.
+  // Adds a fault. Sets `fault.times` itself.
   void Add(SampleFault fault);
   // Notes that a sample was asked for whose whole shard cannot be opened.
   void AddShard(std::uint32_t shard, SampleFault fault);

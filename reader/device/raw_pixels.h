@@ -22,8 +22,8 @@ SLUICE_ON_DEVICE inline std::uint32_t MirroredInto(std::int64_t place, std::uint
   return static_cast<std::uint32_t>(offset < period - offset ? offset : period - offset);
 }
 
-// The picture's values from which output `at` of an axis is made: the first of them, how many, and
-// their weights; no weights if it is copied.
+// The values of the picture from which one output of an axis is made: the first value, their
+// number, and their weights; no weights if the value is copied.
 struct RawTaps {
   std::uint32_t first = 0, count = 1;
   const std::uint16_t* weights = nullptr;
@@ -36,7 +36,8 @@ SLUICE_ON_DEVICE inline RawTaps TapsOf(const JpegJob& job, const JpegPicture& pi
   return {axis.first + begins[at], taps, begins + axis.rule.out + std::uint64_t{at} * taps};
 }
 
-// One channel of one pixel. `pixel`: that channel in the picture's first pixel.
+// Returns the value of one channel of one pixel. `pixel`: that channel in the picture's first
+// pixel.
 SLUICE_ON_DEVICE inline std::uint8_t RawValue(const std::uint8_t* pixel, std::uint32_t channels,
                                               std::uint32_t width, const RawTaps& x,
                                               const RawTaps& y) {
@@ -56,7 +57,7 @@ SLUICE_ON_DEVICE inline std::uint8_t RawValue(const std::uint8_t* pixel, std::ui
 
 }  // namespace on_device
 
-// A thread's share of a raw picture's image: number `thread` of `threads`.
+// Makes a thread's share of a raw picture's image: that of number `thread` of `threads`.
 SLUICE_ON_DEVICE inline void MakeRawPixels(const JpegJob& job, const JpegWave& wave,
                                            std::uint32_t number, std::uint32_t thread,
                                            std::uint32_t threads) {

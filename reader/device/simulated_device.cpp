@@ -117,8 +117,8 @@ struct SimulatedDevice::EventState {
   explicit EventState(bool is_timed) : timed(is_timed) {}
   const bool timed;
   std::mutex mutex;
-  // When the stream reaches the point at which the event was recorded last. Not valid if the event
-  // was never recorded.
+  // The moment at which the stream reaches the point where the event was last recorded. Not valid
+  // if the event was never recorded.
   std::shared_future<Clock::time_point> moment;
   std::shared_future<Clock::time_point> Recorded() {
     const std::lock_guard lock(mutex);

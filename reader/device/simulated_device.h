@@ -59,9 +59,11 @@ class SimulatedDevice final : public DeviceDriver {
   // not done meanwhile; Wait and Record throw).
   void Run(Stream stream, std::function<void()> kernel);
   void SetCapturing(Stream stream, bool capturing);
-  // From now on, every call to the device throws an Error with that reason; empty: no longer.
+  // From now on, every call to the device throws an Error with that reason. If the reason is empty,
+  // calls no longer throw.
   void Break(std::string reason);
-  // Sets how much memory the device says it has; allocations beyond that are not refused.
+  // Sets the size of the memory that the device claims to have; allocations beyond that are not
+  // refused.
   void SetMemory(std::uint64_t bytes);
 
   // The number of allocations, streams, events and graphs that exist.

@@ -46,11 +46,11 @@ class LaneOrder {
   // `shape` must outlive the order.
   LaneOrder(const DatasetShape& shape, const LaneOptions& options, std::uint64_t epoch);
 
-  // The sample at a position of the epoch. Cheap if positions are asked for in order: each lane
-  // keeps the permutation of its open window. Adds to `opened` the blocks (by number in the
-  // dataset) of each window that this call enters, except those with no sample left from there on.
-  // In the tail, whose blocks belong to all ranks, and for a position asked for again to fill up a
-  // batch, it adds only the block of the sample.
+  // The sample at a position of the epoch. The call is cheap if positions are asked for in order:
+  // each lane keeps the permutation of its open window. Adds to `opened` the blocks (by number in
+  // the dataset) of each window that this call enters, except those with no sample left from there
+  // on. In the tail, whose blocks belong to all ranks, and for a position asked for again to fill
+  // up a batch, it adds only the block of the sample.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
   // Does what At() does for positions `position`, `position` + `stride`, and so on, until `samples`
@@ -64,8 +64,8 @@ class LaneOrder {
   void NoteFollowing() noexcept { notes_following_ = true; }
   std::optional<std::uint64_t> TakeFollowing();
 
-  // The number of a block's samples in the epoch. If a resumed epoch entered the block's window in
-  // the middle, the number of those still to come.
+  // The number of a block's samples in the epoch; or, if a resumed epoch entered the block's window
+  // in the middle, the number of those still to come.
   std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
   std::uint64_t body() const noexcept { return body_per_lane_ * lanes_.size(); }
@@ -122,8 +122,8 @@ class LaneOrder {
   SampleRef InTail(std::uint64_t position, std::vector<std::uint64_t>& opened);
   // The sample that comes at a place of the lane's open window, after permutation.
   static SampleRef Mixed(const Lane& lane, std::uint64_t place) noexcept;
-  // Adds the sample's block to `opened`, if no earlier call has. For a sample whose window is not
-  // announced.
+  // Adds the sample's block to `opened`, if no earlier call has. It is for a sample whose window is
+  // not announced.
   void OpenOne(const SampleRef& sample, std::vector<std::uint64_t>& opened);
   bool IsOpen(const Lane& lane, std::uint64_t sample) const noexcept {
     return sample - lane.first < lane.count;  // false if no window is open: count is 0 then

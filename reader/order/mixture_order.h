@@ -60,7 +60,7 @@ class MixturePlan {
   const std::vector<Part>& parts() const noexcept { return parts_; }
   const MixtureParameters& parameters() const noexcept { return parameters_; }
   std::uint64_t positions() const noexcept { return positions_; }
-  // The part that has the block. `block`: its number among the blocks of all parts.
+  // The part that has the block of number `block` among the blocks of all parts.
   std::size_t PartOfBlock(std::uint64_t block) const noexcept;
 
   // A place of the word: the part whose turn it is, and the number of that part's earlier turns in

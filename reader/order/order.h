@@ -1,6 +1,7 @@
 // The order of one epoch: the function from a position to a sample, for every kind of shuffling.
 //
-// A pure function of (dataset, options, epoch). Not thread-safe: each thread that asks has its own.
+// The order is a pure function of (dataset, options, epoch). An object is not thread-safe: each
+// thread that asks has its own.
 #pragma once
 
 #include <memory>
