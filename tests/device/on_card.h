@@ -1,8 +1,10 @@
 // Loaders on a GPU, and the batches they give. Without a GPU, tests end early and say so.
 #pragma once
 
+#include <chrono>
 #include <cstdio>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -55,6 +57,14 @@ inline std::vector<std::vector<PlayedBatch>> PlayOnCard(const Dataset& dataset,
                             cudaMemcpyDeviceToHost, stream.handle));
     }
     Check(cudaStreamSynchronize(stream.handle));
+    // A thread stores pictures for the device at its own pace: from the next epoch on, rows that
+    // are not yet prepared find them, if all have room there.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (options.on_device.images != ImagesIn::kStorage &&
+           loader.Stats().stored_pictures < dataset.size() &&
+           std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
   stats = loader.Stats();
   return played;
