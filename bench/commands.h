@@ -1,4 +1,5 @@
-// The sub-commands of sluice-bench, in the order of --help; each one's --help describes it.
+// The sub-commands of sluice-bench, in the order of --help. The --help of each command describes
+// it.
 //
 // A new measurement of one part is a file in bench/parts/ and an entry here. It also goes into
 // these files, where "transforms" shows how:
@@ -17,8 +18,8 @@ using AddCommand = cli::Command(CLI::App& program);
 
 AddCommand AddEpochCommand, AddDecodeCommand, AddCompareCommand, AddConvertCommand, AddGateCommand,
     AddIoCommand, AddUploadCommand, AddAdviseCommand, AddOrderCommand, AddTransformsCommand;
-// The loaders of this program as `sluice-bench compare` runs them, each in its own process. Not in
-// --help.
+// Plays this program's own loaders as `sluice-bench compare` runs them, each in its own process.
+// Hidden from --help.
 AddCommand AddContendCommand;
 
 inline constexpr AddCommand* kCommands[] = {

@@ -1,4 +1,4 @@
-// The sluice-bench command: its commands are listed in commands.h.
+// The sluice-bench command. commands.h lists its sub-commands.
 #include <utility>
 #include <vector>
 

@@ -18,28 +18,30 @@ namespace {
 
 constexpr std::uint64_t kMaxMachines = 4096;
 
-// The share of a machine's part of the dataset that a later epoch fetches: what a cache of that
-// size cannot hold. (It keeps what is needed first, so the rest is no less.)
+// The share of a machine's part of the dataset that each later epoch fetches again because the
+// cache cannot hold it. (The cache keeps the blocks that are needed soonest, so no replacement
+// could fetch less.)
 double MissingShare(std::uint64_t bytes, const StoreLink& link, std::uint64_t machines) {
   const double part = static_cast<double>(bytes) / static_cast<double>(machines);
   return part > 0 ? std::max(0.0, 1 - static_cast<double>(link.cache_bytes) / part) : 0;
 }
 
-// The rate that one machine can deliver if it fetches this share of its images.
+// The rate that one machine can deliver if it fetches this share of the bytes of its images.
 double LinkRate(const FormConstants& form, const StoreLink& link, double share) {
   const double bytes = form.bytes_per_image * share;
   return bytes > 0 ? std::min(form.all_threads_per_second, link.bytes_per_second / bytes)
                    : form.all_threads_per_second;
 }
 
-// The rate that one of `machines` can deliver, with its part of the dataset in memory or not.
+// The rate that one of `machines` can deliver. `in_memory`: its part of the dataset is in memory.
 double SteadyRate(const FormConstants& form, const Resources& resources, bool in_memory) {
   const double decoding = form.all_threads_per_second;
   if (in_memory || form.bytes_per_image <= 0) return decoding;
   return std::min(decoding, resources.disk_bytes_per_second / form.bytes_per_image);
 }
 
-// With several ranks, each reads only its own part (quasi-random order), and so keeps only that.
+// With several machines, each reads only its own part (in quasi-random order), so only that part
+// must fit.
 bool FitsMemory(std::uint64_t bytes, const Resources& resources, std::uint64_t machines) {
   return static_cast<double>(bytes) / static_cast<double>(machines) <=
          kMemoryShare * static_cast<double>(resources.memory_bytes);
@@ -59,7 +61,7 @@ void CountRequests(Forecast& forecast, const StoreLink& link) {
   forecast.first_requests = static_cast<std::uint64_t>(blocks) + 2 * shards * forecast.machines;
   forecast.requests = static_cast<std::uint64_t>(std::ceil(missing * blocks));
   const std::uint64_t opened = std::min(forecast.dataset_bytes, kUsualLanes * kUsualBlockBytes);
-  // Manifest, directories, blocks: each needs the one before.
+  // Manifest, directories and blocks are fetched one after the other.
   forecast.first_batch_seconds =
       3 * link.delay_seconds +
       static_cast<double>(opened) / link.bytes_per_second / static_cast<double>(forecast.machines);
@@ -94,7 +96,7 @@ Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resou
 
   const double wanted = need.ImagesPerSecond();
   const std::optional<StoreLink>& link = resources.link;
-  // The rate of one of several machines: in later epochs, and in the first.
+  // The rate of one of several machines, in later epochs and in the first one.
   const auto later_rate = [&](std::uint64_t machines) {
     if (link) return LinkRate(form, *link, MissingShare(forecast.dataset_bytes, *link, machines));
     return SteadyRate(form, resources, FitsMemory(forecast.dataset_bytes, resources, machines));
@@ -122,7 +124,7 @@ Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resou
     forecast.bound = link ? Bound::kLink : Bound::kDisk;
   }
   if (link) {
-    forecast.fits_disk = true;  // the store holds it, not this machine's disk
+    forecast.fits_disk = true;  // the store holds the dataset, not this machine's disk
     CountRequests(forecast, *link);
   }
   forecast.threads = resources.threads;
@@ -136,7 +138,8 @@ std::size_t ChooseForm(const std::vector<FormConstants>& forms,
   const bool any_fits = std::any_of(forecasts.begin(), forecasts.end(),
                                     [](const Forecast& f) { return f.fits_disk; });
   const auto allowed = [&](std::size_t i) { return forecasts[i].fits_disk || !any_fits; };
-  // The best of the forms that `takes` accepts, by `better(a, b)`; forms.size() if it accepts none.
+  // Finds the best form that `takes` accepts, by `better(a, b)`. Returns forms.size() if it accepts
+  // none.
   const auto best = [&](const auto& takes, const auto& better) {
     std::size_t found = forms.size();
     for (std::size_t i = 0; i < forms.size(); ++i) {
@@ -183,7 +186,7 @@ using cli::Format;
 using cli::RateText;
 using cli::SecondsText;
 
-// Quoted so that a shell takes it for one word.
+// Quotes a word so that a shell reads it as one word.
 std::string Quoted(const std::string& word) {
   constexpr const char* kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,.%@/";
@@ -237,7 +240,7 @@ std::string PriceText(const StoreLink& link, std::uint64_t requests) {
   return Format(" (%.4g)", link.price_of_1000 * static_cast<double>(requests) / 1000);
 }
 
-// The cost of a dataset in an object store: requests, a slow start, a slow epoch.
+// What a dataset in an object store costs: requests, a slow start, a slow epoch.
 std::string StoreSentence(const StoreLink& link, const FormConstants& constants,
                           const Forecast& forecast) {
   std::string text =
@@ -300,7 +303,7 @@ void Decide(Advice& advice) {
             ? ForecastOf(trial.constants, advice.facts.images, advice.resources, advice.need)
             : Forecast());
     if (!trial.failed.empty()) continue;
-    // An existing dataset does not need more room.
+    // An existing dataset needs no further room.
     if (trial.form.as_it_is) advice.forecasts.back().fits_disk = true;
     constants.push_back(trial.constants);
     forecasts.push_back(advice.forecasts.back());

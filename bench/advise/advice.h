@@ -1,5 +1,5 @@
-// From constants measured on a sample (trial.h) and the machine's resources to the cost of an epoch
-// of the whole dataset, and to the form to choose. Pure arithmetic.
+// Pure arithmetic: from constants measured on a sample (trial.h) and the machine's resources to the
+// cost of an epoch over the whole dataset, and to the form to choose.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@
 
 namespace sluice::bench {
 
-// The dataset lies in an object store, behind a link of each machine's own.
+// The dataset lies in an object store; each machine reaches the store over a link of its own.
 struct StoreLink {
   double bytes_per_second = 0;
-  double delay_seconds = 0;       // of a request, to its first byte
+  double delay_seconds = 0;       // from a request to its first byte
   std::uint64_t cache_bytes = 0;  // on each machine's disk (LoaderOptions::stage); 0: none
   double price_of_1000 = 0;       // requests, in any currency
 };
 
 struct Resources {
-  unsigned threads = 1;            // that may decode
-  std::uint64_t memory_bytes = 0;  // free, the page cache's share included
+  unsigned threads = 1;            // CPU threads that may decode
+  std::uint64_t memory_bytes = 0;  // free memory, including the page cache
   std::uint64_t disk_free_bytes = 0;
   double disk_bytes_per_second = 0;
-  std::optional<StoreLink> link;  // the disk is not read then
+  std::optional<StoreLink> link;  // if set, the disk is not read
 };
 
 // The rate that the trainer needs. 0 images a second: as many as possible.
@@ -48,28 +48,28 @@ const char* NameOf(Bound bound) noexcept;
 struct Forecast {
   std::uint64_t dataset_bytes = 0;
   bool fits_disk = false;
-  bool in_memory = false;        // of each of `machines`: later epochs read nothing
+  bool in_memory = false;        // each machine's part fits: later epochs read nothing
   double images_per_second = 0;  // that each machine could deliver, epoch after epoch
-  double epoch_seconds = 0;      // of later epochs on `machines`, the trainer's pace included
+  double epoch_seconds = 0;      // of a later epoch on `machines`, at the trainer's pace
   double first_epoch_seconds = 0;
   double convert_seconds = 0;
   Bound bound = Bound::kDecoding;  // what an epoch waits for
-  unsigned threads = 1;            // enough for the trainer, on each machine
-  std::uint64_t machines = 1;      // of this kind, to feed the trainer
-  // With a link, of all machines together: requests of the first epoch and of a later one (a block
-  // each, and two for each shard that is opened), and how long a first batch takes to fetch: it
-  // opens a block of each lane.
+  unsigned threads = 1;            // on each machine, enough for the trainer
+  std::uint64_t machines = 1;      // machines of this kind that the trainer needs
+  // With a link, for all machines together: the requests of the first epoch and of a later one (one
+  // for each block, and two for each shard that is opened), and the time to fetch a first batch,
+  // which opens one block of each lane.
   std::uint64_t first_requests = 0;
   std::uint64_t requests = 0;
   double first_batch_seconds = 0;
 };
 
-// As `sluice convert` makes blocks and shards, and a loader's lanes, unless told otherwise.
+// The defaults of `sluice convert` for blocks and shards, and of a loader for lanes.
 inline constexpr std::uint64_t kUsualBlockBytes = std::uint64_t{512} << 10;
 inline constexpr std::uint64_t kUsualShardBytes = 64'000'000;
 inline constexpr std::uint64_t kUsualLanes = 192;
 
-// The share of free memory that is expected to keep pages of a dataset.
+// The share of free memory that is assumed to keep a dataset's pages.
 inline constexpr double kMemoryShare = 0.8;
 // The factor by which a form's rate must exceed the trainer's need, since both vary.
 inline constexpr double kMargin = 1.15;
@@ -77,14 +77,20 @@ inline constexpr double kMargin = 1.15;
 Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resources& resources,
                     const Need& need);
 
-// Without a need, a form this much slower than the fastest may still be chosen for its size.
+// Without a need, a form may be chosen for its size if its rate is at least this share of the
+// fastest form's.
 inline constexpr double kNearlyAsFast = 0.75;
 
-// The form to choose. With a need: take the most preferred size and quality with a form for which
-// one machine is enough, and of such forms the smallest in bytes. If no form is enough, the
-// smallest of those that need the fewest machines. Without a need: of the most preferred size and
-// quality, the smallest that is nearly as fast as the fastest. Forms that do not fit the disk are
-// passed over unless all forms are too large.
+// Chooses a form.
+//
+// With a need: takes the most preferred size and quality in which some form needs only one machine,
+// and of these forms the smallest in bytes. If there is no such form, takes the smallest of the
+// forms that need the fewest machines.
+//
+// Without a need: of the most preferred size and quality, takes the smallest form that is nearly as
+// fast as the fastest.
+//
+// Forms that do not fit the disk are considered only if all forms are too large.
 std::size_t ChooseForm(const std::vector<FormConstants>& forms,
                        const std::vector<Forecast>& forecasts, const Need& need);
 
@@ -111,7 +117,8 @@ struct Advice {
 // Error(kUnsupported) if all failed.
 void Decide(Advice& advice);
 
-// How far the chosen form's constants were from the rates measured on the held-out part, as shares.
+// The relative differences between the chosen form's constants and the rates measured on the
+// held-out part.
 struct HeldOutError {
   double bytes = 0, images_per_second = 0;
 };

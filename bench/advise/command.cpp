@@ -1,3 +1,5 @@
+// `sluice-bench advise`: looks at the pictures, tries forms on a sample of them, measures the disk,
+// and prints the advice (advice.h).
 #include <algorithm>
 #include <memory>
 
@@ -91,7 +93,7 @@ std::vector<int> ParseQualities(const std::string& text) {
   return qualities;
 }
 
-// No transform if all pictures have one small size, else a random-resized-crop to 224.
+// Chooses no transform if all pictures have one small size, else a random-resized-crop to 224.
 void ChooseTransform(AdviseArguments& arguments, const SourceFacts& facts) {
   constexpr std::uint32_t kSmall = 96;
   if (!arguments.transform) {
@@ -120,8 +122,8 @@ Resources ResourcesHere(const AdviseArguments& arguments, const DiskRate& disk) 
   return resources;
 }
 
-// Measures with the source's own files; if they are too small to stand for shards, with a file in
-// the scratch folder as well.
+// Measures the disk by reading the source's own files. If they are too small to represent shards,
+// also measures with a file in the scratch folder.
 void MeasureDisk(const AdviseArguments& arguments, Advice& advice, const std::stop_token& stop) {
   constexpr double kSeconds = 1;
   constexpr std::uint64_t kLargeFile = 1'000'000;

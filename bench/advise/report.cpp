@@ -1,3 +1,4 @@
+// The output of `sluice-bench advise`, as text and as JSON.
 #include <nlohmann/json.hpp>
 
 #include "bench/advise/advice.h"

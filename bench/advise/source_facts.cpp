@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
 
-// Collects sizes, and summarises them.
+// Collects the sizes of images, and finds the least, median and greatest.
 class Sizes {
  public:
   void Add(std::uint32_t width, std::uint32_t height) {
@@ -48,7 +48,8 @@ class Sizes {
   std::vector<std::uint32_t> widths_, heights_;
 };
 
-// Every file below the root that a conversion looks at. Classes are the top folders that hold any.
+// Lists every file below the root that a conversion would read. The classes are the top folders
+// that hold such files.
 std::vector<std::string> ListFiles(const fs::path& root, const LookLimits& limits,
                                    SourceFacts& facts, const std::stop_token& stop) {
   FolderTree tree =
@@ -67,7 +68,8 @@ std::vector<std::string> ListFiles(const fs::path& root, const LookLimits& limit
   return files;
 }
 
-// The kind of a file's content, and its size in pixels if it can be converted; else width 0.
+// The kind of a file's content. If a conversion accepts the file, sets its size in pixels, else
+// width 0.
 std::string KindOf(Bytes content, std::uint32_t& width, std::uint32_t& height) {
   const Sniffed sniffed = Sniff(content.first(std::min(content.size(), kSniffBytes)));
   width = 0;

@@ -1,5 +1,5 @@
-// Facts about the training data, a folder of pictures or a dataset: how much there is, and of which
-// kinds and sizes. They are estimated from a sample, so that it takes seconds whatever the size.
+// Facts about the training data, a folder of pictures or a dataset: the number of images, their
+// kinds and sizes. They are estimated from a sample, so they take seconds for any amount of data.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ namespace sluice::bench {
 
 struct SourceFacts {
   bool dataset = false;
-  std::uint64_t images = 0;  // of a folder: files that seem to be images, estimated from the sample
-  std::uint64_t files = 0;   // of a folder: files listed
+  std::uint64_t images = 0;  // in a folder: files that seem to be images, estimated from the sample
+  std::uint64_t files = 0;   // in a folder: files listed
   bool listed_all = true;    // false: there are more files than were listed
   std::uint64_t bytes = 0;   // of the images (of a dataset: their payloads), by the sample's mean
   std::uint64_t classes = 0;                   // 0: none
-  std::uint64_t looked_at = 0;                 // the sample: images and other files
-  std::map<std::string, std::uint64_t> kinds;  // of those: "JPEG", "PNG", "packed", "no image", ...
+  std::uint64_t looked_at = 0;                 // size of the sample: images and other files
+  std::map<std::string, std::uint64_t> kinds;  // "JPEG", "PNG", "packed", "no image", ...
   std::uint32_t least_width = 0, median_width = 0, most_width = 0;
   std::uint32_t least_height = 0, median_height = 0, most_height = 0;
 
-  // The usable part of the sample, in random order: paths relative to the folder, or numbers of
-  // samples.
+  // The usable part of the sample, in random order: relative paths in a folder, or sample indices
+  // of a dataset.
   std::vector<std::string> paths;
   std::vector<std::uint64_t> numbers;
   std::vector<std::string> warnings;  // links that were not followed
 
-  // Whether all of the sample have one size.
+  // Whether all images of the sample have the same size.
   bool uniform() const noexcept { return least_width == most_width && least_height == most_height; }
 };
 
@@ -39,8 +39,8 @@ struct LookLimits {
   bool follow_links = false;        // as ConvertSource::follow_links
 };
 
-// `seed` chooses the sample. Throws Error: kNotFound (no such folder, or no image in it), kIo; for
-// a dataset, what Dataset::Open() throws; kState if it was stopped.
+// Examines a sample, which `seed` chooses. Throws Error: kNotFound (no such folder, or no image in
+// it), kIo; for a dataset, also what Dataset::Open() throws; kState if a stop was requested.
 SourceFacts LookAtSource(const std::filesystem::path& source, const LookLimits& limits,
                          std::uint64_t seed, const std::stop_token& stop);
 

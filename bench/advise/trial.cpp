@@ -1,4 +1,4 @@
-// Tries forms on a sample: makes each, plays it from memory, and compares its pixels.
+// Tries forms on a sample: makes each form, plays it from memory, and compares its pixels.
 //
 // Rates on a few dozen pictures would say little, since an epoch would be over before all threads
 // are busy. So each picture is repeated until an epoch is long enough. The pictures are the same
@@ -36,8 +36,8 @@ struct StoredSize {
   std::optional<std::uint32_t> max_side, short_side;
 };
 
-// Scales the usual 500 and 256, so that a crop of `side` has as many pixels to take from as one of
-// 224.
+// Scales the usual sizes 500 and 256, so that a crop of `side` has as much detail to take from as a
+// crop of 224 usually has.
 std::uint32_t Scaled(std::uint32_t usual, std::uint32_t side) {
   return static_cast<std::uint32_t>(std::lround(usual * static_cast<double>(side) / 224));
 }
@@ -120,7 +120,8 @@ std::vector<Form> FormsOfDataset(const SourceFacts& facts) {
     form.name = name;
     form.options = std::string("--image ") + name;
     form.convert.form.image = image;
-    // 0 is the most wanted. Made from pixels, JPEG and packed lose something, so pixels come first.
+    // 0 is the most preferred. JPEG and packed lose something if they are made from pixels, so raw
+    // comes first there.
     form.preference = most->first == "raw" ? 1 : 0;
     forms.push_back(std::move(form));
   }
@@ -138,12 +139,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Bytes of a sample besides its payload: a row of the block's table, an entry in the directory, its
-// key.
+// The bytes of a sample besides its payload: a row of the block's table, an entry in the directory,
+// and its key.
 constexpr double kRowBytes = 96;
 constexpr std::size_t kQualityPictures = 12;
 // Transcoding converts up to this many samples twice: first as probes, to choose the size of blocks
-// (kProbes in writer/edit/transcode.cpp). That matters for a small sample, not for a whole dataset.
+// (kProbes in writer/edit/transcode.cpp). Its time matters for a small sample, but not for a whole
+// dataset.
 constexpr std::uint64_t kTranscodeProbes = 64;
 constexpr std::uint64_t kBatch = 64;
 
@@ -154,11 +156,11 @@ double StoredBytesPerImage(const Dataset& dataset) {
   return bytes / static_cast<double>(dataset.size());
 }
 
-// One part of the sample, by paths (of a folder) or numbers (of a dataset).
+// One part of the sample: paths (in a folder) or indices (of a dataset).
 struct Part {
   std::vector<std::string> paths;
   std::vector<std::uint64_t> numbers;
-  fs::path folder;  // of its datasets
+  fs::path folder;  // where the part's datasets are made
 
   std::size_t size() const noexcept { return paths.size() + numbers.size(); }
 };
@@ -234,7 +236,7 @@ class TrialRun {
     return static_cast<double>(images) / std::max(taken.count(), 1e-9);
   }
 
-  // Makes the part in this form. Returns images a second, or 0 if nothing was made.
+  // Converts the part to the form. Returns images per second, or 0 if there was nothing to convert.
   double Make(const Part& part, const Form& form, const fs::path& to) const {
     const auto begin = std::chrono::steady_clock::now();
     if (facts_.dataset) {
@@ -254,8 +256,8 @@ class TrialRun {
     return ImagesPerSecond(summary.samples, begin);
   }
 
-  // Images a second of whole epochs from memory. Each picture is repeated until an epoch is long
-  // enough.
+  // Images per second over whole epochs from memory. Each picture is repeated until an epoch is
+  // long enough.
   double RateOf(const fs::path& dataset, unsigned threads) const {
     EpochOptions epochs;
     epochs.dataset = dataset;
@@ -316,7 +318,7 @@ class TrialRun {
     return pixels;
   }
 
-  // Decodes some pictures of the fitted part from their sources: as pixels, unresized.
+  // Decodes some pictures of the fitted part from their sources, as pixels and without resizing.
   void MakeReference() {
     fs::path path = fit_.folder / "own";
     if (!facts_.dataset) {

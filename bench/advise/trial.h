@@ -1,5 +1,5 @@
-// The forms of a dataset to choose from, tried on a sample of the actual pictures. Two thirds of it
-// give the constants; the rest shows how far they can be trusted.
+// The forms of a dataset to choose from, tried on a sample of the actual pictures. Two thirds of
+// the sample give the constants; the last third shows how far to trust them.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,26 @@ namespace sluice::bench {
 
 struct Form {
   std::string name;              // "packed 500 q90": for a table
-  std::string options;           // of `sluice convert` or `sluice transcode`, as they are typed
-  ConvertOptions convert;        // of a folder
-  bool as_it_is = false;         // the dataset, unchanged
+  std::string options;           // of `sluice convert` or `sluice transcode`, as typed
+  ConvertOptions convert;        // for a folder
+  bool as_it_is = false;         // whether this is the dataset itself, unchanged
   std::uint32_t preference = 0;  // 0: the most wanted size and quality
 };
 
+// The forms to try.
+//
 // For a folder: the size that leaves a crop of `side` pixels its detail (500 for 224), or no
-// resizing if nothing is larger, and a smaller size (a short side of 256 for 224). Each as JPEG and
-// packed at each of the qualities, most wanted first, and as pixels. Also the sources' own JPEGs.
-// For a dataset: as it is, and every form it can be transcoded into.
+// resizing if no picture is larger; and a smaller size (a short side of 256 for 224). Each size is
+// tried as JPEG and as packed at each of the qualities (most wanted first), and as pixels. The
+// sources' own JPEGs are tried as well.
+//
+// For a dataset: the dataset as it is, and every form that it can be transcoded into.
 std::vector<Form> FormsFor(const SourceFacts& facts, std::uint32_t side,
                            const std::vector<int>& qualities);
 
 // The measurements of one form on a sample.
 struct FormConstants {
-  double bytes_per_image = 0;         // in a dataset: payload, its place in a table, its key
+  double bytes_per_image = 0;         // in a dataset: payload, table row, key
   double one_thread_per_second = 0;   // images, through the whole loader, from memory
   double all_threads_per_second = 0;  // the same on `Resources::threads`
   double converted_per_second = 0;    // images, on all threads; 0: there is nothing to convert
@@ -59,7 +63,7 @@ struct Trial {
   double held_images_per_second = 0;  // the same, on all threads
   std::optional<double> decibels;     // PSNR of the picture shrunk to a square of `side`, against
                                       // the source; 99: the same. Empty if sizes cannot show it
-  std::string failed;                 // why the above is missing; empty: it is there
+  std::string failed;                 // why figures are missing; empty: they are there
 };
 
 struct Trials {
@@ -67,8 +71,8 @@ struct Trials {
   std::uint64_t fitted = 0, held_out = 0;  // pictures
 };
 
-// If the sample cannot be converted to a form, `failed` has the reason. Throws Error; kState if it
-// was stopped.
+// Tries each form. If the sample cannot be converted to a form, its `failed` says why. Throws
+// Error; kState if a stop was requested.
 Trials TryForms(const std::vector<Form>& forms, const SourceFacts& facts,
                 const FormTrialOptions& options, const StepHooks& hooks);
 

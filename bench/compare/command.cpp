@@ -1,3 +1,4 @@
+// The command line of `sluice-bench compare`.
 #include <algorithm>
 #include <memory>
 

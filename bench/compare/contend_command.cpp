@@ -1,9 +1,12 @@
-// Prints the same lines as bench/peers/contend.py, for the same arguments:
+// Plays one of this program's loaders for `sluice-bench compare`. Takes the same arguments as
+// bench/peers/contend.py and prints the same lines:
 //   sluice-bench contend NAME play LIST FOLDER THREADS BATCH SIZE SECONDS
 //   sluice-bench contend NAME decode LIST FOLDER SIZE FILE
-// NAME is sluice, sluice-packed (both of the dataset in FOLDER; with "-cuda", to the first GPU),
-// plain (of the files in LIST), or, for raw images, sluice-raw and copies (both of the dataset in
-// FOLDER). LIST says how often each picture comes.
+// NAME is one of:
+//   sluice, sluice-packed    the dataset in FOLDER; with "-cuda", to the first GPU
+//   plain                    the files in LIST
+//   sluice-raw, copies       raw images: the dataset in FOLDER
+// LIST says how often each picture comes in an epoch.
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -61,7 +64,7 @@ using OnBatch = std::function<void(std::span<const std::uint64_t> numbers)>;
 using PlayEpoch = std::function<void(std::uint64_t epoch, const OnBatch& on_batch)>;
 
 void PlayAll(const PlayEpoch& play, double least_seconds) {
-  std::vector<bool> seen;  // by sample: cheap beside anything that is measured
+  std::vector<bool> seen;  // by sample; costs little next to anything that is measured
   Clock::time_point begun;
   for (std::uint64_t epoch = 0;; ++epoch) {
     std::uint64_t images = 0;
@@ -102,14 +105,14 @@ struct PlayArguments {
   double seconds = 0;
 };
 
-// To the first GPU, which decodes as far as it can.
+// Sends batches to the first GPU, which decodes as many images as it can.
 void GoToCard(LoaderOptions& options) {
   options.device = Device::Cuda(0);
   options.on_device.decode = DecodeOn::kDevice;
 }
 
-// `about` describes `transform`. Copying a batch of small images takes less time than waking a
-// thread for the next one, so for those more batches are decoded ahead.
+// Plays a dataset. `about` describes `transform`. A batch of small images takes less time to copy
+// than a thread takes to wake for the next one, so more batches of small images are decoded ahead.
 void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::string& about,
                 bool to_card = false) {
   constexpr std::size_t kSmallBatch = std::size_t{1} << 20;
@@ -173,7 +176,7 @@ void PlayPlain(const PlayArguments& arguments) {
       arguments.seconds);
 }
 
-// The pictures with `transform`, in the list's order.
+// Decodes the pictures with `transform`, in the list's order, and writes their pixels to a file.
 void DecodeSluice(const std::string& list, const std::string& folder, std::uint32_t size,
                   const Pipeline& transform, const std::string& to) {
   std::string pixels;
@@ -194,7 +197,7 @@ void DecodeSluice(const std::string& list, const std::string& folder, std::uint3
   WriteTextFile(to, pixels);
 }
 
-// The same from the card's memory.
+// The same through the GPU: copies the pixels back from its memory.
 void DecodeOnCard(const std::string& list, const std::string& folder, std::uint32_t size,
                   const std::string& to) {
   LoaderOptions options;

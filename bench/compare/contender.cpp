@@ -1,6 +1,6 @@
 // Runs another loader as a child process: starts it, reads its lines, and measures it from outside.
 //
-// A contender's own clock cannot be trusted with its start, and its own memory figures leave out
+// A contender's own clock starts too late to time its start, and its own memory figures leave out
 // its worker processes. So times begin when the process is started here, and CPU time and memory
 // are taken of its whole process tree while it runs. A contender may hang, fail, or leave children
 // behind; none of that may hold up the comparison.
@@ -37,18 +37,18 @@ class Child {
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     std::vector<char*> arguments;
     for (const std::string& word : words)
-      arguments.push_back(const_cast<char*>(word.c_str()));  // execvp does not change them
+      arguments.push_back(const_cast<char*>(word.c_str()));  // execvp does not change the words
     arguments.push_back(nullptr);
     const pid_t parent = getpid();
     pid_ = fork();
     if (pid_ == 0) {
-      // The child ends if this process is killed, since then its output is no longer read.
+      // The child must not outlive this process, which reads its output.
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(127);
       setpgid(0, 0);
       sigset_t none;
       sigemptyset(&none);
-      sigprocmask(SIG_SETMASK, &none, nullptr);  // cli::Interrupt's are blocked here
+      sigprocmask(SIG_SETMASK, &none, nullptr);  // undoes the blocking of signals by cli::Interrupt
       dup2(nothing, STDIN_FILENO);
       dup2(ends[1], STDOUT_FILENO);
       if (errors >= 0) dup2(errors, STDERR_FILENO);
@@ -74,7 +74,8 @@ class Child {
 
   pid_t pid() const noexcept { return pid_; }
 
-  // Waits up to 50 ms for output; false once it has ended.
+  // Waits up to 50 ms for output, and appends it to `text`. Returns false once the output has
+  // ended.
   bool Read(std::string& text) const {
     pollfd poll_out{out_, POLLIN, 0};
     if (poll(&poll_out, 1, 50) <= 0) return true;
@@ -84,13 +85,14 @@ class Child {
     return got > 0;
   }
 
-  // Kills what is left of the group. Returns the exit code; if negative, the signal that ended it.
+  // Kills the rest of the process group. Returns the child's exit code; if negative, the signal
+  // that ended it.
   int End(bool kill_first = true) {
     if (waited_) return code_;
     if (kill_first) kill(-pid_, SIGKILL);
     int status = 0;
     waitpid(pid_, &status, 0);
-    if (!kill_first) kill(-pid_, SIGKILL);  // its children may have outlived it
+    if (!kill_first) kill(-pid_, SIGKILL);  // the child's own children may have outlived it
     waited_ = true;
     code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     return code_;
@@ -103,7 +105,7 @@ class Child {
   int code_ = 0;
 };
 
-// The last line of the log that is not empty.
+// The last non-empty line of the log.
 std::string LastLine(const std::filesystem::path& log) {
   std::ifstream file(log);
   std::string line, last;
@@ -117,7 +119,7 @@ std::string LastLine(const std::filesystem::path& log) {
 
 void ContenderLines::Take(const std::string& line, double seconds_since_start, double cpu_seconds) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
-  if (!json.is_object()) return;  // libraries print things as well
+  if (!json.is_object()) return;  // libraries print other lines as well
   const std::string event = json.value("event", "");
   if (event == "about") run_.about = json.value("text", "");
   if (event == "missing") run_.missing = json.value("why", "");
@@ -151,7 +153,7 @@ ContenderRun ContenderLines::Result() const {
 ContenderRun RunContender(const Contender& contender, const std::vector<std::string>& arguments,
                           const std::filesystem::path& log, std::chrono::seconds limit,
                           const std::stop_token& stop) {
-  constexpr std::chrono::milliseconds kBetweenLooks{200};  // looking at memory costs kernel time
+  constexpr std::chrono::milliseconds kBetweenLooks{200};  // reading memory costs kernel time
   std::vector<std::string> words = contender.command;
   words.insert(words.end(), arguments.begin(), arguments.end());
   const Clock::time_point start = Clock::now();

@@ -1,8 +1,9 @@
-// One comparison, step by step: the dataset and its images as files, each loader's own format, how
-// close each loader's pixels are to the pictures, and then the rounds.
+// One comparison, step by step: prepares the dataset, its images as files and each loader's own
+// format; checks how close each loader's pixels are to the pictures; then plays the rounds.
 //
-// A contender's command line says all that it has to do (bench/peers/contend.py, or `sluice-bench
-// contend` for the loaders of this program), so that all of them are started and measured alike.
+// A contender's command line holds its whole task (bench/peers/contend.py, or `sluice-bench
+// contend` for this program's own loaders), so all of them are started and measured in the same
+// way.
 #include "bench/compare/measure.h"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ namespace sluice::bench {
 
 namespace {
 
-// Numbers of at most `count` JPEGs of the dataset that all have its most frequent size.
+// Chooses up to `count` JPEGs of the dataset that all have its most frequent size. Returns their
+// indices.
 std::vector<std::uint64_t> PicturesOfOneSize(const Dataset& dataset, std::uint64_t count) {
   constexpr std::uint64_t kLookedAt = 5000;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> by_size;
@@ -54,11 +56,11 @@ std::string PixelsIn(const std::filesystem::path& path, std::size_t bytes) {
   return pixels;
 }
 
-// How close a loader's pixels are to the pictures, so that no loader wins with worse pixels: mean
-// PSNR, in decibels, of whole frames stretched to size x size (RGB, in the order of `numbers`). The
-// reference is the accurate transform and a filter in double precision: the triangle or the area
-// filter, whichever the pixels are nearer to. Throws Error(kCorrupt) if `pixels` has another
-// length.
+// How close a loader's pixels are to the pictures, so that no loader wins with worse pixels.
+// Returns the mean PSNR in decibels over whole frames stretched to size x size (RGB, in the order
+// of `numbers`). The reference is computed with the accurate inverse DCT and a filter in double
+// precision: the triangle or the area filter, whichever is nearer to the pixels. Throws
+// Error(kCorrupt) if `pixels` has the wrong length.
 double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
                  std::uint32_t size, const std::filesystem::path& pixels) {
   const std::size_t each = std::size_t{size} * size * 3;
@@ -84,7 +86,7 @@ double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbe
   return best;
 }
 
-// The same for raw images, of which the loader gave the middle `size` x `size` pixels: 99 if they
+// The same for loaders of raw images, which return the middle `size` x `size` pixels. 99 if they
 // equal the stored pixels.
 double QualityOfMiddles(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
                         std::uint32_t size, const std::filesystem::path& pixels) {
@@ -144,7 +146,7 @@ class ImageFiles {
            cli::Format(raw_ ? "%08llu.ppm" : "%08llu.jpg", static_cast<unsigned long long>(number));
   }
 
-  // A JPEG as it is stored, pixels as PPM. Returns the file's size.
+  // Writes a JPEG as it is stored, or raw pixels as PPM. Returns the file's size.
   std::uint64_t Write(std::uint64_t number, const ImagePayload& payload) const {
     std::string head;
     if (raw_) head = cli::Format("P6\n%u %u\n255\n", payload.width, payload.height);
@@ -219,7 +221,7 @@ class Runner {
     ++steps_done_;
   }
 
-  // The dataset, its images as files, and the lists of them.
+  // Prepares the dataset, its images as files, and the lists of these files.
   void Prepare() {
     Step("converting");
     ClaimWorkFolder(options_.work);
@@ -285,8 +287,8 @@ class Runner {
     ThrowIfStopped(hooks_.stop);
     if (!run.error.empty()) one.missing = arguments.front() + " failed: " + run.error;
     if (!run.missing.empty()) one.missing = "left out: " + run.missing;
-    // Another loader that fails is a line in the table. The first one is what the others are
-    // compared with, so it must not fail.
+    // If another loader fails, its row in the table says so. The first loader must not fail, since
+    // the others are compared with it.
     if (!one.missing.empty() && &one == &comparison_.loaders.front())
       throw Error(ErrorCode::kState, one.contender.name, one.missing);
     return run;
@@ -309,7 +311,7 @@ class Runner {
     one.disk_bytes = BytesIn(folder) / options_.repeat;
   }
 
-  // The same dataset with its images in the packed form.
+  // Makes the same dataset with its images in the packed form.
   void MakePacked(Compared& one) const {
     const fs::path folder = FolderOf(one.contender);
     fs::remove_all(folder);
@@ -358,7 +360,7 @@ class Runner {
     }
   }
 
-  // The ratios and warnings, which need all runs.
+  // Computes ratios and warnings, which need all runs.
   void Finish() {
     const Compared& own = comparison_.loaders.front();
     for (Compared& one : comparison_.loaders) {
@@ -402,12 +404,12 @@ std::vector<double> Compared::Rates() const {
 
 namespace {
 
-// One of this program's own, which `sluice-bench contend` plays.
+// A loader of this program's own, which `sluice-bench contend` plays.
 Contender OwnContender(const std::string& name, const std::string& played) {
   return {name, {fs::read_symlink("/proc/self/exe").string(), "contend", "--", played}, false, ""};
 }
 
-// `module`: of bench/peers/contend.
+// A loader in Python; `module` is its name in bench/peers/contend.
 Contender PeerContender(const CompareOptions& options, const Peer& peer,
                         const std::string& module) {
   const fs::path python = options.peers / peer.environment / "bin/python";
@@ -464,9 +466,10 @@ void CheckNames(const CompareOptions& options) {
 std::vector<Contender> AllContenders(const CompareOptions& options, bool raw) {
   std::vector<Contender> all = EveryContender(options, raw);
   if (options.only.empty()) return all;
-  std::erase_if(all, [&](const Contender& contender) {  // sluice stays: all are compared with it
-    return contender.name != "sluice" && !IsAmong(options.only, contender.name);
-  });
+  std::erase_if(all,
+                [&](const Contender& contender) {  // sluice stays: the reference
+                  return contender.name != "sluice" && !IsAmong(options.only, contender.name);
+                });
   return all;
 }
 

@@ -37,12 +37,12 @@ struct CompareOptions {
 struct Compared {
   Contender contender;
   std::string missing;             // why it did not run; empty if it did
-  std::vector<ContenderRun> runs;  // by round
+  std::vector<ContenderRun> runs;  // one for each round
   std::optional<double> convert_seconds;
-  std::uint64_t disk_bytes = 0;  // of the files that an epoch without repetition reads
+  std::uint64_t disk_bytes = 0;  // of the files that an epoch reads, each counted once
   std::optional<double>
       decibels;  // against the nearer of two references; see QualityOf() in measure.cpp
-  std::optional<double> ratio;  // sluice's images/s to its own: median of those in a round
+  std::optional<double> ratio;  // median over rounds of sluice's images/s divided by this loader's
 
   std::vector<double> Rates() const;
 };
@@ -57,9 +57,9 @@ struct Comparison {
   std::vector<std::string> warnings;
 };
 
-// All loaders for JPEGs, or for raw images, with the reason if one cannot run.
+// All loaders for JPEGs or, if `raw`, for raw images. A loader that cannot run here has the reason.
 std::vector<Contender> AllContenders(const CompareOptions& options, bool raw);
-// Throws cli::UsageError if `options.only` has a name that no loader has.
+// Throws cli::UsageError if `options.only` names an unknown loader.
 void CheckNames(const CompareOptions& options);
 
 Comparison CompareLoaders(CompareOptions options, const StepHooks& hooks);
@@ -69,19 +69,19 @@ std::vector<Measurement> MeasurementsOf(const Comparison& comparison, const std:
 nlohmann::ordered_json LoadersJson(const Comparison& comparison);
 nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareOptions& options);
 
-// Comparisons of several sources, and by several numbers of threads, as one result.
+// Comparisons of several sources and several numbers of threads, as one result.
 struct SideBySide {
   std::vector<CompareOptions> options;  // of each comparison
   std::vector<Comparison> comparisons;  // not empty
 };
 
-// One comparison after the other. Each source has a folder of its own for its formats. How close
-// pixels are is measured once for each source, since threads do not change them.
+// Runs one comparison after the other. Each source has its own folder for the loaders' formats. The
+// quality of pixels is measured once for each source, since threads do not change it.
 SideBySide CompareSeveral(const CompareOptions& options,
                           const std::vector<std::filesystem::path>& sources,
                           const std::vector<unsigned>& threads, const StepHooks& hooks);
 
-// Each comparison, then the rates of all; of one alone, only that.
+// Prints each comparison, and then, if there are several, a table of all rates.
 std::string TextOf(const SideBySide& all);
 nlohmann::ordered_json JsonOf(const SideBySide& all);
 

@@ -1,4 +1,4 @@
-// The output of `sluice-bench compare`: one comparison, or several of them side by side.
+// The output of `sluice-bench compare`: one comparison, or several side by side.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -159,7 +159,7 @@ std::string TitleOf(const SideBySide& all, std::size_t i) {
          cli::CountText(all.comparisons[i].threads, "thread or process", "threads or processes");
 }
 
-// The suffix that tells a comparison's measurements from those of the others.
+// The suffix that distinguishes a comparison's measurements from those of the others.
 std::string SuffixOf(const SideBySide& all, std::size_t i) {
   std::string suffix = Format(".threads=%u", all.comparisons[i].threads);
   if (!SeveralSources(all)) return suffix;

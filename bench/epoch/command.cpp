@@ -1,3 +1,5 @@
+// The command line of `sluice-bench epoch`: parses the options, chooses defaults, and runs the
+// epochs (run.h) or one of the experiments (experiments.h).
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -71,7 +73,7 @@ struct EpochArguments {
   std::string transform_text;
 };
 
-// "1,2,4"; 0 alone: the consumer's thread decodes.
+// Parses "1,2,4". A single 0 means that the consumer's thread decodes.
 std::vector<unsigned> ParseThreads(const std::string& text) {
   std::vector<unsigned> counts;
   const std::vector<std::string> items = cli::Split(text);
@@ -191,13 +193,14 @@ void AddTrainingOptions(CLI::App& app, EpochArguments& arguments) {
                    "find the largest number of accelerators that compute for "
                    "90% of the time or more; it chooses epochs and batches "
                    "itself");
-  // It chooses these itself, or does not measure them.
+  // --find-accelerators chooses these itself, or does not measure them.
   for (const char* const option : {"--accelerators", "--epochs", "--warm-up", "--repeat",
                                    "--batches", "--also-cold", "--floor", "--stops", "--trace"})
     search->excludes(option);
 }
 
-// How much to measure; results that differ in these can be compared, except for the warm-up.
+// Options that say how much to measure. Results that differ in them can still be compared, except
+// in the warm-up.
 constexpr auto kEpochLengths = Options<EpochOptions>(
     "EpochOptions", "",
     Option("epochs", &EpochOptions::epochs, "epochs to measure",
@@ -275,7 +278,7 @@ void Complete(EpochArguments& arguments) {
         "--find-accelerators, --trace, --floor, --also-cold and --stops take one count of "
         "--threads");
   }
-  // During a step, the loader decodes the batches of the next one.
+  // During a step, the loader decodes the batches of the next step.
   std::optional<std::size_t>& prefetch = options.loader.ring.prefetch;
   if (prefetch || options.batches_per_step > 1) {
     prefetch = std::max<std::size_t>(prefetch.value_or(0), options.batches_per_step);

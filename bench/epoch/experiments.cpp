@@ -17,7 +17,7 @@ namespace sluice::bench {
 
 namespace {
 
-// One epoch, and nothing else.
+// The options for playing one epoch without extra measurements.
 EpochOptions OneEpoch(const EpochOptions& options, std::uint64_t warm_up) {
   EpochOptions one = options;
   one.epochs = 1;
@@ -34,7 +34,7 @@ EpochOptions TrialOptions(const EpochOptions& options, std::uint64_t accelerator
   trial.batches_per_step = accelerators;
   trial.most_batches = steps * accelerators;
   trial.loader.ranks.last_batch = LastBatch::kDrop;
-  // During a step, the loader decodes the batches of the next one.
+  // During a step, the loader decodes the batches of the next step.
   trial.loader.ring.prefetch =
       std::max<std::size_t>(options.loader.ring.prefetch.value_or(0), accelerators + 1);
   const std::uint64_t wanted = trial.most_batches * options.loader.batch_size;
@@ -45,8 +45,9 @@ EpochOptions TrialOptions(const EpochOptions& options, std::uint64_t accelerator
 
 }  // namespace
 
-// MLPerf Storage's ResNet-50 on an emulated H100 (v2.0): batches of 400 images, 0.224 s each, and
-// at least 90% of the time computing; and its RetinaNet on a B200: batches of 24, 0.04755 s, 85%.
+// MLPerf Storage's ResNet-50 on an emulated H100 (v2.0): batches of 400 images, 0.224 s each,
+// computing for at least 90% of the time. RetinaNet on an emulated B200: batches of 24 images,
+// 0.04755 s each, 85%.
 const std::vector<Profile>& Profiles() {
   static const std::vector<Profile> profiles = {{"mlperf-resnet50-h100", 400, 224, 0.9},
                                                 {"retinanet-b200", 24, 47.55, 0.85}};
@@ -68,8 +69,8 @@ AcceleratorSearch SearchAccelerators(
   constexpr std::size_t kMaxTrials = 40;
   AcceleratorSearch search;
   search.wanted = wanted;
-  std::uint64_t failed = 0;  // the smallest number that failed; 0: none yet
-  std::uint64_t stride = 1;  // doubles until both sides are known
+  std::uint64_t failed = 0;  // the smallest number of accelerators that failed; 0: none yet
+  std::uint64_t stride = 1;  // doubles until one number has passed and one has failed
   for (std::uint64_t n = std::max<std::uint64_t>(estimate, 1); search.trials.size() < kMaxTrials;) {
     search.trials.push_back(trial(n));
     if (search.trials.back().utilisation >= wanted) {
@@ -165,7 +166,7 @@ PipelineCost MeasurePipelineCost(const EpochOptions& options, const EpochsRun& r
   loading.step = {};
   cost.loading_seconds = MedianSeconds(RunEpochs(loading, hooks));
 
-  EpochOptions training = OneEpoch(options, 1);  // the warm-up makes the one batch
+  EpochOptions training = OneEpoch(options, 1);  // the warm-up makes the batch that is repeated
   training.loader.diagnostics.repeat_first_batch = true;
   training.cold = false;
   training.most_batches = 50 * options.batches_per_step;
@@ -203,12 +204,13 @@ namespace {
 constexpr std::uint64_t kImages = 60;
 constexpr std::uint64_t kRounds = 3;
 
-// `per_image`: milliseconds of the whole stage.
+// Splits the stage's time among the parts of decoding. `per_image`: the stage's milliseconds per
+// image.
 std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_image,
                                        const std::stop_token& stop) {
   try {
     const Dataset dataset = Dataset::Open(options.dataset, options.limits);
-    // In a dataset with both forms, the form of its first picture.
+    // If the dataset has both forms, measure the form of its first picture.
     const bool packed = dataset.size() > 0 && dataset[0].Payload().codec == Codec::kPacked;
     std::vector<DecodeItem> items =
         ChooseDecodeItems(dataset, options.loader.transform, kImages, options.loader.seed, packed);
@@ -217,10 +219,10 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
     std::vector<NamedVariant> variants = DecodeStages(packed);
     const std::vector<DecodeFigures> figures = MeasureDecoding(variants, items, kRounds, stop);
     std::vector<double> added = AddedByStage(figures);
-    for (double& milliseconds : added)  // the difference of two times may be negative
+    for (double& milliseconds : added)  // noise can make a difference negative
       milliseconds = std::max(milliseconds, 0.0);
     const double sum = std::accumulate(added.begin(), added.end(), 0.0);
-    const double whole = std::max(sum, per_image);  // pictures kept from earlier epochs cost less
+    const double whole = std::max(sum, per_image);  // images kept decoded cost less
     std::vector<StagePart> parts;
     if (sum <= 0) return parts;
     for (std::size_t i = 0; i < added.size(); ++i)
@@ -229,9 +231,9 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
         {"other", "checksums, fields, pixel steps, waiting for a CPU", 1 - sum / whole});
     return parts;
   } catch (const Error&) {
-    return {};  // no JPEGs or packed images, or ones that another decoder handles
+    return {};  // no JPEGs or packed images, or only ones that another decoder handles
   } catch (const cli::UsageError&) {
-    return {};  // a transform with a border
+    return {};  // the transform has a border
   }
 }
 
@@ -266,7 +268,7 @@ std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
        stats.consumer_wait_seconds,
        {}}};
   if (!options.loader.device.is_host()) {
-    // By the device's own clock; the rest of the time it had nothing to copy.
+    // By the device's own clock; for the rest of the time the device had nothing to copy.
     stages.push_back({"upload",
                       "copies to the device",
                       1,

@@ -1,5 +1,5 @@
-// The measurements of `sluice-bench epoch` besides its epochs, which play further epochs or a part
-// of their work: where the time of the stages goes, how many accelerators the loader feeds
+// The measurements of `sluice-bench epoch` besides its epochs. Each plays further epochs or a part
+// of their work: where the stages spend their time, how many accelerators the loader feeds
 // (--find-accelerators), how throughput grows with threads (--threads A,B,...), what a pipeline
 // loses compared with an ideal one (--step-ms), and how fast a loader stops (--stops).
 #pragma once
@@ -17,17 +17,17 @@ namespace sluice::bench {
 
 // How many accelerators of a kind the loader can feed on this machine.
 //
-// As in MLPerf Storage: a pretend accelerator sleeps for as long as the real one computes on a
-// batch, and is fed well enough if it computes for a given share of the time. Several work in step,
-// each on its own batch, as in data-parallel training on one machine. The first step of an epoch,
-// which waits for the pipeline to fill, is not counted.
+// As in MLPerf Storage, a pretend accelerator sleeps for as long as the real one computes on a
+// batch. It is fed well enough if it computes for a given share of the time. Several accelerators
+// work in step, each on its own batch, as in data-parallel training on one machine. The first step
+// of an epoch waits for the pipeline to fill, so it is not counted.
 
 // A kind of accelerator with a model that it trains.
 struct Profile {
   std::string name;
   std::size_t batch_size = 0;
   double step_ms = 0;
-  double utilisation = 0;  // the required share of the time
+  double utilisation = 0;  // the share of the time that it must compute
 };
 const std::vector<Profile>& Profiles();
 // Throws cli::UsageError for an unknown name.
@@ -41,21 +41,21 @@ struct AcceleratorTrial {
 
 struct AcceleratorSearch {
   double wanted = 0;                     // required utilisation
-  std::vector<AcceleratorTrial> trials;  // in the order taken; the first has no step
-  std::uint64_t fed = 0;                 // the largest number that was fed
+  std::vector<AcceleratorTrial> trials;  // in the order in which they ran; the first has no step
+  std::uint64_t fed = 0;                 // the largest number that was fed well enough
 };
 
 // The number of steps each trial measures.
 inline constexpr std::uint64_t kTrialSteps = 25;
 
-// Searches for the largest number that passes, beginning with an estimate (which may be 0): in
-// growing strides until one has passed and one has failed, then by bisection. `trial` plays one
-// number.
+// Searches for the largest number of accelerators that passes, beginning with an estimate (which
+// may be 0): in growing strides until one number has passed and one has failed, then by bisection.
+// `trial` plays one number.
 AcceleratorSearch SearchAccelerators(
     double wanted, std::uint64_t estimate,
     const std::function<AcceleratorTrial(std::uint64_t accelerators)>& trial);
 
-// Plays the trials: options say dataset, transform, batch size and step.
+// Plays the trials. `options` gives the dataset, transform, batch size and step.
 AcceleratorSearch FindAccelerators(const EpochOptions& options, double wanted,
                                    const EpochHooks& hooks,
                                    const std::function<void(const AcceleratorTrial&)>& on_trial);
@@ -82,12 +82,12 @@ ThreadCurve MeasureThreadCurve(const EpochOptions& options, const std::vector<un
 // Training, loading, and both together: the cost of a pipeline compared with an ideal one.
 //
 // If loading runs ahead of training, an epoch takes as long as the slower of the two, not their
-// sum. Any more time is lost to unevenness, to a ring that is too short, or because both need the
-// same processors.
+// sum. Any time beyond that is lost to uneven stages, to a ring that is too short, or because both
+// need the same processors.
 struct PipelineCost {
-  double training_seconds = 0;  // an epoch's steps, always on one batch that is ready
+  double training_seconds = 0;  // an epoch's steps, all on one batch that is ready
   double loading_seconds = 0;   // an epoch without steps
-  double epoch_seconds = 0;     // as measured with both
+  double epoch_seconds = 0;     // as measured, with steps and loading
   double ideal_seconds() const noexcept {
     return training_seconds > loading_seconds ? training_seconds : loading_seconds;
   }
@@ -98,9 +98,9 @@ struct PipelineCost {
 PipelineCost MeasurePipelineCost(const EpochOptions& options, const EpochsRun& run,
                                  const std::stop_token& stop);
 
-// The seconds that destroying a loader in the middle of an epoch takes, for this many loaders, each
-// a few batches further into its epoch. Throws Error, and Interrupted if the stop token requests
-// it.
+// Measures the seconds that it takes to destroy a loader in the middle of an epoch, for this many
+// loaders, each stopped after 0 to 15 batches. Throws Error, and Interrupted if a stop is
+// requested.
 std::vector<double> MeasureStops(const EpochOptions& options, std::uint64_t loaders,
                                  const std::stop_token& stop);
 
@@ -113,16 +113,16 @@ struct StagePart {
 struct Stage {
   std::string name, description;
   unsigned threads = 1;
-  double images = 0;           // images that the seconds were spent on
-  double seconds = 0;          // at work, summed over its threads
-  double waiting_seconds = 0;  // for another stage
+  double images = 0;           // images that the stage worked on
+  double seconds = 0;          // time at work, summed over the stage's threads
+  double waiting_seconds = 0;  // waiting for another stage
   std::vector<StagePart> parts;
 };
 
-// The loader's stages over the measured epochs (cold: over the last). The parts of decoding are
-// measured afterwards, by decoding some of the dataset's JPEGs or packed images on one thread;
-// the list is empty if our decoder does not handle these images. The rest of the stage's time is
-// its last part. Batches that go to a device have a stage for their copies.
+// The loader's stages over the measured epochs (when cold: over the last epoch). The parts of
+// decoding are measured afterwards, by decoding some of the dataset's JPEGs or packed images on one
+// thread; the rest of the stage's time becomes the last part. There are no parts if our decoder
+// does not handle these images. If batches go to a device, a stage holds the copies.
 std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
                             const std::stop_token& stop);
 

@@ -87,8 +87,8 @@ Floor::Floor(const EpochOptions& options, unsigned threads)
                                                          : PixelOrder::kPlanar;
   Gather(options.loader);
   ring_.rows = options.loader.batch_size;
-  // All threads together have about as many slots as the loader: those decoded ahead, and one that
-  // the consumer holds.
+  // Together, all threads have about as many slots as the loader: the batches decoded ahead, and
+  // the one that the consumer holds.
   ring_.slots = (options.loader.ring.prefetch.value_or(2) + 1 + threads - 1) / threads;
   ring_.bytes.resize(threads * ring_.slots * ring_.rows * ring_.row_bytes);
 }

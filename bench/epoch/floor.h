@@ -1,4 +1,4 @@
-// Bare loops that do a loader's work and nothing else: how fast it could be.
+// Bare loops that do only a loader's essential work, and so show how fast a loader could be.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace sluice::bench {
 
-// The bare loop to compare a loader of raw images with: threads that copy a part of each image, in
+// The bare loop that loaders of raw images are compared with: threads copy a part of each image, in
 // random order, into batches of their own, and do nothing else.
 class CopyLoop {
  public:
-  // `samples`: numbers in the dataset, as often as each comes in an epoch. Copies the middle `side`
-  // x `side` pixels of every image. Throws Error(kUnsupported) if an image is not raw, or is
+  // `samples`: indices in the dataset, each as often as it comes in an epoch. Copies the middle
+  // `side` x `side` pixels of every image. Throws Error(kUnsupported) if an image is not raw or is
   // smaller.
   CopyLoop(Dataset dataset, const std::vector<std::uint64_t>& samples, std::uint32_t side,
            std::size_t batch_size, unsigned threads);
 
-  // Plays one epoch. Returns the numbers in the order in which they were copied.
+  // Plays one epoch. Returns the indices in the order in which the images were copied.
   const std::vector<std::uint64_t>& Play(std::uint64_t epoch);
 
  private:
   struct Item {
     std::uint64_t number = 0;
-    const std::byte* first = nullptr;  // of the part
+    const std::byte* first = nullptr;  // of the part to copy
     std::size_t stride = 0, row_bytes = 0;
   };
   void Copy(unsigned thread, std::size_t begin, std::size_t end);
@@ -52,7 +52,8 @@ class Floor {
 
   // The work of a round: "copies" or "decoding".
   const char* work() const noexcept { return copies_ ? "copies" : "decoding"; }
-  // One round of all samples; images a second. Throws Error if an image cannot be decoded.
+  // Plays one round over all samples. Returns images per second. Throws Error if an image cannot be
+  // decoded.
   double Round();
 
  private:
@@ -60,8 +61,8 @@ class Floor {
     ImagePayload payload;
     Region region;
   };
-  // The target of the pixels: each thread cycles through slots of its own, so that no two threads
-  // write to one.
+  // Where pixels are written. Each thread cycles through its own slots, so no two threads write to
+  // the same slot.
   struct Ring {
     std::size_t row_bytes = 1;
     std::size_t rows = 0;   // in a slot

@@ -50,7 +50,7 @@ Json EpochJson(const EpochFigures& figures) {
   return json;
 }
 
-// The settings in every result of this command.
+// Adds the settings that every result of this command has.
 void AddSettings(Json& json, const EpochOptions& options, const std::string& transform) {
   std::vector<std::string> with;
   for (const std::filesystem::path& folder : options.with)
@@ -116,7 +116,7 @@ Json StagesJson(const std::vector<Stage>& stages) {
   return list;
 }
 
-// From the waits of all measured epochs: values at evenly spaced ranks.
+// Quantiles of the batch waits of all measured epochs, at evenly spaced ranks.
 std::vector<double> WaitQuantiles(const EpochsRun& run) {
   std::vector<double> waits;
   for (const EpochFigures* const figures : run.Measured())

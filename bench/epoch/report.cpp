@@ -22,7 +22,7 @@ std::string PercentText(double share) {
   return Format("%.1f%%", 100 * share);
 }
 
-// The transform, and everything else done to images.
+// The transform, and every other operation on images.
 std::string TransformText(const EpochReport& report) {
   std::string text = report.transform;
   if (!report.options.sizes_text.empty()) text += ", sizes " + report.options.sizes_text;
@@ -75,7 +75,7 @@ std::string MediansText(const EpochReport& report) {
   return text;
 }
 
-// How cold the epochs were.
+// The line that says how cold the epochs were.
 std::string ColdLine(const EpochsRun& run) {
   std::vector<double> rates;
   std::uint64_t faults = 0;

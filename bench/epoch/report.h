@@ -13,7 +13,7 @@
 
 namespace sluice::bench {
 
-// All findings about an epoch.
+// All results of one run of epochs.
 struct EpochReport {
   const EpochOptions& options;
   std::string transform;  // as it was typed
@@ -22,13 +22,14 @@ struct EpochReport {
   double wanted_utilisation = 0;         // required by a profile; 0: none
   std::optional<PipelineCost> pipeline;  // if there is a training step
   std::vector<std::string> warnings;
-  std::vector<double> stop_seconds;  // of loaders dropped in the middle of an epoch
+  std::vector<double> stop_seconds;  // time to destroy a loader in the middle of an epoch
 };
 
-// Warnings about a run that tells too little, or a machine that was busy with other work.
+// Warnings about a run that is too short to tell much, or about a machine that was busy with other
+// work.
 std::vector<std::string> WarningsOf(const EpochOptions& options, const EpochsRun& run);
 
-// The table of epochs, one row as each ends. Writes to standard output.
+// The table of epochs. Prints each epoch's row to standard output as the epoch ends.
 class EpochTable {
  public:
   explicit EpochTable(const EpochOptions& options);
@@ -49,14 +50,14 @@ nlohmann::ordered_json JsonOf(const ThreadCurve& curve, const EpochOptions& opti
                               const std::string& transform,
                               const std::vector<std::string>& warnings);
 
-// The table of trials with more and more accelerators; a row as each ends, as text.
+// The table of trials with more and more accelerators. Returns each trial's row as text.
 class AcceleratorTable {
  public:
   explicit AcceleratorTable(double wanted);
   std::string Row(const AcceleratorTrial& trial);
 
  private:
-  double wanted_;  // utilisation
+  double wanted_;  // required utilisation
   TextTable table_;
 };
 
@@ -66,7 +67,7 @@ nlohmann::ordered_json JsonOf(const AcceleratorSearch& search, const EpochOption
                               const std::string& transform, const std::string& profile,
                               const std::vector<std::string>& warnings);
 
-// Warns on standard error that an epoch was not as cold as requested.
+// Warns on standard error if a cold epoch was not as cold as requested.
 void WarnLeftInCache(const EpochFigures& figures);
 
 }  // namespace sluice::bench

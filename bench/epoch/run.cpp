@@ -1,7 +1,8 @@
 // Plays epochs and measures them.
 //
-// A warm epoch continues with the loader of the one before, as training does; a cold one drops the
-// files from the page cache and opens everything anew, and its time includes that. All figures of
+// A warm epoch continues with the loader of the epoch before, as training does. A cold epoch first
+// drops the files from the page cache and opens everything again, and its time includes the
+// opening. All figures of
 // an epoch are differences of counters taken at its begin and end: the process's CPU time, the
 // loader's statistics, energy and the GPU's use. The consumer here does what a trainer does: it
 // asks for a batch, holds it for a pretend step, and gives it back.
@@ -130,7 +131,7 @@ void Train(const TrainingStep& step) {
 }
 
 SampleFunction Decoding(const PretendDecoding& pretended) {
-  constexpr std::uint64_t kSlow = 100;  // one sample of this many
+  constexpr std::uint64_t kSlow = 100;  // one sample in 100 is slow
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
   return [pretended](MutableSample& sample) {
     const double times = sample.index() % kSlow == 0 ? pretended.slow : 1;
@@ -173,7 +174,8 @@ double Seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// A list with each sample `times` times. It must fit memory, where the loader sorts a copy of it.
+// Lists each sample `times` times. The list must fit memory twice, since the loader sorts a copy of
+// it.
 SampleList Repeated(const Dataset& dataset, std::uint64_t times) {
   constexpr std::uint64_t kMaxSamples = 20'000'000;
   if (dataset.size() > 0 && times > kMaxSamples / dataset.size()) {
@@ -209,11 +211,11 @@ class EpochRunner {
       Add(epoch, options_.cold, epoch < options_.warm_up);
     }
     run_.other_cpus = others->OtherCpus();
-    // A new loader for each epoch begins with figures of 0.
+    // A cold epoch has a new loader, whose figures begin at 0.
     run_.stats = loader_->Stats().Since(options_.cold ? LoaderStats() : before);
     for (std::uint64_t epoch = usual; epoch < usual + options_.also_cold; ++epoch)
       Add(epoch, true, false);
-    loader_.reset();  // it decodes ahead, which would disturb the measurements below
+    loader_.reset();  // the loader decodes ahead, which would disturb the measurements below
     if (!options_.loader.device.is_host()) NoteDeviceUse();
     if (options_.floor) MeasureFloor();
     return std::move(run_);
@@ -271,7 +273,7 @@ class EpochRunner {
   EpochFigures Timed(std::uint64_t epoch) {
     EpochFigures figures;
     EnergyMeter energy;
-    gpu_.Take();  // discards the use before this epoch
+    gpu_.Take();  // discards the GPU use before this epoch
     const auto begin = Clock::now();
     const double cpu = CpuSeconds();
     if (!loader_) MakeLoader();
@@ -314,7 +316,7 @@ class EpochRunner {
         hooks_.on_span({epoch, batch.index(), batch.image().data, asked, got, Clock::now()});
       }
       if (last) {
-        batch.Synchronize();  // copies to a device are done in order
+        batch.Synchronize();  // copies to a device finish in order
         break;
       }
       asked = Clock::now();
@@ -324,7 +326,7 @@ class EpochRunner {
           1e-3 * options_.step.milliseconds * static_cast<double>(figures.steps - 1);
       figures.utilisation = std::min(1.0, computing / Seconds(Clock::now() - *first_step_end));
     }
-    // Between two epochs the loader continues to work; that work belongs to the later epoch.
+    // Between two epochs the loader continues to work; that work is counted with the later epoch.
     const LoaderStats before = std::exchange(counted_, loader_->Stats());
     const LoaderStats& after = counted_;
     figures.bytes_read = after.payload_bytes - before.payload_bytes;
@@ -372,7 +374,7 @@ class EpochRunner {
     try {
       use.bare_copies = BareCopyRate(DeviceAccess::Open(options_.loader.device),
                                      stats.upload_bytes / stats.batches);
-    } catch (const Error&) {  // the device has no memory left for that: the epochs still count
+    } catch (const Error&) {  // the device has no memory left: the epochs still count
     }
   }
 
@@ -448,7 +450,7 @@ std::string VerdictOf(const EpochsRun& run) {
   std::string text = run.stats.Verdict();
   const sluice::Bound bound = run.stats.bound();
   if (run.device && bound != sluice::Bound::kDevice &&
-      bound != sluice::Bound::kUpload) {  // it says so itself
+      bound != sluice::Bound::kUpload) {  // in that case the verdict says so itself
     const auto [busiest, share] = BusiestOf(*run.device);
     text += cli::Format("; of decoding there, copies and the CPUs, the busiest was %s: %.0f%%",
                         busiest.c_str(), 100 * share);

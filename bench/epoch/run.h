@@ -1,5 +1,5 @@
-// Plays epochs of one dataset, or of several as one, and measures them: the heart of
-// `sluice-bench epoch`, and what `advise` and the experiments (experiments.h) play with.
+// Plays epochs of one dataset, or of several datasets as one, and measures them. This is the heart
+// of `sluice-bench epoch`; `advise` and the experiments (experiments.h) use it, too.
 #pragma once
 
 #include <chrono>
@@ -26,67 +26,68 @@
 
 namespace sluice::bench {
 
-// The work of the device, the bus to it and the CPUs in the epochs that were measured.
+// What the device, the bus to it and the CPUs did during the measured epochs.
 struct DeviceUse {
   std::string device;         // "cuda:0"
   double seconds = 0;         // of the epochs together
-  std::uint64_t samples = 0;  // that came to the device
-  std::uint64_t images = 0;   // the same, times the views of each
+  std::uint64_t samples = 0;  // delivered to the device
+  std::uint64_t images = 0;   // samples times views
   bool asked_to_decode = false;
-  std::uint64_t decoded_images = 0;  // by the device; with those of batches ahead
-  double decode_seconds = 0;         // on them, by the device's clock
+  std::uint64_t decoded_images = 0;  // by the device, including batches decoded ahead
+  double decode_seconds = 0;         // on these images, by the device's clock
   std::uint64_t uploaded_bytes = 0;
-  double upload_seconds = 0;          // that the copies took, by the device's clock
+  double upload_seconds = 0;          // of the copies, by the device's clock
   std::optional<double> bare_copies;  // bytes a second; BareCopyRate()
-  double cpus_busy = 0;               // by this process, on average
-  unsigned cpus = 0;                  // that it may use
-  std::optional<GpuUse> gpu;          // what NVML tells
+  double cpus_busy = 0;               // kept busy by this process, on average
+  unsigned cpus = 0;                  // that this process may use
+  std::optional<GpuUse> gpu;          // as NVML reports it
 };
 
-// A line for each: what it did, in words.
+// A line for each of device, bus and CPUs, in words.
 std::vector<std::pair<std::string, std::string>> LinesOf(const DeviceUse& use);
 std::string TextOf(const DeviceUse& use);
 nlohmann::ordered_json JsonOf(const DeviceUse& use);
 
-// Which of them was the busiest, and the share of the time that it was.
+// The busiest of the three, and the share of the time that it was busy.
 std::pair<std::string, double> BusiestOf(const DeviceUse& use);
 
 // A pretend training step.
 struct TrainingStep {
   double milliseconds = 0;  // 0: none
-  // Uses a CPU for that long instead of sleeping, as training on this machine's CPUs does. The time
-  // is CPU time, so that it is the same work on a busy machine as on an idle one.
+  // Computes on a CPU for that long instead of sleeping, like training on this machine's CPUs.
+  // Measured in CPU time, so that it is the same work on a busy machine as on an idle one.
   bool busy = false;
 };
 
 void Train(const TrainingStep& step);
 
-// Decoding that is made to look slower than it is.
+// Makes decoding look slower than it is.
 struct PretendDecoding {
-  double microseconds = 0;  // by which each sample is delayed; its thread sleeps
-  double slow = 1;          // every hundredth sample is delayed by this many times as much
+  double microseconds = 0;  // delay of each sample, in which its thread sleeps
+  double slow = 1;          // every hundredth sample's delay is this many times as long
 };
 
-// Call it before threads are made: they inherit timers precise enough for such sleeps.
+// Makes the function that delays samples. Call it before creating threads: they inherit timers that
+// are precise enough for such short sleeps.
 SampleFunction Decoding(const PretendDecoding& pretended);
 
 struct EpochOptions {
   std::filesystem::path dataset;
-  std::vector<std::filesystem::path> with;  // datasets that are played with it as one
-  std::vector<double> weights;              // of all of them, or none
-  std::optional<SlowLink> link;             // the dataset is read through it
+  std::vector<std::filesystem::path> with;  // further datasets, played with it as one
+  std::vector<double> weights;              // of all these datasets; empty: no weights
+  std::optional<SlowLink> link;             // if set, the dataset is read through this link
   ReadLimits limits;
   LoaderOptions loader;
   std::uint64_t epochs = 3;        // measured ones
   std::uint64_t warm_up = 1;       // played before them
   std::uint64_t also_cold = 0;     // played after them, each as `cold` says
   std::uint64_t repeat = 1;        // times each sample comes in an epoch
-  std::uint64_t most_batches = 0;  // an epoch ends after this many; 0: at its end
-  TrainingStep step;               // for the batches of one step
+  std::uint64_t most_batches = 0;  // an epoch ends after this many batches; 0: no limit
+  TrainingStep step;               // for all batches of one step
   PretendDecoding pretend;
   std::uint64_t batches_per_step = 1;  // one for each pretend accelerator
-  // Each epoch gets its own loader, made after the dataset has been dropped from the page cache:
-  // pages of a mapped file stay there.
+  // Each epoch gets a new loader, after the dataset has been dropped from the page cache. (An old
+  // loader would keep pages of mapped files there.)
   bool cold = false;
   // loader.views and loader.sizes as typed.
   std::vector<std::string> view_texts;
@@ -95,7 +96,7 @@ struct EpochOptions {
   std::uint64_t stops = 0;  // loaders to drop in the middle of an epoch, afterwards
 };
 
-// The options of `epoch` that are members of its results, with their flags.
+// The options of `epoch` that become members of its results, with their flags.
 inline constexpr auto kEpochSettings = option_list::Options<EpochOptions>(
     "EpochOptions", "",
     option_list::Option("repeat", &EpochOptions::repeat,
@@ -122,10 +123,10 @@ inline constexpr auto kStepSettings = option_list::Options<TrainingStep>(
 // The datasets that are played as one: options.dataset and options.with.
 std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options);
 
-// `first`: options.dataset, if it is open. Throws Error.
+// Opens the datasets. `first`: options.dataset, if it is already open. Throws Error.
 std::vector<Dataset> OpenPlayed(const EpochOptions& options, std::optional<Dataset> first = {});
 
-// Takes the datasets over: when the loader goes, nothing keeps them open.
+// Makes a loader that takes over the datasets: when it is destroyed, nothing keeps them open.
 Loader MakeLoader(const EpochOptions& options, std::vector<Dataset> datasets,
                   LoaderOptions loader_options);
 
@@ -133,32 +134,32 @@ struct EpochFigures {
   bool warm_up = false;
   bool cold = false;
   double seconds = 0;  // until the last batch is given back; when cold, from opening the dataset
-  double start_seconds = 0;  // of these, until the first batch is there
+  double start_seconds = 0;  // part of `seconds`: until the first batch is ready
   std::uint64_t images = 0;
   std::uint64_t batches = 0;
   std::uint64_t steps = 0;
   std::uint64_t bytes_read = 0;           // of payloads that were decoded
-  double wait_seconds = 0;                // the consumer had no batch
+  double wait_seconds = 0;                // the consumer waited for a batch
   std::uint64_t read_ahead_bytes = 0;     // of blocks made resident before they were decoded
-  std::uint64_t fetched_bytes = 0;        // of these, from an object store
+  std::uint64_t fetched_bytes = 0;        // part of read_ahead_bytes: from an object store
   std::uint64_t decode_major_faults = 0;  // pages that decoding threads had to wait for
-  double hand_over_seconds = 0;           // it asked and got a batch, without that wait
+  double hand_over_seconds = 0;  // the consumer asked and got a batch, without wait_seconds
   // The share of the time since the first step's end in which the pretend accelerators computed:
   // (steps - 1) * step / time, as MLPerf Storage counts. Empty without a step, or with only one.
   std::optional<double> utilisation;
-  // The same from the epoch's begin on: steps * step / seconds.
+  // The same, counted from the epoch's beginning: steps * step / seconds.
   std::optional<double> whole_utilisation;
   double cpu_seconds = 0;                 // of the whole process
   std::optional<double> joules;           // of the machine's processors
   std::optional<GpuUse> gpu;              // of the loader's device
-  std::uint64_t peak_bytes = 0;           // of the process until then
+  std::uint64_t peak_bytes = 0;           // of the process, up to the epoch's end
   std::uint64_t anonymous_bytes = 0;      // at the epoch's end
-  std::uint64_t left_in_cache_bytes = 0;  // cold: bytes that could not be dropped before
+  std::uint64_t left_in_cache_bytes = 0;  // cold: could not be dropped from the page cache before
   std::vector<double> batch_waits;        // seconds from asking for a batch to having it
 };
 
-// The loader's options that are flags of `epoch` as they are declared, and members of its results.
-// Calls f(group, member) for each.
+// Calls f(group, member) for each loader option that is a flag of `epoch` as declared, and a member
+// of its results.
 template <class Loader, class F>
 void ForEachSetting(Loader& loader, F&& f) {
   f(loader, &LoaderOptions::batch_size);
@@ -175,17 +176,17 @@ void ForEachSetting(Loader& loader, F&& f) {
 double ImagesPerSecond(const EpochFigures& figures);
 double WaitShare(const EpochFigures& figures);
 double StartShare(const EpochFigures& figures);
-// The part of a whole epoch's amount that falls on 1000 images.
+// Scales a whole epoch's amount to 1000 images.
 double Per1000(double amount, const EpochFigures& figures);
 
 // The rate of a bare loop that does the same work (bench/epoch/floor.h).
 struct FloorFigures {
   std::string work;              // "copies", "decoding"
-  double images_per_second = 0;  // the median of as many rounds as epochs
+  double images_per_second = 0;  // median over as many rounds as there are epochs
 };
 
 struct EpochsRun {
-  std::vector<EpochFigures> epochs;  // warm-up first, cold ones last
+  std::vector<EpochFigures> epochs;  // warm-up epochs first, cold epochs last
   double first_batch_seconds = 0;    // from the process's start
   unsigned threads = 0;
   std::size_t slot_bytes = 0;                       // the loader's ring of batches
@@ -194,21 +195,22 @@ struct EpochsRun {
   std::uint64_t samples = 0;
   std::uint64_t dataset_bytes = 0;
   std::optional<FloorFigures> floor;
-  LoaderStats stats;                // over the measured epochs (cold: over the last)
-  std::optional<DeviceUse> device;  // over the same; empty: batches stayed on the host
+  LoaderStats stats;                // over the measured epochs (when cold: over the last one)
+  std::optional<DeviceUse> device;  // over the same epochs; empty: batches stayed on the host
   double other_cpus = 0;            // kept busy by other processes during the measured epochs
 
-  // The epochs that are neither warm-up nor played cold after the others.
+  // The epochs that are neither warm-up nor extra cold epochs.
   std::vector<const EpochFigures*> Measured() const;
   std::vector<double> Rates() const;  // their images per second
 };
 
-// The GPU's use over the measured epochs, if it is known.
+// The GPU's use over the measured epochs; empty if it is unknown.
 std::optional<GpuUse> GpuUseOf(const EpochsRun& run);
-// The verdict on what holds the epochs back: the loader's and, with a device, how busy that was.
+// The verdict on what limits the epochs: the loader's own and, with a device, how busy the device
+// was.
 std::string VerdictOf(const EpochsRun& run);
 
-// When the consumer had a batch, for a trace.
+// The times at which the consumer asked for, got and returned a batch, for a trace.
 struct ConsumerSpan {
   std::uint64_t epoch = 0, batch = 0;
   const void* slot = nullptr;  // as in TraceEvent
@@ -223,12 +225,12 @@ struct EpochHooks {
   std::stop_token stop;
 };
 
-// The transform if none is given: none if all images have one size, or need not, else a
-// random-resized-crop to 224.
+// The transform to use if none is given: no transform if all images have one size or may differ in
+// size, else a random-resized-crop to 224.
 Pipeline DefaultTransform(const std::vector<Dataset>& datasets, ImageSizes image_sizes);
 
-// `opened`: the dataset, if it is open and nobody keeps it so: the first loader takes it. Throws
-// Error, and Interrupted if the stop token requests it.
+// Plays the epochs. `opened`: the dataset, if it is open and nothing else keeps it open: the first
+// loader takes it over. Throws Error, and Interrupted if a stop is requested.
 EpochsRun RunEpochs(const EpochOptions& options, const EpochHooks& hooks,
                     std::optional<Dataset> opened = {});
 

@@ -26,7 +26,7 @@ SlowLink& LinkOf(std::optional<SlowLink>& link) {
 
 std::chrono::microseconds ParseDelay(std::string_view text) {
   constexpr double kMaxSeconds = 60;
-  // "s" comes last, since the others end with it, too.
+  // "s" comes last, since the other units end with it, too.
   constexpr std::array<std::pair<std::string_view, double>, 3> kUnits = {
       {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}}};
   for (const auto& [unit, seconds] : kUnits) {

@@ -1,5 +1,5 @@
-// Options that several commands have: a simulated object store in front of a dataset, and the texts
-// of transforms.
+// Options that several commands share: a simulated object store in front of a dataset, and
+// transforms as text.
 #pragma once
 
 #include <filesystem>
@@ -17,12 +17,12 @@
 
 namespace sluice::bench {
 
-// "50ms", "1.5s", "200us"; "100MB/s". Throw cli::UsageError.
+// Parse "50ms", "1.5s", "200us"; "100MB/s". Throw cli::UsageError.
 std::chrono::microseconds ParseDelay(std::string_view text);
 std::uint64_t ParseRate(std::string_view text);
 
-// --store-delay, --store-rate and --store-errors; empty: none was given. `link` must outlive the
-// program.
+// Adds --store-delay, --store-rate and --store-errors. `link` stays empty if none of them is given;
+// it must outlive the program.
 void AddStoreOptions(CLI::App& app, std::optional<SlowLink>& link);
 
 // Whether a dataset is read from an object store, simulated or not.
@@ -32,10 +32,11 @@ bool IsRemote(const std::filesystem::path& dataset, const std::optional<SlowLink
 Dataset OpenDataset(const std::filesystem::path& dataset, const ReadLimits& limits,
                     const std::optional<SlowLink>& link);
 
-// Adds members that describe the link, if there is one.
+// Adds JSON members that describe the link, if there is one.
 void AddLink(nlohmann::ordered_json& json, const std::optional<SlowLink>& link);
 
-// "160,192@16": 160 x 160 from epoch 0 on, 192 x 192 from epoch 16. Throws cli::UsageError.
+// Parses "160,192@16": 160 x 160 from epoch 0 on, 192 x 192 from epoch 16 on. Throws
+// cli::UsageError.
 std::vector<OutputSize> ParseSizes(const std::string& text);
 
 // The text of --help about steps, which <sluice/parse_pipeline.h> parses.

@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLinkPieceBytes = std::size_t{64} << 10;
-// Before a failed request is sent again.
+// The pause before a failed request is sent again.
 constexpr std::chrono::milliseconds kBeforeRepeat{5};
 
 const SlowLink& Checked(const SlowLink& link) {
@@ -39,7 +39,7 @@ bool SlowStore::Fails() {
   return draw.Uniform() < link_.errors;
 }
 
-// For the functions that answer at once: as long as a request would take, with its repeats.
+// Waits as long as a request and its repeats would take. For functions that then answer at once.
 void SlowStore::WaitDelay() {
   bool fails = false;
   do {
@@ -91,8 +91,9 @@ void SlowStore::Cancel(std::uint64_t ticket) {
   requests_.erase(ticket);
 }
 
-// Twice what the link carries in the time to a first byte, as half of it waits for that; and what
-// it carries while this machine is busy with something else.
+// The bytes that should be under way: twice the amount that the link carries in the time to a first
+// byte, since half of the requests are waiting for that byte; plus the amount that it carries while
+// this machine is busy with something else.
 std::uint64_t SlowStore::EnoughOutstanding() const noexcept {
   if (link_.bytes_per_second == 0) return UINT64_MAX;
   constexpr std::chrono::duration<double> kBusy = std::chrono::milliseconds(20);
@@ -108,9 +109,9 @@ std::uint64_t SlowStore::Outstanding() const {
   return bytes;
 }
 
-// As RangeReads does: a request is sent before those under way have ended, so that the link does
-// not stand still for the time to its first byte; and no more of them than fill the link, which
-// they share with more urgent ones.
+// Starts requests as RangeReads does. A request is sent before earlier ones have ended, so that the
+// link is not idle during the time to its first byte. No more are sent than fill the link, since
+// further ones would delay more urgent requests.
 void SlowStore::Begin() {
   while (!waiting_.empty() && requests_.size() < link_.connections &&
          (requests_.empty() || Outstanding() < EnoughOutstanding())) {
@@ -137,7 +138,7 @@ void SlowStore::Run() {
       continue;
     }
     due_.erase(due_.begin());
-    if (requests_.count(ticket) == 0) continue;  // cancelled
+    if (requests_.count(ticket) == 0) continue;  // the request was cancelled
     serving_ = ticket;
     Step(ticket);
     serving_ = 0;
@@ -145,9 +146,9 @@ void SlowStore::Run() {
   }
 }
 
-// The whole range, from the store itself.
+// Fetches the whole range from the store itself.
 void SlowStore::Fetch(std::uint64_t ticket) {
-  Request& request = requests_.at(ticket);  // stays while this serves it
+  Request& request = requests_.at(ticket);  // the entry stays while it is being served
   RangeRead read = request.read;
   bool done = false;
   Mutex mutex;
@@ -180,7 +181,7 @@ void SlowStore::Step(std::uint64_t ticket) {
     }
     Fetch(ticket);
   } else if (!request.error) {
-    // A piece has come over the link.
+    // Hands over the next piece, as if it had come over the link.
     const std::size_t part = std::min(kLinkPieceBytes, request.content.size() - request.given);
     const Bytes piece = Bytes(request.content).subspan(request.given, part);
     counts_.bytes += part;
@@ -212,7 +213,7 @@ std::uint64_t SlowStore::UsefulBytesInFlight() const noexcept {
   constexpr double kMax = 512 << 20;
   const double rate =
       link_.bytes_per_second > 0 ? static_cast<double>(link_.bytes_per_second) : 1e9;
-  // Those under way, and as many that wait to follow them.
+  // The bytes under way, and as many that wait to follow them.
   return static_cast<std::uint64_t>(
       std::clamp(4 * rate * std::chrono::duration<double>(link_.delay).count(), kLeast, kMax));
 }

@@ -1,5 +1,5 @@
-// A simulated slow link in front of another store: time to the first byte, a rate that all requests
-// share, and requests that fail. Failed requests are sent again, as those of a real store are.
+// A simulated slow link in front of another store: a time to the first byte, a rate that all
+// requests share, and requests that fail. A failed request is sent again, as with a real store.
 #pragma once
 
 #include <chrono>
@@ -43,11 +43,11 @@ class SlowStore : public ObjectStore {
   using Time = std::chrono::steady_clock::time_point;
   struct Request {
     RangeRead read;
-    std::vector<std::byte> content;  // as the store gave it
-    std::size_t given = 0;           // of it
+    std::vector<std::byte> content;  // the bytes that the store returned
+    std::size_t given = 0;           // bytes of `content` handed over so far
     std::optional<Error> error;
   };
-  // Starts requests that have a connection, and gives what has arrived.
+  // Starts requests that have a connection, and hands over the bytes that have arrived.
   void Run();
   void Begin() REQUIRES(mutex_);
   std::uint64_t EnoughOutstanding() const noexcept;

@@ -31,8 +31,8 @@ void SetCache(const std::string& text, StorageArguments& arguments) {
   if (arguments.keep->bytes == 0) throw cli::UsageError("a budget of 0 bytes keeps nothing");
 }
 
-// A folder's name may have colons, too: the text after the last one is a budget if it begins like
-// one.
+// Splits "FOLDER:BUDGET". A folder's name may contain colons, too: the text after the last colon is
+// a budget if it begins like one.
 void SetStage(const std::string& text, StorageArguments& arguments) {
   const std::size_t colon = text.rfind(':');
   const bool budget = colon != std::string::npos && colon + 1 < text.size() &&

@@ -11,7 +11,7 @@
 
 namespace sluice::bench {
 
-// As typed; a budget that was not given is 0.
+// The options as typed; a budget that was not given is 0.
 struct StorageArguments {
   Mapped mapped;
   bool direct = false;

@@ -12,7 +12,7 @@ namespace {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// The life of one batch in a slot.
+// The events of one batch in a slot.
 struct SlotLife {
   const void* slot = nullptr;
   std::uint64_t batch = 0;

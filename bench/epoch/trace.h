@@ -1,4 +1,4 @@
-// One epoch, event by event: what each thread, each slot and the consumer did.
+// Records one epoch, event by event: the work of each thread, each slot and the consumer.
 #pragma once
 
 #include <filesystem>
@@ -17,10 +17,10 @@ class EpochTrace {
  public:
   explicit EpochTrace(std::uint64_t epoch) : epoch_(epoch) {}
 
-  // For LoaderOptions::diagnostics.trace; the same for every loader that plays.
+  // The recorder for LoaderOptions::diagnostics.trace; the same one for every loader that plays.
   const std::shared_ptr<LoaderTrace>& recorder() const noexcept { return recorder_; }
   void OnSpan(const ConsumerSpan& span);
-  // Call it as each epoch ends, so that events of other epochs take no memory.
+  // Call this as each epoch ends: it drops the events of all epochs but the traced one.
   void Collect();
 
   const std::vector<TraceEvent>& events() const noexcept { return events_; }
@@ -33,8 +33,8 @@ class EpochTrace {
   std::vector<ConsumerSpan> spans_;
 };
 
-// The events as bars of a drawing, sorted by lane: reading ahead, workers, the consumer, slots;
-// each by time.
+// The events as bars of a drawing, sorted by lane (reading ahead, workers, the consumer, slots) and
+// then by time.
 std::vector<TraceBar> BarsOf(const EpochTrace& trace);
 
 // Writes the trace-event format, for Chrome (chrome://tracing) and Perfetto (ui.perfetto.dev).

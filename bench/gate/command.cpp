@@ -1,3 +1,5 @@
+// The command line of `sluice-bench gate`: compares two results, and fails if one measurement has
+// become worse.
 #include <algorithm>
 #include <memory>
 
@@ -67,7 +69,7 @@ void PrintLines(const GateArguments& arguments, const std::vector<GateLine>& lin
 int RunGate(CLI::App& program, const GateArguments& arguments) {
   const auto before = ReadResult(arguments.before);
   const auto after = ReadResult(arguments.after);
-  // The command that made the results has marked its options.
+  // The command that made the results marks the options that may differ.
   const auto name = before.find("command");
   const auto makers = program.get_subcommands([&](const CLI::App* command) {
     return name != before.end() && *name == command->get_name();

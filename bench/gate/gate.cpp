@@ -12,7 +12,7 @@ namespace {
 
 GateLine JudgeOne(const Measurement& before, const Measurement& after, const GateRule& rule) {
   GateLine line{before.name, before.unit, Median(before.values), Median(after.values), 0, 1, {}};
-  // A change from zero counts as a change of the whole.
+  // A change from zero counts as a change by 100%.
   const double change =
       line.before != 0 ? line.after / line.before - 1 : static_cast<double>(line.after > 0);
   line.gain = before.higher_is_better ? change : 0 - change;
@@ -27,8 +27,8 @@ GateLine JudgeOne(const Measurement& before, const Measurement& after, const Gat
   return line;
 }
 
-// A JSON pointer into a result, and the commands for which it is a setting: " epoch order "; empty:
-// all commands that have it. If neither result has it, it does not differ.
+// A JSON pointer into a result, and the commands that have it as a setting (" epoch order "; empty:
+// all commands). A setting that neither result has does not differ.
 struct Setting {
   const char* place;
   const char* commands = "";
@@ -79,8 +79,8 @@ std::string TextOf(const Json& object, const std::string& key) {
   return found == object.end() ? "not given" : found->empty() ? "given" : found->dump();
 }
 
-// Compares the options that were given for either result. Where both results have a member called
-// like the option ("lanes" for --lanes), that is compared instead, since it also holds the default.
+// Compares the options that were given for either result. If both results have a member with the
+// option's name ("lanes" for --lanes), compares the members instead, since they also hold defaults.
 void AddOptionsThatDiffer(const Json& before, const Json& after, const MayDiffer& may_differ,
                           std::vector<std::string>& differences) {
   const Json a = before.value("options", Json::object());
@@ -145,7 +145,7 @@ std::vector<std::string> DifferencesThatMatter(const nlohmann::ordered_json& bef
     if (commands.empty() || commands.find(command) != std::string_view::npos)
       compare(setting.place);
   }
-  // Most of the settings above are set by options: what differs is named once.
+  // Options set most of the settings above: name a difference only once.
   if (differences.empty()) AddOptionsThatDiffer(before, after, may_differ, differences);
   return differences;
 }

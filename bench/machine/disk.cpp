@@ -1,4 +1,4 @@
-// How fast files come from their disk, which the page cache hides.
+// How fast files are read from their disk, without the page cache's help.
 //
 // Two ways around it: dropping the files' pages before they are read (only pages that no process
 // has mapped go), and reading past it (O_DIRECT), which some file systems do not support. The rate
@@ -41,7 +41,8 @@ std::vector<std::filesystem::path> DatasetFiles(const std::filesystem::path& fol
 void DropFromPageCache(const std::vector<std::filesystem::path>& files) {
   for (const std::filesystem::path& path : files) {
     const FileHandle file = OpenForReading(path);
-    // Dirty pages would stay in the cache. A read-only file system has none.
+    // The kernel does not drop dirty pages, so write them first. (A read-only file system has
+    // none.)
     fdatasync(file.get());
     const int error = posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
     if (error != 0) {
@@ -183,7 +184,7 @@ DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
   const ScratchFolder scratch(folder);
   const std::filesystem::path path = scratch.path() / "pieces";
   std::vector<std::uint64_t> piece(kRandomPiece / sizeof(std::uint64_t));
-  std::mt19937_64 random(0);  // random, so that no file system can compress it
+  std::mt19937_64 random(0);  // random, so that a file system cannot compress it
   for (std::uint64_t& word : piece)
     word = random();
   std::ofstream file(path, std::ios::binary);

@@ -1,5 +1,5 @@
-// Files of measurements: reading them from their disk, without the page cache's help or past it,
-// and folders to write to.
+// Files for measurements: reading files from their disk, past the page cache or after dropping
+// their pages; and folders to write to.
 #pragma once
 
 #include <cstddef>
@@ -30,10 +30,10 @@ struct Residency {
   std::uint64_t resident_bytes = 0;
   std::uint64_t total_bytes = 0;
 };
-// By mincore(); in whole pages.
+// Counts the files' whole pages in memory, by mincore().
 Residency InPageCache(const std::vector<std::filesystem::path>& files);
 
-// Aligned memory, as reads past the page cache need.
+// Memory aligned as reads past the page cache need it.
 struct AlignedBuffer {
   static constexpr std::size_t kAlignment = 4096;
   // `bytes`: a multiple of kAlignment.
@@ -44,11 +44,12 @@ struct AlignedBuffer {
   std::unique_ptr<std::byte, void (*)(void*)> data;
 };
 
-// Opens the file for reads past the page cache. If its file system does not support that (one in
-// memory, say), opens it for ordinary reads, and `direct` becomes false. Throws Error(kIo).
+// Opens the file for reads past the page cache. If its file system does not support them (a file
+// system in memory, say), opens it for ordinary reads and sets `direct` to false. Throws
+// Error(kIo).
 FileHandle OpenDirect(const std::filesystem::path& path, bool& direct);
 
-// Reads up to `bytes`; fewer only at the file's end. Throws Error(kIo).
+// Reads up to `bytes`; reads fewer only at the file's end. Throws Error(kIo).
 std::size_t ReadAt(int file, std::byte* to, std::size_t bytes, std::uint64_t offset,
                    const std::filesystem::path& path);
 
@@ -66,15 +67,16 @@ struct DiskRate {
 DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double seconds,
                          const std::stop_token& stop);
 
-// As above with a file of 64 MiB, which is written into `folder` and removed again: if there are
-// only small files to read, this is the rate of shards there.
+// The same for a file of 64 MiB that this writes into `folder` and removes again: the rate of
+// shards there, if the folder has only small files to read.
 DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
                            const std::stop_token& stop);
 
 // A folder for temporary files, which is removed with the object.
 class ScratchFolder {
  public:
-  // In `parent`; if empty, in the folder for temporary files (TMPDIR). Throws Error(kIo).
+  // Makes the folder in `parent`; if that is empty, in the folder for temporary files (TMPDIR).
+  // Throws Error(kIo).
   explicit ScratchFolder(const std::filesystem::path& parent = {}) {
     const std::filesystem::path place =
         parent.empty() ? std::filesystem::temp_directory_path() : parent;
@@ -96,9 +98,9 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-// Claims a folder that a command keeps from run to run and whose files it overwrites. Makes the
-// folder, or takes one that is empty or that an earlier run made: a file in it says so.
-// Throws Error(kState) for any other folder, since its content would be lost; Error(kIo).
+// Claims a folder that a command keeps from run to run, and whose files it overwrites. Creates the
+// folder, or accepts one that is empty or has the marker file of an earlier run. Throws
+// Error(kState) for any other folder, since its content would be lost; Error(kIo).
 void ClaimWorkFolder(const std::filesystem::path& folder);
 
 // Checks the value of --work for CLI11: empty if it can name a folder, else a sentence.

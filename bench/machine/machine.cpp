@@ -27,7 +27,8 @@ namespace sluice::bench {
 
 namespace {
 
-// "model name     : AMD EPYC ..." on x86-64; on 64-bit Arm the kernel gives only numbers.
+// The CPU's name: "model name     : AMD EPYC ..." on x86-64. On 64-bit Arm the kernel gives only
+// numbers.
 std::string CpuName() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;
@@ -128,9 +129,9 @@ double UsedBy(decltype(RUSAGE_SELF) who) {
   return Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
 }
 
-// The fields of a /proc/PID/stat from the third on, none if it cannot be read: the process has
-// ended in the meantime. The second is the program's name in parentheses and may hold anything, so
-// counting begins after the last ')'.
+// The fields of /proc/PID/stat from the third on. Empty if the file cannot be read because the
+// process has ended meanwhile. The second field is the program's name in parentheses and may
+// contain anything, so counting begins after the last ')'.
 std::vector<std::string> StatFields(const std::filesystem::path& folder) {
   std::ifstream file(folder / "stat");
   std::string line;
@@ -179,7 +180,8 @@ double SecondsSinceStart() {
   if (fields.size() < 20)
     throw Error(ErrorCode::kIo, "/proc/self/stat", "does not give the start time of this process");
   timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);  // the clock of that time, which is the 22nd field, in ticks
+  clock_gettime(CLOCK_BOOTTIME,
+                &now);  // the 22nd field is the start, in ticks of this clock
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 -
          std::atof(fields[19].c_str()) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
@@ -202,14 +204,14 @@ std::map<pid_t, Process> AllProcesses() {
     const std::vector<std::string> fields = StatFields(entry->path());
     if (fields.size() < 15) continue;
     Process process{static_cast<pid_t>(std::atol(fields[1].c_str())), 0};
-    for (int field = 14; field <= 17; ++field)  // times
+    for (int field = 14; field <= 17; ++field)  // CPU times
       process.cpu_ticks += std::atof(fields[static_cast<std::size_t>(field - 3)].c_str());
     processes.emplace(static_cast<pid_t>(std::atol(name.c_str())), process);
   }
   return processes;
 }
 
-// Each process's share of what it maps: "Pss: 1234 kB".
+// The process's share of the memory that it maps: "Pss: 1234 kB".
 std::uint64_t ProportionalBytes(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/smaps_rollup");
   std::string line;

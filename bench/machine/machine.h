@@ -1,5 +1,5 @@
-// The machine that a measurement was taken on, its other load meanwhile, and what this process and
-// its descendants have used so far, all as the kernel counts it.
+// The machine of a measurement, its other load meanwhile, and the resources that this process and
+// its descendants have used so far, as the kernel counts them.
 #pragma once
 
 #include <chrono>
@@ -14,10 +14,10 @@ namespace sluice::bench {
 
 struct Machine {
   std::string cpu;    // as /proc/cpuinfo names it
-  unsigned cpus = 0;  // this process may use (affinity and control group)
+  unsigned cpus = 0;  // that this process may use (affinity and control group)
   std::uint64_t memory_bytes = 0;
   std::string system;  // kernel's name, release and architecture
-  std::string isa;     // of the chosen kernels: "avx2", "neon", "plain"
+  std::string isa;     // instruction set of the chosen kernels: "avx2", "neon", "plain"
   std::string compiler;
 };
 Machine ThisMachine();
@@ -26,9 +26,9 @@ Machine ThisMachine();
 // driver.
 std::vector<std::string> GpuNames(const std::filesystem::path& folder = "/proc/driver/nvidia/gpus");
 
-// How many CPUs other processes have kept busy, on average, since construction: from /proc/stat,
-// minus the use by this process and its children that have ended. 0 until enough time has passed to
-// tell.
+// How many CPUs other processes have kept busy since construction, on average: from /proc/stat,
+// minus the CPU time of this process and of its ended children. 0 until enough time has passed for
+// a figure.
 class LoadWatch {
  public:
   LoadWatch();
@@ -44,26 +44,25 @@ class LoadWatch {
 // same machine).
 double BusySeconds(const std::string& proc_stat, double ticks_per_second);
 
-// CPU time of all threads, user and system.
+// CPU time of all threads of this process, user and system.
 double CpuSeconds();
-double CpuSecondsWithChildren();  // those that have ended and were waited for
+double CpuSecondsWithChildren();  // including children that have ended and were waited for
 
-// Of the calling thread alone.
+// CPU time of the calling thread alone.
 double ThreadCpuSeconds();
 
-// "1.21 of 16 busy (8%)": CPUs on average, and those that this process may use.
+// "1.21 of 16 busy (8%)": CPUs busy on average, of those that this process may use.
 std::string CpusText(double busy, unsigned cpus);
 
 struct MemoryUse {
-  std::uint64_t peak_bytes = 0;  // the most that was resident at once, mapped file pages included
+  std::uint64_t peak_bytes = 0;  // the largest resident size so far, mapped file pages included
   std::uint64_t anonymous_bytes = 0;  // resident now, without pages of files
 };
-// From /proc/self/status. (getrusage's ru_maxrss does not serve: it starts with the parent's
-// value.)
+// From /proc/self/status. (getrusage's ru_maxrss would start with the parent's value.)
 MemoryUse CurrentMemory();
 
-// Seconds since this process was started, to 10 ms: from the kernel's own record, so that loading
-// the program's libraries counts.
+// Seconds since the kernel started this process, to 10 ms. Includes the time to load the program's
+// libraries.
 double SecondsSinceStart();
 
 // The resources that a process and all its descendants have used so far.
@@ -71,7 +70,8 @@ struct TreeUse {
   double cpu_seconds = 0;  // user and system; descendants that ended and were waited for count
   std::uint64_t resident_bytes = 0;  // now; memory that several of them share counts once
 };
-// From /proc. `memory` = false leaves out resident_bytes, which takes the kernel longest.
+// Reads /proc. With `memory` = false, leaves out resident_bytes, which costs the kernel the most
+// time.
 TreeUse UseOfTree(pid_t root, bool memory);
 
 }  // namespace sluice::bench

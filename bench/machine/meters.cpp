@@ -21,8 +21,8 @@ std::optional<std::uint64_t> NumberIn(const std::filesystem::path& path) {
   return number;
 }
 
-// "intel-rapl:0" is a package; "intel-rapl:0:1" is a part of it, already counted there. (AMD's
-// counters have the same names.)
+// Whether the name is a package's: "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it that
+// the package's counter includes. (AMD's counters have the same names.)
 bool IsPackage(const std::string& name) {
   return name.starts_with("intel-rapl:") && std::count(name.begin(), name.end(), ':') == 1;
 }
@@ -53,7 +53,7 @@ std::optional<double> EnergyMeter::Joules() {
   return joules;
 }
 
-// NVML's types and functions; each function returns 0 for success.
+// NVML's types and functions. Each function returns 0 for success.
 struct GpuMeter::Nvml {
   using Device = void*;
   struct Utilization {

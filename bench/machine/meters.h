@@ -1,4 +1,4 @@
-// Meters of the energy of processors and the load of GPUs, where the machine lets them be read.
+// Meters of the energy of processors and the load of GPUs, where the machine allows reading them.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ class EnergyMeter {
  public:
   explicit EnergyMeter(const std::filesystem::path& powercap = "/sys/class/powercap");
 
-  // Since construction or the last call, of all packages; empty if they cannot be read. A counter
-  // wraps after some minutes at full power, so call it more often than that.
+  // The energy of all packages since construction or the last call; empty if it cannot be read. A
+  // counter wraps after some minutes at full power, so call this more often than that.
   std::optional<double> Joules();
 
  private:
   struct Package {
     std::filesystem::path counter;
-    std::uint64_t range = 0;  // the counter wraps here; microjoules
+    std::uint64_t range = 0;  // the counter wraps at this value; microjoules
     std::uint64_t last = 0;
   };
   std::vector<Package> packages_;
@@ -36,22 +36,23 @@ class EnergyMeter {
 // The library comes with the driver and is loaded when a meter is made. Without it only these
 // figures are missing.
 struct GpuUse {
-  double busy = 0;                 // share of the time in which any kernel ran; of all processes
-  std::uint64_t memory_bytes = 0;  // the most that was in use, by all processes
+  double busy = 0;                 // share of the time in which any process ran a kernel
+  std::uint64_t memory_bytes = 0;  // peak use by all processes
   std::uint64_t memory_total_bytes = 0;
 };
 
 class GpuMeter {
  public:
-  // `bus_id`: the GPU's place on the bus, as DeviceDriver::BusId() says it; empty: no figures. A
-  // thread asks the library ten times a second.
+  // Starts a thread that asks the library ten times a second. `bus_id`: the GPU's place on the bus,
+  // as DeviceDriver::BusId() gives it; empty: no figures.
   explicit GpuMeter(const std::string& bus_id, const char* library = "libnvidia-ml.so.1");
   GpuMeter(const GpuMeter&) = delete;
   GpuMeter& operator=(const GpuMeter&) = delete;
   ~GpuMeter();
 
-  // Since construction or the last call. The library looks back by up to a second, so shorter times
-  // are rough. Empty if it is missing, does not know this GPU, or does not tell.
+  // The use since construction or the last call. The library averages over up to a second, so
+  // shorter times are rough. Empty if the library is missing, does not know this GPU, or gives no
+  // figures.
   std::optional<GpuUse> Take();
 
  private:

@@ -1,9 +1,9 @@
 // How much of memory's bandwidth decoding packed images takes.
 //
-// If decoding used much of it, more threads would not help. To see that, images must really come
-// from memory: they are repeated over an arena several times as large as the last-level cache and
-// visited in random order. The same loop over a few images shows the rate without that, and plain
-// copies show what the memory gives.
+// If decoding used much of it, more threads would not help. To show that, images must really come
+// from memory: they are repeated over an arena several times as large as the last-level cache, and
+// visited in random order. The same loop over a few images shows the rate from the cache, and plain
+// copies show what the memory can deliver.
 #include <algorithm>
 #include <barrier>
 #include <chrono>

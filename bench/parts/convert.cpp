@@ -2,8 +2,8 @@
 // time.
 //
 // Whole conversions are timed in turns with FFCV's writer, so that both meet the same load of the
-// machine. The stages cannot be timed there, because threads overlap: they are measured afterwards
-// on one thread, sample by sample, through the encoder's own hooks.
+// machine. The stages overlap across threads there, so they are measured separately afterwards: on
+// one thread, sample by sample, through the encoder's own hooks.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -47,12 +47,12 @@ using option_list::Options;
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// CPU milliseconds an image takes on one thread.
+// CPU milliseconds that an image takes on one thread.
 struct ConvertStages {
   std::uint64_t images = 0;  // images measured
   double read = 0;
-  double decode = 0;  // with resizing: a JPEG's planes are resized while they are decoded
-  double encode = 0;  // for options that encode
+  double decode = 0;  // including resizing: a JPEG's planes are resized while they are decoded
+  double encode = 0;  // with options that encode
 };
 
 struct ConvertBenchOptions {
@@ -63,30 +63,30 @@ struct ConvertBenchOptions {
   ConvertOptions convert;
   std::uint64_t rounds = 5;
   std::uint64_t stage_images = 200;
-  std::uint64_t limit_seconds = 600;  // for a process
+  std::uint64_t limit_seconds = 600;  // for a child process
 };
 
-// One writer's turns.
+// The turns of one writer.
 struct WriterTurns {
   std::string name;
   std::string about;    // its version and settings
   std::string missing;  // why it did not run; empty: it did
   std::vector<double> images_per_second;
-  std::vector<double> cpu_milliseconds;  // an image, children included
-  std::uint64_t bytes = 0;               // of its output
+  std::vector<double> cpu_milliseconds;  // per image, children included
+  std::uint64_t bytes = 0;               // size of its output
 };
 
 struct ConvertMeasured {
   std::vector<WriterTurns> writers;  // sluice, then ffcv
-  std::uint64_t images = 0;          // that a turn converts
+  std::uint64_t images = 0;          // images that a turn converts
   std::uint64_t left_out = 0;        // by sluice
   unsigned threads = 0;
   ConvertStages stages;
-  double ratio = 0;  // images/s of sluice to ffcv's within a round, median; 0: no ffcv
+  double ratio = 0;  // median over rounds of sluice's images/s divided by ffcv's; 0: no ffcv
 };
 
-// Measures up to `most` images, spread evenly over the source. Images that cannot be converted are
-// passed over. Keeping coefficients counts as encoding.
+// Measures up to `most` images, spread evenly over the source. Skips images that cannot be
+// converted. Keeping coefficients counts as encoding.
 ConvertStages MeasureConvertStages(const ConvertSource& source, const ConvertOptions& options,
                                    std::uint64_t most, const std::stop_token& stop) {
   const SourceList sources = OpenSource(source, AvailableCpus(), {.on_progress = {}, .stop = stop});
@@ -106,7 +106,7 @@ ConvertStages MeasureConvertStages(const ConvertSource& source, const ConvertOpt
     one = {};
     last = 1e3 * ThreadCpuSeconds();
     const Outcome outcome = encoder.Encode(i * sources.sources.size() / count);
-    if (!outcome.reason.empty()) continue;  // the conversion itself reports what is wrong with it
+    if (!outcome.reason.empty()) continue;  // the conversion itself reports the reason
     ++all.images;
     all.read += one.read;
     all.decode += one.decode;
@@ -117,8 +117,8 @@ ConvertStages MeasureConvertStages(const ConvertSource& source, const ConvertOpt
   return all;
 }
 
-// The folder that was named, and a folder in it for everything that is written. The named folder is
-// removed at the end, unless it existed before or holds something else.
+// The folder that was named, and in it a folder for everything that is written. Finally removes the
+// named folder, unless it existed before or holds something else.
 class WorkFolder {
  public:
   explicit WorkFolder(fs::path path)
@@ -275,8 +275,8 @@ class Turns {
   std::vector<LeftOut> left_out_;
 };
 
-// Converts the source anew in each round, and has FFCV write the same pictures with as many
-// workers, in turns whose order changes with the round. Throws Interrupted, and Error.
+// Converts the source in each round, and lets FFCV write the same pictures with as many workers, in
+// turns whose order changes with the round. Throws Interrupted, and Error.
 ConvertMeasured MeasureConversion(ConvertBenchOptions options, const StepHooks& hooks) {
   if (options.convert.run.threads == 0) options.convert.run.threads = AvailableCpus();
   const WorkFolder folder(options.work);
@@ -289,7 +289,8 @@ struct ConvertPart {
   double milliseconds;
 };
 
-// The stages, and the rest of the whole: planning, checksums, writing, waiting for locks.
+// The stages as parts of the whole; the last part is the rest: planning, checksums, writing,
+// waiting for locks.
 std::vector<ConvertPart> PartsOf(const ConvertMeasured& measured) {
   const ConvertStages& stages = measured.stages;
   const double all = Median(measured.writers[0].cpu_milliseconds);

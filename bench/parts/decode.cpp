@@ -1,5 +1,5 @@
-// `sluice-bench decode`: chooses pictures and their crops, times all ways in turn, and judges their
-// pixels.
+// `sluice-bench decode`: chooses pictures and their crops, times all ways of decoding in turn, and
+// judges the pixels.
 #include "bench/parts/decode.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::vector<std::uint8_t> RoomFor(const std::vector<DecodeItem>& items) {
   return std::vector<std::uint8_t>(bytes);
 }
 
-// The JPEG packed, or a packed image as the JPEG it stands for.
+// Adds a JPEG's packed form, or the JPEG that a packed image stands for.
 void AddOtherForm(DecodeItem& item) {
   item.packed = item.payload;
   item.stored_packed = item.payload.codec == Codec::kPacked;
@@ -100,7 +100,7 @@ std::vector<DecodeFigures> MeasureDecoding(std::vector<NamedVariant>& variants,
   for (const NamedVariant& v : variants)
     figures.push_back({v.name, v.description, {}, 0});
   std::vector<std::uint8_t> rgb = RoomFor(items);
-  // The round before the first warms caches and memory and is not counted.
+  // The first round warms caches and memory; it is not counted.
   for (std::uint64_t round = 0; round <= rounds; ++round) {
     for (std::size_t v = 0; v < variants.size(); ++v) {
       ThrowIfStopped(stop);
@@ -205,7 +205,7 @@ double RatioToFirst(const DecodeFigures& first, const DecodeFigures& figures) {
   return Median(ratios);
 }
 
-// Of the stored pictures, on average.
+// Average bytes of a stored picture in each form.
 struct FormBytes {
   explicit FormBytes(const std::vector<DecodeItem>& items) {
     for (const DecodeItem& item : items) {

@@ -1,6 +1,6 @@
 // `sluice-bench decode`: JPEG payloads with a region each, the ways of decoding them
-// (decode_ways.cpp), and how much of memory's bandwidth that takes (bandwidth.cpp). Other commands
-// take their pictures, reference pixels and stages from here.
+// (decode_ways.cpp), and the share of memory's bandwidth that decoding takes (bandwidth.cpp). Other
+// commands use its choice of pictures, reference pixels and decoding stages.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@
 namespace sluice::bench {
 
 // One picture to decode into target_width x target_height RGB, as a JPEG and packed. `payload` and
-// `packed` point into the sample, or into `other_form`, which holds the form made for this.
+// `packed` point into the sample or, for the form that the sample does not have, into `other_form`.
 struct DecodeItem {
-  std::optional<Sample> sample;  // of a dataset at a URL, it keeps the block
+  std::optional<Sample> sample;  // keeps the block, if the dataset is at a URL
   ImagePayload payload;          // a JPEG
-  ImagePayload packed;           // the JPEG, if it has no packed form
-  bool stored_packed = false;    // the dataset holds `packed`
+  ImagePayload packed;           // equals `payload` if the JPEG has no packed form
+  bool stored_packed = false;    // whether the dataset holds the packed form
   Region region;
   std::vector<std::byte> other_form;
 };
 
-// A way of decoding. Keeps its memory from picture to picture, as a worker thread would.
+// A way of decoding. Keeps its memory from picture to picture, as a worker thread does.
 class DecodeVariant {
  public:
   virtual ~DecodeVariant() = default;
-  // Fills `rgb`, interleaved. Throws Error if the picture cannot be decoded.
+  // Writes interleaved RGB to `rgb`. Throws Error if the picture cannot be decoded.
   virtual void Decode(const DecodeItem& item, std::uint8_t* rgb) = 0;
 };
 
@@ -43,12 +43,12 @@ struct NamedVariant {
   std::unique_ptr<DecodeVariant> variant;
 };
 
-// Every way that this build and this machine have. If OpenCV is there, the baseline (FFCV's way) is
-// first.
+// Every way of decoding that this build and this machine support. With OpenCV, FFCV's way is first,
+// as the baseline.
 std::vector<NamedVariant> DecodeVariants();
 
-// Our decoder of JPEGs, or of packed images (a picture without a packed form as a JPEG), up to each
-// of its stages in order: the cost of a stage is the time it adds.
+// Our decoder of JPEGs or of packed images, up to each of its stages in order. The cost of a stage
+// is the time that it adds. (A picture without a packed form is decoded as a JPEG.)
 std::vector<NamedVariant> DecodeStages(bool packed);
 
 // The region computed by definition in double precision: the whole frame by libjpeg's accurate
@@ -62,14 +62,15 @@ double PeakSignalToNoise(const std::vector<double>& reference,
 
 struct DecodeFigures {
   std::string name, description;
-  std::vector<double> milliseconds;  // a picture, by round
+  std::vector<double> milliseconds;  // per picture; one value for each round
   double decibels = 0;               // 0: not measured
 };
 
-// Every k-th JPEG of the dataset, up to `count`, each with the region that the transform draws for
-// it (and a flip for half of them). Reads them, so that they are in memory. With `both_forms`: also
-// packed images, as the JPEGs they were made from, and each JPEG packed as well. Throws
-// cli::UsageError if the transform leaves a border, Error(kUnsupported) if there is no JPEG.
+// Chooses every k-th JPEG of the dataset, up to `count`, each with the region that the transform
+// draws for it (and a flip for half of them). Reads them, so that they are in memory. With
+// `both_forms`, also chooses packed images, as the JPEGs that they were made from, and packs each
+// JPEG. Throws cli::UsageError if the transform leaves a border, Error(kUnsupported) if there is no
+// JPEG.
 std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline transform,
                                           std::uint64_t count, std::uint64_t seed,
                                           bool both_forms = false);
@@ -79,19 +80,19 @@ std::vector<DecodeFigures> MeasureDecoding(std::vector<NamedVariant>& variants,
                                            const std::vector<DecodeItem>& items,
                                            std::uint64_t rounds, const std::stop_token& stop);
 
-// The milliseconds a picture that each stage (DecodeStages()) adds to the stage before it: medians
-// over rounds.
+// The milliseconds per picture that each stage of DecodeStages() adds to the stage before it:
+// medians over rounds.
 std::vector<double> AddedByStage(const std::vector<DecodeFigures>& stages);
 
 // How much of memory's bandwidth decoding packed images takes, if the images are in memory and not
 // in a cache; compared with a plain copy, on one thread and on several (bandwidth.cpp).
 
-// By round. Bytes a second count bytes read and bytes written, of all threads.
+// One value for each round. Bytes per second count bytes read and bytes written, by all threads.
 struct BandwidthPoint {
   unsigned threads = 1;
   std::vector<double> copy;           // of memory: bytes a second
-  std::vector<double> images;         // a second, packed, from memory
-  std::vector<double> cached_images;  // a second, packed, at worst from the last-level cache
+  std::vector<double> images;         // per second, packed, from memory
+  std::vector<double> cached_images;  // per second, packed, from a cache
 };
 
 struct BandwidthFigures {
@@ -116,13 +117,13 @@ struct BandwidthOptions {
 BandwidthFigures MeasureBandwidth(const std::vector<DecodeItem>& items,
                                   const BandwidthOptions& options, const std::stop_token& stop);
 
-// The share of a plain copy's rate that packed images take.
+// The rate of memory traffic of packed decoding, as a share of a plain copy's.
 double ShareOfCopy(const BandwidthFigures& figures, const BandwidthPoint& point);
-// How many threads, each as fast as the one measured alone, would use up the rate that the copy
+// How many threads, each as fast as a single thread alone, would use up the rate that plain copies
 // reached on the most threads.
 double ThreadsToLimit(const BandwidthFigures& figures);
 
-// A table of the points, a note, and the member "bandwidth".
+// Adds a table of the points, a note, and the member "bandwidth" to the result.
 void ReportBandwidth(const BandwidthFigures& figures, PartResult& part);
 
 }  // namespace sluice::bench

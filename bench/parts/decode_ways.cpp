@@ -33,8 +33,8 @@ namespace {
 }
 
 #ifdef SLUICE_HAVE_OPENCV
-// FFCV's way: the whole frame through TurboJPEG with its fast transform, then OpenCV's area resize
-// of the crop. FFCV mirrors in a pass of its own, which is left out in its favour.
+// FFCV's way: decodes the whole frame by TurboJPEG with its fast transform, then resizes the crop
+// by OpenCV's area filter. FFCV mirrors in a separate pass, which is left out in its favour.
 class WholeThenArea : public DecodeVariant {
  public:
   WholeThenArea() : handle_(tjInitDecompress(), tjDestroy) { cv::setNumThreads(1); }
@@ -62,8 +62,8 @@ class WholeThenArea : public DecodeVariant {
 };
 #endif
 
-// libjpeg-turbo's own features: skipped rows, cropped columns, a reduced transform. First colours,
-// then our resize of RGB.
+// libjpeg-turbo's own features: skipped rows, cropped columns, a reduced transform. Converts to RGB
+// first, then resizes by our code.
 class LibjpegPartial : public DecodeVariant {
  public:
   void Decode(const DecodeItem& item, std::uint8_t* rgb) override {
@@ -91,8 +91,8 @@ class LibjpegPartial : public DecodeVariant {
   Resampler resampler_;
 };
 
-// libjpeg-turbo to planes, our resize before colours: the way for files that our decoder does not
-// decode.
+// libjpeg-turbo decodes to planes, which our code resizes before it converts colours: the way for
+// files that our decoder does not decode.
 class LibjpegPlanes : public DecodeVariant {
  public:
   void Decode(const DecodeItem& item, std::uint8_t* rgb) override {
@@ -109,7 +109,7 @@ class LibjpegPlanes : public DecodeVariant {
   PlanarResampler planar_{kernels::Chosen()};
 };
 
-// Our decoder; if `resample` is false, only as far as its planes.
+// Our decoder. If `resample` is false, stops at the planes.
 class Own : public DecodeVariant {
  public:
   Own(const kernels::Kernels& set, bool resample)
@@ -222,7 +222,7 @@ void NoTransposition(const std::uint8_t*, std::size_t, std::size_t, std::size_t,
 void NoColour(const std::uint8_t*, const std::uint8_t*, const std::uint8_t*, std::size_t,
               std::uint8_t*) {}
 
-// The path up to a stage.
+// Our decoder up to a given stage.
 class UpTo : public DecodeVariant {
  public:
   UpTo(const kernels::Kernels& set, bool packed, bool planes)
@@ -289,7 +289,7 @@ std::vector<NamedVariant> DecodeStages(bool packed) {
 
 namespace {
 
-// Weights of the bound's pixels for output pixel i, by the filters' definitions.
+// The filter's weights, by definition, of the input pixels in the bound for output pixel i.
 std::vector<double> WeightsOf(const Span& span, Filter filter, std::uint32_t i) {
   const double scale = span.length / span.out;
   const double reach = std::max(1.0, scale);
@@ -320,7 +320,7 @@ std::vector<double> ReferencePixels(const DecodeItem& item) {
                          {0, 0, item.payload.width, item.payload.height, 1, 3}, part)) {
     throw Error(ErrorCode::kCorrupt, defect);
   }
-  // Rows first: that leaves less for the second pass.
+  // Rows first, since that leaves less work for the second pass.
   std::vector<double> lines(std::size_t{y.out} * x.bound_length * 3);
   for (std::uint32_t j = 0; j < y.out; ++j) {
     const std::vector<double> weights = WeightsOf(y, item.region.filter, j);

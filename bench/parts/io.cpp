@@ -1,10 +1,10 @@
-// `sluice-bench io`: how fast a dataset's shards are read, or fetched from an object store, if
+// `sluice-bench io`: how fast a dataset's shards are read, or fetched from an object store, when
 // nothing is decoded.
 //
 // An epoch reads blocks in random order, so the question is how much of the disk's or the link's
-// own rate that leaves. A local dataset is read in four ways, each of which must not find in the
-// page cache what the one before read; a remote one is fetched as large ranges in order, and as the
-// loader fetches it.
+// rate remains. A local dataset is read in four ways; a way must not find in the page cache what an
+// earlier one has read. A remote dataset is fetched as large ranges in order, and as the loader
+// fetches it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -63,7 +63,7 @@ double RateSince(std::uint64_t bytes, Clock::time_point begin) {
   return static_cast<double>(bytes) / std::max(taken.count(), 1e-9);
 }
 
-// The disk's own rate: file after file, in large pieces, past the page cache.
+// The disk's own rate: reads file after file, in large pieces, past the page cache.
 double ReadInOrder(const std::vector<std::filesystem::path>& files, bool& direct,
                    const std::stop_token& stop) {
   const AlignedBuffer buffer(kPiece);
@@ -82,8 +82,8 @@ double ReadInOrder(const std::vector<std::filesystem::path>& files, bool& direct
 }
 
 struct BlockPlace {
-  std::uint32_t file = 0;    // of the shards
-  std::uint32_t number = 0;  // in its shard
+  std::uint32_t file = 0;    // index of the shard
+  std::uint32_t number = 0;  // index of the block in its shard
   std::uint64_t offset = 0, bytes = 0;
 };
 
@@ -99,7 +99,7 @@ std::vector<BlockPlace> BlocksOf(const Dataset& dataset) {
   return blocks;
 }
 
-// Reads all blocks in the given order, on that many threads.
+// Reads all blocks in the given order, on `threads` threads.
 double ReadBlocks(const std::vector<std::filesystem::path>& files,
                   const std::vector<BlockPlace>& blocks, unsigned threads,
                   const std::stop_token& stop) {
@@ -141,7 +141,7 @@ double ReadBlocks(const std::vector<std::filesystem::path>& files,
   return rate;
 }
 
-// As above, with the loader's own read-ahead.
+// Reads the blocks by the loader's own reading ahead.
 double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<BlockPlace>& blocks,
                         bool& uring, const std::stop_token& stop) {
   const Dataset dataset = Dataset::Open(folder);
@@ -151,14 +151,14 @@ double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<B
   for (const BlockPlace& block : blocks)
     all += block.bytes;
   for (std::uint32_t s = 0; s < state.facts->shards.size(); ++s)
-    state.table.Shard(s);  // opening is not reading
+    state.table.Shard(s);  // opens the shard now, so that opening is not timed
   DirectFiles files(std::make_shared<BlockMemory>(all));
   const FieldChoice choice = FieldChoice::Of(state, {});
   const std::atomic<bool> give_up{false};
   std::unique_ptr<BlockIo> io = MakeUringIo();
   uring = io != nullptr;
   DirectBlocks reading({state, choice, nullptr, give_up}, files, false, std::move(io));
-  std::deque<std::shared_ptr<const HeldBlock>> held;  // requested, and not seen to be complete
+  std::deque<std::shared_ptr<const HeldBlock>> held;  // requested, not yet known to be complete
   std::uint64_t finished = 0;
   const auto finish_one = [&] {
     reading.Await(++finished);
@@ -183,13 +183,13 @@ double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<B
   return RateSince(all, begin);
 }
 
-// Each round reads everything four times, with `threads` readers of blocks, and takes the blocks in
-// another order. Throws Error(kIo), Interrupted.
+// Each round reads everything four times, with `threads` readers of blocks, and in a new order of
+// blocks. Throws Error(kIo), Interrupted.
 ReadRates MeasureReading(const std::filesystem::path& folder, unsigned threads,
                          std::uint64_t rounds, const std::stop_token& stop) {
   std::vector<BlockPlace> blocks;
   {
-    blocks = BlocksOf(Dataset::Open(folder));  // closed again: mapped pages stay in the cache
+    blocks = BlocksOf(Dataset::Open(folder));  // closed again: mapped pages would stay in the cache
   }
   std::vector<std::filesystem::path> files = DatasetFiles(folder);
   files.erase(files.begin());  // the manifest
@@ -216,8 +216,8 @@ struct DownloadRates {
   std::uint64_t bytes = 0;              // of all shards
   std::vector<double> download;         // bytes a second, by round: in order, in large ranges
   std::vector<double> blocks;           // blocks in random order, as the loader fetches them
-  std::uint64_t block_requests = 0;     // of a round of blocks; an epoch needs as many
-  std::uint64_t repeated_requests = 0;  // in all, because one failed or was slow
+  std::uint64_t block_requests = 0;     // requests of one round of blocks; an epoch needs as many
+  std::uint64_t repeated_requests = 0;  // in total, because a request failed or was slow
 };
 
 constexpr std::uint64_t kRange = std::uint64_t{8} << 20;
@@ -227,7 +227,7 @@ std::uint64_t InFlight(const ObjectStore& store) {
   return std::max(kMinInFlight, store.UsefulBytesInFlight());
 }
 
-// Ranges one after another, with many in flight, and their bytes dropped as they come.
+// Fetches ranges one after another, with many in flight, and drops their bytes as they arrive.
 class Download {
  public:
   explicit Download(ObjectStore& store) : store_(store) {}
@@ -296,7 +296,7 @@ double FetchBlocks(DatasetState& dataset, std::uint64_t round, std::uint64_t& re
   for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s)
     frames.push_back(dataset.table.BeginOpening(s));
   for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s)
-    dataset.table.Shard(s);  // opening is not fetching
+    dataset.table.Shard(s);  // opens the shard now, so that opening is not timed
   std::vector<std::uint64_t> blocks(dataset.facts->shape.blocks());
   for (std::size_t i = 0; i < blocks.size(); ++i)
     blocks[i] = i;
@@ -337,8 +337,8 @@ double FetchBlocks(DatasetState& dataset, std::uint64_t round, std::uint64_t& re
   return rate;
 }
 
-// Each round fetches everything twice, and takes the blocks in another order. `dataset` is one in
-// an object store. Throws Error, Interrupted.
+// Each round fetches everything twice, and in a new order of blocks. `dataset` lies in an object
+// store. Throws Error, Interrupted.
 DownloadRates MeasureDownload(const Dataset& dataset, std::uint64_t rounds,
                               const std::stop_token& stop) {
   DownloadRates rates;
@@ -346,7 +346,7 @@ DownloadRates MeasureDownload(const Dataset& dataset, std::uint64_t rounds,
     rates.bytes += shard.bytes;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     rates.download.push_back(DownloadInOrder(*dataset.state(), stop));
-    // Anew, so that nothing is there yet.
+    // New shards, so that no block is there yet.
     const std::shared_ptr<DatasetState> own = dataset.state()->WithOwnShards(MapAdvice::kNormal);
     DatasetState& fresh = *own;
     rates.blocks.push_back(FetchBlocks(fresh, round, rates.block_requests, stop));

@@ -88,7 +88,7 @@ void MeasureEpoch(const OrderTask& task, const Make& make, std::uint64_t epoch,
   const Clock::time_point begin = Clock::now();
   const std::unique_ptr<Drawn> order = make(epoch);
   figures.setup_seconds.push_back(SecondsSince(begin));
-  std::uint64_t sum = 0;  // used below, so that no draw is left out
+  std::uint64_t sum = 0;  // used below, so that the compiler keeps every draw
   const Clock::time_point drawing = Clock::now();
   for (std::uint64_t position = 0; position < samples; ++position) {
     if (position % kCheckEvery == 0) ThrowIfStopped(stop);
@@ -101,8 +101,8 @@ void MeasureEpoch(const OrderTask& task, const Make& make, std::uint64_t epoch,
   figures.memory_bytes = std::max(figures.memory_bytes, now > heap ? now - heap : 0);
 }
 
-// The mean over batches from all over the epoch. Lanes open windows in step with each other, so the
-// distance between two batches must have no factor that the windows' lengths might have.
+// The mean over batches from all parts of the epoch. Lanes open their windows in step, so the
+// distance between two counted batches must not share a factor with the windows' lengths.
 double DistinctClasses(const OrderTask& task, const ClassLayout& layout, Drawn& order) {
   const std::uint64_t samples = task.shape->samples();
   const std::uint64_t batch = std::min(task.batch, samples);
@@ -137,7 +137,7 @@ double SecondsSince(std::chrono::steady_clock::time_point begin) {
 
 std::uint64_t HeapBytes() {
   const auto info = mallinfo2();
-  return info.uordblks + info.hblkhd;  // in this thread's arena, and in mapped pieces
+  return info.uordblks + info.hblkhd;  // in this thread's arena, and in separately mapped pieces
 }
 
 double RankCorrelation(const std::vector<std::uint32_t>& before,
@@ -226,14 +226,14 @@ constexpr const char* kOrderExamples =
     "  sluice-bench order data/photos --samples none --json\n"
     "  sluice-bench order data/photos --samples 1281167,1G --ranks 1,8,1000\n\n";
 
-constexpr std::uint64_t kClasses = 1000;  // of made-up datasets
+constexpr std::uint64_t kClasses = 1000;  // in made-up datasets
 
 struct OrderArguments {
   std::string dataset;
   std::vector<std::uint64_t> samples = {100'000, 1'281'167};
   std::uint64_t rounds = 3, seed = 0, batch_size = 1024;
   std::uint32_t lanes = 192;
-  std::vector<unsigned> ranks;  // empty: orders are measured
+  std::vector<unsigned> ranks;  // if empty, orders are measured
   ResultOptions output;
 };
 
@@ -266,7 +266,7 @@ std::vector<std::uint64_t> ParseCounts(const std::string& text) {
   return sizes;
 }
 
-// The class of each sample; empty if they have none.
+// The class of each sample; empty if the dataset has no classes.
 std::vector<std::uint32_t> ClassesOf(const Dataset& dataset) {
   std::vector<std::uint32_t> classes;
   const std::size_t field = dataset.schema().ClassField();

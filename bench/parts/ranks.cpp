@@ -1,8 +1,7 @@
 // `sluice-bench order --ranks`: what each rank of a job has to set up, hold and read.
 //
-// Nothing of that is timed on a cluster: an epoch is dealt as a loader of that rank would, and its
-// order is drawn here, for a few ranks spread over all of them. The result is the largest of each
-// figure.
+// This needs no cluster: an epoch is dealt as a loader of each rank would deal it, and its order is
+// drawn here, for a few ranks spread over all of them. Of each figure, the result is the largest.
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -23,8 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using cli::Format;
 
-constexpr unsigned kLookedAt = 4;           // ranks
-constexpr std::uint32_t kMaxLanes = 65536;  // of a loader
+constexpr unsigned kLookedAt = 4;           // ranks examined
+constexpr std::uint32_t kMaxLanes = 65536;  // a loader's limit
 
 struct RanksTask {
   const DatasetShape* shape = nullptr;
@@ -32,20 +31,20 @@ struct RanksTask {
   bool by_shards = false;  // whole shards are dealt, not lanes
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;            // at least; ranks read whole lanes
-  std::uint64_t batch = 256;            // of one rank
-  std::uint64_t most_rows = 5'000'000;  // drawn of each rank looked at; the rest is in proportion
+  std::uint64_t batch = 256;            // of each rank
+  std::uint64_t most_rows = 5'000'000;  // drawn per examined rank; beyond, figures are scaled
 };
 
 struct RanksFigures {
   std::uint32_t lanes = 0;
-  // Of some ranks, spread over all: the largest of each, unless said otherwise.
+  // The largest figure of the examined ranks, unless a comment says otherwise.
   double setup_seconds = 0;              // of an epoch's order
-  double first_batch_seconds = 0;        // to draw it
+  double first_batch_seconds = 0;        // to draw the first batch
   std::uint64_t memory_bytes = 0;        // of the order, once its rows are drawn
-  std::uint64_t first_batch_bytes = 0;   // of the blocks that its first batch opens
+  std::uint64_t first_batch_bytes = 0;   // of the blocks that the first batch opens
   std::uint64_t rows = 0;                // of the epoch
-  std::uint64_t fewest = 0;              // samples dealt to a rank, of all ranks
-  double read_least = 0, read_most = 0;  // bytes of opened blocks, in shares of the dataset / ranks
+  std::uint64_t fewest = 0;              // the fewest samples that any of all ranks gets
+  double read_least = 0, read_most = 0;  // bytes of opened blocks, relative to dataset / ranks
 };
 
 // Draws one rank's first epoch.
@@ -124,7 +123,7 @@ struct RankLine {
   std::uint64_t shards = 0;
   unsigned ranks = 1;
   bool by_shards = false;
-  std::optional<RanksFigures> figures;  // none: it cannot be dealt so
+  std::optional<RanksFigures> figures;  // empty if the epoch cannot be dealt like this
   std::string trouble;
 };
 

@@ -1,8 +1,8 @@
 // The cost of each step of a transform, on raw pixels.
 //
 // The steps run through the loader's own row writer, on one picture again and again, with random
-// numbers drawn anew each time. Every round measures all steps, so that a disturbance of the
-// machine does not fall on one of them alone.
+// numbers drawn anew each time. Each round measures all steps, so that a disturbance of the machine
+// does not fall on a single step.
 #include "bench/parts/transforms.h"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ class StepRunner {
   }
   std::size_t pixels_out() const noexcept { return pixels_out_; }
 
-  // Nanoseconds for each output pixel.
+  // Nanoseconds per output pixel.
   double Measure(double seconds) {
     for (std::size_t i = 0; i < shape_.samples; ++i)
       Take(i);  // untimed: allocates the buffers
@@ -98,7 +98,8 @@ class StepRunner {
  private:
   static constexpr std::size_t kBatch = 16;  // rows, if a batch is mixed
 
-  // The steps that mix batches come last. Other steps for batches change only labels.
+  // Takes out the steps that mix batches, which must come last. Other steps for batches change only
+  // labels.
   void TakeMixes(const std::string& text, Pipeline& steps) {
     for (const Transform& step : steps) {
       if (const std::optional<MixStep> mix = MixStepOf(step)) {
@@ -185,7 +186,7 @@ std::vector<std::string> EveryStep(std::uint32_t side) {
                                     "mixup",
                                     "cutmix",
                                     "normalize:f16,mixup"};
-  if (side < 32) {  // a kernel or border must fit
+  if (side < 32) {  // the blur kernel or the border would not fit
     std::erase(steps, "blur:23/2");
     std::erase_if(steps, [](const std::string& step) { return step.starts_with("crop"); });
   }

@@ -1,8 +1,9 @@
 // How fast a loader's batches reach a device.
 //
-// The loader's own uploader takes made-up batches across, in slots like those of its ring, with a
-// trainer's stream that waits for each. Copies of the same bytes out of the same slots, and nothing
-// else, give the limit. The device's own events say when a batch was copied and converted, and so
+// The loader's own uploader copies made-up batches to the device, in slots like those of the
+// loader's ring, while a trainer's stream waits for each batch. Bare copies of the same bytes out
+// of the same slots give the limit. The device's own events say when a batch was copied and
+// converted, and so
 // whether conversions overlap the copies of later batches.
 #include "bench/parts/upload.h"
 
@@ -36,13 +37,14 @@ namespace sluice::bench {
 
 namespace {
 
-// Copies out of page-locked memory to a device, and nothing else.
+// Bare copies out of page-locked memory to a device.
 class BareCopies {
  public:
-  // Of `bytes` each, from these places in turn, all in page-locked memory that outlives this.
+  // Copies `bytes` from each of these places in turn. All places are in page-locked memory that
+  // outlives this object.
   BareCopies(DeviceDriver& driver, std::vector<const std::byte*> places, std::size_t bytes);
 
-  // Does so many copies and waits for them. Bytes a second.
+  // Makes `copies` copies and waits for them. Returns bytes per second.
   double BytesPerSecond(std::uint64_t copies);
 
  private:
@@ -76,7 +78,7 @@ double BareCopies::BytesPerSecond(std::uint64_t copies) {
 }  // namespace
 
 double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes) {
-  constexpr std::size_t kPlaces = 4;  // as a loader's ring
+  constexpr std::size_t kPlaces = 4;  // as many slots as a loader's ring has
   constexpr std::uint64_t kRoundBytes = 256 << 20;
   const HostBuffer memory = PinnedBuffer(driver, kPlaces * bytes);
   std::vector<const std::byte*> places;
@@ -85,7 +87,7 @@ double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t byt
     places.push_back(memory.data() + i * bytes);
   BareCopies copies(*driver, std::move(places), bytes);
   const std::uint64_t count = std::clamp<std::uint64_t>(kRoundBytes / bytes, kPlaces, 1000);
-  copies.BytesPerSecond(kPlaces);  // not measured: the first uses
+  copies.BytesPerSecond(kPlaces);  // not measured: first uses are slower
   std::vector<double> rates;
   for (int round = 0; round < 3; ++round)
     rates.push_back(copies.BytesPerSecond(count));
@@ -94,7 +96,7 @@ double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t byt
 
 namespace {
 
-constexpr std::size_t kUploadPlaces = 4;  // slots in a loader's ring, by default
+constexpr std::size_t kUploadPlaces = 4;  // slots in a loader's ring by default
 constexpr std::size_t kTimelineBatches = 16;
 
 using UploadClock = std::chrono::steady_clock;
@@ -119,7 +121,7 @@ PixelProgram UploadProgramOf(const UploadShape& shape) {
   return program;
 }
 
-// A slot's layout with images and a label, and the description for the device.
+// The layout of a slot with images and a label, and the layout's description for the device.
 SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program,
                           DeviceLayout& device_part) {
   SlotLayout layout;
@@ -139,7 +141,7 @@ SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program,
   return layout;
 }
 
-// Smooth, with grain: a step's cost on a GPU may depend on how the pixels differ.
+// Fills smooth pixels with grain, since a step's cost on a GPU may depend on how pixels differ.
 void FillLikePictures(std::uint64_t seed, std::byte* to, std::size_t bytes) {
   for (std::size_t begin = 0; begin < bytes; begin += sizeof(Words4)) {
     const auto counter = static_cast<std::uint32_t>(begin / sizeof(Words4));
@@ -188,7 +190,8 @@ class UploadRun {
       program_.DrawOps({nullptr, side, side, 3}, 1, row, {PlaceOf(slot).OpsOf(0, row), each});
   }
 
-  // The bytes that the uploader counts as copied; batch_bytes() are what a batch should take.
+  // The bytes that the uploader counted as copied; batch_bytes() is the expected number for one
+  // batch.
   std::uint64_t uploaded_bytes() const { return uploader_.uploaded_bytes(); }
   std::uint64_t batch_bytes() const noexcept {
     const std::size_t image_bytes = layout_.picture().image.sample_bytes() * layout_.batch_size;
@@ -217,7 +220,7 @@ class UploadRun {
     driver_->Synchronize(done_.get());
     for (std::size_t b = 0; b < batches + kUploadPlaces; ++b) {
       Slot& slot = *slots_[b % kUploadPlaces];
-      if (b >= kUploadPlaces) {  // the earlier batch in this place
+      if (b >= kUploadPlaces) {  // wait for the earlier batch in this slot
         slot.device->Synchronize();
         timeline.push_back(MomentsOf(PlaceOf(slot)));
       }
@@ -237,7 +240,7 @@ class UploadRun {
 
   static DeviceSlot& PlaceOf(const Slot& slot) { return static_cast<DeviceSlot&>(*slot.device); }
 
-  // The times since done_ for a batch that is on the device.
+  // The times since done_ of a batch that has reached the device.
   UploadMoments MomentsOf(const DeviceSlot& place) const {
     const auto since = [&](const OwnTimedEvent& event) {
       return driver_->SecondsBetween(done_.get(), event.get());
@@ -289,11 +292,11 @@ UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> dr
   UploadRun run(device, std::move(driver), shape);
   UploadRates rates;
   double cpu = 0, seconds = 0;
-  // Not measured: the first uses of streams, memory and the kernel.
+  // Not measured: first uses of streams, memory and the kernel are slower.
   run.CopiesAlone(kUploadPlaces);
   run.Uploads(kUploadPlaces);
   rates.batch_bytes = run.uploaded_bytes() / kUploadPlaces;
-  gpu.Take();  // what was before is not counted
+  gpu.Take();  // discards the use before the rounds
   for (std::uint64_t round = 0; round < rounds; ++round) {
     ThrowIfStopped(stop);
     rates.limit.push_back(run.CopiesAlone(batches));

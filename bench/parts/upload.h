@@ -17,43 +17,43 @@
 
 namespace sluice::bench {
 
-// The rate at which the bus takes copies of `bytes` each out of page-locked memory to a device, the
-// median of some rounds. Allocates memory of its own.
+// The rate at which the bus carries copies of `bytes` each from page-locked memory to a device: the
+// median of some rounds. Allocates its own memory.
 double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes);
 
 struct UploadShape {
   std::size_t batch_size = 256;
   std::size_t side = 224;         // of square images of three channels, uint8
-  Pipeline steps;                 // done on the device
-  std::optional<FloatType> type;  // the type that they become there; empty: unchanged
+  Pipeline steps;                 // steps that the device does
+  std::optional<FloatType> type;  // the type that the device converts to; empty: unchanged
   Layout layout = Layout::kNHWC;  // of the device's output
 };
 
-// When a batch was copied and converted, by the device's own events: seconds from the first
-// request. Without a conversion, `converted` is the end of the copy.
+// The times at which a batch was copied and converted, by the device's own events, in seconds from
+// the first request. Without a conversion, `converted` is the end of the copy.
 struct UploadMoments {
   double copy_begin = 0, copy_end = 0, converted = 0;
 };
 
 struct UploadRates {
-  std::uint64_t batch_bytes = 0;  // of a batch, over the bus
-  std::vector<double> limit;      // bytes a second, by round: the same copies, and nothing else
+  std::uint64_t batch_bytes = 0;  // bytes of a batch over the bus
+  std::vector<double> limit;      // bytes per second of bare copies; one value for each round
   std::vector<double>
       uploads;  // as a loader does it: copies, conversion, events, a trainer's stream
   std::vector<UploadMoments> timeline;  // of some batches after all rounds
   double cpus_busy = 0;                 // by this process during the uploads, on average
-  std::optional<GpuUse> gpu;            // over all rounds, if NVML tells
+  std::optional<GpuUse> gpu;            // over all rounds, if NVML reports it
 };
 
-// The share of the time spent on converting batches in which another batch was being copied; 0 if
-// none is converted. Conversions are done in order, each after its own copy.
+// Of the time spent on converting batches, the share in which another batch was being copied. 0
+// without conversions. Conversions run in order, each after its own copy.
 double ShareBesideCopies(const std::vector<UploadMoments>& timeline);
 
-// How long a batch's conversion takes, the median; 0 if none is converted.
+// The median time of a batch's conversion; 0 without conversions.
 double ConversionSeconds(const std::vector<UploadMoments>& timeline);
 
-// Each round takes `batches` batches across in both ways. Throws Error(kInvalidArgument) for steps
-// that are not done on a device; Error, Interrupted.
+// In each round, uploads `batches` batches, and copies as many bare. Throws Error(kInvalidArgument)
+// for steps that a device does not do; Error, Interrupted.
 UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
                           const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
                           const std::stop_token& stop);

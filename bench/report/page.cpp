@@ -24,7 +24,7 @@ using cli::HtmlEscaped;
 struct Line {
   std::string label;
   std::vector<double> x, y;
-  bool points = true;  // with marks
+  bool points = true;  // whether to mark the points
   bool dashed = false;
 };
 

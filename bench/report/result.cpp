@@ -198,7 +198,7 @@ void PartResult::AddNote(const std::string& sentence) {
 namespace {
 
 // The options that the user gave, as written: {"--lanes": ["64"], "--direct": []}. `sluice-bench
-// gate` compares them, so an option of a command is compared without being named anywhere else.
+// gate` compares all of them, so a new option is compared without an entry in any list.
 nlohmann::ordered_json GivenOptions(const CLI::App& app) {
   auto given = nlohmann::ordered_json::object();
   for (const CLI::Option* const option : app.get_options()) {
@@ -271,7 +271,7 @@ int RunMeasuring(const ResultOptions& options, const std::string& activity,
     answer = measure(interrupt.token(), progress);
   } catch (const Interrupted&) {
     return interrupted();
-  } catch (const Error&) {  // the library's error for a stop
+  } catch (const Error&) {  // the library throws this when a stop is requested
     if (interrupt.requested()) return interrupted();
     throw;
   }

@@ -1,9 +1,9 @@
-// The output of sluice-bench's commands: tables of text for people, and a result in JSON for
+// The output of sluice-bench's commands: tables of text for people, and results in JSON for
 // `sluice-bench gate`, pages and scripts. bench/report/SCHEMA.md describes the JSON.
 //
-// A command of the product (epoch, compare, advise) makes its Answer itself and runs by
-// RunMeasuring(). A command that measures one part adds its measurements to a PartResult, each in
-// one call for table and JSON, and runs by RunPart().
+// A command that measures the whole product (epoch, compare, advise) makes its Answer itself and
+// runs through RunMeasuring(). A command that measures one part runs through RunPart() and adds
+// each measurement to a PartResult by one call, for table and JSON alike.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@
 
 namespace sluice::bench {
 
-// The value of an option: of an enumeration its word.
+// The value of an option as JSON; an enumeration's value becomes its word.
 template <class V>
 nlohmann::ordered_json ValueJson(const V& value) {
   if constexpr (option_list::HasWords<V>) {
@@ -43,7 +43,7 @@ void AddMembers(nlohmann::ordered_json& json, const T& options,
       list.options);
 }
 
-// Thrown by a measurement whose stop token was triggered.
+// Thrown by a measurement when a stop is requested.
 struct Interrupted {};
 
 inline void ThrowIfStopped(const std::stop_token& stop) {
@@ -58,7 +58,7 @@ struct StepHooks {
 };
 StepHooks HooksOf(const std::stop_token& stop, cli::Progress& progress);
 
-// One thing that was measured several times.
+// One quantity that was measured several times.
 struct Measurement {
   std::string name;  // "images_per_second"
   std::string unit;
@@ -74,20 +74,20 @@ nlohmann::ordered_json ResultOf(const std::string& command,
 
 // Writes the result as one JSON value, or leaves `path` unchanged: Error(kIo).
 void WriteResult(const std::filesystem::path& path, const nlohmann::ordered_json& result);
-// Reads a result. Error(kNotFound) if there is no such file, Error(kCorrupt) if it holds something
-// else.
+// Reads a result. Throws Error(kNotFound) if there is no such file, Error(kCorrupt) if the file is
+// not a result.
 nlohmann::ordered_json ReadResult(const std::filesystem::path& path);
-// The measurements in a result. Error(kCorrupt), which names `file`.
+// The measurements in a result. Throws Error(kCorrupt), which names `file`.
 std::vector<Measurement> MeasurementsOf(const nlohmann::ordered_json& result,
                                         const std::string& file = "a result");
 
-// Writes text to a file through a temporary file in its folder; directly if `path` is not a regular
-// file (a pipe). Error(kIo).
+// Writes text to a file: first to a temporary file in the same folder, which then replaces the
+// file. Writes directly if `path` is not a regular file (a pipe). Throws Error(kIo).
 void WriteTextFile(const std::filesystem::path& path, const std::string& text);
 
 // Adds a warning if other processes kept a tenth of a CPU or more busy on this machine.
 void WarnOfLoad(double other_cpus, std::vector<std::string>& warnings);
-// "warning: ..." for each, in lines of at most 100 columns.
+// The text "warning: ..." for each warning, in lines of at most 100 columns.
 std::string WarningsText(const std::vector<std::string>& warnings);
 
 // A table of text. Each column is as wide as its widest cell. The first column is aligned left, and
@@ -101,8 +101,8 @@ class TextTable {
   std::string Text() const;
   // The same as HTML, without a row of headings if all of them are empty.
   std::string Html() const;
-  // The lines that were added since the last call, for a table that grows while one looks on:
-  // spaces in its headings then keep room for wider cells.
+  // The lines added since the last call, for a table that is printed while it grows. Spaces in its
+  // headings reserve room for wider cells.
   std::string NewLines();
 
  private:
@@ -111,21 +111,21 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;  // the headings first
 };
 
-// How a measurement is shown: its values times `scale`, with so many digits after the point.
+// How a measurement is shown: values times `scale`, with `digits` digits after the point.
 struct Shown {
   double scale = 1;
   int digits = 0;
 };
 
-// The findings so far of a command that measures one part.
+// The results so far of a command that measures one part.
 struct PartResult {
   std::vector<Measurement> measurements;
   nlohmann::ordered_json members;  // of the JSON result, besides those of ResultOf()
   std::string text;                // tables and sentences
   std::vector<std::string> warnings;
 
-  // Takes the measurement into the result, and into the table as a row: label, median, "least to
-  // most", and the cells of further columns.
+  // Adds the measurement to the result, and a row to the table: label, median, "least to most", and
+  // cells for further columns.
   void Add(TextTable& table, const std::string& label, Measurement measured, Shown shown,
            std::vector<std::string> more = {});
   // Appends a sentence below the tables, in lines of at most 100 columns.
@@ -136,12 +136,12 @@ struct PartResult {
 struct ResultOptions {
   std::string json_file, html_file;  // empty: none
   bool json = false, quiet = false;
-  const CLI::App* app = nullptr;  // the command, whose options a result records
+  const CLI::App* app = nullptr;  // the command whose options the result records
 };
 
-// --json, --json-file and --quiet. `app` must outlive the run.
+// Adds --json, --json-file and --quiet. `app` must outlive the run.
 void AddResultOptions(CLI::App& app, ResultOptions& options);
-// --html; call it before AddResultOptions().
+// Adds --html. Call it before AddResultOptions().
 void AddPageOption(CLI::App& app, ResultOptions& options);
 
 struct Answer {
@@ -160,8 +160,8 @@ using Measuring = std::function<Answer(const std::stop_token& stop, cli::Progres
 int RunMeasuring(const ResultOptions& options, const std::string& activity,
                  const std::string& title, const Measuring& measure);
 
-// The same for a command that measures one part. Other processes' load is watched meanwhile: it
-// becomes the result's "other_cpus", and a warning.
+// The same for a command that measures one part. Also watches the load of other processes, which
+// becomes the result's "other_cpus" and, if it is high, a warning.
 using PartMeasuring =
     std::function<void(PartResult& part, const std::stop_token& stop, cli::Progress& progress)>;
 int RunPart(const ResultOptions& options, const std::string& activity, const std::string& title,

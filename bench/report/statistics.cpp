@@ -28,7 +28,7 @@ Spread SpreadOf(const std::vector<double>& values) {
 
 namespace {
 
-// How many pairs have `after` above `before`; equal ones count half.
+// The number of pairs in which `after` is above `before`; equal values count half.
 double PairsAbove(const std::vector<double>& before, const std::vector<double>& after) {
   double pairs = 0;
   for (const double b : before) {
@@ -38,12 +38,12 @@ double PairsAbove(const std::vector<double>& before, const std::vector<double>& 
   return pairs;
 }
 
-// The number of arrangements of m and n values by their number of pairs: the recursion of Mann and
-// Whitney, by whether the largest value is one of the n (and so above all m) or one of the m.
+// The number of arrangements of m and n values, by their number of pairs. The recursion of Mann and
+// Whitney: the largest value is either one of the n (and so above all m) or one of the m.
 std::vector<double> Arrangements(std::size_t m, std::size_t n) {
   std::vector<std::vector<double>> row(m + 1, std::vector<double>(m * n + 1));
   for (std::size_t i = 0; i <= m; ++i)
-    row[i][0] = 1;  // if the other side has no values
+    row[i][0] = 1;  // the other side has no values
   for (std::size_t j = 1; j <= n; ++j) {
     std::vector<std::vector<double>> next(m + 1, std::vector<double>(m * n + 1));
     next[0][0] = 1;
@@ -96,10 +96,10 @@ SerialShare FitSerialShare(const std::vector<double>& threads,
   if (threads.size() < 2 || determinant <= 0) return {};
   double b = (s * sxy - sx * sy) / determinant;
   double a = (sy - b * sx) / s;
-  if (a < 0) {  // faster than in proportion: no serial part, within the noise
+  if (a < 0) {  // faster than proportional: no serial part, within noise
     a = 0;
     b = sxy / sxx;
-  } else if (b < 0) {  // more threads are not faster at all
+  } else if (b < 0) {  // more threads do not help at all
     a = sy / s;
     b = 0;
   }

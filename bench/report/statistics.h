@@ -6,7 +6,7 @@
 
 namespace sluice::bench {
 
-// The value below which the share `q` (0..1) of the values lies, interpolated; 0 without values.
+// The q-quantile (0..1) of the values, interpolated; 0 without values.
 double Quantile(std::vector<double> values, double q);
 double Median(const std::vector<double>& values);
 
@@ -17,8 +17,10 @@ struct Spread {
 };
 Spread SpreadOf(const std::vector<double>& values);
 
-// The chance that values from one distribution have `after` this far above `before`, or farther:
-// the exact one-sided Mann-Whitney test if that is cheap (up to 20 values on each side, ties
+// The probability that values from one distribution have `after` this far above `before`, or
+// farther.
+//
+// Uses the exact one-sided Mann-Whitney test if that is cheap (up to 20 values on each side, ties
 // counted half), else its normal approximation. 1 if one side has no values.
 double ChanceOfHigher(const std::vector<double>& before, const std::vector<double>& after);
 
@@ -26,8 +28,8 @@ double ChanceOfHigher(const std::vector<double>& before, const std::vector<doubl
 // time(n) = time(1) * (serial + (1 - serial) / n).
 struct SerialShare {
   std::size_t points = 0;
-  double serial = 0;          // 0..1; 0: twice the threads, twice the speed
-  double one_thread = 0;      // throughput of one thread by the fit
+  double serial = 0;          // 0..1; 0: twice the threads give twice the speed
+  double one_thread = 0;      // throughput of one thread, by the fit
   double worst_residual = 0;  // the largest distance of a point from the fit, as a share of the fit
 };
 SerialShare FitSerialShare(const std::vector<double>& threads,
