@@ -12,7 +12,7 @@ namespace sluice {
 
 namespace {
 
-// The run with all payloads of a field; empty if the field has none.
+// The byte range of all payloads of a field; empty if the field has none.
 ByteRange RunOf(const BlockView& block, const RowLayout& layout, std::size_t field) {
   std::uint64_t begin = UINT64_MAX;
   std::uint64_t end = 0;

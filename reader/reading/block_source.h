@@ -27,16 +27,17 @@ class DirectFiles;
 
 class BlockSource {
  public:
-  // What it reads. All must outlive it; `kept`: pictures that need no reading, or null.
+  // What the source reads. All references must outlive it. `kept`: pictures that need no reading,
+  // or null.
   struct Wanted {
     DatasetState& dataset;
     const FieldChoice& choice;
     const PictureCache* kept = nullptr;
-    const std::atomic<bool>& give_up;  // set: nobody waits for the blocks any more
+    const std::atomic<bool>& give_up;  // once set, no thread waits for the blocks any more
   };
   virtual ~BlockSource() = default;
 
-  // The blocks opened from now on are of that epoch.
+  // Blocks opened from now on belong to this epoch.
   virtual void BeginEpoch(std::uint64_t /*epoch*/) {}
   // Asks for a block, by its number in the dataset. `rows`: the number of its rows in this epoch;
   // 0: unknown.
@@ -61,14 +62,14 @@ class BlockSource {
   virtual bool holds_blocks() const noexcept = 0;
 
   // Suggest(): a block that a later batch will open may be read now, if that needs no memory of the
-  // process's own; nobody waits for it. MayTakeSuggestions(): whether that is ever useful.
-  // TakesSuggestions(): whether it is now; suggesting data that is in memory already costs time for
-  // nothing.
+  // process's own; no thread waits for it. MayTakeSuggestions(): whether suggestions are ever
+  // useful. TakesSuggestions(): whether they are useful now; suggesting data that is already in
+  // memory costs time for nothing.
   virtual bool MayTakeSuggestions() const noexcept { return false; }
   virtual bool TakesSuggestions() const noexcept { return false; }
   virtual void Suggest(std::uint64_t /*block*/) {}
 
-  std::uint64_t opened() const noexcept { return opened_; }  // blocks, since the beginning
+  std::uint64_t opened() const noexcept { return opened_; }  // blocks, since construction
   // Whether another batch may be planned without waiting.
   bool HasRoom() const noexcept { return begun_ == opened_ && bytes_in_flight_ < depth_bytes_; }
   std::uint64_t bytes_read() const noexcept { return bytes_read_; }
@@ -91,12 +92,13 @@ class BlockSource {
 
   DatasetState& dataset_;
   const FieldChoice& choice_;
-  const FieldChoice others_;  // of a block whose pictures are all kept
+  const FieldChoice others_;  // for a block whose pictures are all kept
   const PictureCache* const kept_;
   const std::atomic<bool>& give_up_;
   std::uint64_t opened_ = 0;
-  std::uint64_t begun_ = 0;     // of these: all wanted parts are in flight or read
-  std::uint64_t finished_ = 0;  // of these: the first blocks, all read
+  std::uint64_t begun_ =
+      0;  // the first of the opened blocks: all wanted parts are in flight or read
+  std::uint64_t finished_ = 0;  // the first of the begun blocks, all read
   std::uint64_t bytes_in_flight_ = 0;
   std::uint64_t bytes_read_ = 0;
 
@@ -105,12 +107,12 @@ class BlockSource {
   std::uint64_t depth_bytes_ = std::uint64_t{16} << 20;
 };
 
-// `options` are checked ones; `direct`, which must outlive the source, is null unless they ask for
-// Direct.
+// `options` must have been checked. `direct` is null unless the options ask for Direct; it must
+// outlive the source.
 std::unique_ptr<BlockSource> MakeBlockSource(const BlockSource::Wanted& wanted,
                                              const LoaderOptions& options, DirectFiles* direct);
 
-// The most bytes that blocks take: of memory, of mappings, and of what is noted about them.
+// The most bytes that blocks take: of memory, of mappings, and of bookkeeping about them.
 struct BlockSourceBytes {
   std::uint64_t memory = 0, mapped = 0, bookkeeping = 0;
   static BlockSourceBytes Of(const DatasetState& dataset, const LoaderOptions& options);

@@ -1,9 +1,9 @@
 // Decoded pictures kept from one epoch to the next (LoaderOptions::keep), in memory or in a file on
 // a local disk, up to a budget.
 //
-// Pictures are never evicted: an epoch visits every sample once, so replacing one by another gains
-// nothing. Thread-safe without locks: a thread takes room for a picture by an atomic addition, and
-// others see the picture once its bytes are written.
+// Pictures are never evicted: an epoch visits every sample once, so replacing one picture by
+// another gains nothing. Thread-safe without locks: a thread reserves room for a picture by an
+// atomic addition, and others see the picture once its bytes are written.
 #pragma once
 
 #include <atomic>
@@ -17,36 +17,37 @@
 
 namespace sluice {
 
-// The samples whose pictures need not be read any more, because a cache has them in a form nearer
-// to the batch: decoded (DecodedCache), or in memory that a device reads (DeviceCache). Sources of
-// blocks ask it what to read. Any thread may.
+// The samples whose pictures need no reading any more, because a cache has them in a form nearer to
+// the batch: decoded (DecodedCache), or in memory that a device reads (DeviceCache). Block sources
+// ask this before they read. Thread-safe.
 class PictureCache {
  public:
   virtual ~PictureCache() = default;
   virtual bool Has(std::uint64_t sample) const noexcept = 0;
-  // Whether it has the pictures of all samples of a block, by its number in the dataset.
+  // Whether the cache has the pictures of all samples of a block. `block`: its index in the
+  // dataset.
   bool HasAll(const DatasetShape& shape, std::uint64_t block) const noexcept;
 };
 
 class DecodedCache final : public PictureCache {
  public:
-  // For `samples` pictures, of which `budget` bytes are kept: in memory if `folder` is empty,
-  // otherwise in an unnamed file in that folder, whose disk space is taken at once. Throws
+  // A cache for `samples` pictures, of which it keeps `budget` bytes: in memory if `folder` is
+  // empty, else in an unnamed file in that folder, whose disk space is allocated at once. Throws
   // Error(kIo), and Error(kLimit) if there is not enough memory.
   DecodedCache(std::uint64_t samples, std::uint64_t budget, const std::filesystem::path& folder);
 
   bool Has(std::uint64_t sample) const noexcept override {
     return entries_[sample].place.load(std::memory_order_acquire) < kTaken;
   }
-  // The picture's bytes, in the cache or read into `scratch`. Empty if it is not kept, or if the
-  // file no longer gives back the bytes that were written.
+  // The picture's bytes, in the cache or read into `scratch`. Empty if the picture is not kept, or
+  // if the file no longer returns the bytes that were written.
   Bytes Get(std::uint64_t sample, std::vector<std::byte>& scratch) const;
   void Put(std::uint64_t sample, Bytes picture);
   bool full() const noexcept { return full_.load(std::memory_order_relaxed); }
 
   std::uint64_t kept() const noexcept { return kept_.load(std::memory_order_relaxed); }
   std::uint64_t kept_bytes() const noexcept { return kept_bytes_.load(std::memory_order_relaxed); }
-  // Bytes of memory; a file takes none.
+  // Bytes of memory that a cache takes. A file takes none of it.
   static std::uint64_t MemoryBytes(std::uint64_t samples, std::uint64_t budget, bool in_file) {
     return samples * sizeof(Entry) + (in_file ? 0 : budget);
   }

@@ -20,8 +20,9 @@ namespace sluice {
 
 namespace {
 
-// Makes the kernel map a shard in small pages, which come and go one by one. A huge page goes as a
-// whole, needed parts too, and comes back as a whole when one of them is touched.
+// Makes the kernel map a shard in small pages, which can be released one by one. A huge page is
+// released as a whole, needed parts included, and comes back as a whole when one of them is
+// touched.
 void MapInSmallPages(const ShardFile& shard) {
   madvise(const_cast<std::byte*>(shard.bytes().data()), shard.bytes().size(), MADV_NOHUGEPAGE);
 }
@@ -34,19 +35,19 @@ Bytes WholePagesOf(const ShardFile& shard, std::uint64_t begin, std::uint64_t en
   return begin < end ? shard.bytes().subspan(begin, end - begin) : Bytes();
 }
 
-// Takes a part of a shard out of this process's page tables.
+// Removes a part of a shard from this process's page tables.
 void Unmap(const ShardFile& shard, std::uint64_t begin, std::uint64_t end) {
   const Bytes pages = WholePagesOf(shard, begin, end);
   if (pages.empty()) return;
   madvise(const_cast<std::byte*>(pages.data()), pages.size(), MADV_DONTNEED);
 }
 
-// Takes it out of the page cache.
+// Removes a part of a shard from the page cache.
 void DropFromPageCache(const ShardFile& shard, std::uint64_t begin, std::uint64_t end) {
   const Bytes pages = WholePagesOf(shard, begin, end);
   if (pages.empty()) return;
   const FileHandle file(open(shard.name().c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return;  // the file is gone already
+  if (!file) return;  // the file has been deleted
   posix_fadvise(file.get(), pages.data() - shard.bytes().data(), static_cast<off_t>(pages.size()),
                 POSIX_FADV_DONTNEED);
 }
@@ -108,7 +109,7 @@ void BlocksBehind::EndBatch() {
   waiting_.pop_front();
   for (const std::uint64_t block : over) {
     const auto found = waits_.find(block);
-    if (--found->second > 0) continue;  // the block was opened and closed again since
+    if (--found->second > 0) continue;  // the block was opened and closed again meanwhile
     waits_.erase(found);
     if (open_.count(block) == 0) LetGo(block);
   }
@@ -119,7 +120,7 @@ bool BlocksBehind::Needed(std::uint64_t block) const {
 }
 
 BlocksBehind::Around BlocksBehind::AroundOf(std::uint64_t block, bool up_to_expected) const {
-  // For a page fault, Linux maps the whole folio of the page cache, which has up to 2 MiB (before
+  // On a page fault, Linux maps the whole folio of the page cache, which has up to 2 MiB (before
   // 6.18: 64 KiB around the page).
   constexpr std::uint64_t kMaxMappedAlong = std::uint64_t{2} << 20;
   const SampleRef first = dataset_.facts->shape.Row(block, 0);
@@ -161,11 +162,11 @@ void BlocksBehind::LetGo(std::uint64_t block) const {
   if (around.shard == nullptr) return;
   Unmap(*around.shard, around.begin, around.end);
   if (behind_ != Behind::kDrop || expected_.count(block) > 0) return;
-  // Keeps blocks read for the next windows. It goes no further than this around the block, because
-  // other processes may need what is there.
+  // Keeps blocks that were read for the next windows. Releases no more than this around the block,
+  // because other processes may need those pages.
   constexpr std::uint64_t kEdge = 65536;
   const Around edges = AroundOf(block, true);
-  if (edges.shard == nullptr) return;  // the shard's copy was given up meanwhile
+  if (edges.shard == nullptr) return;  // the shard's copy was dropped meanwhile
   const std::uint64_t before = std::min(edges.block_begin - edges.begin, kEdge);
   DropFromPageCache(*edges.shard, edges.block_begin - before,
                     std::min(edges.block_end + kEdge, edges.end));
@@ -178,10 +179,10 @@ constexpr int kPopulateRead = 22;
 // The kernel locks the process's memory map during a whole call; short calls let other threads
 // through.
 constexpr std::size_t kStepBytes = std::size_t{1} << 20;
-// One call silently asks for no more than the device's read-ahead; this is the smallest usual one.
+// The kernel silently limits one call to the device's read-ahead; this is the smallest usual value.
 constexpr std::size_t kAskBytes = std::size_t{128} << 10;
 
-// The beginning of the machine's page that `data` lies in. madvise() needs it, and the machine's
+// The beginning of the machine's page that holds `data`. madvise() needs it, and the machine's
 // pages may be larger than the format's.
 const std::byte* PageOf(const std::byte* data) noexcept {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -196,8 +197,8 @@ void InSteps(Bytes block, std::size_t step_bytes, Advise advise) {
     advise(const_cast<std::byte*>(data + done), std::min(step_bytes, bytes - done));
 }
 
-// Makes the kernel begin to read exactly these bytes. Otherwise, for a missing page it reads the
-// surroundings too, up to the device's read-ahead (8 MiB have been seen): blocks that nobody needs
+// Makes the kernel begin to read exactly these bytes. On a page fault it would also read the
+// surroundings, up to the device's read-ahead (8 MiB on some machines): blocks that are not needed
 // yet.
 void AskFor(Bytes block) {
   InSteps(block, kAskBytes,
@@ -214,13 +215,13 @@ void WaitFor(Bytes block) {
   });
 }
 
-// The bytes of header and table, which say where the rest is.
+// The size of header and table, which locate the rest.
 std::size_t TableBytes(const RowLayout& layout, const BlockEntry& entry) {
   return std::min<std::size_t>(entry.bytes, sizeof(BlockHeader) + entry.count * layout.row_bytes());
 }
 
-// The wanted parts of a block; none if they cannot be found, and then each of its samples will
-// fail.
+// The wanted parts of a block. Empty if they cannot be located; then each of the block's samples
+// will fail.
 std::vector<Bytes> WantedOf(const DatasetState& dataset, const ShardFile& shard,
                             const FieldChoice& choice, const SampleRef& first) {
   const RowLayout& layout = dataset.facts->LayoutOf(first.shard);
@@ -272,7 +273,8 @@ ShardUse MappedBlocks::ShardOf(const SampleRef& first) {
 void MappedBlocks::Begin() {
   while (!queue_.empty() && bytes_in_flight_ < depth_bytes()) {
     if (GivesUp()) return;
-    // Noted first, so that the block counts as finished even if memory for the rest is lacking.
+    // The entry is added first, so that the block counts as finished even if memory for the rest is
+    // lacking.
     in_flight_.push_back({queue_.front(), {}, {}});
     queue_.pop_front();
     ++begun_;
@@ -291,7 +293,8 @@ void MappedBlocks::Begin() {
 }
 
 bool MappedBlocks::MayTakeSuggestions() const noexcept {
-  // If only parts of a block are wanted, this thread would have to wait for its table first.
+  // If only parts of a block were wanted, this thread would have to wait for the block's table
+  // first.
   return choice_.all_payloads;
 }
 
@@ -324,7 +327,7 @@ void MappedBlocks::FinishFront() {
       bytes_read_ += bytes.size();
     }
     bytes_in_flight_ -= bytes.size();
-    // Asks for the next blocks as soon as there is room.
+    // Begins the next blocks as soon as there is room.
     Begin();
   }
   if (behind_ && !GivesUp()) {
@@ -346,7 +349,8 @@ std::uint64_t MappedBlocks::MappedBytes(const DatasetFacts& dataset, const Loade
   const DatasetShape& shape = dataset.shape;
   if (BehindOf(options) == Behind::kKeep || options.order.shuffle == Shuffle::kRandom)
     return shape.bytes();
-  // Blocks closed by the batches in the ring, or by the one being planned, are not released yet.
+  // Blocks that were closed by the batches in the ring, or by the batch being planned, are not
+  // released yet.
   const std::uint64_t tail = SharedTailBlocks(shape, options) * MeanBlockBytes(shape);
   return std::min(shape.bytes(), RingWindowBytes(shape, options) + tail);
 }

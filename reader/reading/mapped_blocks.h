@@ -21,44 +21,44 @@ namespace sluice {
 
 // Finds the blocks that the window has passed, and releases them as Mapped::behind says.
 //
-// A block is open from when the order announces it until all its rows of the epoch are planned.
-// Workers may still be decoding them then. But when a batch is planned, the batch one ring before
-// it has been delivered, since its slot is free again. So a block is released one ring of batches
-// after its last row was planned. If a thread touches it later (for a substitute), the kernel reads
-// it again.
+// A block is open from when the order announces it until all its rows of the epoch are planned. At
+// that time workers may still be decoding these rows. But a batch is planned only once its slot is
+// free again, so the batch that was planned one ring earlier has been delivered. So a block is
+// released one ring of batches after its last row was planned. If a thread touches it later (for a
+// substitute), the kernel reads it again.
 //
 // Used by the planner thread only.
 class BlocksBehind {
  public:
   // Empty for Behind::kKeep, and for Shuffle::kRandom, whose window never passes a block. `dataset`
-  // must outlive it. `options` are checked ones.
+  // must outlive the object. `options` must have been checked.
   static std::optional<BlocksBehind> For(DatasetState& dataset, const LoaderOptions& options);
 
-  // The order has announced a block (by its number in the dataset). `rows`: the number of its rows
-  // in this epoch; 0: unknown.
+  // The order has announced a block. `block`: its index in the dataset; `rows`: the number of its
+  // rows in this epoch, 0 if unknown.
   void Open(std::uint64_t block, std::uint64_t rows);
-  // A block is being read already, and the order will announce it later.
+  // Reading of a block has begun, and the order will announce the block later.
   void Expect(std::uint64_t block);
   // A row of the block has been planned.
   void Use(std::uint64_t block);
-  // The batch is planned: releases the blocks that are due.
+  // All rows of the batch are planned: releases the blocks that are due.
   void EndBatch();
   // Batches planned from now on need none of the open blocks.
   void CloseAll();
   // Call this before reading from a shard.
   void PrepareShard(std::uint32_t shard, const ShardFile& file);
-  // The block has been read and mapped, and the kernel mapped its surroundings as well: releases
-  // the parts that nobody needs.
+  // Call it once the block has been read and mapped. The kernel has mapped its surroundings as
+  // well: releases the parts of them that no open block needs.
   void Trim(std::uint64_t block) const;
 
  private:
   BlocksBehind(DatasetState& dataset, const LoaderOptions& options);
   void LetGo(std::uint64_t block) const;
   bool Needed(std::uint64_t block) const;
-  // A block's surroundings in its shard, up to the nearest block that is needed or, with
-  // `up_to_expected`, expected.
+  // A block's surroundings in its shard, up to the nearest needed block or, with `up_to_expected`,
+  // up to the nearest expected one.
   struct Around {
-    ShardUse shard;  // null: it is not mapped
+    ShardUse shard;  // null: the shard is not mapped
     std::uint64_t begin = 0;
     std::uint64_t block_begin = 0;
     std::uint64_t block_end = 0;
@@ -70,26 +70,26 @@ class BlocksBehind {
   const Behind behind_;
   const bool one_at_a_time_;  // Shuffle::kSequential
   const std::size_t ring_;
-  // By shard: the file prepared last, valid while it stays mapped.
+  // By shard: the file that was prepared last, valid while it stays mapped.
   std::vector<const ShardFile*> prepared_;
   std::unordered_map<std::uint64_t, std::uint64_t> open_;  // block -> rows still to come
   std::unordered_set<std::uint64_t> expected_;             // for Behind::kDrop: in the page cache
-  // Blocks closed by the current batch; by the batches before it, oldest first; and for each block,
-  // how many of those lists have it.
+  // The blocks that the current batch has closed, those that earlier batches have closed (oldest
+  // first), and for each block the number of these lists that contain it.
   std::vector<std::uint64_t> closed_;
   std::deque<std::vector<std::uint64_t>> waiting_;
   std::unordered_map<std::uint64_t, unsigned> waits_;
 };
 
-// Blocks of mapped shards, read into the page cache and this process's page tables. Reads only the
-// needed parts of a block if fields are left out, or if all of its pictures are kept.
+// Reads blocks of mapped shards into the page cache and this process's page tables. If fields are
+// left out, or all pictures of a block are kept, reads only the needed parts of the block.
 class MappedBlocks : public BlockSource {
  public:
   // If `behind` is empty, blocks stay mapped after they are played.
   explicit MappedBlocks(const Wanted& wanted, std::optional<BlocksBehind> behind = {})
       : BlockSource(wanted), behind_(std::move(behind)) {}
 
-  // Bytes of shards that are mapped into memory at most.
+  // The most bytes of shards that are mapped into memory.
   static std::uint64_t MappedBytes(const DatasetFacts& dataset, const LoaderOptions& options);
 
   void Open(std::uint64_t block, std::uint64_t rows) override;
@@ -105,15 +105,15 @@ class MappedBlocks : public BlockSource {
   void Suggest(std::uint64_t block) override;
 
  private:
-  // A wanted part of a block. `there`: it is in this process's page tables already, as most parts
-  // are that an earlier epoch read, if the dataset fits into memory.
+  // A wanted part of a block. `there`: whether it was in this process's page tables already. If the
+  // dataset fits into memory, most parts that an earlier epoch has read are.
   struct Part {
     Bytes bytes;
     bool there = false;
   };
   struct Reading {
     std::uint64_t block = 0;
-    ShardUse shard;  // holds the parts; null: it cannot be opened
+    ShardUse shard;  // keeps the parts mapped; null: the shard cannot be opened
     std::vector<Part> parts;
   };
   void Begin();
@@ -123,7 +123,7 @@ class MappedBlocks : public BlockSource {
   std::deque<std::uint64_t> queue_;
   std::deque<Reading> in_flight_;
   PageMap page_map_;
-  bool cold_ = false;  // the block begun last was not in memory
+  bool cold_ = false;  // whether the block begun last was not in memory
   std::optional<BlocksBehind> behind_;
 };
 

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-// The number after a word in a file with one word and number on each line; `missing` if there is
-// none.
+// Finds a word in a file with one word and number on each line. Returns its number, or `missing` if
+// the word is not there.
 std::uint64_t NumberBehind(const std::string& path, const std::string& word,
                            std::uint64_t missing) {
   std::ifstream file(path);
@@ -33,7 +33,8 @@ std::uint64_t Machine() {
   return kilobytes * 1024;
 }
 
-// The memory that one group leaves: its limit, less its memory that cannot be given up.
+// The memory that one control group leaves: its limit, minus the group's memory that the kernel
+// cannot reclaim.
 std::uint64_t LeftBy(const std::string& folder, const char* limit_file, const char* used_word) {
   std::ifstream file(folder + "/" + limit_file);
   std::uint64_t limit = 0;
@@ -42,7 +43,8 @@ std::uint64_t LeftBy(const std::string& folder, const char* limit_file, const ch
   return limit - std::min(limit, used);
 }
 
-// The process's path in a hierarchy: the line "N:controllers:path" of /proc/self/cgroup.
+// The process's path in a control group hierarchy: from the line "N:controllers:path" of
+// /proc/self/cgroup.
 std::string GroupPath(const std::string& controllers) {
   std::ifstream groups("/proc/self/cgroup");
   std::string line;
@@ -55,7 +57,7 @@ std::string GroupPath(const std::string& controllers) {
   return {};
 }
 
-// The least that any group from the process's own up to the root leaves.
+// The smallest amount that any group leaves, from the process's own group up to the root.
 std::uint64_t LeastLeft(const std::string& root, std::string path, const char* limit_file,
                         const char* used_word) {
   std::uint64_t least = kNoLimit;

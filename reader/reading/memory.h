@@ -1,4 +1,4 @@
-// Memory of the host: how much of it is left, and page-aligned buffers.
+// Host memory: the amount that is left, and page-aligned buffers.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class HostBuffer {
   std::byte* data() const noexcept { return memory_.get(); }
   std::size_t size() const noexcept { return bytes_; }
 
-  // Keeps the memory for as long as the result lives, also without the buffer.
+  // Keeps the memory alive for as long as the result lives, even if the buffer is destroyed.
   std::shared_ptr<const void> Share() const noexcept { return memory_; }
   bool is_shared() const noexcept { return memory_.use_count() > 1; }
 

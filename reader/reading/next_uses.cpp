@@ -47,7 +47,7 @@ void NextUsesAhead::Begin(std::uint64_t epoch) {
   if (thread_.joinable()) return;
   try {
     thread_ = std::thread([this] { Run(); });
-  } catch (const std::system_error&) {  // no more threads: played without knowing
+  } catch (const std::system_error&) {  // no more threads: the epoch plays without next uses
     known_.push_back({epoch, unknown_});
   }
 }
@@ -81,7 +81,7 @@ void NextUsesAhead::Run() {
         uses = std::make_shared<const std::vector<std::uint64_t>>(
             NextUses(shape_, options_, epoch, &give_up_));
       } catch (const OrderGivenUp&) {
-      } catch (const std::exception&) {  // no memory: played without knowing
+      } catch (const std::exception&) {  // no memory: the epoch plays without next uses
         uses = unknown_;
       }
     }

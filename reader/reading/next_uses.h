@@ -1,4 +1,4 @@
-// When an epoch needs each block, for a cache that gives up what is needed last.
+// When an epoch needs each block, for a cache that evicts the block that is needed last.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,34 @@
 
 namespace sluice {
 
-// By block: the time at which that epoch opens it, over all ranks, in samples since epoch 0;
-// UINT64_MAX if it does not. Empty if it cannot be known: with ranks that deal whole shards, and
-// with Shuffle::kRandom and the user's own batches, which need most blocks many times. Walks the
-// whole order. `options` are checked ones.
+// For each block, the time at which the epoch opens it, over all ranks, in samples since epoch 0;
+// UINT64_MAX if the epoch does not open it. Empty if the times cannot be known: with ranks that
+// deal whole shards, and with Shuffle::kRandom and the user's own batches, which need most blocks
+// many times. Walks the whole order. `options` must have been checked.
 std::vector<std::uint64_t> NextUses(const DatasetShape& shape, const LoaderOptions& options,
                                     std::uint64_t epoch, StopFlag give_up);
 
-// Computes them on a thread of its own: nobody should wait for a walk through an epoch of millions
-// of samples. Used by one thread.
+// Computes NextUses() on a thread of its own, so that no other thread waits for a walk through an
+// epoch of millions of samples. Used by one thread.
 class NextUsesAhead {
  public:
   using Uses = std::shared_ptr<const std::vector<std::uint64_t>>;
 
-  // Both must outlive it.
+  // Both references must outlive this object.
   NextUsesAhead(const DatasetShape& shape, const LoaderOptions& options)
       : shape_(shape), options_(options) {
-    known_.reserve(3);  // so that the thread takes no memory to note what it has found
+    known_.reserve(3);  // so that the thread need not allocate to store results
   }
   ~NextUsesAhead();
   NextUsesAhead(const NextUsesAhead&) = delete;
   NextUsesAhead& operator=(const NextUsesAhead&) = delete;
 
-  // From now on Find() is about that epoch. Once that is known, the epoch after it is computed.
+  // From now on Find() returns the result for `epoch`. Once that is computed, the thread computes
+  // the next epoch's.
   void Begin(std::uint64_t epoch);
-  // The result of NextUses(); null while it is not known.
+  // The result of NextUses(); null until it is known.
   Uses Find() const;
-  // Returns once Find() is not null, or `give_up` is set.
+  // Returns once Find() is not null, or once `give_up` is set.
   void Await(StopFlag give_up) const;
 
   // The most memory it takes.
@@ -64,9 +65,9 @@ class NextUsesAhead {
     std::uint64_t epoch = 0;
     Uses uses;
   };
-  std::vector<Known> known_ GUARDED_BY(mutex_);  // of the wanted epoch and the next
+  std::vector<Known> known_ GUARDED_BY(mutex_);  // for the current epoch and the next
   bool stopped_ GUARDED_BY(mutex_) = false;
-  std::atomic<bool> give_up_{false};  // nobody wants what is being computed
+  std::atomic<bool> give_up_{false};  // the result being computed is not wanted any more
   std::thread thread_;
 };
 

@@ -1,5 +1,5 @@
-// The blocks that an epoch's order has announced and whose rows are not all planned yet. They are
-// held for those rows (DirectBlocks, RemoteBlocks).
+// The blocks that an epoch's order has announced, and whose rows are not all planned yet.
+// DirectBlocks and RemoteBlocks hold them for those rows.
 //
 // Used by the planner thread only.
 #pragma once
@@ -20,11 +20,11 @@ class OpenBlocks {
   struct Block {
     std::shared_ptr<HeldBlock> held;
     std::uint64_t bytes = 0;
-    std::uint64_t rows = 0;  // still to come
+    std::uint64_t rows = 0;  // rows not planned yet
     std::uint64_t used = 0;
   };
-  // Opens a block for its next `rows` rows; 0: unknown. `ask()` asks for it, and gives it with its
-  // bytes; it is called if the block is not open.
+  // Opens a block for its next `rows` rows; 0: unknown. If the block is not open, calls `ask()`,
+  // which requests it and returns it with its size in bytes.
   template <class Ask>
   void Open(std::uint64_t number, std::uint64_t rows, const Ask& ask) {
     if (one_at_a_time_) {  // a rank gets only some of a block's samples, so `rows` may be too many
@@ -40,7 +40,7 @@ class OpenBlocks {
     found->second.used = ++uses_;
   }
 
-  // The next row is in that block; null if it is not open.
+  // Notes that the next row is in that block. Returns the block; null if it is not open.
   std::shared_ptr<const HeldBlock> Use(std::uint64_t number) {
     const auto found = blocks_.find(number);
     if (found == blocks_.end()) return nullptr;
@@ -50,8 +50,8 @@ class OpenBlocks {
     return held;
   }
 
-  // Closes the least recently used block for which `may_go(held)` is true; false if no block may
-  // go.
+  // Closes the least recently used block for which `may_go(held)` is true. Returns false if there
+  // is none.
   template <class MayGo>
   bool CloseOldest(const MayGo& may_go) {
     auto oldest = blocks_.end();

@@ -19,23 +19,23 @@ namespace sluice {
 
 namespace {
 
-// /proc/PID/pagemap (Linux: Documentation/admin-guide/mm/pagemap.rst) has a word for each page. Its
-// highest bit says that the page is in memory and mapped.
+// /proc/PID/pagemap (Linux: Documentation/admin-guide/mm/pagemap.rst) has one word for each page.
+// The word's highest bit says that the page is in memory and mapped.
 constexpr std::uint64_t kPresentBit = std::uint64_t{1} << 63;
-constexpr std::size_t kEntries = 512;  // read at once
+constexpr std::size_t kEntries = 512;  // words read at once
 
-// The argument of the same file's PAGEMAP_SCAN (Linux 6.7), which looks only at the page tables;
-// older headers lack it.
+// The argument of PAGEMAP_SCAN on the same file (Linux 6.7), which examines only the page tables.
+// Older headers lack it.
 struct ScanArguments {
   std::uint64_t size = sizeof(ScanArguments);
   std::uint64_t flags = 0;
   std::uint64_t start = 0;  // page-aligned addresses
   std::uint64_t end = 0;
-  std::uint64_t walk_end = 0;  // out
+  std::uint64_t walk_end = 0;  // output
   std::uint64_t regions = 0;   // address of the array to fill in
   std::uint64_t region_count = 0;
   std::uint64_t max_pages = 0;
-  std::uint64_t inverted = 0;  // page categories, as the next two
+  std::uint64_t inverted = 0;  // page categories, like the next two
   std::uint64_t all_of = 0;
   std::uint64_t any_of = 0;
   std::uint64_t returned = 0;
@@ -68,7 +68,7 @@ bool PageMap::HasAll(Bytes bytes) {
 }
 
 std::optional<bool> PageMap::Scan(std::uint64_t begin, std::uint64_t end) const {
-  ScannedPages missing;  // the first page that is not there
+  ScannedPages missing;  // the first page that is not in memory
   ScanArguments scan;
   scan.start = begin;
   scan.end = end;
@@ -101,7 +101,7 @@ bool PageMap::ReadEntries(std::uint64_t begin, std::uint64_t end) {
 
 namespace {
 
-// In KiB, the unit of `ulimit -l`, or in MiB; rounded up.
+// A size in KiB, the unit of `ulimit -l`, or in MiB; rounded up.
 std::string Binary(std::uint64_t bytes) {
   constexpr std::uint64_t kKiB = 1024;
   constexpr std::uint64_t kMiB = kKiB * 1024;
@@ -111,7 +111,7 @@ std::string Binary(std::uint64_t bytes) {
   return bytes < 10 * kMiB ? in(kKiB) + " KiB" : in(kMiB) + " MiB";
 }
 
-// Returns why the shard cannot be read, if it cannot.
+// Locks a shard's pages. If the shard cannot be read, returns why.
 std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
   std::shared_ptr<const Error> fault;
   const ShardUse file = dataset.table.Shard(shard, fault);

@@ -1,4 +1,4 @@
-// The pages of shards that are in memory: which they are, and locking all of them there.
+// The pages of shards that are in memory: finding them, and locking all of a dataset's pages.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace sluice {
 
-// Finds the pages that are in this process's page tables, so that the kernel need not be asked to
-// read them. Used by one thread.
+// Finds the pages that are in this process's page tables; the kernel need not be asked to read
+// them. Used by one thread.
 class PageMap {
  public:
-  // `by_range`: ask for ranges, which newer kernels can do; false: page by page.
+  // `by_range`: ask for whole ranges, which newer kernels support; false: page by page.
   explicit PageMap(bool by_range = true);
 
   // Whether all pages of these bytes are in memory and mapped, so that touching them does not wait.
-  // False if the kernel does not tell. A page may still go at any time.
+  // False if the kernel does not say. A page may still be evicted at any time.
   bool HasAll(Bytes bytes);
 
  private:
-  // By one call for a range of addresses; empty if the kernel does not have that call.
+  // Examines a range of addresses by one call; empty if the kernel lacks that call.
   std::optional<bool> Scan(std::uint64_t begin, std::uint64_t end) const;
   bool ReadEntries(std::uint64_t begin, std::uint64_t end);  // page numbers
 
-  FileHandle file_;  // none: the kernel does not tell
+  FileHandle file_;  // empty: the kernel gives no page map
   bool by_range_;
   std::vector<std::uint64_t> entries_;
 };

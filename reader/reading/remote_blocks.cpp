@@ -13,7 +13,7 @@ namespace sluice {
 
 namespace {
 
-// Behind every block that is needed now.
+// Less urgent than every block that is needed now.
 constexpr std::uint64_t kSuggestedUrgency = std::uint64_t{1} << 62;
 
 bool NeedsPayloads(const Schema& schema, const FieldChoice& choice) {
@@ -65,7 +65,8 @@ bool RemoteBlocks::KnowsNextUses() {
   return true;
 }
 
-// Giving up pieces takes knowing when they are needed. The first batch does not wait for that.
+// To evict pieces, the cache must know when each is needed next. The first batch does not wait for
+// that.
 void RemoteBlocks::AwaitNextUses(const Pending& pending) {
   if (KnowsNextUses() || pending.urgency <= first_batch_ || !remote_.cache_is_full()) return;
   next_uses_->Await(&give_up_);
@@ -74,7 +75,7 @@ void RemoteBlocks::AwaitNextUses(const Pending& pending) {
 
 std::uint64_t RemoteBlocks::NextUseOf(std::uint64_t block) const {
   if (!next_uses_) return RemoteShards::kUnknown;
-  if (uses_ == nullptr) return 0;  // it stays until more is known
+  if (uses_ == nullptr) return 0;  // the block stays in the cache until more is known
   return uses_->empty() ? RemoteShards::kUnknown : (*uses_)[block];
 }
 
@@ -125,7 +126,8 @@ void RemoteBlocks::EndBatch() {
   Begin();
 }
 
-// Steady playing keeps to the window; lists whose rows are unknown, and random order, do not.
+// In steady playing, the open blocks fit. With lists whose rows are unknown, and with random order,
+// they may not.
 void RemoteBlocks::MakeRoom() {
   const auto any = [](const std::shared_ptr<HeldBlock>&) { return true; };
   while (open_.bytes() > most_open_ && open_.size() > 1)
@@ -141,17 +143,17 @@ void RemoteBlocks::Begin() {
   remote_.Flush();
 }
 
-// False if nobody wants the block any more.
+// Returns false if the block is not wanted any more.
 bool RemoteBlocks::Start(Pending& pending) {
   const SampleRef first = dataset_.facts->shape.Row(pending.number, 0);
   try {
-    // All frames that the batch needs have been asked for at once.
+    // All frames that the batch needs have already been requested together.
     for (const ShardParts::Held& part : pending.frame)
       if (!remote_.Await(part, &give_up_)) return false;
   } catch (const Error&) {
-    // Opening the shard will say so, too.
+    // Opening the shard will report the same fault.
   }
-  std::shared_ptr<const Error> fault;  // each of its samples will say so
+  std::shared_ptr<const Error> fault;  // each of the shard's samples will report it
   pending.shard = dataset_.table.Shard(first.shard, fault);
   pending.frame.clear();
   if (pending.shard == nullptr) return true;
@@ -220,7 +222,7 @@ void RemoteBlocks::Suggest(std::uint64_t block) {
   try {
     const ShardUse shard = dataset_.table.OpenShard(first.shard);
     if (shard == nullptr) {
-      FrameOf(first.shard);  // it will be there when a block of it is opened
+      FrameOf(first.shard);  // so that it is there when a block of the shard is opened
     } else if (suggested_.count(block) == 0) {
       const ShardParts::Block parts = shard->BlockParts(first.block);
       bool without_image = false;
@@ -266,7 +268,7 @@ std::uint64_t RemoteBlocks::MemoryBytes(const DatasetState& dataset, const Loade
   const bool scattered = options.order.shuffle == Shuffle::kRandom ||
                          !options.order.samples.all() || options.order.batches;
   const std::uint64_t in_ring = scattered ? rows * block_bytes : windows * open;
-  // On their way, and for the next windows; a block begins while there is room.
+  // Blocks on their way and blocks for the next windows; a block begins while there is room.
   const std::uint64_t ahead =
       2 * (ReadAheadBytesOf(options).value_or(kMaxRemoteAhead) + block_bytes);
   const std::uint64_t held = open + in_ring + ahead + RowWorkersOf(options) * block_bytes;

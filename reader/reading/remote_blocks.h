@@ -1,10 +1,10 @@
 // Blocks of a dataset in an object store, fetched ahead (format/remote/cache/remote_shards.h).
 //
 // A block is held from when the order announces it until all its rows of the epoch are planned; the
-// rows hold it until they are decoded. Requests begin in the order in which blocks are needed, and
-// a shard's frame before its blocks. So many bytes are on their way that the link stays busy, as
-// the store has measured it. Further blocks, of the next windows, are fetched while the trainer
-// plays: lanes open their windows in bursts.
+// rows hold it until they are decoded. Requests begin in the order in which blocks are needed, with
+// a shard's frame before the shard's blocks. Enough bytes are requested at once to keep the link
+// busy, as the store has measured it. While the trainer plays, blocks of the next windows are
+// fetched, too, because lanes open their windows in bursts.
 //
 // A block is fetched whole, or without its payloads if no chosen field has any, or if all of its
 // pictures are kept decoded. (A field's payloads lie together, so ranges of some fields could be
@@ -29,7 +29,7 @@
 
 namespace sluice {
 
-// The most bytes that a loader has on their way, and as many again for the next windows, unless
+// The most bytes that a loader has on their way, and again the most for the next windows, unless
 // Mapped::read_ahead_bytes says otherwise.
 inline constexpr std::uint64_t kMaxRemoteAhead = std::uint64_t{128} << 20;
 
@@ -38,13 +38,13 @@ class RemoteBlocks : public BlockSource {
   // `options` are checked ones.
   RemoteBlocks(const Wanted& wanted, const LoaderOptions& options);
 
-  // Bytes of blocks that an epoch has open at once; beyond that, the least recently used block is
-  // let go.
+  // The most bytes of blocks that an epoch has open at once; beyond that, the least recently used
+  // block is closed.
   static std::uint64_t MaxOpenBytes(const DatasetFacts& dataset, const LoaderOptions& options);
-  // Bytes that a loader holds at most: blocks that are open, those that rows in the ring still
-  // need, those on their way, and what stays although nobody holds it.
+  // The most bytes that a loader holds: open blocks, blocks that rows in the ring still need,
+  // blocks on their way, and idle pieces that stay in memory.
   static std::uint64_t MemoryBytes(const DatasetState& dataset, const LoaderOptions& options);
-  // The connections' buffers, the table of what is there, and for a cache when that is needed next.
+  // Bytes of the connections' buffers, of the table of pieces and, with a cache, of the next uses.
   static std::uint64_t BookkeepingBytes(const DatasetState& dataset, const LoaderOptions& options);
 
   void BeginEpoch(std::uint64_t epoch) override;
@@ -60,22 +60,22 @@ class RemoteBlocks : public BlockSource {
   bool TakesSuggestions() const noexcept override;
   void Suggest(std::uint64_t block) override;
 
-  // Fetches a block in the calling thread, which may be any. Throws Error.
+  // Fetches a block on the calling thread; any thread may call it. Throws Error.
   static std::shared_ptr<const HeldBlock> Fetch(DatasetState& dataset, std::uint32_t number,
                                                 const ShardUse& shard, std::uint32_t block);
 
  private:
-  // A block that has been asked for.
+  // A block that was requested.
   struct Pending {
     std::uint64_t number = 0;
     std::uint64_t urgency = 0;
     std::shared_ptr<HeldBlock> held;
-    std::vector<ShardParts::Held> frame;  // of its shard, if that is not open
+    std::vector<ShardParts::Held> frame;  // of the block's shard, if the shard is not open
     ShardUse shard;
     ShardParts::Held piece;
     std::uint64_t bytes = 0;
   };
-  // A block begun before it was known when it is needed next.
+  // A block that was begun before its next use was known.
   struct Unscheduled {
     std::uint64_t block = 0;
     std::uint32_t shard = 0;
@@ -95,12 +95,12 @@ class RemoteBlocks : public BlockSource {
 
   RemoteShards& remote_;
   const bool needs_payloads_;
-  const bool needs_others_;  // if all pictures of a block are kept decoded
+  const bool needs_others_;  // for a block whose pictures are all kept decoded
   const std::uint64_t most_open_;
   const std::uint64_t most_ahead_;
   OpenBlocks open_;
-  std::deque<Pending> pending_;  // in the order asked for
-  std::size_t next_ = 0;         // the first of them that is not begun
+  std::deque<Pending> pending_;  // in the order of the requests
+  std::size_t next_ = 0;         // the first of them not begun
   // Blocks of the next windows.
   struct Suggested {
     ShardParts::Held piece;
@@ -108,7 +108,7 @@ class RemoteBlocks : public BlockSource {
   };
   std::unordered_map<std::uint64_t, Suggested> suggested_;
   std::uint64_t suggested_bytes_ = 0;
-  // With a cache: when the next epoch needs each block.
+  // With a cache: the times at which the next epoch needs each block.
   std::optional<NextUsesAhead> next_uses_;
   NextUsesAhead::Uses uses_;  // null: not known yet
   std::vector<Unscheduled> unscheduled_;

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Locks an open file and returns it. An empty handle if another process holds the lock.
+// Locks an open file and returns it. Returns an empty handle if another process holds the lock.
 FileHandle TakeLock(FileHandle&& file, int how) {
   int result = 0;
   do {
@@ -40,7 +40,7 @@ bool IsCopy(const std::string& file) {
   return (whole.empty() ? name : whole).extension() == ".sluice";
 }
 
-// A shard's name has no dot in front, so no shard can have this name.
+// A shard's name does not begin with a dot, so no shard can have this name.
 std::string TemporaryOf(const std::string& copy) {
   return TemporaryName(copy).string();
 }
@@ -52,8 +52,8 @@ bool LiesIn(const fs::path& inner, const fs::path& outer) {
   return std::mismatch(whole.begin(), whole.end(), there.begin(), there.end()).first == whole.end();
 }
 
-// A dataset's folder that a stage made: its name is an id, and it holds nothing but copies and
-// their lock. Users keep other things on fast disks, too.
+// A dataset's folder that a stage has made: its name is an id, and it holds only copies and their
+// lock. (Users keep other things on fast disks, too.)
 struct Staged {
   std::string id;
   SharedFolder folder;
@@ -76,7 +76,8 @@ std::optional<Staged> StagedIn(const SharedFolder& root, const std::string& name
     bool locked = false;
     for (const std::string& file : staged.folder.Names()) {
       struct stat info {};
-      const FileHandle opened = staged.folder.OpenForReading(file);  // nothing but a plain file
+      const FileHandle opened =
+          staged.folder.OpenForReading(file);  // throws unless it is a regular file
       if (file == kLockFile && fstat(opened.get(), &info) == 0) {
         locked = true;
         staged.used = info.st_mtim;
@@ -92,7 +93,7 @@ std::optional<Staged> StagedIn(const SharedFolder& root, const std::string& name
   }
 }
 
-// The staged datasets, the longest unused first.
+// The staged datasets, the least recently used first.
 std::vector<Staged> DatasetsIn(const SharedFolder& root) {
   std::vector<Staged> found;
   for (const std::string& name : root.Names()) {
@@ -163,12 +164,12 @@ bool ShardStage::Enter() {
   if (!in_use_) return false;
   for (const std::string& name : folder_->Names()) {
     try {
-      folder_->OpenForReading(name);  // throws if something else was put there
+      folder_->OpenForReading(name);  // throws if there is something other than a regular file
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kNotFound) throw;  // renamed meanwhile
     }
   }
-  futimens(in_use_.get(), nullptr);  // used now
+  futimens(in_use_.get(), nullptr);  // notes the time of use
   entered_.store(true);
   return true;
 }
@@ -197,7 +198,7 @@ void ShardStage::Reject(std::uint32_t shard, const ShardUse& copy) {
   staged_.fetch_sub(1, std::memory_order_relaxed);
   {
     const MutexLock lock(mutex_);
-    // After two damaged copies of a shard, the disk is not trusted with a third.
+    // After two damaged copies of a shard, the stage makes no third copy.
     queue_.push_back({shard, copy, !rejected_[shard]});
     rejected_[shard] = true;
   }
@@ -212,8 +213,8 @@ bool ShardStage::Adopt(std::uint32_t shard) {
     staged_.fetch_add(1, std::memory_order_relaxed);
     return true;
   } catch (const Error& error) {
-    // Removes a file that is not a copy of the shard. But kIo may mean that no descriptor or
-    // address space was left to map it, which is not the copy's fault.
+    // Removes a file that is not a copy of the shard. kIo, however, may mean that no descriptor or
+    // address space was left to map the file, so the copy may be good.
     if (error.code() != ErrorCode::kIo) folder_->Remove(name);
     return false;
   }
@@ -226,19 +227,19 @@ bool ShardStage::MakeRoom(std::uint64_t bytes) const {
     used += staged.bytes();
   for (const Staged& staged : datasets) {
     if (used + bytes <= budget_) return true;
-    // Every process that reads from that folder, this one included, holds its lock.
+    // Every process that reads from that folder, including this one, holds its lock.
     const FileHandle unused = TakeLock(staged.folder.OpenLock(kLockFile), LOCK_EX);
     if (!unused) continue;
     used -= staged.bytes();
     for (const std::string& copy : staged.copies)
       staged.folder.Remove(copy);
     staged.folder.Remove(kLockFile);
-    root_.Remove(staged.id);  // only if nothing was added since
+    root_.Remove(staged.id);  // does nothing if files were added meanwhile
   }
   return used + bytes <= budget_;
 }
 
-// The part of a task that needs the stage's lock. `copy` gets the file to fill.
+// The part of a task that needs the stage's lock. Opens the file to fill as `copy`.
 ShardStage::Outcome ShardStage::Begin(const Task& task, FileHandle& copy) {
   const FileHandle root = TakeLock(root_.OpenLock(kLockFile), LOCK_EX);
   if (!root) return Outcome::kBusy;
@@ -249,7 +250,7 @@ ShardStage::Outcome ShardStage::Begin(const Task& task, FileHandle& copy) {
   const std::string temporary = TemporaryOf(name);
   copy = TakeLock(folder_->OpenFile(temporary), LOCK_EX);
   if (!copy) return Outcome::kBusy;
-  // Empties the file first: a process that died may have left a part of a copy.
+  // Empties the file first, since a process that died may have left part of a copy.
   const std::uint64_t bytes = dataset_.facts->shards[task.shard].bytes;
   if (ftruncate(copy.get(), 0) == 0 && MakeRoom(bytes) &&
       posix_fallocate(copy.get(), 0, static_cast<off_t>(bytes)) == 0) {
@@ -276,7 +277,7 @@ ShardStage::Outcome ShardStage::Do(const Task& task) {
   return Adopt(task.shard) ? Outcome::kCopied : Outcome::kFailed;
 }
 
-// Tries until the dataset's lock is held. False if that will not happen.
+// Tries until the dataset's lock is held. Returns false if that will not happen.
 bool ShardStage::EnterSoon() {
   while (!stopping_ && !entered_.load()) {
     try {
@@ -295,7 +296,7 @@ void ShardStage::Run() {
   try {
     CopyUntilStopped();
   } catch (const std::bad_alloc&) {
-    return;  // what is not copied is read where it is
+    return;  // shards that are not copied are read where they are
   }
 }
 

@@ -1,7 +1,8 @@
-// LoaderOptions::stage: shards copied to a fast local disk as they are first read.
+// LoaderOptions::stage: copies each shard to a fast local disk when it is first read.
 //
-// A shard that this process or another has copied already is read from its copy at once. Any other
-// is read where it lies until the stage's thread has copied it. The folder holds one subfolder for
+// If this process or another has already copied a shard, the shard is read from its copy at once.
+// Otherwise it is read where it lies until the stage's thread has copied it. The folder holds one
+// subfolder for
 // each dataset, named by its id:
 //
 //   STAGE/lock                    held briefly by a process that changes the folder
@@ -10,13 +11,15 @@
 //   STAGE/ID/.shard-00000.sluice.tmp  an unfinished copy, locked by the process that makes it
 //
 // Locks are flock's: the kernel releases them when a process dies, so that others can take over or
-// remove what it left. No thread waits for a lock: until it is free, shards are read where they
-// lie. Nor does a file of somebody else's decide what is overwritten (format/disk/shared_folder.h).
-// A copy gets its final name when it has reached the disk. If the budget has no room, the
-// stage removes copies of datasets that no process reads, the longest unused dataset first; after
-// that it copies no more. It never touches a folder of another form or with anything else in it. If
-// a copy gives other samples than its original, the stage removes it and copies again, once. No
-// failure here is an error: the shard is read where it lies.
+// remove the files that it left. No thread waits for a lock; until it is free, shards are read
+// where they lie. Nor does another user's file decide what is overwritten
+// (format/disk/shared_folder.h).
+//
+// A copy gets its final name once it has reached the disk. If the budget has no room, the stage
+// removes copies of datasets that no process reads, the least recently used dataset first; if that
+// is not enough, it copies no more. It never touches a folder of another form or with anything else
+// in it. If a copy gives other samples than its original, the stage removes it and copies once
+// more. No failure here is an error: the shard is read where it lies.
 #pragma once
 
 #include <deque>
@@ -32,18 +35,18 @@ namespace sluice {
 
 class ShardStage {
  public:
-  // `dataset` must outlive it, and must not be shared with another loader. Throws Error(kIo) if the
-  // folder cannot be made or written to.
+  // `dataset` must outlive the stage, and must not be shared with another loader. Throws Error(kIo)
+  // if the folder cannot be created or written to.
   ShardStage(DatasetState& dataset, const std::filesystem::path& folder, std::uint64_t budget);
   ~ShardStage() { Close(); }
   // Ends the stage's thread, and lets other processes remove the copies. Call it once, from one
-  // thread, when nobody calls Want() or Reject() any more.
+  // thread, when no thread calls Want() or Reject() any more.
   void Close();
 
-  // The planner is about to read from a shard. One thread.
+  // Call it before reading from a shard. Only one thread may call it.
   void Want(std::uint32_t shard);
-  // A sample could not be read from that copy, but from the original: reads the shard there from
-  // now on, and removes the copy. Any thread.
+  // Call it if a sample could not be read from that copy, but could be read from the original. From
+  // now on the shard is read from the original, and the copy is removed. Any thread may call it.
   void Reject(std::uint32_t shard, const ShardUse& copy);
 
   std::uint64_t staged() const noexcept { return staged_.load(std::memory_order_relaxed); }
@@ -70,9 +73,10 @@ class ShardStage {
   const SharedFolder root_;
   std::shared_ptr<const SharedFolder> folder_;  // the dataset's
   const std::uint64_t budget_;
-  FileHandle in_use_;                 // the dataset's lock;
-  std::atomic<bool> entered_{false};  // whether that lock is held: nobody removes the copies
-  std::vector<bool> wanted_;          // used by the planner only
+  FileHandle in_use_;  // the dataset's lock
+  std::atomic<bool> entered_{
+      false};                 // whether that lock is held, so that no process removes the copies
+  std::vector<bool> wanted_;  // used by the planner only
   std::atomic<std::uint64_t> staged_{0};
   std::atomic<bool> stopping_{false};
 

@@ -58,7 +58,7 @@ void ShardWatch::Run() {
     try {
       Look(shard);
     } catch (const std::bad_alloc&) {
-      continue;  // it is looked at again, some batches later
+      continue;  // the shard is examined again some batches later
     }
   }
 }

@@ -1,10 +1,10 @@
 // Notices that another program overwrites a shard in place while it is played.
 //
-// The new content has valid checksums of its own, so only the file's own attributes can tell. The
-// watch looks at each shard that batches use when an epoch first uses it, and then once in kBatches
-// batches, at the cost of a system call. A changed shard is a fault from then on. The first look of
-// an epoch is made at once, later ones by a thread of the watch, so that no batch waits for a file
-// system. Only the planner thread calls it.
+// The new content has valid checksums of its own, so only the file's attributes can reveal it. The
+// watch examines each shard that batches use when an epoch first uses it, and then once in kBatches
+// batches, at the cost of one system call. Once a shard has changed, it is a fault. The first check
+// of an epoch runs at once; later checks run on a thread of the watch, so that no batch waits for a
+// file system. Only the planner thread calls this class.
 #pragma once
 
 #include <thread>
@@ -19,7 +19,7 @@ class ShardWatch {
  public:
   static constexpr std::uint64_t kBatches = 64;
 
-  // `dataset` must outlive it.
+  // `dataset` must outlive the watch.
   explicit ShardWatch(DatasetState& dataset)
       : dataset_(dataset), looked_at_(dataset.facts->shards.size()) {}
   ~ShardWatch();
@@ -31,7 +31,7 @@ class ShardWatch {
     epoch_begun_ = batch_;
   }
   void BeginBatch() noexcept { ++batch_; }
-  // The batch has a sample of that shard.
+  // Notes that the batch has a sample of that shard.
   void Use(std::uint32_t shard) {
     if (batch_ - looked_at_[shard] >= kBatches) LookSoon(shard);
   }
@@ -47,9 +47,9 @@ class ShardWatch {
 
   DatasetState& dataset_;
   std::uint64_t batch_ = kBatches;
-  std::uint64_t epoch_begun_ = kBatches;  // the value of batch_ then
-  std::vector<std::uint64_t> looked_at_;  // by shard: the batch of the last look
-  std::vector<std::uint32_t> due_;        // of this batch
+  std::uint64_t epoch_begun_ = kBatches;  // the value of batch_ at the epoch's beginning
+  std::vector<std::uint64_t> looked_at_;  // by shard: the batch of the last check
+  std::vector<std::uint32_t> due_;        // shards to check in this batch
   std::thread thread_;                    // started when the first shard is due
 
   Mutex mutex_;

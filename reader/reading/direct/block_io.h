@@ -14,7 +14,7 @@ struct BlockRead {
   std::size_t bytes = 0;
   std::uint64_t offset = 0;
   std::size_t done = 0;  // less than `bytes` at the file's end, or after an error
-  int error = 0;         // errno
+  int error = 0;         // errno, or 0
   void* owner = nullptr;
 };
 
@@ -33,7 +33,7 @@ std::unique_ptr<BlockIo> MakeUringIo();
 // Reads by that many threads that call pread.
 std::unique_ptr<BlockIo> MakeThreadIo(unsigned threads);
 
-// Does a read in the calling thread.
+// Does a read on the calling thread.
 void ReadNow(BlockRead& read) noexcept;
 
 }  // namespace sluice

@@ -21,7 +21,7 @@ namespace sluice {
 
 namespace {
 
-// A quarter of the files that this process may open, up to a sensible number.
+// A quarter of the files that this process may open, at most 1024.
 std::size_t MostOpen() noexcept {
   constexpr std::size_t kMost = 1024;
   rlimit limit{};
@@ -29,12 +29,12 @@ std::size_t MostOpen() noexcept {
   return std::clamp<std::size_t>(limit.rlim_cur / 4, 4, kMost);
 }
 
-// Opens the shard by its name, for reading through the page cache. Empty if that is not the mapped
-// file.
+// Opens the shard by its name, for reading through the page cache. Empty if the name leads to
+// another file than the mapped one.
 FileHandle OpenPlain(const ShardFile& shard) noexcept {
   FileHandle plain(open(shard.name().c_str(), O_RDONLY | O_CLOEXEC));
   if (!plain || !shard.Maps(plain)) return {};
-  // No read-ahead: the next read is rarely at the end of this block.
+  // No kernel read-ahead: the next read is rarely next to this block.
   posix_fadvise(plain.get(), 0, 0, POSIX_FADV_RANDOM);
   return plain;
 }
@@ -55,7 +55,7 @@ std::shared_ptr<const DirectFiles::File> DirectFiles::Open(std::uint32_t number,
   const auto found = open_.find(number);
   if (found != open_.end()) {
     found->second.used = ++uses_;
-    // A copy of the shard may have taken its place (LoaderOptions::stage).
+    // A copy may have replaced the shard (LoaderOptions::stage).
     if (found->second.file->shard == shard) return found->second.file;
     open_.erase(found);
   }
@@ -166,7 +166,7 @@ std::uint64_t DirectFiles::refused() const {
 namespace {
 
 constexpr unsigned kDirectThreads = 8;
-// Fewer than an io_uring has places.
+// Fewer than the places in an io_uring.
 constexpr std::size_t kMaxReads = 96;
 
 std::unique_ptr<BlockIo> MakeIo() {
@@ -204,7 +204,8 @@ std::shared_ptr<const HeldBlock> DirectBlocks::Use(std::uint64_t block) {
 }
 
 std::shared_ptr<HeldBlock> DirectBlocks::AskFor(std::uint64_t block) {
-  auto held = std::make_shared<HeldBlock>();  // first: an entry without it would never be read
+  auto held =
+      std::make_shared<HeldBlock>();  // first: if this throws, no entry is left that is never read
   Pending& pending = pending_.emplace_back();
   pending.number = block;
   pending.held = std::move(held);
@@ -226,7 +227,7 @@ void DirectBlocks::Start(Pending& pending) {
   const SampleRef first = dataset_.facts->shape.Row(pending.number, 0);
   pending.block = first.block;
   try {
-    std::shared_ptr<const Error> fault;  // each of its samples will say so
+    std::shared_ptr<const Error> fault;  // each of the shard's samples will report it
     pending.shard = dataset_.table.Shard(first.shard, fault);
     if (pending.shard == nullptr) {
       pending.failed = true;
@@ -244,7 +245,7 @@ void DirectBlocks::Start(Pending& pending) {
                {0, pending.table_first ? HeldBlock::TableBytes(*pending.shard, pending.block)
                                        : pending.held->bytes().size()});
   } catch (const std::exception&) {
-    pending.failed = true;  // each of its samples will say so
+    pending.failed = true;  // each of the block's samples will report it
   }
   GoOn(pending);
 }
@@ -273,7 +274,7 @@ void DirectBlocks::StartRange(Pending& pending, ByteRange range) {
   ++reads_in_flight_;
 }
 
-// Call it when the table has been read.
+// Starts reading the wanted parts. Call it once the table has been read.
 void DirectBlocks::StartParts(Pending& pending) {
   pending.table_first = false;
   try {
@@ -282,14 +283,14 @@ void DirectBlocks::StartParts(Pending& pending) {
          RangesOf(view, dataset_.facts->layout, dataset_.facts->manifest.schema, *pending.choice))
       StartRange(pending, range);
   } catch (const Error&) {
-    return;  // each of its samples will say so
+    return;  // each of the block's samples will report it
   } catch (const std::bad_alloc&) {
     pending.failed = true;
   }
 }
 
-// The file system may open a shard with O_DIRECT and then refuse to read it. If so, begins this
-// read again through the page cache, as for all others of the shard.
+// A file system may open a shard with O_DIRECT and then refuse to read it. If so, begins this read
+// again through the page cache; the shard's later reads go that way, too.
 bool DirectBlocks::ReadsAgain(Pending& pending, BlockRead& read) {
   if (read.error != EINVAL) return false;
   try {
@@ -332,7 +333,7 @@ void DirectBlocks::GoOn(Pending& pending) {
   const bool go_on = pending.table_first && !pending.failed;
   if (go_on && !GivesUp()) StartParts(pending);
   pending.done = pending.reads.empty();
-  // The block is not whole. A thread that needs it will read it again.
+  // The block is incomplete. A thread that needs it will read it again.
   if (pending.done && pending.failed) pending.held->Forget();
 }
 
@@ -361,7 +362,7 @@ void DirectBlocks::Cancel() {
 }
 
 void DirectBlocks::MakeRoom(std::uint64_t bytes) {
-  // A row to be decoded, or a read in flight, may still have a block.
+  // A row to be decoded, or a read in flight, may still hold a block.
   const auto unused = [](const std::shared_ptr<HeldBlock>& held) { return held.use_count() == 1; };
   while (!files_.memory().HasRoom(bytes) && open_.CloseOldest(unused)) {
   }

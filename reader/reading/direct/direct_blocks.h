@@ -1,5 +1,5 @@
-// Reading past the page cache (LoaderOptions::storage = Direct): the files, which all threads use,
-// and the blocks read ahead, which the planner thread holds.
+// Reading past the page cache (LoaderOptions::storage = Direct): the open files, which all threads
+// use, and the blocks read ahead, which the planner thread holds.
 #pragma once
 
 #include <atomic>
@@ -26,13 +26,13 @@ namespace sluice {
 
 // Shards opened for reading past the page cache (O_DIRECT).
 //
-// If a file system refuses that, the same reads go through the page cache, and what they leave
-// there is dropped again. Only some descriptors are open at a time; a shard that has lost its own
-// is opened by its name again. If that name leads to another file meanwhile, or to none, the
+// If a file system refuses that, the same reads go through the page cache, and the pages that they
+// leave there are dropped again. Only some descriptors are open at a time; a shard whose descriptor
+// was closed is opened by its name again. If that name now leads to another file, or to none, the
 // shard's mapping is read instead, because a mapping stays the same. Thread-safe.
 class DirectFiles {
  public:
-  // `refuse`: acts as if every file system refused O_DIRECT, for tests.
+  // `refuse` is for tests: acts as if every file system refused O_DIRECT.
   explicit DirectFiles(std::shared_ptr<BlockMemory> memory, bool refuse = false);
 
   struct File {
@@ -41,11 +41,11 @@ class DirectFiles {
     ShardUse shard;
   };
   std::shared_ptr<const File> Open(std::uint32_t number, const ShardUse& shard);
-  // For a shard that was opened with O_DIRECT and could not be read so (EINVAL): treats its file
-  // system as one that refuses from now on.
+  // For a shard that was opened with O_DIRECT and whose read failed with EINVAL: from now on treats
+  // its file system as one that refuses O_DIRECT.
   std::shared_ptr<const File> Refuse(std::uint32_t number, const ShardUse& shard);
 
-  // Reads a block in the calling thread. Parts that cannot be read are Lost().
+  // Reads a block on the calling thread. Parts that cannot be read are Lost().
   std::shared_ptr<const HeldBlock> Read(std::uint32_t number, const ShardUse& shard,
                                         std::uint32_t block);
 
@@ -56,12 +56,12 @@ class DirectFiles {
   // costs only itself.
   static void Salvage(const File& file, std::uint64_t block_offset, ByteRange range,
                       HeldBlock& held);
-  // Drops a range from the page cache if it was read through it. Call it when the range has been
-  // read.
+  // If a range was read through the page cache, drops it from there. Call it once the range has
+  // been read.
   static void LetGo(const File& file, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
   BlockMemory& memory() noexcept { return *memory_; }
-  // The number of shards on a file system that refuses.
+  // The number of shards on file systems that refuse O_DIRECT.
   std::uint64_t refused() const;
 
  private:
@@ -86,19 +86,19 @@ class DirectFiles {
 // (LoaderOptions::storage = Direct).
 //
 // A block is held from when the order announces it until all its rows of the epoch are planned; the
-// rows keep it until they are decoded. If the budget is used up, which steady playing does not
-// cause, the least recently used block is dropped, and read again if a row needs it.
+// rows keep it until they are decoded. If the budget is used up, which does not happen in steady
+// playing, the least recently used block is dropped, and read again if a row needs it.
 //
 // Used by the planner thread only.
 class DirectBlocks : public BlockSource {
  public:
-  // `files` must outlive it. `one_at_a_time`: rows come in the order of blocks
+  // `files` must outlive this object. `one_at_a_time`: rows come in the order of blocks
   // (Shuffle::kSequential). `io` null: io_uring if it is available, otherwise threads.
   DirectBlocks(const Wanted& wanted, DirectFiles& files, bool one_at_a_time,
                std::unique_ptr<BlockIo> io = nullptr);
   ~DirectBlocks() override;
 
-  // Bytes of blocks that are held at most.
+  // The most bytes of blocks that are held at once.
   static std::uint64_t MemoryBytes(const DatasetFacts& dataset, const LoaderOptions& options);
 
   void Open(std::uint64_t block, std::uint64_t rows) override;
@@ -110,7 +110,7 @@ class DirectBlocks : public BlockSource {
   bool holds_blocks() const noexcept override { return true; }
 
  private:
-  // A block that has been asked for.
+  // A block that was requested.
   struct Pending {
     std::uint64_t number = 0;
     std::shared_ptr<HeldBlock> held;
@@ -119,9 +119,9 @@ class DirectBlocks : public BlockSource {
     std::shared_ptr<const DirectFiles::File> file;
     std::shared_ptr<const DirectFiles::File> refused;  // the former `file`, still being read from
     const FieldChoice* choice = nullptr;               // the wanted fields
-    bool table_first = false;                          // the table must be read to find them
-    std::list<BlockRead> reads;                        // reads in flight
-    bool failed = false;                               // memory was lacking to read all of it
+    bool table_first = false;    // the table must be read to find the wanted fields
+    std::list<BlockRead> reads;  // reads in flight
+    bool failed = false;         // there was not enough memory to read all of it
     bool done = false;
   };
 
@@ -130,7 +130,7 @@ class DirectBlocks : public BlockSource {
   void Start(Pending& pending);
   void StartRange(Pending& pending, ByteRange range);
   void StartParts(Pending& pending);
-  void GoOn(Pending& pending);  // continues once no read of it is in flight
+  void GoOn(Pending& pending);  // continues once none of its reads is in flight
   void FinishRead();
   bool ReadsAgain(Pending& pending, BlockRead& read);
   void MakeRoom(std::uint64_t bytes);
@@ -139,8 +139,9 @@ class DirectBlocks : public BlockSource {
   DirectFiles& files_;
   std::unique_ptr<BlockIo> io_;
   OpenBlocks open_;
-  std::list<Pending> pending_;  // in the order asked for; Pop() takes done ones from the front
-  std::list<Pending>::iterator next_ = pending_.end();  // the first not begun
+  std::list<Pending>
+      pending_;  // in the order of the requests; Pop() takes done ones from the front
+  std::list<Pending>::iterator next_ = pending_.end();  // the first entry not begun
   std::size_t reads_in_flight_ = 0;
 };
 

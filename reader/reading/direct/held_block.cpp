@@ -9,8 +9,8 @@ namespace sluice {
 
 namespace {
 
-// Blocks differ in size by a few per cent. Rounded up by at most an eighth, most fit into the
-// memory of another.
+// Blocks differ in size by a few per cent. If sizes are rounded up, by at most an eighth, most
+// blocks fit into the memory of another one.
 std::uint64_t Rounded(std::uint64_t bytes) {
   const std::uint64_t step = std::max<std::uint64_t>(kPageBytes, std::bit_floor(bytes) / 8);
   return std::max<std::uint64_t>(1, (bytes + step - 1) / step) * step;
@@ -50,7 +50,7 @@ BlockMemory::Piece BlockMemory::Take(std::uint64_t bytes) {
       }
     }
     if (buffer.size() == 0) buffer = HostBuffer(wanted);
-    // Room for the piece in free_, because giving it back must not throw.
+    // Reserves room in free_ for the piece, because giving it back must not throw.
     free_.reserve(free_.size() + static_cast<std::size_t>(++pieces_));
     used_bytes_ += buffer.size();
   }

@@ -1,4 +1,4 @@
-// A block that rows hold until they are decoded (HeldBlock), and the memory for those that are read
+// A block that rows hold until they are decoded (HeldBlock), and memory for blocks that are read
 // past the page cache (BlockMemory).
 #pragma once
 
@@ -42,8 +42,8 @@ class BlockMemory : public std::enable_shared_from_this<BlockMemory> {
     HostBuffer buffer_;
   };
 
-  // A piece of at least that many bytes, even beyond the budget: the caller keeps to it. Throws
-  // std::bad_alloc.
+  // Returns a piece of at least `bytes`. May exceed the budget, which is for the caller to keep.
+  // Throws std::bad_alloc.
   Piece Take(std::uint64_t bytes);
 
   // Whether the budget has room for a piece of that many bytes.
@@ -68,15 +68,15 @@ struct ByteRange {
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 
-// The ranges of the chosen fields, without the table. Payloads lie field by field, so each field
-// has one run, and adjacent runs are joined to one range. Passes over damaged entries: reading them
-// will fail later.
+// The byte ranges of the chosen fields, without the table. Payloads are stored field by field, so
+// each field has one range; adjacent ranges are joined. Skips damaged entries: reading them will
+// fail later.
 std::vector<ByteRange> RangesOf(const BlockView& block, const RowLayout& layout,
                                 const Schema& schema, const FieldChoice& choice);
 
-// A block in memory of its own: LoaderOptions::storage = Direct reads blocks into it, past the page
-// cache, instead of using the shard's mapping. Or a block of a shard in an object store, which is
-// there as long as this holds it.
+// A block that stays in memory while this object lives. Either it has memory of its own, into which
+// LoaderOptions::storage = Direct reads past the page cache; or it lies in the mapping of a shard
+// in an object store, where it stays while this object holds its piece.
 //
 // One thread writes it; then any thread may read it.
 class HeldBlock {
@@ -90,30 +90,30 @@ class HeldBlock {
     bytes_ = {memory_.data(), bytes};
     shard_ = std::move(shard);
   }
-  // Bytes of the shard's mapping, and what keeps them there.
+  // Refers to bytes of the shard's mapping. `held` keeps them there.
   void Give(Bytes mapped, ShardParts::Held held, ShardUse shard) {
     bytes_ = mapped;
     held_ = std::move(held);
     shard_ = std::move(shard);
   }
-  // The block could not be read.
+  // Notes that the block could not be read.
   void Fail(const Error& error, ShardUse shard) {
     fault_.emplace(error.code(), error.file(), error.place(), error.sentence());
     shard_ = std::move(shard);
   }
-  // Makes the block one that was not read. No read into it may be in flight.
+  // Resets the block to one that was not read. No read into it may be in flight.
   void Forget() noexcept {
     memory_ = {};
     bytes_ = {};
   }
   std::byte* data() noexcept { return memory_.data(); }
   Bytes bytes() const noexcept { return bytes_; }
-  // False if its shard could not be opened, or memory for it was lacking.
+  // False if the block's shard could not be opened, or memory was lacking.
   bool read() const noexcept { return shard_ != nullptr && (!bytes_.empty() || fault_); }
-  // The shard it was read from, if it was read.
+  // The shard that the block was read from, if it was read.
   const ShardUse& shard() const noexcept { return shard_; }
 
-  // Its samples' first images are not read, because a cache has them (PictureCache).
+  // The first images of the block's samples are not read, because a cache has them (PictureCache).
   void LeaveOutImage() noexcept { lacks_image_ = true; }
   bool lacks_image() const noexcept { return lacks_image_; }
 
@@ -129,7 +129,7 @@ class HeldBlock {
     return false;
   }
 
-  // Verifies header and table at the first call. Throws Error.
+  // Verifies header and table on the first call. Throws Error.
   BlockView View(const ShardFile& shard, std::uint32_t block) const {
     if (fault_) {
       throw Error(fault_->code(), fault_->file(),
@@ -145,7 +145,7 @@ class HeldBlock {
     return view;
   }
 
-  // The bytes of header and table, which say where the rest is.
+  // The size of header and table, which locate the rest.
   static std::size_t TableBytes(const ShardFile& shard, std::uint32_t block) noexcept {
     const BlockEntry& entry = shard.block_entry(block);
     return static_cast<std::size_t>(std::min<std::uint64_t>(

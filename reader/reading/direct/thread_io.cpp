@@ -32,7 +32,7 @@ class ThreadIo : public BlockIo {
       for (unsigned t = 0; t < threads; ++t)
         threads_.emplace_back([this] { Run(); });
     } catch (const std::system_error&) {
-      return;  // fewer are enough; with none, Submit() does the read itself
+      return;  // fewer threads are enough; without any, Submit() reads itself
     }
   }
   ~ThreadIo() override { Stop(); }

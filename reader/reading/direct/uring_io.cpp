@@ -13,8 +13,9 @@ constexpr unsigned kRingEntries = 128;
 
 class UringIo : public BlockIo {
  public:
-  // False: the kernel lacks io_uring, or is too old for reads without a vector (before 5.6), or a
-  // rule of the system forbids it (some forbid making rings, others using them).
+  // False if the kernel lacks io_uring, if it is too old for reads without a vector (before 5.6),
+  // or if a rule of the system forbids io_uring (some rules forbid making rings, others using
+  // them).
   bool SetUp() noexcept {
     if (io_uring_queue_init(kRingEntries, &ring_, 0) != 0) return false;
     made_ = true;
@@ -65,7 +66,7 @@ class UringIo : public BlockIo {
   }
 
  private:
-  // Whether the ring returns what is submitted.
+  // Whether the ring completes an operation that is submitted to it.
   bool TryOut() noexcept {
     io_uring_prep_nop(io_uring_get_sqe(&ring_));
     int result = 0;
@@ -82,7 +83,8 @@ class UringIo : public BlockIo {
     return true;
   }
 
-  // Tries again while the kernel is short of memory or its queue of results is full.
+  // Submits what the ring holds. Repeats while the kernel is short of memory or its completion
+  // queue is full.
   void Push() noexcept {
     while (io_uring_sq_ready(&ring_) > 0) {
       const int submitted = io_uring_submit(&ring_);
