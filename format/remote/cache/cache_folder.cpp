@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A dataset's folder, if a cache made it. Users keep other things on fast disks, too.
+// Opens a dataset's folder if a cache has made it. (Users keep other things on fast disks, too.)
 std::optional<SharedFolder> CachedIn(const SharedFolder& root, const std::string& name) {
   if (name.size() != 32 || name.find_first_not_of("0123456789abcdef") != std::string::npos)
     return std::nullopt;
@@ -48,7 +48,7 @@ bool LockNow(const FileHandle& file, int how) {
   return result == 0;
 }
 
-// The dataset's lock; empty if a process uses the dataset.
+// Takes the dataset's lock. Returns an empty handle if a process uses the dataset.
 FileHandle TakeUnused(const SharedFolder& folder) {
   try {
     FileHandle lock = folder.OpenLock(kCacheLock);
@@ -122,7 +122,7 @@ std::vector<Listed> List(const SharedFolder& root) {
 std::vector<CacheEntry> EntriesOfCache(const fs::path& path) {
   const SharedFolder root = SharedFolder::Open(path);
   std::optional<CacheLock> lock;
-  if (root.Has(kCacheLock)) lock = CacheLock::Wait(root);  // else nobody has used it yet
+  if (root.Has(kCacheLock)) lock = CacheLock::Wait(root);  // otherwise no process has used it yet
   std::vector<CacheEntry> entries;
   for (Listed& dataset : List(root))
     entries.push_back(std::move(dataset.entry));

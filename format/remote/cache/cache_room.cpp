@@ -1,6 +1,7 @@
-// Room for a piece is reserved in a count that all processes of a dataset share. If it is full,
-// the piece that is needed last gives way, if it is needed later than the new one (Belady's rule).
-// Other datasets in the folder are looked at now and then, and removed if nobody uses them.
+// All processes that use a dataset share a count of its reserved bytes. If the room is used up and
+// the piece that is needed last is needed later than the new one, that piece is evicted (Belady's
+// rule). Now and then the other datasets in the folder are examined, and removed if no process uses
+// them.
 #include "format/remote/cache/cache_room.h"
 
 #include <algorithm>
@@ -14,8 +15,8 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kPiecesForEach = 64;
-// A 16th of the pieces is kept, the latest, and 4096 more. Far fewer are given up before the next
-// look, but pieces in use are among the latest, too.
+// The heap keeps the latest 16th of the pieces, and 4096 more. Far fewer are evicted before the
+// next scan of the table, but pieces in use are among the latest, too.
 constexpr std::uint64_t kShareKept = 16;
 constexpr std::uint64_t kLeastKept = 4096;
 
@@ -37,7 +38,7 @@ void EvictionOrder::Begin() {
 
 std::optional<std::uint64_t> EvictionOrder::TakeLatest(std::uint64_t than) {
   for (;;) {
-    // A piece that the floor left out may also be later than `than`.
+    // A piece below the floor may also be needed later than `than`.
     if (heap_.empty() && floor_ > than && !looked_) LookAtAll();
     if (heap_.empty() || heap_.front().next_use <= than) return std::nullopt;
     std::pop_heap(heap_.begin(), heap_.end());
@@ -45,7 +46,7 @@ std::optional<std::uint64_t> EvictionOrder::TakeLatest(std::uint64_t than) {
     heap_.pop_back();
     const std::uint64_t now = NextUse(last.piece);
     if (now == last.next_use) return last.piece;
-    Add(last.piece);  // a process has used it, or given it up
+    Add(last.piece);  // a process has used or evicted it meanwhile
   }
 }
 
@@ -81,7 +82,7 @@ bool CacheRoom::Reserve(std::uint64_t piece, std::uint64_t offset, std::uint64_t
   at_once_ = std::max(at_once_.load(), bytes);
   if (bytes > room) return false;
   const std::uint64_t next_use = data_.next_use(piece).load(std::memory_order_relaxed);
-  // Other processes reserve too; what they see in use is never more than the room.
+  // Other processes reserve, too. The count that they see never exceeds the room.
   std::uint64_t used = 0;
   do {
     while ((used = data_.used().load()) > room - bytes) {
@@ -93,8 +94,8 @@ bool CacheRoom::Reserve(std::uint64_t piece, std::uint64_t offset, std::uint64_t
   return false;
 }
 
-// The bytes that other datasets in the folder use. Looks at them now and then (a few files to open)
-// and removes those that can go.
+// The bytes that other datasets in the folder use. Now and then examines them (which opens a few
+// files) and removes those that no process uses.
 std::uint64_t CacheRoom::BytesOfOthers(std::uint64_t wanted) {
   constexpr std::uint64_t kLookAtOthers = 64;
   constexpr std::uint64_t kLookWhenFull = 16;
@@ -102,26 +103,26 @@ std::uint64_t CacheRoom::BytesOfOthers(std::uint64_t wanted) {
   if (++since_look_ >= (full ? kLookWhenFull : kLookAtOthers)) {
     since_look_ = 0;
     try {
-      // While another process has the lock, the number seen last must do.
+      // While another process has the lock, the last known number is used.
       if (const std::optional<CacheLock> lock = CacheLock::Try(data_.root()))
         others_use_ = TrimCache(*lock, id_, cache_.bytes - std::min(cache_.bytes, wanted));
     } catch (const Error&) {
-      others_use_ = cache_.bytes;  // the folder is gone or not ours any more
+      others_use_ = cache_.bytes;  // the folder is gone, or no longer ours
     }
   }
   return others_use_;
 }
 
-// Gives up the piece needed last, if that is later than `than`.
+// Evicts the piece that is needed last, if it is needed later than `than`.
 bool CacheRoom::GiveUpLatest(std::uint64_t than,
                              const std::function<bool(std::uint64_t piece)>& in_use) {
-  std::vector<std::uint64_t> of_others;  // pieces that other processes use
+  std::vector<std::uint64_t> of_others;  // pieces in use by other processes
   bool given_up = false;
   order_.Begin();
   while (!given_up) {
     const std::optional<std::uint64_t> latest = order_.TakeLatest(than);
     if (!latest) break;
-    if (in_use(*latest)) continue;  // added again once it is not
+    if (in_use(*latest)) continue;  // the piece is added again once it is not in use
     if (!data_.Lock(*latest, SparseData::Hold::kExclusive)) {
       of_others.push_back(*latest);
       continue;

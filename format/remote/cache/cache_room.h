@@ -1,5 +1,5 @@
-// The room that a dataset has in a cache folder (CACHE.md), and the order in which pieces are given
-// up to make it.
+// The room that a dataset has in a cache folder (CACHE.md), and the order in which pieces are
+// evicted to make room.
 #pragma once
 
 #include <atomic>
@@ -15,29 +15,31 @@
 
 namespace sluice {
 
-// Which pieces of a cache are needed last (Belady's rule), without a look at all of them for each
-// one that is given up.
+// Finds the pieces of a cache that are needed last (Belady's rule), without a scan of all pieces
+// for each eviction.
 //
-// When a piece is needed next stands in the table that processes share (SparseData::next_use), and
-// each of them changes it. This keeps the pieces that were needed last when it looked at the whole
-// table, and those that this process has let go of since. For a table of n pieces it looks again
-// after n / 64 searches, which is 64 pieces for a search; only then does it learn what other
+// The table that processes share (SparseData::next_use) says when each piece is needed next; each
+// process may change it. This object keeps the pieces that were needed last when it scanned the
+// whole table, and those that this process has released since. For a table of n pieces it scans
+// again after n / 64 searches, so a search costs 64 pieces on average. Only a scan shows what other
 // processes have changed.
 //
 // Not thread-safe.
 class EvictionOrder {
  public:
-  // When piece i is needed next: next_uses[i]; 0: never give it up. Others change it meanwhile.
+  // next_uses[i]: when piece i is needed next; 0: never evict it. Other processes change the array
+  // meanwhile.
   EvictionOrder(const std::atomic<std::uint64_t>* next_uses, std::uint64_t pieces) noexcept
       : next_uses_(next_uses), pieces_(pieces) {}
 
-  // The piece may be given up, or is needed at another time than before.
+  // Notes that the piece may be evicted, or that its next use has changed.
   void Add(std::uint64_t piece);
 
-  // Call it before each search for a piece to give up.
+  // Call it before each search for a piece to evict.
   void Begin();
-  // The piece needed last, if that is later than `than`. It is not given again until it is added
-  // again, or the table is looked at again: if it cannot be given up now, ask once more.
+  // Returns the piece needed last, if that is later than `than`. It is not returned again before it
+  // is added again or the table is scanned again. If the piece cannot be evicted now, call this
+  // once more for another one.
   std::optional<std::uint64_t> TakeLatest(std::uint64_t than);
 
  private:
@@ -56,21 +58,21 @@ class EvictionOrder {
 
   const std::atomic<std::uint64_t>* const next_uses_;
   const std::uint64_t pieces_;
-  std::vector<Entry> heap_;  // the latest at the front; an entry may be out of date
-  std::uint64_t floor_ = 0;  // pieces needed before that are left out
-  std::uint64_t begun_ = 0;  // searches since the table was looked at
-  bool looked_ = false;      // in this search
+  std::vector<Entry> heap_;  // the latest at the front; entries may be outdated
+  std::uint64_t floor_ = 0;  // pieces needed before this are left out
+  std::uint64_t begun_ = 0;  // searches since the last scan of the table
+  bool looked_ = false;      // whether this search has scanned the table
 };
 
 struct BlockCache {
   std::filesystem::path folder;
-  std::uint64_t bytes = 0;  // the most that lies there, of all datasets
+  std::uint64_t bytes = 0;  // the limit for all datasets together
 };
 
-// The room that a dataset has in a cache folder (CACHE.md): makes it, by giving up datasets that no
-// process uses and then the pieces that are needed last.
+// The room that a dataset has in a cache folder (CACHE.md). Makes room by removing datasets that no
+// process uses, and then by evicting the pieces that are needed last.
 //
-// Not thread-safe: RemoteShards has one, and uses it under its mutex.
+// Not thread-safe: RemoteShards owns one and uses it under its mutex.
 class CacheRoom {
  public:
   // `id`: the dataset's. `data` must outlive it.
@@ -81,19 +83,18 @@ class CacheRoom {
         order_(data.next_uses(), data.pieces()),
         room_(cache.bytes) {}
 
-  // Takes `bytes` at `offset` for a piece that this process has locked. False if everything there
-  // is needed sooner, or if the disk is full. `in_use`: pieces that must stay.
+  // Reserves `bytes` at `offset` for a piece that this process has locked. Returns false if
+  // everything there is needed sooner, or if the disk is full. `in_use`: pieces that must stay.
   bool Reserve(std::uint64_t piece, std::uint64_t offset, std::uint64_t bytes,
                const std::function<bool(std::uint64_t piece)>& in_use);
-  // Whether there is no room for another piece of the largest size reserved so far. Any thread may
-  // ask.
+  // Whether there is no room for another piece of the largest size reserved so far. Thread-safe.
   bool full() const noexcept { return data_.used() + at_once_ > room_; }
-  // Room that was reserved is not used.
+  // Gives back room that was reserved but not used.
   void GiveBack(std::uint64_t bytes) { data_.used() -= bytes; }
-  // This process does not use the piece any more, or knows anew when it is needed.
+  // Notes that this process no longer uses the piece, or that the piece's next use has changed.
   void MayGiveUp(std::uint64_t piece) { order_.Add(piece); }
 
-  // The hash that this process has seen a piece to have; 0: it has not compared it.
+  // The hash that this process has found a piece to have; 0: it has not computed the hash yet.
   std::uint64_t SeenHash(std::uint64_t piece) const {
     const auto seen = seen_.find(piece);
     return seen == seen_.end() ? 0 : seen->second;
@@ -110,9 +111,11 @@ class CacheRoom {
   EvictionOrder order_;
   std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // piece -> hash
   std::atomic<std::uint64_t> room_;                        // of this dataset
-  std::atomic<std::uint64_t> at_once_ = 0;                 // the most that was reserved at once
+  std::atomic<std::uint64_t> at_once_ = 0;                 // the largest single reservation
   std::uint64_t others_use_ = 0;
-  std::uint64_t since_look_ = UINT64_MAX - 1;  // reservations; the first one looks
+  std::uint64_t since_look_ =
+      UINT64_MAX -
+      1;  // reservations since others were examined; large, so that the first one examines them
 };
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// The table of pieces that are held or on their way, and the requests that bring them.
+// The table of pieces that are held or being fetched, and the requests that fetch them.
 //
 // A piece goes through these states (Live::State):
 //
@@ -8,9 +8,9 @@
 //       `-> kToCompare  it lies in the cache, and this process has not compared its hash yet: then
 //                       kThere, or kReading if the hash differs
 //
-// Neighbouring pieces become one request. Its bytes are written to their place as they come, on the
-// store's thread. What the cache has no room for lies in memory over its place (overlay) while it
-// is held.
+// Neighbouring pieces become one request. The store's thread writes the request's bytes to their
+// place as they arrive. A piece that the cache has no room for lies in memory over its place (an
+// overlay) while it is held.
 #include "format/remote/cache/remote_shards.h"
 
 #include <algorithm>
@@ -31,18 +31,18 @@ namespace sluice {
 
 namespace {
 
-// The largest usual page of a machine: each shard's mapping begins at a page.
+// Each shard's mapping begins at a page; this is the largest usual page size of a machine.
 constexpr std::uint64_t kShardAlignment = 65536;
-// How soon a waiting thread asks again whether another process has unlocked a piece, and whether
-// its caller still wants the piece.
+// How often a waiting thread checks whether another process has unlocked a piece, and whether its
+// caller still wants the piece.
 constexpr std::chrono::milliseconds kLockPoll{4};
 constexpr std::chrono::milliseconds kGiveUpPoll{20};
 
-// How long a piece that is not there may be locked by processes that do not bring it: any
-// process that can read the cache's table can lock all of it.
+// How long this process waits for a missing piece that other processes have locked but do not
+// fetch. (Any process that can read the cache's table can lock all of it.)
 constexpr std::chrono::seconds kStrangersLock{1};
 
-// The disk is full, or somebody keeps the cache locked.
+// Whether the disk is full, or another process keeps the cache locked: then the cache is bypassed.
 bool PlaysPast(const SystemError& error) {
   return error.number() == ENOSPC || error.number() == EDQUOT || error.number() == EWOULDBLOCK;
 }
@@ -120,7 +120,7 @@ void RemoteShards::MakeData(const std::string& id, const std::optional<BlockCach
       room_.emplace(*cache, id, *data_);
       return;
     } catch (const SystemError& error) {
-      if (!PlaysPast(error)) throw;  // else everything is read past the cache
+      if (!PlaysPast(error)) throw;  // otherwise everything bypasses the cache
     }
   }
   data_ = std::make_unique<SparseData>(bytes, pieces, idle_bytes_ / 2);
@@ -136,7 +136,7 @@ RemoteShards::~RemoteShards() {
     store_->Cancel(fetch->ticket);
   const MutexLock lock(mutex_);
   for (const auto& [piece, live] : live_) {
-    // The pieces on their way: the kernel would release their locks, but not their room.
+    // For pieces being fetched: the kernel would release their locks, but not their room.
     if (room_ && live.state == Live::State::kReading && !live.overlay) room_->GiveBack(live.bytes);
   }
 }
@@ -166,7 +166,7 @@ std::uint64_t RemoteShards::PieceOf(std::uint32_t shard, const ShardParts::Part&
 void RemoteShards::SetNextUse(std::uint64_t piece, std::uint64_t next_use) {
   constexpr std::uint64_t kOfUnknown = std::uint64_t{3} << 62;
   constexpr std::uint64_t kLatest = std::uint64_t{1} << 63;
-  // Pieces of unknown use go first, the longest unused before others.
+  // Pieces with an unknown next use are evicted first, the least recently used before others.
   const std::uint64_t value =
       next_use == kUnknown ? kOfUnknown - ++tick_ : std::min(next_use, kLatest - 2) + 1;
   data_->next_use(piece).store(value, std::memory_order_relaxed);
@@ -178,7 +178,7 @@ void RemoteShards::NoteNextUse(std::uint32_t shard, std::span<const ShardParts::
   for (const ShardParts::Part& part : parts) {
     if (part.bytes == 0) continue;
     const std::uint64_t piece = PieceOf(shard, part);
-    if (live_.count(piece) == 0 && !data_->Find(piece)) continue;  // given up meanwhile
+    if (live_.count(piece) == 0 && !data_->Find(piece)) continue;  // evicted meanwhile
     SetNextUse(piece, next_use);
     if (room_) room_->MayGiveUp(piece);
   }
@@ -206,7 +206,7 @@ RemoteShards::Held RemoteShards::Begin(std::uint32_t shard, std::span<const Shar
     }
     ++live.holders;
     hold->pieces.push_back(piece);
-    // A shard's frame is small, and needed for each of its blocks.
+    // A shard's frame is small, and needed for each of its blocks, so its next use is not set.
     if (part.number >= ShardParts::kFirstBlock) SetNextUse(piece, plan.next_use);
     if (fresh || live.state == Live::State::kFailed) Start(piece, live);
   }
@@ -274,7 +274,7 @@ RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live
     }
     return Cached::kYes;
   }
-  if (looks_there) {  // given up since
+  if (looks_there) {  // evicted meanwhile
     data_->Lock(piece, Lock::kNone);
     return Cached::kYes;
   }
@@ -289,7 +289,7 @@ RemoteShards::Cached RemoteShards::TakeFromCache(std::uint64_t piece, Live& live
 }
 
 void RemoteShards::TrimIdle() {
-  // The other half of the idle bytes is for the pages of pieces that were given up.
+  // The other half of idle_bytes_ is for the pages of evicted pieces.
   while (idle_now_ > idle_bytes_ - (idle_bytes_ / 2) && !idle_.empty()) {
     const auto last = std::prev(idle_.end());
     const std::uint64_t piece = last->second;
@@ -308,7 +308,7 @@ void RemoteShards::Release(std::uint64_t piece) noexcept {
   LetGo(piece, live);
 }
 
-// Nobody holds the piece any more, nor is it on its way.
+// Forgets a piece that is neither held nor being fetched.
 void RemoteShards::Forget(std::uint64_t piece) {
   const auto found = live_.find(piece);
   live_bytes_ -= found->second.bytes;
@@ -321,7 +321,7 @@ void RemoteShards::LimitSpare() {
   data_->SetSpare((idle_bytes_ / 2) + most_live_bytes_ - live_bytes_);
 }
 
-// Nobody holds the piece any more.
+// Releases a piece that is not held any more.
 void RemoteShards::LetGo(std::uint64_t piece, const Live& live) {
   const bool there = live.state == Live::State::kThere || live.state == Live::State::kToCompare;
   if (!there) return;
@@ -352,8 +352,8 @@ void RemoteShards::Compare(std::uint64_t piece, Live& live) {
     room_->See(piece, hash);
     counts_.from_cache_bytes += live.bytes;
   } else {
-    // The machine has crashed, or the disk fails, so the piece is fetched again. A page that the
-    // disk could not read has been replaced in the mapping.
+    // The machine has crashed, or the disk fails, so the piece is fetched again. The mapping has a
+    // new page in place of each page that the disk could not read.
     data_->EndOverlay(live.offset, live.bytes);
     data_->Lock(piece, SparseData::Hold::kNone);
     live.distrusted = true;
@@ -372,7 +372,7 @@ bool RemoteShards::Await(const Held& held, const std::atomic<bool>* give_up) {
 bool RemoteShards::AwaitPiece(std::uint64_t piece, const std::atomic<bool>* give_up) {
   using State = Live::State;
   const MutexLock lock(mutex_);
-  Live& live = live_.at(piece);  // stays while it is held
+  Live& live = live_.at(piece);  // the entry stays while the piece is held
   for (;;) {
     if (live.state == State::kWaiting) Start(piece, live);
     if (!to_read_.empty()) {
@@ -392,10 +392,10 @@ bool RemoteShards::AwaitPiece(std::uint64_t piece, const std::atomic<bool>* give
 
 namespace {
 
-// Neighbours are joined to requests of this size. (A larger block is one request.)
+// Neighbouring pieces are joined into requests of up to this size. (A larger block is one request.)
 constexpr std::uint64_t kMaxJoined = std::uint64_t{8} << 20;
 
-// A decoding thread waits for what is fetched once more; no longer than this if the server hangs.
+// While a range is fetched again, a decoding thread waits; no longer than this if the server hangs.
 constexpr std::chrono::seconds kMaxForAgain{30};
 
 }  // namespace
@@ -426,11 +426,11 @@ void RemoteShards::Flush() {
     const MutexLock lock(mutex_);
     fetches = TakeToRead();
   }
-  // The store's thread may answer at once, and needs the mutex for it.
+  // The store's thread may answer at once, and needs the mutex to do so.
   for (const std::shared_ptr<PieceFetch>& fetch : fetches) {
     try {
       Send(fetch);
-    } catch (const Error& error) {  // or threads would wait for its pieces for ever
+    } catch (const Error& error) {  // otherwise threads would wait for its pieces for ever
       Finish(*fetch, &error);
     } catch (const std::bad_alloc&) {
       Finish(*fetch, &OutOfMemory());
@@ -514,7 +514,7 @@ void RemoteShards::Arrived(std::uint64_t piece, bool unwritten, std::uint64_t ha
   changed_.NotifyAll();
 }
 
-// The disk, or memory, has refused the bytes that came.
+// Handles a piece whose bytes the disk, or memory, refused: reads it into memory instead.
 void RemoteShards::ReadPastDisk(std::uint64_t piece, Live& live) {
   if (room_ && data_->Overlay(live.offset, live.bytes)) {
     live.overlay = true;
@@ -524,7 +524,7 @@ void RemoteShards::ReadPastDisk(std::uint64_t piece, Live& live) {
   }
   if (live.overlay && live.holders > 0) {
     counts_.past_cache_bytes += live.bytes;
-    to_read_.push_back(piece);  // a thread that waits for it will send it
+    to_read_.push_back(piece);  // a thread that waits for the piece will send the request
     changed_.NotifyAll();
     return;
   }
@@ -552,9 +552,9 @@ void RemoteShards::Fail(std::uint64_t piece, const Error& error) {
   changed_.NotifyAll();
 }
 
-// Damaged bytes stay where they are: others may be reading the good parts around them. The range
-// that fails its check is fetched by itself, and written over the old one only if it passes. Nobody
-// relies on those bytes yet, and all others stay the same to the bit.
+// Damaged bytes stay in place at first, since other threads may be reading the good parts around
+// them. Only the range that fails its check is fetched again, and it replaces the old bytes only if
+// it passes. No thread relies on those bytes yet, and all other bytes stay the same.
 bool RemoteShards::Mend(std::uint32_t shard, std::uint64_t offset, std::uint64_t bytes,
                         const std::function<bool(Bytes)>& passes) {
   const std::uint64_t at = bases_[shard] + offset;
@@ -562,7 +562,7 @@ bool RemoteShards::Mend(std::uint32_t shard, std::uint64_t offset, std::uint64_t
     const MutexLock lock(mutex_);
     if (damaged_.count({shard, offset}) > 0) return false;
   }
-  // Another thread may have mended it.
+  // Another thread may have repaired it.
   const Bytes there = data_->bytes().subspan(at, bytes);
   const std::vector<std::byte> before(there.begin(), there.end());
   if (passes(before)) return true;
@@ -582,7 +582,7 @@ bool RemoteShards::Mend(std::uint32_t shard, std::uint64_t offset, std::uint64_t
       replaced += end - begin;
     }
     return replaced == bytes;
-  } catch (const SystemError&) {  // the disk or memory refuses it
+  } catch (const SystemError&) {  // the disk or memory refuses the bytes
     return false;
   }
 }
@@ -606,7 +606,7 @@ void RemoteShards::Replace(std::uint64_t piece, Live& live, std::uint64_t offset
   room_->See(piece, hash);
 }
 
-// Fetches a range by itself. Empty if that fails.
+// Fetches a single range. Returns an empty vector if that fails.
 std::vector<std::byte> RemoteShards::ReadAgain(std::uint32_t shard, std::uint64_t offset,
                                                std::uint64_t bytes) {
   struct Answer {

@@ -1,16 +1,16 @@
-// The shards of a dataset in an object store, mapped like local ones: fetched by the piece, and
-// given up again when memory or the cache is full.
+// The shards of a dataset in an object store, mapped like local ones. Pieces are fetched when they
+// are needed, and evicted when memory or the cache is full.
 //
-// A piece is a block, or a part of a shard's frame. A reader that needs one holds it
-// (ShardParts::Held); a held piece stays. Pieces that nobody holds are given up by when it will be
-// needed next, the furthest first (Belady's rule); pieces of which that is unknown go first, the
-// longest unused before others.
+// A piece is a block, or a part of a shard's frame. A reader that needs a piece holds it
+// (ShardParts::Held), and a held piece stays. Of the other pieces, the one needed furthest in the
+// future is evicted first (Belady's rule). Pieces with an unknown next use are evicted before all
+// others, the least recently used first.
 //
-// Without a cache, all lies in memory: what is held or on its way, and `idle` bytes more. As blocks
-// come and go in bursts, memory stays for as much as was held at once, until nothing is. With a
-// cache (CACHE.md), pieces lie on disk and stay for later processes. What the cache has no room
-// for, because everything there is needed sooner or the disk is full, lies in memory while it is
-// held. Thread-safe.
+// Without a cache, everything lies in memory: pieces that are held or being fetched, and `idle`
+// bytes more. As blocks come and go in bursts, memory stays allocated for as much as was held at
+// once, until nothing is held. With a cache (CACHE.md), pieces lie on disk and stay there for later
+// processes. A piece that the cache has no room for, because everything there is needed sooner or
+// the disk is full, lies in memory while it is held. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -36,11 +36,11 @@
 
 namespace sluice {
 
-// One request for neighbouring pieces of a shard (RemoteShards), filled by the store's thread.
+// One request for neighbouring pieces of a shard (RemoteShards). The store's thread fills it.
 struct PieceFetch {
   struct Part {
     std::uint64_t piece = 0;
-    std::uint64_t offset = 0;  // in the data
+    std::uint64_t offset = 0;  // in the mapping of all shards
     std::uint64_t bytes = 0;
     bool overlay = false;
   };
@@ -50,21 +50,21 @@ struct PieceFetch {
   std::string etag;
   std::shared_ptr<ObjectInfo> info = std::make_shared<ObjectInfo>();
   std::uint64_t ticket = 0;
-  std::size_t at = 0;      // index of the part that is coming
-  std::uint64_t done = 0;  // of its bytes
-  bool unwritten = false;  // the disk has refused some of them
+  std::size_t at = 0;      // index of the part being received
+  std::uint64_t done = 0;  // bytes of that part received
+  bool unwritten = false;  // whether the disk has refused some bytes
   std::uint64_t end() const noexcept { return parts.back().offset + parts.back().bytes; }
   std::uint64_t bytes() const noexcept { return end() - parts.front().offset; }
 };
 
 class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
  public:
-  // Bytes that stay in memory although nobody holds them.
+  // Bytes of pieces that stay in memory although they are not held.
   static constexpr std::uint64_t kIdleBytes = std::uint64_t{64} << 20;
-  // When a piece will be needed next, if nobody knows.
+  // The next use of a piece, if it is unknown.
   static constexpr std::uint64_t kUnknown = UINT64_MAX;
 
-  // `id`: the dataset's. Throws Error.
+  // `id`: the dataset's id. Throws Error.
   static std::shared_ptr<RemoteShards> Open(std::shared_ptr<ObjectStore> store,
                                             const Manifest& manifest, const std::string& id,
                                             const std::optional<BlockCache>& cache,
@@ -73,22 +73,23 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   RemoteShards(const RemoteShards&) = delete;
   RemoteShards& operator=(const RemoteShards&) = delete;
 
-  // A shard's parts, for ShardFile.
+  // The parts of a shard, for ShardFile.
   std::shared_ptr<ShardParts> PartsOf(std::uint32_t shard);
 
   using Held = ShardParts::Held;
   struct Plan {
-    std::uint64_t urgency = 0;          // as RangeRead's
-    std::uint64_t next_use = kUnknown;  // after this one, in any unit that grows with time
+    std::uint64_t urgency = 0;          // as in RangeRead
+    std::uint64_t next_use = kUnknown;  // the use after this one, in any unit that grows with time
   };
-  // Begins to fetch parts of a shard, unless they are there. They are sent with the next Flush() or
-  // Await(): neighbours asked for one after another become one request. Null if all are empty.
+  // Begins to fetch parts of a shard that are not there yet. The next Flush() or Await() sends the
+  // requests: neighbouring parts that were requested one after another become one request. Returns
+  // null if all parts are empty.
   Held Begin(std::uint32_t shard, std::span<const ShardParts::Part> parts, const Plan& plan);
-  // Says later than Begin() when they are needed next.
+  // Sets the next use of parts, if Begin() did not know it.
   void NoteNextUse(std::uint32_t shard, std::span<const ShardParts::Part> parts,
                    std::uint64_t next_use);
   void Flush();
-  // Waits until the parts are there; false if `give_up` was set first. Throws Error.
+  // Waits until the parts are there. Returns false if `give_up` was set first. Throws Error.
   bool Await(const Held& held, const std::atomic<bool>* give_up = nullptr);
 
   // As ShardParts::Mend().
@@ -96,20 +97,20 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
             const std::function<bool(Bytes)>& passes);
 
   struct Counts {
-    std::uint64_t fetched_bytes = 0;  // of pieces, by this object
+    std::uint64_t fetched_bytes = 0;  // bytes of pieces that this object fetched
     std::uint64_t fetched = 0;        // pieces
     std::uint64_t from_cache_bytes = 0;
-    std::uint64_t past_cache_bytes = 0;  // that did not fit into it
+    std::uint64_t past_cache_bytes = 0;  // bytes that did not fit into the cache
     std::uint64_t in_flight_bytes = 0;
   };
   Counts counts() const;
-  // The most memory that this object takes besides the pieces: a table, and the order in which they
-  // are given up.
+  // The most memory that this object takes besides the pieces: for its table, and for the order in
+  // which pieces are evicted.
   std::uint64_t BookkeepingBytes() const noexcept { return (48 * data_->pieces()) + (256 << 10); }
-  // Bytes of memory or disk that hold pieces now.
+  // Bytes of memory or disk that pieces take now.
   std::uint64_t allocated() const { return data_->allocated(); }
   bool has_cache() const noexcept { return room_.has_value(); }
-  // Whether the next piece that comes may take another's place.
+  // Whether the next piece may need another one's place.
   bool cache_is_full() const noexcept { return room_ && room_->full(); }
   ObjectStore& store() const noexcept { return *store_; }
   std::string UrlOf(std::uint32_t shard) const;
@@ -119,8 +120,8 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   struct Hold;
   struct Live {
     enum class State {
-      kReading,    // on its way
-      kWaiting,    // another process fetches or gives it up
+      kReading,    // being fetched
+      kWaiting,    // another process fetches or evicts it
       kToCompare,  // in the cache; this process has not compared it with its hash
       kComparing,
       kThere,
@@ -129,11 +130,11 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
     State state = State::kReading;
     std::uint64_t holders = 0;
     std::uint32_t shard = 0;
-    std::uint64_t offset = 0;  // in the data
+    std::uint64_t offset = 0;  // in the mapping of all shards
     std::uint64_t bytes = 0;
     std::uint64_t urgency = 0;
-    bool overlay = false;     // lies in memory of its own
-    bool distrusted = false;  // the cache's bytes of it failed the comparison
+    bool overlay = false;     // lies in its own memory
+    bool distrusted = false;  // whether its bytes in the cache failed the comparison
     std::chrono::steady_clock::time_point waiting_since;
     std::shared_ptr<const Error> error;
   };
@@ -144,9 +145,9 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   std::uint64_t PieceOf(std::uint32_t shard, const ShardParts::Part& part) const;
   void Start(std::uint64_t piece, Live& live) REQUIRES(mutex_);
   enum class Cached {
-    kYes,   // it is there, or another process is about to bring it
-    kNo,    // this process has it locked, and brings it
-    kPast,  // this process brings it for itself
+    kYes,   // the piece is there, or another process is about to fetch it
+    kNo,    // this process has locked the piece, and fetches it
+    kPast,  // this process fetches the piece for itself, past the cache
   };
   Cached TakeFromCache(std::uint64_t piece, Live& live) REQUIRES(mutex_);
   void Forget(std::uint64_t piece) REQUIRES(mutex_);
@@ -169,7 +170,7 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
 
   const std::shared_ptr<ObjectStore> store_;
   std::vector<std::string> objects_;        // by shard
-  std::vector<std::uint64_t> bases_;        // by shard: its offset in the data
+  std::vector<std::uint64_t> bases_;        // by shard: offset in the mapping
   std::vector<std::uint64_t> first_piece_;  // by shard, and one more
   std::vector<std::uint64_t> shard_bytes_;
   const std::uint64_t idle_bytes_;
@@ -177,20 +178,21 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
 
   mutable Mutex mutex_;
   Condition changed_;
-  std::unordered_map<std::uint64_t, Live> live_ GUARDED_BY(mutex_);  // held, or on its way
+  std::unordered_map<std::uint64_t, Live> live_ GUARDED_BY(mutex_);  // held or being fetched
   std::uint64_t live_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint64_t most_live_bytes_ GUARDED_BY(mutex_) = 0;  // since live_ was last empty
-  // Without a cache: those that nobody holds, by when they are needed next.
+  // Without a cache: the pieces that are not held, by next use.
   std::set<std::pair<std::uint64_t, std::uint64_t>> idle_ GUARDED_BY(mutex_);
-  std::uint64_t idle_now_ GUARDED_BY(mutex_) = 0;  // bytes of them
+  std::uint64_t idle_now_ GUARDED_BY(mutex_) = 0;  // bytes of the idle pieces
   std::vector<std::uint64_t> to_read_ GUARDED_BY(mutex_);
   std::list<std::shared_ptr<PieceFetch>> fetches_ GUARDED_BY(mutex_);
   std::vector<std::string> etags_ GUARDED_BY(mutex_);  // by shard; empty: not known yet
-  // Ranges of shards that failed a check and came again with the same bytes: damaged in the store.
+  // Ranges of shards that failed a check, and did so again when they were fetched again: they are
+  // damaged in the store.
   std::set<std::pair<std::uint32_t, std::uint64_t>> damaged_ GUARDED_BY(mutex_);
   std::uint64_t tick_ GUARDED_BY(mutex_) = 0;
   Counts counts_ GUARDED_BY(mutex_);
-  std::optional<CacheRoom> room_;  // with a cache; its functions need the mutex
+  std::optional<CacheRoom> room_;  // only with a cache; calls need the mutex
   LostPages lost_;
 };
 

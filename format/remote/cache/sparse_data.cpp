@@ -28,8 +28,8 @@
 
 namespace sluice {
 
-// A range to which pages were moved is a mapping of its own, and so is one that they left. The
-// kernel allows a process 65,530 of them, and joins fresh ones with what lies beside them.
+// A range to which pages were moved becomes a mapping of its own, and so does the range that they
+// left. The kernel allows a process 65,530 mappings, and merges fresh ones with their neighbours.
 void SparePages::Drop(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   std::byte* const at = mapping_ + offset;
   const bool fresh =
@@ -50,7 +50,7 @@ void SparePages::Remove(Ranges::iterator range) {
   ranges_.erase(range);
 }
 
-// The smallest go first: they fit the fewest pieces.
+// The smallest ranges are dropped first, since they fit the fewest pieces.
 void SparePages::SetMost(std::uint64_t most) noexcept {
   const MutexLock lock(mutex_);
   most_ = most;
@@ -91,8 +91,8 @@ bool SparePages::Note(std::uint64_t offset, std::uint64_t bytes) noexcept {
 #endif
 }
 
-// Takes pages kept at that place off the list. True if they cover the whole range: they are used
-// again where they are. Otherwise they were in the way.
+// Takes the kept pages in this range off the list. Returns true if they cover the whole range, so
+// that they can be used where they are. Otherwise they only were in the way.
 bool SparePages::TakeBack(std::uint64_t offset, std::uint64_t bytes) {
   auto range = ranges_.upper_bound(offset);
   if (range != ranges_.begin()) --range;
@@ -199,16 +199,16 @@ SparseData::SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t 
   Map();
 }
 
-// Leaves data_ null where the kernel promises no more memory than there is (vm.overcommit_memory =
-// 2), where a process may have little of it (ulimit -d), and where pages are larger than a piece's,
-// so that pieces could not be given up one by one.
+// Leaves data_ null in three cases: the kernel promises no more memory than there is
+// (vm.overcommit_memory = 2); the process may have little memory (ulimit -d); or a machine page is
+// larger than a page of the format, so that pieces could not be freed one by one.
 void SparseData::MapAnonymous(std::uint64_t spare) {
   if (sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) return;
   void* const at = mmap(nullptr, std::max<std::uint64_t>(bytes_, 1), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) return;
   data_ = static_cast<std::byte*>(at);
-  // A huge page would hold more than the pieces that are there.
+  // A huge page would also take memory for pieces that are not there.
   madvise(at, std::max<std::uint64_t>(bytes_, 1), MADV_NOHUGEPAGE);
   spare_.emplace(data_, spare);
 }
@@ -239,7 +239,8 @@ void SparseData::OpenForWriting(const std::string& id) {
   file_ = folder.OpenFile(kCacheData);
   table_file_ = folder.OpenFile(kCacheTable);
   in_use_ = folder.OpenFile(kCacheLock);
-  // If nobody else has the dataset open, Recount() mends what a process that died has left.
+  // If no other process has the dataset open, Recount() repairs the state that a dead process has
+  // left.
   const bool alone = flock(in_use_.get(), LOCK_EX | LOCK_NB) == 0;
   const bool fits = Fits();
   if (!fits && !alone) {
@@ -250,10 +251,10 @@ void SparseData::OpenForWriting(const std::string& id) {
   Map();
   if (alone) Recount();
   if (flock(in_use_.get(), LOCK_SH | LOCK_NB) != 0) Fail(folder_, "cannot be locked", errno);
-  futimens(in_use_.get(), nullptr);  // used now
+  futimens(in_use_.get(), nullptr);  // notes the time of use
 }
 
-// False if there is nothing that could be read.
+// Returns false if there is nothing to read.
 bool SparseData::OpenForReading(const std::string& id) {
   try {
     const SharedFolder folder = root_->OpenFolder(id);
@@ -264,7 +265,8 @@ bool SparseData::OpenForReading(const std::string& id) {
   } catch (const Error&) {
     return false;
   }
-  // Those who may write there could only give up what this process has not locked, piece by piece.
+  // A process with the right to write there could evict only pieces that this process has not
+  // locked.
   flock(in_use_.get(), LOCK_SH | LOCK_NB);
   writable_ = false;
   Map();
@@ -287,7 +289,7 @@ void SparseData::MakeTable() {
   SetSize(file_, 0, folder_ / kCacheData);
   SetSize(file_, bytes_, folder_ / kCacheData);
   SetSize(table_file_, 0, folder_ / kCacheTable);
-  // With all its blocks, so that writing to the mapping cannot fail.
+  // Allocates all of the file's blocks, so that writing to the mapping cannot fail.
   const int number = posix_fallocate(table_file_.get(), 0, static_cast<off_t>(TableBytes()));
   if (number != 0) Fail(folder_ / kCacheTable, "cannot be made", number);
   Head head{};
@@ -299,7 +301,7 @@ void SparseData::MakeTable() {
     Fail(folder_ / kCacheTable, "cannot be written", errno);
 }
 
-// Makes the count of used bytes, and the file's holes, agree with the pieces that are there.
+// Recomputes the count of used bytes and the file's holes from the pieces that are there.
 void SparseData::Recount() {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> there;  // offset, bytes
   std::uint64_t used = 0;
@@ -391,7 +393,7 @@ bool SparseData::Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept {
     result = fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                        static_cast<off_t>(bytes));
   } while (result != 0 && errno == EINTR);
-  return result == 0 || errno == EOPNOTSUPP;  // then writing tells
+  return result == 0 || errno == EOPNOTSUPP;  // if unsupported, writing will show it
 }
 
 void SparseData::Prepare(std::uint64_t offset, std::uint64_t bytes) noexcept {
@@ -401,7 +403,7 @@ void SparseData::Prepare(std::uint64_t offset, std::uint64_t bytes) noexcept {
     std::memset(data_ + offset + bytes, 0, pages - bytes);
     return;
   }
-#ifdef MADV_POPULATE_WRITE  // Linux 5.14; without it, pages come one by one
+#ifdef MADV_POPULATE_WRITE  // Linux 5.14; without it, pages are allocated one by one
   madvise(data_ + offset, pages, MADV_POPULATE_WRITE);
 #endif
 }

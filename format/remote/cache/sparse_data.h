@@ -1,5 +1,5 @@
-// Where the pieces of a remote dataset lie: a sparse mapping, in memory or in a folder, and the
-// pages that it has to spare.
+// Where the pieces of a remote dataset lie: a sparse mapping, in memory or in a folder, and its
+// spare pages.
 #pragma once
 
 #include <atomic>
@@ -18,23 +18,26 @@
 
 namespace sluice {
 
-// Memory of pieces that were given up, for pieces that come.
+// Reuses the memory of evicted pieces for new pieces.
 //
-// All lies in one anonymous mapping, in which each piece has its place. A fresh page costs the
-// kernel five times a copy of its bytes, so the pages of a piece that is given up stay where they
-// are, and are moved (mremap) to the place of a new one of that size or smaller. Thread-safe.
+// All of it lies in one anonymous mapping, in which each piece has its place. A fresh page costs
+// the kernel five times a copy of its bytes. So the pages of an evicted piece stay where they are,
+// and are later moved (mremap) to the place of a new piece of that size or smaller. Thread-safe.
 class SparePages {
  public:
-  // Smaller ranges are not worth the calls, and each takes one of the process's mappings.
+  // The smallest range to keep. Smaller ones are not worth the calls, and each takes one of the
+  // process's mappings.
   static constexpr std::uint64_t kLeast = std::uint64_t{128} << 10;
 
-  // Keeps `most` bytes at most, until SetMost(). The mapping must outlive it.
+  // Keeps at most `most` bytes, until SetMost() changes that. The mapping must outlive this object.
   SparePages(std::byte* mapping, std::uint64_t most) : mapping_(mapping), most_(most) {}
   void SetMost(std::uint64_t most) noexcept;
 
-  // Whole pages, which are not used any more. False: they are not kept, but given to the system.
+  // Keeps whole pages that are not used any more. Returns false if they were returned to the system
+  // instead.
   bool Keep(std::uint64_t offset, std::uint64_t bytes) noexcept;
-  // Puts kept pages, with whatever they hold, in the place of these. False: no kept pages fit.
+  // Moves kept pages, with whatever they contain, into this range. Returns false if no kept pages
+  // fit.
   bool Give(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
  private:
@@ -53,21 +56,22 @@ class SparePages {
   std::uint64_t kept_ GUARDED_BY(mutex_) = 0;
 };
 
-// A sparse file that holds what has been fetched of a dataset's shards, mapped whole, and the table
-// of which pieces are there: in memory, or in a folder that processes share (CACHE.md).
+// A sparse file with the fetched pieces of a dataset's shards, mapped as a whole, and a table of
+// the pieces that are there. Both lie in memory, or in a folder that processes share (CACHE.md).
 //
-// In memory, it is anonymous, because each page of a file in memory costs the kernel twice as much.
-// Only where the system allows too little anonymous memory, it is such a file.
+// In memory, the mapping is anonymous, because each page of a file in memory costs the kernel twice
+// as much. A file in memory is used only where the system allows too little anonymous memory.
 //
-// The table is shared memory that other processes change meanwhile. A process that reads or changes
-// a piece in a folder has its lock, which the kernel releases if the process dies.
+// In a folder, other processes change the table meanwhile, through shared memory. A process locks
+// each piece that it reads or changes; the kernel releases the lock if the process dies.
 class SparseData {
  public:
-  // In memory, of which up to `spare` bytes are kept for further pieces, until SetSpare().
+  // In memory, where up to `spare` bytes are kept for further pieces, until SetSpare() changes
+  // that.
   SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t spare);
-  // In FOLDER/ID. Others that use the same dataset there share it. If the folder cannot be written
-  // to, its pieces can still be read. Throws Error; SystemError(EWOULDBLOCK) if another process
-  // keeps it locked.
+  // In FOLDER/ID, shared with other processes that use the same dataset there. If the folder is not
+  // writable, its pieces can still be read. Throws Error; SystemError(EWOULDBLOCK) if another
+  // process keeps the folder locked.
   SparseData(const std::filesystem::path& folder, const std::string& id, std::uint64_t bytes,
              std::uint64_t pieces);
   ~SparseData();
@@ -76,62 +80,64 @@ class SparseData {
 
   Bytes bytes() const noexcept { return {data_, bytes_}; }
   bool shared() const noexcept { return !folder_.empty(); }
-  // False: Find() and Lock(kShared) work, and nothing else that concerns a piece.
+  // If false, only Find() and Lock(kShared) work on pieces.
   bool writable() const noexcept { return writable_; }
-  // The folder, if it is in one.
+  // The cache's folder. Call it only if the data lies in one.
   const SharedFolder& root() const noexcept { return *root_; }
   std::uint64_t pieces() const noexcept { return pieces_; }
 
-  // A piece that is there: where, and the hash of its bytes; empty if it is not.
+  // A piece that is there: its offset, and the hash of its bytes.
   struct Piece {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t hash = 0;  // 0 in memory, where nothing has to be compared
+    std::uint64_t hash = 0;  // 0 in memory, where no comparison is needed
   };
   std::optional<Piece> Find(std::uint64_t piece) const noexcept;
   void Note(std::uint64_t piece, const Piece& there) noexcept;
-  // Notes that it is not there, then frees its bytes.
+  // Notes that the piece is not there any more, then frees its bytes.
   void Drop(std::uint64_t piece) noexcept;
 
-  // When a piece will be needed next: the largest is given up first. 0: never give it up.
+  // When a piece will be needed next. The piece with the largest value is evicted first; 0: never
+  // evict it.
   std::atomic<std::uint64_t>& next_use(std::uint64_t piece) const noexcept {
     return next_use_[piece];
   }
   const std::atomic<std::uint64_t>* next_uses() const noexcept { return next_use_; }
-  // Bytes of all pieces that are there or being fetched, by any process.
+  // Bytes of all pieces that any process has fetched or is fetching.
   std::atomic<std::uint64_t>& used() const noexcept { return head_->used; }
 
   enum class Hold { kNone, kShared, kExclusive };
-  // Locks a piece, changes the lock, or releases it. False if another process holds it.
+  // Locks a piece, changes the lock, or releases it. Returns false if another process holds a
+  // conflicting lock.
   bool Lock(std::uint64_t piece, Hold hold) noexcept;
-  // Whether a shared lock is in the way of an exclusive one. Every process that can read the table
-  // can take a shared lock; an exclusive one needs the right to write.
+  // Whether a shared lock prevents an exclusive one. Every process that can read the table can take
+  // a shared lock; an exclusive lock needs write permission.
   bool IsLockedShared(std::uint64_t piece) const noexcept;
 
-  // False if the disk has no room.
+  // Returns false if the disk has no room.
   bool Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept;
   void Free(std::uint64_t offset, std::uint64_t bytes) noexcept;
-  // Has memory ready for a piece, which is written next, so that writing takes no page fault.
+  // Allocates memory for a piece that is written next, so that writing causes no page faults.
   void Prepare(std::uint64_t offset, std::uint64_t bytes) noexcept;
   void SetSpare(std::uint64_t bytes) noexcept {
     if (spare_) spare_->SetMost(bytes);
   }
   // Throws SystemError.
   void Write(std::uint64_t offset, Bytes bytes);
-  // Overlay() puts memory of this process in the place of these whole pages of the mapping;
-  // EndOverlay() puts the file back. Overlay() returns false if memory has run out.
+  // Overlay() replaces these whole pages of the mapping by private memory; EndOverlay() maps the
+  // file again. Overlay() returns false if memory has run out.
   bool Overlay(std::uint64_t offset, std::uint64_t bytes) noexcept;
   void EndOverlay(std::uint64_t offset, std::uint64_t bytes) noexcept;
-  // The same as Overlay(), but with a copy of the bytes that are there, in which `part` replaces
-  // those at `at`. Readers see either the old bytes or the new ones.
+  // Like Overlay(), but the private memory begins as a copy of the current bytes, with `part` at
+  // `at`. Readers see either the old bytes or the new ones.
   bool OverlayCopy(std::uint64_t offset, std::uint64_t bytes, std::uint64_t at,
                    Bytes part) noexcept;
   std::byte* overlay(std::uint64_t offset) noexcept { return data_ + offset; }
 
-  // Bytes of disk or memory taken now.
+  // Bytes of disk or memory that are allocated now.
   std::uint64_t allocated() const;
 
-  // The beginning of the table.
+  // The head of the table.
   struct Head {
     char magic[8];
     std::uint32_t version;
@@ -146,7 +152,7 @@ class SparseData {
     std::uint64_t offset;
     std::uint64_t bytes;
     std::uint64_t hash;
-    std::uint64_t check;  // of these and the number; 0: not there
+    std::uint64_t check;  // over the members above and the piece's number; 0: not there
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   static std::uint64_t CheckOf(std::uint64_t piece, const Record& record) noexcept;
@@ -164,18 +170,18 @@ class SparseData {
   bool writable_ = true;
   const std::uint64_t bytes_;
   const std::uint64_t pieces_;
-  FileHandle in_use_;  // the dataset's lock, shared
-  FileHandle file_;    // none: anonymous memory
+  FileHandle in_use_;  // the dataset's lock, held shared
+  FileHandle file_;    // empty: anonymous memory
   FileHandle table_file_;
   std::byte* data_ = nullptr;
-  std::optional<SparePages> spare_;  // of anonymous memory
+  std::optional<SparePages> spare_;  // spare pages of anonymous memory
   std::byte* table_ = nullptr;
-  // If somebody cuts the table short, the pieces that it named count as not there.
+  // If another program truncates the table, the pieces in the lost part count as not there.
   LostPages lost_table_;
   std::optional<LastingGuard> table_guard_;
   Head* head_ = nullptr;
   std::atomic<std::uint64_t>* next_use_ = nullptr;
-  std::vector<std::atomic<std::uint64_t>> own_next_use_;  // if it cannot be written to the table
+  std::vector<std::atomic<std::uint64_t>> own_next_use_;  // used if the table is not writable
   Record* records_ = nullptr;
 };
 
