@@ -35,7 +35,7 @@ ObjectInfo InfoOf(const FileHandle& file, const std::string& name) {
           std::max(info.st_mtim.tv_sec, info.st_ctim.tv_sec)};
 }
 
-// Some of the bytes at that offset.
+// Reads at least one of the bytes at that offset.
 std::size_t ReadSome(const FileHandle& file, const std::string& name, std::span<std::byte> to,
                      std::uint64_t offset) {
   const std::size_t got = ReadAt(file, name, offset, to);

@@ -1,5 +1,5 @@
 // A folder of local files as an object store: for tests, for simulated stores (slow_store.h), and
-// for file systems that map no files.
+// for file systems that cannot map files.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,8 @@
 
 namespace sluice {
 
-// Reads with one thread. An object's etag is made of its file's number, size and time of change.
+// Reads on one thread. An object's etag consists of its file's inode number, size and time of
+// change.
 class LocalStore : public ObjectStore {
  public:
   explicit LocalStore(const std::filesystem::path& folder);
@@ -49,14 +50,14 @@ class LocalStore : public ObjectStore {
   bool stopping_ GUARDED_BY(mutex_) = false;
   std::deque<Asked> queue_ GUARDED_BY(mutex_);  // by urgency
   std::uint64_t tickets_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t serving_ GUARDED_BY(mutex_) = 0;  // the ticket in hand; 0: none
+  std::uint64_t serving_ GUARDED_BY(mutex_) = 0;  // ticket of the read being served; 0: none
   bool serving_cancelled_ GUARDED_BY(mutex_) = false;
   Counts counts_ GUARDED_BY(mutex_);
   std::thread thread_;
 };
 
-// For a dataset whose file system maps no files: its folder as a store, so that blocks are read
-// into memory when they are needed, and not whole shards. Null for any other.
+// If a dataset's file system cannot map files, opens its folder as a store, so that single blocks
+// are read into memory when they are needed, and not whole shards. Null for any other dataset.
 std::shared_ptr<ObjectStore> StoreIfUnmappable(const std::filesystem::path& dataset);
 
 }  // namespace sluice

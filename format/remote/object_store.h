@@ -1,5 +1,5 @@
-// Objects under one URL: the seam between those who need bytes of a remote dataset and those who
-// fetch them.
+// Objects below one URL: the interface between code that needs bytes of a remote dataset and code
+// that fetches them.
 //
 // An object is named by its path below the URL ("manifest.json"). Implementations: an S3-compatible
 // service or a plain HTTP server (only in builds with libcurl), and a local folder, for tests and
@@ -24,90 +24,93 @@ namespace sluice {
 
 struct ObjectInfo {
   std::uint64_t bytes = 0;
-  std::string etag;  // identifies this content; empty if the server names none
-  // When it was written, in seconds since 1970; 0 if that was not asked for or the server does not
-  // say. Head() and Read() ask.
+  std::string etag;  // identifies this content; empty if the server gives no etag
+  // When the object was written, in seconds since 1970; 0 if the server does not say or was not
+  // asked. Head() and Read() ask.
   std::int64_t changed = 0;
 };
 
-// A range of an object to be read.
+// A range of an object to read.
 struct RangeRead {
   std::string object;
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;  // above 0; an object that ends before offset + bytes is an Error
-  // If not empty: an object of another content is Error(kIo).
+  // If not empty, and the object has another etag, the read fails with Error(kIo).
   std::string etag;
-  // If not null: gets what the answer says of the object, before the first take().
+  // If not null, receives what the answer says about the object, before the first take().
   std::shared_ptr<ObjectInfo> info;
-  // Ranges with a smaller number are begun first; those with the same one in the order of Read().
+  // Reads with a smaller number begin first; reads with the same number begin in the order of
+  // Read().
   std::uint64_t urgency = 0;
-  // Takes the next bytes of the range, in order, each exactly once, as they arrive. Called on the
+  // Receives the bytes of the range as they arrive: in order, each exactly once. Called on the
   // store's own thread, so it must not block for long; it may not throw.
   std::function<void(Bytes)> take;
-  // Called exactly once, on the store's own thread, after the last take() or instead of it: with
-  // null when the whole range was given, else with the reason. May call Read(); may not throw.
+  // Called exactly once, on the store's own thread, after the last take() or instead of any: with
+  // null if the whole range was delivered, otherwise with the reason. It may call Read(); it may
+  // not throw.
   std::function<void(const Error*)> done;
 };
 
-// Thread-safe. Errors name the object's URL, and never a secret. Failures that may pass (timeouts,
-// cut bodies, busy servers) are retried inside, up to the store's own deadline. An Error(kIo) of a
-// network is a SystemError (format/disk/system_error.h), by which SaysDataIsLost() tells it from
-// loss: what copies an Error by value loses that. A range past an object's end is Error(kCorrupt).
+// Thread-safe. Errors name the object's URL, and never contain a secret. Temporary failures
+// (timeouts, truncated bodies, busy servers) are retried inside, up to the store's own deadline. A
+// network's Error(kIo) is a SystemError (format/disk/system_error.h), by which SaysDataIsLost()
+// distinguishes it from lost data; code that copies an Error by value loses that information. A
+// range past an object's end is Error(kCorrupt).
 class ObjectStore {
  public:
-  // Cancels what is in flight, without a call. Not from a read's own functions.
+  // Cancels all reads without calling their functions. Must not be called from a read's own
+  // functions.
   virtual ~ObjectStore() = default;
 
-  // As the user wrote it, without user information, query or a trailing slash.
+  // The URL as the user wrote it, without user information, query and trailing slash.
   virtual const std::string& url() const noexcept = 0;
 
-  // A whole object of at most `limit` bytes (else Error(kLimit)). Throws Error(kNotFound) if it is
-  // missing.
+  // Reads a whole object of at most `limit` bytes (larger: Error(kLimit)). Throws Error(kNotFound)
+  // if it is missing.
   virtual std::vector<std::byte> Get(std::string_view object, std::uint64_t limit,
                                      ObjectInfo* info = nullptr) = 0;
   // Throws Error(kNotFound) if it is missing.
   virtual ObjectInfo Head(std::string_view object) = 0;
 
-  // Any thread: soon ends the calls and reads of all threads, now and later, with Error(kState).
-  // Cleanup requests (the parts of a begun upload, Remove()) are still sent once, with a short
-  // timeout. For a process that is asked to stop while a server does not answer.
+  // Any thread: soon ends the calls and reads of all threads, now and from now on, with
+  // Error(kState). Requests that clean up (removing the parts of an upload, Remove()) are still
+  // sent once, with a short timeout. For a process that must stop while a server does not answer.
   virtual void StopCalls() {}
 
   // Begins to read a range, and returns at once. The ticket is for Cancel().
   virtual std::uint64_t Read(RangeRead read) = 0;
-  // Once it returns, the read's functions are not running and will not be called any more; no-op if
-  // the read is done. Must not be called from the read's own functions.
+  // Once this returns, the read's functions are not running and will not be called any more. No-op
+  // if the read is done. Must not be called from the read's own functions.
   virtual void Cancel(std::uint64_t ticket) = 0;
-  // An upper bound for bytes worth having in flight now, from the rate and the time to the first
-  // byte as measured: bandwidth times delay, and some more. Grows and shrinks with the link.
+  // An upper bound for the bytes worth having in flight now, from the measured rate and time to the
+  // first byte: bandwidth times delay, and some more. Changes with the link.
   virtual std::uint64_t UsefulBytesInFlight() const noexcept = 0;
 
-  // The most memory that its connections take, besides what is asked for.
+  // The most memory that the connections take, besides the requested bytes.
   virtual std::uint64_t BufferBytes() const noexcept { return 0; }
 
   // The functions below throw Error(kUnsupported) for a plain HTTP server.
 
   // Writes an object from memory. With `only_new`, Error(kExists) if there is one of that name.
   virtual void Put(std::string_view object, Bytes content, bool only_new = false) = 0;
-  // Writes an object of `bytes` bytes that `fill` gives piece by piece: it fills the buffer with
-  // the bytes at that offset. May be called again for the same offset (a retry), by several
-  // threads. Throws what `fill` throws.
+  // Writes an object of `bytes` bytes. `fill` fills the buffer with the bytes at an offset, piece
+  // by piece. It may be called by several threads, and again for the same offset (a retry). Throws
+  // what `fill` throws.
   using Fill = std::function<void(std::uint64_t offset, std::span<std::byte> buffer)>;
   virtual void PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) = 0;
   // Removes an object; no-op if it is missing.
   virtual void Remove(std::string_view object) = 0;
-  // Calls `each` for every object whose name begins with `prefix`, in the order of their names'
-  // bytes.
+  // Calls `each` for every object whose name begins with `prefix`, in byte order of the names.
   using Each = std::function<void(std::string_view object, const ObjectInfo&)>;
   virtual void List(std::string_view prefix, const Each& each) = 0;
-  // The same for the objects that lie directly in a folder ("" or "a/b/"). Returns the folders in
-  // it ("a/b/c/"), in the order of their bytes.
+  // The same for the objects directly in a folder ("" or "a/b/"). Returns the folders directly in
+  // it ("a/b/c/"), in byte order.
   virtual std::vector<std::string> ListFolder(std::string_view folder, const Each& each) = 0;
 
-  // Since the beginning; for measures.
+  // Totals since construction, for measurements.
   struct Counts {
-    std::uint64_t requests = 0;  // sent, with those repeated
-    std::uint64_t repeated = 0;  // of these: because an earlier one failed or was slow
+    std::uint64_t requests = 0;  // requests sent, including repeated ones
+    std::uint64_t repeated = 0;  // sent again because an earlier request failed or was slow
     std::uint64_t bytes = 0;     // of bodies received
   };
   virtual Counts counts() const noexcept = 0;

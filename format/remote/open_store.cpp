@@ -7,7 +7,7 @@ namespace sluice {
 
 namespace {
 
-// The first of these variables that is set, else the profile's setting.
+// The value of the first of these variables that is set; otherwise the profile's setting.
 std::string Setting(const Environment& environment, std::initializer_list<const char*> variables,
                     const std::map<std::string, std::string>& profile, const char* in_profile) {
   for (const char* name : variables) {

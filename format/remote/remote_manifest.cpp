@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kLooksAtOnce = 64;
 
-// The end of a shard as it comes.
+// The last bytes of a shard, filled as they arrive.
 struct Look {
   std::array<std::byte, sizeof(ShardTail)> end{};
   std::size_t there = 0;
@@ -35,7 +35,7 @@ std::optional<Error> Compare(const Look& look, const std::string& url, const Man
   return std::nullopt;
 }
 
-// Looks at up to kLooksAtOnce shards at a time, with one request each.
+// Examines up to kLooksAtOnce shards at a time, with one request each.
 class Looking {
  public:
   Looking(ObjectStore& store, const Manifest& manifest)
@@ -86,7 +86,7 @@ class Looking {
  private:
   ObjectStore& store_;
   const Manifest& manifest_;
-  std::vector<Look> looks_;  // each is the store's until it is done
+  std::vector<Look> looks_;  // the store writes to each until it is done
   std::vector<std::uint64_t> tickets_;
   Mutex mutex_;
   Condition changed_;
@@ -113,7 +113,7 @@ Manifest ReadManifest(ObjectStore& store, Id128& id) {
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kCorrupt) throw;
   }
-  return read();  // it may have been damaged on its way
+  return read();  // the manifest may have been damaged on its way
 }
 
 Error ShardError(const Error& error) {
@@ -136,7 +136,7 @@ ShardsLook LookAtShards(ObjectStore& store, const Manifest& manifest, const std:
   std::vector<Look>& looks = looking.Looks();
   for (std::size_t s = 0; s < asked && !stop.stop_requested(); ++s) {
     if (looks[s].error || !Compare(looks[s], {}, shards[s])) continue;
-    looks[s] = {};  // it may have been damaged on its way
+    looks[s] = {};  // the bytes may have been damaged on their way
     looking.Ask(s);
   }
   looking.Looks();

@@ -1,4 +1,4 @@
-// The manifest of a dataset in an object store, and a look at its shards.
+// Reads the manifest of a dataset in an object store, and examines its shards.
 #pragma once
 
 #include <stop_token>
@@ -9,15 +9,15 @@
 
 namespace sluice {
 
-// As ReadManifest() of a folder.
+// Like ReadManifest() of a folder.
 Manifest ReadManifest(ObjectStore& store, Id128& id);
 
-// As LookAtShards() of a folder. Reads the last bytes of each shard, many at a time.
+// Like LookAtShards() of a folder. Reads the last bytes of each shard, many shards at a time.
 ShardsLook LookAtShards(ObjectStore& store, const Manifest& manifest,
                         const std::stop_token& stop = {});
 
-// The store's error for a shard's bytes, as an error of its own: a copy would share its text, which
-// is not for two threads. For a missing shard it adds what to do.
+// Makes an error of its own from the store's error for a shard's bytes. (A copy would share its
+// text, which two threads must not do.) For a missing shard, adds what to do.
 Error ShardError(const Error& error);
 
 }  // namespace sluice

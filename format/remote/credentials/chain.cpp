@@ -1,9 +1,9 @@
-// The sources of credentials that need no file of profiles, the forms in which they answer, and the
+// The sources of credentials that need no profile files, the forms in which they answer, and the
 // order in which they are asked.
 //
-// A source that is not there gives nothing, and the next one is asked. A source that is there and
-// fails is an error that names it: with the next one's credentials a request would be made in
-// another's name.
+// If a source does not exist, the next one is asked. If a source exists and fails, that is an error
+// that names the source: credentials of a later source would send the request in another identity's
+// name.
 #include "format/remote/credentials/chain.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace sluice {
 
 namespace {
 
-// Whether the text may stand in a header; any other could end the header and begin another.
+// Whether the text may stand in a header. Other text could end the header and begin another one.
 bool IsHeaderText(const std::string& text) {
   for (const char c : text) {
     if (c <= ' ' || c == 127) return false;
@@ -38,7 +38,7 @@ std::optional<Credentials> CheckedCredentials(Credentials credentials) {
   return credentials;
 }
 
-// The digits at [first, first + count), or -1.
+// The value of the digits at [first, first + count), or -1.
 int DigitsAt(std::string_view text, std::size_t first, std::size_t count) {
   int value = 0;
   if (text.size() < first + count) return -1;
@@ -53,7 +53,7 @@ int DigitsAt(std::string_view text, std::size_t first, std::size_t count) {
 
 std::optional<Credentials::Time> ParseTime(std::string_view text) {
   std::tm time{};
-  // "Never" is the year 9999 for some, which the clock's nanoseconds do not reach.
+  // Some services write "never" as the year 9999, which the clock's nanoseconds cannot represent.
   constexpr int kLastYear = 2200;
   time.tm_year = std::min(DigitsAt(text, 0, 4), kLastYear) - 1900;
   time.tm_mon = DigitsAt(text, 5, 2) - 1;
@@ -127,7 +127,7 @@ std::optional<Credentials> CredentialsFromSts(std::string_view xml) {
 
 namespace {
 
-// Asks up to three times, until the service answers and has no fault of its own.
+// Asks up to three times, until the service answers without a server error.
 HttpReply AskService(const CredentialSearch& search, const HttpRequest& request) {
   HttpReply reply;
   for (int tries = 0; tries < 3 && !search.stopped(); ++tries) {
@@ -141,7 +141,7 @@ std::string StatusText(const HttpReply& reply) {
   return reply.status == 0 ? reply.why : "HTTP " + std::to_string(reply.status);
 }
 
-// The service that gives out credentials of roles, in the region if one is set.
+// The service that issues credentials of roles; in the region, if one is set.
 std::string StsEndpoint(const CredentialSearch& search) {
   for (const char* name : {"AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"}) {
     if (const std::string url = search.environment(name); !url.empty()) {
@@ -197,7 +197,7 @@ namespace {
 
 constexpr const char* kRelativeTo = "http://169.254.170.2";
 
-// Whether a token may be sent to that URL: without encryption, only to this machine and its host.
+// Whether a token may be sent to that URL: without encryption, only to this machine or its host.
 bool MayBeAsked(const std::string& url) {
   if (url.starts_with("https://")) return true;
   std::string host = ParseHttpOrigin(url, "AWS_CONTAINER_CREDENTIALS_FULL_URI").host;
@@ -264,7 +264,7 @@ namespace {
 constexpr const char* kMetadata = "http://169.254.169.254";
 constexpr const char* kRoles = "/latest/meta-data/iam/security-credentials/";
 
-// Outside EC2 nobody answers, and finding that out must not take long.
+// Outside EC2 there is no answer, so the timeouts are short.
 HttpRequest MetadataRequest(const std::string& url) {
   HttpRequest request;
   request.url = url;

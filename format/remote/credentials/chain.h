@@ -1,4 +1,4 @@
-// Where credentials are looked for, in the order of Amazon's own tools:
+// The places where credentials are looked for, in the order of Amazon's own tools:
 //
 //   1. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
 //   2. AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN (Kubernetes)
@@ -7,7 +7,7 @@
 //   4. AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (ECS, EKS)
 //   5. the instance's metadata service, version 2, unless AWS_EC2_METADATA_DISABLED is true
 //
-// If none has any, or AWS_NO_SIGN_REQUEST is true, requests are not signed.
+// If none of them has credentials, or AWS_NO_SIGN_REQUEST is true, requests are not signed.
 #pragma once
 
 #include <fstream>
@@ -23,26 +23,27 @@
 
 namespace sluice {
 
-// The means by which sources of credentials look.
+// What sources of credentials need for their search.
 struct CredentialSearch {
   Environment environment;
   // Sends a request and waits for the answer.
   std::function<HttpReply(const HttpRequest&)> send;
-  std::function<bool()> stopped;  // whether looking further is of no use
+  std::function<bool()> stopped;  // whether the search should end
 };
 
 // The settings of the profile that the environment names; empty without a profile. Throws Error if
 // it names a profile that does not exist.
 std::map<std::string, std::string> ChosenProfile(const Environment& environment);
 
-// Throws Error(kInvalidArgument), which names the source, if one is there and gives none.
+// Searches all sources. Throws Error(kInvalidArgument), which names the source, if a source exists
+// but gives no credentials.
 Credentials FindCredentials(const CredentialSearch& search);
 
-// The same for services that are not Amazon's: sources 1 and 3 alone, since what the others give is
-// for Amazon.
+// The same for services other than Amazon's: searches only sources 1 and 3, since the others'
+// credentials are for Amazon.
 Credentials FindStaticCredentials(const CredentialSearch& search);
 
-// The sources: nothing if they are not there. (For chain.cpp and tests.)
+// The single sources. They return nullopt if they do not exist. (For chain.cpp and tests.)
 std::optional<Credentials> CredentialsOfEnvironment(const Environment& environment);
 std::optional<Credentials> CredentialsOfWebIdentity(const CredentialSearch& search,
                                                     const std::string& token_file,
@@ -52,20 +53,20 @@ std::optional<Credentials> CredentialsOfProfile(const CredentialSearch& search, 
 std::optional<Credentials> CredentialsOfContainer(const CredentialSearch& search);
 std::optional<Credentials> CredentialsOfInstance(const CredentialSearch& search);
 
-// No answer with credentials is longer.
+// The largest answer with credentials.
 inline constexpr std::size_t kMaxCredentialBytes = 64 << 10;
 
-// JSON as of instances, containers and credential processes: AccessKeyId, SecretAccessKey, Token or
-// SessionToken, Expiration. Nothing if it is not that.
+// Parses the JSON of instances, containers and credential processes: AccessKeyId, SecretAccessKey,
+// Token or SessionToken, Expiration. Returns nullopt for any other text.
 std::optional<Credentials> CredentialsFromJson(std::string_view json);
 
-// The XML of AssumeRoleWithWebIdentity. Nothing if it is not that.
+// Parses the XML answer to AssumeRoleWithWebIdentity. Returns nullopt for any other text.
 std::optional<Credentials> CredentialsFromSts(std::string_view xml);
 
-// "2026-11-22T22:17:01Z", with parts of seconds and other zones, too (RFC 3339).
+// Parses "2026-11-22T22:17:01Z", also with fractions of seconds and other time zones (RFC 3339).
 std::optional<Credentials::Time> ParseTime(std::string_view text);
 
-// The file's content; nothing if it cannot be read or is longer than `limit` bytes.
+// The file's content; nullopt if it cannot be read or is longer than `limit` bytes.
 inline std::optional<std::string> ReadSmallFile(const std::string& path, std::size_t limit) {
   std::ifstream file(path, std::ios::binary);
   std::string text(limit + 1, '\0');
@@ -75,13 +76,13 @@ inline std::optional<std::string> ReadSmallFile(const std::string& path, std::si
   return text;
 }
 
-// The settings of each section: {"profile dev": {"region": "eu-west-1"}}. Lines that are neither a
-// section, nor a setting, nor empty, nor a comment are passed over, and so are settings of settings
-// (indented lines), as Amazon's tools do.
+// The settings of each section: {"profile dev": {"region": "eu-west-1"}}. Like Amazon's tools,
+// ignores lines that are neither a section, nor a setting, nor empty, nor a comment, and also
+// ignores nested settings (indented lines).
 using ProfileSections = std::map<std::string, std::map<std::string, std::string>>;
 ProfileSections ParseProfiles(std::string_view text);
 
-// The settings of one profile out of both files; those of the credentials file win.
+// The settings of one profile from both files; the credentials file has precedence.
 std::map<std::string, std::string> SettingsOfProfile(const ProfileSections& credentials,
                                                      const ProfileSections& config,
                                                      const std::string& name);

@@ -1,9 +1,10 @@
-// Secrets are masked in whatever a server says before a person sees it: some servers repeat the
-// request, with its signature.
+// A server's message is shown to people only after its secrets have been masked: some servers
+// repeat the request, with its signature.
 //
-// RenewedCredentials fetches once for all threads. While the credentials age it gives out the old
-// ones and renews on a thread of its own, so that no request waits; only when they are unusable do
-// callers wait. A failure is given to all callers for a while, as each try can take seconds.
+// RenewedCredentials fetches once for all threads. While the credentials age, it still returns the
+// old ones and renews them on a thread of its own, so that no request waits; callers wait only once
+// the old credentials are unusable. A failure is reported to all callers for a while, since each
+// attempt can take seconds.
 #include "format/remote/credentials/credentials.h"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ void MaskAll(std::string& text, const std::string& secret) {
   }
 }
 
-// The values of "Signature=1f2e, Credential=AKIA/..." and "X-Amz-Signature=1f2e&", whole or cut.
+// Masks the values in "Signature=1f2e, Credential=AKIA/..." and "X-Amz-Signature=1f2e&", whole or
+// truncated.
 void MaskValues(std::string& text, std::string_view name) {
   for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
     at += name.size();
@@ -36,7 +38,7 @@ void MaskValues(std::string& text, std::string_view name) {
   }
 }
 
-// A signature without its name, or the digest of a request.
+// Masks long hexadecimal numbers: a signature without its name, or the digest of a request.
 void MaskDigests(std::string& text) {
   constexpr std::size_t kLeastDigits = 32;
   constexpr const char* kDigits = "0123456789abcdefABCDEF";
@@ -68,9 +70,9 @@ std::string WithoutSecrets(std::string text, const Credentials& credentials) {
 
 namespace {
 
-// A failure is given to all callers within this time; the next call after it tries again.
+// How long a failure is reported to all callers; the next call after that tries again.
 constexpr std::chrono::seconds kFailureHolds{2};
-// Between background renewals that failed, or brought credentials that age already.
+// The pause between background renewals that failed, or that returned credentials already ageing.
 constexpr std::chrono::seconds kBetweenRenewals{10};
 
 }  // namespace
@@ -86,7 +88,7 @@ RenewedCredentials::~RenewedCredentials() {
   if (last.joinable()) last.join();
 }
 
-// Not in their last moments: a request takes time to arrive.
+// Credentials are not usable in their last moments, since a request takes time to arrive.
 bool RenewedCredentials::Usable() const {
   if (!current_) return false;
   if (!current_->expiry) return true;
@@ -104,7 +106,7 @@ bool RenewedCredentials::Ageing() const {
          now - fetched_ >= std::min<std::chrono::system_clock::duration>(kBetweenRenewals, early);
 }
 
-// Fetches without the mutex; callers who come meanwhile wait until `renewing_` is false.
+// Fetches without holding the mutex; callers that arrive meanwhile wait until `renewing_` is false.
 void RenewedCredentials::Renew() {
   renewing_ = true;
   std::optional<Credentials> found;
@@ -121,7 +123,8 @@ void RenewedCredentials::Renew() {
       failure.emplace(ErrorCode::kIo, "looking for credentials failed");
     }
   }
-  // A source that gave some before and has none now is taken for one that fails, and asked again.
+  // If the source returned credentials before and now returns none, it counts as failing, and is
+  // asked again.
   if (found && found->anonymous() && current_ && !current_->anonymous()) {
     found.reset();
     failure.emplace(ErrorCode::kIo,
@@ -139,7 +142,8 @@ void RenewedCredentials::Renew() {
 
 void RenewedCredentials::RenewInBackground() {
   if (renewing_) return;
-  // The thread holds the mutex up to its end, except while it fetches: so it is about to end.
+  // The old thread holds the mutex to its end, except while it fetches. Since this thread has the
+  // mutex, the old one is about to end.
   if (thread_.joinable()) thread_.join();
   try {
     thread_ = std::thread([this] {
@@ -164,7 +168,7 @@ Credentials RenewedCredentials::Get() {
         failure_ && std::chrono::system_clock::now() - fetched_ < kFailureHolds;
     if (!failed_just_now) Renew();
     if (failure_) throw *failure_;
-    if (current_ && !Usable()) break;  // expired when they came: the server will say so
+    if (current_ && !Usable()) break;  // already expired when fetched: the server will say so
   }
   if (Ageing()) RenewInBackground();
   return *current_;
@@ -178,7 +182,7 @@ std::optional<Credentials> RenewedCredentials::TryGet(std::function<void()> read
       current_ && !failure_ && std::chrono::system_clock::now() - fetched_ < kFailureHolds;
   if (!renewing_ && !Usable()) {
     if (fresh_failure) throw *failure_;
-    if (just_came) return current_;  // expired when they came: the server will say so
+    if (just_came) return current_;  // already expired when fetched: the server will say so
   }
   if (!Usable()) {
     ready_.push_back(std::move(ready));

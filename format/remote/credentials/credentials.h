@@ -1,4 +1,4 @@
-// Credentials that requests are signed with, and their renewal before they expire.
+// Credentials for signing requests, and their renewal before they expire.
 #pragma once
 
 #include <chrono>
@@ -19,38 +19,40 @@ struct Credentials {
 
   std::string key_id;  // empty: requests are not signed
   std::string secret;
-  std::string token;           // of a session; may be empty
-  std::optional<Time> expiry;  // nothing: they do not expire by themselves
+  std::string token;           // session token; may be empty
+  std::optional<Time> expiry;  // nullopt: no expiry is known
 
   bool anonymous() const noexcept { return key_id.empty(); }
   friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
-// `text` without key, secret, token and signatures, which some servers repeat, without the secrets
-// of URLs and without characters that would disturb a terminal; at most 300 bytes. For what a
-// server says.
+// A server's message, prepared for people: without key, secret, token and signatures (some servers
+// repeat them), without the secrets of URLs, and without characters that would disturb a terminal.
+// At most 300 bytes.
 std::string WithoutSecrets(std::string text, const Credentials& credentials);
 
 // Credentials that are renewed before they expire.
 //
-// Thread-safe. What is found is kept, and renewed on a thread of its own: while a fifth of its time
-// is left (five minutes at most) the old is still given out.
+// Thread-safe. The object keeps the credentials that it found and renews them on a thread of its
+// own. Renewal begins when a fifth of their lifetime is left (at most five minutes); meanwhile the
+// old credentials are still returned.
 class RenewedCredentials {
  public:
-  // `fetch` finds them, and may take long; throws Error.
+  // `fetch` finds credentials, and may take long; it may throw Error.
   explicit RenewedCredentials(std::function<Credentials()> fetch) : fetch_(std::move(fetch)) {}
-  // Waits for a renewal under way, which its owner has made end soon.
+  // Waits for a renewal in progress. The owner must make it end soon.
   ~RenewedCredentials();
   RenewedCredentials(const RenewedCredentials&) = delete;
   RenewedCredentials& operator=(const RenewedCredentials&) = delete;
 
-  // Waits if need be. Throws what `fetch` throws.
+  // Returns the credentials, and waits if they must be fetched first. Throws what `fetch` throws.
   Credentials Get();
-  // Never waits: nothing if they must be fetched first, and then `ready` is called once on another
-  // thread, which must not call back into this, after which this gives them, or throws what `fetch`
-  // threw.
+  // Never waits. If the credentials must be fetched first, returns nullopt and later calls `ready`
+  // once on another thread; after that, TryGet() returns the credentials or throws what `fetch`
+  // threw. `ready` must not call back into this object.
   std::optional<Credentials> TryGet(std::function<void()> ready);
-  // The server says that these have expired. No-op if they were renewed meanwhile.
+  // Call it if the server says that `used` has expired. No-op if the credentials were renewed
+  // meanwhile.
   void Expired(const Credentials& used);
 
  private:
@@ -64,7 +66,7 @@ class RenewedCredentials {
   Mutex mutex_;
   Condition changed_;
   std::optional<Credentials> current_ GUARDED_BY(mutex_);
-  Time fetched_ GUARDED_BY(mutex_);                  // when the last fetch ended, well or not
+  Time fetched_ GUARDED_BY(mutex_);                  // when the last fetch ended, successful or not
   std::optional<Error> failure_ GUARDED_BY(mutex_);  // of the last fetch
   bool renewing_ GUARDED_BY(mutex_) = false;
   std::vector<std::function<void()>> ready_ GUARDED_BY(mutex_);

@@ -37,8 +37,8 @@ struct SpawnSettings {
   posix_spawnattr_t attributes;
 };
 
-// Returns errno, or 0. The child leads a process group of its own, so that it can be killed with
-// all that it has started. It begins with the usual handling of signals.
+// Starts the program. Returns errno, or 0. The child leads a process group of its own, so that it
+// can be killed with all its descendants. It begins with default signal handling.
 int Spawn(const std::vector<std::string>& words, int output, pid_t& child) {
   SpawnSettings settings;
   posix_spawn_file_actions_addopen(&settings.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -61,7 +61,8 @@ int Spawn(const std::vector<std::string>& words, int output, pid_t& child) {
                       arguments.data(), environ);
 }
 
-// Reads until the end of the output, or one of the limits; false if the program is to be killed.
+// Reads to the end of the output, or up to one of the limits. Returns false if the program must be
+// killed.
 bool ReadOutput(int pipe, std::size_t limit, ProcessClock::time_point until,
                 const std::function<bool()>& stopped, ProcessResult& result) {
   std::array<char, 4096> buffer{};
@@ -158,7 +159,8 @@ ProcessResult RunProcess(const std::vector<std::string>& words, std::size_t limi
     }
     return result;
   }
-  // A host program that ignores its children gets no status of them (ECHILD): the output must do.
+  // A process that ignores SIGCHLD gets no status of its children (ECHILD): then the output
+  // decides.
   const bool killed = ended == child && WIFSIGNALED(status);
   result.end = killed ? End::kKilled : End::kExited;
   result.status = killed ? WTERMSIG(status) : ended == child ? WEXITSTATUS(status) : 0;

@@ -10,7 +10,7 @@ namespace sluice {
 
 namespace {
 
-// "profile   dev" is "profile dev".
+// Makes "profile   dev" into "profile dev".
 std::string SectionName(std::string_view inside) {
   const std::string_view name = Trimmed(inside);
   constexpr std::string_view kProfile = "profile";
@@ -47,7 +47,7 @@ ProfileSections ParseProfiles(std::string_view text) {
         line.front() == '\t')
       continue;
     std::string_view value = Trimmed(content.substr(equals + 1));
-    // A comment at a line's end is one behind a space.
+    // A comment at a line's end begins after a space or a tab.
     for (const std::string_view mark : {" #", " ;", "\t#", "\t;"})
       value = value.substr(0, value.find(mark));
     (*section)[std::string(Trimmed(content.substr(0, equals)))] = Trimmed(value);
@@ -82,8 +82,8 @@ std::string ProfileName(const Environment& environment) {
   return "default";
 }
 
-// The sections of a file that a variable names, or that lies in ~/.aws. A file that is not there
-// has none.
+// The sections of a file that an environment variable names, or that lies in ~/.aws. A missing file
+// has no sections.
 ProfileSections ReadProfiles(const Environment& environment, const char* variable,
                              const char* usual_name) {
   std::string path = environment(variable);

@@ -1,4 +1,4 @@
-// The environment variables that settings of stores are read from: the process's own, or a test's.
+// Environment variables with settings of stores: the process's own, or a test's.
 #pragma once
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ inline std::string ProcessEnvironment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// "true", as the variables of AWS spell it.
+// Whether the value is true, in the spellings of AWS's variables.
 inline bool SaysYes(const std::string& value) {
   return value == "true" || value == "True" || value == "TRUE" || value == "1";
 }

@@ -1,9 +1,9 @@
-// The meaning of an answer is decided at one place, as a Verdict: whether to ask again, when,
-// where, and what an error would say.
+// What an answer means is decided in one place, as a Verdict: whether, when and where to ask again,
+// and what an error would say.
 //
-// Here are the verdicts that every server shares: no answer at all, a busy server, and the answer
-// to a range request, which must be the range that was asked for, of the same object as before.
-// Endpoints judge what differs between them.
+// This file has the verdicts that all servers share: no answer at all, a busy server, and the
+// answer to a range request, which must be the requested range of the same object as before.
+// Endpoints judge the rest.
 #include "format/remote/http/http_answer.h"
 
 #include <cerrno>
@@ -28,7 +28,7 @@ Verdict MakeVerdict(Verdict::Kind kind, int number, std::string sentence, bool n
   return verdict;
 }
 
-// Retry-After in seconds; its other form, a date, is passed over.
+// Reads Retry-After in seconds. Its other form, a date, is ignored.
 std::chrono::milliseconds AskedWait(const std::string& retry_after) {
   constexpr unsigned kMaxSeconds = 30;
   std::string_view text = retry_after;
@@ -157,7 +157,7 @@ Verdict JudgeRangeAnswer(const HttpReply& reply, const WantedRange& wanted) {
   }
   const std::uint64_t end = wanted.offset + wanted.bytes;
   if (reply.status == 200) {
-    // The whole object: right if that is what was wanted.
+    // The whole object: correct if the wanted range is the whole object.
     if (wanted.offset == 0 && reply.length == wanted.bytes) return {};
     if (reply.length && *reply.length < end) return TooShortVerdict(*reply.length, end);
     return FinalVerdict(

@@ -1,5 +1,5 @@
-// A request over HTTP, what came of it, and what that means for the caller: the answer is good, or
-// it may be asked for again, or it is an error.
+// A request over HTTP, its reply, and what the reply means for the caller: it is good, or the
+// request may be sent again, or it is an error.
 #pragma once
 
 #include <algorithm>
@@ -23,40 +23,40 @@ struct HttpRequest {
   std::string url;                   // may carry secrets in its query: not for messages
   std::vector<std::string> headers;  // "name: value"
   Bytes body;                        // must live until the request ends
-  bool direct = false;               // past every proxy: for addresses of this machine alone
-  // Not on a kept connection: if one of those turns out to be closed, curl sends the request again
-  // by itself, and nobody knows that the first may have been served.
+  bool direct = false;               // bypasses all proxies: only for addresses of this machine
+  // Do not use a kept connection. If curl finds such a connection closed, it sends the request
+  // again by itself, and the caller never learns that the first one may have been served.
   bool fresh_connection = false;
   bool tidies_up = false;  // sent also after HttpLoop::StopCalls()
-  // How long connecting may take, and how long no byte may come; 0 for the loop's own.
+  // Time limits for connecting, and for a pause without any byte; 0: the loop's own.
   std::chrono::milliseconds connect_timeout{0};
   std::chrono::milliseconds stall_timeout{0};
 };
 
-// Why the answer is not whole.
+// Why a reply is not complete.
 enum class HttpFailure {
   kNone,
-  kNoSuchHost,   // its name, or the proxy's, does not resolve
+  kNoSuchHost,   // the server's or the proxy's name does not resolve
   kNotReached,   // connection refused, no route, or no answer to connecting
   kCertificate,  // the server's certificate is not accepted
   kTls,          // another failure of TLS
   kTimeout,      // no byte for too long
   kCut,          // the connection ended before the answer did
-  kBadUrl,       // curl cannot read it
+  kBadUrl,       // curl cannot parse the URL
   kNotHttp,      // the reply is not HTTP/1, or its headers are too long
-  kTooLong,      // a body longer than was allowed for
-  kRefusedByUs,  // its receiver did not want the body
+  kTooLong,      // the body exceeds the limit
+  kRefusedByUs,  // the receiver refused the body
   kStopped,      // the store is being closed
   kOther,
 };
 
 struct HttpReply {
-  std::string url;  // of the request; not for messages, as there
+  std::string url;  // of the request; may carry secrets: not for messages
   long status = 0;  // 0: no answer
   HttpFailure failure = HttpFailure::kNone;
   std::string why;  // of a failure, in curl's words
 
-  // Headers, empty if they are not there.
+  // Headers; empty if the reply lacks them.
   std::string etag, content_range, location, bucket_region, retry_after, date;
   std::optional<std::uint64_t> length;  // Content-Length
   std::int64_t changed = 0;             // Last-Modified, in seconds since 1970
@@ -68,52 +68,51 @@ struct HttpReply {
   bool succeeded() const noexcept { return whole() && status >= 200 && status < 300; }
 };
 
-// Called on the loop's thread. `end` is called exactly once and last, unless the transfer is
-// aborted.
+// Functions for a transfer, called on the loop's thread. `end` is called exactly once, as the last
+// one, unless the transfer is aborted.
 struct HttpReceiver {
-  // After the headers, before the first byte of the body: true if `body` is to be called with the
-  // body; else it is collected in the reply, up to `collect` bytes.
+  // Called after the headers and before the body's first byte. If it returns true, `body` is called
+  // with the body; otherwise the body is collected in the reply, up to `collect` bytes.
   std::function<bool(const HttpReply&)> head;
   std::function<bool(Bytes)> body;  // false ends the transfer with kRefusedByUs
   std::function<void(HttpReply&&)> end;
   std::size_t collect = 64 << 10;
 };
 
-// For what StopCalls() ended.
+// The error of calls that StopCalls() ended.
 Error GivenUpError(const std::string& object);
 
-// The meaning of an answer, or of its absence, for the caller.
+// What a reply, or its absence, means for the caller.
 struct Verdict {
   enum class Kind {
     kGood,
-    kAgain,      // may pass: ask again, a little later
+    kAgain,      // may be temporary: ask again, a little later
     kBusy,       // the same, and the server asks for fewer requests
     kExpired,    // ask again with renewed credentials, once
-    kElsewhere,  // ask again at once: at `target`, or if that is empty the endpoint knows better
-                 // now
+    kElsewhere,  // ask again at once, at `target`; empty: the endpoint knows where
     kFinal,
   };
   Kind kind = Kind::kGood;
   // For all but kGood: what an Error would say.
   ErrorCode code = ErrorCode::kIo;
-  int number = 0;  // of errno, for kIo: tells what may pass from data that is lost
+  int number = 0;  // errno's, for kIo: distinguishes a temporary failure from lost data
   std::string sentence;
-  bool no_contact = false;            // the server was not even reached
-  std::chrono::milliseconds wait{0};  // at least, as the server asked
+  bool no_contact = false;            // whether the server was not even reached
+  std::chrono::milliseconds wait{0};  // the minimum, as the server asked
   std::string target;                 // URL
 
-  // Throws, as an Error about that URL.
+  // Throws an Error about that URL.
   [[noreturn]] void Throw(const std::string& shown_url) const;
 };
 
-// That it is an error and asking again does not help. `number` is errno's, for kIo.
+// An error for which asking again does not help. `number` is errno's, for kIo.
 Verdict FinalVerdict(ErrorCode code, int number, std::string sentence);
 
-// Of a reply without a whole answer. `server` is what the user knows it by.
+// Judges a reply that is not complete. `server` is the name by which the user knows the server.
 Verdict JudgeFailure(const HttpReply& reply, const std::string& server);
 
-// Of statuses that mean the same everywhere: 408, 412, 416, 429 and those of 500 and more. kGood
-// for others.
+// Judges statuses that mean the same for all servers: 408, 412, 416, 429, and 500 and above. kGood
+// for all others.
 Verdict JudgeCommonStatus(const HttpReply& reply, const std::string& server);
 
 struct WantedRange {
@@ -122,22 +121,24 @@ struct WantedRange {
   std::string_view etag;    // empty: any content
 };
 
-// kGood: the body is that range. Else what is wrong with it. For statuses 200 and 206.
+// Judges a reply with status 200 or 206. kGood: the body is the wanted range. Otherwise says what
+// is wrong.
 Verdict JudgeRangeAnswer(const HttpReply& reply, const WantedRange& wanted);
 
-// "bytes 0-99/1234", or nothing. `total` is empty where it says "*".
+// Parses "bytes 0-99/1234"; nullopt for any other text. `total` is empty if the text says "*".
 struct ContentRange {
   std::uint64_t first = 0, last = 0;
   std::optional<std::uint64_t> total;
 };
 std::optional<ContentRange> ParseContentRange(std::string_view text);
 
-// Whether an ETag may stand in If-Match, which compares strongly.
+// Whether an ETag may be used in If-Match, which compares strongly.
 inline bool IsStrongEtag(std::string_view etag) noexcept {
   return !etag.empty() && !etag.starts_with("W/");
 }
 
-// Sends the request to another URL. On another server it goes without its authorization.
+// Changes the request's URL to another one. If that is on another server, removes the
+// authorization.
 inline void Redirect(HttpRequest& request, const std::string& target) {
   if (ParseHttpOrigin(request.url, "URL").origin != ParseHttpOrigin(target, "redirect").origin) {
     std::erase_if(request.headers,

@@ -1,10 +1,10 @@
 // HTTP by libcurl. Nothing else includes curl's header.
 //
-// A thread drives curl's "multi" interface. Others hand it tasks (Post) or wait for an answer
-// (Call); the thread is woken by curl_multi_wakeup(). HttpTransfer is one request: what curl is
-// given, and what it calls back with. A transfer owns its handle, which is kept for the next one:
-// with it go the connection and the TLS session. Nothing may be thrown through curl, so a receiver
-// that runs out of memory ends its transfer.
+// One thread drives curl's "multi" interface. Other threads give it tasks (Post) or wait for an
+// answer (Call); curl_multi_wakeup() wakes it. HttpTransfer is one request: the options that curl
+// gets, and the functions that curl calls. A transfer owns its curl handle, which is kept for the
+// next transfer, together with its connection and TLS session. Exceptions must not pass through
+// curl, so a receiver that runs out of memory ends its transfer.
 #include "format/remote/http/http_loop.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ using CurlHandle = std::unique_ptr<CURL, CurlDeleter>;
 
 class HttpTransfer {
  public:
-  // Takes a used handle, or makes one from null.
+  // Takes over a used handle, or makes a new one if `handle` is null.
   HttpTransfer(CurlHandle handle, const HttpRequest& request, HttpReceiver receiver,
                const HttpLoop::Settings& settings, HttpLoop::Ticket ticket);
 
@@ -45,7 +45,7 @@ class HttpTransfer {
   HttpLoop::Ticket ticket() const noexcept { return ticket_; }
   bool linked() const noexcept { return linked_; }
   void MarkLinked() noexcept { linked_ = true; }
-  // Its receiver is not called any more, and the transfer ends at the next byte.
+  // From now on the receiver is not called, and the transfer ends at the next byte.
   void Mute() noexcept { muted_ = true; }
   void Finish(CURLcode result);
 
@@ -78,10 +78,10 @@ class HttpTransfer {
 
 namespace {
 
-// A peer that sends less than this per second stalls.
+// A peer that sends less than this per second counts as stalled.
 constexpr long kStallBytesPerSecond = 1024;
 constexpr std::size_t kLongestHeaderValue = 4096;
-constexpr std::size_t kMaxReplyHeaderBytes = 200'000;  // curl takes 300 KB
+constexpr std::size_t kMaxReplyHeaderBytes = 200'000;  // curl's own limit is 300 KB
 
 HttpFailure FailureOf(CURLcode code) {
   switch (code) {
@@ -97,8 +97,8 @@ HttpFailure FailureOf(CURLcode code) {
     case CURLE_SSL_CIPHER: return HttpFailure::kTls;
     case CURLE_OPERATION_TIMEDOUT: return HttpFailure::kTimeout;
     case CURLE_URL_MALFORMAT: return HttpFailure::kBadUrl;
-    // Of what is asked for, HTTP/0.9 alone is such a protocol. And curl calls it out of memory if
-    // one header has more than 100 KB.
+    // Of the protocols that can be requested here, this can only be HTTP/0.9. CURLE_OUT_OF_MEMORY
+    // is also curl's error for a header of more than 100 KB.
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_OUT_OF_MEMORY:
     case CURLE_WEIRD_SERVER_REPLY: return HttpFailure::kNotHttp;
@@ -110,8 +110,8 @@ HttpFailure FailureOf(CURLcode code) {
   }
 }
 
-// The loop's callers may not throw into curl, so neither may the making of a request run out of
-// memory half-way.
+// The callers on the loop's thread may not throw into curl, so this must not run out of memory
+// half-way through a request.
 template <class Value>
 void SetOption(CURL* handle, CURLoption option, Value value) {
   const CURLcode result = curl_easy_setopt(handle, option, value);
@@ -127,7 +127,7 @@ HttpTransfer::HttpTransfer(CurlHandle handle, const HttpRequest& request, HttpRe
       ticket_(ticket),
       url_(request.url) {
   if (handle_) {
-    curl_easy_reset(handle_.get());  // keeps its connection
+    curl_easy_reset(handle_.get());  // keeps the connection
   } else {
     handle_.reset(curl_easy_init());
     if (!handle_) throw std::bad_alloc();
@@ -141,7 +141,7 @@ void HttpTransfer::SetRequest(const HttpRequest& request) {
   CURL* const h = handle_.get();
   SetOption(h, CURLOPT_PRIVATE, static_cast<void*>(this));
   SetOption(h, CURLOPT_URL, request.url.c_str());
-  SetOption(h, CURLOPT_PATH_AS_IS, 1L);  // names like a/../b are names
+  SetOption(h, CURLOPT_PATH_AS_IS, 1L);  // an object's name may be a/../b
   if (request.method == "HEAD") {
     SetOption(h, CURLOPT_NOBODY, 1L);
   } else if (request.method != "GET") {
@@ -163,8 +163,8 @@ void HttpTransfer::SetRequest(const HttpRequest& request) {
     has_type = has_type || line.starts_with("content-type:");
     add(line.c_str());
   }
-  if (!has_type) add("Content-Type:");  // curl would call every body a form
-  add("Expect:");                       // no round trip before a body
+  if (!has_type) add("Content-Type:");  // otherwise curl declares every body a form
+  add("Expect:");                       // avoids a round trip before the body
   SetOption(h, CURLOPT_HTTPHEADER, headers_.get());
   SetOption(h, CURLOPT_HEADERFUNCTION, &HttpTransfer::OnHeader);
   SetOption(h, CURLOPT_HEADERDATA, static_cast<void*>(this));
@@ -217,20 +217,19 @@ std::size_t HttpTransfer::OnBody(char* data, std::size_t size, std::size_t count
   } catch (const std::bad_alloc&) {
     return transfer.NoMemory();
   }
-  // curl takes a count that differs for a failure. (Zero would pass for success if `data` were
-  // empty, which it never is.)
+  // To signal failure, the function returns a count that differs from the received one. (0 would
+  // mean success if `data` were empty, which it never is.)
   return wanted ? size * count : 0;
 }
 
-// Ends the transfer: nothing may be thrown through curl.
+// Ends the transfer, because exceptions must not pass through curl.
 std::size_t HttpTransfer::NoMemory() noexcept {
   no_memory_ = true;
   return 0;
 }
 
 void HttpTransfer::Header(std::string_view line) {
-  if (line.starts_with(
-          "HTTP/")) {  // of an answer that another may have gone before (100, a proxy's)
+  if (line.starts_with("HTTP/")) {  // a new answer; an earlier one may have been 100 or a proxy's
     reply_ = {};
     reply_.url = url_;
     const std::size_t space = std::min(line.find(' '), line.size() - 1);
@@ -293,7 +292,7 @@ void HttpTransfer::Finish(CURLcode result) {
   reply_.failure = FailureOf(result);
   if (reply_.failure == HttpFailure::kTimeout && !Connected())
     reply_.failure = HttpFailure::kNotReached;
-  // Too many headers are an error of receiving to this version of curl.
+  // This version of curl reports too many headers as a receive error.
   if (result == CURLE_RECV_ERROR && header_bytes_ > kMaxReplyHeaderBytes)
     reply_.failure = HttpFailure::kNotHttp;
   if (result == CURLE_WRITE_ERROR) {
@@ -312,14 +311,14 @@ namespace {
 
 // More idle connections than this are closed, the oldest first.
 constexpr long kKeptConnections = 512;
-// How long the loop may sleep at most.
+// The longest time that the loop sleeps.
 constexpr std::chrono::milliseconds kLongestSleep{1000};
 
 }  // namespace
 
 struct HttpLoop::State {
   explicit State(const Settings& all) : settings(all) {
-    // Once, and never undone: others in this process may use the library, too.
+    // Initialised once and never cleaned up: other code in this process may use the library, too.
     static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
     multi.reset(ready == CURLE_OK ? curl_multi_init() : nullptr);
     if (!multi) throw Error(ErrorCode::kUnsupported, "libcurl could not be started");
@@ -344,7 +343,7 @@ struct HttpLoop::State {
   };
   std::unique_ptr<CURLM, MultiDeleter> multi;
 
-  // The loop thread's own:
+  // Used only by the loop thread:
   std::unordered_map<Ticket, std::unique_ptr<HttpTransfer>> transfers;
   std::deque<Ticket> to_link;  // made, not yet handed to curl
   std::deque<std::unique_ptr<HttpTransfer>> aborted;
@@ -352,7 +351,7 @@ struct HttpLoop::State {
   std::multimap<Clock::time_point, std::function<void()>> timers;
   Ticket last_ticket = 0;
 
-  // Of Call(), on the waiting thread's stack.
+  // A Call() in progress; lies on the waiting thread's stack.
   struct Waiting {
     HttpReply reply;
     bool done = false;
@@ -362,16 +361,16 @@ struct HttpLoop::State {
   void Answer(Waiting& waiting, HttpReply&& reply);
   void EndCalls(HttpLoop& loop, bool all);
   void BeginCall(HttpLoop& loop, const HttpRequest& request, std::size_t limit, Waiting& waiting);
-  std::unordered_map<Ticket, Waiting*> calls;  // the loop thread's own, too
+  std::unordered_map<Ticket, Waiting*> calls;  // used only by the loop thread, too
   Mutex mutex;
   Condition changed;
   std::deque<std::function<void()>> posted GUARDED_BY(mutex);
-  bool stopping GUARDED_BY(mutex) = false;       // Call() and Sleep() wait for nothing any more
-  bool calls_stopped GUARDED_BY(mutex) = false;  // except for requests that tidy up
+  bool stopping GUARDED_BY(mutex) = false;       // Call() and Sleep() do not wait any more
+  bool calls_stopped GUARDED_BY(mutex) = false;  // the same, except for requests that tidy up
   bool Refuses(const HttpRequest& request) const REQUIRES(mutex) {
     return stopping || (calls_stopped && !request.tidies_up);
   }
-  bool leaving GUARDED_BY(mutex) = false;  // the thread returns
+  bool leaving GUARDED_BY(mutex) = false;  // the thread must return
   int callers GUARDED_BY(mutex) = 0;       // threads inside of Call() and Sleep()
   std::thread thread;
 };
@@ -390,7 +389,7 @@ HttpLoop::HttpLoop(const Settings& settings) : state_(std::make_unique<State>(se
 HttpLoop::~HttpLoop() {
   State& state = *state_;
   if (!InOwnProcess()) {
-    // The thread and its connections are the parent's.
+    // The thread and its connections belong to the parent process.
     state.thread.detach();
     static_cast<void>(state_.release());
     return;
@@ -446,7 +445,7 @@ void HttpLoop::StopCalls() {
   Post([this] { state_->EndCalls(*this, false); });
 }
 
-// A call is ended by the loop's thread, which uses its request until then.
+// Only the loop's thread may end a call, since it uses the call's request until then.
 void HttpLoop::State::EndCalls(HttpLoop& loop, bool all) {
   std::erase_if(calls, [&](const auto& call) {
     const auto& [ticket, waiting] = call;
@@ -558,7 +557,7 @@ HttpLoop::Ticket HttpLoop::Start(const HttpRequest& request, HttpReceiver receiv
   return ticket;
 }
 
-// Only marks it: curl refuses to lose a transfer from inside one of its calls of ours.
+// Only marks the transfer: curl does not allow removing it from within one of its own callbacks.
 void HttpLoop::Abort(Ticket ticket) {
   State& state = *state_;
   const auto found = state.transfers.find(ticket);
@@ -572,8 +571,8 @@ void HttpLoop::After(std::chrono::milliseconds time, std::function<void()> task)
   state_->timers.emplace(Clock::now() + time, std::move(task));
 }
 
-// Runs a task. If memory runs out, the task's transfer gets nowhere and its caller's wait times
-// out; all other transfers continue.
+// Runs a task. If memory runs out, the task's transfer makes no progress and its caller's wait
+// times out; all other transfers continue.
 template <class Task>
 void HttpLoop::State::Try(const Task& task) {
   try {
@@ -627,7 +626,7 @@ void HttpLoop::State::Collect() {
     void* owner = nullptr;
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &owner);
     const auto found = transfers.find(static_cast<HttpTransfer*>(owner)->ticket());
-    if (found == transfers.end()) continue;  // aborted: Link() takes it away
+    if (found == transfers.end()) continue;  // aborted: Link() removes it
     const std::unique_ptr<HttpTransfer> transfer = std::move(found->second);
     transfers.erase(found);
     curl_multi_remove_handle(multi.get(), easy);
@@ -660,7 +659,7 @@ void HttpLoop::State::Run() {
       if (leaving) break;
       if (!posted.empty()) continue;
     }
-    // A wakeup from between the look at `posted` and this call is kept by curl.
+    // If a wakeup arrives between the check of `posted` and this call, curl keeps it.
     curl_multi_poll(multi.get(), nullptr, 0, SleepTime(), nullptr);
   }
   to_link.clear();

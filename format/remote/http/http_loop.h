@@ -1,10 +1,10 @@
-// One thread that drives all of a store's transfers over HTTP/1.1, on as many connections as there
-// are transfers, which are kept for those that follow.
+// One thread that drives all of a store's transfers over HTTP/1.1. There are as many connections as
+// transfers; connections are kept for later transfers.
 //
-// The functions that belong to the thread alone say so, and need no lock. Certificates are checked
-// against the system's authorities, or those of AWS_CA_BUNDLE, CURL_CA_BUNDLE, SSL_CERT_FILE or
-// SSL_CERT_DIR, the first of these that is set; proxies are those of http_proxy, https_proxy,
-// all_proxy and no_proxy. A redirect is an answer like others: nothing is followed.
+// Functions that only this thread may call say so, and need no lock. Certificates are checked
+// against the system's authorities, or against those of AWS_CA_BUNDLE, CURL_CA_BUNDLE,
+// SSL_CERT_FILE or SSL_CERT_DIR, whichever is set first in this list. Proxies come from http_proxy,
+// https_proxy, all_proxy and no_proxy. A redirect is an answer like any other: it is not followed.
 //
 // A child made by fork() has no such thread: Post() and Call() throw Error(kState) there, and
 // destruction leaves everything as it is.
@@ -32,20 +32,21 @@ class HttpLoop {
   static Settings SettingsFrom(const Environment& environment);
 
   explicit HttpLoop(const Settings& settings);
-  // Ends all transfers: those of Call() with kStopped, those of Start() without a call. What was
-  // posted and has not run is dropped. Not on the loop's own thread.
+  // Ends all transfers: those of Call() with kStopped, those of Start() without calling their
+  // receivers. Drops posted tasks that have not run. Must not be called on the loop's own thread.
   ~HttpLoop();
   HttpLoop(const HttpLoop&) = delete;
   HttpLoop& operator=(const HttpLoop&) = delete;
 
-  // Any thread: has the function called on the loop's thread. It must not throw.
+  // Any thread: runs the task on the loop's thread. The task must not throw.
   void Post(std::function<void()> task);
-  // Any thread but the loop's: sends a request and waits for the answer, whose body is collected up
-  // to `limit` bytes (else kTooLong).
+  // Any thread but the loop's: sends a request and waits for the answer. Collects up to `limit`
+  // bytes of the body (more: kTooLong).
   HttpReply Call(const HttpRequest& request, std::size_t limit);
-  // Any thread but the loop's: waits that long, or until Stop(). False if it is stopped.
+  // Any thread but the loop's: waits for that time, or until Stop(). Returns false if stopped.
   bool Sleep(std::chrono::milliseconds time);
-  // Any thread: ends Call() and Sleep() of all threads, now and later. The destructor does it, too.
+  // Any thread: ends Call() and Sleep() of all threads, now and from now on. The destructor does
+  // this, too.
   void Stop();
   // Any thread: the same, but requests that tidy up are still sent. No-op in a child made by
   // fork().
@@ -53,12 +54,12 @@ class HttpLoop {
   bool Stopped() const;
   bool CallsStopped() const;
   bool OnOwnThread() const noexcept;
-  bool InOwnProcess() const noexcept;  // not in a child made by fork()
+  bool InOwnProcess() const noexcept;  // false in a child made by fork()
 
   // On the loop's thread only:
   using Ticket = std::uint64_t;  // above 0
   Ticket Start(const HttpRequest& request, HttpReceiver receiver);
-  // No function of its receiver is called any more. No-op if it has ended.
+  // After this, no function of the transfer's receiver is called. No-op if the transfer has ended.
   void Abort(Ticket ticket);
   void After(std::chrono::milliseconds time, std::function<void()> task);
 

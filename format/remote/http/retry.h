@@ -1,9 +1,9 @@
-// When a request that failed is sent again: exponential backoff with full jitter, until nothing has
-// come for too long.
+// When a failed request is sent again: exponential backoff with full jitter, until no byte has come
+// for too long.
 //
-// A server that fails does so for all requests, and a dataset has thousands. So the time is spent
-// once: when one request has used it up, the others fail at their first failure, and are given
-// little time for that, until one of them is answered in full.
+// A server that fails does so for all requests, and a dataset needs thousands. So the waiting time
+// is spent only once: when one request has used it up, all others end at their first failure, and
+// get little time for that, until a request is answered in full.
 //
 // "Exponential Backoff And Jitter", AWS Architecture Blog: a random wait between 0 and the
 // exponential bound spreads the repeats of many clients best.
@@ -22,15 +22,15 @@ namespace sluice {
 struct RetrySettings {
   std::chrono::milliseconds first_wait{100};
   std::chrono::milliseconds longest_wait{10'000};
-  // Without a byte of progress, repeats included.
+  // The longest time without a byte of progress, repeats included.
   std::chrono::milliseconds timeout{120'000};
-  // The same as long as the server has never answered: a wrong name or address becomes an error
-  // soon. In an outage, how long no byte may come.
+  // The same as long as the server has never answered, so that a wrong name or address soon becomes
+  // an error. During an outage, the longest time without a byte.
   std::chrono::milliseconds first_contact{4'000};
 };
 
-// A stretch of failure of one store: from when a request has used up its time until a request is
-// answered in full, or until for that time again nobody could say so. Thread-safe.
+// A period in which a store fails. It begins when a request has used up its time. It ends when a
+// request is answered in full, or after that time again without news. Thread-safe.
 class Outage {
  public:
   using Clock = std::chrono::steady_clock;
@@ -42,18 +42,18 @@ class Outage {
   bool Lasts() const noexcept { return Clock::now().time_since_epoch().count() < end_; }
 
  private:
-  std::atomic<Clock::rep> end_{0};  // at the latest
+  std::atomic<Clock::rep> end_{0};  // when it ends at the latest
 };
 
 class Retries {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `outage`: of the store; must outlive this.
+  // `outage`: the store's; must outlive this object.
   Retries(const RetrySettings& settings, Outage& outage)
       : settings_(settings), outage_(&outage), progress_(Clock::now()) {}
 
-  // Bytes came: the wait begins at its shortest again.
+  // Call it when bytes have arrived: waits begin at their shortest again.
   void Progress() {
     progress_ = Clock::now();
     failures_ = 0;
@@ -61,11 +61,11 @@ class Retries {
     hops_ = 0;
   }
   bool TimeIsUp() const { return Clock::now() - progress_ >= settings_.timeout; }
-  // The request is given up because of that.
+  // Call it when the request is given up because it used up its time.
   void GiveUp() { outage_->Begin(settings_.timeout); }
 
-  // How long to wait before asking again; nothing if asking again is of no use. `answered`: the
-  // server has answered before.
+  // The time to wait before asking again; nullopt if that is no use. `answered`: whether the server
+  // has ever answered.
   std::optional<std::chrono::milliseconds> Wait(const Verdict& verdict, bool answered) {
     constexpr int kMaxHops = 5;
     using Kind = Verdict::Kind;

@@ -68,7 +68,7 @@ std::string_view WithoutSlashes(std::string_view path) {
   return path;
 }
 
-// As bytes that may stand in a URL: spaces, quotes and what is not ASCII become %XX, escapes stay.
+// Escapes text for a URL: spaces, quotes and non-ASCII bytes become %XX; existing escapes stay.
 std::string Escaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -156,7 +156,7 @@ HttpOrigin ParseHttpOrigin(std::string_view url, std::string_view what) {
     if (c <= ' ' || c == '\\' || c == '"' || c == '%' || c == 127)
       refuse("its host has a character that none has");
   }
-  // The port: behind the last colon, but not inside the brackets of an IPv6 address.
+  // The port follows the last colon outside the brackets of an IPv6 address.
   const std::size_t bracket = host.rfind(']');
   if (host.find_first_of("[]") != std::string::npos) {
     const bool encloses = host.front() == '[' && host.find_first_of("[]", 1) == bracket &&

@@ -1,4 +1,4 @@
-// URLs of stores and of HTTP, taken apart, and the percent-encoding of RFC 3986.
+// Parsing of URLs of stores and of HTTP, and the percent-encoding of RFC 3986.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,11 @@
 
 namespace sluice {
 
-// All bytes but letters, digits, - _ . ~ as %XX. With `keep_slash` a path: / stays.
+// Encodes all bytes except letters, digits and - _ . ~ as %XX. With `keep_slash` (for a path), /
+// stays, too.
 std::string PercentEncoded(std::string_view text, bool keep_slash);
 
-// The reverse. Nothing if a % is not followed by two hexadecimal digits.
+// The reverse. nullopt if a % is not followed by two hexadecimal digits.
 std::optional<std::string> PercentDecoded(std::string_view text);
 
 struct StoreUrl {
@@ -21,26 +22,26 @@ struct StoreUrl {
   Kind kind = Kind::kPlain;
   std::string shown;   // as the user wrote it, without user information, query or trailing slash
   std::string bucket;  // kS3, kGoogle
-  // Below the bucket, of any bytes; or the path of a plain URL, percent-encoded. Without a slash at
-  // either end.
+  // The key prefix below the bucket (any bytes), or the percent-encoded path of a plain URL.
+  // Without a slash at either end.
   std::string prefix;
-  // kPlain:
+  // Only for kPlain:
   std::string origin;  // "https://host:8443", without the scheme's own port
-  std::string query;   // without the question mark; goes with every request
-  std::string user;    // "name:password", decoded; goes with every request to that origin
+  std::string query;   // without the question mark; part of every request
+  std::string user;    // "name:password", decoded; part of every request to that origin
 };
 
-// Throws Error(kInvalidArgument), which names no user information and no query.
+// Throws Error(kInvalidArgument), whose message has neither user information nor query.
 StoreUrl ParseStoreUrl(std::string_view url);
 
 // The parts of "http://host:80/path?query" that a connection is made to.
 struct HttpOrigin {
   std::string origin;  // "http://host": lower case, without the scheme's own port
-  std::string host;    // "host" or "host:8080": what the Host header says
+  std::string host;    // "host" or "host:8080": the value of the Host header
   std::string rest;    // "/path?query", or empty
 };
-// Throws Error(kInvalidArgument) if it is not a URL of http or https, or has user information.
-// `what` begins the message: "AWS_ENDPOINT_URL".
+// Throws Error(kInvalidArgument) if the text is not an http or https URL, or has user information.
+// The message begins with `what`: "AWS_ENDPOINT_URL".
 HttpOrigin ParseHttpOrigin(std::string_view url, std::string_view what);
 
 }  // namespace sluice

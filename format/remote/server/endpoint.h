@@ -1,4 +1,4 @@
-// Where a store's objects are, and how its server is spoken to: the differences between S3 and a
+// Where a store's objects are, and how to speak to its server: the differences between S3 and a
 // plain HTTP server. Thread-safe.
 //
 // Another protocol is an endpoint of its own, made in open_store.cpp, with its credentials in
@@ -31,7 +31,7 @@ struct StoreCall {
   bool whole_bucket = false;                        // not about one object
   std::map<std::string, std::string> query = {};    // decoded
   std::map<std::string, std::string> headers = {};  // names in lower case
-  bool only_once = false;  // served twice it ends otherwise than served once
+  bool only_once = false;  // serving it twice has another result than serving it once
   Bytes body = {};         // must live until the request ends
 };
 
@@ -46,12 +46,12 @@ class Endpoint {
   }
 
   virtual HttpRequest Form(const StoreCall& call, const Credentials& credentials) const = 0;
-  // Of any reply. What it learns from one (the bucket's region) it uses from then on.
+  // Judges any reply. What it learns from one reply (the bucket's region), it uses from then on.
   virtual Verdict Judge(const StoreCall& call, const Credentials& credentials,
                         const HttpReply& reply) = 0;
 };
 
-// A folder of a plain HTTP server, which is only read.
+// A folder of a plain HTTP server; read-only.
 class PlainEndpoint final : public Endpoint {
  public:
   explicit PlainEndpoint(StoreUrl url) : url_(std::move(url)) {}

@@ -1,15 +1,15 @@
-// Reads of ranges, each of which a caller wants whole and in order.
+// Reads ranges, each of which a caller wants whole and in order.
 //
-// A reading waits in a queue, the most urgent first, until there is room for one more request. It
-// then has one attempt under way, or two: a request whose first byte is late gets a second one, and
-// the first of the two to give bytes continues alone. A reading whose request failed goes back into
-// the queue after a wait, and continues at the byte where it ended. Bytes are given to the caller
-// as they come.
+// A reading waits in a queue, the most urgent first, until another request may be sent. It then has
+// one or two attempts under way: if the first byte of a request is late, a second request is sent,
+// and the first of the two that delivers bytes continues alone. If a reading's request fails, the
+// reading goes back into the queue after a wait, and continues at the byte where it ended. Bytes
+// are delivered to the caller as they arrive.
 //
-// Two numbers steer this, both measured on the link (http/link.h): how many connections pay, and
-// how many bytes a request still brings while the next one travels. A request that has no more than
-// that to come counts as ending, and the next one is sent: so the link never stands still between
-// two.
+// Two numbers measured on the link (http/link.h) control this: how many connections are worth it,
+// and how many bytes a request still delivers while the next one travels. A request with no more
+// bytes than that to come counts as ending, and the next one is sent, so that the link is never
+// idle between two requests.
 #include "format/remote/server/range_reads.h"
 
 #include <cerrno>
@@ -23,8 +23,8 @@ namespace sluice {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{25};
-// A second request for a straggler costs the server as much as the first: no more than one for
-// twenty reads that went well, and a few at the beginning.
+// A second request costs the server as much as the first. So there is at most one for every twenty
+// reads that succeeded, and a few at the beginning.
 constexpr double kHedgesPerRead = 0.05;
 constexpr double kMaxHedges = 8;
 
@@ -97,7 +97,7 @@ bool RangeReads::MayBegin() const noexcept {
   return active_ - ending_ < limit && active_ < std::min(2 * limit, ConnectionCount::kMax);
 }
 
-// Sends requests for the most urgent ranges, as many as may be under way.
+// Sends requests for the most urgent ranges, as many as are allowed at once.
 void RangeReads::Begin() {
   while (MayBegin() && !waiting_.empty() && !for_credentials_) {
     const Ticket ticket = waiting_.begin()->ticket;
@@ -116,7 +116,7 @@ void RangeReads::Begin() {
   }
 }
 
-// Empty while the credentials are being renewed; Begin() is called once they are.
+// nullopt while the credentials are being renewed; Begin() is called once they are ready.
 std::optional<Credentials> RangeReads::CredentialsNow() {
   if (credentials_ == nullptr) return Credentials{};
   auto credentials = credentials_->TryGet([this] {
@@ -133,7 +133,7 @@ void RangeReads::Request(Ticket ticket, Reading& reading) {
   auto credentials = CredentialsNow();
   if (!credentials) return;
   waiting_.erase({reading.read.urgency, reading.order, ticket});
-  if (!reading.begun) reading.retries.Progress();  // waiting for its turn does not count
+  if (!reading.begun) reading.retries.Progress();  // the wait in the queue does not count
   const RangeRead& read = reading.read;
   StoreCall call;
   call.object = read.object;
@@ -178,7 +178,7 @@ bool RangeReads::OnHead(Ticket ticket, HttpLoop::Ticket transfer, const HttpRepl
   Attempt* const attempt = Find(ticket, transfer, reading);
   if (attempt == nullptr) return false;
   link_.NoteFirstByte(reply.first_byte);
-  if (reply.status != 200 && reply.status != 206) return false;  // the body says what is wrong
+  if (reply.status != 200 && reply.status != 206) return false;  // the body is an error message
   const RangeRead& read = reading->read;
   if (IsStrongEtag(reply.etag)) attempt->info.etag = reply.etag;
   attempt->info.changed = reply.changed;
@@ -200,12 +200,12 @@ bool RangeReads::OnBody(Ticket ticket, HttpLoop::Ticket transfer, Bytes bytes) {
     return false;
   }
   if (!attempt->got && reading->given == 0) {
-    // The rest must be of the same content, should another request have to fetch it.
+    // If another request must fetch the rest, it must be of the same content.
     if (reading->read.etag.empty()) reading->read.etag = attempt->info.etag;
     if (reading->read.info != nullptr) *reading->read.info = attempt->info;
   }
   attempt->got = true;
-  // The first of two attempts to give bytes continues alone.
+  // Of two attempts, the first that delivers bytes continues alone.
   if (reading->attempts.size() > 1) DropAttempts(*reading, transfer);
   reading->given += bytes.size();
   reading->retries.Progress();
@@ -251,7 +251,7 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
     if (verdict.kind == Verdict::Kind::kBusy) Busy(attempt.begun);
     if (verdict.kind == Verdict::Kind::kExpired && credentials_ != nullptr)
       credentials_->Expired(attempt.credentials);
-    // If there is another attempt, it may do better.
+    // Another attempt may still succeed.
     if (reading->attempts.empty() || verdict.kind == Verdict::Kind::kFinal)
       Failed(ticket, *reading, std::move(verdict));
   }
@@ -316,8 +316,8 @@ void RangeReads::StartTicking() {
   loop_.After(kTick, [this] { Tick(); });
 }
 
-// Looks after the readings that have begun: a straggler gets a second request, and one that has
-// stood still for too long ends.
+// Checks the readings under way: a straggler gets a second request, and a reading without progress
+// for too long ends.
 void RangeReads::Tick() {
   ticking_ = false;
   const auto now = Clock::now();

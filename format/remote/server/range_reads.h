@@ -1,7 +1,7 @@
-// The ranges that a store has been asked for and has not given whole: which are begun, which wait,
-// which are tried again.
+// The ranges that were requested from a store and are not delivered in full: which are under way,
+// which wait, and which are tried again.
 //
-// Lives on its loop's thread; so nothing here is locked.
+// Used only on the loop's thread, so there are no locks.
 #pragma once
 
 #include <array>
@@ -21,49 +21,49 @@ namespace sluice {
 
 class RenewedCredentials;
 
-// Measures that all threads may read.
+// Counts and measurements that all threads may read.
 struct StoreMeasures {
   std::atomic<std::uint64_t> requests{0}, repeated{0}, bytes{0};
   std::atomic<std::uint64_t> useful_bytes{0};
-  std::atomic<bool> answered{false};  // the server, at all
+  std::atomic<bool> answered{false};  // whether the server has ever answered
   Outage outage;
 };
 
 class RangeReads {
  public:
-  // All must outlive it; without credentials requests are not signed.
+  // All references must outlive this object. Without credentials, requests are not signed.
   RangeReads(HttpLoop& loop, Endpoint& endpoint, RenewedCredentials* credentials,
              const RetrySettings& retries, StoreMeasures& measures);
 
   void Add(std::uint64_t ticket, RangeRead read);
   void Cancel(std::uint64_t ticket);
-  // Ends all reads, and those that come later, with Error(kState).
+  // Ends all reads, now and from now on, with Error(kState).
   void GiveUp();
-  // Drops all reads, without a call, and uses the credentials no more.
+  // Drops all reads without calling their functions. Does not use the credentials any more.
   void Close();
 
  private:
   using Clock = std::chrono::steady_clock;
   using Ticket = std::uint64_t;
 
-  // One request for what is missing of a range.
+  // One request for the missing part of a range.
   struct Attempt {
     HttpLoop::Ticket transfer = 0;
     Clock::time_point begun;
     Credentials credentials;
-    Verdict verdict;    // of its head; kGood as long as nothing is wrong
+    Verdict verdict;    // of the reply's head; kGood while nothing is wrong
     bool got = false;   // whether a byte of the range has come
     bool ends = false;  // whether it ends so soon that another request may be sent already
-    ObjectInfo info;    // as its head says
+    ObjectInfo info;    // from the reply's head
   };
   struct Reading {
     Reading(const RetrySettings& settings, Outage& outage) : retries(settings, outage) {}
     RangeRead read;
-    std::uint64_t order = 0;  // of Add()
-    std::uint64_t given = 0;  // bytes
+    std::uint64_t order = 0;  // order of Add()
+    std::uint64_t given = 0;  // bytes delivered
     bool begun = false;
-    bool hedged = false;     // since the last progress
-    std::string redirected;  // URL; empty: the endpoint's
+    bool hedged = false;     // whether a second request was sent since the last progress
+    std::string redirected;  // redirect target; empty: the endpoint's URL
     Retries retries;
     std::string last_failure;
     int last_number = 0;
@@ -90,7 +90,7 @@ class RangeReads {
   void StartTicking();
   void NoteEnding(const Reading& reading, Attempt& attempt);
   void Busy(Clock::time_point begun);
-  // Aborts them all but one; 0: all.
+  // Aborts all attempts except one; `except` 0: all.
   void DropAttempts(Reading& reading, HttpLoop::Ticket except);
   Attempt* Find(Ticket ticket, HttpLoop::Ticket transfer, Reading*& reading);
 
@@ -102,13 +102,13 @@ class RangeReads {
 
   std::map<Ticket, Reading> readings_;
   std::set<Place> waiting_;
-  std::set<Ticket> begun_;  // a request was sent for them; the others only wait for their turn
+  std::set<Ticket> begun_;  // readings for which a request was sent; all others still wait
   std::uint64_t next_order_ = 0;
   unsigned active_ = 0;  // attempts under way
-  unsigned ending_ = 0;  // those of them that end soon
+  unsigned ending_ = 0;  // of these, the attempts that end soon
   bool ticking_ = false;
-  bool all_in_use_ = false;       // since the window began
-  bool for_credentials_ = false;  // all wait for new credentials
+  bool all_in_use_ = false;       // since the window began, all connections were in use
+  bool for_credentials_ = false;  // all readings wait for new credentials
   bool given_up_ = false;
   bool closed_ = false;
   Clock::time_point last_halving_{};

@@ -1,14 +1,14 @@
 // A store as its callers see it: calls that wait for an answer (Get, Head, Put, List, Remove),
-// ranges that are read in the background (RangeReads), and uploads in parts.
+// reads of ranges in the background (RangeReads), and uploads in parts.
 //
-// Send() is the one way of a call: it asks, judges the answer by the endpoint, and asks again as
-// Retries allows. An upload in parts is begun, filled by several threads, and finished; if one
-// fails, the server is asked to remove the parts. After StopCalls() only such requests, which tidy
-// up, are still sent, once and with a short timeout.
+// All calls go through Send(): it sends the request, lets the endpoint judge the answer, and sends
+// the request again as Retries allows. An upload in parts is begun, filled by several threads, and
+// finished; if a part fails, the server is asked to remove the parts. After StopCalls(), only such
+// requests that tidy up are still sent, once and with a short timeout.
 //
-// An answer can be lost although the server did what was asked. So a conditional PUT that was
-// repeated and finds the object there compares its content, and an upload that was finished twice
-// looks whether the object has its size.
+// An answer can be lost although the server did what it was asked to do. So if a conditional PUT
+// was repeated and finds the object there, it compares the object's content; and if finishing an
+// upload was repeated, it checks the object's size.
 #include "format/remote/server/remote_store.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace sluice {
 
 namespace {
 
-// The largest answer to a request whose good answer is empty: an error in XML.
+// The largest body of an answer that should have none: an error in XML.
 constexpr std::uint64_t kMaxAnswerBytes = 64 << 10;
 constexpr std::chrono::milliseconds kTidyingTime(2000);  // after StopCalls()
 
@@ -36,14 +36,14 @@ HttpLoop::Settings LoopSettings(const StoreSettings& settings) {
   return loop;
 }
 
-// Runs a task on the loop's thread, and waits for it.
+// Runs a task on the loop's thread and waits for its end.
 void RunOnLoop(HttpLoop& loop, const std::function<void()>& task) {
   struct Done {
     Mutex mutex;
     Condition changed;
     bool done GUARDED_BY(mutex) = false;
   };
-  const auto shared = std::make_shared<Done>();  // the loop may be leaving it when this returns
+  const auto shared = std::make_shared<Done>();  // the loop may still use it when this returns
   loop.Post([&task, shared] {
     task();
     const MutexLock lock(shared->mutex);
@@ -73,7 +73,7 @@ RemoteStore::RemoteStore(std::unique_ptr<Endpoint> endpoint, FindCredentials fin
 
 RemoteStore::~RemoteStore() {
   if (!loop_->InOwnProcess()) {
-    // After fork() the threads that the rest belongs to are not here.
+    // After fork(), the threads that the members need do not exist in this process.
     static_cast<void>(reads_.release());
     static_cast<void>(credentials_.release());
     return;
@@ -123,7 +123,7 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
       return sent;
     }
     if (!reply.whole() && loop_->CallsStopped()) {
-      if (call.method == "DELETE" && !request.tidies_up) continue;  // it is sent once more
+      if (call.method == "DELETE" && !request.tidies_up) continue;  // removal is sent once more
       throw GivenUpError(endpoint_->Shown(call.object));
     }
     const Verdict verdict = endpoint_->Judge(call, credentials, reply);
@@ -155,7 +155,7 @@ std::vector<std::byte> RemoteStore::Get(std::string_view object, std::uint64_t l
 
 ObjectInfo RemoteStore::Head(std::string_view object) {
   const StoreCall call{.method = "HEAD", .object = std::string(object)};
-  // Servers that know no HEAD, or leave the length out, know it when they send a part.
+  // Servers without HEAD, or whose HEAD omits the length, give the length with a range.
   const HttpReply reply = Send(call, 0, {405, 501}).reply;
   if (reply.succeeded() && reply.length) return {*reply.length, reply.etag, reply.changed};
   return HeadByRange(call.object);
@@ -197,7 +197,7 @@ S3Endpoint& RemoteStore::Writable(const char* what) const {
   return *s3_;
 }
 
-// Whether the object is there with exactly these bytes.
+// Whether the object exists with exactly these bytes.
 bool RemoteStore::HasContent(std::string_view object, Bytes content) {
   try {
     return std::ranges::equal(Get(object, content.size(), nullptr), content);
@@ -213,7 +213,7 @@ void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
     return Error(ErrorCode::kExists, endpoint_->Shown(object),
                  "there is an object of that name already");
   };
-  // Google's service knows no If-None-Match on writing: a look must do there.
+  // Google's service has no If-None-Match for writing: a check beforehand must do.
   if (only_new && s3.google()) {
     const StoreCall look{.method = "HEAD", .object = std::string(object)};
     if (Send(look, 0, {404}).reply.status != 404) throw exists();
@@ -226,7 +226,7 @@ void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
   if (only_new && !s3.google()) call.headers["if-none-match"] = "*";
   const Sent sent = Send(call, kMaxAnswerBytes, {412});
   if (sent.reply.status != 412) return;
-  // An earlier try may have written it before its answer was lost.
+  // An earlier attempt may have written the object although its answer was lost.
   if (sent.repeated && HasContent(object, content)) return;
   throw exists();
 }
@@ -250,7 +250,8 @@ std::vector<std::string> RemoteStore::ListFolder(std::string_view folder, const 
   return folders;
 }
 
-// With `folders`, what lies in a folder below the prefix is not listed; the folder is added there.
+// With `folders`, does not list the objects in folders below the prefix, but adds the folders
+// there.
 void RemoteStore::ListPages(std::string_view prefix, const Each& each,
                             std::vector<std::string>* folders) {
   const S3Endpoint& s3 = Writable("does not list its files");
@@ -264,7 +265,7 @@ void RemoteStore::ListPages(std::string_view prefix, const Each& each,
                       std::string("the server's list of objects does not end: ") + how, EPROTO);
   };
   if (own.size() + prefix.size() > kMaxObjectName) endless("folders lie in folders without end");
-  unsigned empty = 0;  // pages in a row
+  unsigned empty = 0;  // empty pages in a row
   for (std::uint64_t pages = 1;; ++pages) {
     const HttpReply reply = Send(call, kMaxListingBytes).reply;
     const std::optional<ListingPage> page = ParseListing(reply.body);
@@ -300,9 +301,9 @@ ObjectStore::Counts RemoteStore::counts() const noexcept {
 namespace {
 
 constexpr std::uint64_t kMaxUploadAnswer = 64 << 10;
-constexpr std::uint64_t kMaxUploadParts = 10'000;  // of S3's
+constexpr std::uint64_t kMaxUploadParts = 10'000;  // S3's limit
 
-// Parts of a size that keeps their number within bounds.
+// The size of a part, large enough to keep the number of parts within the limit.
 std::uint64_t PartBytes(std::uint64_t bytes, std::uint64_t usual) {
   constexpr std::uint64_t kMegabyte = 1 << 20;
   const std::uint64_t least = (bytes + kMaxUploadParts - 1) / kMaxUploadParts;
@@ -329,7 +330,7 @@ std::string RemoteStore::BeginUpload(const std::string& object) {
   return upload;
 }
 
-// The signature covers the content's SHA-256, which the server compares.
+// The signature covers the content's SHA-256, which the server verifies.
 std::string RemoteStore::PutPart(const std::string& object, const std::string& upload,
                                  unsigned number, Bytes content) {
   const StoreCall call{.method = "PUT",
@@ -361,14 +362,14 @@ void RemoteStore::FinishUpload(const std::string& object, const std::string& upl
   for (int tries = 0;; ++tries) {
     constexpr int kMaxTries = 5;
     const Sent sent = Send(call, kMaxUploadAnswer, {404});
-    // An earlier try may have finished it before its answer was lost.
+    // An earlier attempt may have finished the upload although its answer was lost.
     if (sent.reply.status == 404) {
       if ((sent.repeated || tries > 0) && Head(object).bytes == bytes) return;
       throw Error(ErrorCode::kIo, endpoint_->Shown(object),
                   "the upload in parts is gone from the server, ended by another or by a rule of "
                   "the bucket; begin it again");
     }
-    // A server may begin to answer with 200, and have an error in the end.
+    // A server may begin its answer with 200, and report an error at the end of the body.
     std::string code;
     const bool read = ReadXml(sent.reply.body, [&](std::string_view path, std::string&& text) {
       if (path == "Error/Code") code = std::move(text);
@@ -407,7 +408,7 @@ void RemoteStore::PutLarge(std::string_view object, std::uint64_t bytes, const F
     });
     FinishUpload(target, upload, etags, bytes);
   } catch (...) {
-    // Parts that nobody finishes cost money.
+    // Unfinished parts cost money.
     try {
       Send({.method = "DELETE", .object = target, .query = {{"uploadId", upload}}},
            kMaxUploadAnswer, {404});

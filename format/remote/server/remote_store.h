@@ -1,4 +1,5 @@
-// A store behind a URL: whole objects, ranges, lists and uploads, by the endpoint of its server.
+// A store behind a URL: whole objects, ranges, listings and uploads, through the endpoint for its
+// server.
 #pragma once
 
 #include <functional>
@@ -23,23 +24,23 @@ struct StoreSettings {
   RetrySettings retries;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds stall_timeout{20'000};
-  // Of PutLarge().
+  // For PutLarge():
   std::uint64_t part_bytes = 16 << 20;
   unsigned parts_at_once = 4;
 };
 
-// For tests: OpenStore() with settings of their own.
+// For tests: OpenStore() with other settings.
 std::shared_ptr<ObjectStore> OpenStoreWith(std::string_view url, const StoreSettings& settings);
 
 class S3Endpoint;
 
 class RemoteStore final : public ObjectStore {
  public:
-  // Finds credentials; called on any thread but the loop's, which it may use. Returns soon after
+  // Finds credentials. Called on any thread but the loop's; it may use the loop. Returns soon after
   // the loop has been stopped.
   using FindCredentials = std::function<Credentials(HttpLoop&)>;
 
-  // Without `find` nothing is signed.
+  // Without `find`, requests are not signed.
   RemoteStore(std::unique_ptr<Endpoint> endpoint, FindCredentials find,
               const StoreSettings& settings);
   ~RemoteStore() override;
@@ -68,8 +69,8 @@ class RemoteStore final : public ObjectStore {
     HttpReply reply;
     bool repeated = false;
   };
-  // Sends until there is an answer that is good, or of a status in `also_good`. Its body has at
-  // most `limit` bytes, else Error(kLimit).
+  // Sends the request until an answer is good or has a status in `also_good`. The answer's body has
+  // at most `limit` bytes (larger: Error(kLimit)).
   Sent Send(const StoreCall& call, std::uint64_t limit, std::initializer_list<long> also_good = {});
   ObjectInfo HeadByRange(const std::string& object);
   bool HasContent(std::string_view object, Bytes content);
@@ -83,7 +84,7 @@ class RemoteStore final : public ObjectStore {
 
   const StoreSettings settings_;
   const std::unique_ptr<Endpoint> endpoint_;
-  S3Endpoint* const s3_;  // the same, or null
+  S3Endpoint* const s3_;  // endpoint_, if it is an S3Endpoint; else null
   StoreMeasures measures_;
   std::atomic<std::uint64_t> last_ticket_{0};
   std::unique_ptr<RangeReads> reads_;

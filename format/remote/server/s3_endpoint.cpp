@@ -1,9 +1,9 @@
-// The S3 protocol: the address and signature of a request, lists, and what errors mean.
+// The S3 protocol: the address and signature of a request, listings, and the meaning of errors.
 //
-// A bucket is part of the host's name with Amazon and Google, and of the path with other services,
-// whose certificates rarely cover names below theirs. The region belongs to the signature: if it is
-// wrong, the server names the right one, which is used from then on. Errors come as XML; each is
-// worded here for the person that has to act, with the setting to change.
+// Amazon and Google make a bucket part of the host's name. Other services make it part of the path,
+// since their certificates rarely cover names below theirs. The region is part of the signature: if
+// it is wrong, the server names the right one, which is used from then on. Errors come as XML; each
+// is worded here for the person who has to act, with the setting to change.
 #include "format/remote/server/s3_endpoint.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace sluice {
 
 namespace {
 
-// Escaped as a form's values are: a plus is a space.
+// Decodes a key that is escaped as in a form: a plus is a space.
 std::optional<std::string> DecodedKey(std::string text) {
   for (char& c : text) {
     if (c == '+') c = ' ';
@@ -62,7 +62,7 @@ std::optional<ListingPage> ParseListing(std::string_view xml) {
   });
   if (!read || !sound || !is_listing || (truncated && page.next.empty())) return std::nullopt;
   if (!truncated) page.next.clear();
-  // Where EncodingType stands among the others is not said.
+  // The position of EncodingType among the other elements is not specified.
   if (escaped) {
     for (ListedObject& listed : page.objects) {
       auto key = DecodedKey(std::move(listed.key));
@@ -95,7 +95,7 @@ bool LooksLikeRegion(const std::string& text) {
   });
 }
 
-// By how many minutes this machine's clock is off, in words.
+// By how many minutes this machine's clock differs from the server's, in words.
 std::string ClockSkew(const std::string& date) {
   std::tm time{};
   if (strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &time) == nullptr) return "";
@@ -139,7 +139,7 @@ S3Endpoint::Address S3Endpoint::AddressOf(const StoreCall& call) const {
   }
   const std::string in = region();
   const std::string host = "s3." + in + ".amazonaws.com" + (in.starts_with("cn-") ? ".cn" : "");
-  // A certificate for *.s3... covers one label, and a name with capitals or _ is none of a host.
+  // A certificate for *.s3... covers one label, and a name with capitals or _ is not a host name.
   const bool as_host = std::all_of(url_.bucket.begin(), url_.bucket.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   });
@@ -169,7 +169,7 @@ HttpRequest S3Endpoint::Form(const StoreCall& call, const Credentials& credentia
     if (!credentials.token.empty()) to_sign.headers["x-amz-security-token"] = credentials.token;
     const std::string authorization = Authorization(to_sign, credentials, region(), "s3", now);
     to_sign.headers["authorization"] = authorization;
-    to_sign.headers.erase("host");  // is the URL's
+    to_sign.headers.erase("host");  // the URL sets it
   }
   for (const auto& [name, value] : to_sign.headers)
     request.headers.push_back(name + ": " + value);
@@ -241,7 +241,7 @@ Verdict S3Endpoint::JudgeAnswer(const StoreCall& call, const Credentials& creden
     return usual;
   const bool expired = error.code == "ExpiredToken" || error.code == "ExpiredTokenException" ||
                        error.code == "TokenRefreshRequired" || error.code == "InvalidToken" ||
-                       // An answer to HEAD has no body to say so.
+                       // An answer to HEAD has no body that could name the error.
                        (call.method == "HEAD" && !credentials.token.empty() && reply.status != 404);
   if (expired || reply.status == 403 || reply.status == 401)
     return JudgeDenied(call, credentials, reply, error);

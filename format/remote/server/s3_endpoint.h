@@ -15,13 +15,13 @@
 namespace sluice {
 
 struct S3Settings {
-  std::string region;    // empty: found
-  std::string endpoint;  // URL; empty: Amazon's own, of the region
+  std::string region;    // empty: found out from the server
+  std::string endpoint;  // URL; empty: Amazon's own for the region
 };
 
 class S3Endpoint final : public Endpoint {
  public:
-  // Throws Error(kInvalidArgument) for an endpoint that is not a URL.
+  // Throws Error(kInvalidArgument) if the endpoint is not a URL.
   S3Endpoint(StoreUrl url, const S3Settings& settings);
 
   const std::string& url() const noexcept override { return url_.shown; }
@@ -29,13 +29,13 @@ class S3Endpoint final : public Endpoint {
   Verdict Judge(const StoreCall& call, const Credentials& credentials,
                 const HttpReply& reply) override;
 
-  // Google's has conditions of its own on writing.
+  // Whether this is Google's service, whose conditions on writing differ.
   bool google() const noexcept { return url_.kind == StoreUrl::Kind::kGoogle; }
-  // The prefix of all objects' keys, with a slash at its end unless it is empty.
+  // The prefix of all objects' keys; ends with a slash unless it is empty.
   std::string key_prefix() const { return url_.prefix.empty() ? "" : url_.prefix + "/"; }
 
  private:
-  // An answer's body, if it is an error of S3's.
+  // The body of an answer that is an S3 error.
   struct S3Error {
     std::string code, message, region;
   };
@@ -58,11 +58,11 @@ class S3Endpoint final : public Endpoint {
   std::string region_ GUARDED_BY(mutex_);
 };
 
-// A page has 1000 keys of 1024 bytes at most, each of which may be escaped three times as long.
+// A page has at most 1000 keys of 1024 bytes; escaping may make each key three times as long.
 inline constexpr std::uint64_t kMaxListingBytes = 8 << 20;
 
-// A server may look through objects for a while and find none to list; a list of objects has no end
-// that could be known before.
+// Limits on listings, whose length is not known in advance. A server may search for a while without
+// an object to list, so empty pages are allowed.
 inline constexpr unsigned kMaxEmptyPages = 1000;
 inline constexpr std::uint64_t kMaxPages = 100'000;
 inline constexpr std::size_t kMaxObjectName = 1024;  // S3's
@@ -74,10 +74,10 @@ struct ListedObject {
 struct ListingPage {
   std::vector<ListedObject> objects;
   std::vector<std::string> folders;  // common prefixes up to the delimiter, if one was asked for
-  std::string next;                  // where the next page begins; empty: this is the last
+  std::string next;                  // where the next page begins; empty: this is the last page
 };
 
-// Nothing if the text is not such a page.
+// Parses a page; nullopt for any other text.
 std::optional<ListingPage> ParseListing(std::string_view xml);
 
 }  // namespace sluice

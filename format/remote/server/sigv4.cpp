@@ -45,8 +45,7 @@ Sha256Digest HmacSha256(Bytes key, Bytes content) {
 }
 
 std::string CanonicalQuery(const std::map<std::string, std::string>& query) {
-  // Sorted by the encoded names: a map of the plain ones is in another order where a byte is
-  // escaped.
+  // Sorted by the encoded names. The plain names would be in another order where a byte is escaped.
   std::map<std::string, std::string> encoded;
   for (const auto& [name, value] : query) {
     encoded[PercentEncoded(name, false)] = PercentEncoded(value, false);

@@ -1,4 +1,4 @@
-// Signature Version 4 of AWS, in the Authorization header, and the digests that it is made of.
+// AWS's Signature Version 4, in the Authorization header, and the digests that it consists of.
 //
 // The reference: "Signature Version 4 signing process" in AWS's general reference, and
 // "Authenticating Requests: Using the Authorization Header" of the S3 API.
@@ -24,16 +24,17 @@ struct SignedRequest {
   std::string method;
   std::string path;                          // of any bytes, decoded; begins with /
   std::map<std::string, std::string> query;  // decoded
-  // Lower-case names; all are signed, with `host` among them. Values without spaces at their ends.
+  // Lower-case names; all headers are signed, including `host`. Values have no spaces at either
+  // end.
   std::map<std::string, std::string> headers;
   std::string payload_sha256;  // hexadecimal, or UNSIGNED-PAYLOAD
 };
 
-// The query as it is signed, and as it stands in the URL.
+// The query in the form that is signed, which is also its form in the URL.
 std::string CanonicalQuery(const std::map<std::string, std::string>& query);
 
-// The value of the Authorization header. The request has all the headers that are to be signed
-// already, x-amz-date and x-amz-security-token among them.
+// The value of the Authorization header. The request must already have all headers to sign,
+// including x-amz-date and x-amz-security-token.
 std::string Authorization(const SignedRequest& request, const Credentials& credentials,
                           const std::string& region, const std::string& service,
                           const std::string& amz_date);
