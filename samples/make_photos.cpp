@@ -1,11 +1,11 @@
-// Makes a folder of photo-like JPEGs in class folders, to try Sluice without pictures of one's own:
-// make_photos FOLDER [CLASSES [PER_CLASS [LONG_SIDE]]]
+// Makes a folder of photo-like JPEGs in class folders, for trying Sluice without one's own
+// pictures: make_photos FOLDER [CLASSES [PER_CLASS [LONG_SIDE]]]
 //
-// The pictures have the statistics of photos rather than their beauty: soft gradients, textures at
-// several scales, hard edges, things in front of other things, grain; at quality 90 they are about
-// as large as photos. Each class has a shape and a tendency towards a colour, so that a small
-// classifier can learn it. The same arguments make the same pictures (and the same files with the
-// same libjpeg). Uses nothing of Sluice.
+// The pictures have the statistics of photos: soft gradients, textures at several scales, hard
+// edges, objects in front of other objects, and grain. At quality 90 they are about as large as
+// photos. Each class has a shape and a tendency towards a colour, so that a small classifier can
+// learn it. The same arguments make the same pictures (and, with the same libjpeg, the same files).
+// Uses nothing of Sluice.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ struct Picture {
   std::vector<std::uint8_t> rgb;
 };
 
-// 500x375 and thereabouts: some upright, some square, some wide.
+// Chooses a size of about 500x375: sometimes upright, square or wide.
 void ChooseSize(Random& random, int long_side, Picture& picture) {
   constexpr std::array<float, 6> kRatios = {0.75F, 0.75F, 0.75F, 0.667F, 0.5625F, 1.0F};
   const float side = static_cast<float>(long_side) * random.Between(0.85F, 1.1F);
@@ -56,8 +56,8 @@ Picture MakePicture(std::size_t label, std::uint64_t seed, int long_side) {
   for (int y = 0; y < picture.height; ++y) {
     for (int x = 0; x < picture.width; ++x) {
       const Color color = scene.At(x, y);
-      // The sum of two uniform draws has a triangular distribution, near enough to a sensor's
-      // noise.
+      // The sum of two uniform draws has a triangular distribution, which is close enough to a
+      // sensor's noise.
       const std::uint64_t bits = random.Next();
       const auto sum = static_cast<float>((bits & 0xFFFF) + ((bits >> 16) & 0xFFFF));
       const float noise = (sum * 0x1p-16F - 1) * grain;
@@ -74,7 +74,7 @@ Picture MakePicture(std::size_t label, std::uint64_t seed, int long_side) {
   throw std::runtime_error(message.data());
 }
 
-// libjpeg's own memory destination: the buffer grows by its rules and is ours to free.
+// Encodes with libjpeg's memory destination, which allocates the buffer; the caller must free it.
 std::vector<std::uint8_t> EncodeJpeg(const Picture& picture) {
   jpeg_compress_struct jpeg{};
   jpeg_error_mgr errors{};
@@ -104,7 +104,7 @@ std::vector<std::uint8_t> EncodeJpeg(const Picture& picture) {
   std::vector<std::uint8_t> row(static_cast<std::size_t>(picture.width) * 3);
   while (jpeg.next_scanline < jpeg.image_height) {
     const auto* from = picture.rgb.data() + jpeg.next_scanline * row.size();
-    std::copy_n(from, row.size(), row.data());  // libjpeg asks for rows it may write to
+    std::copy_n(from, row.size(), row.data());  // libjpeg wants rows that it may modify
     JSAMPROW rows[] = {row.data()};
     jpeg_write_scanlines(&jpeg, rows, 1);
   }

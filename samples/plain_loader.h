@@ -1,10 +1,11 @@
-// The loader that a sensible person writes before looking for a library: JPEG files, with threads.
+// The loader of JPEG files that a sensible person writes, with threads, before looking for a
+// library.
 //
-// Shuffles each epoch's files. Each thread takes one file after another, decodes it whole with
-// libjpeg-turbo, cuts a random part out (torchvision's random-resized-crop), resizes it with an
-// anti-aliasing filter, mirrors half of them, and puts the pixels into their row of a ring of
-// batches, which come in order. It is here to compare with: `sluice-bench compare` plays it beside
-// Sluice.
+// Shuffles each epoch's files. Each thread takes one file after another, decodes all of it with
+// libjpeg-turbo, crops a random part (torchvision's random-resized-crop), resizes the part with an
+// anti-aliasing filter, mirrors half of the pictures, and writes the pixels into their row of a
+// ring of batches. Batches are delivered in order. The loader serves as a comparison: `sluice-bench
+// compare` plays it next to Sluice.
 //
 //   PlainLoader loader({"a.jpg", "b.jpg"}, {.batch_size = 2});
 //   loader.Play(0, [](const PlainBatch& batch) { Train(batch.pixels, batch.samples); });
@@ -34,14 +35,14 @@
 
 enum class PlainAugment {
   kRandomResizedCrop,  // and flip
-  kPaddedCrop,         // side x side out of the picture with 4 pixels of zeros around it, and flip
-  kNone,               // resized
+  kPaddedCrop,         // and flip: side x side out of the picture with a border of 4 zero pixels
+  kNone,               // resized only
 };
 
 struct PlainOptions {
   std::size_t batch_size = 256;
   unsigned threads = 2;
-  std::size_t side = 224;  // of the square picture that comes out
+  std::size_t side = 224;  // of the square output
   PlainAugment augment = PlainAugment::kRandomResizedCrop;
   std::size_t prefetch = 2;  // batches decoded ahead
   std::uint64_t seed = 0;
@@ -49,7 +50,7 @@ struct PlainOptions {
 
 struct PlainBatch {
   std::span<const std::uint8_t> pixels;    // samples x side x side x 3
-  std::span<const std::uint32_t> samples;  // their places in the list of files
+  std::span<const std::uint32_t> samples;  // their indices in the list of files
 };
 
 // A part of a picture, in pixels.
@@ -57,7 +58,7 @@ struct PlainCrop {
   std::size_t x = 0, y = 0, width = 0, height = 0;
 };
 
-// One thread's decoder; keeps its memory from picture to picture.
+// One thread's decoder. It reuses its memory for the next picture.
 class PlainDecoder {
  public:
   PlainDecoder() : handle_(tjInitDecompress(), tjDestroy) {}
@@ -75,7 +76,7 @@ class PlainDecoder {
     width_ = static_cast<std::size_t>(width);
     height_ = static_cast<std::size_t>(height);
     frame_.resize(width_ * height_ * 3);
-    // After a warning (a damaged end, say) there is still a picture.
+    // After a warning (a truncated file, say), there is still a picture.
     if (tjDecompress2(handle_.get(), data, bytes_.size(), frame_.data(), width, 0, height, TJPF_RGB,
                       0) != 0 &&
         tjGetErrorCode(handle_.get()) == TJERR_FATAL) {
@@ -85,8 +86,8 @@ class PlainDecoder {
   std::size_t width() const noexcept { return width_; }
   std::size_t height() const noexcept { return height_; }
 
-  // Resizes the part of the picture to side x side pixels, rows first. The triangle filter is as
-  // wide as an output pixel, and no narrower than an input pixel.
+  // Resizes the part of the picture to side x side pixels, rows first. The triangle filter spans an
+  // output pixel to either side, but never less than an input pixel.
   void Resize(const PlainCrop& crop, std::size_t side, bool flip, std::uint8_t* out) {
     MakeWeights(crop.width, side, across_);
     MakeWeights(crop.height, side, down_);
@@ -119,11 +120,12 @@ class PlainDecoder {
     }
   }
 
-  // Cuts side x side pixels out, from (x, y) on. The cut may lie partly outside: zeros there.
+  // Crops side x side pixels at (x, y). Pixels outside the picture are zero.
   void Cut(std::ptrdiff_t x, std::ptrdiff_t y, std::size_t side, bool flip, std::uint8_t* out) {
     for (std::size_t j = 0; j < side; ++j) {
       for (std::size_t i = 0; i < side; ++i) {
-        const std::size_t at_x = static_cast<std::size_t>(x) + i;  // modulo 2^64 on the left
+        const std::size_t at_x =
+            static_cast<std::size_t>(x) + i;  // wraps modulo 2^64 left of the picture
         const std::size_t at_y = static_cast<std::size_t>(y) + j;
         const bool inside = at_x < width_ && at_y < height_;
         std::uint8_t* const target = out + (j * side + (flip ? side - 1 - i : i)) * 3;
@@ -134,8 +136,7 @@ class PlainDecoder {
   }
 
  private:
-  // For each output pixel, `count` weights, beginning at input pixel `first`; weights beyond its
-  // own are 0.
+  // For each output pixel, `count` weights, beginning at input pixel `first`. Unused weights are 0.
   struct Weights {
     std::size_t count = 0;
     std::vector<std::size_t> first;
@@ -175,7 +176,8 @@ class PlainDecoder {
   std::vector<float> lines_;
 };
 
-// torchvision's rule: 8% to 100% of the area, aspect ratio 3/4 to 4/3, ten tries, else the middle.
+// torchvision's rule: 8% to 100% of the area, aspect ratio 3/4 to 4/3, ten attempts, else the
+// middle.
 inline PlainCrop DrawCrop(std::size_t width, std::size_t height, std::mt19937_64& random) {
   std::uniform_real_distribution<double> area(0.08, 1), ratio(std::log(3.0 / 4), std::log(4.0 / 3));
   for (int attempt = 0; attempt < 10; ++attempt) {
@@ -206,8 +208,8 @@ class PlainLoader {
     return (files_.size() + options_.batch_size - 1) / options_.batch_size;
   }
 
-  // Plays one epoch. Calls `consume` with each batch on this thread; the batch is valid until it
-  // returns. Throws what a worker thread or `consume` threw.
+  // Plays one epoch. Calls `consume` with each batch on the calling thread; the batch is valid
+  // until `consume` returns. Rethrows an exception of a worker thread or of `consume`.
   template <class Consume>
   void Play(std::uint64_t epoch, Consume consume) {
     std::mt19937_64 random(options_.seed ^ (epoch + 1) * 0x9E3779B97F4A7C15ULL);
@@ -218,7 +220,7 @@ class PlainLoader {
     for (std::size_t b = 0; b < ring_.size(); ++b)
       ring_[b].left = RowsOf(b);
     std::vector<std::jthread> threads;
-    const Ender ender{*this};  // lets the threads end before they are joined
+    const Ender ender{*this};  // makes the threads end before they are joined
     for (unsigned t = 0; t < options_.threads; ++t)
       threads.emplace_back([this, epoch] { Work(epoch); });
     for (std::size_t b = 0; b < batches(); ++b) {
@@ -242,7 +244,7 @@ class PlainLoader {
  private:
   struct Slot {
     std::vector<std::uint8_t> pixels;
-    std::size_t left = 0;  // rows still to be decoded
+    std::size_t left = 0;  // rows not decoded yet
   };
   struct Ender {
     PlainLoader& loader;
@@ -329,6 +331,6 @@ class PlainLoader {
   std::atomic<std::size_t> next_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t consumed_ = 0;  // batches
+  std::size_t consumed_ = 0;  // number of batches
   std::exception_ptr failure_;
 };

@@ -1,10 +1,11 @@
 #!/bin/sh
 # From a fresh machine to an epoch of batches: samples/quickstart.sh [FOLDER]
 #
-# Installs what is missing, builds Sluice into build/release, converts FOLDER (one sub-folder for each
-# class of images; without it, a folder of made-up photos), checks the dataset, trains a small
-# classifier from it and measures epochs. Everything it makes lies under build/. Running it again goes
-# on with what is there.
+# Installs missing packages, builds Sluice into build/release, converts FOLDER (with one sub-folder for each class;
+# without
+# FOLDER, makes a folder of photos up), verifies the dataset, trains a small classifier from it and measures
+# epochs. All
+# output lies under build/. Run the script again to resume.
 set -eu
 usage() { printf '%s\n' "usage: samples/quickstart.sh [FOLDER]" >&2; exit 2; }
 [ $# -le 1 ] || usage
@@ -36,12 +37,12 @@ run cmake --log-level=NOTICE --preset release -DSLUICE_BUILD_TESTS=OFF
 run cmake --build $build --target sluice_command sluice_bench make_photos train_softmax
 
 if [ -n "$photos" ]; then
-  # A name for each source folder, so that two with the same last part do not meet.
+  # Each source folder gets its own name, so that two folders with the same last part do not collide.
   dataset=$work/$(basename "$photos")-$(printf %s "$photos" | cksum | cut -d ' ' -f 1)
 else
   dataset=$work/dataset
   step "Making pictures: 10 classes of 60"
-  # The folder gets its name when it is whole, so that an interrupted run makes it anew.
+  # The folder gets its name once it is complete, so that a run after an interruption makes it again.
   photos=$work/photos
   if [ -d $photos ]; then
     printf '%s\n' "$photos is there"
@@ -56,7 +57,7 @@ mkdir -p $work
 step "Converting $photos"
 left_out=0
 run $build/tools/sluice convert "$photos" "$dataset" || left_out=$?
-# 3: converted, but for some broken images, which the summary above lists.
+# 3: converted, except for some broken images, which the summary above lists.
 if [ $left_out != 0 ] && [ $left_out != 3 ]; then exit $left_out; fi
 
 step "Checking the dataset, every image decoded"

@@ -1,6 +1,6 @@
-// The pictures that make_photos draws: ground under a sky, an object of the class in front of it,
-// another one behind. Uses only arithmetic that is the same everywhere: no function of the maths
-// library, whose last digit differs between systems.
+// The pictures that make_photos draws: ground under a sky, an object of the picture's class in
+// front, another object behind it. Uses only arithmetic that is the same everywhere, and no
+// functions of the maths library, whose last digit differs between systems.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-// The picture's own random numbers: splitmix64 (Steele, Lea and Flood, 2014).
+// Random numbers of one picture: splitmix64 (Steele, Lea and Flood, 2014).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -38,7 +38,7 @@ inline Color Mix(Color a, Color b, float t) {
   return {a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t};
 }
 
-// Hue, saturation and value in 0..1 to RGB in 0..255. The hue may lie outside and wraps around.
+// Converts hue, saturation and value in 0..1 to RGB in 0..255. A hue outside 0..1 wraps around.
 inline Color FromHsv(float hue, float saturation, float value) {
   const auto channel = [&](float offset) {
     float h = hue + offset;
@@ -49,8 +49,8 @@ inline Color FromHsv(float hue, float saturation, float value) {
   return {channel(0), channel(2.0F / 3), channel(1.0F / 3)};
 }
 
-// Rough ground in -1..1: octaves of smoothly interpolated lattice noise, each of half the
-// wavelength and `roughness` of the strength of the one before.
+// Rough ground in -1..1: octaves of smoothly interpolated lattice noise. Each octave has half the
+// wavelength of the one before, and `roughness` times its strength.
 class Texture {
  public:
   Texture(Random& random, int width, int height, float wavelength, float roughness)
@@ -100,8 +100,9 @@ class Texture {
   std::vector<float> values_;
 };
 
-// The shapes of the classes. Each takes a place, in units of the shape's size, and returns how far
-// outside (positive) or inside (negative) it lies, in about the same units.
+// The shapes of the classes. A shape's function takes a point in units of the shape's size, and
+// returns how far outside (positive) or inside (negative) the shape the point lies, in about the
+// same units.
 struct Shape {
   const char* name;
   float (*distance)(float x, float y);
@@ -133,7 +134,7 @@ inline constexpr std::array<Shape, 10> kShapes = {{
      [](float x, float y) { return std::max(-y - 0.6F, std::fabs(x) * 0.87F + y * 0.5F - 0.5F); }},
 }};
 
-// Somewhere in the picture, of some size, turned by some angle, lit from one side.
+// A random place in the picture, a size, an angle, and a direction of light.
 struct Placement {
   float x, y, size, cosine, sine, light_x, light_y;
 
@@ -141,7 +142,7 @@ struct Placement {
     size = random.Between(smallest, largest) * std::min(width, height);
     x = random.Between(0.3F, 0.7F) * width;
     y = random.Between(0.3F, 0.7F) * height;
-    // The tangent of half the angle gives both without sin() and cos().
+    // Draws the tangent of half the angle, which gives both values without sin() and cos().
     const float t = random.Between(-0.35F, 0.35F);
     cosine = (1 - t * t) / (1 + t * t);
     sine = 2 * t / (1 + t * t);
@@ -157,11 +158,11 @@ struct Placement {
   }
 };
 
-// Everything drawn once for a picture; At() then gives the colour of each pixel.
+// Everything that is drawn once for each picture; At() then returns the colour of each pixel.
 class Scene {
  public:
   Scene(Random& random, std::size_t label, int width, int height)
-      // In braces, every compiler makes the draws in this order.
+      // The braces fix the order of the draws for every compiler.
       : width_(static_cast<float>(width)),
         height_(static_cast<float>(height)),
         land_{random, width, height, width_ / random.Between(2, 5), random.Between(0.7F, 1)},
@@ -172,7 +173,7 @@ class Scene {
         behind_(random, width_, height_, 0.08F, 0.2F) {
     behind_.x = random.Between(0, 1) * width_;
     behind_.y = random.Between(0, 1) * height_;
-    // The golden ratio keeps the hues of any number of classes apart.
+    // Steps of the golden ratio keep the hues of any number of classes apart.
     const float hue = static_cast<float>(label) * 0.618034F;
     const auto color = [&](float low_hue, float high_hue, float low_saturation, float saturation,
                            float low_value, float value) {

@@ -1,9 +1,9 @@
-// Streams batches to a GPU and runs a kernel on each, without a framework: the mean of each channel
-// over an epoch.
+// Streams batches to a GPU and runs a kernel on each batch, without a framework. The kernel
+// computes the mean of each channel over an epoch.
 //
 //   stream_cuda data/photos 3
 //
-// The loop waits for nothing: the next batches are copied while kernels run.
+// The host waits for nothing within an epoch: the next batches are copied while kernels run.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -20,7 +20,7 @@ constexpr int kThreads = 256;
 constexpr unsigned kSide = 224;
 constexpr unsigned kPixels = kSide * kSide;
 
-// One block for each plane (of samples x 3): adds its sum to that of its channel.
+// One block for each plane (samples x 3 planes): adds the plane's sum to its channel's.
 __global__ void AddPlanes(const __half* images, double* sums) {
   __shared__ float partial[kThreads];
   const __half* const plane = images + std::size_t{blockIdx.x} * kPixels;
@@ -65,7 +65,7 @@ int main(int argc, char** argv) try {
     std::size_t samples = 0;
     Check(cudaMemsetAsync(sums, 0, 3 * sizeof(double), stream));
     for (const sluice::Batch& batch : loader.Epoch(static_cast<std::uint64_t>(epoch))) {
-      batch.WaitOn(sluice::OnStream(stream));  // the stream, not this thread
+      batch.WaitOn(sluice::OnStream(stream));  // makes the stream wait, not this thread
       const auto planes = static_cast<unsigned>(3 * batch.size());
       AddPlanes<<<planes, kThreads, 0, stream>>>(
           reinterpret_cast<const __half*>(batch.image().data), sums);

@@ -1,5 +1,5 @@
-// Learns where a dataset's boxes are: for each cell of a grid, logistic regression from the cell's
-// mean colour predicts whether a box covers its middle.
+// Learns where a dataset's boxes are. For each cell of a grid, logistic regression on the cell's
+// mean colour predicts whether a box covers the cell's middle.
 //
 //   sluice convert --table boxes.csv --field bbox=boxes:xywh data/street
 //   train_boxes data/street 20
@@ -46,7 +46,7 @@ int main(int argc, char** argv) try {
     }
   };
   sluice::Loader loader(dataset, options);
-  float weights[4] = {};  // of red, green and blue, and a bias
+  float weights[4] = {};  // for red, green and blue, and a bias
   for (int epoch = 0; epoch < std::stoi(argv[2]); ++epoch) {
     double loss = 0, right = 0, cells = 0;
     for (const sluice::Batch& batch : loader.Epoch(static_cast<std::uint64_t>(epoch))) {

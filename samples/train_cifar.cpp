@@ -5,14 +5,14 @@
 //   train_cifar --loader naive cifar10/train cifar10/test     # from the files, to compare with
 //
 // The network and the recipe are David Page's ("How to train your ResNet"): 24 epochs of SGD with
-// Nesterov momentum, a learning rate that rises and falls, crops and flips; with label smoothing
-// instead of his Cutout. The test adds the scores of each picture and its mirror image. On a GPU
+// Nesterov momentum, a learning rate that rises and falls, crops and flips; but label smoothing
+// instead of Cutout. The test adds the scores of each picture and its mirror image. On a GPU,
 // images and convolutions are bfloat16; weights, their gradients and the scores stay float32.
 //
-// The cost of loading is the seconds of an epoch minus those of --loader kept, which keeps the
-// first epoch's batches on the device and plays them again. (On the processor it also prints how
-// long it waited for batches. On a GPU that would mislead: the host runs ahead until all batches
-// are in use, and then waits for the GPU.)
+// The cost of loading is the time of an epoch minus that of --loader kept, which keeps the first
+// epoch's batches on the device and plays them again. On the CPU, the program also prints how long
+// it waited for batches. On a GPU that figure would mislead, since the host runs ahead until all
+// batches are in use, and then waits for the GPU.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -35,7 +35,7 @@ struct Arguments {
   BatchOptions batches;
 };
 
-// A convolution with batch normalisation and ReLU; it computes in the type of its input.
+// A convolution with batch normalisation and ReLU; computes in the type of its input.
 struct ConvolutionImpl : nn::Module {
   ConvolutionImpl(int in, int out)
       : convolution(register_module(
@@ -50,7 +50,7 @@ struct ConvolutionImpl : nn::Module {
 };
 TORCH_MODULE(Convolution);
 
-// x + two convolutions of it.
+// Adds two convolutions of x to x.
 struct ResidualImpl : nn::Module {
   explicit ResidualImpl(int channels)
       : first(register_module("first", Convolution(channels, channels))),
@@ -148,7 +148,7 @@ int main(int argc, char** argv) try {
   Arguments arguments = Parse(argc, argv);
   if (torch::cuda::is_available()) {
     arguments.batches.device = at::Device(at::kCUDA, 0);
-    at::globalContext().setBenchmarkCuDNN(true);  // batches are all of one shape
+    at::globalContext().setBenchmarkCuDNN(true);  // all batches have the same shape
   }
   torch::manual_seed(0);
   nn::Sequential model = ResNet9(arguments.width);
@@ -166,7 +166,7 @@ int main(int argc, char** argv) try {
   for (int epoch = 0; step < all_steps && epoch < arguments.epochs; ++epoch) {
     const Clock::time_point begin = Clock::now();
     Clock::time_point asked = begin;
-    double waited = 0;  // for batches
+    double waited = 0;  // seconds spent waiting for batches
     at::Tensor sum = torch::zeros({}, arguments.batches.device);
     int counted = 0;
     train->Play(static_cast<std::uint64_t>(epoch),
@@ -184,7 +184,8 @@ int main(int argc, char** argv) try {
                   ++counted;
                   asked = Clock::now();
                 });
-    const double loss = sum.item<double>() / std::max(counted, 1);  // the device has finished here
+    const double loss =
+        sum.item<double>() / std::max(counted, 1);  // waits until the device has finished
     const double taken = SecondsSince(begin);
     seconds += taken;
     std::printf("epoch %d  loss %.4f  %.3f s", epoch, loss, taken);

@@ -24,15 +24,15 @@ struct BatchOptions {
   at::Device device = at::kCPU;
 };
 
-// Epochs of normalised images (samples x 3 x 32 x 32, channels last; bfloat16 on a GPU) and labels,
-// on the device.
+// Epochs of normalised images and labels on the device. Images: samples x 3 x 32 x 32, channels
+// last, bfloat16 on a GPU.
 class Batches {
  public:
   using Step = std::function<void(const at::Tensor& images, const at::Tensor& labels)>;
   virtual ~Batches() = default;
   virtual std::size_t per_epoch() const = 0;
   virtual void Play(std::uint64_t epoch, const Step& step) = 0;
-  virtual std::string Verdict() { return {}; }  // what held it back, if it knows that
+  virtual std::string Verdict() { return {}; }  // the loader's bottleneck, if it reports one
 };
 
 class SluiceBatches final : public Batches {
@@ -68,8 +68,8 @@ class SluiceBatches final : public Batches {
   sluice::Loader loader_;
 };
 
-// The batches of another loader's first epoch, kept on the device and played in each epoch: what
-// the training takes where loading costs nothing.
+// Keeps the batches of another loader's first epoch on the device and plays them in each epoch: the
+// time of a training in which loading costs nothing.
 class KeptBatches final : public Batches {
  public:
   explicit KeptBatches(Batches& from) {
@@ -88,7 +88,7 @@ class KeptBatches final : public Batches {
   std::vector<std::pair<at::Tensor, at::Tensor>> kept_;
 };
 
-// Files in folders named after their classes, unconverted; loaded by samples/plain_loader.h.
+// Loads unconverted files, in folders named after their classes, by samples/plain_loader.h.
 class NaiveBatches final : public Batches {
  public:
   NaiveBatches(const std::filesystem::path& folder, const BatchOptions& from)
@@ -108,7 +108,7 @@ class NaiveBatches final : public Batches {
         labels.push_back(files_.labels[sample]);
       const at::Tensor pixels = at::from_blob(const_cast<std::uint8_t*>(batch.pixels.data()),
                                               {samples, 32, 32, 3}, at::kByte);
-      // Always a copy: the loader overwrites its memory.
+      // This always copies, since the loader overwrites its memory.
       const at::Tensor images = pixels.to(from_.device, at::kFloat).permute({0, 3, 1, 2});
       step(((images / 255 - mean) / deviation)
                .to(from_.device.is_cuda() ? at::kBFloat16 : at::kFloat),

@@ -1,5 +1,5 @@
-// Learns, without labels, to tell which views show the same picture: a linear encoder trained with
-// the contrastive loss (InfoNCE, van den Oord et al. 2018) over the pairs of a batch.
+// Learns, without labels, which views show the same picture. Trains a linear encoder with the
+// contrastive loss (InfoNCE, van den Oord et al. 2018) over the pairs of a batch.
 //
 //   sluice convert photos/ data/photos
 //   train_contrastive data/photos 20
@@ -37,12 +37,13 @@ int main(int argc, char** argv) try {
   options.transform = {sluice::RandomResizedCrop(kSide), sluice::HorizontalFlip(),
                        sluice::ColorJitter(0.4, 0.4, 0.2), sluice::GaussianBlur{3},
                        sluice::Normalize{{0.5F}, {0.25F}}};
-  options.views = {{"second", options.transform, {}}};  // the same steps, with draws of its own
+  options.views = {
+      {"second", options.transform, {}}};  // the same steps, with their own random draws
   sluice::Loader loader(sluice::Dataset::Open(argv[1]), options);
 
   Numbers w(kOutputs * kInputs);
   for (std::size_t i = 0; i < w.size(); ++i)
-    w[i] = 0.01F * std::sin(float(i * i % 1009));  // any start values that differ
+    w[i] = 0.01F * std::sin(float(i * i % 1009));  // any distinct start values
   for (int epoch = 0; epoch < std::stoi(argv[2]); ++epoch) {
     double loss = 0, found = 0, pairs = 0;
     for (const sluice::Batch& batch : loader.Epoch(static_cast<std::uint64_t>(epoch))) {
@@ -52,7 +53,7 @@ int main(int argc, char** argv) try {
       for (std::size_t v = 0; v < 2; ++v)
         for (std::size_t c = 0; c < n * kOutputs; ++c)
           codes[v].push_back(Dot(views[v] + c / kOutputs * kInputs, &w[c % kOutputs * kInputs]));
-      for (std::size_t i = 0; i < n; ++i, ++pairs) {  // which of the second views is i's?
+      for (std::size_t i = 0; i < n; ++i, ++pairs) {  // which of the second views belongs to i?
         for (std::size_t j = 0; j < n; ++j)
           p[j] = Dot(&codes[0][i * kOutputs], &codes[1][j * kOutputs], kOutputs);
         const float most = *std::max_element(p.begin(), p.end());
@@ -60,7 +61,7 @@ int main(int argc, char** argv) try {
         for (float& value : p)
           sum += value = std::exp(value - most);
         loss -= std::log(std::max(p[i] / sum, 1e-9F));
-        found += p[i] == 1;  // none is more likely
+        found += p[i] == 1;  // no other view is more likely
         for (std::size_t j = 0; j < n; ++j) {
           const float slope = p[j] / sum - (i == j ? 1.F : 0.F);
           Add(slope, &codes[1][j * kOutputs], &slopes[0][i * kOutputs], kOutputs);

@@ -17,13 +17,13 @@
 constexpr std::size_t kSide = 32;  // every image becomes kSide x kSide pixels
 constexpr float kLearningRate = 0.0003F;
 
-// One weight for each input and class, and a bias for each class.
+// One weight for each pair of input and class, and one bias for each class.
 struct Classifier {
   std::size_t inputs, classes;
   std::vector<float> weights = std::vector<float>(inputs * classes);
   std::vector<float> biases = std::vector<float>(classes);
 
-  // The probability of each class.
+  // Computes the probability of each class.
   void Predict(const std::vector<float>& x, std::vector<float>& p) const {
     for (std::size_t c = 0; c < classes; ++c) {
       p[c] = biases[c];
@@ -38,7 +38,7 @@ struct Classifier {
       value /= sum;
   }
 
-  // One step down the gradient of -log p[label].
+  // Takes one step down the gradient of -log p[label].
   void Learn(const std::vector<float>& x, const std::vector<float>& p, std::size_t label) {
     for (std::size_t c = 0; c < classes; ++c) {
       const float step = kLearningRate * ((c == label ? 1.F : 0.F) - p[c]);

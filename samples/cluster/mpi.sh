@@ -3,10 +3,11 @@
 #
 #   samples/cluster/mpi.sh -n 64 --hostfile hosts -- /data/photos /data/photos.sluice --image packed
 #
-# Plans, lets mpirun start the ranks, and finishes. If a rank dies, mpirun ends the others: run it again,
-# which makes what is missing. For srun, put `srun -n 64` in the place of mpirun; its ranks are known by
-# SLURM_PROCID and SLURM_NTASKS. SOURCE and DATASET are on a file system that all hosts see. The OPTIONS are
-# those of `sluice plan`.
+# Plans, lets mpirun start the ranks, and finishes. If a rank dies, mpirun ends the others: run the script again to
+# make
+# the missing parts. For srun, replace mpirun by `srun -n 64`; SLURM_PROCID and SLURM_NTASKS then give each rank
+# its
+# number. SOURCE and DATASET are on a file system that all hosts see. The OPTIONS are those of `sluice plan`.
 set -eu
 . "$(dirname "$0")/own_options.sh"
 [ $# -ge 2 ] || usage
@@ -19,5 +20,5 @@ eval "set -- $own"
 # shellcheck disable=SC2016  # for the ranks' shells
 mpirun "$@" sh -c 'rank=${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID} ranks=${OMPI_COMM_WORLD_SIZE:-$SLURM_NTASKS}
   exec sluice convert --quiet --threads 1 --part "$rank/$ranks" "$1"' sh "$dataset"
-# The code 3 says that broken sources were left out, which is no failure here.
+# Exit code 3: broken sources were left out, which is not a failure here.
 sluice finish "$dataset" || [ $? = 3 ]

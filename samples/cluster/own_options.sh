@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Sourced by the recipes: takes what stands before "--" away from "$@" and puts it, quoted, into $own.
-# `everywhere DATASET` prints the name by which all machines know a dataset: a full path, or a URL as it is.
+# Sourced by the recipes. Removes the words before "--" from "$@" and stores them, quoted, in $own.
+# `everywhere DATASET` prints the name by which all machines know a dataset: a full path, or an unchanged URL.
 own=''
 quote() { printf " '%s'" "$(printf %s "$1" | sed "s/'/'\\\\''/g")"; }
 everywhere() { case $1 in *://*) printf '%s\n' "$1" ;; *) (CDPATH='' cd -- "$1" && pwd) ;; esac; }

@@ -3,9 +3,11 @@
 #
 #   samples/cluster/parallel.sh -S 4/box1,4/box2 -- 64 /data/photos /data/photos.sluice --image packed
 #
-# Plans, makes PARTS parts as hosts are free, and finishes. A part whose host fails is tried on another, up
-# to three times. SOURCE and DATASET are on a file system that all hosts see, and `sluice` is on their PATH.
-# The OPTIONS are those of `sluice plan`. Run it again after a failure: it makes what is missing.
+# Plans, makes PARTS parts as hosts become free, and finishes. If a host fails, its part is tried on another host,
+# up to
+# three times. SOURCE and DATASET are on a file system that all hosts see, and `sluice` is on their PATH. The
+# OPTIONS are
+# those of `sluice plan`. Run the script again after a failure: it makes the missing parts.
 set -eu
 . "$(dirname "$0")/own_options.sh"
 [ $# -ge 3 ] || usage
@@ -17,5 +19,5 @@ dataset=$(everywhere "$dataset")
 eval "set -- $own"
 seq 0 $((parts - 1)) |
   parallel --quote --retries 3 "$@" sluice convert --quiet --threads 1 --part "{}/$parts" "$dataset"
-# The code 3 says that broken sources were left out, which is no failure here.
+# Exit code 3: broken sources were left out, which is not a failure here.
 sluice finish "$dataset" || [ $? = 3 ]

@@ -3,11 +3,12 @@
 #
 #   samples/cluster/slurm.sh -p cpu --time 2:00:00 -- 64 /data/photos /data/photos.sluice --image packed
 #
-# Plans here, then submits an array of PARTS jobs and a last one that waits for them. Prints the last
-# one's number; `sluice status DATASET --watch` shows how far it is. Slurm puts the parts of a lost node
-# back into the queue (--requeue); they go on with what is there. If a part fails for good, the last job
-# is cancelled: run this again, which makes what is missing. SOURCE and DATASET are on a file system that
-# all nodes see. The OPTIONs are those of `sluice plan`.
+# Plans here, then submits an array of PARTS jobs, and a last job that waits for them. Prints the last job's
+# number;
+# `sluice status DATASET --watch` shows the progress. Slurm puts the parts of a lost node back into the queue
+# (--requeue); they resume. If a part fails for good, the last job is cancelled: run the script again to make the
+# missing parts. SOURCE and DATASET are on a file system that all nodes see. The OPTIONS are those of `sluice
+# plan`.
 set -eu
 . "$(dirname "$0")/own_options.sh"
 [ $# -ge 3 ] || usage
@@ -20,6 +21,6 @@ dataset=$(everywhere "$dataset")
 named=$(quote "$dataset")
 array=$(sbatch --parsable --requeue --array="0-$((parts - 1))" --job-name=sluice-part "$@" \
   --wrap "sluice convert --part \$SLURM_ARRAY_TASK_ID/$parts --threads \${SLURM_CPUS_PER_TASK:-1}$named")
-# The code 3 says that broken sources were left out, which is no failure here.
+# Exit code 3: broken sources were left out, which is not a failure here.
 sbatch --parsable --requeue --job-name=sluice-finish --dependency="afterok:${array%%;*}" \
   --kill-on-invalid-dep=yes "$@" --wrap "sluice finish$named || [ \$? = 3 ]"

@@ -22,5 +22,5 @@ def convert(part):
 subprocess.run(["sluice", "plan", source, dataset, *options], check=True)
 context = SparkSession.builder.appName("sluice convert").getOrCreate().sparkContext
 context.parallelize(range(int(parts)), int(parts)).foreach(convert)
-# The code 3 says that broken sources were left out, which is no failure here.
+# Exit code 3: broken sources were left out, which is not a failure here.
 sys.exit(subprocess.run(["sluice", "finish", dataset], check=False).returncode not in (0, 3))
