@@ -1,4 +1,4 @@
-// Reads a whole file.
+// Reads whole files.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace sluice::test {
 
-// Empty if there is no such file.
+// The file's content; empty if there is no such file.
 std::string ContentOf(const std::filesystem::path& file);
 
 }  // namespace sluice::test

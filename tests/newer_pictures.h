@@ -25,7 +25,7 @@ PictureFile Avif(const Picture& picture);
 #endif
 
 #ifdef SLUICE_HAS_HEIF
-// `orientation` as in Exif. Empty if libheif has no HEVC encoder here.
+// `orientation` is an Exif value. Empty if libheif has no HEVC encoder on this machine.
 PictureFile HeifWith(const Picture& picture, int orientation);
 PictureFile Heif(const Picture& picture);
 #endif
@@ -45,8 +45,8 @@ PictureFile Jxl(const Picture& picture);
 #endif
 
 #ifdef SLUICE_HAS_JP2
-// With that many bits per value. `bare`: a codestream without a file around it; in tiles of that
-// side.
+// Encodes with `bits` bits per value. `bare`: a codestream without a file around it. `tile`: the
+// side of tiles.
 PictureFile Jp2With(const Picture& picture, unsigned bits, bool bare, std::uint32_t chroma_step,
                     int tile = 0);
 PictureFile Jp2(const Picture& picture);

@@ -36,7 +36,7 @@ struct JpegOptions {
   J_COLOR_SPACE stored = JCS_YCbCr;
 };
 
-// A JPEG of quality 95 by libjpeg's defaults. `settle` may change them. `in` is the order of a
+// A JPEG of quality 95 by libjpeg's defaults, which `settle` may change. `in` is the order of a
 // three-channel picture's values.
 using JpegSettle = std::function<void(jpeg_compress_struct&)>;
 std::vector<std::byte> EncodeJpegWith(const Picture& picture, const JpegSettle& settle,

@@ -34,7 +34,7 @@ inline std::optional<RecodedBlocks> RecodeBlocks(baseline::Recoder& recoder, Byt
   return blocks;
 }
 
-// All rows of MCUs, in the order of their coding, without the blocks that hold no pixels.
+// Recodes all rows of MCUs, in coding order; leaves out blocks without pixels.
 inline bool RecodeRows(baseline::Recoder& recoder, Bytes file, const baseline::Header& target,
                        std::vector<std::int16_t>& rows) {
   if (!recoder.Begin(file, target)) return false;

@@ -1,5 +1,5 @@
-// Builds with a sanitizer have memory and files of their own, and run many times as long. Tests of
-// long work do less of it there.
+// Builds with a sanitizer use additional memory and files, and run many times as long. Tests of
+// long work do less work there.
 #pragma once
 
 namespace sluice::test {

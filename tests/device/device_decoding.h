@@ -5,7 +5,7 @@
 
 namespace sluice::test {
 
-// A dataset of JPEGs. `form` gives picture i.
+// Writes a dataset of JPEGs. `form` returns picture i.
 template <class Form>
 std::filesystem::path WriteForms(const TemporaryFolder& folder, int count, const Form& form) {
   const std::filesystem::path path = folder / "forms";
@@ -62,8 +62,8 @@ inline LoaderOptions OptionsOnHost(LoaderOptions options) {
   return options;
 }
 
-// Returns how many pictures the device decoded. That includes batches ahead of the last one: at
-// most those of the ring.
+// Returns how many pictures the device decoded. The count may include batches that were decoded
+// ahead, at most as many as the ring has.
 inline std::uint64_t CheckSame(const Dataset& dataset, const LoaderOptions& options,
                                const std::vector<std::string>& names = {"image"},
                                const std::vector<std::uint64_t>& epochs = {0, 1}) {
@@ -79,7 +79,7 @@ inline std::uint64_t CheckSame(const Dataset& dataset, const LoaderOptions& opti
   return loader.Stats().device_pictures;
 }
 
-// Whether that many pictures were decoded, with some more that were decoded ahead.
+// Whether `expected` pictures were decoded, and a few more that were decoded ahead.
 inline bool IsFew(std::uint64_t decoded, std::uint64_t expected) {
   return decoded >= expected && decoded <= expected + expected / 3 + 24;
 }

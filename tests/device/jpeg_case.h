@@ -65,8 +65,9 @@ inline Region Part(double left, double top, double width, double height, std::ui
   return region;
 }
 
-// A job of pictures that all become images of one size. Each part of it lies in device memory of
-// its own, of the exact size, so that the address sanitizer sees what the simulated device reads.
+// A job of pictures that all become images of one size. Each part of the job lies in device memory
+// of its own and of the exact size, so that the address sanitizer sees wrong reads by the simulated
+// device.
 class JpegCase {
  public:
   JpegCase(std::shared_ptr<DeviceDriver> driver, std::uint32_t channels, PixelOrder order)
@@ -96,7 +97,7 @@ class JpegCase {
     }
     stored.at = stored_.back().data();
     ImagePayload header = payload;
-    header.bytes = {};  // is not read
+    header.bytes = {};  // not read
     return Append(parcel_.Make(stored, header, region, channels_), region);
   }
 

@@ -1,5 +1,5 @@
-// Pixels, operations on them and conversion to numbers. The expected results come from the host's
-// own steps, which tests/pixels and tests/reader compare with other programs.
+// Pixels, operations on them, and their conversion to numbers. The expected results come from the
+// host's own steps, which tests/pixels and tests/reader compare with other programs.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ inline PixelOp Rectangle(std::uint16_t left, std::uint16_t top, std::uint16_t wi
 
 using Ops = std::vector<PixelOp>;
 
-// Several operations in a row, with means that depend on the earlier ones.
+// Several operations in a row. The means that some need depend on the earlier operations.
 inline Ops ManyOps() {
   using enum PixelOpKind;
   return {Op(kHue, 0.1F), Op(kContrast, 1.4F), Op(kSaturation, 0.6F), Op(kBrightness, 0.7F),
@@ -70,8 +70,8 @@ inline Ops InARow(std::initializer_list<Ops> rows) {
   return all;
 }
 
-// Sequences with operations that need the whole picture: each after others that must be done before
-// it, and before others that must wait for it.
+// Sequences with operations that need the whole picture: each follows operations that must be done
+// before it, and precedes operations that must wait for it.
 inline std::vector<Ops> WholeRows(const Shape& shape) {
   using enum PixelOpKind;
   const Ops dark = {Op(kBrightness, 0.4F)}, turned = {Op(kHue, 0.2F)}, more = {Op(kContrast, 1.7F)};

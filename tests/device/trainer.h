@@ -83,7 +83,7 @@ class Trainer {
   std::deque<Seen> seen_;
 };
 
-// For WriteRawDataset(): each pixel and label tells which sample it is from.
+// For WriteRawDataset(): checks that each pixel and label belongs to its sample.
 inline void RequireWhole(const Trainer::Seen& seen) {
   REQUIRE(seen.pixels.size() == seen.samples.size() * 192);
   REQUIRE(seen.labels.size() == seen.samples.size());
@@ -94,7 +94,7 @@ inline void RequireWhole(const Trainer::Seen& seen) {
   }
 }
 
-// Waits for its kernels, and checks that all they read was complete.
+// Waits for the trainer's kernels, and checks that everything that they read was complete.
 inline void FinishWhole(Trainer& trainer) {
   trainer.Finish();
   for (const Trainer::Seen& seen : trainer.seen())

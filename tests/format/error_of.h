@@ -17,7 +17,7 @@ std::optional<Error> ErrorOf(Call&& call) {
   return std::nullopt;
 }
 
-// The code of the error that the call throws; empty if it throws nothing.
+// The code of the error that the call throws; nullopt if it does not throw.
 template <class Call>
 std::optional<ErrorCode> CodeOf(Call&& call) {
   const std::optional<Error> error = ErrorOf(call);

@@ -1,8 +1,10 @@
-// Whole datasets of any content whose checksums, digests and ids are all right, to test the checks
-// that come after those. The input has a form (how pictures are stored), bits that say which parts
-// are made to agree again after the changes, a number for the user of the dataset, and changes: of
-// a sample before it is stored, of a structure in a shard, of the schema's or the manifest's JSON,
-// of files.
+// Whole datasets of any content in which all checksums and digests are right, to test the checks
+// that come after those. An input consists of:
+// - a form (how pictures are stored);
+// - bits that say which parts disagree after the changes;
+// - a number for the code that uses the dataset;
+// - changes: of a sample before it is stored, of a structure in a shard, of the schema's or the
+// manifest's JSON, of files.
 #pragma once
 
 #include <filesystem>
@@ -62,23 +64,23 @@ struct Change {
 };
 static_assert(sizeof(Change) == 12);
 
-// A number to replace `old`: one near it, a special value, or the change's own.
+// Returns a number to replace `old`: one near it, a special value, or the change's own number.
 std::uint64_t NumberFor(const Change& change, std::uint64_t old);
 
 // Writes such a number into one of the words.
 void ChangeWord(std::span<std::byte> bytes, const Change& change);
 
-// Changes of a shard's bytes, and the corrections that must follow.
+// Functions that change a shard's bytes, and correct what depends on them.
 
-// The bytes of the structure that a change is for (kHeader to kTail). `sound`: the shard before all
-// changes, to find the structure.
+// The bytes of the structure that a change (kHeader to kTail) applies to. `sound` is the shard
+// before all changes, by which the structure is located.
 std::span<std::byte> PartOf(Bytes sound, std::span<std::byte> file, const Change& change);
 
 // Puts another schema into the header, if it fits.
 void SetSchema(std::span<std::byte> file, const std::string& text);
 
-// Makes ids and counts of a shard's structures agree after one of them was changed. `left`:
-// Disagreement.
+// Makes the ids and counts of a shard's structures agree after one of them was changed. `left`:
+// bits of Disagreement to leave.
 void MakeAgree(Bytes sound, std::span<std::byte> file, std::uint8_t left);
 
 // The manifest's entry for a shard, from its current file.
@@ -93,7 +95,7 @@ inline constexpr std::uint8_t kForms = 6;
 Schema SchemaOf(std::uint8_t form);
 std::vector<EncodedSample> SamplesOf(std::uint8_t form);
 
-// Makes a change of kElements to kKey. `other`: a sample to take from.
+// Makes a change of kElements to kKey. `other`: a sample to copy from.
 void ChangeSample(EncodedSample& sample, const EncodedSample& other, const Change& change);
 
 // Writes the dataset into `folder`, which must be empty. Returns the input's number for the user.

@@ -38,8 +38,8 @@ struct JpegCoding {
   std::uint64_t seed = 0;  // of the tables of kind kAny
 };
 
-// Returns false if libjpeg refuses the file or would make pixels up, or if the file has other
-// components.
+// Returns false if libjpeg refuses the file or would make up pixels, or if the file's components
+// are others than JpegContent allows.
 bool ReadContent(Bytes file, JpegContent& content);
 
 // Coefficients are clamped to +-1023, for which 8-bit coding always has a code.

@@ -49,7 +49,7 @@ void RunSource(Bytes input);
 void RunPicture(Bytes input);
 void RunTable(Bytes input);
 void RunTar(Bytes input);
-// In builds that open URLs:
+// Only in builds that open URLs:
 void RunListing(Bytes input);
 void RunCredentials(Bytes input);
 void RunStoreUrl(Bytes input);
@@ -84,7 +84,8 @@ std::vector<Input> RecordsSeeds();
 bool ComparePacked(Bytes input);
 // For a JPEG: rewriting it (rewrite_target.cpp).
 void CompareRewriting(Bytes input);
-// For a JPEG: recoding it (recode_target.cpp); the same without what follows its first scan.
+// For a JPEG: recoding it (recode_target.cpp). `until_scan_end`: the same file up to the end of its
+// first scan.
 void CompareRecoding(Bytes input, Bytes until_scan_end);
 
 // Ends the process, naming the promise, unless it holds.
@@ -95,7 +96,7 @@ inline Input ToInput(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Takes an input apart, front to back. After its end it gives zeros.
+// Reads values from an input, front to back. After the input's end, returns zeros.
 class InputReader {
  public:
   explicit InputReader(Bytes input) : input_(input) {}

@@ -13,8 +13,8 @@ using Contents = std::map<std::string, std::string>;  // file name -> content
 
 class Conversion {
  public:
-  // At least `shards` shards of eight raw pictures each; two sources are broken. `direct`: shards
-  // are written past the page cache, but not those of expected().
+  // Makes sources for at least `shards` shards of eight raw pictures each; two sources are broken.
+  // `direct`: the command writes shards past the page cache; the run for expected() does not.
   explicit Conversion(int shards, bool direct = false);
 
   const TemporaryFolder& folder() const noexcept { return folder_; }
@@ -24,7 +24,7 @@ class Conversion {
   bool direct() const noexcept { return direct_; }
 
   Words Command(const std::filesystem::path& data) const;
-  // Runs the command. `action`: for the seam (file_record.h), empty for none. `record`: likewise.
+  // Runs the command. `action` and `record` are for the seam (file_record.h); empty: none.
   Outcome Run(const std::filesystem::path& data, const std::string& action = {},
               const std::filesystem::path& record = {}) const;
   // The options that run a program with the seam.

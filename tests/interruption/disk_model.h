@@ -1,10 +1,10 @@
 // The possible states of a disk after a power loss, if only the promises of POSIX hold.
 //
-// Data written to a file is sure to be on the disk once the file was synced; until then any part of
-// it may be. The file that a name stands for is sure once the folder was synced; until then each
-// name may, independently of all others, stand for any file it has stood for since the last sync.
-// (File systems promise more order than that; a program that does not rely on it is right on all of
-// them.)
+// A file's data is certainly on the disk once the file was synced; until then, any part of it may
+// be. The file that a name refers to is certain once the folder was synced; until then, each name
+// may, independently of all others, refer to any file that it has referred to since the last sync.
+// (File systems promise more order than that; a program that does not rely on it is correct on all
+// of them.)
 #pragma once
 
 #include <functional>
@@ -26,11 +26,11 @@ class DiskModel {
   // Models one folder without sub-folders, which does not exist yet.
   explicit DiskModel(std::string folder) : folder_(std::move(folder)) {}
 
-  // The folder has existed for long, with these files.
+  // Begins with a folder that has existed for long, and holds these files.
   void Begin(const std::map<std::string, std::string>& content);
 
-  // Applies a finished call on this folder or its parent. A link comes from another folder; its
-  // `data` is the file's content, which is on the disk already.
+  // Applies a finished call on this folder or its parent. For a link, which comes from another
+  // folder, `data` is the file's content; that content is on the disk already.
   void Apply(const RecordedCall& call);
 
   // Calls `visit` for each state that the disk may be in if the power fails now. For a file with
@@ -44,7 +44,7 @@ class DiskModel {
     std::string written;  // content a reader sees now
     bool synced() const { return sure == written; }
   };
-  // The files that a name may stand for: first the one at the last sync of the folder, last the one
+  // The files that a name may refer to: first the file at the folder's last sync, last the file
   // that a reader sees now. Indices of files; nullopt: the name does not exist.
   using Meanings = std::vector<std::optional<std::size_t>>;
 

@@ -1,8 +1,8 @@
 // A program's calls to the file system, one by one: the record that file_seam.cpp writes.
 //
-// A program that runs with the seam (LD_PRELOAD) counts its changing calls on one folder: creating
-// a file, write, fsync, close of a written file, rename, link, unlink, mkdir. Each is recorded once
-// it has been done. Environment variables control the seam:
+// A program that runs with the seam (LD_PRELOAD) counts the calls by which it changes one folder:
+// creating a file, write, fsync, close of a written file, rename, link, unlink, mkdir. Each call is
+// recorded once it is done. Environment variables control the seam:
 //   SLUICE_SEAM_FOLDER  the folder, as the program names it (an absolute path)
 //   SLUICE_SEAM_RECORD  the file that the record is appended to; unset: no record
 //   SLUICE_SEAM_DO      one of these actions:
@@ -45,7 +45,8 @@ struct RecordedCall {
   std::string data;          // of a write
 };
 
-// Throws std::runtime_error if the file is not a record. A last call cut off by a kill is left out.
+// Throws std::runtime_error if the file is not a record. Leaves out a last entry that a kill cut
+// off.
 std::vector<RecordedCall> ReadRecord(const std::filesystem::path& path);
 
 }  // namespace sluice::test

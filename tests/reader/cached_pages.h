@@ -1,4 +1,4 @@
-// Shards and the page cache.
+// The shards' pages in the page cache: counting and dropping them.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace sluice::test {
 
-// The shards' pages in the page cache.
+// The bytes of the shards that are in the page cache.
 inline std::uint64_t CachedBytes(const Dataset& dataset) {
   std::uint64_t cached = 0;
   for (const ShardSummary& shard : dataset.shards()) {
@@ -33,7 +33,7 @@ inline std::uint64_t CachedBytes(const Dataset& dataset) {
   return cached;
 }
 
-// False if the file system does not drop its pages.
+// Drops the shards' pages. Returns false if the file system does not drop them.
 inline bool DropFromCache(const Dataset& dataset) {
   for (const ShardSummary& shard : dataset.shards()) {
     const int fd = open((dataset.path() / shard.file).c_str(), O_RDONLY | O_CLOEXEC);

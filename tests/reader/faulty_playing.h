@@ -1,4 +1,4 @@
-// Playing datasets of which something cannot be read.
+// Playing datasets in which something cannot be read.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,7 @@
 
 namespace sluice::test {
 
-// Changes one pixel of that sample in a file of a WriteRawDataset: the first pixel of the sample's
-// colour.
+// Changes one pixel in a file of a WriteRawDataset: the first pixel of that sample's colour.
 inline void DamageIn(const std::filesystem::path& file, std::uint64_t sample) {
   const std::string pixels(192, static_cast<char>(sample % 251));
   const std::size_t at = ContentOf(file).find(pixels);
@@ -29,7 +28,7 @@ inline void Damage(const std::filesystem::path& path, const std::vector<int>& sa
     DamageIn(file, static_cast<std::uint64_t>(sample));
 }
 
-// Checks that the played samples equal the stored ones: each picture of a WriteRawDataset has one
+// Checks that the played samples equal the stored ones. Each picture of a WriteRawDataset has one
 // colour.
 inline void RequireRightPixels(const Batch& batch) {
   const auto labels = batch.Field<std::int32_t>("label");
@@ -48,7 +47,7 @@ struct Played {
   std::vector<std::string> errors;
 };
 
-// Plays an epoch to its end, whatever is thrown on the way.
+// Plays an epoch to its end, whatever exceptions it throws on the way.
 inline Played PlayOn(Loader& loader, std::uint64_t epoch) {
   Played played;
   std::optional<EpochIterator> it;

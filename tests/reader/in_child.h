@@ -11,12 +11,13 @@
 namespace sluice::test {
 
 #if defined(__SANITIZE_THREAD__)
-inline constexpr bool kForks = false;  // it ends a process that forks after threads
+inline constexpr bool kForks =
+    false;  // the thread sanitizer ends a process that forks after making threads
 #else
 inline constexpr bool kForks = true;
 #endif
 
-// The exit code of a child process that runs the action: 0 if it returned true.
+// Runs the action in a child process. Returns the child's exit code: 0 if the action returned true.
 inline int InChild(const std::function<bool()>& action) {
   const pid_t child = fork();
   REQUIRE(child >= 0);

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "tests/sanitized.h"  // whose own memory is counted too, and which keeps freed memory
+#include "tests/sanitized.h"  // a sanitizer's own memory is counted too, and it keeps freed memory
 
 namespace sluice::test {
 
@@ -33,7 +33,7 @@ inline std::uint64_t AnonymousBytes() {
   return kSanitized ? 0 : SumOfMappings("Anonymous", "");
 }
 
-// Resident pages of mapped files whose path begins with this, in bytes.
+// Resident pages of mapped files whose path begins with `path`, in bytes.
 inline std::uint64_t MappedBytes(const std::string& path) {
   return SumOfMappings("Rss", " " + path);
 }

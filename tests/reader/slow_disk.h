@@ -10,7 +10,7 @@
 
 namespace sluice::test {
 
-// Needs FUSE and its Python module (fuse3, python3-fusepy).
+// Whether disks can be mounted: needs FUSE and its Python module (fuse3, python3-fusepy).
 inline bool MayMountDisks() {
   return std::system("/usr/bin/python3 '" SLUICE_EIO_FS "' --can > /dev/null 2>&1") == 0;
 }

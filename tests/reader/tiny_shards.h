@@ -10,7 +10,7 @@
 
 namespace sluice::test {
 
-// Writes so many shards of two samples each, three pages per shard, without syncing to disk.
+// Writes `count` shards of two samples each, three pages per shard, without syncing to disk.
 inline void WriteTinyShards(const std::filesystem::path& folder, std::size_t count) {
   const Schema schema{{Field::Image(), Field::Label("label", {"a", "b"})}};
   std::filesystem::create_directories(folder);

@@ -16,7 +16,7 @@ namespace sluice::test {
 
 class BucketServer {
  public:
-  // The answer to give instead of serving the request; called on the server's threads.
+  // Returns an answer to give instead of serving the request. Called on the server's threads.
   using Fault = std::function<std::optional<WebAnswer>(const WebRequest&)>;
 
   explicit BucketServer(Fault fault = nullptr, const Certificate* certificate = nullptr);

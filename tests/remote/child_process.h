@@ -1,4 +1,4 @@
-// A program that runs while a test does.
+// A program that runs in the background of a test.
 #pragma once
 
 #include <csignal>
@@ -16,7 +16,7 @@ namespace sluice::test {
 
 class ChildProcess {
  public:
-  // Killed with its process group when the test ends.
+  // Starts the program. It is killed with its process group when the test ends.
   explicit ChildProcess(const std::vector<std::string>& words) {
     std::vector<char*> arguments;
     for (const std::string& word : words)

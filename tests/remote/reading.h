@@ -51,8 +51,8 @@ class Reading {
     return state_->ends;
   }
 
-  // Copied in parts: copies of an Error share a text, and the thread sanitizer does not see
-  // libstdc++'s reference count.
+  // A copy of an error, made of its parts: copies of an Error share a text, and the thread
+  // sanitizer does not see libstdc++'s reference count.
   struct Failure {
     explicit Failure(const Error& error)
         : code(error.code()),

@@ -9,8 +9,8 @@ import pathlib
 import re
 import sys
 
-# A top-level folder and the folders whose private headers it may include. Public headers (<sluice/...>)
-# are covered by PUBLIC below.
+# A top-level folder, and the folders whose private headers it may include. PUBLIC below covers public
+# headers (<sluice/...>).
 TOP = {
     "format": {"format"},
     "writer": {"format", "writer"},
@@ -21,7 +21,7 @@ TOP = {
     "samples": {"samples"},
     "tests": {"format", "writer", "reader", "tools", "bench", "samples", "tests"},
 }
-# The folders whose public headers a folder may include; the others may include all.
+# The folders whose public headers a folder may include; a folder without an entry may include all.
 PUBLIC = {
     "format": {"format"},
     "writer": {"format", "writer"},
@@ -29,7 +29,7 @@ PUBLIC = {
 }
 # A library of its own, based on the rest of format/.
 REMOTE = "format/remote/"
-# A binding of writer and reader, which may use only their public headers, like any program.
+# A binding of writer and reader. Like any program, it may use only their public headers.
 PYTHON = "reader/python"
 # Inside reader/, lowest first: each may include itself and those before it.
 READER = ["order", "transform", "dataset", "reading", "batch", "decoding", "device", "upload", "loader"]
@@ -38,10 +38,11 @@ ROOMS = {
     "writer/source": ["images", "list", "records", "labels", ""],
     "format/remote": ["object_store.h", "remote_manifest.h", "http", "credentials", "server", "cache", ""],
 }
-# Public headers that only these of reader's layers may include: what stands on all of them.
+# Public headers that only these layers of the reader may include, since they depend on all layers.
 LOADER_ONLY = {"loader.h", "sluice.h"}
 # <sluice/sluice.h> includes all public headers of the reader and its dependencies, except these. (Option lists are
-# for programs that make a command line or the like of them.)
+# for
+# programs that make a command line or the like from them.)
 NOT_IN_ALL = {"sluice/sluice.h", "sluice/torch.h", "sluice/option_list.h", "sluice/loader_option_list.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(sluice/[^>]+)>)')
@@ -119,7 +120,7 @@ def check(root):
                 continue
             path = str(file.relative_to(root))
             if top_of(path) != top:
-                continue  # a part of it with an entry of its own
+                continue  # a folder inside it that has its own entry
             if top == "reader" and layer(path) is None and "/include/" not in path:
                 found.append(f"{path}: lies in no layer of reader/")
             if (known := room(path)) and known[1] is None:

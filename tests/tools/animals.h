@@ -43,7 +43,8 @@ class Animals {
   TemporaryFolder folder_;
 };
 
-// Over all epochs; in which of them a payload that is decoded ahead is counted depends on timing.
+// Sums over all epochs, since timing decides in which epoch a payload that is decoded ahead is
+// counted.
 inline std::uint64_t BytesRead(const nlohmann::json& answer) {
   std::uint64_t bytes = 0;
   for (const char* part : {"warm_up_epochs", "epochs"}) {

@@ -9,8 +9,8 @@
 
 namespace sluice::test {
 
-// Writes the whole dataset into `folder` and creates it: two shards of four samples, JPEGs and raw
-// pixels, masks, boxes, two labels, texts.
+// Creates `folder` and writes a whole dataset into it: two shards of four samples with JPEGs and
+// raw pixels, masks, boxes, two labels, texts.
 void WriteSpecimen(const std::filesystem::path& folder);
 
 struct Damage {
@@ -22,9 +22,9 @@ struct Damage {
 // something else.
 std::vector<Damage> Accidents(const std::filesystem::path& specimen);
 
-// Shards with false content: each meaningful word set to values of a forger's choice, with all
-// checksums right. Manifests with false content: each member in turn of another type or out of
-// range, with the digest right. Only every `stride`th of them.
+// Forged content with all checksums and digests right. Shards: each meaningful word, set to values
+// that a forger might choose. Manifests: each member in turn, with another type or out of range.
+// Returns only every `stride`th forgery.
 std::vector<Damage> Forgeries(const std::filesystem::path& specimen, std::size_t stride);
 
 }  // namespace sluice::test

@@ -8,7 +8,8 @@
 
 namespace sluice::test {
 
-// The one JSON object on standard output; nothing else may be there or on standard error.
+// The single JSON object on standard output. Nothing else may be on standard output or standard
+// error.
 inline nlohmann::json JsonOf(const Outcome& outcome) {
   INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
   nlohmann::json answer = nlohmann::json::parse(outcome.out, nullptr, false);

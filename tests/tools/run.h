@@ -30,7 +30,7 @@ struct RunOptions {
   Words environment = {};               // "NAME=value", in addition to this process's own
 };
 
-// A program that has been started. If nobody waits for it, SIGKILL ends it.
+// A program that has been started. Unless Wait() or Interrupt() is called, it is killed (SIGKILL).
 class Running {
  public:
   Running(const std::string& program, const Words& arguments, const RunOptions& options = {});
@@ -41,13 +41,13 @@ class Running {
   void Signal(int signal) const;
   // Its current number of threads; 0 once it has ended.
   std::size_t Threads() const;
-  // Whether it has prepared for interrupts; before that, SIGINT kills it.
+  // Whether the program has prepared for interrupts; before that, SIGINT would kill it.
   bool WaitsForInterrupts() const;
   bool Ended() const;
   bool Stopped() const;  // by SIGSTOP or the like
-  // Reads its output until it ends. `meanwhile` is called every few milliseconds.
+  // Reads the program's output until it ends. Calls `meanwhile` every few milliseconds.
   Outcome Wait(const std::function<void(const Outcome& so_far)>& meanwhile = {});
-  // Interrupts it (SIGINT) as soon as it is ready for that, and waits for its end.
+  // Interrupts the program (SIGINT) as soon as it is ready for that, and waits for its end.
   Outcome Interrupt();
 
  private:

@@ -15,7 +15,7 @@ struct Colour {
   friend bool operator==(const Colour&, const Colour&) = default;
 };
 
-// A picture whose colours are a function of the place.
+// A picture whose colour at each pixel is a function of the pixel's place.
 Picture Paint(std::uint32_t width, std::uint32_t height,
               const std::function<Colour(std::uint32_t x, std::uint32_t y)>& colour);
 

@@ -1,4 +1,4 @@
-// Converts one file with Convert() and returns its sample, or the reason why it has none.
+// Converts one file with Convert(), and returns its sample or the reason why there is none.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace sluice::test {
 
-// Raw storage without resizing: pixels as they are decoded.
+// Options for raw storage without resizing: pixels as they are decoded.
 ConvertOptions AsTheyAre(unsigned channels = 3);
 
-// The sample that the file gives, or why it gives none.
+// A file's sample, or the reason why there is none.
 struct Converted {
   Picture picture;
   std::string reason;
@@ -31,14 +31,15 @@ ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesyste
 // The first warning that contains this text; empty if no warning does.
 std::string WarningWith(const ConvertSummary& summary, const std::string& text);
 
-// A colour laid over another, in real numbers: value and opacity from 0 to 1, `under` from 0 to
-// 255.
+// One colour laid over another, computed in real numbers: `value` and `opacity` from 0 to 1,
+// `under` from 0 to 255.
 std::uint8_t Over(double value, double opacity, double under = 255);
 
-// The pixels as stored for an Exif orientation of this upright picture, by the standard's drawing.
+// The pixels that a file stores for an upright picture with an Exif orientation, by the standard's
+// drawing.
 Picture Stored(const Picture& upright, int orientation);
 
-// Bytes of numbers, texts and other bytes, one after another. Numbers are little-endian.
+// Collects bytes of numbers, texts and other bytes. Numbers are little-endian.
 class ByteWriter {
  public:
   ByteWriter& U8(unsigned value) { return Number(value, 1); }

@@ -13,7 +13,7 @@ namespace sluice::test {
 
 using FileBytes = std::vector<std::byte>;
 
-// Also creates the parent folders.
+// Also create the parent folders.
 void WriteSource(const std::filesystem::path& path, const FileBytes& bytes);
 void WriteSource(const std::filesystem::path& path, const std::string& text);
 
@@ -43,7 +43,7 @@ FileBytes MakePng(std::uint32_t width, std::uint32_t height, const std::vector<s
 // An opaque RGB or grey PNG.
 FileBytes MakePng(const Picture& picture);
 
-// The first `count` bytes.
+// The first `count` bytes of the file.
 FileBytes Truncated(const FileBytes& file, std::size_t count);
 
 // Mean of the absolute differences; a large number if the shapes differ.

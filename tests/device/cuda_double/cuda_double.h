@@ -1,5 +1,5 @@
-// How tests control the simulated CUDA (cuda_runtime_api.h): the number of its GPUs, the calls that
-// fail, and the resources that the program has not given back.
+// Controls the simulated CUDA (cuda_runtime_api.h) in tests: the number of GPUs, the calls that
+// fail, and the resources that the program has not released.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace cuda_double {
 
-// Resets it to the state for a process that has not used CUDA yet, with that many GPUs, whose
-// streams call `before` as SimulatedDevice says. Everything taken before must have been given back.
+// Resets the simulation to a process that has not used CUDA yet, with `devices` GPUs, whose streams
+// call `before` as SimulatedDevice describes. All resources must have been released before.
 void Reset(int devices = 1, sluice::SimulatedDevice::Before before = {});
 
 // The number of buffers, streams, events, graphs and contexts that were not given back.
@@ -27,10 +27,10 @@ class OwnContext {
   ~OwnContext();
 };
 
-// GPUs that this process has used, and on which it therefore has a context.
+// The GPUs that this process has used, and on which it therefore has a context.
 std::set<int> Contexts();
 
-// The priorities of the existing streams, without default streams; 0: none was requested.
+// The priorities of the existing streams, without default streams; 0: no priority was requested.
 std::multiset<int> Priorities();
 inline constexpr int kGreatestPriority = -5;
 
@@ -39,9 +39,9 @@ std::set<std::string> Ranges();
 // The number of ranges that have begun and not ended.
 long OpenRanges();
 
-// Lets the given number of further calls succeed. The next one, on any thread, fails and does
-// nothing; or it and all later ones fail with that error, as after a faulty kernel. Calls that free
-// or wait still do their work.
+// Lets `calls` further calls succeed. The next call, on any thread, fails with `error` and does
+// nothing. With `from_there_on`, all later calls fail, too, as after a faulty kernel. Calls that
+// free or wait still do their work.
 void FailAfter(long calls, cudaError_t error, bool from_there_on = false);
 void FailNoMore();
 // From now on all calls of the runtime and the driver fail and do nothing: the process is exiting.

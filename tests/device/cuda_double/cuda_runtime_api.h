@@ -1,6 +1,6 @@
-// Replaces CUDA's header of this name, so that its code runs without a GPU and without a toolkit.
-// It has the part of the runtime's interface, and of the kernels' language, that reader/device and
-// the tests use, with CUDA's names and meanings (its Runtime API reference).
+// Replaces CUDA's header of this name, so that code for CUDA runs without a GPU and without a
+// toolkit. It declares the part of the runtime's interface, and of the kernels' language, that
+// reader/device and the tests use, with CUDA's names and meanings (its Runtime API reference).
 #pragma once
 
 #include <cstddef>
@@ -114,8 +114,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream);
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 }
 
-// Where nvcc compiles, the runtime's own function also takes a kernel of any type. Our kernels have
-// one argument.
+// In CUDA's own header, this function also takes a kernel of any type if nvcc compiles it. Our
+// kernels have one argument.
 cudaError_t LaunchOnGrid(dim3 grid, dim3 block, std::function<void()> kernel, cudaStream_t stream);
 template <class Job>
 cudaError_t cudaLaunchKernel(void (*kernel)(Job), dim3 grid, dim3 block, void** arguments,

@@ -25,7 +25,7 @@ struct CUctx_st {
 namespace cuda_double {
 
 struct Target;
-// Work that was given to a stream while it was captured.
+// Work that a stream received while it was being captured.
 using Work = std::vector<std::function<cudaError_t(const Target&)>>;
 
 }  // namespace cuda_double
@@ -39,10 +39,10 @@ struct CUgraphExec_st {
 
 namespace cuda_double {
 
-// The kinds of calls, which decide why a call may be refused.
+// The kinds of calls. A kind decides why a call may be refused.
 enum class Kind {
   kPlain,
-  kDrops,   // gives something back, which a capture allows
+  kDrops,   // releases something, which a capture allows
   kUses,    // needs a context of the thread's device
   kWaits,   // and waits for streams
   kFrees,   // or frees something
@@ -95,9 +95,9 @@ struct ThreadState {
 };
 ThreadState& Mine() noexcept;
 int CurrentDevice();
-const CUctx_st* CurrentContext();  // the context that a call works in; mutex held
+const CUctx_st* CurrentContext();  // the context that a call works in; World::mutex must be held
 
-// Counts the call, and returns the reason if it is refused.
+// Counts the call. Returns the error if the call is refused, else success.
 cudaError_t Refusal(Kind kind);
 
 template <class Action>
@@ -132,8 +132,8 @@ Target TargetOf(cudaStream_t stream);
 // Invalidates captures of the stream, or of those that the default stream waits for. Returns `why`.
 cudaError_t Invalidate(const Target& target, cudaError_t why);
 
-// While it lives, work for the default stream waits for the earlier work of its context's other
-// streams, except non-blocking ones; and their later work waits for it.
+// While this object lives, work for the default stream waits for earlier work of its context's
+// other streams, except non-blocking ones; and later work of those streams waits for it.
 class InOrder {
  public:
   explicit InOrder(const Target& target);
