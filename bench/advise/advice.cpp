@@ -240,7 +240,7 @@ std::string PriceText(const StoreLink& link, std::uint64_t requests) {
   return Format(" (%.4g)", link.price_of_1000 * static_cast<double>(requests) / 1000);
 }
 
-// What a dataset in an object store costs: requests, a slow start, a slow epoch.
+// The costs of a dataset in an object store: requests, a slow start, a slow epoch.
 std::string StoreSentence(const StoreLink& link, const FormConstants& constants,
                           const Forecast& forecast) {
   std::string text =

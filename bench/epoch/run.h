@@ -26,7 +26,7 @@
 
 namespace sluice::bench {
 
-// What the device, the bus to it and the CPUs did during the measured epochs.
+// The work of the device, the bus to it and the CPUs during the measured epochs.
 struct DeviceUse {
   std::string device;         // "cuda:0"
   double seconds = 0;         // of the epochs together

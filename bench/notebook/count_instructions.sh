@@ -1,12 +1,11 @@
 #!/bin/sh
-# Counts the instructions of decoding a picture in each way, which, unlike times, are the same on a busy
+# Counts the instructions of decoding a picture in each way. Unlike times, the counts are the same on a busy
 # machine and on every machine of a kind:
 #   bench/notebook/count_instructions.sh BUILD FOLDER [TRANSFORM...]
 #
-# BUILD is a build folder with sluice, sluice-bench and make_photos; FOLDER is for the pictures (60 of
-# make_photos, 500 pixels, as `sluice convert` stores them). Prints a table as bench/MEASURED.md has it.
-# Needs valgrind. Each way runs twice, with two rounds more the second time, so that what is not decoding
-# falls out of the difference.
+# BUILD is a build folder with sluice, sluice-bench and make_photos; FOLDER is for the pictures (60 of make_photos,
+# 500 pixels, as `sluice convert` stores them). Prints a table as in bench/MEASURED.md. Needs valgrind. Each way
+# runs twice, the second time with two more rounds, so that the difference counts only decoding.
 set -eu
 usage() { printf '%s\n' "usage: count_instructions.sh BUILD FOLDER [TRANSFORM...]" >&2; exit 2; }
 [ $# -ge 2 ] || usage
@@ -36,7 +35,7 @@ instructions() { # instructions TRANSFORM WAY ROUNDS
 printf '%s\n' "| transform | way | million instructions a picture | instructions a pixel that comes out | times as few as libjpeg |" "| --- | --- | --- | --- | --- |"
 for transform in "$@"; do
   first=
-  # Those that are there on this machine.
+  # Only the ways that this machine supports.
   for way in libjpeg planes own-plain own-avx2 own-avx512 own-neon own-serial packed-plain packed-avx2 packed-avx512 packed-neon to-planes; do
     few=$(instructions "$transform" $way 1)
     [ -n "$few" ] || continue

@@ -5,17 +5,16 @@
 #   FOLDER/device_day.sh run OUT [STAGE...]            # where the card is
 #   FOLDER/device_day.sh table OUT... [--price N] [--plot FILE.svg]   # anywhere: what was found, as Markdown
 #
-# `pack` fills FOLDER with the programs of BUILD (a build folder: x86-64, Release, with CUDA and tests), the
-# shared libraries they need but for the C and C++ ones, what train_cifar is compiled and linked with, and its
-# source; compressed, and less than 60 MiB in all. --cifar: pictures for train_cifar, CIFAR-10 as
-# train/CLASS/*.jpg and test/CLASS/*.jpg. --photos: a folder of pictures, of which 400 are packed as `sluice
-# convert` stores them by default; else the day makes pictures up. --wheel: of the Python package, for python3
-# there. A small pack is one whose BUILD has -DSLUICE_CUDA_TARGETS=sm_90 and neither AVIF, HEIF, JXL, JP2 nor
-# REMOTE.
+# `pack` fills FOLDER with the programs of BUILD (a build folder: x86-64, Release, with CUDA and tests), the shared
+# libraries that they need except the C and C++ ones, and what train_cifar is compiled and linked with, with its
+# source; compressed, less than 60 MiB in all. --cifar: pictures for train_cifar, CIFAR-10 as train/CLASS/*.jpg and
+# test/CLASS/*.jpg. --photos: a folder of pictures, of which 400 are packed as `sluice convert` stores them by
+# default; without it, the run makes pictures up. --wheel: the Python package's, for the python3 of that machine.
+# For a small pack, configure BUILD with -DSLUICE_CUDA_TARGETS=sm_90 and without AVIF, HEIF, JXL, JP2 and REMOTE.
 #
-# `run` needs NVIDIA's driver; compute-sanitizer and ncu (on the PATH or in the toolkit's folder) to look
-# into kernels, and for the training a python3 with torch (and torchvision, to compare with) and g++: what is
-# missing of these is skipped. Stages:
+# `run` needs NVIDIA's driver. To look into kernels it needs compute-sanitizer and ncu (on the PATH or in the
+# toolkit's folder); for the training, a python3 with torch (and torchvision, to compare with) and g++. Stages that
+# need something that is missing are skipped. Stages:
 #
 #   check                                       is it right: the tests
 #   decode                                      whole epochs that the card decodes
@@ -33,24 +32,24 @@
 #   kernels                                     the same of conversions
 #
 # Three sets of stages take less than ten minutes each: first (check decode nvjpeg upload decode_kernels), second
-# (train peers), third (resnet18). All three in this order unless stages or sets are named. Each part has a limit
-# of its own, and all together end within DEVICE_DAY_SECONDS (560, unless the environment says otherwise); parts
-# that no time is left for are skipped. OUT gets summary.tsv (part, exit code, seconds) and, as they are written,
-# parts/PART.log (what it said) and parts/PART.json (what it measured); after each part all of that lies in
-# OUT.tar.gz, too. Cut off at any point, it keeps those, and `run` with the same OUT goes on with parts that have
-# not succeeded yet. The table comes last. Ends with 1 where a part failed or was left out for time.
+# (train peers), third (resnet18). Without named stages or sets, all three run in this order. Each part has a time
+# limit, and all parts together end within DEVICE_DAY_SECONDS (560 by default); parts that do not fit that time are
+# skipped. OUT gets summary.tsv (part, exit code, seconds) and, while a part runs, parts/PART.log (its output) and
+# parts/PART.json (its measurements); after each part, OUT.tar.gz gets all of that, too. If a run is cut off, these
+# files stay, and `run` with the same OUT continues with the parts that have not succeeded yet. The table comes
+# last. The exit code is 1 if a part failed or was left out for lack of time.
 #
-# `table` reads as many OUTs or OUT.tar.gz as there are, the last that succeeded of a part counts. --price: of an
-# hour of the machine, for what trainings cost; --plot FILE.svg draws them.
+# `table` reads one or several OUTs or OUT.tar.gz; of each part, it shows the last run that succeeded. --price: the
+# price of an hour of the machine, for the cost of trainings; --plot FILE.svg draws the trainings.
 #
-# The environment may set DEVICE_DAY_PHOTOS, made-up pictures in each of ten classes (400).
+# The environment variable DEVICE_DAY_PHOTOS sets the number of made-up pictures in each of ten classes (400).
 #
-# Without a card, a test runs it on CUDA's double (tests/device/cuda_double), and train_cifar compiled against
-# torch and trained on the processor.
+# A test runs this script without a card, on CUDA's double (tests/device/cuda_double), with train_cifar compiled
+# against torch and trained on the CPU.
 set -eu
 usage() { sed -n '4,6s/^# *//p' "$0" >&2; exit 2; }
 
-# Libraries that the machine has its own of.
+# Libraries that every machine has.
 system_libraries='/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so'
 
 pack() {
@@ -87,7 +86,7 @@ pack() {
   strip -g "$stage"/lib/*.a
   cudart=$(sed -n 's/^CUDA_cudart_static_LIBRARY:[A-Z]*=//p' "$build/CMakeCache.txt")
   cp "$cudart" "$stage/lib/"
-  # The headers that the runtime's own takes: torch brings some of them, and not all.
+  # Copies the headers that cuda_runtime.h includes, since torch brings only some of them.
   headers=$(cd "$(dirname "$cudart")/../include" && pwd)
   mkdir -p "$stage/include/cuda"
   echo '#include <cuda_runtime.h>' | c++ -x c++ -M -I"$headers" - | tr ' ' '\n' |
@@ -100,7 +99,7 @@ pack() {
     "$here"/bench/peers/train_resnet18.py "$stage/peers/"
   [ -z "$wheel" ] || { mkdir "$stage/wheel" && cp "$wheel" "$stage/wheel/"; }
   [ -z "$photos" ] || pack_photos
-  # Programs that share much code, and small files much alike: far less than half of what they take.
+  # The programs share much code, so together they compress to far less than half.
   tar -C "$stage" -cf - . | zstd -q -12 --long=27 -T0 -f -o "$folder/programs.tar.zst"
   [ -z "$pictures" ] ||
     tar -C "$pictures" -cf - train test | zstd -q -19 --long=27 -T0 -f -o "$folder/pictures.tar.zst"
@@ -116,7 +115,7 @@ pack() {
   }
 }
 
-# Photos as `sluice convert` stores them, as files of ten classes: nvJPEG and DataLoader read the same.
+# Packs photos as `sluice convert` stores them, as files in ten classes, which nvJPEG and DataLoader read, too.
 pack_photos() {
   mkdir "$stage/chosen"
   number=0
@@ -135,14 +134,14 @@ pack_photos() {
   rm -r "$stage/chosen" "$stage/converted" "$stage/exported"
 }
 
-# Copies the libraries in the output of ldd, but for those of every machine.
+# Copies the libraries in the output of ldd, except those that every machine has.
 libraries_of_ldd() {
   awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | grep -Ev "$system_libraries" |
     xargs -I{} cp -L {} "$1/"
 }
 
-# part NAME LIMIT COMMAND...: runs it for at most LIMIT seconds, unless an earlier run has done it. What it
-# says and what it measures, if it takes --json-file, goes to where it is kept as it comes.
+# part NAME LIMIT COMMAND...: runs the command for at most LIMIT seconds, unless an earlier run has done the part.
+# Its output and its measurements (with --json-file) are stored as they are written.
 part() {
   name=$1 limit=$2
   shift 2
@@ -154,7 +153,7 @@ part() {
     return
   fi
   [ "$limit" -le "$left" ] || limit=$left
-  # Programs of ours find the libraries packed; nobody else does.
+  # Our programs find the packed libraries; no other program does.
   if [ -x "$folder/bin/$1" ]; then
     program=$folder/bin/$1
     shift
@@ -170,20 +169,20 @@ part() {
   [ $code = 0 ] || failed=1
   keep
 }
-# What a machine that is given back must not take along: one file holds everything so far.
+# Packs everything so far into one file, for a machine that is given back.
 keep() {
   tar -C "$out" -czf "$out.tar.gz.new" . && mv "$out.tar.gz.new" "$out.tar.gz"
 }
-# Like part, of a sluice-bench that writes its result as JSON.
+# Like part, for a sluice-bench command, whose result it stores as JSON.
 bench() {
   of=$1 for=$2
   shift 2
   part "$of" "$for" sluice-bench "$@" --json-file "$out/parts/$of.json"
 }
-# Of what this machine may lack.
+# Notes a part that is skipped because the machine lacks something.
 skip() { printf '%s\tskipped: %s\t0\n' "$1" "$2" | tee -a "$out/summary.tsv"; }
 
-# Where a tool of the toolkit is: on the PATH, or in the folders that installers put it in. Fails if nowhere.
+# Prints the path of a tool of the toolkit: on the PATH, or in an installer's usual folder. Fails if there is none.
 tool() {
   for place in "$(command -v "$1" || true)" "${CUDA_HOME:-/usr/local/cuda}/bin/$1" /usr/local/cuda*/bin/"$1" \
     /usr/local/cuda*/compute-sanitizer/"$1" /usr/local/cuda*/nsight-compute*/"$1" \
@@ -279,12 +278,12 @@ photos() {
   else
     part make_photos 60 make_photos "$work/photos" 10 "${DEVICE_DAY_PHOTOS:-400}" 500
   fi
-  # The files packed are of the default form already: their coefficients stay as they are.
+  # The packed files already have the default form, so their coefficients are kept.
   part convert_jpeg 60 sluice convert --quality keep "$work/photos" "$work/data/jpeg"
   part convert_packed 60 sluice convert --image packed --quality keep "$work/photos" "$work/data/packed"
   part convert_raw 60 sluice convert --image raw --size 256 "$work/photos" "$work/data/raw"
 }
-# What a run makes lies in its own folder: an earlier run's is gone.
+# Forgets the outcome of parts whose output lay in an earlier run's work folder, which is gone.
 forget() {
   grep -v "^\($1\)	" "$out/summary.tsv" >"$work/summary" || true
   cp "$work/summary" "$out/summary.tsv"
@@ -301,14 +300,14 @@ epoch() {
   done
   bench epoch_host_steps 40 epoch "$data" --repeat 40 --transform $augment
   bench epoch_cuda_host_steps 40 epoch "$data" --repeat 40 --transform $augment --device cuda:0 --device-steps host
-  # A training that is slower than the loader: whatever it waits, it waits for uploads.
+  # A training slower than the loader: any time that it waits is spent on uploads.
   bench epoch_cuda_step 60 epoch "$data" --repeat 10 --transform rrc:224,flip,normalize:bf16 --device cuda:0 --step-ms 25
   part stream_cuda 40 stream_cuda "$data" 10
 }
 
 on_card='--device cuda:0 --device-decode device'
 
-# Each says what the card, the bus and the CPUs did.
+# Each result says what the card, the bus and the CPUs did.
 # shellcheck disable=SC2086  # words
 decode() {
   photos
@@ -322,11 +321,11 @@ decode() {
           --batch-size $batch $on_card
       done
     done
-    # The dataset lies on the card: two threads send what was drawn.
+    # The dataset lies on the card: two threads send only the numbers drawn.
     bench stored_device_${form}_2_256 60 epoch "$work/data/$form" --repeat 60 $augment --threads 2 $on_card \
       --device-images device
   done
-  # What a trainer waits for batches, if it is slower than the loader.
+  # The time that a trainer slower than the loader waits for batches.
   bench decode_step 60 epoch "$work/data/jpeg" --repeat 10 --transform rrc:224,flip,normalize:bf16 $on_card --step-ms 25
 }
 # shellcheck disable=SC2086  # words
@@ -347,7 +346,7 @@ nvjpeg() {
   part nvjpeg_crops 60 python3 "$folder/peers/decode_nvjpeg.py" --crop 224 --rounds 2 "$work/photos"
 }
 
-# 1,2,4,... as far as there are cores.
+# Prints 1,2,4,... up to the number of cores.
 counts_of_cores() {
   counts=1 count=2
   while [ $count -le "$(nproc)" ]; do
@@ -389,8 +388,8 @@ profiles() { feeds feeds; }
 # shellcheck disable=SC2086  # words
 profiles_decode() { feeds feeds_decode $on_card; }
 
-# Against the torch of python3, with the libraries packed. The old kind of run path is one that libraries inherit:
-# those packed need others that are packed.
+# Compiles train_cifar against the torch of python3, with the packed libraries. The old kind of run path (RPATH)
+# applies to libraries' own dependencies, too: packed libraries need other packed ones.
 build_train_cifar() {
   torch=$(python3 -c 'import os, torch; print(os.path.dirname(torch.__file__))')
   remote=$folder/lib/libsluice_remote.a
@@ -405,7 +404,7 @@ build_train_cifar() {
     -Wl,-rpath,"$torch/lib:$folder/lib" -ldl -lrt -lpthread
 }
 
-# Pictures and programs of the training; fails where something is missing.
+# Prepares pictures and programs for the training; fails if something is missing.
 cifar() {
   if ! python3 -c 'import torch' 2>/dev/null; then
     skip "$1" "python3 has no torch"
@@ -430,10 +429,10 @@ train() {
     part cifar_$half 40 sluice convert --quality keep "$work/$half" "$work/data/$half"
     part cifar_raw_$half 40 sluice convert --image raw "$work/$half" "$work/data/raw_$half"
   done
-  # To the end, which is to be an accuracy of 93.5%.
+  # The whole training, which should reach an accuracy of 93.5%.
   part train_jpeg 150 "$train" "$work/data/train" "$work/data/test"
   part train_raw 150 "$train" "$work/data/raw_train" "$work/data/raw_test"
-  # What an epoch takes without a loader.
+  # The time of an epoch without a loader.
   part train_kept 60 "$train" --loader kept --epochs 8 "$work/data/raw_train" "$work/data/raw_test"
 }
 
@@ -445,7 +444,7 @@ peers() {
   part train_torch_on_card 150 python3 "$folder/peers/train_cifar.py" --on-card "$work/train" "$work/test"
 }
 
-# ResNet-18 in bfloat16, 60,000 draws an epoch, by the Python package that was packed.
+# ResNet-18 in bfloat16, 60,000 draws an epoch, with the packed Python package.
 resnet18() {
   if ! python3 -c 'import torchvision' 2>/dev/null; then
     skip resnet18 "python3 has no torchvision"
@@ -468,7 +467,7 @@ resnet18() {
   done
 }
 
-# Of zstd's tar archives, with the zstd packed.
+# Unpacks a zstd-compressed tar archive with the packed zstd.
 unpack() {
   LD_LIBRARY_PATH=$packed/zstd "$packed/zstd/zstd" -dcq --long=27 "$1" >"$work/unpacked.tar"
   tar -C "$2" -xf "$work/unpacked.tar"

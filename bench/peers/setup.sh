@@ -3,8 +3,8 @@
 #   bench/peers/setup.sh FOLDER [PYTHON]
 #   sluice-bench compare photos/ --peers FOLDER
 #
-# About 16 GB in FOLDER, which should lie outside the repository. What cannot be installed is left out with
-# a line; the comparison then says that it is missing. Run again, it goes on with what is not there yet.
+# Needs about 16 GB in FOLDER, which should lie outside the repository. Packages that cannot be installed are left
+# out with a line, and the comparison then reports them as missing. Run the script again to install the rest.
 set -eu
 
 [ $# -ge 1 ] || { echo "usage: setup.sh FOLDER [PYTHON]" >&2; exit 2; }
@@ -16,8 +16,8 @@ missing=
 
 say() { printf '%s\n' "peers: $*"; }
 
-# A line of a requirements file at a time, where installing all of them together did not work: one package
-# that has no build for this machine must not cost the others.
+# Installs all packages of a requirements file together. If that fails, installs one line at a time, so that one
+# package without a build for this machine does not prevent the others.
 install_all() {  # install_all ENVIRONMENT FILE
   "$1/bin/pip" install -q --disable-pip-version-check -r "$2" && return
   say "not everything in $(basename "$2") can be installed together; trying one after another"
@@ -34,7 +34,7 @@ has() {  # has ENVIRONMENT MODULE: found, not loaded: some take ten seconds for 
   "$folder/$1/bin/python" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$2') is None)"
 }
 
-# What plays them lies beside them.
+# The scripts that play the other loaders.
 cp "$here/contend.py" "$here/convert_ffcv.py" "$folder/"
 mkdir -p "$folder/contend"
 cp "$here"/contend/*.py "$folder/contend/"
@@ -67,7 +67,7 @@ done
 
 environment ffcv
 if ! has ffcv ffcv 2>/dev/null; then
-  # What FFCV's extension is compiled against.
+  # FFCV's extension is compiled against these.
   if ! pkg-config --exists opencv4 libturbojpeg; then
     say "FFCV wants libopencv-dev, libturbojpeg0-dev and pkg-config: install them and run this again"
   else

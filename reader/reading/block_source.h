@@ -27,8 +27,8 @@ class DirectFiles;
 
 class BlockSource {
  public:
-  // What the source reads. All references must outlive it. `kept`: pictures that need no reading,
-  // or null.
+  // The data to read. All references must outlive the source. `kept`: pictures that need no
+  // reading, or null.
   struct Wanted {
     DatasetState& dataset;
     const FieldChoice& choice;

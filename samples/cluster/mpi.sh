@@ -3,11 +3,10 @@
 #
 #   samples/cluster/mpi.sh -n 64 --hostfile hosts -- /data/photos /data/photos.sluice --image packed
 #
-# Plans, lets mpirun start the ranks, and finishes. If a rank dies, mpirun ends the others: run the script again to
-# make
-# the missing parts. For srun, replace mpirun by `srun -n 64`; SLURM_PROCID and SLURM_NTASKS then give each rank
-# its
-# number. SOURCE and DATASET are on a file system that all hosts see. The OPTIONS are those of `sluice plan`.
+# Plans, lets mpirun start the ranks, and finishes. If a rank dies, mpirun ends the others: run the script again
+# to make the missing parts. For srun, replace mpirun by `srun -n 64`; SLURM_PROCID and SLURM_NTASKS then give
+# each rank its number. SOURCE and DATASET are on a file system that all hosts see. The OPTIONS are those of
+# `sluice plan`.
 set -eu
 . "$(dirname "$0")/own_options.sh"
 [ $# -ge 2 ] || usage

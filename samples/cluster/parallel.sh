@@ -3,11 +3,9 @@
 #
 #   samples/cluster/parallel.sh -S 4/box1,4/box2 -- 64 /data/photos /data/photos.sluice --image packed
 #
-# Plans, makes PARTS parts as hosts become free, and finishes. If a host fails, its part is tried on another host,
-# up to
-# three times. SOURCE and DATASET are on a file system that all hosts see, and `sluice` is on their PATH. The
-# OPTIONS are
-# those of `sluice plan`. Run the script again after a failure: it makes the missing parts.
+# Plans, makes PARTS parts as hosts become free, and finishes. If a host fails, its part is tried on another
+# host, up to three times. SOURCE and DATASET are on a file system that all hosts see, and `sluice` is on their
+# PATH. The OPTIONS are those of `sluice plan`. Run the script again after a failure: it makes the missing parts.
 set -eu
 . "$(dirname "$0")/own_options.sh"
 [ $# -ge 3 ] || usage

@@ -4,11 +4,10 @@
 #   samples/cluster/slurm.sh -p cpu --time 2:00:00 -- 64 /data/photos /data/photos.sluice --image packed
 #
 # Plans here, then submits an array of PARTS jobs, and a last job that waits for them. Prints the last job's
-# number;
-# `sluice status DATASET --watch` shows the progress. Slurm puts the parts of a lost node back into the queue
-# (--requeue); they resume. If a part fails for good, the last job is cancelled: run the script again to make the
-# missing parts. SOURCE and DATASET are on a file system that all nodes see. The OPTIONS are those of `sluice
-# plan`.
+# number; `sluice status DATASET --watch` shows the progress. Slurm puts the parts of a lost node back into the
+# queue (--requeue); they resume. If a part fails for good, the last job is cancelled: run the script again to
+# make the missing parts. SOURCE and DATASET are on a file system that all nodes see. The OPTIONS are those of
+# `sluice plan`.
 set -eu
 . "$(dirname "$0")/own_options.sh"
 [ $# -ge 3 ] || usage

@@ -4,10 +4,9 @@
 #   samples/cluster/train_slurm.sh -N 4 --ntasks-per-node 8 --gpus-per-node 8 -c 12 -- /data/photos.sluice \
 #     --checkpoint /data/run1.pt --stage /local/cache
 #
-# Submits one job that runs train.py in each task, and prints the job's number. If the job loses a node, Slurm puts
-# it
-# back into the queue (--requeue), and it resumes from the checkpoint. The tasks meet at the first node, unless
-# MASTER_ADDR and MASTER_PORT give another place. The OPTIONS are those of train.py.
+# Submits one job that runs train.py in each task, and prints the job's number. If the job loses a node, Slurm
+# puts it back into the queue (--requeue), and it resumes from the checkpoint. The tasks meet at the first node,
+# unless MASTER_ADDR and MASTER_PORT give another place. The OPTIONS are those of train.py.
 set -eu
 . "$(dirname "$0")/own_options.sh"
 [ $# -ge 1 ] || usage

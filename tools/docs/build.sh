@@ -3,11 +3,9 @@
 # tools/docs/build.sh [--install|--installed] [OUT]
 #
 # OUT is build/site by default; OUT/index.html needs no network and no server. The script needs a build
-# (build/release, or
-# the one that SLUICE_BUILD names) and Doxygen (tools/setup.sh docs). Python packages go into build/docs-venv:
-# --install
-# only installs them; with --installed, the script installs nothing, and if a package is missing, it skips the site
-# (exit code 77).
+# (build/release, or the one that SLUICE_BUILD names) and Doxygen (tools/setup.sh docs). Python packages go into
+# build/docs-venv: --install only installs them; with --installed, the script installs nothing, and if a package
+# is missing, it skips the site (exit code 77).
 #
 # Links to sources lead to copies in the site, or, if SLUICE_REPOSITORY_URL is set, below that
 # ("https://host/owner/sluice/blob/main").

@@ -6,10 +6,9 @@ set(SLUICE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
 set(SLUICE_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 get_target_property(SLUICE_LIBRARY_TYPE sluice_format TYPE)
 
-# The dependencies that a project must find when it links a static library. For a target PkgConfig::PREFIX: modules
-# of
-# pkg-config (PREFIX:module...); else a CMake package (NAME). SLUICE_PC_LIBS_*: libraries without a pkg-config
-# module.
+# The dependencies that a project must find when it links a static library. For a target PkgConfig::PREFIX:
+# modules of pkg-config (PREFIX:module...); else a CMake package (NAME). SLUICE_PC_LIBS_*: libraries without a
+# pkg-config module.
 foreach(layer format remote reader writer)
   set(SLUICE_NEEDS_${layer} "")
   set(SLUICE_PC_LIBS_${layer} "")

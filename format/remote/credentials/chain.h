@@ -23,7 +23,7 @@
 
 namespace sluice {
 
-// What sources of credentials need for their search.
+// The means of a search: environment variables, and a way to send requests.
 struct CredentialSearch {
   Environment environment;
   // Sends a request and waits for the answer.

@@ -82,7 +82,7 @@ struct HttpReceiver {
 // The error of calls that StopCalls() ended.
 Error GivenUpError(const std::string& object);
 
-// What a reply, or its absence, means for the caller.
+// The meaning of a reply, or of its absence, for the caller.
 struct Verdict {
   enum class Kind {
     kGood,
