@@ -124,8 +124,8 @@ class PlainDecoder {
   void Cut(std::ptrdiff_t x, std::ptrdiff_t y, std::size_t side, bool flip, std::uint8_t* out) {
     for (std::size_t j = 0; j < side; ++j) {
       for (std::size_t i = 0; i < side; ++i) {
-        const std::size_t at_x =
-            static_cast<std::size_t>(x) + i;  // wraps modulo 2^64 left of the picture
+        // Wraps modulo 2^64 left of the picture.
+        const std::size_t at_x = static_cast<std::size_t>(x) + i;
         const std::size_t at_y = static_cast<std::size_t>(y) + j;
         const bool inside = at_x < width_ && at_y < height_;
         std::uint8_t* const target = out + (j * side + (flip ? side - 1 - i : i)) * 3;

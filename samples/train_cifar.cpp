@@ -184,8 +184,8 @@ int main(int argc, char** argv) try {
                   ++counted;
                   asked = Clock::now();
                 });
-    const double loss =
-        sum.item<double>() / std::max(counted, 1);  // waits until the device has finished
+    // Waits until the device has finished.
+    const double loss = sum.item<double>() / std::max(counted, 1);
     const double taken = SecondsSince(begin);
     seconds += taken;
     std::printf("epoch %d  loss %.4f  %.3f s", epoch, loss, taken);

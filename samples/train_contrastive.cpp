@@ -37,8 +37,8 @@ int main(int argc, char** argv) try {
   options.transform = {sluice::RandomResizedCrop(kSide), sluice::HorizontalFlip(),
                        sluice::ColorJitter(0.4, 0.4, 0.2), sluice::GaussianBlur{3},
                        sluice::Normalize{{0.5F}, {0.25F}}};
-  options.views = {
-      {"second", options.transform, {}}};  // the same steps, with their own random draws
+  // The same steps, with their own random draws.
+  options.views = {{"second", options.transform, {}}};
   sluice::Loader loader(sluice::Dataset::Open(argv[1]), options);
 
   Numbers w(kOutputs * kInputs);

@@ -96,8 +96,8 @@ PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
     picture.key = sample.key();
     const Schema& schema = dataset.schema();
     std::size_t label = schema.LabelField();
-    if (label == Schema::kNone)
-      label = schema.FindRole(Role::kLabel);  // a label of several numbers
+    // A label of several numbers.
+    if (label == Schema::kNone) label = schema.FindRole(Role::kLabel);
     if (label != Schema::kNone) ReadLabel(sample, schema.fields[label], picture);
     if (const std::size_t text = schema.FindRole(Role::kText); text != Schema::kNone) {
       if (sample.Has(schema.fields[text].name)) {

@@ -74,8 +74,8 @@ class ReadableSamples {
   std::string Text(const std::string& what) const;
 
  private:
-  std::vector<std::pair<std::uint64_t, std::uint64_t>>
-      ranges_;  // first i of a range, and the sample there
+  // First i of a range, and the sample there.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;
   std::uint64_t size_ = 0;
   std::mutex mutex_;
   std::uint64_t left_out_ = 0;

@@ -466,10 +466,10 @@ void CheckNames(const CompareOptions& options) {
 std::vector<Contender> AllContenders(const CompareOptions& options, bool raw) {
   std::vector<Contender> all = EveryContender(options, raw);
   if (options.only.empty()) return all;
-  std::erase_if(all,
-                [&](const Contender& contender) {  // sluice stays: the reference
-                  return contender.name != "sluice" && !IsAmong(options.only, contender.name);
-                });
+  // Sluice stays, as the reference.
+  std::erase_if(all, [&](const Contender& contender) {
+    return contender.name != "sluice" && !IsAmong(options.only, contender.name);
+  });
   return all;
 }
 

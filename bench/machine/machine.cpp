@@ -180,8 +180,8 @@ double SecondsSinceStart() {
   if (fields.size() < 20)
     throw Error(ErrorCode::kIo, "/proc/self/stat", "does not give the start time of this process");
   timespec now{};
-  clock_gettime(CLOCK_BOOTTIME,
-                &now);  // the 22nd field is the start, in ticks of this clock
+  // The 22nd field is the start, in ticks of this clock.
+  clock_gettime(CLOCK_BOOTTIME, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 -
          std::atof(fields[19].c_str()) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }

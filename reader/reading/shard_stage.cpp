@@ -76,8 +76,8 @@ std::optional<Staged> StagedIn(const SharedFolder& root, const std::string& name
     bool locked = false;
     for (const std::string& file : staged.folder.Names()) {
       struct stat info {};
-      const FileHandle opened =
-          staged.folder.OpenForReading(file);  // throws unless it is a regular file
+      // Throws unless it is a regular file.
+      const FileHandle opened = staged.folder.OpenForReading(file);
       if (file == kLockFile && fstat(opened.get(), &info) == 0) {
         locked = true;
         staged.used = info.st_mtim;

@@ -74,8 +74,8 @@ class ShardStage {
   std::shared_ptr<const SharedFolder> folder_;  // the dataset's
   const std::uint64_t budget_;
   FileHandle in_use_;  // the dataset's lock
-  std::atomic<bool> entered_{
-      false};                 // whether that lock is held, so that no process removes the copies
+  // Whether that lock is held, so that no process removes the copies.
+  std::atomic<bool> entered_{false};
   std::vector<bool> wanted_;  // used by the planner only
   std::atomic<std::uint64_t> staged_{0};
   std::atomic<bool> stopping_{false};

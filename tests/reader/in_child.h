@@ -11,8 +11,8 @@
 namespace sluice::test {
 
 #if defined(__SANITIZE_THREAD__)
-inline constexpr bool kForks =
-    false;  // the thread sanitizer ends a process that forks after making threads
+// The thread sanitizer ends a process that forks after making threads.
+inline constexpr bool kForks = false;
 #else
 inline constexpr bool kForks = true;
 #endif

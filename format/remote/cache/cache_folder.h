@@ -15,8 +15,8 @@ namespace sluice {
 // The files of a dataset's subfolder, which is named by the dataset's id.
 inline constexpr const char* kCacheData = "data";     // the shards, one after another; sparse
 inline constexpr const char* kCacheTable = "pieces";  // which pieces are there
-inline constexpr const char* kCacheLock =
-    "lock";  // held, shared, by each process that uses the dataset
+// The lock. Each process that uses the dataset holds it, shared.
+inline constexpr const char* kCacheLock = "lock";
 inline constexpr char kCacheMagic[8] = {'S', 'L', 'U', 'I', 'C', 'E', 'P', 'C'};
 inline constexpr std::uint32_t kCacheVersion = 2;
 

@@ -139,8 +139,8 @@ class DirectBlocks : public BlockSource {
   DirectFiles& files_;
   std::unique_ptr<BlockIo> io_;
   OpenBlocks open_;
-  std::list<Pending>
-      pending_;  // in the order of the requests; Pop() takes done ones from the front
+  // In the order of the requests; Pop() takes done ones from the front.
+  std::list<Pending> pending_;
   std::list<Pending>::iterator next_ = pending_.end();  // the first entry not begun
   std::size_t reads_in_flight_ = 0;
 };
