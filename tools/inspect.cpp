@@ -1,4 +1,4 @@
-// `sluice inspect`: describes a dataset, one sample, or the shards, as text or as JSON.
+// `sluice inspect`: describes a dataset or one of its samples, as text or as JSON.
 #include <algorithm>
 #include <memory>
 #include <optional>
