@@ -8,6 +8,7 @@
 //   bench/report/SCHEMA.md
 //   tests/tools/usage_test.cpp
 //   tests/tools/bench_parts_test.cpp
+//   bench/gate/gate.cpp                   if it has settings of its own
 #pragma once
 
 #include "tools/cli/program.h"

@@ -349,6 +349,10 @@ class Export {
 };
 
 void RequireEmpty(const std::filesystem::path& folder) {
+  if (IsStoreUrl(folder.string())) {
+    throw cli::UsageError("export writes files to a local disk; upload them to \"" +
+                          ShownPath(folder.string()) + "\" afterwards");
+  }
   std::error_code error;
   const bool there = std::filesystem::exists(folder, error);
   if (there && !std::filesystem::is_empty(folder, error)) {

@@ -390,6 +390,10 @@ bool IsPage(const std::string& out) {
 }
 
 void CheckPreview(const PreviewArguments& arguments) {
+  if (IsStoreUrl(arguments.out)) {
+    throw cli::UsageError("preview writes a file to a local disk, not to \"" +
+                          ShownPath(arguments.out) + "\"");
+  }
   if (!IsPage(arguments.out) && !arguments.out.ends_with(".png")) {
     throw cli::UsageError("\"" + arguments.out + "\" must end in .html or .png");
   }

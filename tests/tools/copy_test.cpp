@@ -121,6 +121,19 @@ TEST_CASE("commands that change datasets refuse URLs, and say what to do") {
   }
 }
 
+TEST_CASE("commands that write files refuse URLs, and make no folder of that name") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat"}, 2, 100);
+  for (const Words& words :
+       {Words{"export", a, "s3://bucket/x"}, Words{"preview", a, "s3://bucket/x.html"}}) {
+    const Outcome outcome = Sluice(words);
+    INFO(words[0]);
+    CHECK(outcome.exit_code == 2);
+    CHECK_THAT(outcome.err, ContainsSubstring("local disk"));
+    CHECK(!std::filesystem::exists("s3:"));
+  }
+}
+
 TEST_CASE("cache says that a folder is missing or empty") {
   const Datasets folders;
   const Outcome missing = Sluice({"cache", folders.At("none")});

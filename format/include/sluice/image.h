@@ -11,6 +11,22 @@ namespace sluice {
 
 // How a payload is stored. The numbers are on disk: see format/FORMAT.md, "Codecs". (The codecs of
 // whole images that a writer can be asked for, --image and ImageCodec, are called forms.)
+//
+// For a new codec the compiler names the switches; it does not name these files, where
+// "kPacked|packed" shows how:
+//   format/FORMAT.md
+//   writer/include/sluice/convert.h       its ImageCodec, if it is a form
+//   writer/include/sluice/convert_option_list.h
+//   writer/convert/sample_encoder.cpp
+//   writer/convert/options.cpp
+//   writer/encode/jpeg.cpp
+//   writer/edit/transcode.cpp
+//   tools/export.cpp
+//   tools/append.cpp
+//   tools/convert.cpp
+//   reader/python/binding/dataset.cpp
+//   bench/advise/trial.cpp
+//   writer/README.md
 enum class Codec : std::uint16_t {
   kAbsent = 0,  // the sample has no value in this field
   kRaw = 1,     // the bytes themselves; for images, rows of interleaved pixels without padding

@@ -12,6 +12,9 @@
 //   format/remote/server/remote_store.cpp  what plain servers cannot do
 //   format/remote/README.md
 //   tests/remote/url_test.cpp
+//   tools/copy.cpp
+//   format/include/sluice/shown_text.h
+//   samples/guides/object-stores.md
 #pragma once
 
 #include <map>

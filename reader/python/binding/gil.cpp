@@ -47,6 +47,8 @@ Released::~Released() {
 }
 
 Acquired::Acquired() {
+  // Once the interpreter is gone, PyGILState_Ensure() would use what it has freed.
+  if (Py_IsInitialized() == 0 && EndedBy() != std::this_thread::get_id()) SleepForever();
   try {
     state_ = PyGILState_Ensure();
   } catch (const abi::__forced_unwind&) {

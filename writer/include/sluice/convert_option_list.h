@@ -1,6 +1,11 @@
 // The declaration of ConvertOptions, ConvertSource and their groups, and of TranscodeOptions: see
 // option_list.h. The full description of each option is the comment at its member.
 //
+// A new option takes its member in convert.h (of a source: convert_source.h) and its line here: its
+// range, its flag and its keyword in Python come from that. writer/convert/options.cpp checks what
+// goes with what, says which options have no effect, and names those that plans leave out at their
+// defaults. A test holds the table of writer/README.md.
+//
 // The plan of a conversion holds every option that is not Changes::kSpeed: with another value, it
 // is another conversion.
 #pragma once

@@ -16,6 +16,7 @@
 //   tests/newer_pictures.cpp
 //   tests/install/install_test.cmake      this and the next if it needs a library
 //   samples/cluster/Containerfile
+//   tests/fuzz/picture_target.cpp
 #pragma once
 
 #include <map>

@@ -14,6 +14,9 @@
 //   reader/python/binding/source.cpp
 //   tests/writer/annotations_test.cpp
 //   tests/fuzz/labels_target.cpp
+//   reader/python/README.md
+//   samples/guides/detection.md
+//   README.md
 #pragma once
 
 #include <array>

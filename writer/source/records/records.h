@@ -5,6 +5,7 @@
 // goes into these files, where "beton" shows how:
 //   writer/source/open_source.cpp
 //   writer/source/list/look.cpp           the endings of its files
+//   writer/source/records/image_rows.h    the base of its reader
 //   writer/include/sluice/convert_source.h
 //   writer/CMakeLists.txt
 //   tools/convert_source.cpp              its name in --help
@@ -12,6 +13,9 @@
 //   tools/convert.cpp
 //   tests/fuzz/targets.h                  its fuzz target; also in targets.cpp, CMakeLists.txt
 //   tests/importers/ffcv_test.py          compared with what its own library reads
+//   tests/fuzz/fuzz_test.cpp
+//   reader/python/README.md
+//   README.md
 #pragma once
 
 #include <stop_token>
