@@ -18,7 +18,6 @@ namespace sluice {
 //   writer/include/sluice/convert.h       its ImageCodec, if it is a form
 //   writer/include/sluice/convert_option_list.h
 //   writer/convert/sample_encoder.cpp
-//   writer/convert/options.cpp
 //   writer/encode/jpeg.cpp
 //   writer/edit/transcode.cpp
 //   tools/export.cpp
