@@ -165,7 +165,8 @@ TEST_CASE("without --mask-dir, --split-folders looks for masks nowhere") {
   CHECK(Dataset::Open("data/train").schema().fields.size() == 2);  // image and label
 }
 
-TEST_CASE("convert --split-folders follows links out of the source on request only, and counts them") {
+TEST_CASE(
+    "convert --split-folders follows links out of the source on request only, and counts them") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   for (const char* key : {"source/train/cat/1.jpg", "elsewhere/cat/2.jpg"})
