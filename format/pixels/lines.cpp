@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#if defined(__SSE2__)
 #include <emmintrin.h>
+#endif
 
 namespace sluice {
 
