@@ -188,6 +188,19 @@ TEST_CASE(
   CHECK_THAT(none.err, Catch::Matchers::ContainsSubstring("--follow-links takes what lies there"));
 }
 
+TEST_CASE("convert --split-folders says which images lie beside the folders") {
+  const TemporaryFolder folder;
+  for (const char* key : {"train/cat/1.jpg", "val/cat/2.jpg", "stray.jpg"})
+    WriteJpeg(folder / "source" / key, MakePicture(20, 20));
+  const Outcome outcome = Sluice(
+      {"convert", (folder / "source").string(), (folder / "data").string(), "--split-folders"});
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(
+      outcome.err,
+      Catch::Matchers::ContainsSubstring(
+          "1 image lies in none of the folders of parts and is left out, such as stray.jpg"));
+}
+
 TEST_CASE("files of several splits are recognised by their names or folders, and are not mixed") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);

@@ -115,6 +115,18 @@ SplitFolders FindSplitFolders(const std::filesystem::path& root, const SplitFold
   if (!options.of_any_name && !LookLikeSplit(folders)) return found;
   for (TopFolder& folder : folders)
     found.names.push_back(std::move(folder.name));
+  if (found.names.empty()) return found;
+  std::erase_if(top.files, [&](const WalkedFile& file) {
+    if (stop.stop_requested()) ThrowStopped();
+    return LookInto(root / file.key).sniffed.kind == ImageKind::kNone;
+  });
+  if (!top.files.empty()) {
+    const bool one = top.files.size() == 1;
+    found.warnings.push_back(std::to_string(top.files.size()) +
+                             (one ? " image lies" : " images lie") +
+                             " in none of the folders of parts and " + (one ? "is" : "are") +
+                             " left out, such as " + ToUtf8(top.files.front().key));
+  }
   return found;
 }
 
