@@ -10,7 +10,7 @@
 // pictures are kept decoded. (A field's payloads lie together, so ranges of some fields could be
 // fetched, too; but rows, keys and small fields are a few percent of a block.)
 //
-// Used by the planner thread only.
+// Used by the planner thread only, except Fetch().
 #pragma once
 
 #include <deque>

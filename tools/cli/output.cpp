@@ -102,8 +102,8 @@ struct Range {
   std::uint32_t first, last;
 };
 
-// C1 controls; Default_Ignorable_Code_Point of Unicode 15, which includes all marks of direction;
-// the separators of lines and paragraphs; interlinear annotation.
+// DEL and the C1 controls; Default_Ignorable_Code_Point of Unicode 15, which includes all marks of
+// direction; the separators of lines and paragraphs; interlinear annotation.
 constexpr Range kHidden[] = {
     {0x7F, 0x9F},       {0xAD, 0xAD},       {0x34F, 0x34F},     {0x61C, 0x61C},   {0x115F, 0x1160},
     {0x17B4, 0x17B5},   {0x180B, 0x180F},   {0x200B, 0x200F},   {0x2028, 0x202E}, {0x2060, 0x206F},

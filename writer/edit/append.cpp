@@ -203,7 +203,7 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
     const StoredDataset added(staging);
     if (HasAll(folder, before.manifest, added.manifest)) {  // true also for no shards
       RemoveAddition(work);
-      // If the folder still exists, this append was killed at its very end.
+      // If an earlier append left the folder, it was killed at its very end.
       summary.already_there = !work.found() && !added.manifest.shards.empty();
       summary.made = Summarize(before.manifest);
       summary.made.warnings = std::move(warnings);
