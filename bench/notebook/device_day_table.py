@@ -28,7 +28,9 @@ class Found:
                 self.read(folder)
                 continue
             with tempfile.TemporaryDirectory() as unpacked, tarfile.open(folder) as archive:
-                archive.extractall(unpacked, filter="data")
+                # Python 3.11.2, which is Debian 12's, has no filters.
+                safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+                archive.extractall(unpacked, **safely)
                 self.read(pathlib.Path(unpacked))
 
     def read(self, folder):
