@@ -71,12 +71,12 @@ enum class AnnotationFormat {
   kYolo,  // YOLO's texts: a folder with a file for each image, at the image's path
 };
 
-// The folders of images and of label files in a whole tree of a format, side by side. Empty for
-// COCO's, which is one file.
+// The folders of images and of label files in a whole tree of a format, side by side.
 struct LabelTree {
-  const char* images = "";
-  const char* labels = "";
+  const char* images = "";  // such as "JPEGImages"; empty for COCO, whose labels are one file
+  const char* labels = "";  // such as "Annotations"; empty for COCO
 };
+// The names that a format's own tools give these folders.
 LabelTree TreeOf(AnnotationFormat format) noexcept;
 
 // The parts of label files to take, if they are there.
