@@ -180,6 +180,17 @@ TEST_CASE("Lists and tables name pictures in a bucket, or on a plain server") {
   Convert(table, folder / "remote-table", SmallShards());
   RequireSameFiles(folder / "local-table", folder / "remote-table");
 
+  Write(folder / "voc/a.xml",
+        AsBytes("<annotation><filename>cats/0 +é.jpg</filename><object><name>cat</name><bndbox>"
+                "<xmin>2</xmin><ymin>2</ymin><xmax>9</xmax><ymax>9</ymax></bndbox></object>"
+                "</annotation>"));
+  const auto voc = [&](const fs::path& root) {
+    return ConvertSource::Annotated(AnnotationFormat::kVoc, folder / "voc", root);
+  };
+  Convert(voc(pictures), folder / "local-voc", SmallShards());
+  Convert(voc(url), folder / "remote-voc", SmallShards());
+  CHECK((ShardsOf(folder / "local-voc") == ShardsOf(folder / "remote-voc")));
+
   // The URL in the plan would lack its secret for workers. An @ in a key is not a secret.
   table.root = url + (plain ? "?sig=secret" : "@home/");
   const auto plan = [&] { PlanConversion(table, folder / "planned", SmallShards()); };

@@ -502,8 +502,8 @@ class Tap {
 
 // The Pass functions describe the format for both directions: `file` is a Sink or a Tap.
 template <class File, class List>
-void PassTexts(File& file, List& texts) {
-  file.PassEach(texts, [&](auto& text) { file.Pass(text); });
+void PassList(File& file, List& list) {
+  file.PassEach(list, [&](auto& one) { file.Pass(one); });
 }
 
 template <class File, class List>
@@ -617,18 +617,18 @@ void WritePlannedSources(const std::filesystem::path& folder, const SourceList& 
   }
   Sink out(folder / kPlannedSourcesName);
   out.Pass(options.run.on_error, options.run.find_duplicates, list.root);
-  PassTexts(out, list.archives);
+  PassList(out, list.archives);
   PassPages(out, list.pages);
   out.Text(SchemaToJson(list.MakeSchema()));
   for (const SourceField& field : list.fields)
     PassField(out, field);
   out.Number(list.labelled);
   out.Number(!list.upright ? Drawn::kUnsaid : *list.upright ? Drawn::kUpright : Drawn::kAsStored);
-  PassTexts(out, list.classes);
-  PassTexts(out, list.kinds);
+  PassList(out, list.classes);
+  PassList(out, list.kinds);
   PassLeftOut(out, list.broken);
   PassLeftOut(out, list.passed_over);
-  PassTexts(out, list.warnings);
+  PassList(out, list.warnings);
   out.Number(!list.values.empty());
   out.Number(list.sources.size());
   for (std::size_t s = 0; s < list.sources.size(); ++s) {
@@ -655,7 +655,7 @@ PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
   planned.on_error = in.Number<bool>() ? OnError::kFail : OnError::kSkip;
   in.Pass(planned.find_duplicates, list.root);
   std::vector<std::filesystem::path> archives;
-  PassTexts(in, archives);
+  PassList(in, archives);
   list.SetArchives(std::move(archives));
   PassPages(in, list.pages);
   for (const PackedPage& page : list.pages) {
@@ -670,11 +670,11 @@ PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
   const auto drawn = in.Number<Drawn>();
   if (drawn > Drawn::kUnsaid) in.Refuse();
   if (drawn != Drawn::kUnsaid) list.upright = drawn == Drawn::kUpright;
-  PassTexts(in, list.classes);
+  PassList(in, list.classes);
   in.Each([&] { list.kinds.insert(in.Number<ImageKind>()); });
   PassLeftOut(in, list.broken);
   PassLeftOut(in, list.passed_over);
-  PassTexts(in, list.warnings);
+  PassList(in, list.warnings);
   if (!FieldsFit(list)) in.Refuse();
   const bool has_values = in.Number<bool>();
   if (!has_values && !list.archives.empty()) in.Refuse();

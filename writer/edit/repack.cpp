@@ -51,23 +51,21 @@ class KeyFile {
     }
     file.Write(AsBytes(keys));
     file.Commit();
-    file_ = MappedFile(path_);
+    file_ = OpenForReading(path_);
   }
 
   std::string Key(std::uint64_t sample) const {
     const std::uint64_t begin = sample == 0 ? 0 : ends_[sample - 1];
-    const Bytes key = file_.bytes().subspan(begin, ends_[sample] - begin);
-    const ReadGuard guard = file_.Guard();
-    std::string copy(AsText(key));
-    if (file_.Lost(key)) throw Error(ErrorCode::kIo, path_.string(), "can no longer be read");
-    return copy;
+    std::string key(ends_[sample] - begin, '\0');
+    ReadExactly(file_, path_, begin, std::as_writable_bytes(std::span(key)));
+    return key;
   }
 
  private:
   static constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
   std::filesystem::path path_;
   std::vector<std::uint64_t> ends_;  // by sample
-  MappedFile file_;
+  FileHandle file_;
 };
 
 // Reads samples by their number; opens shards when they are needed.

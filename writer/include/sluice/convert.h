@@ -264,20 +264,22 @@ std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threa
 
 // What FindSplitFolders() takes for the folder of a split.
 struct SplitFolderOptions {
-  bool of_any_name = false;   // not only "train", "val" and the like
+  // Not only "train", "val" and the like: the caller has said that the folders are parts. Images
+  // that lie in none of them are then counted in `warnings`; that opens each file in the root.
+  bool of_any_name = false;
   bool follow_links = false;  // as ConvertSource::follow_links
 };
 
 // The splits that FindSplitFolders() found.
 struct SplitFolders {
   std::vector<std::string> names;     // sorted
-  std::vector<std::string> warnings;  // links out of the root that were not followed
+  std::vector<std::string> warnings;  // links that were not followed, images in none of them
 };
 
 // The folders directly below `root` that hold images, if they look like the parts of a split and
 // not like classes: train/ and val/, with class folders or images inside. If they do not, the
 // result is empty, unless `of_any_name` is set. Each of the folders is then a source of its own.
-// Looks at few files. Errors: kNotFound (no such folder), kIo (a folder cannot be read), kState
+// Opens few files. Errors: kNotFound (no such folder), kIo (a folder cannot be read), kState
 // (stopped).
 SplitFolders FindSplitFolders(const std::filesystem::path& root,
                               const SplitFolderOptions& options = {},

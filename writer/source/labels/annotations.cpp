@@ -14,6 +14,7 @@
 
 #include <sluice/convert.h>
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "format/parallel.h"
 #include "writer/source/labels/splits.h"
@@ -280,7 +281,7 @@ namespace {
 // Refuses a tree like images/train, images/val, labels/train, labels/val.
 void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
   if (!source.label.store || source.label.folders != FolderLabels::kAuto ||
-      source.label_files.format == AnnotationFormat::kCoco) {
+      source.label_files.format == AnnotationFormat::kCoco || IsStoreUrl(source.root.native())) {
     return;
   }
   const auto is_there = [](const std::filesystem::path& folder) {

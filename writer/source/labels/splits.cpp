@@ -101,7 +101,9 @@ std::string SplitOfFile(const std::filesystem::path& file) {
 
 SplitFolders FindSplitFolders(const std::filesystem::path& root, const SplitFolderOptions& options,
                               const std::stop_token& stop) {
-  FolderTree top = WalkFolder(root, {.follow_links = options.follow_links, .enter = false}, stop);
+  FolderTree top = WalkFolder(
+      root, {.follow_links = options.follow_links, .enter = false, .files = options.of_any_name},
+      stop);
   SplitFolders found{{}, std::move(top.warnings)};
   // Most sources have class folders, which are not walked twice.
   if (!options.of_any_name && std::none_of(top.folders.begin(), top.folders.end(), IsSplitName))
@@ -115,7 +117,7 @@ SplitFolders FindSplitFolders(const std::filesystem::path& root, const SplitFold
   if (!options.of_any_name && !LookLikeSplit(folders)) return found;
   for (TopFolder& folder : folders)
     found.names.push_back(std::move(folder.name));
-  if (found.names.empty()) return found;
+  if (found.names.empty() || !options.of_any_name) return found;
   std::erase_if(top.files, [&](const WalkedFile& file) {
     if (stop.stop_requested()) ThrowStopped();
     return LookInto(root / file.key).sniffed.kind == ImageKind::kNone;

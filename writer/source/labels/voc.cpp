@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "format/ascii.h"
 #include "format/disk/file.h"
@@ -169,7 +170,8 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
         const std::filesystem::path own = image.path;
         const std::filesystem::path beside = own.parent_path() / name->text;
         const std::filesystem::path renamed = own.native() + beside.extension().native();
-        const bool there = std::filesystem::exists(source.root / beside, ignored);
+        const bool there = IsStoreUrl(source.root.native()) ||
+                           std::filesystem::exists(source.root / beside, ignored);
         if (there && renamed != beside && std::filesystem::exists(source.root / renamed, ignored)) {
           Misread("is for the image " + ToUtf8(beside.native()) +
                   " by its filename inside, and for " + ToUtf8(renamed.native()) +

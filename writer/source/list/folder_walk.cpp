@@ -62,6 +62,8 @@ class FolderWalk {
     std::filesystem::directory_iterator entry(folder, error);
     for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
       if (stop_.stop_requested()) ThrowStopped();
+      // The folder's listing says which entries are files: no stat() for each.
+      if (!options_.files && !entry->is_symlink() && entry->is_regular_file()) continue;
       names.push_back(entry->path().filename().native());
     }
     if (error) {
