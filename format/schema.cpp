@@ -27,11 +27,12 @@ std::string_view NameAmong(const std::string_view (&names)[kCount], Enum value) 
 }  // namespace
 
 std::size_t SizeOf(DType type) noexcept {
+  if (NameOf(type).empty()) return 0;
   return WithElementType(type, [](auto zero) { return sizeof zero; });
 }
 
 bool IsInteger(DType type) noexcept {
-  return type != DType::kFloat32 && type != DType::kFloat64;
+  return !NameOf(type).empty() && type != DType::kFloat32 && type != DType::kFloat64;
 }
 
 std::string_view NameOf(DType type) noexcept {

@@ -11,13 +11,17 @@ namespace {
 constexpr std::string_view kAfterUrl = " \t\r\n\"`<>";
 // A message's punctuation after a URL is not part of it: "http://host/data?x: cannot be opened".
 constexpr std::string_view kPunctuation = ":,;.)";
+// After the apostrophe that closes a quotation, as in a printed list: ['http://host/a'].
+constexpr std::string_view kAfterQuote = ":,;.)]}";
 
 // An apostrophe may be part of a URL, but ends a URL that is within single quotes
 // ('http://host/a').
 std::size_t EndOfUrl(std::string_view text, bool quoted) {
   const std::size_t end = std::min(text.find_first_of(kAfterUrl), text.size());
-  for (std::size_t at = text.find('\''); quoted && at < end; at = text.find('\'', at + 1)) {
-    if (at + 1 == end || kPunctuation.find(text[at + 1]) != std::string_view::npos) return at;
+  const std::string_view url = text.substr(0, end);
+  for (std::size_t at = quoted ? url.find('\'') : url.npos; at != url.npos;
+       at = url.find('\'', at + 1)) {
+    if (at + 1 == end || kAfterQuote.find(url[at + 1]) != std::string_view::npos) return at;
   }
   return end;
 }

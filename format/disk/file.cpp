@@ -137,13 +137,12 @@ bool MapsNoFiles(const std::filesystem::path& file) noexcept {
 }
 
 std::string UnmappedNote(const std::filesystem::path& dataset) {
-  const std::filesystem::path folder =
-      dataset.filename() == kManifestName ? dataset.parent_path() : dataset;
+  const std::filesystem::path folder = DatasetFolderOf(dataset);
   if (!MapsNoFiles(folder / kManifestName) && !MapsNoFiles(folder / kPlanName)) return {};
   return folder.string() +
-         ": its file system maps no files, so this process reads it into memory of its own: block "
-         "by block, with about 64 MB kept, and by whole shards where a conversion resumes or is "
-         "repaired; on a disk that maps files it takes none";
+         ": its file system maps no files, so a process that reads it does so into memory of its "
+         "own: block by block, and by whole shards where a conversion resumes or is repaired; on a "
+         "disk that maps files it takes none";
 }
 
 MappedFile::MappedFile(const FileHandle& file, std::filesystem::path path, MapAdvice advice)

@@ -47,7 +47,7 @@ class FileHandle {
 // Throws Error(kNotFound) if the file does not exist.
 FileHandle OpenForReading(const std::filesystem::path& path);
 
-// The size of an open regular file; `path` is for messages, here and below.
+// The size of an open regular file; `path` is for messages, here and in ReadAt().
 std::uint64_t FileBytes(const FileHandle& file, const std::filesystem::path& path);
 
 // Reads from `offset` on until `to` is full or the file ends; returns the bytes read.

@@ -13,6 +13,12 @@
 namespace sluice {
 
 inline constexpr const char* kManifestName = "manifest.json";
+
+// The dataset's folder, if the path is that folder or the manifest in it.
+inline std::filesystem::path DatasetFolderOf(const std::filesystem::path& path) {
+  if (path.filename() != kManifestName) return path;
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
 inline constexpr const char* kPlanName = "plan.json";
 
 struct ManifestShard {

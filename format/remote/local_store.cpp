@@ -35,14 +35,6 @@ ObjectInfo InfoOf(const FileHandle& file, const std::string& name) {
           std::max(info.st_mtim.tv_sec, info.st_ctim.tv_sec)};
 }
 
-// Reads at least one of the bytes at that offset.
-std::size_t ReadSome(const FileHandle& file, const std::string& name, std::span<std::byte> to,
-                     std::uint64_t offset) {
-  const std::size_t got = ReadAt(file, name, offset, to);
-  if (got == 0) throw Error(ErrorCode::kIo, name, "ends before the bytes that were asked for");
-  return got;
-}
-
 }  // namespace
 
 LocalStore::LocalStore(const fs::path& folder)
@@ -146,8 +138,10 @@ void LocalStore::Serve(Asked& asked) {
     for (std::uint64_t done = 0; done < read.bytes;) {
       if (Cancelled(asked.ticket)) return;
       const std::size_t part = std::min<std::uint64_t>(buffer.size(), read.bytes - done);
-      const std::size_t got =
-          ReadSome(file, path.string(), std::span(buffer).first(part), read.offset + done);
+      const std::size_t got = ReadAt(file, path, read.offset + done, std::span(buffer).first(part));
+      if (got < part) {
+        throw Error(ErrorCode::kIo, path.string(), "ends before the bytes that were asked for");
+      }
       {
         const MutexLock lock(mutex_);
         counts_.bytes += got;

@@ -1,5 +1,5 @@
-// A folder of local files as an object store: for tests, for simulated stores (slow_store.h), and
-// for file systems that cannot map files.
+// A folder of local files as an object store: for tests, for simulated stores
+// (bench/epoch/slow_store.h), and for file systems that cannot map files.
 #pragma once
 
 #include <deque>

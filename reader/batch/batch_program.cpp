@@ -17,22 +17,11 @@ namespace {
 
 constexpr std::size_t kMaxClasses = 65536;
 
-template <class T>
-std::int64_t At(const std::byte* value) {
-  T number;
-  std::memcpy(&number, value, sizeof(T));
-  return number;
-}
-
 std::int64_t IntegerOf(DType type, const std::byte* value) {
-  switch (type) {
-    case DType::kInt8: return At<std::int8_t>(value);
-    case DType::kInt16: return At<std::int16_t>(value);
-    case DType::kInt32: return At<std::int32_t>(value);
-    case DType::kInt64: return At<std::int64_t>(value);
-    case DType::kUint8: return At<std::uint8_t>(value);
-    default: return At<std::uint16_t>(value);
-  }
+  return WithElementType(type, [value](auto number) {
+    std::memcpy(&number, value, sizeof number);
+    return static_cast<std::int64_t>(number);
+  });
 }
 
 }  // namespace

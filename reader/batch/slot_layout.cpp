@@ -376,27 +376,15 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> LackingOf(const DatasetFact
   return lacking;
 }
 
-template <class T>
-bool Fill(std::int64_t value, std::vector<std::byte>& elements) {
-  const T element = static_cast<T>(value);
-  if (static_cast<std::int64_t>(element) != value) return false;
-  for (std::size_t at = 0; at < elements.size(); at += sizeof element)
-    std::memcpy(elements.data() + at, &element, sizeof element);
-  return true;
-}
-
+// False if the type cannot hold the value.
 bool Fill(DType type, std::int64_t value, std::vector<std::byte>& elements) {
-  switch (type) {
-    case DType::kInt8: return Fill<std::int8_t>(value, elements);
-    case DType::kInt16: return Fill<std::int16_t>(value, elements);
-    case DType::kInt32: return Fill<std::int32_t>(value, elements);
-    case DType::kInt64: return Fill<std::int64_t>(value, elements);
-    case DType::kUint8: return Fill<std::uint8_t>(value, elements);
-    case DType::kUint16: return Fill<std::uint16_t>(value, elements);
-    case DType::kFloat32: return Fill<float>(value, elements);
-    case DType::kFloat64: break;
-  }
-  return Fill<double>(value, elements);
+  return WithElementType(type, [&](auto element) {
+    element = static_cast<decltype(element)>(value);
+    if (static_cast<std::int64_t>(element) != value) return false;
+    for (std::size_t at = 0; at < elements.size(); at += sizeof element)
+      std::memcpy(elements.data() + at, &element, sizeof element);
+    return true;
+  });
 }
 
 // The value of LoaderOptions::output.absent for a label that a dataset of the mixture lacks; empty

@@ -228,15 +228,7 @@ std::span<const std::byte> Sample::Elements(std::string_view name, DType type) c
 std::int64_t Sample::Integer(std::string_view name) const {
   const Field& field = dataset_->facts->manifest.schema.fields[dataset_->facts->FieldIndex(name)];
   if (field.kind == FieldKind::kArray && field.shape.empty() && IsInteger(field.dtype)) {
-    const std::vector<std::byte> value = Copy(name);
-    switch (field.dtype) {
-      case DType::kInt8: return LoadAt<std::int8_t>(value, 0);
-      case DType::kInt16: return LoadAt<std::int16_t>(value, 0);
-      case DType::kInt32: return LoadAt<std::int32_t>(value, 0);
-      case DType::kInt64: return LoadAt<std::int64_t>(value, 0);
-      case DType::kUint8: return LoadAt<std::uint8_t>(value, 0);
-      default: return LoadAt<std::uint16_t>(value, 0);
-    }
+    return ClassNumber(field, Copy(name));
   }
   throw Error(ErrorCode::kInvalidArgument, dataset_->facts->folder.string(),
               "field \"" + field.name + "\" is not an integer scalar");

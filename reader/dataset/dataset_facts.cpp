@@ -71,12 +71,6 @@ ValueFault ValueLimits::CheckImage(std::size_t field, const ImagePayload& image)
 
 namespace {
 
-// The dataset's folder, if the path is that folder or the manifest in it.
-std::filesystem::path FolderOf(const std::filesystem::path& path) {
-  if (path.filename() != kManifestName) return path;
-  return path.has_parent_path() ? path.parent_path() : ".";
-}
-
 std::vector<ImageSummary> ImagesOfManifest(const Manifest& manifest) {
   std::vector<ImageSummary> summaries;
   for (const Field& field : manifest.schema.fields) {
@@ -111,7 +105,7 @@ Manifest ReadManifestText(const std::filesystem::path& folder, ObjectStore* stor
 }  // namespace
 
 DatasetFacts::Source DatasetFacts::Source::Of(const std::filesystem::path& path) {
-  const std::filesystem::path folder = FolderOf(path);
+  const std::filesystem::path folder = DatasetFolderOf(path);
   if (!IsStoreUrl(folder.string())) return {folder, StoreIfUnmappable(folder)};
   std::shared_ptr<ObjectStore> store = OpenStore(folder.string());
   return {store->url(), store};

@@ -28,6 +28,8 @@ TEST_CASE("a text is shown without the secrets of the URLs in it") {
   CHECK(ShownText("'http://h/Anna's?sig=secret' is gone") == "'http://h/Anna's' is gone");
   CHECK(ShownText("'http://h/a?secret': 'http://me:secret@h','ftp://me:secret@h'") ==
         "'http://h/a': 'http://h','ftp://h'");
+  CHECK(ShownText("['http://h/a?secret', {'http://h/b?secret'}]") ==
+        "['http://h/a', {'http://h/b'}]");
   for (const char* const other :
        {"", ":", ":/", "a:/b?c", "what? no: why/not", "C:/data?x", "http:/", "http://", "://a@b"})
     CHECK(ShownText(other) == other);

@@ -5,6 +5,7 @@
 #include "tests/catch.h"
 #include "tests/interruption/conversion.h"
 #include "tests/interruption/file_record.h"
+#include "tests/working_directory.h"
 
 namespace sluice::test {
 
@@ -50,6 +51,8 @@ TEST_CASE("where no file can be mapped, each command works, and one line for a d
   }
   CHECK(CountOf(run({"merge", data, other, out, "--duplicates", "keep"}), kUnmapped) == 2);
   CHECK(CountOf(run({"verify", data, "--quiet"}), kUnmapped) == 0);
+  const WorkingDirectory inside(data);
+  CHECK_THAT(run({"verify", "manifest.json"}), ContainsSubstring(std::string(".: ") + kUnmapped));
 }
 
 TEST_CASE("a file system that refuses direct writes gets the same bytes, and a warning says so") {

@@ -141,7 +141,7 @@ bool HeaderFromBaseline(const baseline::Header& from, Header& header) noexcept {
   return true;
 }
 
-void MakeRoom(Coefficients& coefficients) {
+void SizeComponents(Coefficients& coefficients) {
   for (std::uint32_t c = 0; c < coefficients.header.components; ++c) {
     const Component& component = coefficients.header.component[c];
     coefficients.blocks[c].resize(std::size_t{component.across} * component.down * DCTSIZE2);
@@ -215,7 +215,7 @@ void FillRow(const Coefficients& coefficients, const baseline::McuRow& layout, s
 bool BeginCoefficients(const baseline::Header& header, Coefficients& coefficients) {
   coefficients.header = Header{};
   if (!HeaderFromBaseline(header, coefficients.header)) return false;
-  MakeRoom(coefficients);
+  SizeComponents(coefficients);
   return true;
 }
 
@@ -237,7 +237,7 @@ Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& 
     return Taken::kBroken;
   }
   if (!TakeTables(object, coefficients.header)) return Taken::kNo;
-  MakeRoom(coefficients);
+  SizeComponents(coefficients);
   return TakeBlocks(object, arrays, coefficients) ? Taken::kYes : Taken::kNo;
 }
 

@@ -2,7 +2,6 @@
 // gives the same bytes.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,7 +9,8 @@
 
 namespace sluice {
 
-// 8-bit pixels, interleaved, rows without padding; 1 (grey) or 3 (RGB) channels.
+// 8-bit pixels, interleaved, rows without padding; 1 (grey) or 3 (RGB) channels. For WarpNearest(),
+// which moves pixels of any kind, `channels` is the number of bytes of a pixel.
 struct Pixels {
   std::uint8_t* data = nullptr;
   std::uint32_t width = 0;

@@ -397,15 +397,17 @@ void RemoteStore::PutLarge(std::string_view object, std::uint64_t bytes, const F
   const std::string upload = BeginUpload(target);
   const std::uint64_t parts = (bytes + part_bytes - 1) / part_bytes;
   std::vector<std::string> etags(parts);
-  std::vector<std::vector<std::byte>> buffers(settings_.parts_at_once);
   try {
-    ParallelFor(settings_.parts_at_once, parts, {}, [&](unsigned thread, std::size_t part) {
-      const std::uint64_t offset = part * part_bytes;
-      std::vector<std::byte>& content = buffers[thread];
-      content.resize(std::min(part_bytes, bytes - offset));
-      fill(offset, content);
-      etags[part] = PutPart(target, upload, static_cast<unsigned>(part + 1), content);
-    });
+    {
+      std::vector<std::vector<std::byte>> buffers(settings_.parts_at_once);
+      ParallelFor(settings_.parts_at_once, parts, {}, [&](unsigned thread, std::size_t part) {
+        const std::uint64_t offset = part * part_bytes;
+        std::vector<std::byte>& content = buffers[thread];
+        content.resize(std::min(part_bytes, bytes - offset));
+        fill(offset, content);
+        etags[part] = PutPart(target, upload, static_cast<unsigned>(part + 1), content);
+      });
+    }
     FinishUpload(target, upload, etags, bytes);
   } catch (...) {
     // Unfinished parts cost money.
