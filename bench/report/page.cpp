@@ -413,9 +413,11 @@ std::string LoadersTable(const Json& result) {
     const auto number = [&](const char* key, double scale, int digits) {
       return loader.contains(key) ? Format("%.*f", digits, scale * loader[key].get<double>()) : "";
     };
-    table.Add({loader["name"], number("cpu_seconds_per_1000", 1, 4), number("peak_bytes", 1e-6, 0),
-               number("first_batch_seconds", 1, 2), number("convert_seconds", 1, 1),
-               number("bytes_on_disk", 1e-6, 1), number("psnr_db", 1, 1),
+    const double cpu_seconds = loader.value("cpu_seconds_per_1000", 0.0);
+    table.Add({loader["name"], cpu_seconds > 0 ? Format("%.3g", cpu_seconds) : "",
+               number("peak_bytes", 1e-6, 0), number("first_batch_seconds", 1, 2),
+               number("convert_seconds", 1, 1), number("bytes_on_disk", 1e-6, 1),
+               number("psnr_db", 1, 1),
                loader.value("missing", loader.value("settings", std::string()))});
   }
   return "<h2>Loaders</h2>\n" + table.Html();

@@ -127,33 +127,30 @@ TextTable::TextTable(std::vector<std::string> headings) {
     if (marked) heading.erase(0, 1);
     left_.push_back(marked || left_.empty());
   }
-  rows_.push_back(std::move(headings));
+  widths_.resize(left_.size());
+  Add(std::move(headings));
 }
 
 void TextTable::Add(std::vector<std::string> cells) {
+  for (std::size_t c = 0; c < cells.size(); ++c)
+    if (cells.size() == left_.size() || c + 1 < cells.size())
+      widths_[c] = std::max(widths_[c], cells[c].size());
   rows_.push_back(std::move(cells));
 }
 
 std::string TextTable::NewLines() {
-  const std::vector<std::string> lines = cli::Split(Text(), '\n');
-  std::string text;
-  for (; shown_ < rows_.size(); ++shown_)
-    text += lines[shown_] + "\n";
-  return text;
+  const std::size_t begin = shown_;
+  shown_ = rows_.size();
+  return Lines(begin);
 }
 
-std::string TextTable::Text() const {
-  std::vector<std::size_t> widths(left_.size());
-  for (const std::vector<std::string>& row : rows_) {
-    for (std::size_t c = 0; c < row.size(); ++c)
-      if (row.size() == left_.size() || c + 1 < row.size())
-        widths[c] = std::max(widths[c], row[c].size());
-  }
+std::string TextTable::Lines(std::size_t begin) const {
   std::string text;
-  for (const std::vector<std::string>& row : rows_) {
+  for (std::size_t r = begin; r < rows_.size(); ++r) {
+    const std::vector<std::string>& row = rows_[r];
     std::string line;
     for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string padding(widths[c] - std::min(widths[c], row[c].size()), ' ');
+      const std::string padding(widths_[c] - std::min(widths_[c], row[c].size()), ' ');
       const bool left = left_[c] || (c + 1 == row.size() && row.size() < left_.size());
       line += (c > 0 ? "  " : "") + (left ? row[c] + padding : padding + row[c]);
     }

@@ -98,7 +98,7 @@ class TextTable {
   // A row may have fewer cells than there are columns; its last cell may then be of any length,
   // such as a sentence that says why the figures are missing.
   void Add(std::vector<std::string> cells);
-  std::string Text() const;
+  std::string Text() const { return Lines(0); }
   // The same as HTML, without a row of headings if all of them are empty.
   std::string Html() const;
   // The lines added since the last call, for a table that is printed while it grows. Spaces in its
@@ -106,8 +106,11 @@ class TextTable {
   std::string NewLines();
 
  private:
+  std::string Lines(std::size_t begin) const;
+
   std::size_t shown_ = 0;  // lines that NewLines() has given
   std::vector<bool> left_;
+  std::vector<std::size_t> widths_;
   std::vector<std::vector<std::string>> rows_;  // the headings first
 };
 

@@ -103,6 +103,8 @@ CLI::Option* AddFlag(CLI::App& app, T& options, const option_list::Option<T, V>&
   } else if constexpr (std::is_floating_point_v<Value>) {
     return AddOption(app, flag, facts.value, help, [&target, facts](const std::string& text) {
       target = ParseNumber(text, facts.most);
+      if (target < facts.least)
+        throw UsageError("\"" + text + "\" is not " + option_list::RangeText(facts));
     });
   } else if constexpr (requires(Value value) { value.width + value.height; }) {
     return AddOption(app, flag, facts.value, help, [&target](const std::string& text) {

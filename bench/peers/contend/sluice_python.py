@@ -1,9 +1,9 @@
 """Sluice from Python: its loader's batches as torch's tensors."""
 
+import pathlib
+
 import sluice
 import torch
-
-from contend import torch_parts
 
 
 def describe():
@@ -14,7 +14,7 @@ def pack(items, folder, threads):
     fields = [sluice.Field.image(), sluice.Field.array("number", "int64")]
     with sluice.Writer(f"{folder}/dataset", fields) as writer:
         for number, path in dict(items).items():
-            writer.add(f"{number}.jpg", image=torch_parts.read(path), number=number)
+            writer.add(f"{number}.jpg", image=pathlib.Path(path).read_bytes(), number=number)
 
 
 def loader_of(items, folder, threads, batch, transform, shuffle):
