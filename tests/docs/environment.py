@@ -18,6 +18,8 @@ for top in ("bench", "format", "reader", "samples", "tools", "writer"):
             continue
         if file.suffix in (".cpp", ".h", ".cu"):
             text = file.read_text(encoding="utf-8")
+            if "temp_directory_path()" in text:
+                read.setdefault("TMPDIR", file)
             if READS.search(text):
                 text = re.sub(r"//.*", "", text)
                 for name in re.findall(r'"([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+|RANK|HOME)"', text):

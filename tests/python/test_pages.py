@@ -117,7 +117,10 @@ def test_the_python_code_of_a_page_runs(folder, tmp_path, page):
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     launchers = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
     environment = {name: value for name, value in os.environ.items() if name not in launchers}
-    for number, (kind, code) in enumerate(programs(page)):
+    found = programs(page)
+    if not found:
+        pytest.skip("its programs need modules that are not here")
+    for number, (kind, code) in enumerate(found):
         compile(code, page, "exec")
         if kind == "gpu" and not has_gpu():
             continue

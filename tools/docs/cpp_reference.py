@@ -117,7 +117,7 @@ def skipped(member):
 
 class Reference:
     def __init__(self, root, xml):
-        self.root, self.xml = root, xml
+        self.root = root
         self.headers = {}  # path: text of the file
         self.names = {}  # path: [Name]
         self.missing = []

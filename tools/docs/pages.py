@@ -43,11 +43,6 @@ def outside_code(text, change):
     return "\n".join(lines) + "\n"
 
 
-def outside_spans(line, change):
-    """The line with change(text) in place of each part that is not between backquotes."""
-    return "".join(part if part.startswith("`") else change(part) for part in re.split(r"(`+[^`]*`+)", line))
-
-
 class Pages:
     def __init__(self, root, folder, sources_url):
         self.root, self.folder, self.sources_url = root, folder, sources_url.rstrip("/")

@@ -42,7 +42,7 @@ class Reference:
     def __init__(self, folder, cpp, cpp_pages):
         """`folder` holds the package; `cpp` and `cpp_pages` are the reference of the C++ names."""
         package = griffe.load("sluice", search_paths=[str(folder)], resolve_aliases=False)
-        self.cpp, self.cpp_pages, self.missing = cpp, cpp_pages, []
+        self.cpp_pages, self.missing = cpp_pages, []
         self.texts = {}
         for names in cpp.names.values():
             for name in names:
