@@ -1,9 +1,12 @@
-// AVIF, by libavif; of a sequence, the first picture.
+// AVIF, by libavif. From an image sequence, the first image is used.
 //
-// The file says how its picture is to be cropped, rotated and mirrored. That is the orientation;
-// Exif's and XMP's are copies for other programs and are passed over (ISO/IEC 23008-12, 6.5.10 and
-// Annex A). libavif bounds the pixels that it decodes by a number set before it reads the header,
-// so the file is parsed twice: once for its size, and once with a limit in proportion to that size.
+// The file's own properties say how to crop, rotate and mirror the picture, and the orientation is
+// taken from them. Exif and XMP repeat it for programs that do not read these properties, and are
+// ignored (ISO/IEC 23008-12, 6.5.10 and Annex A).
+//
+// The file is parsed twice. libavif refuses to decode more pixels than a limit that must be set
+// before it parses the header. So the first pass, with libavif's default limit, finds the size; the
+// second has a limit in proportion to that size.
 #include <algorithm>
 #include <memory>
 
@@ -26,26 +29,27 @@ class AvifSource : public PixelSource {
   Picture Decode(const ColorRules& rules) override;
 
  private:
-  // `most_pixels`: of what is decoded.
+  // Parses the file; libavif then refuses to decode more than `most_pixels`.
   void Parse(std::uint32_t most_pixels);
   void FindCrop();
   [[noreturn]] void ThrowFor(int result) const;
 
   Bytes file_;
   std::unique_ptr<avifDecoder, void (*)(avifDecoder*)> decoder_;
-  std::uint32_t left_ = 0, top_ = 0;  // of the picture in what is decoded
+  std::uint32_t left_ = 0, top_ = 0;  // where the picture begins in what is decoded (cropping)
 };
 
 constexpr const char* kBrokenAvif = "broken AVIF";
 
-// A stream may be larger than its picture: padded, or a grid of tiles that reach over its edges.
+// libavif may have to decode more pixels than the picture has: the stream may be padded, or be a
+// grid of tiles that extend beyond the picture's edges.
 constexpr std::uint64_t kMaxPixelsBesides = 1 << 20;
 constexpr std::uint64_t kMaxTimesThePixels = 4;
 
-// The orientation that turns as much as the file says: first its rotation, then its mirroring.
+// The file's rotation and mirroring as one Orientation: rotate first, then mirror.
 Orientation TurnOf(const avifImage& image) noexcept {
-  // Anti-clockwise quarter turns, as Exif's 1, 8, 3, 6; mirrored from top to bottom: 4, 5, 2, 7;
-  // from left to right: 2, 7, 4, 5.
+  // The numbers are values of Exif's tag. Rotated anti-clockwise by 0, 1, 2 or 3 quarter turns: 1,
+  // 8, 3, 6. Then mirrored from top to bottom: 4, 5, 2, 7; or from left to right: 2, 7, 4, 5.
   constexpr unsigned kTurned[4] = {1, 8, 3, 6};
   constexpr unsigned kTopToBottom[4] = {4, 5, 2, 7};
   const unsigned turns =
@@ -61,7 +65,7 @@ Orientation TurnOf(const avifImage& image) noexcept {
   return OrientationOf(kTopToBottom[left_to_right ? turns ^ 2 : turns]);
 }
 
-// Colours that are not sRGB's, and are not described by an ICC profile.
+// Whether the colours are not sRGB, although no ICC profile describes them.
 bool HasOtherColours(const avifImage& image) noexcept {
   const bool primaries = image.colorPrimaries <= AVIF_COLOR_PRIMARIES_UNSPECIFIED;
   switch (image.transferCharacteristics) {
@@ -113,7 +117,7 @@ void AvifSource::Parse(std::uint32_t most_pixels) {
   if (!decoder_) throw std::bad_alloc();
   decoder_->ignoreExif = decoder_->ignoreXMP = AVIF_TRUE;
   decoder_->imageSizeLimit = most_pixels;
-  // Files without a 'pixi', and croppings that do not fit, are read by everything else, too.
+  // Not strict: other programs also read files that lack a 'pixi' box or whose crop does not fit.
   decoder_->strictFlags = AVIF_STRICT_DISABLED;
   avifResult result = avifDecoderSetIOMemory(
       decoder_.get(), reinterpret_cast<const std::uint8_t*>(file_.data()), file_.size());
@@ -128,7 +132,7 @@ void AvifSource::FindCrop() {
   avifDiagnostics trouble{};
   if (avifCropRectConvertCleanApertureBox(&crop, &image.clap, image.width, image.height,
                                           image.yuvFormat, &trouble) == AVIF_FALSE) {
-    return;  // to be passed over, says the standard
+    return;  // the standard says to ignore such a crop
   }
   left_ = crop.x;
   top_ = crop.y;
@@ -142,11 +146,12 @@ Bytes AvifSource::Profile() {
 }
 
 Picture AvifSource::Decode(const ColorRules& rules) {
-  // A decoder's limit is the one that it was made with.
+  // The limit of a decoder cannot be changed, so the file is parsed by a new one.
   const std::uint64_t pixels = std::uint64_t{decoder_->image->width} * decoder_->image->height;
   Parse(static_cast<std::uint32_t>(std::min<std::uint64_t>(
       pixels * kMaxTimesThePixels + kMaxPixelsBesides, AVIF_DEFAULT_IMAGE_SIZE_LIMIT)));
-  // Nothing comes of a part of a picture, so one that ends early is refused in any case.
+  // libavif decodes the picture completely or not at all, so a file that ends early is always
+  // refused, whatever ConvertOptions::form.truncated says.
   const avifResult result = avifDecoderNextImage(decoder_.get());
   if (result != AVIF_RESULT_OK) ThrowFor(result);
   const avifImage& image = *decoder_->image;
@@ -158,7 +163,7 @@ Picture AvifSource::Decode(const ColorRules& rules) {
   rgb.format = AVIF_RGB_FORMAT_RGBA;
   deep_ = image.depth > 8;
   rgb.depth = deep_ ? 16 : 8;
-  rgb.avoidLibYUV = AVIF_TRUE;  // which rounds differently on different processors
+  rgb.avoidLibYUV = AVIF_TRUE;  // libyuv rounds differently on different processors
   const std::size_t value_bytes = rgb.depth / 8;
   std::vector<std::uint16_t> pixels_read(std::size_t{image.width} * image.height * 2 * value_bytes);
   rgb.pixels = reinterpret_cast<std::uint8_t*>(pixels_read.data());

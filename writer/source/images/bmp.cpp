@@ -1,8 +1,8 @@
-// BMP: headers of all versions, 1 to 32 bits a pixel, palettes, run lengths and bit masks. Colour
+// BMP: headers of all versions, 1 to 32 bits per pixel, palettes, run lengths and bit masks. Colour
 // profiles are ignored.
 //
-// Libraries for it do not distinguish a file that is cut short from a whole one. The header's
-// numbers are checked against the file's size before memory is taken.
+// No library is used: those that exist do not report that a file is cut short. The numbers in the
+// header are checked against the file's size before memory is allocated.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -23,7 +23,7 @@ class BmpSource : public PixelSource {
   Picture Decode(const ColorRules& rules) override;
 
  private:
-  // The position of one of a pixel's values in its bits.
+  // The bits of a pixel that hold one of its values (red, green, blue or opacity).
   struct BitField {
     std::uint32_t mask = 0;
     unsigned shift = 0;
@@ -37,35 +37,35 @@ class BmpSource : public PixelSource {
   void ReadHeader(std::uint32_t header_bytes);
   void CheckCoding(std::uint32_t header_bytes) const;
   void ReadBitFields(std::uint32_t header_bytes);
-  // The number of colours in the palette, as the header says.
+  // The number of colours in the palette, according to the header.
   std::size_t Colours() const noexcept;
-  // Corrects an offset of the pixels that points into the palette.
+  // Corrects the offset of the pixels if the header gives one that lies inside the palette.
   void PlacePixels(std::size_t palette_at, std::size_t palette_end);
   void ReadPalette(std::size_t offset, std::size_t entry_bytes);
   bool HasRuns() const noexcept;
   std::uint64_t PixelBytes() const noexcept;
   void CompletePixels();
-  // The row's bytes; rows are counted from the top.
+  // The bytes of row y; row 0 is the top one.
   const std::uint8_t* RowAt(std::uint32_t y) const noexcept;
-  // Whether the opacity has a meaning: in files whose every pixel says 0, it has none.
+  // Whether the opacity values are meant. Some programs write 0 for every pixel: then they are not.
   bool HasOpacity() const noexcept;
   std::vector<std::uint8_t> DecodeRuns();
   void DecodeRow(std::uint32_t y, std::uint8_t* rgba) const noexcept;
 
   Bytes file_;
   std::vector<std::byte> completed_;  // the pixels, if some are missing
-  std::uint32_t bits_ = 0;            // of a pixel
+  std::uint32_t bits_ = 0;            // of each pixel
   std::uint32_t coding_ = kPlain;
   bool top_down_ = false;
   std::uint32_t palette_used_ = 0;
-  std::uint32_t image_bytes_ = 0;  // of the pixels; 0: not said
+  std::uint32_t image_bytes_ = 0;  // bytes of all pixels; 0 if the header does not say
   std::size_t pixels_at_ = 0;
   std::array<BitField, 4> fields_;  // red, green, blue, opacity
   std::array<std::array<std::uint8_t, 3>, 256> palette_{};
 };
 
-// Offsets in the file, and sizes, of Microsoft's BITMAPFILEHEADER, BITMAPCOREHEADER,
-// BITMAPINFOHEADER, BITMAPV4HEADER and BITMAPV5HEADER, and OS/2's.
+// Offsets and sizes of the headers: Microsoft's BITMAPFILEHEADER, BITMAPCOREHEADER,
+// BITMAPINFOHEADER, BITMAPV4HEADER and BITMAPV5HEADER, and those of OS/2.
 constexpr std::size_t kFileHeaderBytes = 14;
 constexpr std::uint32_t kCoreHeader = 12;
 constexpr std::uint32_t kInfoHeader = 40;
@@ -87,8 +87,8 @@ constexpr std::size_t RowBytes(std::uint32_t width, std::uint32_t bits) noexcept
   return (std::size_t{width} * bits + 31) / 32 * 4;
 }
 
-// Decodes run lengths (of 8 or 4 bits a pixel) to one palette index a byte, the lowest row first.
-// Pixels that the runs skip get index 0.
+// Decodes run lengths (8 or 4 bits per pixel) to palette indices, one byte each, from the bottom
+// row up. Pixels that the runs skip get index 0.
 class RunDecoder {
  public:
   RunDecoder(Bytes data, std::uint32_t width, std::uint32_t height, bool nibbles)
@@ -148,7 +148,7 @@ class RunDecoder {
     if (bytes % 2 == 1 && at_ < data_.size()) ++at_;  // runs begin at even positions
   }
 
-  // Drops what goes beyond the row or the picture.
+  // Stores a pixel, unless it lies beyond the end of the row or picture.
   void Put(unsigned index) {
     if (x_ < width_ && y_ < height_) {
       indices_[std::size_t{y_} * width_ + x_] = static_cast<std::uint8_t>(index);
@@ -201,13 +201,14 @@ BmpSource::BmpSource(Bytes file) : file_(file) {
   }
 }
 
-// Some programs ignore the palette when they say where the pixels begin. Other readers then decode
-// the palette as pixels (Pillow, ImageMagick) or refuse the file (browsers). If the file is as long
-// as the palette followed by the pixels, that is how it is read here. Otherwise the palette is
-// shorter than the header says, as some programs write it; but at least one colour must be there.
+// Some programs forget the palette when they compute where the pixels begin. Other readers then
+// decode the palette as pixels (Pillow, ImageMagick) or refuse the file (browsers). Here, if the
+// file is exactly as long as the palette followed by the pixels, it is read so. Otherwise the
+// palette is taken to be shorter than the header says, as some programs write it, unless the offset
+// leaves no room for even one colour.
 void BmpSource::PlacePixels(std::size_t palette_at, std::size_t palette_end) {
   if (pixels_at_ >= palette_end) return;
-  const bool none = pixels_at_ < palette_at + 3;  // not one colour of the palette
+  const bool none = pixels_at_ < palette_at + 3;  // there is not even one colour before the pixels
   const std::uint64_t behind = file_.size() - std::min(palette_end, file_.size());
   const std::uint64_t full =
       HasRuns() ? image_bytes_ : std::uint64_t{RowBytes(width_, bits_)} * height_;
@@ -223,7 +224,7 @@ bool BmpSource::HasRuns() const noexcept {
   return coding_ == kRunLength8 || coding_ == kRunLength4;
 }
 
-// The size of pixels without run lengths. The last row may lack its padding.
+// The size of pixels without run lengths. The padding of the last row may be missing.
 std::uint64_t BmpSource::PixelBytes() const noexcept {
   if (height_ == 0) return 0;
   return std::uint64_t{RowBytes(width_, bits_)} * (height_ - 1) +
@@ -264,7 +265,7 @@ void BmpSource::CheckCoding(std::uint32_t header_bytes) const {
     case kRunLength8: known = bits_ == 8 && !top_down_; break;
     case kRunLength4: known = bits_ == 4 && !top_down_; break;
     case kBitFields:
-    case kAlphaBitFields:  // OS/2 uses these numbers with another meaning
+    case kAlphaBitFields:  // OS/2 gives these numbers another meaning
       known = (bits_ == 16 || bits_ == 32) && header_bytes != kOs2Header;
       break;
     default: break;
@@ -279,7 +280,7 @@ void BmpSource::ReadBitFields(std::uint32_t header_bytes) {
                BitField(wide ? 0xFF : 0x1F), BitField()};
     return;
   }
-  // After the shortest header, or inside longer ones: at the same offset.
+  // The masks follow the shortest header, and are part of longer ones: the offset is the same.
   const bool opacity = header_bytes >= kHeaderWithOpacity ||
                        (header_bytes < kHeaderWithMasks && coding_ == kAlphaBitFields);
   const std::size_t count = opacity ? 4 : 3;
@@ -294,7 +295,7 @@ std::size_t BmpSource::Colours() const noexcept {
   return palette_used_ == 0 ? most : std::min<std::size_t>(palette_used_, most);
 }
 
-// Missing entries are black.
+// Colours that are missing in the file are black.
 void BmpSource::ReadPalette(std::size_t offset, std::size_t entry_bytes) {
   for (std::size_t i = 0; i < Colours(); ++i) {
     const std::size_t at = offset + i * entry_bytes;
@@ -371,7 +372,7 @@ std::vector<std::uint8_t> BmpSource::DecodeRuns() {
   return decoder.TakeIndices();
 }
 
-// Fills in zeros for missing pixels, if the picture is taken all the same.
+// Replaces missing pixels by zeros, if pictures that end early are accepted.
 void BmpSource::CompletePixels() {
   const Bytes pixels = file_.subspan(pixels_at_);
   if (PixelBytes() <= pixels.size()) return;

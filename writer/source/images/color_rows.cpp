@@ -10,8 +10,8 @@ namespace sluice {
 
 namespace {
 
-// Blends a colour value over another by its opacity, rounded to 8 bits. Value and opacity are out
-// of `full`, the value below is out of 255.
+// Blends a colour value over a background value (`under`) by its opacity, rounded to 8 bits. Value
+// and opacity lie in 0..full, `under` in 0..255.
 template <class Value>
 std::uint8_t Over(Value value, Value opacity, std::uint8_t under) noexcept {
   constexpr std::uint64_t full = static_cast<Value>(-1);
@@ -35,7 +35,8 @@ void FlattenRow(const Value* in, std::uint32_t width, std::uint32_t channels,
   }
 }
 
-// Converts the colours of a row with four values a pixel to sRGB. For grey, all three are the same.
+// Converts the colours of a row with four values per pixel to sRGB. A grey pixel gets three equal
+// values.
 std::vector<std::uint8_t> InSrgb(const std::uint8_t* in, std::uint32_t width,
                                  const ColorTransform& transform) {
   const std::size_t values = transform.colors() == ProfileColors::kGrey ? 1 : 3;

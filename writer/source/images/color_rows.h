@@ -1,6 +1,6 @@
-// From decoded rows, as the libraries give them, to the rows of a Picture: colours are converted to
-// sRGB if there is a profile, transparent pixels are blended over a background, and colours become
-// grey if asked for.
+// Turns the rows that the libraries decode into the rows of a Picture: converts colours to sRGB if
+// the file has a profile, blends transparent pixels over a background, and converts colour to grey
+// if asked to.
 #pragma once
 
 #include <array>
@@ -13,23 +13,25 @@ namespace sluice {
 class ColorTransform;
 
 struct ColorRules {
-  std::uint32_t channels = 3;                             // wanted: 3 (RGB) or 1 (grey)
+  // channels to produce: 3 (RGB) or 1 (grey)
+  std::uint32_t channels = 3;
   std::array<std::uint8_t, 3> background{255, 255, 255};  // sRGB, behind transparent pixels
-  const ColorTransform* transform = nullptr;  // to sRGB; nullptr: the values are sRGB already
-  // If not null, becomes the greatest colour value of the 16-bit rows that were stored.
+  const ColorTransform* transform = nullptr;  // to sRGB; null if the values are sRGB already
+  // If not null, it is raised to the greatest colour value of the 16-bit rows that were stored.
   std::optional<std::uint16_t>* greatest = nullptr;
 };
 
-// The channels of the Picture that a source becomes. Grey sources stay grey, unless a coloured
-// background shows through.
+// The number of channels of the Picture made from a source. A grey source gives a grey picture,
+// unless it has transparent pixels and the background is coloured.
 constexpr std::uint32_t PictureChannels(bool grey, bool opaque, const ColorRules& rules) noexcept {
   const auto& [red, green, blue] = rules.background;
   return grey && (opaque || (red == green && green == blue)) ? 1 : rules.channels;
 }
 
 // `in`: `width` pixels of 1, 3 or 4 values (grey; RGB; RGB and opacity). `out`: as many pixels of
-// `channels` values, from PictureChannels(). 16-bit values are native-endian and are rounded. Grey
-// rows are for opaque pictures; `in` and `out` must not overlap unless they are the same row.
+// `channels` values; PictureChannels() gives `channels`. 16-bit values are native-endian and are
+// rounded to 8 bits. StoreGreyRow() is for opaque pictures only. `in` and `out` must be the same
+// row or not overlap.
 void StoreGreyRow(const std::uint8_t* in, std::uint32_t width, const ColorRules& rules,
                   std::uint8_t* out);
 void StoreRgbRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,
@@ -38,11 +40,11 @@ void StoreRgbaRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t cha
                   const ColorRules& rules, std::uint8_t* out);
 void StoreRgbaRow(const std::uint16_t* in, std::uint32_t width, std::uint32_t channels,
                   const ColorRules& rules, std::uint8_t* out);
-// Divides the colours of pixels of four values by their opacity, by which they were multiplied.
+// Divides each pixel's colours by its opacity, in rows where they were multiplied by it.
 void DivideByOpacity(std::span<std::uint16_t> rgba) noexcept;
 
-// `in`: `width` pixels of four inks; `inverted`: 0 is all of the ink. Without a transform inks
-// become light by their product.
+// `in`: `width` pixels of four inks. `inverted`: 0 means all of the ink, as opposed to none.
+// Without a transform, a colour is the product of what its ink and the black ink let through.
 void StoreCmykRow(const std::uint8_t* in, std::uint32_t width, bool inverted,
                   std::uint32_t channels, const ColorRules& rules, std::uint8_t* out);
 

@@ -1,7 +1,7 @@
 // The first frame of a GIF on its canvas, by giflib, as browsers draw it.
 //
-// The canvas outside the frame is transparent, and so is the frame's transparent colour. The
-// background colour that a GIF may name is ignored.
+// The canvas is transparent outside the frame and where the frame has its transparent colour. The
+// background colour that a GIF may name is ignored, as in browsers.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -24,13 +24,13 @@ class GifSource : public PixelSource {
 
  private:
   static int Read(GifFileType* gif, unsigned char* to, int count);
-  // Moves the reader to the first frame's pixels.
+  // Reads up to the pixels of the first frame.
   void FindFrame();
   void ReadExtension();
   void Fail(int error);
   void Check(int result);
 
-  Bytes rest_;  // still to be read
+  Bytes rest_;  // the part of the file not read yet
   std::unique_ptr<GifFileType, void (*)(GifFileType*)> gif_;
   int transparent_ = -1;  // index of the transparent colour; -1: none
 };
@@ -61,7 +61,8 @@ std::vector<std::uint32_t> RowOrder(std::uint32_t height, bool interlaced) {
   return rows;
 }
 
-// Files may lack their end mark, and a picture's last bytes may be two zeros.
+// Zeros at the end are dropped except two: the end mark may be missing, and the data of a picture
+// may itself end in two zeros.
 GifSource::GifSource(Bytes file)
     : rest_(file.first(std::min(file.size(), WithoutZeros(file).size() + 2))),
       gif_(nullptr, &Close) {
@@ -83,7 +84,7 @@ int GifSource::Read(GifFileType* gif, unsigned char* to, int count) {
   return static_cast<int>(got);
 }
 
-// Returns only if the file ends early and is taken all the same.
+// Returns only if the file ends early and such pictures are accepted; otherwise throws.
 void GifSource::Fail(int error) {
   const char* const sentence = GifErrorString(error);
   if (!rest_.empty() && error != D_GIF_ERR_EOF_TOO_SOON) ThrowBrokenGif(sentence);

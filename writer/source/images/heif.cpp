@@ -1,8 +1,7 @@
-// The primary picture of a HEIF file (HEIC), by libheif, cropped, rotated and mirrored as the file
-// says.
+// The primary picture of a HEIF file (HEIC), by libheif, which crops, rotates and mirrors it as the
+// file's own properties say.
 //
-// Exif's orientation is a copy of that for other programs and is passed over (ISO/IEC 23008-12,
-// Annex A).
+// Exif's orientation repeats them for other programs and is ignored (ISO/IEC 23008-12, Annex A).
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -69,7 +68,7 @@ void HeifSource::Check(const heif_error& error) {
   throw Error(ErrorCode::kCorrupt, std::string(kBrokenHeif) + ": " + why);
 }
 
-// An ICC profile, or numbers that tell of other colours than sRGB's.
+// Finds the ICC profile, or the numbers (nclx) that describe colours other than sRGB's.
 void HeifSource::FindProfile() {
   const std::size_t size = heif_image_handle_get_raw_color_profile_size(picture_.get());
   if (size > 0) {
@@ -89,13 +88,17 @@ void HeifSource::FindProfile() {
   heif_nclx_color_profile_free(colours);
 }
 
-// libde265 decodes in a thread of its own, and if that cannot be started, waits for it for ever. It
-// starts it before it takes memory for pixels: planes of the picture, of its opacity and of the
-// conversion to RGBA.
+// libde265 decodes in a thread of its own. If that thread cannot be started for lack of memory,
+// libde265 waits for it for ever, so RoomToDecode checks first that there is enough.
+//
+// The bytes are a generous bound, not a measurement. Planes of the picture (3 values per pixel
+// without subsampling), of its opacity (1), and of the RGBA that they are converted to (4) take 8
+// bytes per pixel; the bound is twice that, and kHeifBytesBesides is for what does not depend on
+// the size. Pictures of more than 8 bits take double.
 constexpr std::size_t kHeifBytesEach = 16;
 constexpr std::size_t kHeifBytesBesides = 8 << 20;
 
-// Of a new thread.
+// The stack size of a new thread.
 std::size_t StackBytes() noexcept {
   std::size_t bytes = 0;
   pthread_attr_t usual;
@@ -110,7 +113,8 @@ Bytes HeifSource::Profile() {
 }
 
 Picture HeifSource::Decode(const ColorRules& rules) {
-  // Nothing comes of a part of a picture, so one that ends early is refused in any case.
+  // libheif decodes the picture completely or not at all, so a file that ends early is always
+  // refused, whatever ConvertOptions::form.truncated says.
   const std::unique_ptr<heif_decoding_options, void (*)(heif_decoding_options*)> options(
       heif_decoding_options_alloc(), &heif_decoding_options_free);
   if (!options) throw std::bad_alloc();

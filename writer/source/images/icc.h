@@ -1,6 +1,6 @@
-// Embedded colour profiles (ICC) and the transforms from their colours to sRGB.
+// Embedded colour profiles (ICC), and the transforms from their colours to sRGB.
 //
-// A build without lcms2 has the same interface, but understands no profile.
+// A build without lcms2 has the same interface, but cannot convert any profile.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ enum class ProfileColors : std::uint8_t {
   kCmykInverted,  // 0: all of the ink
 };
 
-// From a profile's colours to sRGB: grey to grey, others to RGB. Uses the perceptual intent, which
-// is meant for pictures.
+// Converts a profile's colours to sRGB: grey to grey, all others to RGB. Uses the perceptual
+// rendering intent, which is meant for photographs.
 class ColorTransform {
  public:
   ColorTransform(void* transform, ProfileColors colors);  // from Find(); takes ownership
@@ -34,7 +34,8 @@ class ColorTransform {
   ColorTransform& operator=(const ColorTransform&) = delete;
 
   ProfileColors colors() const noexcept { return colors_; }
-  // `in` and `out` may be the same memory if a pixel has as many values before as after.
+  // `in` and `out` may be the same memory if the transform does not change the number of values per
+  // pixel.
   void Apply(const std::uint8_t* in, std::uint8_t* out, std::size_t pixels) const;
 
  private:
@@ -42,18 +43,19 @@ class ColorTransform {
   ProfileColors colors_;
 };
 
-// Caches the transforms of recent profiles: most pictures of a source share a few. One thread at a
-// time.
+// Caches the transforms of recent profiles, because most pictures of a source share a few. Not
+// thread-safe.
 class ColorProfiles {
  public:
   struct Meaning {
-    bool understood = false;  // false: it is broken, or for pixels of another kind
-    std::shared_ptr<const ColorTransform> transform;  // null if the colours are sRGB's already
+    bool understood = false;  // false: the profile is broken, or for another kind of pixels
+    std::shared_ptr<const ColorTransform> transform;  // null if the colours are sRGB already
   };
   Meaning Find(Bytes profile, ProfileColors colors);
 
  private:
-  std::map<std::pair<std::string, ProfileColors>, Meaning> met_;  // by digest
+  // the key's string is the profile's digest
+  std::map<std::pair<std::string, ProfileColors>, Meaning> met_;
 };
 
 }  // namespace sluice

@@ -1,4 +1,8 @@
-// Colour profiles by lcms2.
+// Converts colours by their ICC profiles, with lcms2.
+//
+// Most profiles in pictures describe sRGB in one of many ways. Understand() finds them by trying a
+// grid of colours: if none changes by more than rounding would, no transform is made and pixels are
+// copied. Other transforms are built once and cached.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -16,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxTransforms = 32;  // one takes up to a few hundred kilobytes
 constexpr std::size_t kMaxProfileBytes = 8 << 20;
-// A profile that moves no colour further than rounding would is one of the many that describe sRGB.
+// The greatest change of a value for which a profile still counts as sRGB.
 constexpr int kSameColour = 1;
 
 struct CloseProfile {
@@ -43,7 +47,8 @@ cmsUInt32Number LayoutOf(ProfileColors colors) noexcept {
   return TYPE_RGB_8;
 }
 
-// The content of a ColorTransform: lcms2's transform, or for grey a table of the values.
+// What a ColorTransform owns: a transform of lcms2, and for grey sources a table with the result
+// for each value.
 struct LcmsConversion {
   void* transform = nullptr;
   std::vector<std::uint8_t> greys;
@@ -66,7 +71,7 @@ ProfileHandle GreyOfSrgb() {
   return profile;
 }
 
-// Whether the transform leaves every colour of a grid unchanged.
+// Whether the transform leaves all colours of a grid as they are.
 bool ChangesNothing(const ColorTransform& transform) {
   if (IsCmyk(transform.colors())) return false;
   std::vector<std::uint8_t> in;
@@ -89,7 +94,8 @@ bool ChangesNothing(const ColorTransform& transform) {
                     [](int a, int b) { return std::abs(a - b) <= kSameColour; });
 }
 
-// The grey that each value becomes by a profile for grey, or for RGB (three times the same value).
+// The resulting grey for each value, from a profile for grey or for RGB (R, G and B all have that
+// value).
 std::vector<std::uint8_t> GreysOf(const LcmsConversion& conversion, bool rgb) {
   std::vector<std::uint8_t> in;
   for (int value = 0; value < 256; ++value)
@@ -107,7 +113,7 @@ ColorProfiles::Meaning Understand(Bytes bytes, ProfileColors colors) {
   const ProfileHandle profile(
       cmsOpenProfileFromMem(bytes.data(), static_cast<cmsUInt32Number>(bytes.size())));
   if (!profile) return {};
-  // Many grey pictures have a profile for RGB.
+  // Many grey pictures have an RGB profile.
   const cmsColorSpaceSignature space = cmsGetColorSpace(profile.get());
   const bool grey = space == cmsSigGrayData;
   const bool grey_as_rgb = colors == ProfileColors::kGrey && space == cmsSigRgbData;
@@ -156,7 +162,7 @@ ColorProfiles::Meaning ColorProfiles::Find(Bytes profile, ProfileColors colors) 
   const std::pair key(ToHex(Hash128(profile)), colors);
   if (const auto met = met_.find(key); met != met_.end()) return met->second;
   if (met_.size() >= kMaxTransforms) met_.clear();
-  // If lcms2 runs out of memory, it leaves steps out or takes another way.
+  // If lcms2 runs out of memory, it does not fail: it skips steps or falls back to others.
   const AllocationWatch memory;
   Meaning meaning = Understand(profile, colors);
   if (memory.failed()) throw std::bad_alloc();

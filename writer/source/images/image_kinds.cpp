@@ -18,9 +18,10 @@ namespace {
 struct FileKind {
   ImageKind kind;
   const char* name;
-  const char* package;  // the package that a build needs to read it; nullptr: this build reads it
+  // the Debian package that this build lacked; null if this build can read the kind
+  const char* package;
   std::unique_ptr<PixelSource> (*open)(Bytes file, bool with_profile) = nullptr;
-  const char* library = nullptr;  // the one that decodes it, unless every build has that
+  const char* library = nullptr;  // the library that decodes it; null if it is part of every build
   std::string (*version)() = nullptr;
 };
 
@@ -68,7 +69,7 @@ constexpr std::array kKinds = {
 #endif
 };
 
-// Whether each ImageKind that some build converts has its line.
+// Checks that kKinds has an entry for each ImageKind that some build can convert.
 constexpr bool HasEveryKind() {
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
     if (static_cast<std::size_t>(kKinds[i].kind) != i + 1) return false;
@@ -77,7 +78,7 @@ constexpr bool HasEveryKind() {
 }
 static_assert(HasEveryKind());
 
-// As they are spoken: an AVIF, an ICO, an SGI, a Sun raster.
+// The article depends on how the name is spoken: an AVIF, an ICO, an SGI, but a Sun raster.
 std::string WithArticle(const std::string& name) {
   const bool vowel = std::string_view("AEIO").find(name[0]) != std::string_view::npos;
   const bool spelled = name[0] == 'S' && name[1] >= 'A' && name[1] <= 'Z';

@@ -1,7 +1,7 @@
-// The kinds of image files that are converted: a table in image_kinds.cpp has a line for each.
+// The kinds of image files that can be converted. A table in image_kinds.cpp has an entry for each.
 //
-// A new kind is a source file here that defines a function of pixel_source.h. It also goes into
-// these files, where "jxl|jpeg xl" shows how:
+// To add a kind, write a source file here that defines a function of pixel_source.h, and add the
+// kind to these files; search them for "jxl|jpeg xl" to see how:
 //   writer/source/images/sniff.h          its ImageKind; its signature in sniff.cpp
 //   writer/source/images/pixel_source.h
 //   writer/source/images/image_kinds.cpp
@@ -33,13 +33,13 @@ namespace sluice {
 // `with_profile`: whether Profile() will be called, which can take time and memory.
 std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file, bool with_profile = false);
 
-// Why files of this kind are left out, whatever they hold; empty if they are converted.
+// Why files of this kind cannot be converted; empty if they can.
 std::string WhyNotConverted(const Sniffed& sniffed);
 
 // For messages: "JPEG, PNG and BMP".
 std::string ConvertedKinds();
 
-// Names and versions of the libraries that decode these kinds, besides those that every build has.
+// Names and versions of the libraries that decode these kinds, except those that every build has.
 std::map<std::string, std::string> DecoderVersions(const std::set<ImageKind>& kinds);
 
 }  // namespace sluice

@@ -9,7 +9,7 @@ namespace sluice {
 
 namespace {
 
-// A picture of 178 million pixels has 2716 tiles of 256x256.
+// A picture of 178 million pixels needs 2716 tiles of 256x256; each tile is an item.
 constexpr std::uint64_t kMaxItems = 4096;
 constexpr std::size_t kMaxReferenceBytes = 65'536;
 constexpr unsigned kMaxNested = 4;
@@ -18,7 +18,7 @@ class ItemTables {
  public:
   explicit ItemTables(std::string_view kind) : kind_(kind) {}
 
-  // ISO/IEC 14496-12, 8.11: tables begin with a version and flags.
+  // Every table begins with a version and flags (ISO/IEC 14496-12, 8.11).
   void Look(Bytes boxes, unsigned depth) {
     constexpr std::size_t kVersionBytes = 4;
     while (const std::optional<FileBox> box = TakeFileBox(boxes)) {
@@ -44,7 +44,7 @@ class ItemTables {
 
  private:
   void Add(std::uint64_t count, const char* what) {
-    // Each table may have several boxes.
+    // A file may split each table into several boxes, so the counts are added up.
     entries_ += count;
     if (count > kMaxItems || entries_ > 4 * kMaxItems) Refuse(std::max(count, entries_), what);
   }
@@ -73,12 +73,12 @@ std::optional<FileBox> TakeFileBox(Bytes& rest) noexcept {
   if (rest.size() < 8) return std::nullopt;
   std::uint64_t size = BigEndian(rest, 0, 4);
   std::uint64_t head = 8;
-  if (size == 1) {  // too long for four bytes
+  if (size == 1) {  // the size did not fit in four bytes
     head = 16;
     if (rest.size() < head) return std::nullopt;
     size = BigEndian(rest, 8, 8);
   }
-  if (size == 0 || size > rest.size()) size = rest.size();  // 0: to the end
+  if (size == 0 || size > rest.size()) size = rest.size();  // 0: the box extends to the end
   if (size < head) return std::nullopt;
   const FileBox box{AsText(rest.subspan(4, 4)), rest.subspan(head, size - head)};
   rest = rest.subspan(size);

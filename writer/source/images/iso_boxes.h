@@ -1,4 +1,4 @@
-// Boxes of the ISO base media format, of which AVIF, HEIF, JPEG XL and JPEG 2000 files are made
+// Boxes of the ISO base media format, which AVIF, HEIF, JPEG XL and JPEG 2000 files consist of
 // (ISO/IEC 14496-12, 4.2).
 #pragma once
 
@@ -15,16 +15,16 @@ struct FileBox {
   Bytes body;
 };
 
-// The big-endian number of `size` bytes, which must be there.
+// The big-endian number in the `size` bytes at `at`; the caller checks that they exist.
 std::uint64_t BigEndian(Bytes bytes, std::size_t at, std::size_t size) noexcept;
 
-// Takes the first box off `rest`; a box that claims to be longer ends with it.
-// Nothing if no box is left.
+// Removes the first box from `rest` and returns it; nullopt if there is none. A box that claims to
+// be longer than `rest` gets all of it.
 std::optional<FileBox> TakeFileBox(Bytes& rest) noexcept;
 
-// Throws Error(kUnsupported) if an AVIF or HEIF file lists more items, properties of items or
-// references between them than pictures have: their libraries compare each with all others, for
-// minutes. `kind` is its name for people.
+// Throws Error(kUnsupported) if an AVIF or HEIF file lists more items, properties of items, or
+// references between items than real pictures have. libavif and libheif compare each with all
+// others, which would take minutes. `kind` is the format's name, for the message.
 void RequireFewItems(Bytes file, std::string_view kind);
 
 }  // namespace sluice

@@ -30,13 +30,13 @@ namespace {
 constexpr std::uint32_t kMaxJp2Components = 5;
 
 struct Jp2Tiles {
-  std::uint32_t promised = 0;  // by the size and the grid
-  std::uint32_t present = 0;   // with a header in the file
+  std::uint32_t promised = 0;  // according to the header's size and grid
+  std::uint32_t present = 0;   // those with a header in the file
 };
 
 constexpr std::uint64_t kMaxJp2Layers = 1024;
 constexpr std::uint32_t kMaxJp2Levels = 32;
-// More are refused, whatever the options.
+// Pictures with more pixels are refused, whatever the options.
 constexpr std::uint64_t kMaxJp2Pixels = std::uint64_t{1} << 28;
 
 enum Jp2Marker : std::uint32_t {
@@ -91,7 +91,7 @@ class CodestreamReader {
   bool Has(std::size_t count) const noexcept { return bytes_.size() - at_ >= count; }
   std::uint64_t Next() const noexcept { return BigEndian(bytes_, at_, 2); }
 
-  // Jp2Marker segments up to that marker. False if they end before it.
+  // Reads marker segments up to the marker `last`; false if the file ends before it.
   bool ReadHeaders(Jp2Marker last) {
     while (Has(2)) {
       const std::uint64_t marker = Next();
@@ -111,7 +111,8 @@ class CodestreamReader {
   void ReadSize(Bytes body) {
     if (body.size() < 36) return;
     const auto word = [&](std::size_t i) { return BigEndian(body, 2 + 4 * i, 4); };
-    // The picture's end and begin on the grid, a tile's sides, and where the first tile begins.
+    // Named as lengths on the reference grid: the picture's right, bottom, left and top edges, a
+    // tile's width and height, and where the first tile begins.
     const std::uint64_t across = word(0), down = word(1), left = word(2), top = word(3);
     const std::uint64_t tile_across = word(4), tile_down = word(5), from_x = word(6),
                         from_y = word(7);
@@ -138,14 +139,16 @@ class CodestreamReader {
   }
 
   void ReadComponentCoding(Bytes body) {
-    if (body.size() < 7) return;  // a component's number is one byte, as there are at most five
+    if (body.size() < 7) return;  // a component's number is one byte, since there are at most five
     CheckBlocks((BigEndian(body, 1, 1) & 1) != 0, body.subspan(2));
   }
 
-  // From the number of levels on: of one component, as if the picture were one tile.
+  // `body` begins with the number of levels. Counts precincts and blocks of one component, as if
+  // the whole picture were one tile.
   void CheckBlocks(bool own_precincts, Bytes body) const {
     const auto levels = static_cast<std::uint32_t>(BigEndian(body, 0, 1));
-    if (levels > kMaxJp2Levels || Pixels() == kMaxJp2Pixels) return;  // refused for its size
+    // refused elsewhere, for its size
+    if (levels > kMaxJp2Levels || Pixels() == kMaxJp2Pixels) return;
     const std::uint64_t across = BigEndian(body, 1, 1) % 16 + 2;
     const std::uint64_t down = BigEndian(body, 2, 1) % 16 + 2;
     std::uint64_t precincts = 0;
@@ -162,8 +165,8 @@ class CodestreamReader {
       const std::uint64_t height = CeilDivide(height_, std::uint64_t{1} << (levels - level));
       precincts += CeilDivide(width, std::uint64_t{1} << precinct_across) *
                    CeilDivide(height, std::uint64_t{1} << precinct_down);
-      // A block lies within its precinct, which a level above the first has half as large in a
-      // band.
+      // A block lies within its precinct. Above the lowest resolution level, a precinct covers half
+      // its width and height in each band.
       const std::uint64_t half = level > 0 ? 1 : 0;
       const std::uint64_t inner_across = precinct_across - std::min(precinct_across, half);
       const std::uint64_t inner_down = precinct_down - std::min(precinct_down, half);
@@ -190,7 +193,7 @@ class CodestreamReader {
   std::uint32_t tiles_ = 0;
 };
 
-// The colours that a JP2 file's palette (its box "pclr") makes of each value; 0: it has none.
+// The number of colours per pixel after the palette (box "pclr") of a JP2 file; 0 if it has none.
 std::uint32_t PaletteColours(Bytes file) noexcept {
   while (std::optional<FileBox> box = TakeFileBox(file)) {
     if (box->type != "jp2h") continue;
@@ -203,10 +206,10 @@ std::uint32_t PaletteColours(Bytes file) noexcept {
   return 0;
 }
 
-// Of a JP2 file or a bare codestream (ISO/IEC 15444-1, annexes A and I). A file that ends in its
-// headers is left to openjpeg: both are 0, as if no tile were missing. Throws Error(kUnsupported)
-// if a header asks for more tiles, components, layers, precincts or code blocks than pictures of
-// its size have.
+// Counts the tiles of a JP2 file or a bare codestream (ISO/IEC 15444-1, annexes A and I). If the
+// file ends in its headers, both counts are 0, and openjpeg reports the error. Throws
+// Error(kUnsupported) if a header asks for more tiles, components, layers, precincts or code blocks
+// than pictures of its size have.
 Jp2Tiles LookAtCodestream(Bytes file) {
   const bool bare = file.size() >= 2 && BigEndian(file, 0, 2) == kSoc;
   return CodestreamReader(bare ? file : CodestreamOf(file)).Look();
@@ -223,14 +226,15 @@ class Jp2Source : public PixelSource {
   struct Stream {
     Bytes file;
     std::size_t at = 0;
-    // openjpeg's first error. Its warnings do not count: files that it decodes well have some. It
-    // is written inside of openjpeg, and nothing may be thrown through that.
+    // openjpeg's first error message. Warnings are not kept, since files that it decodes well can
+    // have some. A fixed array, because the handler runs inside openjpeg, through which no
+    // exception may pass.
     std::array<char, 200> trouble{};
-    bool ends_early = false;  // it asked for more than there is
+    bool ends_early = false;  // openjpeg asked for bytes beyond the file's end
   };
 
   void CheckComponents() const;
-  // The value of a component at a place of the picture, from 0 to 65535.
+  // The value of a component at a pixel of the picture, scaled to 0..65535.
   std::uint16_t ValueAt(std::size_t component, std::uint32_t x, std::uint32_t y) const noexcept;
   void ReadRow(std::uint32_t y, std::uint16_t* rgba) const noexcept;
   [[noreturn]] void ThrowBroken() const;
@@ -241,7 +245,7 @@ class Jp2Source : public PixelSource {
   std::unique_ptr<opj_image, void (*)(opj_image*)> image_;
   Jp2Tiles tiles_;
   bool luma_ = false;        // components are YCbCr
-  std::size_t opacity_ = 0;  // its component; 0: opaque
+  std::size_t opacity_ = 0;  // index of the opacity component; 0: opaque
   bool premultiplied_ = false;
 };
 
@@ -335,7 +339,7 @@ void Jp2Source::CheckComponents() const {
   for (std::uint32_t c = 0; c < image.numcomps; ++c) {
     const opj_image_comp_t& component = image.comps[c];
     if (component.prec == 0 || component.prec > 31) unsupported("its values have too many bits");
-    // Memory is taken for each of them.
+    // openjpeg allocates memory for each component, so none may be larger than the first.
     if (component.w > image.comps[0].w || component.h > image.comps[0].h || component.dx == 0 ||
         component.dy == 0) {
       unsupported("a component is larger than the first");
@@ -362,7 +366,7 @@ std::uint16_t Jp2Source::ValueAt(std::size_t c, std::uint32_t x, std::uint32_t y
 }
 
 void Jp2Source::ReadRow(std::uint32_t y, std::uint16_t* rgba) const noexcept {
-  // Of no colour: 128 of 255.
+  // The value of chroma that means no colour: 128 of 255, or the same for other bit depths.
   const double bits = luma_ ? image_->comps[1].prec : 8;
   const double centre = 65'535 * std::exp2(bits - 1) / (std::exp2(bits) - 1);
   for (std::uint32_t x = 0; x < width_; ++x, rgba += 4) {
@@ -387,7 +391,7 @@ Picture Jp2Source::Decode(const ColorRules& rules) {
     EndsEarly(kBrokenJp2, std::to_string(tiles_.promised - tiles_.present) + " of its " +
                               std::to_string(tiles_.promised) + " tiles are missing");
   }
-  CheckComponents();  // a palette's colours are there now
+  CheckComponents();  // again: a palette's colours have become components by now
   const opj_image_t& image = *image_;
   grey_ = image.numcomps <= 2;
   const bool whole = decoded && stream_.trouble[0] == 0;

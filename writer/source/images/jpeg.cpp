@@ -1,13 +1,14 @@
 // JPEG, by libjpeg-turbo, in three parts.
 //
-// 1. TakeJpeg() cuts a file down to its picture. A file may have anything after it: nothing where
-// the end marker should be,
-//    the zeros of a broken download, a second picture, rubbish. Decoders differ in whether they
-//    look there, so each of them gets the picture alone, and all of them judge a file alike.
-// 2. JpegTrap and JpegReading turn libjpeg's errors, which leave it by longjmp, into exceptions,
-// bound its memory, and count
-//    the scans of a progressive file.
-// 3. JpegSource decodes pixels, at a reduced size if asked for, or reads the coefficients for
+// 1. TakeJpeg() cuts a file down to its picture. A file may have anything after that, or instead of
+// the end marker: the zeros of a broken download, a second picture, garbage. Decoders differ in
+// whether they look there. So every decoder gets the picture alone, and all of them judge a file
+// alike.
+//
+// 2. JpegTrap and JpegReading turn libjpeg's errors, which leave it by longjmp, into exceptions.
+// They also limit its memory and the number of scans of a progressive file.
+//
+// 3. JpegSource decodes pixels, at a reduced size if asked to, or reads the coefficients for
 // transcoding.
 #include "writer/source/images/jpeg.h"
 
@@ -24,7 +25,7 @@ namespace sluice {
 
 namespace {
 
-// Markers by their second byte.
+// The second byte of markers.
 constexpr unsigned kEndOfImage = 0xD9;
 constexpr unsigned kStartOfScan = 0xDA;
 
@@ -32,8 +33,8 @@ unsigned ByteAt(Bytes file, std::size_t at) noexcept {
   return std::to_integer<unsigned>(file[at]);
 }
 
-// The position of the next marker at or after `at`; the file's size without one. A 0xFF
-// followed by a zero is data; one followed by another 0xFF is a fill byte.
+// The position of the next marker at or after `at`, or the file's size if there is none. 0xFF
+// followed by a zero is data; 0xFF followed by another 0xFF is a fill byte.
 std::size_t FindMarker(Bytes file, std::size_t at) noexcept {
   while (at + 1 < file.size()) {
     const void* const found = std::memchr(file.data() + at, 0xFF, file.size() - 1 - at);
@@ -50,7 +51,8 @@ constexpr bool StandsAlone(unsigned marker) noexcept {
   return marker == 0x01 || (marker >= 0xD0 && marker <= 0xD7);
 }
 
-// Tables, restart intervals, numbers of lines, further scans, application data and comments.
+// Whether the marker may stand between two scans: tables, restart intervals, number of lines,
+// another scan, application data or a comment.
 constexpr bool StandsBetweenScans(unsigned marker) noexcept {
   return marker == 0xC4 || marker == 0xCC || (marker >= 0xDA && marker <= 0xDD) ||
          (marker >= 0xE0 && marker <= 0xEF) || marker == 0xFE;
@@ -60,20 +62,20 @@ constexpr bool IsFrame(unsigned marker) noexcept {
   return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
 }
 
-// A frame that one scan can hold: sequential, of Huffman or arithmetic coding.
+// Whether one scan can hold all of the frame's data: sequential, with Huffman or arithmetic coding.
 constexpr bool IsSequential(unsigned frame) noexcept {
   return frame == 0xC0 || frame == 0xC1 || frame == 0xC9;
 }
 
 struct End {
-  std::size_t at = 0;   // end of the picture's data: the place of its end marker, there or missing
-  bool marked = false;  // the end marker is there, or one that can only follow the picture
+  std::size_t at = 0;   // end of the picture's data, where the end marker is or should be
+  bool marked = false;  // there is an end marker, or another that can only follow a whole picture
 };
 
-// The end of a file without an end marker. A zero that makes a 0xFF data is kept, and so is a
-// single one at the file's end: the last coded byte. Of several, none is: chroma's usual code for
-// the end of a block is two zero bits, so a zero too many would complete a picture whose last block
-// is missing.
+// Where the data of a file without an end marker ends. Zeros at the end are dropped, with two
+// exceptions: a zero after 0xFF, which makes it data, and a single zero, which is the last coded
+// byte. If several zeros were kept, they could hide a missing block: the usual code for "end of
+// block" in chroma is two zero bits.
 End EndOfData(Bytes file) noexcept {
   std::size_t size = WithoutZeros(file).size();
   if (size > 0 && size < file.size() && file[size - 1] == std::byte{0xFF}) ++size;
@@ -81,9 +83,9 @@ End EndOfData(Bytes file) noexcept {
 }
 
 End FindEnd(Bytes file) noexcept {
-  unsigned components = 0;  // of a sequential frame; 0: one scan cannot hold everything
+  unsigned components = 0;  // of a sequential frame; 0: one scan cannot hold all components
   bool scanned = false;
-  bool complete = false;  // the only possible scan has been seen
+  bool complete = false;  // the only scan that the frame can have has been seen
   for (std::size_t at = 2;;) {
     at = FindMarker(file, at);
     if (at == file.size()) return EndOfData(file);
@@ -95,7 +97,7 @@ End FindEnd(Bytes file) noexcept {
     }
     if (complete) return {at, true};
     if (scanned && !StandsBetweenScans(marker)) return {at, false};
-    // A segment: its length, including the two bytes of the length, and its content.
+    // A segment: two bytes of length, which count themselves, and its content.
     const std::size_t room = file.size() - at - 2;
     const std::size_t length = room < 2 ? 0 : ByteAt(file, at + 2) << 8 | ByteAt(file, at + 3);
     if (length < 2 || length > room) return scanned ? End{at, false} : EndOfData(file);
@@ -121,15 +123,16 @@ JpegFile TakeJpeg(std::vector<std::byte>& content) {
 
 namespace {
 
-// A progressive file may repeat scans at will, and each is a pass over the whole picture. Real
-// programs write about 10.
+// A progressive file may have any number of scans, and each is a pass over the whole picture. Real
+// encoders write about 10.
 constexpr int kMaxScans = 100;
 
-// The coefficients of the largest picture that max_pixels allows (2^28), at two bytes each, for a
-// progressive file with three full-size components.
+// Enough for the coefficients of the largest picture that max_pixels allows (2^28 pixels) in a
+// progressive file with three full-size components, at two bytes each.
 constexpr long kMaxLibraryBytes = 1'700'000'000;
 
-// Data is missing: at the file's end, at a marker that comes too soon, or between restart markers.
+// Whether the message says that data is missing: at the file's end, before an early marker, or
+// between restart markers.
 bool EndsEarly(int message) noexcept {
   return message == JWRN_JPEG_EOF || message == JWRN_HIT_MARKER || message == JWRN_MUST_RESYNC;
 }
@@ -151,7 +154,7 @@ void OnMessage(j_common_ptr common, int level) {
   const int message = common->err->msg_code;
   if (level >= 0 || !DamagesPixels(message)) return;
   auto* trap = reinterpret_cast<JpegTrap*>(common->err);
-  if (trap->cut_short[0] != 0) return;  // after the end, all data is made up
+  if (trap->cut_short[0] != 0) return;  // already past the end: all data from there on is made up
   if (!trap->takes_cut_short || !EndsEarly(message)) JumpOut(common);
   common->err->format_message(common, trap->cut_short);
 }
@@ -160,13 +163,13 @@ void OnProgress(j_common_ptr common) {
   if (!common->is_decompressor) return;
   if (reinterpret_cast<j_decompress_ptr>(common)->input_scan_number <= kMaxScans) return;
   auto* trap = reinterpret_cast<JpegTrap*>(common->err);
-  trap->base.msg_code = 0;  // not one of libjpeg's messages
+  trap->base.msg_code = 0;  // none of libjpeg's own messages
   std::snprintf(trap->text, sizeof(trap->text), "has more than %d scans", kMaxScans);
   std::longjmp(trap->jump, 1);
 }
 
 bool IsUnsupported(int message) noexcept {
-#if JPEG_LIB_VERSION < 70  // later interfaces have no such message
+#if JPEG_LIB_VERSION < 70  // newer versions of libjpeg's interface lack this message
   if (message == JERR_ARITH_NOTIMPL) return true;
 #endif
   return message == JERR_SOF_UNSUPPORTED || message == JERR_BAD_PRECISION ||
@@ -285,8 +288,8 @@ bool JpegSource::may_lack_scans() const noexcept {
   return !ended_ && (object.progressive_mode != 0 || object.comps_in_scan < object.num_components);
 }
 
-// A file of several scans may end before all components, or all their bits, have arrived. If bits
-// are missing but the file has an end marker, somebody made it that way.
+// A file with several scans may end before all components, or all of their bits, have arrived. If
+// bits are missing although the file has an end marker, its author left them out on purpose.
 void JpegSource::CheckScans() {
   const jpeg_decompress_struct& object = jpeg_.object;
   const char* missing = nullptr;
@@ -294,7 +297,8 @@ void JpegSource::CheckScans() {
     if (object.comp_info[c].quant_table == nullptr) {
       missing = "one of its colour components is missing";
     } else if (may_lack_scans() && object.coef_bits != nullptr && missing == nullptr) {
-      const int* const bits = object.coef_bits[c];  // still missing; -1: all of them
+      // number of bits still missing for each coefficient; -1: all of them
+      const int* const bits = object.coef_bits[c];
       if (std::any_of(bits, bits + DCTSIZE2, [](int left) { return left != 0; })) {
         missing = "its last scans are missing";
       }
@@ -314,8 +318,8 @@ void JpegSource::StoreRow(const ColorRules& rules, std::uint8_t* row, const Pict
                ? StoreGreyRow(row, picture.width, rules, out)
                : StoreRgbRow(row, picture.width, picture.channels, rules, out);
   }
-  // Adobe's programs store inks inverted, and mark the file as theirs; nearly every CMYK JPEG is
-  // from one of them.
+  // Adobe's programs store inks inverted and add an Adobe marker. Nearly every CMYK JPEG is one of
+  // theirs.
   StoreCmykRow(row, picture.width, jpeg_.object.saw_Adobe_marker != 0, picture.channels, rules,
                out);
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <jpeglib.h>
-// After jpeglib.h (format/pixels/libjpeg.h says why).
+// Must follow jpeglib.h (format/pixels/libjpeg.h says why).
 #include <jerror.h>
 
 #include "format/disk/bytes.h"
@@ -19,40 +19,42 @@ namespace sluice {
 
 struct JpegFile {
   Bytes bytes;  // ends with an end-of-image marker
-  // Whether that marker is the file's own. If not, scans may be missing without a trace.
+  // Whether that marker was in the file. If not, scans may be missing without any other sign.
   bool ended = true;
 };
 
-// Cuts `content` down to its picture and makes sure that it has an end marker. In a file without
-// one, zeros at the end are not taken for data (except a single one): they would be decoded to
-// grey. A file that is not a JPEG loses only such zeros.
+// Cuts `content` down to its picture and makes sure that it ends with an end marker. If the file
+// has none, zeros at its end are dropped (except a single one): they would be decoded to grey. A
+// file that is not a JPEG loses only such zeros.
 //
-// Whatever is made of the picture, decoders get these bytes and no others: libjpeg's judgement of a
-// damaged file depends on what follows the damage.
+// All decoders get these bytes and no others, because what libjpeg makes of a damaged file depends
+// on what follows the damage.
 JpegFile TakeJpeg(std::vector<std::byte>& content);
 
-// libjpeg leaves its functions by longjmp when it meets an error; this makes exceptions of them.
+// Turns libjpeg's errors, at which it leaves its functions by longjmp, into exceptions.
 //
-// Pattern: `if (setjmp(trap.jump) != 0) trap.Throw();` and then calls of libjpeg, in a function
-// that has no object with a destructor between the two.
+// Pattern: `if (setjmp(trap.jump) != 0) trap.Throw();`, then calls of libjpeg. No object with a
+// destructor may be created between the two.
 struct JpegTrap {
-  jpeg_error_mgr base{};  // first, so that libjpeg's pointer to it is a pointer to the whole
+  // the first member, so that libjpeg's pointer to it is also a pointer to the trap
+  jpeg_error_mgr base{};
   std::jmp_buf jump{};
   char text[JMSG_LENGTH_MAX]{};
-  // Whether data that ends early is taken as far as it goes. If so, `cut_short` is libjpeg's
-  // message, or empty.
+  // Whether to accept data that ends early, as far as it goes. `cut_short` then holds libjpeg's
+  // message if the data did, and is empty if not.
   bool takes_cut_short = false;
   char cut_short[JMSG_LENGTH_MAX]{};
 
   JpegTrap();
-  // Throws Error(kCorrupt) with libjpeg's sentence, CutShort if data ends early, or kUnsupported
-  // for features that libjpeg lacks.
+  // Throws CutShort if data ends early, Error(kUnsupported) for features that libjpeg lacks, and
+  // otherwise Error(kCorrupt) with libjpeg's message.
   [[noreturn]] void Throw() const;
 };
 
-// libjpeg's object for reading, with errors trapped, its memory bounded, and the scans of a
-// progressive file counted. A warning after which pixels are made up (data that cannot be decoded,
-// or ends early and is not to be taken) is an error; other warnings are ignored. Must not move.
+// libjpeg's object for reading. Its errors are trapped, its memory is limited, and the scans of a
+// progressive file are counted. A warning is an error if libjpeg makes up pixels after it: data
+// that cannot be decoded, or that ends early and is not accepted. Other warnings are ignored. Must
+// not be moved.
 class JpegReading {
  public:
   JpegReading();
@@ -67,42 +69,42 @@ class JpegReading {
   jpeg_progress_mgr progress_{};
 };
 
-// Any kind that libjpeg-turbo reads: baseline, progressive, arithmetic; grey, YCbCr, RGB, CMYK and
-// YCCK; any sampling.
+// A JPEG of any kind that libjpeg-turbo reads: baseline, progressive, arithmetic; grey, YCbCr, RGB,
+// CMYK and YCCK; any sampling.
 //
-// The constructor reads the header. One picture, one thread. Every function throws an Error whose
-// sentence() says what is wrong with the file, without its name.
+// The constructor reads the header. Decodes one picture; not thread-safe. Every function throws an
+// Error whose sentence() says what is wrong with the file, without naming it.
 class JpegSource {
  public:
-  // The file's bytes must outlive the source. A file without an end marker, but with complete data,
-  // is read without complaint. Profile() gives the profile only if `with_profile`.
+  // `file.bytes` must outlive the source. A file that lacks only its end marker is read without an
+  // error. Profile() works only if `with_profile`.
   explicit JpegSource(const JpegFile& file, bool with_profile = false);
 
   std::uint32_t width() const noexcept { return jpeg_.object.image_width; }
   std::uint32_t height() const noexcept { return jpeg_.object.image_height; }
-  // 0..255 components and their colour space, as libjpeg has them.
+  // libjpeg's header; it has 0 to 255 components.
   const jpeg_decompress_struct& header() const noexcept { return jpeg_.object; }
   Orientation orientation() const noexcept { return orientation_; }
-  // Whether there is an embedded ICC profile; the profile, unless its pieces are broken; and the
-  // values that it describes.
+  // Profile() is empty if the profile's pieces do not fit together; colors() says which values of a
+  // pixel the profile describes.
   bool has_profile() const noexcept { return has_profile_; }
   std::vector<std::byte> Profile();
   ProfileColors colors() const noexcept;
 
-  // Whether scans may be missing that only Decode() and ReadCoefficients() look for.
+  // Whether scans may be missing, which only Decode() and ReadCoefficients() find out.
   bool may_lack_scans() const noexcept;
-  // From now on a picture whose data ends early is taken as far as the data goes, the rest grey,
-  // and is no longer a CutShort error.
+  // From now on, a picture whose data ends early is decoded as far as it goes, with grey for the
+  // rest, instead of causing a CutShort error.
   void TakeCutShort() noexcept { jpeg_.trap.takes_cut_short = true; }
-  // Valid after Decode(): what is missing; empty if nothing is.
+  // What is missing; empty if nothing is. Valid after Decode().
   const char* cut_short() const noexcept { return jpeg_.trap.cut_short; }
 
-  // The pixels as they are stored, at 1/reduction (1, 2, 4, 8) of the size, rounded up. Grey files
-  // give grey. Call it once.
+  // The pixels as stored, at 1/reduction of the size (1, 2, 4 or 8), rounded up. A grey file gives
+  // a grey picture. Call it once.
   Picture Decode(const ColorRules& rules, std::uint32_t reduction);
 
-  // The whole file's coefficients, for transcoding. Call it instead of Decode(). They live as long
-  // as the source.
+  // All coefficients of the file, for transcoding, instead of Decode(). They live as long as the
+  // source.
   jvirt_barray_ptr* ReadCoefficients();
   jpeg_decompress_struct& object() noexcept { return jpeg_.object; }
 
@@ -112,8 +114,8 @@ class JpegSource {
   void Start(std::uint32_t channels, std::uint32_t reduction);
   void CheckScans();
   jvirt_barray_ptr* ReadAllCoefficients();
-  // `row`: nullptr if rows can be decoded into the picture; else room for a row of four values a
-  // pixel.
+  // `row`: null to decode rows directly into the picture; otherwise space for a row of four values
+  // per pixel.
   void ReadRows(const ColorRules& rules, std::uint8_t* row, Picture& picture);
   void StoreRow(const ColorRules& rules, std::uint8_t* row, const Picture& picture,
                 std::uint8_t* out) const;

@@ -1,4 +1,8 @@
-// JPEG XL, bare or in a container, by libjxl; of an animation, the first frame.
+// JPEG XL, bare or in a container, by libjxl. From an animation, the first frame is used.
+//
+// libjxl converts the colours of lossy pictures to sRGB itself; those of lossless ones come with a
+// profile. Versions before 0.11 end the process when they run out of memory, so this source checks
+// first whether there is enough.
 #include <memory>
 #include <new>
 #include <optional>
@@ -28,12 +32,12 @@ class JxlSource : public PixelSource {
 
   std::unique_ptr<JxlDecoderStruct, void (*)(JxlDecoderStruct*)> decoder_;
   std::vector<std::byte> profile_;
-  std::uint32_t extra_channels_ = 0;  // opacity and others
+  std::uint32_t extra_channels_ = 0;  // opacity, and others that are ignored
   bool opaque_ = true;
 };
 
 constexpr const char* kBrokenJxl = "broken JPEG XL";
-// libjxl keeps whole planes of each: opacity, depth, and two more.
+// libjxl keeps whole planes of each. Four: opacity, depth, and two more.
 constexpr std::uint32_t kMaxExtraChannels = 4;
 
 JxlColorEncoding Srgb(bool grey) noexcept {
@@ -46,7 +50,8 @@ JxlColorEncoding Srgb(bool grey) noexcept {
   return srgb;
 }
 
-// Asks for the colours of the pixels. libjxl 0.9 took away an argument without use.
+// Calls a function of libjxl that asks for the colours of the pixels. libjxl 0.9 removed one of its
+// parameters, which was not used.
 template <class Function, class... Rest>
 bool Ask(Function function, JxlDecoder* decoder, Rest... rest) {
   constexpr auto kPixels = JXL_COLOR_PROFILE_TARGET_DATA;
@@ -57,11 +62,11 @@ bool Ask(Function function, JxlDecoder* decoder, Rest... rest) {
   }
 }
 
-// Until version 0.11 libjxl ends the process if it has no memory (JXL_CHECK, JXL_ASSERT), for a
-// plane of pixels or in the headers: RoomToDecode looks for it before. Measured of version 0.7, in
-// bytes a pixel: a lossy picture took 3 to 7, a lossless one and one of squeezed values 12 to 19,
-// either with opacity 26 to 41; small ones up to 8 MB besides. Frames that are laid over others
-// take more, and are not counted.
+// Before version 0.11, libjxl ends the process (JXL_CHECK, JXL_ASSERT) if it cannot allocate a
+// plane of pixels or what it needs for headers. So RoomToDecode looks for the memory first.
+// Measured with version 0.7, in bytes per pixel: lossy pictures took 3 to 7, lossless and squeezed
+// ones 12 to 19, with opacity 26 to 41. Small pictures took up to 8 MB more. Frames that are
+// blended over others take more, which is not counted.
 constexpr std::size_t kBytesEach = 20;
 constexpr std::size_t kBytesEachExtra = 22;
 constexpr std::size_t kBytesBesides = 16 << 20;
@@ -115,7 +120,7 @@ void JxlSource::ThrowBroken() {
   throw Error(ErrorCode::kCorrupt, std::string(kBrokenJxl) + ": libjxl cannot decode it");
 }
 
-// A lossy picture's colours are converted by libjxl itself, to sRGB.
+// libjxl itself converts the colours of a lossy picture to sRGB.
 void JxlSource::ReadColours() {
   const JxlColorEncoding srgb = Srgb(grey_);
   JxlDecoderSetPreferredColorProfile(decoder_.get(), &srgb);
@@ -162,7 +167,7 @@ Picture JxlSource::Decode(const ColorRules& rules) {
       case JXL_DEC_FULL_IMAGE: done = true; break;
       case JXL_DEC_NEED_MORE_INPUT:
         EndsEarly(kBrokenJxl, "its pixels end early");
-        JxlDecoderFlushImage(decoder);  // what there is, which may be nothing
+        JxlDecoderFlushImage(decoder);  // the pixels decoded so far, possibly none
         done = true;
         break;
       default: ThrowBroken();

@@ -12,7 +12,7 @@ namespace sluice {
 namespace {
 constexpr std::string_view kExifPrefix("Exif\0\0", 6);
 
-// The tag's value; 0 if it is missing.
+// The value of Exif's tag "Orientation"; 0 if it is missing or not valid.
 unsigned ExifOrientation(Bytes exif) {
   if (exif.empty()) return 0;
   std::vector<std::byte> prefixed;
@@ -28,7 +28,7 @@ unsigned ExifOrientation(Bytes exif) {
       exif_data_new_from_data(reinterpret_cast<const unsigned char*>(exif.data()),
                               static_cast<unsigned>(exif.size())),
       &exif_data_unref);
-  if (memory.failed()) throw std::bad_alloc();  // libexif leaves out what it has no memory for
+  if (memory.failed()) throw std::bad_alloc();  // libexif skips what it has no memory for
   if (!data) return 0;
   const ExifEntry* const entry =
       exif_content_get_entry(data->ifd[EXIF_IFD_0], EXIF_TAG_ORIENTATION);
@@ -40,7 +40,8 @@ unsigned ExifOrientation(Bytes exif) {
   return value >= 1 && value <= 8 ? value : 0;
 }
 
-// An attribute (tiff:Orientation="6") or an element (<tiff:Orientation>6</tiff:Orientation>).
+// XMP has it as an attribute (tiff:Orientation="6") or an element
+// (<tiff:Orientation>6</tiff:Orientation>).
 unsigned XmpOrientation(Bytes xmp) {
   constexpr std::string_view kName = "tiff:Orientation";
   constexpr std::string_view kBefore = " \t\r\n=\"'>";

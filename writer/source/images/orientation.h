@@ -1,12 +1,13 @@
-// How a picture's stored rows and columns map to the upright picture (Exif 2.3, tag 0x0112).
+// How the stored rows and columns of a picture map to the upright picture (Exif 2.3, tag 0x0112).
 #pragma once
 
 #include "format/disk/bytes.h"
 
 namespace sluice {
 
-// The upright picture O comes from the stored one, S (w x h), by O(x, y) = S(a, b) with (a, b) =
-// (x, y), or (y, x) if transposed; then a = w - 1 - a if mirrored in x, b = h - 1 - b if in y.
+// Computes the upright picture O from the stored picture S of w x h pixels: O(x, y) = S(a, b).
+// Begin with (a, b) = (y, x) if transposed, else (x, y); then replace a by w - 1 - a if mirror_x,
+// and b by h - 1 - b if mirror_y.
 struct Orientation {
   bool transposed = false;
   bool mirror_x = false;
@@ -16,7 +17,7 @@ struct Orientation {
   friend bool operator==(const Orientation&, const Orientation&) = default;
 };
 
-// The orientation of the tag's value; values other than 2..8 give none.
+// The orientation for a value of the tag; none (identity) for values outside 2..8.
 constexpr Orientation OrientationOf(unsigned value) noexcept {
   switch (value) {
     case 2: return {false, true, false};
@@ -30,9 +31,9 @@ constexpr Orientation OrientationOf(unsigned value) noexcept {
   }
 }
 
-// The orientation that a file's metadata gives: that of Exif data, with or without "Exif\0\0"
-// before them; or else, if the tag is missing there or out of range, that of an XMP packet
-// (tiff:Orientation). Either may be empty or broken.
+// The orientation that a file's metadata gives: the tag in `exif` (with or without "Exif\0\0"
+// before the data) or, if that is missing or out of range, tiff:Orientation in `xmp`. Either may be
+// empty or broken.
 Orientation ReadOrientation(Bytes exif, Bytes xmp);
 
 }  // namespace sluice

@@ -1,9 +1,9 @@
-// An image file that is decoded as a whole, what becomes of it, and the error of one that is cut
-// short.
+// PixelSource, which decodes an image file of one kind; the Picture that it decodes; and the error
+// of a file that is cut short.
 //
-// Every kind but JPEG is a PixelSource in a source file of its own; JPEG can be decoded at a
-// reduced size and has a class of its own (jpeg.h). Outside of this folder, image_kinds.h opens
-// them.
+// Every kind has a subclass in a source file of its own, except JPEG: JPEG can be decoded at a
+// reduced size and has its own class (jpeg.h). Code outside this folder opens files by
+// image_kinds.h.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +20,26 @@
 
 namespace sluice {
 
-// A decoded source: 8-bit values, rows without padding.
+// A decoded picture: 8-bit values, rows without padding.
 struct Picture {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
   std::uint32_t channels = 0;  // 1: grey, 3: RGB, interleaved
   std::vector<std::uint8_t> pixels;
-  bool ycc420 = false;  // `pixels` has three planes instead: see Ycc420Values()
+  bool ycc420 = false;  // if true, `pixels` has three planes instead: see Ycc420Values()
 
   std::uint8_t* Row(std::size_t y) noexcept { return pixels.data() + y * width * channels; }
 };
 
-// All zero.
+// A picture of zeros.
 inline Picture NewPicture(std::uint32_t width, std::uint32_t height, std::uint32_t channels) {
   return {width, height, channels,
           std::vector<std::uint8_t>(std::size_t{width} * height * channels)};
 }
 
 // The error of a file whose data ends before its picture does, as after a broken download. It is a
-// class of its own because the part of the picture that is there can be taken
-// (ConvertOptions::form.truncated). Every form of storing uses the same readers, so that all of
-// them judge a file alike.
+// class of its own because callers may accept the part of the picture that exists
+// (ConvertOptions::form.truncated).
 class CutShort : public Error {
  public:
   // `what` is, for example, "broken PNG".
@@ -48,8 +47,8 @@ class CutShort : public Error {
       : Error(ErrorCode::kCorrupt, what + ": it is cut short: " + how) {}
 };
 
-// The file without the zeros at its end, which a broken download leaves. For kinds of files that
-// never end in a zero byte.
+// The file without the zeros at its end, which a broken download leaves. For formats that never end
+// in a zero byte.
 inline Bytes WithoutZeros(Bytes file) noexcept {
   std::size_t size = file.size();
   while (size > 0 && file[size - 1] == std::byte{0})
@@ -57,17 +56,17 @@ inline Bytes WithoutZeros(Bytes file) noexcept {
   return file.first(size);
 }
 
-// The file without the zeros at its end if they are as many as only a broken download leaves. For
-// kinds of files that may end with a few.
+// The same, but only if there are so many zeros that a broken download is the likely cause. For
+// formats that may end with a few.
 inline Bytes WithoutManyZeros(Bytes file) noexcept {
   constexpr std::size_t kMany = 512;
   const Bytes data = WithoutZeros(file);
   return file.size() - data.size() < kMany ? file : data;
 }
 
-// The constructor reads the file's header and allocates no memory for pixels. One picture, one
-// thread; the file must outlive it. Every function throws an Error whose sentence() says what is
-// wrong with the file, without its name.
+// The constructor reads the file's header and allocates no memory for pixels. Decodes one picture;
+// not thread-safe; the file must outlive it. Every function throws an Error whose sentence() says
+// what is wrong with the file, without naming it.
 class PixelSource {
  public:
   virtual ~PixelSource() = default;
@@ -78,32 +77,33 @@ class PixelSource {
   std::uint32_t height() const noexcept { return height_; }
   // Whether the file has only grey values.
   bool grey() const noexcept { return grey_; }
-  // The values that an embedded profile describes.
+  // Which values of a pixel an embedded profile describes.
   virtual ProfileColors colors() const noexcept {
     return grey_ ? ProfileColors::kGrey : ProfileColors::kRgb;
   }
 
-  // Whether the file embeds an ICC profile that gives its values their meaning.
+  // Whether the file embeds an ICC profile for its colours.
   bool has_profile() const noexcept { return has_profile_; }
-  // That profile; empty if it is broken, or was not asked for at construction.
+  // That profile; empty if it is broken, or if it was not requested when the file was opened.
   virtual Bytes Profile() { return {}; }
-  // Call it before Decode(): a picture that ends early is then taken as far as it goes, and is no
-  // longer a CutShort error. Missing pixels are black, or transparent if the kind allows it.
+  // Call it before Decode() to accept a picture that ends early: Decode() then returns the part
+  // that exists instead of throwing CutShort. Missing pixels are black, or transparent if the kind
+  // allows it.
   void TakeCutShort() noexcept { takes_cut_short_ = true; }
-  // Valid after Decode(): what is missing; empty if nothing is.
+  // What is missing; empty if nothing is. Valid after Decode().
   const std::string& cut_short() const noexcept { return cut_short_; }
 
-  // The pixels as they are stored, with PictureChannels() channels. Call it once.
+  // The pixels as stored, with PictureChannels() channels. Call it once.
   virtual Picture Decode(const ColorRules& rules) = 0;
   // Valid after Decode().
   Orientation orientation() const noexcept { return orientation_; }
-  // Valid after Decode(): whether the file's values have more than 8 bits.
+  // Whether the file's values have more than 8 bits. Valid after Decode().
   bool deep() const noexcept { return deep_; }
 
  protected:
   PixelSource() = default;
 
-  // Throws CutShort, unless pictures that end early are taken.
+  // Throws CutShort, unless TakeCutShort() was called.
   void EndsEarly(const char* what, const std::string& how) {
     if (!takes_cut_short_) throw CutShort(what, how);
     cut_short_ = how;
@@ -124,13 +124,15 @@ class PixelSource {
   std::string cut_short_;
 };
 
-// Some libraries end the process, or wait for ever, if they get no memory in the middle of a
-// picture. So the most that a picture may take is looked for before it is decoded. Other threads'
-// pictures count in full as long as they have such an object, though they may have taken theirs: it
-// is an estimate that must not be too low.
+// Checks that the memory for decoding a picture can be allocated. Some libraries end the process,
+// or wait for ever, if an allocation fails while they decode.
+//
+// Create one before decoding, with the most memory that it may take, and keep it until the picture
+// is decoded. The memory of all such objects is added up, although some pictures may already have
+// allocated theirs: the estimate may be too high, but must not be too low.
 class RoomToDecode {
  public:
-  // Throws std::bad_alloc.
+  // Throws std::bad_alloc if the memory is not there.
   explicit RoomToDecode(std::size_t bytes);
   ~RoomToDecode();
   RoomToDecode(const RoomToDecode&) = delete;
@@ -140,8 +142,9 @@ class RoomToDecode {
   const std::size_t bytes_;
 };
 
-// Each kind's source file opens it here, and gives the version of the library that decodes it.
-// image_kinds.cpp lists them; a build may lack those with a version.
+// Each kind's source file defines a function that opens a file, and, if a library decodes it, one
+// that gives the library's version. image_kinds.cpp lists them all. A build may lack the kinds that
+// need a library.
 std::unique_ptr<PixelSource> OpenAvif(Bytes file, bool with_profile);
 std::unique_ptr<PixelSource> OpenBmp(Bytes file, bool with_profile);
 std::unique_ptr<PixelSource> OpenGif(Bytes file, bool with_profile);

@@ -1,5 +1,5 @@
-// Netpbm's files: PBM, PGM and PPM (P1 to P6, as text and as bytes) and PAM (P7) of grey or RGB,
-// with opacity or without. Of several pictures in a file the first is taken.
+// Netpbm's formats: PBM, PGM and PPM (P1 to P6, as text or binary) and PAM (P7) with grey or RGB,
+// with or without opacity. If a file has several pictures, the first is used.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -20,26 +20,26 @@ class PnmSource : public PixelSource {
   Picture Decode(const ColorRules& rules) override;
 
  private:
-  enum class Coding { kText, kDigits, kBits, kBytes };  // digits: each pixel is one
+  enum class Coding { kText, kDigits, kBits, kBytes };  // kDigits: text, one digit per pixel
 
   void ReadHeader();
   void ReadPamHeader();
-  // The next number of a header or of a text's pixels, behind spaces and comments; nullopt at the
-  // file's end.
+  // The next number in a header or in the pixels of a text, after spaces and comments; nullopt at
+  // the end of the file.
   std::optional<std::uint32_t> NextNumber();
   std::uint32_t HeaderNumber();
-  // The next pixel of kDigits, as above.
+  // The next pixel of kDigits; nullopt at the end of the file.
   std::optional<std::uint32_t> NextDigit();
-  // The values of the next row, up to most_. False if the file ends before the row does, whose rest
-  // is then zero.
+  // Reads the values of the next row, each at most most_. If the file ends first, sets the rest of
+  // the row to zero and returns false.
   bool ReadRow(std::vector<std::uint32_t>& row);
-  std::uint64_t RowBytes() const noexcept;  // of kBits and kBytes
+  std::uint64_t RowBytes() const noexcept;  // for kBits and kBytes
 
   Bytes file_;
   std::size_t at_ = 2;
   Coding coding_ = Coding::kBytes;
   std::uint32_t most_ = 1;    // the value of white
-  std::uint32_t values_ = 1;  // of a pixel: grey, grey and opacity, RGB, RGBA
+  std::uint32_t values_ = 1;  // values per pixel. 1: grey; 2: grey, opacity; 3: RGB; 4: RGBA
 };
 
 constexpr const char* kBrokenPnm = "broken PPM";
@@ -70,7 +70,7 @@ void PnmSource::ReadHeader() {
   ++at_;  // one space before the pixels
 }
 
-// Lines of a word and its value, up to ENDHDR.
+// Each line has a word and its value; the last line is ENDHDR.
 void PnmSource::ReadPamHeader() {
   const std::string_view text = AsText(file_);
   values_ = 0;
@@ -92,7 +92,7 @@ void PnmSource::ReadPamHeader() {
       at_ = begin + line.find(' ');
       *number = HeaderNumber();
     }
-    at_ = end + 1;  // other lines: comments, and the tuples' kind, which their depth says as well
+    at_ = end + 1;  // other lines: comments, and the kind of tuples, which follows from DEPTH
   }
   if (values_ < 1 || values_ > 4) {
     throw Error(ErrorCode::kUnsupported,

@@ -10,7 +10,7 @@ bool HasAt(std::string_view text, std::size_t offset, std::string_view wanted) n
   return text.size() >= offset + wanted.size() && text.substr(offset, wanted.size()) == wanted;
 }
 
-// Many texts begin with "BM": the size of the header that follows must be one that exists.
+// Many text files begin with "BM", so the size of the next header must be one that exists.
 bool IsBmp(std::string_view text) noexcept {
   if (!HasAt(text, 0, "BM") || text.size() < 18) return false;
   const auto size = LoadAt<std::uint32_t>(AsBytes(text), 14);
@@ -22,8 +22,8 @@ constexpr Sniffed Unsupported(const char* name) noexcept {
   return {ImageKind::kUnsupported, name};
 }
 
-// ISO base media files name their kind by a brand. "mif1" says only that there is an image: what
-// codes it is among the brands that follow.
+// ISO base media files name their format by a brand. "mif1" only says that there is an image; the
+// brands after it say how it is coded.
 Sniffed KindOfBrand(std::string_view text) noexcept {
   if (!HasAt(text, 4, "ftyp")) return {};
   const bool any = HasAt(text, 8, "mif1") || HasAt(text, 8, "msf1");
@@ -45,7 +45,8 @@ unsigned LittleAt(std::string_view text, std::size_t at) noexcept {
   return LoadAt<std::uint16_t>(AsBytes(text), at);
 }
 
-// Behind a netpbm file's two letters: lines of comment or two numbers. "P1 comes first." is a text.
+// Whether two numbers, or lines of comments, follow the two letters of a Netpbm file. "P1 comes
+// first." is text.
 bool HasPortableSize(std::string_view text) noexcept {
   constexpr std::string_view kSpaces = " \t\r\n";
   if (text.size() < 4 || kSpaces.find(text[2]) == std::string_view::npos) return false;
@@ -71,8 +72,7 @@ bool IsPortableFloats(std::string_view text) noexcept {
   return (HasAt(text, 0, "PF") || HasAt(text, 0, "Pf")) && HasPortableSize(text);
 }
 
-// Truevision's files have no signature at their beginning: every field of the header must make
-// sense.
+// TGA has no signature at the beginning of the file, so every field of the header must make sense.
 bool IsTga(std::string_view text) noexcept {
   if (text.size() < 18) return false;
   const unsigned map = ByteAt(text, 1);
@@ -99,14 +99,14 @@ bool IsPcx(std::string_view text) noexcept {
          LittleAt(text, 4) <= LittleAt(text, 8) && LittleAt(text, 6) <= LittleAt(text, 10);
 }
 
-// Numbers are big-endian: storage, bytes a value, dimensions.
+// The fields are: storage, bytes per value, number of dimensions (big-endian).
 bool IsSgi(std::string_view text) noexcept {
   return HasAt(text, 0, "\x01\xda") && text.size() >= 12 && ByteAt(text, 2) <= 1 &&
          (text[3] == '\1' || text[3] == '\2') && text[4] == '\0' && text[5] >= '\1' &&
          text[5] <= '\3';
 }
 
-// Icons and cursors: some images, the first of which lies behind the list of them.
+// Icons and cursors: a list of images, then the images.
 bool IsIcon(std::string_view text) noexcept {
   if (text.size() < 22 || text[0] != '\0' || text[1] != '\0' || text[3] != '\0') return false;
   const unsigned count = LittleAt(text, 4);
@@ -123,8 +123,8 @@ struct Signature {
 using namespace std::string_view_literals;
 constexpr std::array kSignatures = {
     Signature{"\xff\xd8\xff"sv, {ImageKind::kJpeg, "JPEG"}},
-    // The signature's other four bytes show what a text-mode transfer did to the file: the decoder
-    // reports that.
+    // Only these four bytes: the other four show whether a text-mode transfer damaged the file,
+    // which the decoder reports.
     Signature{"\x89PNG"sv, {ImageKind::kPng, "PNG"}},
     Signature{"GIF87a"sv, {ImageKind::kGif, "GIF"}},
     Signature{"GIF89a"sv, {ImageKind::kGif, "GIF"}},

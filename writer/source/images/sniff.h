@@ -1,4 +1,4 @@
-// Recognises the kind of an image file by its first bytes, never by its name.
+// Recognises the kind of an image file by its first bytes; the file's name does not matter.
 #pragma once
 
 #include "format/disk/bytes.h"
@@ -6,7 +6,7 @@
 namespace sluice {
 
 enum class ImageKind : std::uint8_t {
-  kNone,  // not an image that Sluice knows
+  kNone,  // not an image of a known kind
   kJpeg,
   kPng,
   kWebp,
@@ -19,12 +19,12 @@ enum class ImageKind : std::uint8_t {
   kHeif,
   kJxl,
   kJp2,
-  kUnsupported,  // an image of a kind that no build converts
+  kUnsupported,  // an image of a known kind that no build converts
 };
 
 struct Sniffed {
   ImageKind kind = ImageKind::kNone;
-  const char* name = "";  // of the kind, such as "GIF"; empty for kNone
+  const char* name = "";  // the kind's name, such as "GIF"; empty for kNone
 };
 
 inline constexpr std::size_t kSniffBytes = 32;

@@ -1,4 +1,7 @@
-// Truevision TGA: colours of 15 to 32 bits, grey, palettes; plain or in run lengths.
+// Truevision TGA: colours of 15 to 32 bits, grey, and palettes; uncompressed or with run lengths.
+//
+// A file may store its rows from any corner, and opacity values that have no meaning: see
+// HasOpacity().
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -21,18 +24,19 @@ class TgaSource : public PixelSource {
   using Rgba = std::array<std::uint8_t, 4>;
 
   void ReadPalette(std::size_t size, std::size_t bits);
-  // A pixel of that many bits, as it is stored.
+  // The colour of one stored pixel, or palette entry, of that many bits.
   Rgba ColourOf(const std::uint8_t* pixel, unsigned bits) const noexcept;
   Rgba PixelAt(std::size_t at) const noexcept;
-  // The rows one after another, as they are stored; false if the file ends before they do.
+  // Calls `store` for each row, in stored order; returns false if the file ends before the last row
+  // does.
   template <class Store>
   bool ForEachRow(Store store) const;
-  // Whether opacity has a meaning: in files whose every pixel says 0, it has none.
+  // Whether the opacity values are meant. Some programs write 0 for every pixel: then they are not.
   bool HasOpacity() const;
 
   Bytes file_;
-  unsigned depth_ = 0;         // bits of a pixel
-  unsigned opacity_bits_ = 0;  // of a pixel or a palette's colour
+  unsigned depth_ = 0;         // bits per pixel
+  unsigned opacity_bits_ = 0;  // of a pixel, or of a colour in the palette
   bool runs_ = false;
   bool top_down_ = false;
   bool right_to_left_ = false;
@@ -42,17 +46,18 @@ class TgaSource : public PixelSource {
   std::size_t pixels_at_ = 0;
 };
 
-// Truevision TGA File Format Specification 2.0: the header's offsets.
+// Offsets in the header (Truevision TGA File Format Specification 2.0).
 constexpr std::size_t kTgaHeaderBytes = 18;
 constexpr std::size_t kIdBytes = 0;
-constexpr std::size_t kTgaType = 2;  // 1 palette, 2 colours, 3 grey; 8 more: run lengths
+constexpr std::size_t kTgaType = 2;  // 1: palette, 2: colours, 3: grey; plus 8: with run lengths
 constexpr std::size_t kFirstIndex = 3;
 constexpr std::size_t kPaletteSize = 5;
 constexpr std::size_t kPaletteBits = 7;
 constexpr std::size_t kTgaWidth = 12;
 constexpr std::size_t kTgaHeight = 14;
 constexpr std::size_t kTgaDepth = 16;
-constexpr std::size_t kDescriptor = 17;  // opacity's bits; 16: from the right, 32: from the top
+// the low bits: bits of opacity; 16: right to left, 32: top to bottom
+constexpr std::size_t kDescriptor = 17;
 
 constexpr const char* kBrokenTga = "broken TGA";
 
@@ -113,7 +118,7 @@ TgaSource::Rgba TgaSource::PixelAt(std::size_t at) const noexcept {
   }
   if (!indexed_) return ColourOf(pixel, depth_);
   const std::size_t index = pixel[0] | (depth_ == 16 ? std::size_t{pixel[1]} << 8 : 0);
-  // An index outside of the palette has no colour.
+  // An index outside the palette gives black.
   const std::size_t entry = index - first_index_;
   return entry < palette_.size() ? palette_[entry] : Rgba{0, 0, 0, 255};
 }
@@ -123,8 +128,8 @@ bool TgaSource::ForEachRow(Store store) const {
   const std::size_t bytes = TgaBytes(depth_);
   std::vector<Rgba> row(width_);
   std::size_t at = pixels_at_;
-  std::size_t same = 0;   // pixels left that repeat the one before
-  std::size_t plain = 0;  // pixels left that lie one after another
+  std::size_t same = 0;   // how many more pixels repeat this one
+  std::size_t plain = 0;  // how many more pixels follow without repeats
   Rgba pixel{};
   for (std::uint32_t y = 0; y < height_; ++y) {
     for (std::uint32_t x = 0; x < width_; ++x) {

@@ -1,9 +1,9 @@
 // The first picture of a TIFF file, by libtiff.
 //
-// libtiff turns every kind of file into 8-bit colours (TIFFRGBAImage): palettes, YCbCr, Lab and
-// more. It refuses, truncates or converts without the profile some others: grey and RGB of more
-// than 8 bits a value, whole or floating-point, and CMYK. Their values are read here, piece by
-// piece (TiffSampleReader). TiffSource chooses between the two.
+// libtiff can convert most files to 8-bit colours itself (TIFFRGBAImage): palettes, YCbCr, Lab and
+// more. But it refuses, truncates, or converts without their profile: grey and RGB of more than 8
+// bits per value, whole or floating-point, and CMYK. TiffSampleReader reads the values of these
+// files piece by piece, a piece being a strip or tile. TiffSource chooses between the two ways.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,15 +26,16 @@ namespace sluice {
 namespace {
 
 struct TiffSamples {
-  // Four a pixel: grey three times or RGB, then opacity; or four inks. From 0 to 65535.
+  // Four values per pixel, from 0 to 65535: red, green, blue (equal for grey) and opacity, or four
+  // inks.
   std::vector<std::uint16_t> values;
   bool opaque = true;
   bool deep = false;  // the file's values have more than 8 bits
   bool premultiplied = false;
-  bool whole = false;  // every piece was read; the others are zero
+  bool whole = false;  // every piece was read; if not, the missing pixels are zero
 };
 
-// The most that a resampling filter's ringing adds to values from 0 to 1.
+// How far values in 0..1 may exceed that range: resampling filters overshoot at edges.
 constexpr double kOvershoot = 0.25;
 
 std::uint16_t TagOf(TIFF* file, std::uint32_t tag) noexcept {
@@ -71,9 +72,9 @@ double HalfOf(std::uint16_t bits) noexcept {
   return (bits >> 15) != 0 ? -value : value;
 }
 
-// Reads a file that IsForSamples(). Its size and pieces must have been checked. Floating-point
-// values go from 0 to 1. Throws Error(kUnsupported): signed values; floating-point ones beyond
-// that.
+// Reads a file for which IsForSamples() is true, after its size and pieces have been checked.
+// Floating-point values must lie in 0..1. Throws Error(kUnsupported) if they do not, or if integers
+// are signed.
 class TiffSampleReader {
  public:
   explicit TiffSampleReader(TIFF* file) : file_(file) {
@@ -168,7 +169,7 @@ class TiffSampleReader {
     }
   }
 
-  // Puts the piece at that place of the picture.
+  // Copies a decoded piece to its place in the picture.
   void Spread(std::uint32_t plane, std::uint32_t left, std::uint32_t top,
               std::vector<std::uint16_t>& values) {
     const std::size_t bytes = bits_ / 8;
@@ -198,7 +199,7 @@ class TiffSampleReader {
     }
   }
 
-  // Numbers of another range have no known brightness.
+  // Values of another range are refused, because their white and black are not known.
   void CheckRange() const {
     if (!numbers_) ThrowUnsupportedTiff("some of its values are not numbers (NaN)");
     if (least_ >= -kOvershoot && most_ <= 1 + kOvershoot) return;
@@ -211,7 +212,7 @@ class TiffSampleReader {
   TIFF* file_;
   std::uint32_t width_ = 0, height_ = 0;
   std::uint32_t bits_ = 0, samples_ = 0, colours_ = 0, format_ = 0;
-  std::uint32_t opacity_ = 0;  // the sample; 0: opaque
+  std::uint32_t opacity_ = 0;  // index of the opacity sample; 0: opaque
   bool premultiplied_ = false;
   bool planes_ = false;
   bool inks_ = false;
@@ -222,11 +223,13 @@ class TiffSampleReader {
   bool numbers_ = true;
 };
 
+// Whether TiffSampleReader must read the file, because libtiff's own conversion would not do.
 bool IsForSamples(tiff* file) noexcept {
   const std::uint16_t bits = TagOf(file, TIFFTAG_BITSPERSAMPLE);
   const bool floats = TagOf(file, TIFFTAG_SAMPLEFORMAT) == SAMPLEFORMAT_IEEEFP;
   if (HasInks(file) && bits == 8) return true;
-  // libtiff gives grey without its opacity multiplied in, and colours with it.
+  // libtiff multiplies colours by their opacity, but not grey, and DecodeRgba() always divides by
+  // it. So grey with opacity is read here.
   const std::uint16_t photometric = TagOf(file, TIFFTAG_PHOTOMETRIC);
   const bool grey = photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE;
   if (grey && bits == 8 && TagOf(file, TIFFTAG_SAMPLESPERPIXEL) == 2) return true;
@@ -246,8 +249,8 @@ class TiffSource : public PixelSource {
   struct Stream {
     Bytes file;
     std::uint64_t at = 0;
-    // libtiff's first complaint; cleared when the pixels begin. It is written inside of libtiff,
-    // and nothing may be thrown through that.
+    // libtiff's first error message; cleared before the pixels are read. A fixed array, because the
+    // handler runs inside libtiff, through which no exception may pass.
     std::array<char, 200> trouble{};
   };
 
@@ -264,12 +267,12 @@ class TiffSource : public PixelSource {
   std::unique_ptr<tiff, void (*)(tiff*)> tiff_;
 };
 
-// The most memory that decoding may take for one of a file's pieces, besides 16 bytes for each
-// pixel: four values of 16 bits, in tiles that may reach over the edges.
+// The most memory for one decoded piece: this, plus 16 bytes for each pixel of the picture (four
+// 16-bit values, doubled for tiles that extend beyond the edges).
 constexpr std::uint64_t kMaxPieceBytes = 64 << 20;
 constexpr std::uint64_t kMaxPiecePixelBytes = 16;
 
-// Divides values by their opacity: libtiff gives them multiplied by it.
+// Divides the colours by the opacity; libtiff has multiplied them by it.
 void Divide(std::uint8_t* rgba) noexcept {
   const unsigned opacity = rgba[3];
   if (opacity == 0 || opacity == 255) return;
@@ -278,7 +281,8 @@ void Divide(std::uint8_t* rgba) noexcept {
   }
 }
 
-// A warning after which pixels are made up: from libtiff's fax codecs, or from libjpeg in a TIFF.
+// Whether libtiff makes up pixels after this warning. Such warnings come from its fax codecs, and
+// from libjpeg.
 bool TellsOfDamage(std::string_view warning) noexcept {
   for (const char* const part :
        {"Premature EO", "Line length mismatch", "remature end of", "bad Huffman code"}) {
@@ -299,7 +303,7 @@ TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFC
   Open();
   TIFFGetField(tiff_.get(), TIFFTAG_IMAGEWIDTH, &width_);
   TIFFGetField(tiff_.get(), TIFFTAG_IMAGELENGTH, &height_);
-  // Cameras' raw files begin with a thumbnail, which is not the picture meant.
+  // The raw files of cameras begin with a thumbnail, which is not the picture that the user means.
   std::uint32_t kind = 0;
   TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_SUBFILETYPE, &kind);
   if ((kind & FILETYPE_REDUCEDIMAGE) != 0) {
@@ -398,8 +402,7 @@ ProfileColors TiffSource::colors() const noexcept {
   return HasInks(tiff_.get()) ? ProfileColors::kCmyk : PixelSource::colors();
 }
 
-// Codecs whose data never end in a row of zeros. Data that are not compressed may, and so may those
-// of PackBits.
+// Whether the codec's data never ends in a row of zeros. Uncompressed data and PackBits may end so.
 bool EndsInNoZeros(TIFF* tiff) noexcept {
   switch (TagOf(tiff, TIFFTAG_COMPRESSION)) {
     case COMPRESSION_CCITTRLE:
@@ -417,7 +420,7 @@ bool EndsInNoZeros(TIFF* tiff) noexcept {
   }
 }
 
-// A small picture may lie in a tile or strip as large as its header claims.
+// Even if a picture is small, its tiles or strips may be as large as the header claims.
 void TiffSource::CheckPieces() const {
   const std::uint64_t piece =
       TIFFIsTiled(tiff_.get()) != 0 ? TIFFTileSize64(tiff_.get()) : TIFFStripSize64(tiff_.get());
@@ -427,10 +430,11 @@ void TiffSource::CheckPieces() const {
                                            std::to_string(piece) + " bytes each");
 }
 
-// How a strip or tile ends early, or null: beyond the file's end, or in zeros, as after a download
-// that broke off. Most codecs take zeros for pixels or for the end of a page, and report nothing.
+// How a strip or tile is cut short; null if none is. It may extend beyond the file's end, or end in
+// zeros, which a broken download leaves. Most codecs read zeros as pixels or as the end of a page,
+// and report no error.
 const char* TiffSource::HowCutShort() const {
-  constexpr std::uint64_t kZeros = 16;  // bytes: more than pads a piece
+  constexpr std::uint64_t kZeros = 16;  // bytes; padding of a piece is shorter
   TIFF* const tiff = tiff_.get();
   const bool zeros_tell = EndsInNoZeros(tiff);
   const std::uint32_t pieces =
@@ -446,8 +450,8 @@ const char* TiffSource::HowCutShort() const {
   return nullptr;
 }
 
-// Extra samples without a stated meaning are not opacity (TIFF 6.0, ExtraSamples 0), though libtiff
-// takes the first of them for it.
+// libtiff takes the first extra sample for opacity. But it is not if the file does not say what it
+// means (TIFF 6.0, ExtraSamples 0).
 bool TiffSource::IsOpaque(const RgbaImage& rgba) const {
   if (rgba.image.alpha == 0) return true;
   std::uint16_t count = 0;
@@ -484,8 +488,8 @@ Picture TiffSource::Decode(const ColorRules& rules) {
   return picture;
 }
 
-// L*a*b* beside its white, as ICC's profiles have it (D50), in sRGB's linear light, by Bradford's
-// adaptation. Matrix: brucelindbloom.com, "RGB/XYZ Matrices".
+// Converts 8-bit L*a*b*, which is relative to ICC's white (D50), to sRGB, with Bradford's
+// adaptation of the white point. Matrix: brucelindbloom.com, "RGB/XYZ Matrices".
 std::uint32_t SrgbOfLab(std::uint8_t lightness, std::int8_t a, std::int8_t b) {
   const double fy = (lightness / 2.55 + 16) / 116;
   const auto cubed = [](double f) {
@@ -506,8 +510,8 @@ std::uint32_t SrgbOfLab(std::uint8_t lightness, std::int8_t a, std::int8_t b) {
          stored(0.0719453 * x - 0.2289914 * y + 1.4052427 * z) << 16U | 0xFF000000U;
 }
 
-// In place of libtiff's own, which does not adapt the white (greys come out yellowish) and takes a
-// bare power for sRGB's curve.
+// Replaces libtiff's own conversion, which does not adapt the white point (greys come out
+// yellowish) and uses a plain power instead of sRGB's curve.
 void PutLab(TIFFRGBAImage* /*image*/, std::uint32_t* to, std::uint32_t /*x*/, std::uint32_t /*y*/,
             std::uint32_t width, std::uint32_t height, std::int32_t skip, std::int32_t skip_to,
             unsigned char* from) {
@@ -522,7 +526,7 @@ void PutLab(TIFFRGBAImage* /*image*/, std::uint32_t* to, std::uint32_t /*x*/, st
 Picture TiffSource::DecodeRgba(const ColorRules& rules, bool cut_short) {
   RgbaImage rgba;
   std::array<char, 1024> sentence{};
-  // libtiff stops at the first piece that it cannot decode; the raster stays zero from there on.
+  // libtiff stops at the first piece that it cannot decode; the pixels after it stay zero.
   rgba.begun = TIFFRGBAImageBegin(&rgba.image, tiff_.get(), 1, sentence.data()) != 0;
   if (!rgba.begun) {
     throw Error(ErrorCode::kUnsupported, std::string("unsupported TIFF: ") + sentence.data());
@@ -536,7 +540,7 @@ Picture TiffSource::DecodeRgba(const ColorRules& rules, bool cut_short) {
   rgba.image.req_orientation = rgba.image.orientation;  // rows in stored order
   std::vector<std::uint32_t> raster(std::size_t{width_} * height_);
   const bool whole = TIFFRGBAImageGet(&rgba.image, raster.data(), width_, height_) != 0;
-  // Some codecs report damage and then continue as if there were none.
+  // Some codecs report damage and then continue as if nothing had happened.
   if (!cut_short && (!whole || stream_.trouble[0] != 0)) ThrowBroken();
   const bool opaque = IsOpaque(rgba);
   Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));

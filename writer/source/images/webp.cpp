@@ -1,4 +1,4 @@
-// WebP, lossy or lossless, by libwebp; of an animation, the first frame on its canvas.
+// WebP, lossy or lossless, by libwebp. From an animation, the first frame on its canvas is used.
 #include <algorithm>
 #include <memory>
 
@@ -21,7 +21,7 @@ class WebpSource : public PixelSource {
   Picture Decode(const ColorRules& rules) override;
 
  private:
-  // The content of a chunk of that name; empty if it is missing.
+  // The content of the chunk with that name; empty if there is none.
   Bytes Chunk(const char* name) const;
 
   std::unique_ptr<WebPDemuxer, void (*)(WebPDemuxer*)> demuxer_;
@@ -36,7 +36,7 @@ constexpr const char* kEndsEarly = "its pixels end early";
   throw Error(ErrorCode::kCorrupt, std::string(kBrokenWebp) + ": " + what);
 }
 
-// Without what lies behind the file's content.
+// The file without anything that follows its content.
 Bytes ContentOf(Bytes file) {
   constexpr std::size_t kRiffHeader = 8;
   if (file.size() < kRiffHeader) return file;
@@ -53,7 +53,7 @@ const char* SentenceOf(VP8StatusCode status) noexcept {
   }
 }
 
-// Decodes what is there of a picture that ends early.
+// Decodes the existing part of a picture that ends early.
 VP8StatusCode DecodePart(const WebPIterator& frame, WebPDecoderConfig& config) {
   const std::unique_ptr<WebPIDecoder, void (*)(WebPIDecoder*)> decoder(
       WebPIDecode(nullptr, 0, &config), &WebPIDelete);
