@@ -2,9 +2,9 @@
 // yolo.cpp have in common.
 //
 // The readers give images, each with its objects, without looking at a picture. Here the pictures
-// are found and looked into, fields are made of what is there, and classes get their numbers.
-// Pictures in the folder that no label file describes are listed as passed over, as they may have
-// been forgotten; but not for YOLO, where they are samples, and not in an object store.
+// are found and looked into, fields are made of what the label files have, and classes are
+// numbered. Pictures that no label file describes may have been forgotten, so they are listed as
+// passed over; not for YOLO, where they are samples without objects, nor in an object store.
 #include "writer/source/labels/annotations.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace sluice {
 
 namespace {
 
-// A mask's classes besides the background: in 8 bits and in 16.
+// How many classes, besides the background, a mask of 8 and of 16 bits can have.
 constexpr std::size_t kMaxNarrowClasses = 255, kMaxMaskClasses = 65'535;
 
 class AnnotatedList {
@@ -232,7 +232,7 @@ class AnnotatedList {
     return value;
   }
 
-  // Large objects first, so that objects on top of them stay visible.
+  // Larger objects come first: smaller ones are painted over them and stay visible.
   static void AddShapes(AnnotatedImage& image, std::vector<std::byte>& value) {
     std::vector<const AnnotatedObject*> objects;
     for (const AnnotatedObject& object : image.objects)
@@ -278,7 +278,7 @@ void Misread(const std::string& sentence) {
 
 namespace {
 
-// Refuses a tree like images/train, images/val, labels/train, labels/val.
+// Refuses a tree with several splits, such as images/train, images/val, labels/train, labels/val.
 void RequireOneSplit(const ConvertSource& source, const std::stop_token& stop) {
   if (!source.label.store || source.label.folders != FolderLabels::kAuto ||
       source.label_files.format == AnnotationFormat::kCoco || IsStoreUrl(source.root.native())) {

@@ -1,7 +1,7 @@
-// Images with the objects on them, as label files describe them, and the samples they make.
+// Images and their objects, as label files describe them, and the samples made of them.
 //
-// A new format is a source file here that fills Annotations. It also goes into these files, where
-// "yolo" shows how:
+// To add a format, write a source file here that fills Annotations, and add it to these files;
+// search them for "yolo" to see how:
 //   writer/include/sluice/convert_source.h      its AnnotationFormat
 //   writer/include/sluice/convert_option_list.h
 //   writer/source/labels/annotations.cpp        its reader, and the folders it takes
@@ -33,9 +33,9 @@ namespace sluice {
 
 // The byte order mark that some editors begin texts with.
 inline constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
-inline constexpr std::uint64_t kMaxLabelFileBytes = 16'777'216;  // of a file for one image
+inline constexpr std::uint64_t kMaxLabelFileBytes = 16'777'216;  // of one image's label file
 
-// Throws Error(kCorrupt): why a label file of one image cannot be used.
+// Throws Error(kCorrupt) with the reason why the label file of one image cannot be used.
 [[noreturn]] void Misread(const std::string& sentence);
 
 struct AnnotatedObject {
@@ -44,7 +44,7 @@ struct AnnotatedObject {
   double area = 0;              // larger ones are painted first
   bool flagged = false;         // see Annotations::flag
   std::vector<Shape> shapes;
-  std::vector<float> points;  // Annotations::points times x, y, visibility
+  std::vector<float> points;  // x, y and visibility of each of Annotations::points points
 };
 
 struct AnnotatedImage {
@@ -59,8 +59,8 @@ struct Annotations {
   std::vector<AnnotatedImage> images;
   ClassNames names{{}};
   bool relative = false;        // numbers are fractions of the image's sides
-  std::string flag;             // name of the field for AnnotatedObject::flagged
-  std::size_t points = 0;       // of each object
+  std::string flag;             // name of the field made of AnnotatedObject::flagged
+  std::size_t points = 0;       // number of key points per object
   std::string flip_pairs;       // of the points, as the attribute of that name
   bool objects = false;         // whether objects are described, and not only captions
   std::vector<LeftOut> broken;  // descriptions that cannot be used
@@ -68,8 +68,8 @@ struct Annotations {
   std::vector<std::string> warnings;
 };
 
-// Throws Error(kInvalidArgument) unless ConvertSource::label_files.path is a folder; `of_what`
-// files it should be.
+// Throws Error(kInvalidArgument) unless ConvertSource::label_files.path is a folder. `of_what`, for
+// the message: the kind of files that should lie in it.
 void RequireFolder(const ConvertSource& source, const char* of_what);
 
 // Reads the label files of `source`, without looking at an image.
@@ -79,18 +79,19 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop);
 
 // The settings next to YOLO's labels: the classes' names, and how many key points an object has.
 struct YoloNames {
-  std::vector<std::string> classes;  // empty: not said
-  std::vector<std::string> numbers;  // the names of classes that have no other: their numbers
-  std::size_t counted = 0;           // "nc" of a .yaml; 0: not said
+  std::vector<std::string> classes;  // empty: not given
+  std::vector<std::string> numbers;  // numbers as names, for classes without another name
+  std::size_t counted = 0;           // "nc" of a .yaml; 0: not given
   std::size_t points = 0;
   std::size_t point_numbers = 3;  // of each: x, y, visibility
 };
-// The members `names` (a list or a map by number, in a line or in several), `nc` and `kpt_shape` of
-// a YAML text; all others are passed over. Throws Error(kCorrupt). Declared here for tests.
+// Reads the members `names` (a list or a map by number, in a line or in several), `nc` and
+// `kpt_shape` of a YAML text, and ignores all others. Throws Error(kCorrupt). Declared here for
+// tests.
 YoloNames ParseYoloYaml(std::string_view text);
 
-// Reads the label files and looks at the images, on `threads` threads. The list has a field for
-// each of the AnnotationParts that is asked for and there. Errors: those of the files; kNotFound
+// Reads the label files and looks at the images, on `threads` threads. The list gets a field for
+// each requested AnnotationPart that the label files have. Errors: those of the files; kNotFound
 // (no image).
 SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
                            const ConvertHooks& hooks);

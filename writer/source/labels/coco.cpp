@@ -134,7 +134,7 @@ class ElementEvents : public nlohmann::json_sax<json> {
   std::string list_;
   json element_;
   std::vector<json*> open_;  // from the element to the innermost value that is still open
-  json* member_ = nullptr;   // of the innermost object
+  json* member_ = nullptr;   // of the innermost object, the member that is being read
 };
 
 // For a file {"a": [x, y, ...], "b": [...], ...}: calls visit("a", x), visit("a", y), ... in the
@@ -175,7 +175,7 @@ Id IdOf(const json& object, const char* name) {
   const json& id = Member(object, name);
   if (id.is_number_integer()) return {id.get<std::int64_t>(), ""};
   if (id.is_string()) return {INT64_MAX, id.get<std::string>()};
-  constexpr double kMax = 1LL << 53;  // 17.0, as tables write numbers in a column with gaps
+  constexpr double kMax = 1LL << 53;  // tables write 17 as 17.0 in a column with gaps
   const double number = id.is_number_float() ? id.get<double>() : 0.5;
   if (std::floor(number) == number && std::abs(number) <= kMax) {
     return {static_cast<std::int64_t>(number), ""};
@@ -235,7 +235,7 @@ void AddShapes(const json& segmentation, AnnotatedObject& object) {
     }
     if (shape.outline.size() >= kTriangle) object.shapes.push_back(std::move(shape));
   };
-  // A list for each outline, or the corners of one alone.
+  // A list of outlines, or a single outline's corners without a list around them.
   if (!segmentation.empty() && segmentation[0].is_number()) return add(segmentation);
   for (const json& outline : segmentation)
     add(outline);
@@ -257,7 +257,7 @@ std::array<double, 4> BoxAround(const std::vector<Shape>& shapes) {
       if (i % 2 == 0 || shape.runs[i] == 0) continue;
       const std::uint64_t last = at + shape.runs[i] - 1;
       const std::uint64_t left = at / shape.height, right = last / shape.height;
-      const bool whole = left < right;  // it covers a column from top to bottom
+      const bool whole = left < right;  // the run covers a column from top to bottom
       add(static_cast<double>(left), whole ? 0 : static_cast<double>(at % shape.height),
           static_cast<double>(right) + 1,
           static_cast<double>(whole ? shape.height : last % shape.height + 1));
@@ -326,7 +326,7 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
   return waiting;
 }
 
-// The pairs of points that a flip exchanges, by "left" and "right" in their names: "1-2,3-4".
+// The pairs of points that a flip exchanges, found by "left" and "right" in their names: "1-2,3-4".
 std::string FlipPairs(const std::vector<std::string>& points) {
   std::string pairs;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -405,7 +405,7 @@ class CocoFile {
       read_.images.push_back(std::move(image));
       return;
     }
-    // Files that were put together may list an image twice.
+    // Merged files may list an image twice.
     const std::string& other = read_.images[known->second].path;
     if (image.path == other) return;
     Misread("has the id of another one: " + element["id"].dump() + " is " + ToUtf8(other) +
@@ -432,7 +432,7 @@ class CocoFile {
             " and " + category.name + "; give each category an id of its own");
   }
 
-  // Without names from elsewhere, classes have the order of the categories' ids.
+  // Unless names come from elsewhere, classes are ordered by their categories' ids.
   void NumberCategories() {
     std::vector<std::string> names = source_.label.classes;
     std::set<std::string> seen;
@@ -504,7 +504,7 @@ class CocoFile {
   std::map<Id, std::size_t> images_;
   std::map<Id, Category> categories_;
   std::vector<Waiting> waiting_;
-  std::map<std::size_t, std::string> faulty_;  // images, and the first reason
+  std::map<std::size_t, std::string> faulty_;  // index of the image, and the first reason
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // A mask is a picture of class numbers. It is painted from shapes when its image is encoded, so
 // that a list of a million samples holds outlines and runs, not pictures.
 //
-// A value of Feed::kShapes is a sequence of shapes, each a head and its numbers, with the largest
-// object first. Outlines are filled as pycocotools fills them, so that masks are the same as those
-// behind COCO's published results: OutlineWalk walks the outline on a grid five times as fine and
-// notes where it passes the middle of a column of pixels. Run lengths are painted as they are.
+// A value of Feed::kShapes is a sequence of shapes, largest object first; each has a head, followed
+// by its numbers. Outlines are filled as pycocotools does, so that masks equal those used for
+// COCO's published results: OutlineWalk walks along the outline on a grid five times as fine and
+// notes where it crosses the middle of a column of pixels. Run lengths are painted as they are.
 #include "writer/source/labels/masks.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct ShapeHead {
   ShapeKind kind;
   std::uint32_t number;
   std::uint32_t width, height;  // kRuns
-  std::uint64_t count;          // of the numbers: float64, or uint32
+  std::uint64_t count;          // how many numbers follow: float64 for an outline, uint32 for runs
 };
 
 template <class T>
@@ -36,9 +36,9 @@ void Append(std::span<const T> values, std::vector<std::byte>& out) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-// Finds the positions, counted down the columns from the left, at which an outline changes between
+// Finds the positions, counted down the columns from the left, where an outline changes between
 // outside and inside. As in pycocotools, the outline is walked on a grid five times as fine, and
-// changes where it passes the middle of a column of pixels.
+// changes side where it crosses the middle of a column of pixels.
 class OutlineWalk {
  public:
   OutlineWalk(std::uint32_t width, std::uint32_t height) : width_(width), height_(height) {}
@@ -73,7 +73,8 @@ class OutlineWalk {
       throw Error(ErrorCode::kCorrupt, "an outline of its mask is too long for its size");
     }
     const bool flat = dx >= dy;
-    // An edge is computed towards larger coordinates, whichever way it is walked.
+    // An edge is always computed towards larger coordinates, so that both directions give the same
+    // points.
     const bool back = flat ? x0 > x1 : y0 > y1;
     if (back) {
       std::swap(x0, x1);

@@ -16,8 +16,8 @@ namespace sluice {
 struct Shape {
   // Corners x, y, x, y, ... of a closed outline.
   std::vector<double> outline;
-  // Or run lengths of pixels that are outside and inside by turns, down the columns from the left
-  // (COCO's RLE), of a picture of this size.
+  // Or COCO's RLE: alternating run lengths of pixels outside and inside, down the columns from the
+  // left, of a picture of this size.
   std::vector<std::uint32_t> runs;
   std::uint32_t width = 0;
   std::uint32_t height = 0;
@@ -29,7 +29,7 @@ std::vector<std::uint32_t> DecodeRuns(std::string_view text);
 // Appends the shape to a value for PaintMask(); the pixels that it covers get `number`.
 void AddShape(const Shape& shape, std::uint16_t number, std::vector<std::byte>& value);
 
-// Whether the value is whole shapes and nothing else.
+// Whether the value consists of complete shapes and nothing else.
 bool AreShapes(Bytes value) noexcept;
 
 // Paints the shapes in order, each over those before it; pixels that none covers are 0. Pixels are
@@ -40,7 +40,7 @@ MaskPicture PaintMask(Bytes value, std::uint32_t width, std::uint32_t height, bo
                       bool relative);
 
 // Adds a field "mask" to a list of files: the mask of a/b.jpg is a/b.png below `folder`. Sources
-// without a mask go to the list's broken ones.
+// without a mask are moved to list.broken.
 void AddMaskFolder(const std::filesystem::path& folder, unsigned threads,
                    const std::stop_token& stop, SourceList& list);
 

@@ -27,7 +27,7 @@ namespace sluice {
 
 namespace {
 
-// "train" of "Train-01"; empty if splits do not have such names.
+// "train" for "Train-01"; empty if splits do not have such names.
 std::string SplitWord(std::string_view name) {
   std::string word = LowerCase(name.substr(0, name.find_last_not_of("0123456789-_") + 1));
   constexpr std::array<std::string_view, 9> kNames = {
@@ -67,8 +67,8 @@ std::string FolderNames(const std::vector<std::string>& names) {
 
 namespace {
 
-// Whether the folder holds images. Opens no more files than it takes to find one image, and one in
-// a folder below.
+// Whether the folder holds images, and in `found.nested`, whether some of them lie in its
+// sub-folders. Opens no more files than it takes to know.
 bool FolderHoldsImages(const std::filesystem::path& folder, bool follow_links, TopFolder& found,
                        const std::stop_token& stop) {
   bool any = false;
@@ -105,7 +105,7 @@ SplitFolders FindSplitFolders(const std::filesystem::path& root, const SplitFold
       root, {.follow_links = options.follow_links, .enter = false, .files = options.of_any_name},
       stop);
   SplitFolders found{{}, std::move(top.warnings)};
-  // Most sources have class folders, which are not walked twice.
+  // Most sources have class folders instead; this spares walking them.
   if (!options.of_any_name && std::none_of(top.folders.begin(), top.folders.end(), IsSplitName))
     return found;
   std::vector<TopFolder> folders;

@@ -25,7 +25,7 @@ namespace {
 
 struct XmlElement {
   std::string name;
-  std::string text;  // its own, without what stands in elements inside, trimmed
+  std::string text;  // the element's own text, trimmed, without that of nested elements
   std::vector<XmlElement> inside;
 
   // The first element of that name inside; nullptr if it is missing.
@@ -59,7 +59,7 @@ XmlElement ParseXml(std::string_view document) {
   const std::string encoding = EncodingOf(document);
   std::string converted;
   if (!encoding.empty()) document = converted = FromEncoding(document, encoding);
-  // Elements that have ended, by depth: those inside an element end before it does.
+  // Finished elements, by depth: an element's children are finished before it is.
   std::vector<std::vector<XmlElement>> ended(1);
   const auto end = [&ended](std::string_view path, std::string&& text) {
     const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '/'));
@@ -100,7 +100,7 @@ AnnotatedObject ObjectOf(const XmlElement& object, ClassNames& names) {
   if (!number) Misread("has the class \"" + ToUtf8(name) + "\", which is not one of those given");
   made.label = *number;
   const XmlElement& box = ChildOf(object, "bndbox");
-  // The first pixel is 1, and the last one belongs to the box.
+  // VOC counts pixels from 1, and a box includes its last pixel.
   made.box = {NumberIn(box, "xmin") - 1, NumberIn(box, "ymin") - 1, NumberIn(box, "xmax"),
               NumberIn(box, "ymax")};
   if (made.box[2] < made.box[0] || made.box[3] < made.box[1]) {
@@ -111,8 +111,9 @@ AnnotatedObject ObjectOf(const XmlElement& object, ClassNames& names) {
   return made;
 }
 
-// The path of a label file's image, without its ending: the label file's own path or, in a tree
-// with both folders, as VOC's own, that path in the folder of images next to the folder of labels.
+// The path of a label file's image, without ending: the label file's own path. But in a tree such
+// as VOC's, where labels and images have folders of their own, it is that path in the folder of
+// images.
 std::string ImagePathOf(const std::filesystem::path& root, const std::string& stem) {
   const std::filesystem::path path = stem;
   for (const auto& [labels, images] : {std::pair("Annotations", "JPEGImages"),
@@ -151,7 +152,7 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
     if (stop.stop_requested()) ThrowStopped();
     if (!file.key.ends_with(".xml")) {
       if (one_tree || IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
-        continue;  // images beside their labels, lists of what is for training
+        continue;  // images next to their labels; lists of training samples
       read.broken.push_back({file.key, "is among the label files, but is not an .xml"});
       continue;
     }

@@ -1,6 +1,5 @@
 // YOLO's labels: a text file for each image, a line for each object, and the classes' names in a
-// file next to them. If this is a .yaml, three of its members are read, by a small parser of our
-// own.
+// file next to them. That file may be a .yaml, of which a small parser here reads three members.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -136,7 +135,7 @@ class YamlNames {
 YoloNames ParseYoloYaml(std::string_view text) {
   YoloNames found;
   YamlNames names;
-  bool inside = false;  // of the block after "names:"
+  bool inside = false;  // inside the block after "names:"
   std::string flow;     // "[a," of a list in a line, which may continue in the next
   for (std::string_view line : LinesOf(text)) {
     const std::string_view trimmed = Trimmed(line);
@@ -231,13 +230,14 @@ std::array<double, 4> ExtentOf(const std::vector<double>& outline) {
 }
 
 void RequireFraction(double number) {
-  constexpr double kRounded = 0.01;  // as much as Ultralytics lets pass
+  constexpr double kRounded = 0.01;  // the tolerance of Ultralytics
   if (number >= -kRounded && number <= 1 + kRounded) return;
   Misread("has the number " + Cell(number).dump() +
           ", but YOLO's are fractions of the image's sides, from 0 to 1");
 }
 
-// "class x y width height", the same with key points, or "class x y x y x y ...": an outline.
+// Reads "class x y width height", the same followed by key points, or the corners of an outline,
+// "class x y x y x y ...".
 AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
   std::vector<double> numbers = NumbersOf(std::string(line));
   for (const double number : numbers) {
@@ -260,7 +260,7 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
     for (std::size_t i = 4; i < numbers.size(); i += settings.point_numbers) {
       std::for_each_n(&numbers[i], 2, RequireFraction);
       const float seen = settings.point_numbers == 3 ? NarrowNumber(numbers[i + 2]) : 2.0F;
-      object.points.push_back(seen == 0 ? 0 : NarrowNumber(numbers[i]));  // as COCO has such points
+      object.points.push_back(seen == 0 ? 0 : NarrowNumber(numbers[i]));  // as in COCO
       object.points.push_back(seen == 0 ? 0 : NarrowNumber(numbers[i + 1]));
       object.points.push_back(seen);
     }
@@ -285,8 +285,8 @@ void ReadObjects(std::string_view text, const YoloNames& settings, AnnotatedImag
   }
 }
 
-// Where the labels of an image are: at its path or, as YOLO's own tools look for them, in the
-// folder labels/ next to images/.
+// The path of an image's labels below `folder`. As for YOLO's own tools, images/ in the path
+// becomes labels/; if there is no such file, the labels have the path of the image.
 std::string LabelsOf(const std::filesystem::path& folder, const std::string& key) {
   const std::string place = std::filesystem::path(key).replace_extension(".txt").native();
   constexpr std::string_view kImages = "images/";
@@ -300,8 +300,8 @@ std::string LabelsOf(const std::filesystem::path& folder, const std::string& key
   return std::filesystem::exists(folder / beside, ignored) ? beside : place;
 }
 
-// Lists label files without an image. Other texts in the folder (names, lists, licences) cannot be
-// read as labels, and are not listed.
+// Lists label files without an image. Other texts in the folder (names, lists, licences) are not
+// listed; they cannot be read as labels.
 void AddUnused(const ConvertSource& source, const std::set<std::string>& used,
                const YoloNames& settings, const std::stop_token& stop, Annotations& read) {
   const std::filesystem::path& folder = source.label_files.path;
@@ -347,7 +347,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
     AnnotatedImage image;
     image.path = file.key;
     image.place = LabelsOf(source.label_files.path, file.key);
-    if (file.key.ends_with(".txt")) continue;  // the labels lie beside the images
+    if (file.key.ends_with(".txt")) continue;  // label files, next to their images
     used.insert(image.place);
     try {
       ReadFile(source.label_files.path / image.place, kMaxLabelFileBytes, content);

@@ -1,8 +1,9 @@
 // FFCV's .beton files, version 2 (FFCV 1.0).
 //
-// A file is a header, the fields' descriptions, a table of samples, pages of payloads, and a table
-// of where each payload lies and how long it is. JPEGs are taken as they are, raw pixels as a PPM
-// whose header is made here. Arrays, bytes and JSON are only located.
+// A file is a header, the descriptions of the fields, a table of samples, pages of payloads, and a
+// table of each payload's position and size. Images stored as JPEG are used as they are; raw pixels
+// are read as a PPM whose header is made here. Arrays, bytes and JSON are located, and read here
+// only for columns that need numbers, such as boxes.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -33,23 +34,23 @@ struct BetonField {
 
   std::string name;
   Kind kind = Kind::kInteger;
-  std::optional<DType> dtype;        // of kFloat and kArray; nullopt: one that datasets do not have
+  std::optional<DType> dtype;        // of kFloat and kArray; nullopt if datasets have no such type
   std::vector<std::uint64_t> shape;  // of kArray
-  std::uint64_t bytes = 0;           // of kArray: of its payload
-  std::size_t at = 0;                // in a row
+  std::uint64_t bytes = 0;           // of kArray: size of the payload
+  std::size_t at = 0;                // offset in a row
 };
 
 using nlohmann::json;
 
-// FieldDescType of ffcv/types.py: the type, the name, the type's own arguments.
+// FieldDescType of ffcv/types.py: the type's number, the name, the type's own arguments.
 constexpr std::size_t kBetonNameAt = 1;
 constexpr std::size_t kBetonNameBytes = 16;
 constexpr std::size_t kBetonArgumentsAt = kBetonNameAt + kBetonNameBytes;
-// NDArrayArgsType: 32 extents, the length of the type's text, which follows.
+// NDArrayArgsType: 32 extents, the length of the element type's name, and that name.
 constexpr std::size_t kBetonExtents = 32;
 constexpr std::size_t kBetonTypeAt = kBetonArgumentsAt + kBetonExtents * 8 + 8;
 
-// The type in numpy's text: [["", "<f4"]].
+// The element type as numpy names it, "<f4", from the text [["", "<f4"]]. Empty if it is damaged.
 std::string NumpyType(Bytes description) {
   const auto length = LoadAt<std::uint64_t>(description, kBetonTypeAt - 8);
   if (length > description.size() - kBetonTypeAt) return {};
@@ -110,7 +111,7 @@ void ParseArray(Bytes description, BetonField& field) {
   }
 }
 
-// Throws Error (a sentence without a file): kUnsupported (a type of one's own), kLimit.
+// Throws Error without a file name: kUnsupported (a field type that its user defined), kLimit.
 BetonField ParseBetonField(Bytes description) {
   BetonField field;
   const std::string_view name = AsText(description.subspan(kBetonNameAt, kBetonNameBytes));
@@ -139,7 +140,7 @@ BetonField ParseBetonField(Bytes description) {
   return field;
 }
 
-// Sets where the fields lie in a row, as numpy aligns them; returns the bytes of a row.
+// Computes the fields' offsets in a row, as numpy aligns them; returns the size of a row.
 std::size_t PlaceBetonFields(std::vector<BetonField>& fields) {
   std::size_t end = 0;
   std::size_t most = 1;
@@ -147,7 +148,7 @@ std::size_t PlaceBetonFields(std::vector<BetonField>& fields) {
     using Kind = BetonField::Kind;
     const bool image = field.kind == Kind::kImage;
     const bool located = field.kind == Kind::kBytes || field.kind == Kind::kJson;
-    // Numbers are aligned; structs, which numpy packs on their own, are not.
+    // Numbers are aligned. Structs are not: numpy has packed each of them on its own.
     const std::size_t align = image || located ? 1 : 8;
     field.at = (end + align - 1) / align * align;
     end = field.at + (image ? 13 : located ? 16 : 8);
@@ -156,7 +157,7 @@ std::size_t PlaceBetonFields(std::vector<BetonField>& fields) {
   return (end + most - 1) / most * most;
 }
 
-// An array's elements.
+// The elements of an array, as numbers.
 json BetonNumbers(const BetonField& field, Bytes content) {
   return WithElementType(field.dtype.value_or(DType::kUint8), [content](auto zero) {
     json elements = json::array();
@@ -173,9 +174,9 @@ constexpr std::uint64_t kLeastPageBytes = 1 << 21;
 constexpr std::size_t kBetonFieldBytes = 1041;
 constexpr std::uint64_t kMaxBetonFields = 1024;
 constexpr std::uint64_t kAllocationBytes = 24;  // sample, offset, bytes
-constexpr std::uint64_t kReadBytes = 1 << 20;   // of a table, at once
+constexpr std::uint64_t kReadBytes = 1 << 20;   // bytes of a table to read at once
 
-// The table of the payloads, by offset.
+// The payloads' sizes, by their offsets in the file.
 class BetonPayloads {
  public:
   void Read(const FileHandle& file, const std::filesystem::path& path, std::uint64_t begin,
@@ -192,9 +193,9 @@ class BetonPayloads {
     std::sort(payloads_.begin(), payloads_.end());
   }
 
-  // The bytes of the payload that begins there; nullopt if none does.
+  // The size of the payload at that offset; nullopt if none begins there.
   std::optional<std::uint64_t> BytesAt(std::uint64_t offset) const {
-    // Of payloads without bytes at the same offset the last is the one meant.
+    // Empty payloads have the offset of the one after them, so the last is meant.
     const auto next =
         std::upper_bound(payloads_.begin(), payloads_.end(), std::pair(offset, UINT64_MAX));
     if (next == payloads_.begin() || std::prev(next)->first != offset) return std::nullopt;
@@ -337,7 +338,7 @@ class BetonRows final : public ImageRows {
              "; it has: " + ListedHeadings(headings_));
   }
 
-  // Where a payload lies. Throws Error(kCorrupt) if it does not lie among the payloads.
+  // The position of a payload. Throws Error(kCorrupt) if it lies outside the payloads.
   Extent ExtentAt(std::uint64_t offset, std::uint64_t bytes) const {
     if (offset < data_begin_ || !Inside(offset, bytes, data_end_)) {
       throw Error(ErrorCode::kCorrupt, "its payload does not lie in the file");
@@ -345,7 +346,8 @@ class BetonRows final : public ImageRows {
     return {offset, bytes, archive_};
   }
 
-  // Colours of 8 bits have no file of their own around them: they are read as a PPM.
+  // Finds the row's image. Raw pixels (mode 1) lack a file's header, so they are listed as a page
+  // that is read as a PPM.
   void TakeImage() {
     const std::size_t at = image_field_->at;
     const std::uint64_t width = LoadAt<std::uint16_t>(current_, at + 1);
@@ -380,12 +382,12 @@ class BetonRows final : public ImageRows {
     }
   }
 
-  // The extent of an array, bytes or JSON; for columns that need its numbers, those.
+  // The position of an array, bytes or JSON; or its elements, if the column needs numbers.
   json PayloadOf(const BetonField& field) const {
     const auto offset = LoadAt<std::uint64_t>(current_, field.at);
     const bool array = field.kind == BetonField::Kind::kArray;
     std::uint64_t bytes = array ? field.bytes : LoadAt<std::uint64_t>(current_, field.at + 8);
-    // A text of JSON ends with a zero byte.
+    // JSON is stored with a zero byte at its end.
     if (field.kind == BetonField::Kind::kJson && bytes > 0) --bytes;
     const Extent extent = ExtentAt(offset, bytes);
     const auto* const begin = reinterpret_cast<const std::uint8_t*>(&extent);
@@ -408,7 +410,7 @@ class BetonRows final : public ImageRows {
   std::uint64_t rows_ = 0, row_bytes_ = 0;
   std::uint64_t table_at_ = 0;                   // of the samples
   std::uint64_t data_begin_ = 0, data_end_ = 0;  // of the payloads
-  std::uint64_t table_rows_ = 1;                 // read at once
+  std::uint64_t table_rows_ = 1;                 // rows to read at once
   std::vector<std::byte> table_;
   Bytes current_;
   std::string trouble_;

@@ -1,3 +1,7 @@
+// Makes samples of the rows of Parquet, TFRecord, RecordIO and .beton files. The first file decides
+// which columns become fields, and all others must have them. A row without an image or with an
+// unusable value is left out with the reason. Images are not read here; the list keeps their
+// positions.
 #include "writer/source/records/image_rows.h"
 
 #include <algorithm>
@@ -75,7 +79,7 @@ class ImageRowList {
                          source_.rows.columns.empty() ? rows.AdviceOnOthers() : "");
   }
 
-  // Each file numbers its classes on its own: their names are what they have in common.
+  // Files may number the same classes differently, so classes are matched by name.
   void AddClasses(const ImageRows& rows) {
     for (const std::string& heading : used_)
       fields_.AddClasses(heading, rows.ClassesOf(heading));

@@ -1,4 +1,4 @@
-// Sources whose rows carry their images: Parquet, TFRecord, RecordIO, .beton.
+// Sources whose rows contain their images: Parquet, TFRecord, RecordIO, .beton.
 #pragma once
 
 #include <filesystem>
@@ -15,10 +15,10 @@
 
 namespace sluice {
 
-// The rows of one file. Values are located and not read where they can be large.
+// The rows of one file. Values that can be large are located instead of read.
 class ImageRows : public Cells {
  public:
-  // The file is the `archive`-th of the list's.
+  // The file is source.archives[archive].
   ImageRows(const ConvertSource& source, std::uint64_t archive, SourceList& list)
       : path_(source.archives[archive]),
         archive_(archive),
@@ -26,33 +26,33 @@ class ImageRows : public Cells {
         stem_(std::filesystem::path(list.archive_names[archive]).replace_extension().string()) {}
 
   const std::vector<std::string>& headings() const { return headings_; }
-  // The columns to take if none is asked for.
+  // The columns to use if the user names none.
   virtual std::vector<Column> UsualColumns(const ConvertSource& source) const = 0;
-  // Columns of types that are not read, which are not among the headings.
+  // Columns of unsupported types. headings() does not have them.
   virtual std::vector<std::string> UnreadColumns() const { return {}; }
-  // Headings that give keys, or number records: nobody misses a field of them.
+  // Headings of columns that hold keys or record numbers. No warning says that they are unused.
   virtual std::vector<std::string> KeyHeadings() const { return {}; }
-  // How to take one of the headings that UsualColumns() leaves out: "; to take boxes, ..."
+  // Advice, for messages, on headings that UsualColumns() leaves out: "; to take boxes, ..."
   virtual std::string AdviceOnOthers() const { return {}; }
-  // The names of a column's classes, in order, if the file has them. Its cells are then names.
+  // The names of a column's classes, in order, if the file has them. Get() then returns names.
   virtual std::vector<std::string> ClassesOf(const std::string&) const { return {}; }
-  // Only these headings will be asked for.
+  // Announces the headings that Get() will be called with.
   virtual void Use(const std::vector<std::string>&) {}
   // How the column's values lie in the file.
   virtual StoredForm FormOf(const std::string&) const { return {}; }
-  // From now on this column's cells are numbers, though it could be located.
+  // From now on, Get() returns this column's numbers instead of their position in the file.
   virtual void ReadNumbersOf(const std::string&) {}
 
-  // From now on this column's cells are numbers, though its classes have names.
+  // From now on, Get() returns this column's class numbers, although the classes have names.
   virtual void DropNamesOf(const std::string&) {}
 
-  // Goes to the next row. False at the end. Throws Error for what makes the rest unreadable.
+  // Moves to the next row; false at the end. Throws Error if the rest of the file cannot be read.
   virtual bool Next() = 0;
-  // The row's image; nullopt: it has none.
+  // nullopt if the row has no image.
   std::optional<Extent> image() const { return image_; }
   virtual std::string why_no_image() const { return "has no image"; }
   Sniffed sniffed() const { return sniffed_; }
-  // The row's number, unless the file has something better.
+  // The sample's key: the row's number, unless the file has a better one.
   virtual std::string key() const {
     const std::string number = std::to_string(row_ - 1);
     return stem_ + "/" + std::string(number.size() < 7 ? 7 - number.size() : 0, '0') + number;
@@ -70,22 +70,22 @@ class ImageRows : public Cells {
   std::filesystem::path path_;
   std::uint64_t archive_;
   SourceList& list_;
-  std::string stem_;  // begins the keys: "train-0" of "train-0.parquet"
+  std::string stem_;  // the beginning of keys: "train-0" for "train-0.parquet"
   std::vector<std::string> headings_;
-  std::uint64_t row_ = 0;  // the next one
+  std::uint64_t row_ = 0;  // number of the next row
   std::optional<Extent> image_;
   Sniffed sniffed_;
 };
 
-// Opens the file, the `archive`-th of the list's.
+// Opens source.archives[archive].
 using OpenRows = std::function<std::unique_ptr<ImageRows>(std::uint64_t archive, SourceList& list)>;
 
-// Reads all rows of source.archives. Errors: those of the rows; kInvalidArgument (files of
-// different columns; a column that is not there); kNotFound (no image).
+// Reads all rows of source.archives. Errors: those of the rows; kInvalidArgument (files with
+// different columns; a column that does not exist); kNotFound (no image).
 SourceList ReadImageRows(const ConvertSource& source, const OpenRows& open,
                          const std::stop_token& stop);
 
-// The same with Rows(source, archive, list).
+// The same; Rows(source, archive, list) opens a file.
 template <class Rows>
 SourceList ReadImageRowsOf(const ConvertSource& source, const std::stop_token& stop) {
   return ReadImageRows(

@@ -1,10 +1,11 @@
-// Parquet files with their images inside, as Hugging Face's datasets are.
+// Parquet files that contain their images, as Hugging Face's datasets do.
 //
-// Not through Arrow's C++ library: Debian has no package of it, and the one in Python's wheel has
-// 62 MB and needs a compiler of its kind. It also takes images into memory, 94 MB for files of 30
-// MB, where a conversion only needs to know where each lies and reads it when its turn comes. So
-// three files do it here: parquet_file reads the footer, parquet_column the values of one column
-// page by page, and this one chooses the columns and makes rows of them.
+// Arrow's C++ library is not used: Debian has no package of it, and the one in its Python wheel has
+// 62 MB and must be linked by the compiler that built it. It would also read all images into memory
+// (94 MB for files of 30 MB), while a conversion only needs each image's position until its turn
+// comes. So Parquet is read here, in three files: parquet_file reads the footer, parquet_column
+// reads the values of one column page by page, and this one chooses the columns and makes rows of
+// them.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
@@ -24,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 
-// The features that the metadata of Hugging Face describe; null if it does not.
+// The features described by Hugging Face's metadata in the file; null if there are none.
 json FeaturesOf(const ParquetFile& file) {
   const auto found = file.metadata.find("huggingface");
   if (found == file.metadata.end() || NestsDeeperThan(found->second, 2 * kMaxJsonDepth)) return {};
@@ -183,7 +184,7 @@ class ParquetRows final : public ImageRows {
     std::size_t leaf;
     std::vector<std::string> classes;
     json cell;
-    std::string trouble;  // with the cell
+    std::string trouble;  // why the cell cannot be used; empty if it can
   };
 
   std::size_t LeafOf(const std::string& name) const {
@@ -213,7 +214,7 @@ class ParquetRows final : public ImageRows {
       throw Error(ErrorCode::kInvalidArgument, file_.path.string(),
                   "has no column \"" + ToUtf8(source_.rows.path_column) + "\" of images");
     }
-    std::vector<std::string> described;  // as images, by the metadata
+    std::vector<std::string> described;  // columns that the metadata describes as images
     if (features_.is_object()) {
       for (const auto& feature : features_.items()) {
         if (IsOf(feature.value(), "Image") && TakeImage(feature.key())) {
@@ -250,7 +251,7 @@ class ParquetRows final : public ImageRows {
                                      ListedHeadings(images));
   }
 
-  // Takes the only one of the columns, or the one whose name says that it holds the images.
+  // Uses the column if there is only one; otherwise the one whose name is usual for images.
   bool TakeUsual(const std::vector<std::string>& columns) {
     if (columns.size() == 1) return TakeImage(columns[0]);
     for (const char* usual : {"image", "img", "jpg", "jpeg", "png", "webp", "picture", "photo",
@@ -313,12 +314,13 @@ class ParquetRows final : public ImageRows {
   json features_;
   std::size_t image_leaf_ = kNoLeaf;
   std::size_t path_leaf_ = kNoLeaf;
-  std::vector<std::string> unread_;  // columns of types that are not read
+  std::vector<std::string> unread_;  // columns of unsupported types
   std::vector<Used> used_;
 
   std::size_t group_ = 0;
   std::uint64_t row_in_group_ = 0;
-  std::vector<std::unique_ptr<ParquetColumn>> columns_;  // image, path, those in use
+  // of the image, of its path if there is one, of used_
+  std::vector<std::unique_ptr<ParquetColumn>> columns_;
   std::string key_path_;
 };
 

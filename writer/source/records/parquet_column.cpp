@@ -1,3 +1,10 @@
+// A column's values in a group of rows lie in pages. A page has levels and values. The levels say,
+// for each entry, whether it begins a new row or continues a list, and whether it is null; only
+// entries that are not null have a value. Values are stored plain, or as indices into a dictionary,
+// which is a page of its own before the others.
+//
+// Images are located, not read. Their extents lie in the file itself if the page is not compressed;
+// otherwise in a page that is added to the list and unpacked when the image is converted.
 #include "writer/source/records/parquet_column.h"
 
 #include <algorithm>
@@ -13,7 +20,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kMaxHeadBytes = 1 << 20;
-constexpr std::uint64_t kMaxHeldBytes = 256 << 20;  // of a page
+constexpr std::uint64_t kMaxHeldBytes = 256 << 20;  // the largest page that is held in memory
 constexpr std::uint64_t kMaxDictionaryValues = 1 << 20;
 
 enum PageType : std::int64_t { kDataPage = 0, kDictionaryPage = 2, kDataPage2 = 3 };
@@ -49,7 +56,7 @@ std::uint32_t ParquetColumn::Runs::Next() {
     packed_ = (head & 1) != 0;
     if (packed_) {
       left_ = (head >> 1) * 8;
-      // The last group may be cut off after the values that there are.
+      // The last group of eight numbers may end after the last value.
       const std::uint64_t bytes = (head >> 1) * width_;
       end_ = bytes > bytes_.size() - at_ ? bytes_.size() : at_ + bytes;
       bit_ = 0;
@@ -132,7 +139,8 @@ bool ParquetColumn::NextLevels() {
 std::uint64_t ParquetColumn::ReadHead(PageHead& head) {
   const std::uint64_t left = chunk_.offset + chunk_.bytes - at_;
   std::vector<std::byte> bytes;
-  // Most heads are short; those with statistics of long texts are not.
+  // Most page headers are short. One with statistics of long texts is not, and is read again with
+  // more bytes.
   for (std::uint64_t size = 256;; size *= 16) {
     bytes.resize(std::min({size, left, kMaxHeadBytes}));
     ReadExactly(file_.file, file_.path, at_, bytes);
@@ -229,7 +237,8 @@ void ParquetColumn::TakeDictionary(const PageHead& head, std::uint64_t offset) {
     ReadPlain(value);
     dictionary_.push_back(value);
   }
-  dictionary_page_.swap(page_);  // the values' bytes stay where they are
+  // after the swap, the values' bytes are still at the same addresses
+  dictionary_page_.swap(page_);
 }
 
 void ParquetColumn::TakePage(const PageHead& head, std::uint64_t offset) {
@@ -253,7 +262,8 @@ void ParquetColumn::TakePage(const PageHead& head, std::uint64_t offset) {
     defined_levels_ = Runs(Bytes(levels_).subspan(lists), WidthOf(leaf_.defined));
     return TakeValues(head, offset + levels, stored - levels, plain - levels, compressed, 0);
   }
-  // Version 1: each kind of levels has its length before it, and is compressed with the values.
+  // In version 1, each kind of levels is preceded by its length, and levels and values are
+  // compressed together.
   Bytes in_memory;
   if (compressed) {
     Load(offset, stored, plain, true, page_);
@@ -287,11 +297,11 @@ void ParquetColumn::TakePage(const PageHead& head, std::uint64_t offset) {
   TakeValues(head, offset, stored, plain, compressed, levels);
 }
 
-// Makes `plain_` or `indices_` of a page's values. `levels`: bytes before them that belong to the
-// same piece.
+// Prepares `plain_` or `indices_` for reading a page's values. `levels`: the number of bytes of
+// levels that precede the values.
 void ParquetColumn::TakeValues(const PageHead& head, std::uint64_t offset, std::uint64_t stored,
                                std::uint64_t plain, bool compressed, std::uint64_t levels) {
-  const bool loaded = compressed && levels > 0;  // TakePage() had to
+  const bool loaded = compressed && levels > 0;  // TakePage() has loaded it, to read the levels
   in_dictionary_ = head.type != kDictionaryPage &&
                    (head.encoding == kPlainDictionary || head.encoding == kRleDictionary);
   const bool plain_values = head.type == kDictionaryPage || head.encoding == kPlain;
@@ -331,7 +341,7 @@ void ParquetColumn::TakeValues(const PageHead& head, std::uint64_t offset, std::
     plain_.archive = kInPage | located_->pages.size();
     located_->pages.push_back({archive_, offset, stored, plain, chunk_.codec});
   }
-  if (in_runs_ && plain_.memory.size() >= 4) {  // after their length
+  if (in_runs_ && plain_.memory.size() >= 4) {  // the runs follow their length
     indices_ = Runs(plain_.memory.subspan(4), 1);
     return;
   }

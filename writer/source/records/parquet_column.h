@@ -11,29 +11,29 @@
 namespace sluice {
 
 struct ParquetValue {
-  std::int64_t integer = 0;  // kBool, kInt32, kInt64
-  double number = 0;         // kFloat, kDouble
-  Bytes bytes;               // kBytes, unless they are only located; until the next row
-  Extent extent;             // kBytes that are only located
-  std::array<std::byte, kSniffBytes> start{};  // their first bytes
+  std::int64_t integer = 0;                    // kBool, kInt32, kInt64
+  double number = 0;                           // kFloat, kDouble
+  Bytes bytes;                                 // kBytes that are read; valid until the next row
+  Extent extent;                               // kBytes that are located instead of read
+  std::array<std::byte, kSniffBytes> start{};  // of those, the first bytes
   bool missing = false;                        // an entry of a list that is null
 };
 
-// Reads one leaf of one group of rows, a page at a time: memory for one page and one dictionary.
+// Reads the values of one leaf in one group of rows. Holds one page and one dictionary in memory.
 class ParquetColumn {
  public:
-  // `located`: the values are not read, but located in the file `archive` of the list, or in a
-  // compressed page that is added to the list's.
+  // If `located` is not null, byte values are not read. Only their positions are given: in the file
+  // `archive` of that list or, if compressed, in a page that is added to the list's pages.
   ParquetColumn(const ParquetFile& file, const ParquetChunk& chunk, const ParquetLeaf& leaf,
                 SourceList* located, std::uint64_t archive);
 
-  // Calls visit for each value of the next row; not at all if it is null or an empty list. Throws
-  // Error: kCorrupt; kUnsupported (an encoding that is not read); kLimit (a page of more than 256
-  // MiB that must be held).
+  // Calls visit for each value of the next row; not at all if the row is null or an empty list.
+  // Throws Error: kCorrupt; kUnsupported (an unsupported encoding); kLimit (a page of more than 256
+  // MiB that must be held in memory).
   void NextRow(const std::function<void(const ParquetValue&)>& visit);
 
  private:
-  // Runs of small numbers: Parquet's hybrid of run lengths and packed bits.
+  // Decodes small numbers: Parquet's hybrid of run lengths and bit packing.
   class Runs {
    public:
     Runs() = default;
@@ -44,11 +44,11 @@ class ParquetColumn {
     Bytes bytes_;
     unsigned width_ = 0;
     std::size_t at_ = 0;
-    std::uint64_t left_ = 0;  // of the current run
+    std::uint64_t left_ = 0;  // numbers left in the current run
     bool packed_ = false;
     std::uint32_t repeated_ = 0;
-    std::uint64_t bit_ = 0;  // of a packed run
-    std::size_t end_ = 0;    // of a packed run's bytes
+    std::uint64_t bit_ = 0;  // position in a packed run
+    std::size_t end_ = 0;    // end of a packed run's bytes
   };
 
   struct PageHead {
@@ -56,8 +56,8 @@ class ParquetColumn {
     std::int64_t plain_bytes = 0, stored_bytes = 0;
     std::int64_t values = 0;
     std::int64_t encoding = -1;
-    std::int64_t defined_bytes = 0, list_bytes = 0;  // of version 2
-    bool compressed = true;                          // of version 2
+    std::int64_t defined_bytes = 0, list_bytes = 0;  // in pages of version 2
+    bool compressed = true;                          // in pages of version 2
   };
 
   [[noreturn]] void Fail(const std::string& sentence) const;
@@ -72,10 +72,10 @@ class ParquetColumn {
   bool NextLevels();
   void ReadValue(ParquetValue& value);
   void ReadPlain(ParquetValue& value);
-  // Where plain values are read from: a page in memory, or the file itself.
+  // Where values in plain encoding are read from: a page in memory, or the file itself.
   struct Plain {
     Bytes memory;
-    std::uint64_t file_offset = 0;  // of what is not in memory
+    std::uint64_t file_offset = 0;  // of values that are not in memory; else 0
     std::uint64_t bytes = 0;
     std::uint64_t at = 0;
     std::uint64_t archive = 0;  // for extents
@@ -91,17 +91,17 @@ class ParquetColumn {
   std::uint64_t archive_;
   std::uint64_t at_;  // of the next page's head
   std::uint64_t values_seen_ = 0;
-  std::uint64_t page_left_ = 0;  // values of the page, with nulls
+  std::uint64_t page_left_ = 0;  // values left in the page, including nulls
   std::vector<std::byte> page_;
   std::vector<std::byte> levels_;
   Runs list_levels_, defined_levels_, indices_;
-  bool in_dictionary_ = false;  // the page's values are numbers of the dictionary
-  bool in_runs_ = false;        // truth values as runs
+  bool in_dictionary_ = false;  // the page's values are indices into the dictionary
+  bool in_runs_ = false;        // the page has truth values, encoded as runs
   Plain plain_;
   std::vector<std::byte> dictionary_page_;
   std::vector<ParquetValue> dictionary_;
   bool has_dictionary_ = false;
-  // The levels of the next value, already read.
+  // The levels of the next value, if `pending_`: they have been read, but not the value.
   bool pending_ = false;
   unsigned list_level_ = 0, defined_level_ = 0;
 };

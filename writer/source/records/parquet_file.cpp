@@ -1,10 +1,10 @@
 // A Parquet file ends with its footer: a structure in Thrift's compact protocol, its length, and
 // "PAR1".
 //
-// The footer describes a tree of columns. What is read of a file are the leaves; each has levels
-// that say where a list begins and what is null. Groups that only make a list ("list.element") are
-// left out of names, as people do not know of them. Every number is checked against the file's size
-// before it is used.
+// The footer describes a tree of columns, of which only the leaves have values. Each leaf has
+// levels, which say where lists begin and which values are null. Groups that only form a list
+// ("list.element") are left out of the leaves' names, since users do not know them. Every number is
+// checked against the file's size before it is used.
 #include "writer/source/records/parquet_file.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::string_view ThriftReader::Binary() {
 }
 
 void ThriftReader::SkipElement(unsigned type) {
-  // In a list, a truth value takes a byte.
+  // In lists, unlike in structs, a truth value takes a byte.
   if (type == kTrue || type == kFalse)
     Byte();
   else
@@ -57,7 +57,7 @@ void ThriftReader::SkipElement(unsigned type) {
 void ThriftReader::Skip(unsigned type) {
   switch (type) {
     case kTrue:
-    case kFalse: return;  // the field's head has the value
+    case kFalse: return;  // the field's header contains the value
     case kByte: Byte(); return;
     case 4:
     case 5:
@@ -99,9 +99,9 @@ struct SchemaNode {
   std::int64_t repetition = 0;  // 0 required, 1 optional, 2 repeated
   std::int64_t children = 0;
   std::int64_t converted = -1;
-  bool text = false;  // by its logical type
+  bool text = false;  // according to its logical type
   bool list = false;
-  bool odd = false;  // a logical type that changes what the number means
+  bool odd = false;  // its logical type changes what the number means
 };
 
 class FooterReader {
@@ -234,13 +234,14 @@ class FooterReader {
 
   // A place in the schema's tree.
   struct Branch {
-    std::string name = {};                       // of the groups down to here
+    std::string name = {};                       // names of the groups above
     unsigned defined = 0, entry = 0, lists = 0;  // as in ParquetLeaf
-    bool nameless = false;  // the next node only makes a list, and its name is not the user's
+    bool nameless = false;  // the next node only forms a list; users do not know its name
     unsigned depth = 0;
   };
 
-  // Walks the schema, which is a tree in preorder, from node `next` on.
+  // Adds the leaves at and below nodes_[next], and moves `next` past them: the schema is a tree in
+  // preorder.
   void AddLeaves(std::size_t& next, const Branch& outer) {
     if (next >= nodes_.size() || outer.depth > kMaxNestedGroups) Fail("its schema is damaged");
     const SchemaNode& node = nodes_[next++];
@@ -265,7 +266,7 @@ class FooterReader {
       file_.leaves.push_back(std::move(leaf));
       return;
     }
-    // A list is a group of one repeated group of one element.
+    // A list is written as a group with one repeated group, which has one element.
     inner.nameless = node.list || (outer.nameless && node.repetition == 2 && node.children == 1);
     ++inner.depth;
     for (std::int64_t i = 0; i < node.children; ++i)

@@ -1,5 +1,5 @@
-// The footer of a Parquet file, its columns and where their values lie, and the protocol that its
-// headers are written in.
+// The footer of a Parquet file: its columns, and where their values lie. ThriftReader reads the
+// protocol in which the footer and the headers of pages are written.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 
 namespace sluice {
 
+// Reads Thrift's compact protocol. Throws Error(kCorrupt) for bytes that do not follow it.
 class ThriftReader {
  public:
   enum Type : unsigned {
@@ -31,7 +32,8 @@ class ThriftReader {
 
   explicit ThriftReader(Bytes bytes) : bytes_(bytes) {}
 
-  // Calls visit(id, type) for each field of a struct; it must read the field's value, or Skip() it.
+  // Calls visit(id, type) for each field of a struct; visit must read the field's value or Skip()
+  // it.
   template <class Visit>
   void Struct(Visit visit) {
     const Nested nested(*this);
@@ -56,7 +58,7 @@ class ThriftReader {
   std::int64_t Integer();
   std::string_view Binary();
   void Skip(unsigned type);
-  // How many bytes were read.
+  // The number of bytes read so far.
   std::size_t position() const noexcept { return at_; }
 
  private:
@@ -78,7 +80,7 @@ class ThriftReader {
   unsigned depth_ = 0;
 };
 
-// Types by Parquet's numbers.
+// Physical types. The values are Parquet's numbers for them.
 enum class ParquetType : std::uint8_t {
   kBool,
   kInt32,
@@ -92,15 +94,16 @@ enum class ParquetType : std::uint8_t {
 
 // A column of values: a leaf of the schema.
 struct ParquetLeaf {
-  std::string name;  // "image.bytes": with its groups, but without those that only make a list
+  // with the groups around it ("image.bytes"), except those that only form a list
+  std::string name;
   ParquetType type = ParquetType::kBool;
   bool text = false;      // kBytes that are UTF-8
-  bool supported = true;  // false for what is not read, such as decimals
-  // The level of a value that is there; of an entry of the innermost list that has it; both 0 for
-  // one that is always there.
+  bool supported = true;  // false for types that cannot be read, such as decimals
+  // Definition levels: a value is present at `defined`; an entry of the innermost list exists,
+  // perhaps as null, from `entry` on. Both are 0 if the value is always present.
   unsigned defined = 0;
   unsigned entry = 0;
-  unsigned lists = 0;  // that it lies in
+  unsigned lists = 0;  // number of lists around it
 };
 
 // The values of a leaf in a group of rows.
@@ -113,7 +116,7 @@ struct ParquetChunk {
 
 struct ParquetGroup {
   std::uint64_t rows = 0;
-  std::vector<ParquetChunk> chunks;  // by leaf
+  std::vector<ParquetChunk> chunks;  // one per leaf
 };
 
 struct ParquetFile {
@@ -127,7 +130,7 @@ struct ParquetFile {
 };
 
 // Errors: kNotFound, kIo, kCorrupt (damaged, or cut short), kUnsupported (encrypted, or compressed
-// by another library), kLimit (a footer of more than 64 MiB, 4096 columns, more rows than bytes).
+// in another way), kLimit (a footer of more than 64 MiB, 4096 columns, more rows than bytes).
 ParquetFile OpenParquet(const std::filesystem::path& path);
 
 }  // namespace sluice

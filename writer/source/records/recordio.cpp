@@ -1,12 +1,13 @@
-// RecordIO as MXNet packs images (im2rec): a record has numbers (labels) and then an image file.
+// RecordIO as MXNet packs images (im2rec): each record has labels, which are numbers, and then an
+// image file.
 //
-// The labels of the first record with an image say what the file is: one number is a class, several
-// in the form of object detection are boxes, and others are a vector.
+// The first record with an image decides what the labels are. One number is a class; several are
+// boxes if they have the form for object detection, and a vector otherwise.
 //
-// InsightFace's files of faces end with records that list the pictures of each identity and have no
-// image. Where those records lie says the file's first one, which has two numbers and no image
-// either: this is how such a file is known. The class of a face is the first of its labels, as in
-// InsightFace's own loader.
+// InsightFace's files of faces end with a record for each identity, which has no image and lists
+// that identity's pictures. Their first record has no image either: its two numbers say where the
+// lists are. A file with such a first record is recognised as InsightFace's, and the class of a
+// face is the first of its labels, as in InsightFace's own loader.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kImageHeadBytes = 24;    // flag, label, id, id2
-constexpr std::uint32_t kMaxLabels = 1 << 20;  // of a record
+constexpr std::uint32_t kMaxLabels = 1 << 20;  // in one record
 
 class RecordRows final : public ImageRows {
  public:
@@ -99,10 +100,10 @@ class RecordRows final : public ImageRows {
     list_.pages.resize(pages);
   }
 
-  // Whether the record has a range of records instead of an image.
+  // Whether the record has the range of an identity's pictures instead of an image.
   bool IsListOfIdentity() const { return !image_ && labels_.is_array() && labels_.size() == 2; }
 
-  // Classes are numbers, not "3.0".
+  // Labels are stored as floats, but a class is written as a whole number: "3", not "3.0".
   static json AsClass(const json& label) {
     if (!label.is_number()) return label;
     const auto number = label.get<float>();
@@ -111,7 +112,7 @@ class RecordRows final : public ImageRows {
   }
 
   struct Part {
-    unsigned kind = 0;  // 0 a whole record, 1 its first part, 2 one between, 3 the last
+    unsigned kind = 0;  // 0: a whole record; 1: its first part; 2: a middle part; 3: its last part
     std::uint64_t begin = 0, bytes = 0, next = 0;
   };
 
@@ -133,7 +134,7 @@ class RecordRows final : public ImageRows {
     if (part.kind > 1) Fail("a part of a record has no beginning");
     const std::uint64_t begin = part.begin;
     std::uint64_t plain = part.bytes;
-    // Where the magic number stood in the data, a record is in parts, and it is left out.
+    // A record is split where its data contained the magic number, which the parts leave out.
     for (Part last = part; split && last.kind != 3;) {
       last = ReadPart(last.next);
       if (last.kind != 2 && last.kind != 3) Fail("a record lacks its last part");
@@ -164,7 +165,7 @@ class RecordRows final : public ImageRows {
     if (image_) image_->archive = kInPage | (list_.pages.size() - 1);
   }
 
-  // Reads labels and where the image is, in a record of `bytes`.
+  // Reads the labels, and finds the image, of a record of `bytes`.
   template <class Read>
   void Take(std::uint64_t bytes, Read read) {
     std::array<std::byte, kImageHeadBytes> head{};
@@ -193,8 +194,8 @@ class RecordRows final : public ImageRows {
     if (bytes > at) image_ = Extent{at, bytes - at, 0};
   }
 
-  // Labels of detection: the sizes of a header and of an object, the header's rest, and for each
-  // object its class and its corners as fractions.
+  // Labels for object detection: the size of the header, the size of an object, the rest of the
+  // header; then for each object its class and its corners, as fractions.
   void TakeBoxes(const std::vector<float>& labels) {
     if (labels.size() < 2) return;
     const float header = labels[0];
@@ -211,7 +212,7 @@ class RecordRows final : public ImageRows {
     boxes_ = json::array();
     classes_ = json::array();
     for (std::size_t i = begin; i < labels.size(); i += step) {
-      const bool number = std::isfinite(labels[i]);  // others leave their sample out
+      const bool number = std::isfinite(labels[i]);  // if it is not, the sample is left out
       classes_.push_back(number
                              ? json(static_cast<std::int64_t>(std::clamp(labels[i], -1e9F, 1e9F)))
                              : json(labels[i]));
@@ -224,7 +225,7 @@ class RecordRows final : public ImageRows {
   std::uint64_t bytes_;
   std::uint64_t at_ = 0;
   bool of_faces_ = false;    // the file is InsightFace's
-  std::uint64_t lists_ = 0;  // of identities, which were passed over
+  std::uint64_t lists_ = 0;  // number of identities' lists that were passed over
   json labels_, boxes_, classes_;
   std::uint64_t id_ = 0;
 };

@@ -1,8 +1,8 @@
 // The readers of files that describe many samples: tables, whose rows name image files, and
 // archives of several kinds, which hold the images.
 //
-// A new kind of archive is a source file here. What its columns become is row_fields.h's. It also
-// goes into these files, where "beton" shows how:
+// To add a kind of archive, write a source file here (row_fields.h makes fields of its columns),
+// and add the kind to these files; search them for "beton" to see how:
 //   writer/source/open_source.cpp
 //   writer/source/list/look.cpp           the endings of its files
 //   writer/source/records/image_rows.h    the base of its reader
@@ -27,12 +27,10 @@ namespace sluice {
 // A table of samples: their images' paths, and a column for each further field.
 //
 // Reads the table of `source` (Kind::kTable) and looks at the files it names, on `threads` threads.
-// Leaves out, with their line, rows that lack a value that a field needs and rows whose files
-// cannot be used.
+// Rows that lack a value, or whose files cannot be used, are left out and listed with their line.
 //
-// Errors: kInvalidArgument (a column that is missing, given twice or of no use), kCorrupt (a
-// damaged table, with the line), kNotFound (no table; no row that can be converted), kIo, kState
-// (stopped).
+// Errors: kInvalidArgument (a column that is missing, given twice or unusable), kCorrupt (a damaged
+// table, with the line), kNotFound (no table; no row that can be converted), kIo, kState (stopped).
 SourceList ReadTable(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks);
 
 // Tar archives with WebDataset's names (tar.cpp).
@@ -45,47 +43,48 @@ SourceList ReadTable(const ConvertSource& source, unsigned threads, const Conver
 // (no archive; no image), kIo, kState (stopped).
 SourceList ReadArchives(const ConvertSource& source, unsigned threads, const std::stop_token& stop);
 
-// Parquet files with their images inside.
+// Parquet files that contain their images.
 //
-// Reads the files of `source` (Kind::kArchives). The image is the column that the metadata of
-// Hugging Face name, or a struct with `bytes`, or a column of bytes with a usual name, or the only
-// one of bytes; or ConvertSource::rows.path_column. What is read: values plain or by a dictionary,
-// in pages of both versions, without compression or by Snappy or zstd.
+// Reads the files of `source` (Kind::kArchives). The image is ConvertSource::rows.path_column if
+// given. Otherwise it is the column that Hugging Face's metadata describes as images, or a struct
+// with `bytes`, or a column of bytes with a usual name, or the only column of bytes. Supported are
+// plain and dictionary encoding, pages of versions 1 and 2, no compression, Snappy and zstd.
 //
 // Errors: those of parquet_file.h, parquet_column.h and image_rows.h.
 SourceList ReadParquet(const ConvertSource& source, const std::stop_token& stop);
 
-// TFRecord files with tf.train.Example, and RecordIO files of MXNet.
+// TFRecord files with tf.train.Example, and MXNet's RecordIO files.
 //
-// Whether a file that begins with these bytes (at least 12) is one.
+// Whether a file is one, by its first bytes (at least 12).
 bool IsTfRecord(Bytes start) noexcept;
 bool IsRecordIo(Bytes start) noexcept;
 
-// Reads the files of `source` (Kind::kArchives). Columns are the features of the first thousand
-// examples. The image is the feature ConvertSource::rows.path_column, or else one with a usual name
-// or the first that begins as an image; a record's checksum is compared when its image is read. A
-// column is a label by the names label, class and image/class/label.
+// Reads the files of `source` (Kind::kArchives). The columns are the features of the first thousand
+// examples. The image is the feature ConvertSource::rows.path_column if given; otherwise one with a
+// usual name, or the first whose content begins like an image. The features label, class and
+// image/class/label are labels. A record's checksum is verified when its image is read.
 //
 // Errors: those of image_rows.h; kCorrupt (framing or messages are damaged, with the byte), kIo.
 SourceList ReadTfRecords(const ConvertSource& source, const std::stop_token& stop);
 
-// As above. A record with one label has the column "label", one with several "labels"; with those
-// that MXNet's detection makes, "boxes" and "classes".
+// The same for RecordIO. The column of a record with one label is "label", with several "labels";
+// labels in MXNet's form for object detection become "boxes" and "classes".
 SourceList ReadRecordIo(const ConvertSource& source, const std::stop_token& stop);
 
 // FFCV's .beton files, version 2 (FFCV 1.0).
 inline constexpr std::size_t kBetonStartBytes = 48;
 
-// Whether a file that begins with these bytes (kBetonStartBytes, or all of a shorter one) is one.
+// Whether a file is one, by its first kBetonStartBytes bytes (all of them, if it has fewer).
 bool IsBeton(Bytes start) noexcept;
 
 // Reads the files of `source` (Kind::kArchives). The image is the field
-// ConvertSource::rows.path_column, or else the first of images; JPEGs are taken as they are, raw
-// pixels as a PPM. Arrays, bytes and JSON are only located. A field of integers named label or
-// class is the label; it has no classes' names, unless ConvertSource::label.classes gives them.
+// ConvertSource::rows.path_column if given, otherwise the first field of images. JPEGs are used as
+// they are, raw pixels as a PPM. Arrays, bytes and JSON are located, and read only for columns that
+// need numbers. A field of integers named label or class is the label. The file does not name its
+// classes; ConvertSource::label.classes can.
 //
-// Errors: those of image_rows.h; kUnsupported (another version, a field of a type of one's own),
-// kCorrupt (numbers that contradict each other), kIo.
+// Errors: those of image_rows.h; kUnsupported (another version, a field type that its user
+// defined), kCorrupt (numbers that contradict each other), kIo.
 SourceList ReadBeton(const ConvertSource& source, const std::stop_token& stop);
 
 }  // namespace sluice

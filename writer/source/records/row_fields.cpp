@@ -1,8 +1,8 @@
-// A column's type decides what becomes of a cell. Each step is a switch over ColumnType: the field
-// that is made, the value of a cell, what joins the rows of one sample, and how classes are
-// numbered once all rows are read.
+// Makes fields of a table's columns, and values of its cells. The column's type decides how, so
+// each step is a switch over ColumnType: which field to make, how to convert a cell, how to join
+// the rows of one sample, and how to number the classes once all rows are read.
 //
-// Errors are about a cell, and say which column; the caller adds the file and the line.
+// Errors name the column; the caller adds the file and the line.
 #include "writer/source/records/row_fields.h"
 
 #include <algorithm>
@@ -60,7 +60,8 @@ Field FieldOfColumn(const Column& column, bool joined) {
 
 namespace {
 
-// The headings of a column of boxes whose numbers stand in several: "left+top+width+height".
+// The headings of a column of boxes. A box's numbers may be in four of them,
+// "left+top+width+height".
 std::vector<std::string> HeadingsOf(const Column& column,
                                     const std::vector<std::string>& headings) {
   std::vector<std::string> parts;
@@ -92,7 +93,7 @@ Feed FeedOf(const Column& column, bool labelled) {
   return Feed::kElements;
 }
 
-// Types whose values are stored as they lie in a file.
+// Whether values of the type are stored exactly as they lie in the file.
 bool IsStoredAsIs(ColumnType type) noexcept {
   return type == ColumnType::kNumbers || type == ColumnType::kText || type == ColumnType::kJson ||
          type == ColumnType::kBytes;
@@ -103,7 +104,7 @@ bool HasClasses(ColumnType type) noexcept {
          type == ColumnType::kBoxClasses;
 }
 
-// Lists of left edges, tops, rights and bottoms as one of boxes.
+// Turns four lists (left edges, tops, rights, bottoms) into one list of boxes.
 Cell Interleaved(const Cell& lists) {
   for (const Cell& list : lists) {
     if (!list.is_array() || list.size() != lists[0].size()) return lists;
@@ -116,7 +117,7 @@ Cell Interleaved(const Cell& lists) {
   return boxes;
 }
 
-// Of a class. Tables have spaces after their commas.
+// The name of a class. A text is trimmed, since tables may have spaces after commas.
 std::string NameOf(const Cell& cell, bool is_text) {
   std::string name = is_text ? std::string(Trimmed(TextOf(cell))) : TextOf(cell);
   if (name.empty()) throw Error(ErrorCode::kCorrupt, "has no value");
@@ -240,7 +241,7 @@ void RowFields::WarnOfUnused(const std::vector<std::string>& headings,
   std::vector<std::string> unused;
   for (const std::string& heading : headings) {
     if (!source_.label.store && (heading == "label" || heading == "class"))
-      continue;  // as was asked for
+      continue;  // the user asked for no labels
     const bool taken = std::any_of(taking_.begin(), taking_.end(), [&](const Taking& taking) {
       return HasHeading(taking.headings, heading);
     });

@@ -1,9 +1,9 @@
 // The fields that a table's columns become, and their values row by row.
 //
-// Another type of column is a value of ColumnType; the compiler warns of the switches in
+// To add a type of column, add a value to ColumnType. The compiler then warns of the switches in
 // row_fields.cpp, but not of IsStoredAsIs(), Join() and SettleClasses() there (which takes every
-// field of role label for int32 classes), nor of its parsing in table_values.cpp. It also goes into
-// these files, where "kBoxClasses|box.classes" shows how:
+// field with the role label for int32 classes), nor of the parsing in table_values.cpp. Also add it
+// to these files; search them for "kBoxClasses|box.classes" to see how:
 //   writer/include/sluice/convert_source.h
 //   writer/source/records/row_fields.cpp
 //   tools/convert_source.cpp              ParseColumn() and the help of --field
@@ -27,7 +27,7 @@
 
 namespace sluice {
 
-// The current row of a table, wherever that comes from.
+// The current row of a table of any kind.
 class Cells {
  public:
   virtual ~Cells() = default;
@@ -48,42 +48,43 @@ struct StoredForm {
 std::string ListedHeadings(const std::vector<std::string>& headings);
 bool HasHeading(const std::vector<std::string>& headings, const std::string& heading);
 
-// The field that the column becomes. `joined`: a box's numbers stand in several columns.
+// `joined`: the four numbers of a box are in four columns.
 Field FieldOfColumn(const Column& column, bool joined);
 
 class RowFields {
  public:
-  // By field; nullopt: absent.
+  // One value per field; nullopt if it is absent.
   using Values = std::vector<std::optional<std::vector<std::byte>>>;
 
   // Both must outlive the object.
   RowFields(const ConvertSource& source, SourceList& list) : source_(source), list_(list) {}
 
-  // Adds the column's field to the list. `classes`: those of the column, in order, if they are
-  // known. Throws Error(kInvalidArgument) if there is no such column.
+  // Adds the column's field to the list. `classes`: the column's class names in order, if the file
+  // has them. Throws Error(kInvalidArgument) if there is no such column.
   void Add(const Column& column, const std::vector<std::string>& headings,
            const std::vector<std::string>& classes = {}, const StoredForm& form = {});
-  // Adds the classes' names that another file of the same columns has. Throws
-  // Error(kInvalidArgument) if the first file had none.
+  // Adds the class names that a further file gives for the column. Throws Error(kInvalidArgument)
+  // if the first file gave none.
   void AddClasses(const std::string& heading, const std::vector<std::string>& names);
   // The headings whose cells must be read as numbers, not as byte ranges.
   std::vector<std::string> NumbersOf() const;
-  // The headings whose classes are wanted as numbers.
+  // The headings whose classes must be read as numbers, although the file names them.
   std::vector<std::string> UnnamedOf() const;
   // Call it after the last Add(): gives ConvertSource::label.classes to the label or, without one,
   // to the first column with classes. Throws Error(kInvalidArgument) if the fields do not fit
   // together.
   void Check();
 
-  // Adds a warning that names the headings of which no field was made, except those in
-  // `used_otherwise` (paths, keys). Call it after the last Add(). `advice`: what follows them.
+  // Adds a warning that lists the headings that no field uses, followed by `advice`. It does not
+  // list those in `used_otherwise` (paths, keys). Call it after the last Add().
   void WarnOfUnused(const std::vector<std::string>& headings,
                     const std::vector<std::string>& used_otherwise, const std::string& advice = {});
 
   // The row's values; sets the label. Throws Error with a sentence about the row.
   Values Read(const Cells& row, std::int32_t& label);
   // Adds the values of another row of the same sample to `whole`. `same_label`: whether the rows
-  // have one label. Returns the column that contradicts; empty if none does.
+  // have the same label. Returns the name of a column in which the rows contradict each other, or
+  // "".
   std::string Join(Values& whole, const Values& more, bool same_label) const;
   // Numbers the classes, once all rows are read. `rows` has the values of `sources`.
   void SettleClasses(std::vector<Source>& sources, SourceValues& rows);
@@ -91,7 +92,7 @@ class RowFields {
  private:
   struct Taking {
     Column column;
-    std::vector<std::string> headings;  // one; of boxes also four
+    std::vector<std::string> headings;  // one, or four for boxes
     std::size_t field = 0;              // index in the list
     ClassNames names;                   // for types with classes
     bool named = false;                 // the file has the classes' names

@@ -1,10 +1,10 @@
 // Tables: comma-separated or tab-separated values, or a JSON object a line.
 //
-// TableReader gives one row after another, as texts or JSON values. It takes time in proportion to
-// the text whatever its content, because tables come from strangers: an open quote, for example,
-// must not make it read the rest of the file at each row. ReadTable() makes samples of the rows: it
-// finds the columns, looks at the image of each path, and leaves rows out, with their line, that
-// lack something.
+// TableReader gives one row after another, as texts or JSON values. Tables come from strangers, so
+// it takes time in proportion to the text, whatever its content: an open quote, for example, must
+// not make it read the rest of the file at each row. ReadTable() makes samples of the rows: it
+// finds the columns, looks at each path's image, and leaves out rows that lack something, listed
+// with their line.
 #include "writer/source/records/table.h"
 
 #include <algorithm>
@@ -33,12 +33,13 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 35;
-// One more than any value may have: a longer one is cut to that, and refused when it is stored.
+// One byte more than a value may have: a longer cell is cut here, and still refused when it is
+// stored.
 constexpr std::size_t kMaxCellBytes = kMaxPayloadBytes + 1;
 constexpr std::size_t kMaxLineBytes = 3 * kMaxPayloadBytes;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-// The separator of cells in a file with that ending; 0 for JSON lines, nothing for other files.
+// The separator of cells in a file with that ending; 0 for JSON lines, nullopt for other files.
 std::optional<char> SeparatorOf(std::string_view ending) {
   if (ending == ".csv") return ',';
   if (ending == ".tsv") return '\t';
@@ -92,7 +93,7 @@ void TableReader::Decode() {
   }
 }
 
-// Where a comma stands in numbers, spreadsheets put semicolons or tabs between cells.
+// Where the decimal point is a comma, spreadsheets separate cells by semicolons or tabs.
 void TableReader::FindSeparator() {
   const std::string_view headings = rest_.substr(0, rest_.find('\n'));
   for (const char other : {';', '\t'}) {
@@ -119,7 +120,7 @@ std::string TableReader::Place() const {
   return std::filesystem::path(name_).filename().string() + ", line " + std::to_string(row_line_);
 }
 
-// The members of the objects are known only after all objects have been read.
+// Reads all objects to find the headings, which are the members of any of them.
 void TableReader::ReadMembers() {
   const std::string_view begin = rest_;
   std::unordered_set<std::string> seen;
@@ -166,7 +167,7 @@ bool TableReader::Next() {
   return true;
 }
 
-// Takes the quoted cell at the start of `rest_`; doubled quotes become single.
+// Removes the quoted cell at the start of `rest_` and returns it. Doubled quotes become single.
 std::string TableReader::QuotedCell() {
   std::string cell;
   for (std::size_t at = 1; at < rest_.size(); ++at) {
@@ -274,8 +275,8 @@ std::string PathColumn(const ConvertSource& source, const std::vector<std::strin
              ListedHeadings(headings));
 }
 
-// The column of the samples' keys: "key", as `sluice export` writes it, if it is not the column of
-// the paths and is not asked for as a field. "": none.
+// The column of the samples' keys: "key", as `sluice export` writes it, unless it holds the paths
+// or is requested as a field. "" if there is none.
 std::string KeyColumn(const ConvertSource& source, const std::string& path_column,
                       const std::vector<std::string>& headings) {
   const bool asked_for = std::any_of(source.rows.columns.begin(), source.rows.columns.end(),
@@ -365,8 +366,9 @@ class TableScan {
       throw Error(ErrorCode::kNotFound, source_.table.string(), "has no row for an image");
   }
 
-  // Leaves out rows that cannot be read at all. Of which image they are is not known: those of a
-  // group would be missed.
+  // Moves to the next row. Rows that cannot be read are left out; but if several rows make a
+  // sample, they are an error: nobody knows which image such a row belongs to, and its sample would
+  // lack it.
   bool NextRow() {
     for (;;) {
       try {
@@ -420,7 +422,7 @@ class TableScan {
     }
   }
 
-  // An image that lacks a row would lack a box: it is left out with that row.
+  // An image with a row that was left out is left out as well: it would lack that row's box.
   void TakeGroups() {
     for (Group& group : groups_) {
       if (!incomplete_.contains(group.row.key)) {
@@ -498,7 +500,7 @@ class TableScan {
   RowFields fields_;
   std::string path_column_;
   std::string key_column_;  // "" if the paths are the keys
-  // Of the rows that were read without errors, before their files were looked at.
+  // Read without errors; their files have not been looked at yet.
   std::vector<Source> sources_;
   std::vector<std::uint64_t> lines_;
   SourceValues rows_;

@@ -93,12 +93,13 @@ std::int64_t IntegerOf(const Cell& cell) {
 
 float NarrowNumber(double number) {
   constexpr double kMax = std::numeric_limits<float>::max();
-  constexpr double kRoundsUp = 0x1.ffffffp127;  // from here on to infinity
+  constexpr double kRoundsUp = 0x1.ffffffp127;  // larger numbers round to infinity
   if (!std::isfinite(number) || std::abs(number) <= kMax) return static_cast<float>(number);
   if (std::abs(number) >= kRoundsUp) {
     Fail(Cell(number).dump() + " does not fit 32 bits");
   }
-  return static_cast<float>(std::copysign(kMax, number));  // printed shortest: 3.4028235e38
+  // FLT_MAX printed in its shortest form, 3.4028235e38, is a little larger than FLT_MAX
+  return static_cast<float>(std::copysign(kMax, number));
 }
 
 std::vector<double> NumbersOf(const Cell& cell) {
@@ -108,7 +109,7 @@ std::vector<double> NumbersOf(const Cell& cell) {
 }
 
 std::vector<double> CornersOf(const Cell& cell, BoxFormat format, bool relative) {
-  constexpr double kBeyond = 0.1;  // as much as object detectors' own files go
+  constexpr double kBeyond = 0.1;  // how far boxes in the files of object detectors exceed 0..1
   std::vector<double> boxes = NumbersOf(cell);
   if (boxes.size() % 4 != 0) {
     Fail("a box has four numbers, but there are " + std::to_string(boxes.size()));

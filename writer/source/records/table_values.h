@@ -14,11 +14,11 @@ namespace sluice {
 
 using Cell = nlohmann::json;
 
-// A text as it is; a number or a truth value as it is written.
+// A string unchanged; a number or truth value as it is written.
 std::string TextOf(const Cell& cell);
 
-// The names in a list (which may be JSON within a text), or in a text separated by commas,
-// semicolons and bars (and spaces), trimmed.
+// The trimmed names in a list (also as JSON in a text), or in a text where commas, semicolons, bars
+// and, with `at_spaces`, spaces separate them.
 std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces);
 
 std::int64_t IntegerOf(const Cell& cell);
@@ -27,11 +27,11 @@ std::int64_t IntegerOf(const Cell& cell);
 // "[](),;|" and space.
 std::vector<double> NumbersOf(const Cell& cell);
 
-// As float32; a number too large for that is refused, not made infinite.
+// Rounds to float32. Throws for a number that is too large, instead of making it infinite.
 float NarrowNumber(double number);
 
-// Four numbers a box, as corners: left, top, right, bottom. Refuses boxes that end before they
-// begin, and with `relative` those far beyond 0 to 1.
+// Four numbers per box, as corners: left, top, right, bottom. Throws for a box whose right or
+// bottom comes before its left or top and, with `relative`, for corners far outside 0..1.
 std::vector<double> CornersOf(const Cell& cell, BoxFormat format, bool relative = false);
 
 // A JSON value as compact text; if cells are text, the text is parsed first.

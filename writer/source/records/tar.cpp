@@ -1,10 +1,10 @@
 // Tar archives with WebDataset's names.
 //
 // ForEachTarMember() reads headers and leaves the content where it is. A member's name is split at
-// the first dot after its last slash. Members that follow each other and share the part before the
-// dot make one sample, and that part is its key. The part after the dot says what the member is: an
-// image's ending (jpg, png, ...) its image, "cls" its class, "txt" its text, "json" its JSON,
-// "mask.png" (or "seg.png") its mask. Other members and hidden files are passed over.
+// the first dot after its last slash. Consecutive members with the same part before the dot are one
+// sample, and that part is its key. The part after the dot says what the member is: the image (jpg,
+// png, ...), the class ("cls"), a text ("txt"), JSON ("json") or a mask ("mask.png", "seg.png").
+// Other members and hidden files are passed over.
 #include "writer/source/records/tar.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ namespace {
 
 using Header = std::array<std::byte, kTarBlock>;
 
-// Longer names and records of extended headers are not read into memory.
+// The limit for long names and extended headers, which are read into memory.
 constexpr std::uint64_t kMaxExtendedBytes = 1 << 20;
 
 std::string_view FieldOf(const Header& header, std::size_t at, std::size_t size) {
@@ -77,7 +77,7 @@ struct Extended {
   std::optional<std::uint64_t> bytes;
 };
 
-// The records "SIZE NAME=VALUE\n" of an extended header that matter here. False if it is damaged.
+// Reads the records of an extended header, "SIZE NAME=VALUE\n". False if it is damaged.
 bool ReadRecords(std::string_view text, Extended& extended) {
   while (!text.empty()) {
     std::string_view rest = text;
@@ -129,8 +129,8 @@ class TarWalk {
     throw Error(ErrorCode::kCorrupt, name_, "byte " + std::to_string(at_), sentence);
   }
 
-  // False at the end of the last archive: at the end of the file, or if no archive follows a block
-  // of zeros.
+  // Reads the next header. False at the end of the file, or after a block of zeros that no further
+  // archive follows.
   bool NextHeader() {
     const std::size_t got = read_(at_, header_);
     if (at_ == 0) {
@@ -198,7 +198,7 @@ class TarWalk {
   }
 
   void ReadExtended(char type, std::uint64_t content, std::uint64_t bytes) {
-    if (type == 'g') return;  // for all members: it has nothing that matters here
+    if (type == 'g') return;  // a header for all members; nothing in it matters here
     if (bytes > kMaxExtendedBytes) Fail("an extended header is too large");
     std::vector<std::byte> text(bytes);
     if (read_(content, text) != bytes) Fail("the archive ends inside of a header");
@@ -247,10 +247,10 @@ struct Grouped {
   std::string class_name;  // trimmed
 };
 
-// An image whose name has more than an ending behind its first dot: "view.left.png".
+// An image whose name has more than an ending after its first dot: "view.left.png".
 struct Dotted {
   std::string key;     // up to the dot
-  std::string ending;  // behind it
+  std::string ending;  // after it
   std::string name;    // the member's
 };
 
@@ -262,7 +262,8 @@ struct Scanned {
   TarEnd end;
 };
 
-// Knows which keys of an archive have members in several places. Counts them at the first question.
+// Finds keys whose members are not all next to each other in the archive. Counts them when first
+// asked.
 class PartedKeys {
  public:
   explicit PartedKeys(const Scanned& archive) : archive_(archive) {}
@@ -306,7 +307,7 @@ class ArchiveScan {
   Scanned Run() {
     scanned_.end = Walk([this](const TarMember& member) { Take(member); });
     if (targets_.empty()) return std::move(scanned_);
-    // Most archives have no hard links: the targets are located only in archives that do.
+    // Locates the targets of hard links. Most archives have none and need no second walk.
     Walk([this](const TarMember& member) {
       const auto target = targets_.find(member.name);
       if (member.regular && target != targets_.end()) target->second = member;
@@ -432,7 +433,7 @@ std::vector<Part> FieldsOf(const std::vector<Scanned>& archives, bool labels, So
   return parts;
 }
 
-// Why the archive's sample cannot become a sample; empty if it can. Also numbers its class.
+// Why the sample cannot be converted; empty if it can. Also numbers its class.
 std::string TroubleOf(const Grouped& sample, bool labelled, ClassNames& names,
                       std::int32_t& label) {
   if (!sample.parts[kImagePart]) return "has no image";
@@ -501,8 +502,9 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
     taken.label = names.NumberOf(taken.label);
 }
 
-// Images that no field is for are passed over beside their sample's image. Without one, their dot
-// was meant as a part of their name.
+// Decides about images such as "view.left.png". If the sample "view" has an image, it is passed
+// over, since no field is for "left". If not, the first dot was probably meant as part of the name:
+// it is listed as broken, with advice.
 void AddDotted(Scanned& archive, const std::string& place, SourceList& list) {
   if (archive.dotted.empty()) return;
   std::set<std::string_view> complete;

@@ -24,15 +24,15 @@ struct TarMember {
 
 // How an archive ended.
 struct TarEnd {
-  bool marked = false;  // by a block of zeros; false: the file ended
+  bool marked = false;  // with a block of zeros; false: with the end of the file
   bool unread = false;  // after the zeros there is something that is not an archive
 };
 
 // Reads `size` bytes at `offset` into `to`; fewer only at the archive's end.
 using TarRead = std::function<std::size_t(std::uint64_t offset, std::span<std::byte> to)>;
 
-// Calls `visit` for each member, in the archive's order. Reads on if archives were concatenated;
-// anything else after an archive's end is not read. Throws Error(kCorrupt), with the place in the
+// Calls `visit` for each member, in the archive's order. If another archive follows the end of one,
+// continues with it; anything else there is not read. Throws Error(kCorrupt), with the place in the
 // archive, if it is damaged or cut short, and kUnsupported if it is compressed. `name` is for
 // messages.
 TarEnd ForEachTarMember(const std::string& name, const TarRead& read,

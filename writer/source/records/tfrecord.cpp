@@ -1,9 +1,9 @@
 // TFRecord files with tf.train.Example.
 //
 // A file is a list of records: length, its checksum, content, its checksum. The content is a
-// protocol buffer, of which little is read: Message walks its fields in a Window of the file, and
-// large values are only located. Columns are the features of the first thousand examples. The
-// checksum of a record is compared when its image is read (PageCodec::kChecked).
+// protocol buffer, and little of it is read: Message walks over its fields through a Window onto
+// the file, and large values are only located. The columns are the features of the first thousand
+// examples. A record's checksum is verified when its image is read (PageCodec::kChecked).
 #include <algorithm>
 #include <map>
 
@@ -21,8 +21,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kMaxFeatureBytes = 16 << 20;  // of one that is read, and not an image
-constexpr std::uint64_t kLookedAt = 1000;             // examples whose features are the columns
+// limit for a feature that is read; images are not
+constexpr std::uint64_t kMaxFeatureBytes = 16 << 20;
+constexpr std::uint64_t kLookedAt = 1000;  // examples that are searched for columns
 
 struct Feature {
   enum class Kind : std::uint8_t { kNone, kBytes, kFloats, kIntegers } kind = Kind::kNone;
@@ -30,12 +31,12 @@ struct Feature {
   std::uint64_t bytes = 0;   // of the list's message
 };
 
-// A piece of a file, of which little is read.
+// Reads a few bytes here and there from a file: keeps the last 4 KiB read.
 class Window {
  public:
   Window(const FileHandle& file, const std::filesystem::path& path) : file_(file), path_(path) {}
 
-  // Bytes [offset, offset + size) of a file of `file_bytes`; until the next call.
+  // Bytes [offset, offset + size) of a file of `file_bytes`; valid until the next call.
   Bytes Get(std::uint64_t offset, std::uint64_t size, std::uint64_t file_bytes) {
     if (offset < begin_ || offset + size > begin_ + held_.size()) {
       begin_ = offset;
@@ -52,7 +53,7 @@ class Window {
   std::vector<std::byte> held_;
 };
 
-// Protocol buffers' wire format in a part of a file.
+// Reads a message in protocol buffers' wire format from a part of a file.
 class Message {
  public:
   Message(Window& window, std::uint64_t begin, std::uint64_t end, std::uint64_t file_bytes)
@@ -71,13 +72,13 @@ class Message {
     }
     Fail();
   }
-  // The length of what follows, which lies in the message.
+  // Reads the length of the next value. Throws if that does not lie within the message.
   std::uint64_t Length() {
     const std::uint64_t length = Varint();
     if (length > end_ - at_) Fail();
     return length;
   }
-  // The message that follows, which this one goes past.
+  // The nested message that comes next; this one continues after it.
   Message Inner() {
     const std::uint64_t length = Length();
     at_ += length;
@@ -106,7 +107,7 @@ class Message {
     if (size > end_ - at_) Fail();
     at_ += size;
   }
-  // Calls visit(message) for each field of that number that is a message; others are passed over.
+  // Calls visit(message) for each field of that number that is a message; ignores other fields.
   template <class Visit>
   void ForEach(std::uint64_t number, Visit visit) {
     while (!done()) {
@@ -194,7 +195,7 @@ class TfRows final : public ImageRows {
   }
 
  private:
-  // The features that may have a sample's key; the first of them does.
+  // Features that may have the sample's key. The first that exists is used.
   static constexpr const char* kKeys[] = {"image/filename", "filename", "file_name", "key",
                                           "__key__"};
 
@@ -291,13 +292,14 @@ class TfRows final : public ImageRows {
   }
 
   void FindFeatures(const ConvertSource& source) {
-    std::map<std::string, bool> names;  // whether one begins as an image
+    // features, and whether one of their values begins like an image
+    std::map<std::string, bool> names;
     for (std::uint64_t i = 0; i < kLookedAt && at_ < bytes_; ++i) {
       ReadRecord();
       for (const auto& [name, feature] : features_) {
         bool& is_image = names[name];
         if (is_image || feature.kind != Feature::Kind::kBytes || feature.bytes < 16) continue;
-        // The list's only value lies behind a tag and its length.
+        // A tag and a length precede the list's only value.
         const Bytes start = window_.Get(
             feature.offset, std::min<std::uint64_t>(feature.bytes, 16 + kSniffBytes), bytes_);
         std::size_t skip = 1;
