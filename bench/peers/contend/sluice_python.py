@@ -13,19 +13,17 @@ def describe():
 def pack(items, folder, threads):
     fields = [sluice.Field.image(), sluice.Field.array("number", "int64")]
     with sluice.Writer(f"{folder}/dataset", fields) as writer:
-        for number, path in dict(items).items():
-            writer.add(f"{number}.jpg", image=pathlib.Path(path).read_bytes(), number=number)
+        for index, (number, path) in enumerate(items):
+            writer.add(f"{index}.jpg", image=pathlib.Path(path).read_bytes(), number=number)
 
 
-def loader_of(items, folder, threads, batch, transform, shuffle):
-    pictures = len(sluice.Dataset(f"{folder}/dataset"))
-    samples = sluice.SampleList.of(list(range(pictures)) * (len(items) // pictures))
+def loader_of(folder, threads, batch, transform, shuffle):
     return sluice.Loader(f"{folder}/dataset", batch, threads=threads, transform=transform,
-                         order=sluice.OrderOptions(samples=samples, shuffle=shuffle))
+                         order=sluice.OrderOptions(shuffle=shuffle))
 
 
 def epochs(items, folder, threads, batch, size):
-    loader = loader_of(items, folder, threads, batch, f"rrc:{size},flip", "quasi_random")
+    loader = loader_of(folder, threads, batch, f"rrc:{size},flip", "quasi_random")
 
     def epoch():
         for tensors in map(sluice.Batch.torch, loader):
@@ -36,5 +34,5 @@ def epochs(items, folder, threads, batch, size):
 
 
 def decode(items, folder, size):
-    loader = loader_of(items, folder, 1, len(items), f"resize:{size}", "sequential")
+    loader = loader_of(folder, 1, len(items), f"resize:{size}", "sequential")
     return next(iter(loader))["image"].numpy()
