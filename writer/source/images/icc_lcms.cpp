@@ -47,8 +47,8 @@ cmsUInt32Number LayoutOf(ProfileColors colors) noexcept {
   return TYPE_RGB_8;
 }
 
-// What a ColorTransform owns: a transform of lcms2, and for grey sources a table with the result
-// for each value.
+// The content of a ColorTransform: a transform of lcms2, and for grey sources a table with the
+// result for each value.
 struct LcmsConversion {
   void* transform = nullptr;
   std::vector<std::uint8_t> greys;

@@ -391,7 +391,7 @@ Picture Jp2Source::Decode(const ColorRules& rules) {
     EndsEarly(kBrokenJp2, std::to_string(tiles_.promised - tiles_.present) + " of its " +
                               std::to_string(tiles_.promised) + " tiles are missing");
   }
-  CheckComponents();  // again: a palette's colours have become components by now
+  CheckComponents();  // again: the colours of a palette are components now
   const opj_image_t& image = *image_;
   grey_ = image.numcomps <= 2;
   const bool whole = decoded && stream_.trouble[0] == 0;

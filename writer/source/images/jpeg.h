@@ -96,7 +96,7 @@ class JpegSource {
   // From now on, a picture whose data ends early is decoded as far as it goes, with grey for the
   // rest, instead of causing a CutShort error.
   void TakeCutShort() noexcept { jpeg_.trap.takes_cut_short = true; }
-  // What is missing; empty if nothing is. Valid after Decode().
+  // Says what is missing; empty if nothing is. Valid after Decode().
   const char* cut_short() const noexcept { return jpeg_.trap.cut_short; }
 
   // The pixels as stored, at 1/reduction of the size (1, 2, 4 or 8), rounded up. A grey file gives

@@ -90,7 +90,7 @@ class PixelSource {
   // that exists instead of throwing CutShort. Missing pixels are black, or transparent if the kind
   // allows it.
   void TakeCutShort() noexcept { takes_cut_short_ = true; }
-  // What is missing; empty if nothing is. Valid after Decode().
+  // Says what is missing; empty if nothing is. Valid after Decode().
   const std::string& cut_short() const noexcept { return cut_short_; }
 
   // The pixels as stored, with PictureChannels() channels. Call it once.
