@@ -61,7 +61,7 @@ Answer CompareAnswer(CompareArguments& arguments, const std::stop_token& stop,
 
 constexpr auto kCompareOptions = Options<CompareOptions>(
     "CompareOptions", "",
-    Option("peers", &CompareOptions::peers, "what bench/peers/setup.sh made (default: none)",
+    Option("peers", &CompareOptions::peers, "folder that bench/peers/setup.sh made (default: none)",
            {.comparable = true, .value = "FOLDER"}),
     Option("work", &CompareOptions::work,
            "a folder of its own for the formats; its content is overwritten",

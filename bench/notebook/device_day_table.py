@@ -19,7 +19,7 @@ import tempfile
 
 
 class Found:
-    """Parts by name: exit code, what each measured (JSON) and said."""
+    """By the part's name: its exit code (or why it has none), its measurements (JSON) and its output."""
 
     def __init__(self, folders):
         self.code, self.json, self.log = {}, {}, {}
@@ -98,9 +98,9 @@ def state(found):
     table("Is it right", ["part", "result"],
           [[name, names.get(found.code[name], found.code[name])] for name in
            ("cuda_tests", "same_bytes_jpeg", "same_bytes_packed", "same_bytes_raw", "memcheck", "racecheck", "initcheck", "synccheck") if name in found.code])
-    wrong = [f"{name} ({code})" for name, code in found.code.items() if code != "0"]
-    if wrong:
-        print("\nNot done: " + "; ".join(wrong) + ".")
+    others = [f"{name} ({code})" for name, code in found.code.items() if code != "0"]
+    if others:
+        print("\nFailed, skipped or cut off: " + "; ".join(others) + ".")
 
 
 def conversion_seconds(timeline):
@@ -185,8 +185,8 @@ def decoding(found):
     wait(found, "decode_step", "decoded by the card")
 
 
-# Of ncu's table with a line for each launch.
 def kernel_times(log):
+    """{kernel: median microseconds}, from ncu's table, which has a line for each launch."""
     lines = [line for line in log.splitlines() if line.startswith('"')]
     times = {}
     for line in csv.DictReader(lines):

@@ -289,8 +289,8 @@ struct ConvertPart {
   double milliseconds;
 };
 
-// The stages as parts of the whole; the last part is the rest: planning, checksums, writing,
-// waiting for locks.
+// The CPU time of an image in a conversion, by part. The last part is what the stages do not
+// account for: planning, checksums, writing.
 std::vector<ConvertPart> PartsOf(const ConvertMeasured& measured) {
   const ConvertStages& stages = measured.stages;
   const double all = Median(measured.writers[0].cpu_milliseconds);
@@ -398,9 +398,10 @@ struct ConvertArguments {
 
 constexpr auto kConvertBenchOptions = Options<ConvertBenchOptions>(
     "ConvertBenchOptions", "",
-    Option("peers", &ConvertBenchOptions::peers, "what bench/peers/setup.sh made (default: none)",
+    Option("peers", &ConvertBenchOptions::peers,
+           "folder that bench/peers/setup.sh made (default: none)",
            {.comparable = true, .value = "FOLDER"}),
-    Option("work", &ConvertBenchOptions::work, "folder that both write to; removed at the end",
+    Option("work", &ConvertBenchOptions::work, "folder for the output, which is removed at the end",
            {.comparable = true, .value = "FOLDER"}),
     Option("rounds", &ConvertBenchOptions::rounds, "rounds; each program runs once per round",
            {.least = 1, .most = 1000, .comparable = true}),

@@ -6,9 +6,9 @@
 // first asked for.
 //
 // The bytes may be a mapped file, which other programs can cut or overwrite, or parts that are
-// brought from an object store when they are needed (ShardParts). So every error first checks
-// whether the file is still the one that was opened, and bytes that fail a check may be fetched
-// once more (Mended).
+// brought from an object store when they are needed (ShardParts). So if bytes fail a check,
+// Mended() first fetches a store's once more, and Corrupt() then looks whether the file was cut or
+// overwritten after it was opened: the error says so instead.
 #include "format/disk/shard.h"
 
 #include <algorithm>

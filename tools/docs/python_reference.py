@@ -108,8 +108,8 @@ class Reference:
         return "", True
 
     def ways(self, owner, name):
-        """The C++ names that a member may have: its own; an enumerator's; that of the base class; the one that a
-        constructor's parameter of its name fills."""
+        """The C++ names that a member or a constructor's parameter may have: the same name; an enumerator's; the name
+        without underscores; the base class's; the member that such a parameter fills."""
         yield f"{owner}::{name}"
         yield f"{owner}::k{name.replace('_', '')}"
         yield f"{owner}::{name.replace('_', '')}"

@@ -1,9 +1,10 @@
 // The S3 protocol: the address and signature of a request, listings, and the meaning of errors.
 //
-// Amazon and Google make a bucket part of the host's name. Other services make it part of the path,
-// since their certificates rarely cover names below theirs. The region is part of the signature: if
-// it is wrong, the server names the right one, which is used from then on. Errors come as XML; each
-// is worded here for the person who has to act, with the setting to change.
+// For Amazon, the bucket is part of the host's name if it is valid there. For all other services,
+// Google's included, it is part of the path, since their certificates rarely cover names below
+// theirs. The region is part of the signature: if it is wrong, the server names the right one,
+// which is used from then on. Errors come as XML; their messages here are for the person who has to
+// act, and name the setting to change.
 #include "format/remote/server/s3_endpoint.h"
 
 #include <algorithm>
@@ -316,8 +317,8 @@ Verdict S3Endpoint::JudgeDenied(const StoreCall& call, const Credentials& creden
                           std::string(PermissionFor(call)) + " on '" + name + "'" +
                           (call.whole_bucket
                                ? ""
-                               : "; a server that may not list the bucket says the same of an "
-                                 "object that is not there"));
+                               : "; without permission to list the bucket, the server answers the "
+                                 "same for an object that does not exist"));
   if (code.empty() && !credentials.token.empty()) verdict.kind = Verdict::Kind::kExpired;
   return verdict;
 }
