@@ -220,9 +220,9 @@ std::string WhyEmpty(const SampleList& list) {
 
 void CheckList(const SampleList& list, std::uint64_t samples, const std::string& dataset) {
   if (list.all()) return;
-  constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 40;
+  constexpr std::uint64_t kMaxListed = std::uint64_t{1} << 40;
   const SampleListState& state = *list.state();
-  if (list.size() > kMostSamples) {
+  if (list.size() > kMaxListed) {
     RefuseList("LoaderOptions::order.samples has " + std::to_string(list.size()) +
                " samples in an epoch; the limit is 2^40");
   }

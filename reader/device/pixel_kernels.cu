@@ -22,7 +22,7 @@ constexpr unsigned kMaxBlocks = 2048;
 // Of ConvertWithOps: the groups of four pixels that a thread takes, unless too many blocks result.
 constexpr unsigned kFoursEach = 8;
 // Of ConvertWhole: the threads of a block.
-constexpr unsigned kThreadsAlone = PixelOpScratch::kMostThreads;
+constexpr unsigned kThreadsAlone = PixelOpScratch::kMaxThreads;
 
 // The table is in shared memory, because all threads look up random entries.
 template <class Number>

@@ -59,10 +59,10 @@ SLUICE_ON_DEVICE inline std::uint8_t ValueBy(PixelOpKind kind, const std::uint32
 
 // Shared by the threads of a block.
 struct PixelOpScratch {
-  static constexpr std::uint32_t kMostThreads = 512;
+  static constexpr std::uint32_t kMaxThreads = 512;
   static constexpr std::uint32_t kParts = 16;
   static constexpr std::uint32_t kMaxOps = 256;  // for a sample
-  std::uint64_t of_thread[kMostThreads];         // sums
+  std::uint64_t of_thread[kMaxThreads];          // sums
   std::uint64_t of_part[kParts];                 // sums of those
   std::uint32_t counts[3 * 256];                 // by channel and value
   std::uint32_t weights[kMaxWeights];            // of the kBlur

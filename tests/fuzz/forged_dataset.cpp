@@ -273,7 +273,7 @@ namespace {
 
 using nlohmann::json;
 using File = std::vector<std::byte>;
-constexpr std::size_t kMostChanges = 8;
+constexpr std::size_t kMaxChanges = 8;
 
 struct Head {
   std::uint8_t form;
@@ -473,7 +473,7 @@ std::uint16_t ForgeDataset(Bytes input, const std::filesystem::path& folder) {
   InputReader reader(input);
   const auto head = reader.Take<Head>();
   std::vector<Change> changes;
-  while (!reader.empty() && changes.size() < kMostChanges) {
+  while (!reader.empty() && changes.size() < kMaxChanges) {
     changes.push_back(reader.Take<Change>());
     changes.back().place %= kPlaces;
   }
@@ -516,7 +516,7 @@ std::vector<Input> ForgedSeeds() {
 
 void MutateForgery(Input& input, const Input& other, RandomStream& random) {
   input.resize(std::max(input.size(), sizeof(Head)));
-  std::size_t changes = std::min((input.size() - sizeof(Head)) / sizeof(Change), kMostChanges);
+  std::size_t changes = std::min((input.size() - sizeof(Head)) / sizeof(Change), kMaxChanges);
   input.resize(sizeof(Head) + changes * sizeof(Change));
   const auto any_byte = [&random] { return static_cast<std::byte>(random.Below(256)); };
   for (std::uint64_t left = random.Below(3) + 1; left > 0; --left) {
@@ -526,7 +526,7 @@ void MutateForgery(Input& input, const Input& other, RandomStream& random) {
       input[1] = any_byte() & any_byte() & any_byte();
       input[2] = any_byte();
       input[3] = any_byte();
-    } else if (choice < 4 && changes < kMostChanges) {
+    } else if (choice < 4 && changes < kMaxChanges) {
       for (std::size_t i = 0; i < sizeof(Change); ++i)
         input.push_back(any_byte());
       ++changes;
@@ -537,7 +537,7 @@ void MutateForgery(Input& input, const Input& other, RandomStream& random) {
       input[sizeof(Head) + random.Below(changes * sizeof(Change))] = any_byte();
     }
   }
-  if (changes < kMostChanges && other.size() >= sizeof(Head) + sizeof(Change) &&
+  if (changes < kMaxChanges && other.size() >= sizeof(Head) + sizeof(Change) &&
       random.Below(8) == 0) {
     input.insert(input.end(), other.begin() + sizeof(Head),
                  other.begin() + sizeof(Head) + sizeof(Change));

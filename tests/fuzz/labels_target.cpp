@@ -15,7 +15,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::size_t kMostAnnotated = 4;  // images that are converted
+constexpr std::size_t kMaxAnnotated = 4;  // images that are converted
 
 void WriteLabels(const std::filesystem::path& path, Bytes content) {
   std::filesystem::create_directories(path.parent_path());
@@ -50,7 +50,7 @@ void ReadAs(AnnotationFormat format, const std::filesystem::path& labels) {
   schema.Validate();
   const ConvertOptions options;
   SampleEncoder encoder(list, options, schema, 4096, 4096);
-  for (std::size_t i = 0; i < std::min(kMostAnnotated, list.sources.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxAnnotated, list.sources.size()); ++i) {
     const Outcome outcome = encoder.Encode(i);
     if (!outcome.reason.empty()) continue;
     Promise(outcome.sample.fields.size() == schema.fields.size(), "each field has a value");

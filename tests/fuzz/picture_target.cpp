@@ -9,10 +9,10 @@ namespace sluice::fuzz {
 // Like the source target, within a bound.
 void RunPicture(Bytes input) {
   // For pictures of up to a million pixels: a few copies with 16 bytes per pixel.
-  constexpr std::size_t kMostBytes = std::size_t{512} << 20;
-  constexpr unsigned kMostSeconds = 60;
-  const MemoryBound memory(kMostBytes);
-  const TimeBound time(kMostSeconds);
+  constexpr std::size_t kMaxHeapBytes = std::size_t{512} << 20;
+  constexpr unsigned kMaxSeconds = 60;
+  const MemoryBound memory(kMaxHeapBytes);
+  const TimeBound time(kMaxSeconds);
   RunSource(input);
 }
 

@@ -14,7 +14,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::size_t kMostEncoded = 4;  // rows that are converted
+constexpr std::size_t kMaxEncoded = 4;  // rows that are converted
 
 void WriteBytesTo(const std::filesystem::path& path, Bytes content) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
@@ -90,7 +90,7 @@ void CheckList(const SourceList& list) {
   ConvertOptions options;
   options.geometry.max_side = 8;
   SampleEncoder encoder(list, options, schema, kPageBytes, 0);
-  for (std::size_t i = 0; i < std::min(kMostEncoded, list.sources.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kMaxEncoded, list.sources.size()); ++i)
     Promise(encoder.Encode(i).reason.size() <= kMaxReasonBytes, "a reason is short");
 }
 

@@ -19,12 +19,12 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-constexpr std::size_t kMostMapped = 2;
+constexpr std::size_t kMaxMapped = 2;
 
 // While it lives, opened datasets keep only this many shards mapped.
 class FewMapped {
  public:
-  FewMapped() { setenv("SLUICE_MAX_MAPPED_SHARDS", std::to_string(kMostMapped).c_str(), 1); }
+  FewMapped() { setenv("SLUICE_MAX_MAPPED_SHARDS", std::to_string(kMaxMapped).c_str(), 1); }
   ~FewMapped() { unsetenv("SLUICE_MAX_MAPPED_SHARDS"); }
 };
 
@@ -76,13 +76,13 @@ TEST_CASE("A dataset with more shards than stay mapped is played like any other"
 TEST_CASE("Unused shards beyond the bound are unmapped") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
-  const std::shared_ptr<DatasetState> opened = DatasetState::Open(path, {}, kMostMapped);
+  const std::shared_ptr<DatasetState> opened = DatasetState::Open(path, {}, kMaxMapped);
   DatasetState& dataset = *opened;
   const auto shards = static_cast<std::uint32_t>(dataset.facts->shards.size());
   REQUIRE(shards >= 5);
   for (std::uint32_t s = 0; s < shards; ++s)
     dataset.table.Shard(s);
-  CHECK(MappedShards(path) == kMostMapped);
+  CHECK(MappedShards(path) == kMaxMapped);
   CHECK(dataset.table.OpenShard(shards - 1) != nullptr);
   CHECK(dataset.table.OpenShard(0) == nullptr);
   // Shards in use stay mapped, beyond the bound if necessary.
@@ -97,7 +97,7 @@ TEST_CASE(
     "A shard whose copy has disappeared is read from the dataset's folder when mapped again") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
-  const std::shared_ptr<DatasetState> opened = DatasetState::Open(path, {}, kMostMapped);
+  const std::shared_ptr<DatasetState> opened = DatasetState::Open(path, {}, kMaxMapped);
   DatasetState& dataset = *opened;
   const std::filesystem::path copy = folder / "copy.sluice";
   std::filesystem::copy_file(path / dataset.facts->shards[0].file, copy);
@@ -105,7 +105,7 @@ TEST_CASE(
       0, {std::make_shared<const SharedFolder>(SharedFolder::Open(folder.path())), "copy.sluice"});
   CHECK(dataset.table.Shard(0)->name() == copy.string());
   const auto use_others = [&dataset] {
-    for (std::uint32_t s = 1; s <= kMostMapped; ++s)
+    for (std::uint32_t s = 1; s <= kMaxMapped; ++s)
       dataset.table.Shard(s);
     REQUIRE(dataset.table.OpenShard(0) == nullptr);
   };
@@ -132,7 +132,7 @@ TEST_CASE("A sample's values stay readable when its shard is no longer kept open
   const std::vector<std::byte> before(payload.bytes.begin(), payload.bytes.end());
   for (std::uint64_t i = 0; i < dataset.size(); i += 500)
     CHECK(dataset[i].Integer("label") >= 0);
-  CHECK(MappedShards(path) <= kMostMapped + 1);
+  CHECK(MappedShards(path) <= kMaxMapped + 1);
   CHECK(std::equal(before.begin(), before.end(), payload.bytes.begin()));
 }
 

@@ -82,7 +82,7 @@ FileBytes SomeTiff(std::uint16_t compression) {
 #endif
 
 void DecodeDamaged(const FileBytes& whole, std::uint64_t seed) {
-  constexpr std::uint64_t kMostPixels = 1'000'000;
+  constexpr std::uint64_t kMaxPixels = 1'000'000;
   const ImageKind kind = Sniff(whole).kind;
   CHECK_NOTHROW(OpenPixels(kind, whole)->Decode({}));
   RandomStream random(seed, static_cast<Purpose>(999), 0);
@@ -99,7 +99,7 @@ void DecodeDamaged(const FileBytes& whole, std::uint64_t seed) {
       const std::unique_ptr<PixelSource> source = OpenPixels(kind, file, round % 2 == 0);
       source->Profile();
       const std::uint64_t pixels = std::uint64_t{source->width()} * source->height();
-      if (pixels == 0 || pixels > kMostPixels) continue;
+      if (pixels == 0 || pixels > kMaxPixels) continue;
       const sluice::Picture picture = source->Decode({});
       if (picture.pixels.size() != pixels * picture.channels) FAIL("a picture of another size");
     } catch (const Error&) {

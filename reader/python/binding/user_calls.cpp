@@ -9,7 +9,7 @@ namespace {
 
 // The most exceptions that are kept as possible causes of an Error. The cause was raised only a
 // moment ago, so few are enough.
-constexpr std::size_t kMostCauses = 8;
+constexpr std::size_t kMaxCauses = 8;
 
 // The loaders of which this thread is running a function, outermost first.
 std::vector<const UserCalls*>& RunningHere() {
@@ -124,7 +124,7 @@ std::string UserCalls::Note(nb::python_error& error) {
   ClearFrames(value);
   if (error.matches(PyExc_Exception)) {
     causes_.emplace_back(line, std::move(value));
-    if (causes_.size() > kMostCauses) causes_.pop_front();
+    if (causes_.size() > kMaxCauses) causes_.pop_front();
   } else if (!raised_.is_valid()) {
     raised_ = std::move(value);
   }
