@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
-#include <string_view>
 
 #include <fcntl.h>
 
+#include "format/ascii.h"
 #include "format/disk/system_error.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/order/shape.h"
@@ -70,10 +69,7 @@ void RecentShards::TakeOver(std::size_t max, std::size_t tries, Shards& gone) {
 std::size_t MaxMappedShards() {
   constexpr std::size_t kMax = 16'384;
   if (const char* const text = std::getenv("SLUICE_MAX_MAPPED_SHARDS")) {
-    const std::string_view number(text);
-    std::size_t max = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), max);
-    if (error == std::errc() && end == number.data() + number.size() && max > 0) return max;
+    if (const auto max = ParseNumber<std::size_t>(text); max && *max > 0) return *max;
   }
   std::size_t mappings = 0;
   std::ifstream("/proc/sys/vm/max_map_count") >> mappings;

@@ -1,17 +1,17 @@
 #include "reader/loader/cpu_nodes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include <linux/mempolicy.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "format/ascii.h"
 
 namespace sluice {
 
@@ -39,24 +39,17 @@ std::vector<unsigned> AllowedCpus() {
   return {};
 }
 
-bool TakeNumber(std::string_view& text, unsigned& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number >= kMaxCpus) return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return true;
-}
-
 // The numbers of a list as Linux writes it ("0-3,8"), up to the first place that makes no sense.
 std::vector<unsigned> NumbersOf(std::string_view text) {
   std::vector<unsigned> numbers;
-  unsigned first = 0;
-  while (TakeNumber(text, first)) {
-    unsigned last = first;
+  while (const auto first = TakeNumber<unsigned>(text)) {
+    auto last = first;
     if (text.starts_with('-')) {
       text.remove_prefix(1);
-      if (!TakeNumber(text, last)) break;
+      last = TakeNumber<unsigned>(text);
     }
-    for (unsigned number = first; number <= last; ++number)
+    if (std::max(*first, last.value_or(kMaxCpus)) >= kMaxCpus) break;
+    for (unsigned number = *first; number <= *last; ++number)
       numbers.push_back(number);
     if (!text.starts_with(',')) break;
     text.remove_prefix(1);

@@ -5,7 +5,6 @@
 // last. A loader refuses a point whose order differs from its own in anything that changes which
 // samples come: it would resume in the middle of another epoch.
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,6 +12,7 @@
 #include <sluice/error.h>
 #include <sluice/resume.h>
 
+#include "format/ascii.h"
 #include "format/disk/checksum.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/loader/checked_options.h"
@@ -32,11 +32,10 @@ constexpr std::string_view kFirstWord = "sluice-resume-1";
 }
 
 std::string CheckOf(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::uint64_t hash = Hash64(std::as_bytes(std::span(text)));
   std::string check(16, '0');
   for (auto digit = check.rbegin(); digit != check.rend(); ++digit, hash >>= 4)
-    *digit = kDigits[hash & 15];
+    *digit = kHexDigits[hash & 15];
   return check;
 }
 
@@ -64,13 +63,9 @@ class Reading {
     return word.substr(name.size() + 1);
   }
   std::uint64_t Number(std::string_view name) {
-    const std::string_view text = Value(name);
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
-      RefusePoint("\"" + std::string(name) + "\" is not a number");
-    }
-    return number;
+    const auto number = ParseNumber<std::uint64_t>(Value(name));
+    if (!number) RefusePoint("\"" + std::string(name) + "\" is not a number");
+    return *number;
   }
   bool AtEnd() const noexcept { return next_ == words_.size(); }
 

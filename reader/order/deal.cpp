@@ -1,7 +1,6 @@
 #include "reader/order/deal.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <functional>
 #include <queue>
@@ -11,6 +10,7 @@
 #include <sluice/error.h>
 #include <sluice/rank.h>
 
+#include "format/ascii.h"
 #include "format/random.h"
 #include "reader/order/permutation.h"
 #include "reader/order/shape.h"
@@ -166,11 +166,6 @@ constexpr Pair kPairs[] = {
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID, SLURM_STEP_NUM_TASKS"},
 };
 
-bool ParseUnsigned(std::string_view text, unsigned& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // Throws if only one of RANK and WORLD_SIZE is set, unless it is WORLD_SIZE=1: otherwise, a process
 // of a group would train as if it were alone. The other pairs are not checked, because their
 // launchers set one of the variables in processes that are not ranks, too, such as Slurm's batch
@@ -196,9 +191,9 @@ Rank Rank::FromEnvironment() {
     const char* const rank = std::getenv(pair.rank);
     const char* const size = std::getenv(pair.size);
     if (rank == nullptr || size == nullptr) continue;
-    Rank found;
-    if (!ParseUnsigned(rank, found.rank) || !ParseUnsigned(size, found.world_size) ||
-        found.rank >= found.world_size) {
+    const auto number = ParseNumber<unsigned>(rank);
+    const auto all = ParseNumber<unsigned>(size);
+    if (!number || !all || *number >= *all) {
       throw Error(
           ErrorCode::kInvalidArgument,
           std::string("the environment says ") + pair.rank + "=" + rank + " and " + pair.size +
@@ -206,8 +201,7 @@ Rank Rank::FromEnvironment() {
               ", but a rank must be less than the world size; correct them, or set "
               "LoaderOptions::ranks.rank and world_size (1 for a process that trains alone)");
     }
-    found.variables = pair.both;
-    return found;
+    return {*number, *all, pair.both};
   }
   RefuseHalf();
   return {};

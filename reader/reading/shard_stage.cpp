@@ -69,8 +69,7 @@ struct Staged {
 };
 
 std::optional<Staged> StagedIn(const SharedFolder& root, const std::string& name) {
-  if (name.size() != 32 || name.find_first_not_of("0123456789abcdef") != std::string::npos)
-    return std::nullopt;
+  if (Id128 id; !FromHex(name, id)) return std::nullopt;
   try {
     Staged staged{name, root.OpenFolder(name), {}};
     bool locked = false;

@@ -24,8 +24,7 @@ namespace fs = std::filesystem;
 
 // Opens a dataset's folder if a cache has made it. (Users keep other things on fast disks, too.)
 std::optional<SharedFolder> CachedIn(const SharedFolder& root, const std::string& name) {
-  if (name.size() != 32 || name.find_first_not_of("0123456789abcdef") != std::string::npos)
-    return std::nullopt;
+  if (Id128 id; !FromHex(name, id)) return std::nullopt;
   try {
     SharedFolder folder = root.OpenFolder(name);
     bool table = false;
