@@ -231,8 +231,9 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   CLI::Option* const field =
       app.add_option(
              "--field", arguments.fields,
-             "a column of the table or Parquet files, as COLUMN=TYPE[,name=FIELD][,classes=FILE], "
-             "where FILE has the classes' names, as that of --classes; may be given several times. "
+             "a column of the table, or of Parquet, TFRecord, RecordIO or .beton files, as "
+             "COLUMN=TYPE[,name=FIELD][,classes=FILE], where FILE has the classes' names, as that "
+             "of --classes; may be given several times. "
              "Types: class, classes (at , ; | or a JSON list), classes:space, int, float, floats, "
              "boxes:FORM, where FORM is xyxy (default), xywh or cxcywh, with -relative for "
              "fractions of the sides (COLUMN may be four, joined by +: left+top+right+bottom); "
@@ -332,7 +333,8 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   if (source.rows.columns.size() != arguments.fields.size() ||
       source.rows.path_column != arguments.given.rows.path_column) {
     throw UsageError(
-        "--field and --path-column need --table, or Parquet, TFRecord or RecordIO files as SOURCE");
+        "--field and --path-column need --table, or Parquet, TFRecord, RecordIO or .beton files as "
+        "SOURCE");
   }
   source.mask_folder = arguments.given.mask_folder;
   source.upright = arguments.given.upright;

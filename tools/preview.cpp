@@ -379,10 +379,9 @@ struct PreviewArguments {
 
 constexpr auto kPictureOptions = option_list::Options<PreviewOptions>(
     "PreviewOptions", "",
-    option_list::Option("count", &PreviewOptions::count, "pictures to show, 1 to 10000",
+    option_list::Option("count", &PreviewOptions::count, "pictures to show",
                         {.least = 1, .most = 10'000}),
-    option_list::Option("side", &PreviewOptions::side,
-                        "pixels of a picture's longer side, 16 to 1024",
+    option_list::Option("side", &PreviewOptions::side, "pixels of a picture's longer side",
                         {.least = 16, .most = 1024}));
 
 bool IsPage(const std::string& out) {

@@ -37,8 +37,8 @@ void BindSource(nb::module_& module) {
       .def_static("table", &ConvertSource::Table, "file"_a, "A .csv, .tsv or .jsonl file")
       .def_static("paths", &ConvertSource::Paths, "paths"_a, "root"_a)
       .def_static("archives", &ConvertSource::Archives, "files"_a,
-                  "Tar files in WebDataset's naming; or Parquet, TFRecord or RecordIO files with "
-                  "images inside, whose values are columns")
+                  "Tar files in WebDataset's naming; or Parquet, TFRecord, RecordIO or .beton "
+                  "files with images inside, whose values are columns")
       .def_static("annotated", &ConvertSource::Annotated, "format"_a, "annotations"_a, "root"_a,
                   "The images below root with the boxes, outlines, key points and captions of "
                   "COCO's, VOC's or YOLO's label files");

@@ -197,8 +197,8 @@ inline constexpr auto OptionsOf<RowOptions> = Options<RowOptions>(
     "RowOptions", "How the rows of a table, or records, become samples",
     Option("path_column", &RowOptions::path_column,
            "the table's column of paths (default: the first of path, file, filename, file_name, "
-           "image, key). A further column key gives the samples' keys. Of Parquet files: the "
-           "column of images",
+           "image, key). A further column key gives the samples' keys. Of Parquet, TFRecord and "
+           ".beton files: the column of images",
            {.value = "NAME"}),
     Option("columns", &RowOptions::columns,
            "the columns to take; empty: label, class, text and caption"),
@@ -247,8 +247,8 @@ template <>
 inline constexpr auto OptionsOf<ConvertSource> = Options<ConvertSource>(
     "ConvertSource",
     "What is converted: a folder (with one sub-folder for each class, or images directly), a "
-    "table, a list of paths, archives, Parquet, TFRecord or RecordIO files, or images with label "
-    "files. Its attributes are the members of convert_source.h, which describes each.",
+    "table, a list of paths, archives, Parquet, TFRecord, RecordIO or .beton files, or images with "
+    "label files. Its attributes are the members of convert_source.h, which describes each.",
     Option("kind", &ConvertSource::kind, "where the samples are"),
     Option("root", &ConvertSource::root, "the folder that paths and keys are relative to"),
     Option("table", &ConvertSource::table, "the table's file"),

@@ -157,8 +157,8 @@ struct ConvertSource {
   // Tar archives in WebDataset's naming: members KEY.EXTENSION that follow each other make the
   // sample KEY. Extensions: an image's; cls (class), txt (text), json, mask.png.
   // Or files of another kind, known by the first one's content: Parquet with images inside (as
-  // Hugging Face's), TFRecord with tf.train.Example, RecordIO of MXNet. Their values are columns,
-  // which `rows` chooses from.
+  // Hugging Face's), TFRecord with tf.train.Example, MXNet's RecordIO, FFCV's .beton. Their values
+  // are columns, which `rows` chooses from.
   static ConvertSource Archives(std::vector<std::filesystem::path> files);
   // Images below `root` with the boxes, outlines, key points and captions of `annotations`: a file
   // or a folder, as the format says. COCO and VOC say which images; of YOLO it is all of them.
