@@ -18,6 +18,7 @@
 #include "format/disk/zstd.h"
 #include "format/pixels/axis.h"
 #include "format/pixels/baseline/scan_decoder.h"
+#include "format/pixels/grey.h"
 #include "format/pixels/interleaved.h"
 #include "format/pixels/jpeg.h"
 #include "format/pixels/lines.h"

@@ -6,7 +6,7 @@
 
 #include "format/disk/limits.h"
 #include "format/pixels/decode.h"
-#include "format/pixels/interleaved.h"
+#include "format/pixels/grey.h"
 #include "format/pixels/libjpeg.h"
 
 namespace sluice {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "format/pixels/interleaved.h"
+#include "format/pixels/grey.h"
 #include "format/pixels/kernels/kernels.h"
 #include "format/random.h"
 #include "tests/catch.h"

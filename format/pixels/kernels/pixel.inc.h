@@ -9,7 +9,7 @@ SLUICE_INLINE std::uint8_t BlendValue(float a, float b, float factor) {
   return static_cast<std::uint8_t>(static_cast<int>(above > 255.0F ? 255.0F : above));
 }
 
-// As GreyOf().
+// As GreyOf() in format/pixels/grey.h.
 SLUICE_INLINE std::uint32_t GreyValue(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
   return (r * 19595U + g * 38470U + b * 7471U + 32768U) >> 16;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "format/pixels/interleaved.h"
+#include "format/pixels/grey.h"
 #include "writer/source/images/icc.h"
 
 namespace sluice {

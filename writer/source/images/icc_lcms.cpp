@@ -11,7 +11,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/system_error.h"
-#include "format/pixels/interleaved.h"
+#include "format/pixels/grey.h"
 #include "writer/source/images/icc.h"
 
 namespace sluice {
