@@ -171,7 +171,7 @@ PartSummary ConvertPartIn(ConversionPlace& place, const PlanPart& part, const Pa
   try {
     MakePart(step, part, options, summary);
     // A process that finished the dataset meanwhile did not see the receipts written since.
-    if (finished()) RemoveReceipts(place.folder());
+    if (finished()) RemoveEmptyShardNotes(place.folder());
   } catch (const Error& error) {
     // Another process may have made the last shards and finished the dataset meanwhile.
     const bool gone = error.code() == ErrorCode::kIo || error.code() == ErrorCode::kNotFound;

@@ -138,7 +138,7 @@ void RemoveIf(const std::filesystem::path& folder, Is&& is) {
 }
 }  // namespace
 
-void RemoveReceipts(const std::filesystem::path& folder) {
+void RemoveEmptyShardNotes(const std::filesystem::path& folder) {
   RemoveIf(folder, IsEmptyShardName);
 }
 

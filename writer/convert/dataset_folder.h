@@ -56,9 +56,9 @@ void RemoveLeftovers(const std::filesystem::path& folder);
 
 // RemovePlanned() removes what a conversion in steps needs until the manifest exists (the notes of
 // shards without samples and, last, the list of sources), and the leftovers of killed parts.
-// RemoveReceipts() removes only the notes of shards without samples.
+// RemoveEmptyShardNotes() removes only the notes of shards without samples.
 void RemovePlanned(const std::filesystem::path& folder);
-void RemoveReceipts(const std::filesystem::path& folder);
+void RemoveEmptyShardNotes(const std::filesystem::path& folder);
 
 // Locks a folder for this process until the handle or the process ends. Throws Error(kState) if
 // another process holds the lock. If the file system cannot lock a folder, it stays
