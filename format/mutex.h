@@ -11,9 +11,9 @@
 #else
 #define SLUICE_ANNOTATE(attribute)
 #endif
-// Of a field: touched only while the mutex is held.
+// Marks a field that is touched only while the mutex is held.
 #define GUARDED_BY(mutex) SLUICE_ANNOTATE(guarded_by(mutex))
-// Of a function: called only while the mutex is held.
+// Marks a function that is called only while the mutex is held.
 #define REQUIRES(mutex) SLUICE_ANNOTATE(requires_capability(mutex))
 
 namespace sluice {

@@ -37,7 +37,7 @@ void ParallelFor(unsigned threads, std::size_t count, const std::stop_token& sto
       for (std::size_t worker = 1; worker < all; ++worker)
         workers.emplace_back([&work, worker] { work(static_cast<unsigned>(worker)); });
     } catch (const std::system_error&) {
-      // This thread does what those would have done.
+      // The calling thread does the work of the threads that could not be started.
     }
     work(0);
   }

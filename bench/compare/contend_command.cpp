@@ -197,7 +197,7 @@ void DecodeSluice(const std::string& list, const std::string& folder, std::uint3
   WriteTextFile(to, pixels);
 }
 
-// The same through the GPU: copies the pixels back from its memory.
+// Like DecodeSluice(), through the GPU: copies the pixels back from its memory.
 void DecodeOnCard(const std::string& list, const std::string& folder, std::uint32_t size,
                   const std::string& to) {
   LoaderOptions options;

@@ -86,8 +86,8 @@ double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbe
   return best;
 }
 
-// The same for loaders of raw images, which return the middle `size` x `size` pixels. 99 if they
-// equal the stored pixels.
+// Like QualityOf(), for loaders of raw images, which return the middle `size` x `size` pixels. 99
+// if they equal the stored pixels.
 double QualityOfMiddles(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
                         std::uint32_t size, const std::filesystem::path& pixels) {
   const std::size_t each = std::size_t{size} * size * 3;

@@ -1,4 +1,4 @@
-// The same pictures through several loaders, in turns.
+// The same pictures through several loaders, one after another in each round.
 //
 // The source is converted once, and the dataset's JPEGs are written out as files, so that every
 // loader starts from the same bytes and packs them into its own format. (A dataset of raw images is

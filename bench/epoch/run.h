@@ -147,7 +147,7 @@ struct EpochFigures {
   // The share of the time since the first step's end in which the pretend accelerators computed:
   // (steps - 1) * step / time, as MLPerf Storage counts. Empty without a step, or with only one.
   std::optional<double> utilisation;
-  // The same, counted from the epoch's beginning: steps * step / seconds.
+  // `utilisation`, but counted from the epoch's beginning: steps * step / seconds.
   std::optional<double> whole_utilisation;
   double cpu_seconds = 0;                 // of the whole process
   std::optional<double> joules;           // of the machine's processors

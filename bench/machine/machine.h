@@ -58,7 +58,7 @@ struct MemoryUse {
   std::uint64_t peak_bytes = 0;  // the largest resident size so far, mapped file pages included
   std::uint64_t anonymous_bytes = 0;  // resident now, without pages of files
 };
-// From /proc/self/status. (getrusage's ru_maxrss would start with the parent's value.)
+// Reads /proc/self/status. (getrusage's ru_maxrss would start with the parent's value.)
 MemoryUse CurrentMemory();
 
 // Seconds since the kernel started this process, to 10 ms. Includes the time to load the program's

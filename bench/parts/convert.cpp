@@ -1,9 +1,9 @@
 // `sluice-bench convert`: how fast a folder of pictures is converted, and which stage takes the
 // time.
 //
-// Whole conversions are timed in turns with FFCV's writer, so that both meet the same load of the
-// machine. The stages overlap across threads there, so they are measured separately afterwards: on
-// one thread, sample by sample, through the encoder's own hooks.
+// Whole conversions are timed alternately with FFCV's writer, so that both meet the same load of
+// the machine. The stages overlap across threads there, so they are measured separately afterwards:
+// on one thread, sample by sample, through the encoder's own hooks.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -292,7 +292,7 @@ UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> dr
   UploadRun run(device, std::move(driver), shape);
   UploadRates rates;
   double cpu = 0, seconds = 0;
-  // Not measured: first uses of streams, memory and the kernel are slower.
+  // This first turn is not measured: first uses of streams, memory and the kernel are slower.
   run.CopiesAlone(kUploadPlaces);
   run.Uploads(kUploadPlaces);
   rates.batch_bytes = run.uploaded_bytes() / kUploadPlaces;

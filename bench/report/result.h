@@ -99,7 +99,7 @@ class TextTable {
   // such as a sentence that says why the figures are missing.
   void Add(std::vector<std::string> cells);
   std::string Text() const { return Lines(0); }
-  // The same as HTML, without a row of headings if all of them are empty.
+  // The table as HTML, without a row of headings if all of them are empty.
   std::string Html() const;
   // The lines added since the last call, for a table that is printed while it grows. Spaces in its
   // headings reserve room for wider cells.
@@ -163,8 +163,8 @@ using Measuring = std::function<Answer(const std::stop_token& stop, cli::Progres
 int RunMeasuring(const ResultOptions& options, const std::string& activity,
                  const std::string& title, const Measuring& measure);
 
-// The same for a command that measures one part. Also watches the load of other processes, which
-// becomes the result's "other_cpus" and, if it is high, a warning.
+// Like RunMeasuring(), for a command that measures one part. Also watches the load of other
+// processes, which becomes the result's "other_cpus" and, if it is high, a warning.
 using PartMeasuring =
     std::function<void(PartResult& part, const std::stop_token& stop, cli::Progress& progress)>;
 int RunPart(const ResultOptions& options, const std::string& activity, const std::string& title,

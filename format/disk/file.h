@@ -93,7 +93,7 @@ class MappedFile {
   ReadGuard Guard() const noexcept { return {bytes_, *lost_}; }
   bool Lost(Bytes range) const noexcept { return lost_->Any() && lost_->Touch(range); }
   bool LostAny() const noexcept { return lost_->Any(); }
-  // For a guard of several files.
+  // The mapping as one of several that a ReadGuard guards.
   GuardedMapping guarded() const noexcept { return {bytes_, lost_.get()}; }
 
   // The present size of the file with the name it was opened by. If another file has that name now,

@@ -236,7 +236,7 @@ class ShardFile {
   Bytes bytes() const noexcept { return file_.bytes(); }
   ReadGuard Guard() const noexcept { return file_.Guard(); }
   bool Lost(Bytes range) const noexcept { return file_.Lost(range); }
-  // For code that reads rows of many shards under one guard.
+  // The mapping as one of several that a ReadGuard guards, for code that reads rows of many shards.
   GuardedMapping guarded() const noexcept { return file_.guarded(); }
   // Whether the file's last bytes are those it was opened with: no longer if the file was cut, or
   // overwritten with another shard. Call it under a guard, and after a fence that keeps earlier
@@ -300,13 +300,13 @@ class ShardFile {
   bool Mended(Bytes range, const std::function<bool(Bytes)>& passes) const;
   // Null if the shard is a file, whose blocks are always there.
   const std::shared_ptr<ShardParts>& parts() const noexcept { return parts_; }
-  // For parts(): the parts of a block without the bytes that the frame has, which may be all of
-  // them.
+  // The parts of a block that parts() has to bring: without the bytes that the frame already has,
+  // which may be all.
   ShardParts::Block BlockParts(std::uint32_t block) const noexcept;
 
   // The key of a sample of this shard. Throws Error(kCorrupt).
   std::string Key(std::uint64_t sample) const;
-  // The same for reading many keys; `chunk` and `most` as for ReadKeyChunk(). Throws Error(kLimit)
+  // The key, for reading many keys; `chunk` and `most` as for ReadKeyChunk(). Throws Error(kLimit)
   // for a chunk of more than `most` bytes.
   std::string Key(std::uint64_t sample, KeyChunk& chunk, std::uint64_t most = UINT64_MAX) const;
 

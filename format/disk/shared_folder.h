@@ -34,14 +34,14 @@ class SharedFolder {
 
   SharedFolder MakeFolder(const std::string& name) const;
   SharedFolder OpenFolder(const std::string& name) const;
-  // For reading and writing; makes an empty file if it is missing.
+  // Opens a file for reading and writing; makes an empty one if it is missing.
   FileHandle OpenFile(const std::string& name) const;
   FileHandle OpenForReading(const std::string& name) const;
   // A file for flock(). If this user cannot write to the folder, an existing file is opened for
   // reading.
   FileHandle OpenLock(const std::string& name) const;
 
-  // In no order. Throws Error.
+  // The names in the folder, in no order. Throws Error.
   std::vector<std::string> Names() const;
   bool Has(const std::string& name) const noexcept;
   // Bytes of a file; 0 if it is missing.

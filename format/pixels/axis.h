@@ -51,9 +51,9 @@ bool CopiesPixels(const Span& span) noexcept;
 // `mirrored`: the outputs come in reverse order.
 kernels::WeightRule WeightRuleOf(const ComponentAxis& axis, bool mirrored) noexcept;
 
-// For each output of an axis: a run of `taps` samples, counted from the axis' own `first`, and
-// their weights. Keeps its memory. Make() does nothing for the same axis as before, since the next
-// picture, or Cr after Cb, may need the same.
+// The samples and weights of each output of an axis: a run of `taps` samples, counted from the
+// axis' own `first`, and their weights. Keeps its memory. Make() does nothing for the same axis as
+// before, since the next picture, or Cr after Cb, may need the same.
 class AxisWeights {
  public:
   void Make(const kernels::Kernels& set, const ComponentAxis& axis, bool mirrored);

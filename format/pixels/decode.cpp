@@ -39,8 +39,8 @@ void NeededPixels(const Span& span, std::uint32_t& first, std::uint32_t& count) 
   first += span.bound;
 }
 
-// The same with a margin of two reduced pixels inside the bounds, so that the filter finds all its
-// samples on the reduced grid as well.
+// Like NeededPixels() above, with a margin of two reduced pixels inside the bounds, so that the
+// filter finds all its samples on the reduced grid as well.
 void NeededPixels(const Span& span, std::uint32_t reduction, std::uint32_t& first,
                   std::uint32_t& count) {
   NeededPixels(span, first, count);

@@ -41,7 +41,7 @@ struct Region {
   std::array<std::uint8_t, 3> fill = {0, 0, 0};
   Filter filter = Filter::kTriangle;
 
-  // Of the target.
+  // The target's size.
   std::uint32_t width() const noexcept { return transpose ? y.target : x.target; }
   std::uint32_t height() const noexcept { return transpose ? x.target : y.target; }
   bool bordered() const noexcept { return x.out != x.target || y.out != y.target; }
@@ -90,7 +90,7 @@ struct DecodePolicy {
   // axis. With 1, the transform does nearly all of the filtering if it fits; with 2, the triangle
   // filter decides.
   std::uint32_t samples_per_pixel = 1;
-  // Also reads what the region leaves out, to find damage anywhere in a file.
+  // Whether to read what the region leaves out as well, to find damage anywhere in a file.
   bool whole_file = false;
   // Cb and Cr become half as large as Y on both axes; see PayloadDecoder::DecodeYcc420().
   bool halved_chroma = false;

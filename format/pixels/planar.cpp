@@ -72,7 +72,7 @@ void PlanarResampler::ResampleColumns(const ColumnPlane* planes, std::uint32_t c
   MakeRoom(lines.stride + kernels::kSlack, row_[component]);
 }
 
-// Takes means of 2 x 2 samples, rounded up and down in turns, as encoders do: rounding always up
+// Takes means of 2 x 2 samples, rounded up and down alternately, as encoders do: rounding always up
 // would shift colours.
 void PlanarResampler::HalvePlane(const ColumnPlane& plane, Lines& lines) {
   const std::uint32_t rows = plane.y.out;

@@ -103,8 +103,8 @@ class ObjectStore {
   // Calls `each` for every object whose name begins with `prefix`, in byte order of the names.
   using Each = std::function<void(std::string_view object, const ObjectInfo&)>;
   virtual void List(std::string_view prefix, const Each& each) = 0;
-  // The same for the objects directly in a folder ("" or "a/b/"). Returns the folders directly in
-  // it ("a/b/c/"), in byte order.
+  // Like List(), for the objects directly in a folder ("" or "a/b/"). Returns the folders directly
+  // in it ("a/b/c/"), in byte order.
   virtual std::vector<std::string> ListFolder(std::string_view folder, const Each& each) = 0;
 
   // Totals since construction, for measurements.

@@ -48,8 +48,8 @@ struct SlotLayout {
     bool moves = false;  // RandAugment or TrivialAugmentWide moves pixels, so its border is unknown
     PixelType pixels = PixelType::kUint8;  // as stored
     ImageBatch image;                      // of a full batch, of the largest size; no `data`
-    // By stage (Geometry::stages()). Unless image_sizes is kEqual, `extents` are the largest width
-    // and height of a row, and `least` the smallest.
+    // One for each stage (Geometry::stages()). Unless image_sizes is kEqual, `extents` are the
+    // largest width and height of a row, and `least` the smallest.
     std::vector<Geometry::Extent> extents, least;
     std::size_t row_bytes = 0;  // of the slot, for each row
     std::size_t offset = 0;     // of the first row, from the slot's start

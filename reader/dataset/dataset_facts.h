@@ -61,7 +61,7 @@ struct MixedDataset {
   std::shared_ptr<DatasetState> dataset;
   std::uint32_t first_shard = 0;  // among the shards of the mixture
   std::uint64_t first_sample = 0;
-  // By field of the mixture's schema.
+  // Indexed by the fields of the mixture's schema.
   RowLayout layout;
   ValueLimits limits;
 };

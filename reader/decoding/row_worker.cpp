@@ -269,7 +269,7 @@ std::uint64_t RowWorker::MemoryBytes(const BatchRecipe& recipe) {
   std::uint64_t bytes = kThreadBytes + SampleReader::MemoryBytes(recipe);
   if (recipe.program.mixes())  // one sample, which mixing a batch sets aside
     bytes += recipe.layout.picture().image.sample_bytes();
-  // With a cache, also a picture on its way there and one read from it.
+  // If a cache is in use, a picture on its way there and one read from it count, too.
   return recipe.options.keep ? 2 * bytes : bytes;
 }
 

@@ -34,7 +34,7 @@ void Check(cudaError_t result, const char* what) {
               std::string("CUDA failed to ") + what + ": " + cudaGetErrorString(result));
 }
 
-// For calls whose failure is harmless. Returns whether the call succeeded.
+// Returns whether the call succeeded; for calls whose failure is harmless.
 bool Done(cudaError_t result) noexcept {
   if (result != cudaSuccess) cudaGetLastError();
   return result == cudaSuccess;
@@ -174,7 +174,7 @@ class CudaDriver final : public DeviceDriver {
     Check(cudaDeviceGetPCIBusId(id, sizeof id, device), "query a device's place");
     return id;
   }
-  // These call NVTX, which takes some nanoseconds if no profiler is attached.
+  // The two functions call NVTX, which takes some nanoseconds if no profiler is attached.
   void BeginRange(const char* name) noexcept override { nvtxRangePushA(name); }
   void EndRange() noexcept override { nvtxRangePop(); }
 
@@ -301,7 +301,7 @@ class CudaDriver final : public DeviceDriver {
     const Within within(context_);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     const cudaError_t result = cudaStreamIsCapturing(StreamOf(stream), &status);
-    if (result == cudaErrorStreamCaptureImplicit) {  // the default stream beside a capturing one
+    if (result == cudaErrorStreamCaptureImplicit) {  // the default stream next to a capturing one
       cudaGetLastError();
       return true;
     }

@@ -1,4 +1,4 @@
-// From coefficients to samples: the work of one thread of a device for one block, in the host's
+// Turns coefficients into samples: the work of one thread of a device for one block, in the host's
 // arithmetic to the last bit (format/pixels/kernels/idct.inc.h, which says where it comes from).
 // C++17: nvcc compiles this.
 #pragma once

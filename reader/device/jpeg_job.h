@@ -41,7 +41,7 @@ struct JpegComponent {
   std::uint32_t size_log2 = 3;         // a block becomes 8, 4, 2 or 1 samples square
   std::uint32_t table = 0;             // 0 for luminance, 1 for chrominance: in JpegTables
   std::uint32_t quant = 0;             // where its 64 factors lie, of 16 bits, in natural order
-  // Of a packed picture: the blocks of a stored row, and the first of them that is needed.
+  // For a packed picture: the blocks of a stored row, and the first of them that is needed.
   std::uint32_t row_blocks = 0, first_block = 0;
   // Where it lies in its picture's part of the scratch memory, in 16 bytes: the coefficients that
   // its samples need, block after block; and the samples, line by line.
@@ -49,8 +49,8 @@ struct JpegComponent {
   JpegAxis x, y;
 };
 
-// The raw pixels of a picture, channel beside channel, and how they become an image. If an axis has
-// no taps, pixels are copied unchanged, from the axis's `first` on.
+// The raw pixels of a picture, channel next to channel, and how they become an image. If an axis
+// has no taps, pixels are copied unchanged, from the axis's `first` on.
 struct RawPicture {
   std::uint32_t width = 0;  // pixels of a line; 0: the picture is compressed
   JpegAxis x, y;
@@ -100,8 +100,8 @@ struct JpegTables {
     return next < kFirstLong ? next >> (16 - kShortBits) : next - (kFirstLong - kShort);
   }
   std::uint32_t dc[2][kEntries], ac[2][kEntries];
-  // By the size of a block and the position in the order of coding: where the coefficient is kept
-  // in it. Row kNone keeps nothing.
+  // Where in a block the coefficient is kept, by the size of the block and the position in the
+  // order of coding. Row kNone keeps nothing.
   static constexpr std::uint32_t kNone = 4, kNowhere = 255;
   std::uint8_t place[kNone + 1][64];
 };

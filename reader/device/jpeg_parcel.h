@@ -118,7 +118,7 @@ class JpegParcel {
   JpegAxis AddAxis(const ComponentAxis& axis, std::uint32_t first, bool mirrored);
   bool MakeRaw(const ImagePayload& payload, const Region& region);
   void AddStoredRows(const StoredPicture& stored, std::uint32_t begin, std::uint32_t end);
-  // Of packed pictures:
+  // For packed pictures:
   bool MakePacked(const StoredPicture* stored, const packed::Header& header, const JpegForm& form,
                   const Region& region, std::uint32_t channels);
   void AddBlocks(const JpegForm& form, std::size_t number, const packed::BlockWindow& window,

@@ -17,11 +17,11 @@ namespace sluice {
 namespace {
 
 constexpr unsigned kThreads = 256;  // of a block
-// Of Convert: several blocks for each multiprocessor.
+// The most blocks of Convert: several for each multiprocessor.
 constexpr unsigned kMaxBlocks = 2048;
-// Of ConvertWithOps: the groups of four pixels that a thread takes, unless too many blocks result.
+// The groups of four pixels that a thread of ConvertWithOps takes, unless too many blocks result.
 constexpr unsigned kFoursEach = 8;
-// Of ConvertWhole: the threads of a block.
+// The threads of a block of ConvertWhole.
 constexpr unsigned kThreadsAlone = PixelOpScratch::kMaxThreads;
 
 // The table is in shared memory, because all threads look up random entries.
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads) Convert(Conversion job) {
   ConvertShare(job, table, thread, std::uint64_t{gridDim.x} * blockDim.x);
 }
 
-// With operations on single pixels: several blocks share a sample.
+// Converts with operations on single pixels: several blocks share a sample.
 template <class Number>
 __global__ void __launch_bounds__(kThreads) ConvertWithOps(Conversion job) {
   __shared__ Number table[3 * 256];
@@ -59,8 +59,8 @@ __global__ void __launch_bounds__(kThreads) ConvertWithOps(Conversion job) {
   RunPhase(job, table, CountOps(job, at.sample), all, at, scratch);
 }
 
-// With operations that look at whole pictures. A multiprocessor runs two blocks at a time: while
-// one waits for memory or at a barrier, the other works.
+// Converts with operations that look at whole pictures. A multiprocessor runs two blocks at a time:
+// while one waits for memory or at a barrier, the other works.
 template <class Number>
 __global__ void __launch_bounds__(kThreadsAlone, 2) ConvertWhole(Conversion job) {
   __shared__ Number table[3 * 256];

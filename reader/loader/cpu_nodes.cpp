@@ -81,8 +81,8 @@ CpuNodes CpuNodes::Find(const std::filesystem::path& folder) {
   return found;
 }
 
-// Deals numbers to nodes in proportion to their CPUs, and in turns, so that even the first few
-// numbers are spread in proportion.
+// Deals numbers to nodes in proportion to their CPUs, alternating between nodes, so that even the
+// first few numbers are spread in proportion.
 void CpuNodes::Deal() {
   std::size_t all = 0;
   for (const Node& node : nodes_)

@@ -40,7 +40,7 @@ std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes);
 // --- Loader::Memory().
 //
 // The bound that it states is the sum of what the loader's parts state. A part that allocates says
-// itself how much it takes at most (MemoryBytes() and the like), beside the code that allocates;
+// itself how much it takes at most (MemoryBytes() and the like), next to the code that allocates;
 // tests/reader/memory_test.cpp compares the sum with what a process really takes.
 
 // Everything but LoaderMemory::variable and LoaderMemory::device.

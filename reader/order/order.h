@@ -89,8 +89,8 @@ class EpochOrder {
 
   const DatasetShape& whole_;
   OrderPart part_;
-  // For a ShardPart: the shape of its shards. For a ListPart in quasi-random order, whose list is
-  // sorted: a shard of one block for each block that has a sample of the list.
+  // The shape of a ShardPart's shards. For a ListPart in quasi-random order, whose list is sorted:
+  // a shard of one block for each block that has a sample of the list.
   std::optional<DatasetShape> part_shape_;
   const DatasetShape& shape_;  // of the part, or the whole dataset
   Shuffle shuffle_;

@@ -70,7 +70,7 @@ class BlocksBehind {
   const Behind behind_;
   const bool one_at_a_time_;  // Shuffle::kSequential
   const std::size_t ring_;
-  // By shard: the file that was prepared last, valid while it stays mapped.
+  // The file that was prepared last for each shard; valid while it stays mapped.
   std::vector<const ShardFile*> prepared_;
   std::unordered_map<std::uint64_t, std::uint64_t> open_;  // block -> rows still to come
   std::unordered_set<std::uint64_t> expected_;             // for Behind::kDrop: in the page cache

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// For each block, the time at which the epoch opens it, over all ranks, in samples since epoch 0;
+// The time at which the epoch opens each block, over all ranks, in samples since epoch 0;
 // UINT64_MAX if the epoch does not open it. Empty if the times cannot be known: with ranks that
 // deal whole shards, and with Shuffle::kRandom and the user's own batches, which need most blocks
 // many times. Walks the whole order. `options` must have been checked.

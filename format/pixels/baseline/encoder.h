@@ -22,10 +22,10 @@ class McuRow {
   // `header` is laid out.
   explicit McuRow(const Header& header) noexcept;
 
-  // Of an MCU.
+  // Blocks, and values, of an MCU.
   std::uint32_t blocks() const noexcept { return first_[components_]; }
   std::size_t mcu_values() const noexcept { return blocks() * kCoefficients; }
-  // Of the row.
+  // Values of the whole row.
   std::size_t values() const noexcept { return mcus_ * mcu_values(); }
 
   // Blocks of a component that hold pixels.
@@ -74,8 +74,8 @@ inline kernels::ForwardSteps MakeForwardSteps(const std::int16_t* quant) noexcep
   return steps;
 }
 
-// From samples to coefficients, a row of MCUs at a time: forward transform and quantisation, to the
-// values that libjpeg-turbo's accurate integer transform gives.
+// Turns samples into coefficients, a row of MCUs at a time: forward transform and quantisation, to
+// the values that libjpeg-turbo's accurate integer transform gives.
 class RowTransform {
  public:
   // `header` is laid out and has the components' steps.

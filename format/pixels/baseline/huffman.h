@@ -38,7 +38,7 @@ inline constexpr std::uint32_t kEndOfBlock = 128;
 }
 
 // The result of a look-up of kPairBits bits: two AC symbols with their values, or one symbol. The
-// last bits of a lone symbol's value may lie behind the bits looked up; they are its late bits.
+// last bits of a lone symbol's value may come after the bits looked up; they are its late bits.
 //
 // From the low bits up: bits of both symbols (8), advance of the first (8) and of the second (8),
 // the second's value (8), the first's value (16), where its late bits lie, counted from the lowest
@@ -53,15 +53,15 @@ using Pair = std::uint64_t;
 inline constexpr int kPairBits = 10;
 // A symbol with more bits is not resolved: four look-ups must fit into 56 bits.
 inline constexpr std::uint32_t kMaxPairLength = 14;
-// Not resolved: an advance that leads out of any block, so that the check for the end of a block
-// finds this case as well.
+// Stands for "not resolved". Its advance leads out of any block, so that the check for the end of a
+// block finds this case as well.
 inline constexpr Pair kNoPair = 192 << 8;
 
 // One of a pair's symbols.
 struct PairSymbol {
   std::uint32_t length = 0, advance = 0;
   std::int32_t value = 0;
-  std::uint32_t late = 0;  // bits of its value that lie behind the look-up
+  std::uint32_t late = 0;  // bits of its value that come after the look-up
 };
 
 constexpr Pair MakePair(const PairSymbol& first, const PairSymbol& second) noexcept {
@@ -99,7 +99,7 @@ struct HuffmanSpec {
 bool SameSpec(const HuffmanSpec& a, const HuffmanSpec& b) noexcept;
 
 struct HuffmanTable {
-  // By BuildLookUps(): `dc` of DC tables, `pair` of AC tables. By BuildSkips(): `skip`.
+  // BuildLookUps() makes `dc` for DC tables and `pair` for AC tables; BuildSkips() makes `skip`.
   alignas(64) DcEntry dc[1 << kDcBits];
   alignas(64) Pair pair[1 << kPairBits];
   alignas(64) Skip skip[1 << kSkipBits];
@@ -185,7 +185,8 @@ inline constexpr std::size_t kDifferenceWords = 4096 + 2048;
 inline constexpr std::size_t kLargeWords = 8192;
 inline constexpr std::size_t kCodingWords = kLargeWords + 256;
 
-// For the standard's tables, which lie one after another; built once in the process.
+// The words of one of the standard's tables, which lie one after another; built once in the
+// process.
 const CodeWord* StandardCodingTable(std::size_t number);
 
 }  // namespace sluice::baseline

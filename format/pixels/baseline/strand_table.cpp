@@ -266,7 +266,7 @@ namespace {
 struct StandardTables {
   HuffmanTable dc[kStandardTables], ac[kStandardTables];
   BlockTables wanted[kStandardTables], skipped[kStandardTables];
-  StrandValues values[1 << 11];  // behind the tables
+  StrandValues values[1 << 11];  // after the tables
 
   StandardTables() {
     static_assert(sizeof(wanted) + sizeof(skipped) + sizeof(values) <=

@@ -40,7 +40,7 @@ inline constexpr std::size_t kValuesUnit = 8;
 // The coefficients of an entry, from its first value on. Many entries have the same.
 struct alignas(16) StrandValues {
   std::int16_t value[7];
-  std::uint16_t late;  // the first value's bits behind those looked up, for BitField()
+  std::uint16_t late;  // the first value's bits after those looked up, for BitField()
 };
 
 // The tables of a block, in the order of the list of tables.
@@ -75,8 +75,8 @@ struct BlockTables {
 // The tables that decode a component's blocks.
 struct StrandTables {
   const BlockTables* wanted = nullptr;
-  // For blocks of which nothing but the DC coefficient is wanted. Tables made for these take more
-  // symbols at once, and give zeros for their values.
+  // The tables for blocks of which only the DC coefficient is wanted. If they are made for that,
+  // they take more symbols at once, and give zeros for their values.
   const BlockTables* skipped = nullptr;
   std::uint32_t bits = kStrandBits;  // of a look-up
 };
@@ -103,7 +103,7 @@ class StrandTableMaker {
   // one symbol by its code. Look-ups are of `bits` bits, up to kStrandBits.
   void Begin(std::span<StrandValues> values, std::uint32_t bits);
 
-  // With `wanted` false, for blocks of which nothing but the DC coefficient is wanted.
+  // Makes a block's tables. If not `wanted`, only the block's DC coefficient is.
   void Make(const HuffmanCodes& dc, const HuffmanCodes& ac, bool wanted, BlockTables& block);
 
  private:
@@ -120,7 +120,7 @@ class StrandTableMaker {
   struct First {
     std::uint32_t length = 0, run = 0, places = 0;
     std::int32_t value = 0;
-    std::uint32_t late = 0;  // bits of its value that lie behind those looked up
+    std::uint32_t late = 0;  // bits of its value that come after those looked up
     bool ended = false;
   };
 
@@ -170,7 +170,7 @@ class OwnTables {
   static constexpr std::size_t kMax = 3;
   struct Store {
     BlockTables of[kMax];
-    StrandValues values[1 << 12];  // behind the tables
+    StrandValues values[1 << 12];  // after the tables
   };
   static_assert(sizeof(Store) <= std::size_t{UINT16_MAX} * kValuesUnit);
   // The codes that tables were made from.

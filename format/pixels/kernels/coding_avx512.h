@@ -79,7 +79,8 @@ struct HalfBlock {
     }();
     const __m512i places =
         _mm512_add_epi16(_mm512_load_si512(kCounted.up), _mm512_set1_epi16(first));
-    // In `here`, each lane has a value above its place; in `last`, those of the coefficient before.
+    // Each lane of `here` has a value above its place; each lane of `last`, the one of the
+    // coefficient before.
     const __m512i here =
         _mm512_maskz_compress_epi16(mask, _mm512_or_si512(_mm512_slli_epi16(value, 8), places));
     const __m512i last =

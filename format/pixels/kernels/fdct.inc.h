@@ -108,7 +108,7 @@ inline void LineToYcc(const std::uint8_t* rgb, std::size_t stride, std::size_t c
   }
 }
 
-// Means of 2 x 2 values. What is added before the division is 1 and 2 in turns, so that they are
+// Means of 2 x 2 values. Alternately 1 and 2 are added before the division, so that the means are
 // neither too small nor too large on the whole.
 inline void HalveLines(const std::uint8_t* above, const std::uint8_t* below, std::size_t count,
                        std::uint8_t* __restrict out) {

@@ -166,7 +166,7 @@ inline constexpr std::size_t kMaxBlockBytes = 208;
 // results: half of the divisor is added, then the high halves of two multiplications are taken.
 // Exact below 2^14.
 struct ForwardSteps {
-  // In natural order.
+  // In natural order of coefficients.
   alignas(32) std::uint16_t half[64] = {};
   alignas(32) std::uint16_t reciprocal[64] = {};
   alignas(32) std::uint16_t scale[64] = {};
@@ -202,7 +202,7 @@ struct JpegKernels {
 
 // Packed images.
 struct PackedKernels {
-  // For each of `count` blocks, a bit for each coefficient that is not zero.
+  // Sets a bit for each coefficient that is not zero, in one mask for each of `count` blocks.
   void (*find_values)(const std::int16_t* blocks, std::size_t count, std::uint64_t* masks);
   // False if the row's parts do not fit into it; the plane then holds nothing of use.
   bool (*unpack_row)(const PackedRowJob& job);
@@ -219,7 +219,7 @@ struct LineKernels {
   // Y Cb Cr to interleaved RGB, as JFIF defines it and libjpeg rounds it. Writes exactly 3 * count.
   void (*to_rgb)(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                  std::size_t count, std::uint8_t* rgb);
-  // The same into three lines, `stride` apart. Each may be written kSlack beyond its end.
+  // Like to_rgb, into three lines, `stride` apart. Each may be written kSlack beyond its end.
   void (*to_planes)(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                     std::size_t count, std::uint8_t* rgb, std::size_t stride);
   // Three lines of RGB, `stride` apart, to Y Cb Cr, as libjpeg rounds it. Reads and writes exactly
@@ -247,7 +247,7 @@ struct StepKernels {
   void (*blend_with)(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor);
   void (*blend_lines)(const std::uint8_t* from, std::uint8_t* data, std::size_t count,
                       float factor);
-  // The same, where a is each interleaved pixel's own grey (GreyOf).
+  // Like blend_lines, where a is each interleaved pixel's own grey (GreyOf).
   void (*saturate_rgb)(std::uint8_t* rgb, std::size_t count, float factor);
   std::uint64_t (*sum_grey_rgb)(const std::uint8_t* rgb, std::size_t count);
   // Turns the hue of interleaved pixels by -3 to 3 sixths of the colour circle.
@@ -274,7 +274,8 @@ struct StepKernels {
   // out[i] = values[i] * scales[i % kFloatRun] + offsets[i % kFloatRun], each rounded.
   void (*to_floats)(const std::uint8_t* values, std::size_t count, const float* scales,
                     const float* offsets, float* out);
-  // The same numbers, rounded once more to 16 bits: the nearest, halves to even. None may be NaN.
+  // Like to_floats, rounded once more to 16 bits: the nearest, halves to even. No number may be
+  // NaN.
   void (*to_halves)(const std::uint8_t* values, std::size_t count, const float* scales,
                     const float* offsets, std::uint16_t* out);  // IEEE 754 binary16
   void (*to_bfloats)(const std::uint8_t* values, std::size_t count, const float* scales,

@@ -127,7 +127,7 @@ SLUICE_INLINE void StoreRgb32(const Rgb32& p, std::uint8_t* out) {
   const __m256i b = _mm256_shuffle_epi8(p.b, load(kInterleave.pick[2]));
   const __m256i first = load(kInterleave.third[0]);
   const __m256i second = load(kInterleave.third[1]);
-  // In both halves: group q of sixteen pixels, which begins with colour q.
+  // Makes group q of sixteen pixels, which begins with colour q, in both halves.
   const auto group = [&](__m256i begins, __m256i follows, __m256i last) {
     return _mm256_blendv_epi8(_mm256_blendv_epi8(last, follows, second), begins, first);
   };

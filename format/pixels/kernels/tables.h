@@ -70,7 +70,7 @@ struct ZigzagShuffles {
 inline constexpr ZigzagShuffles kZigzagGather(true);    // rows in natural order
 inline constexpr ZigzagShuffles kZigzagScatter(false);  // vectors in zigzag order
 
-// Both as permutations of a whole block's coefficients.
+// The two orders as permutations of a whole block's coefficients.
 struct ZigzagPlaces {
   alignas(64) std::uint16_t gather[64] = {};   // to natural order
   alignas(64) std::uint16_t scatter[64] = {};  // and back
@@ -84,7 +84,7 @@ struct ZigzagPlaces {
 inline constexpr ZigzagPlaces kZigzagPlaces;
 
 inline constexpr int kConstBits = 13;  // of fraction
-// By their decimal values.
+// Factors, named after their decimal values: k0298 is 0.298...
 inline constexpr int k0298 = 2446, k0390 = 3196, k0541 = 4433, k0765 = 6270, k0899 = 7373,
                      k1175 = 9633, k1501 = 12299, k1847 = 15137, k1961 = 16069, k2053 = 16819,
                      k2562 = 20995, k3072 = 25172;

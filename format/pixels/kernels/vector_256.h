@@ -27,7 +27,7 @@ SLUICE_INLINE __m128i Expanded(const std::uint8_t* in, std::uint8_t mask) noexce
 SLUICE_INLINE std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noexcept {
   return static_cast<std::uint64_t>(_mm_cvtsi128_si64(Expanded(in, mask)));
 }
-// The same for signed 8-bit values, widened to 16 bits.
+// Like ExpandBytes(), for signed 8-bit values, which are widened to 16 bits.
 SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
                              std::int16_t* out) noexcept {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_cvtepi8_epi16(Expanded(in, mask)));
@@ -50,7 +50,7 @@ inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::
     const __m128i first = Expanded(more, static_cast<std::uint8_t>(escapes));
     more += __builtin_popcount(escapes & 255);
     // This read stays inside as well: eight escapes lead no further than the end of the bytes that
-    // may be read behind `more_end`.
+    // may be read after `more_end`.
     const __m128i second = Expanded(more, static_cast<std::uint8_t>(escapes >> 8));
     more += __builtin_popcount(escapes >> 8);
     if (more > more_end) return false;

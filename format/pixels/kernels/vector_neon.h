@@ -24,7 +24,7 @@ SLUICE_INLINE uint8x8_t Expanded(const std::uint8_t* in, std::uint8_t mask) noex
 SLUICE_INLINE std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noexcept {
   return vget_lane_u64(vreinterpret_u64_u8(Expanded(in, mask)), 0);
 }
-// The same for signed 8-bit values, widened to 16 bits.
+// Like ExpandBytes(), for signed 8-bit values, which are widened to 16 bits.
 SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
                              std::int16_t* out) noexcept {
   vst1q_s16(out, vmovl_s8(vreinterpret_s8_u8(Expanded(in, mask))));

@@ -45,7 +45,7 @@ inline std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noex
   }
   return out;
 }
-// The same for signed 8-bit values, widened to 16 bits.
+// Like ExpandBytes(), for signed 8-bit values, which are widened to 16 bits.
 inline void ExpandRow(const std::uint8_t* in, std::uint8_t mask, std::int16_t* out) noexcept {
   for (int i = 0; i < 8; ++i, mask = static_cast<std::uint8_t>(mask >> 1)) {
     out[i] = static_cast<std::int8_t>((mask & 1) != 0 ? *in++ : 0);

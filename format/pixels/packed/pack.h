@@ -30,7 +30,7 @@ enum class Taken {
 // Reads any Huffman or arithmetic coded JPEG, progressive ones as well. Ignores orientation and
 // other metadata.
 Taken ReadCoefficients(Bytes jpeg, Coefficients& coefficients, std::string& why);
-// The same with a reader that keeps its memory from file to file.
+// Like the function above, with a reader that keeps its memory from file to file.
 Taken ReadCoefficients(Bytes jpeg, baseline::BlockReader& reader, Coefficients& coefficients,
                        std::string& why);
 

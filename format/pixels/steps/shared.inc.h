@@ -57,7 +57,7 @@ SLUICE_INLINE std::uint8_t MixedValue(const std::uint8_t* above, const std::uint
   return static_cast<std::uint8_t>((upper * (2048 - y_share) + lower * y_share + (1U << 21)) >> 22);
 }
 
-// For a blur.
+// The pixels that a blur sees beyond the edge:
 
 // The index mirrored into 0 .. size - 1. It must lie less than `size` outside.
 template <class Integer>
@@ -66,7 +66,8 @@ SLUICE_INLINE Integer Mirrored(Integer index, Integer size) noexcept {
   return index < size ? index : 2 * (size - 1) - index;
 }
 
-// For EqualizePixels() and StretchContrast(), by how often a channel has each value.
+// The new values of EqualizePixels() and StretchContrast(), computed from how often a channel has
+// each value:
 
 // The number of pixels for one step of the equalized values, or 0 if nothing changes. `last`: how
 // many pixels have the greatest value that occurs.

@@ -136,7 +136,7 @@ RemoteShards::~RemoteShards() {
     store_->Cancel(fetch->ticket);
   const MutexLock lock(mutex_);
   for (const auto& [piece, live] : live_) {
-    // For pieces being fetched: the kernel would release their locks, but not their room.
+    // This is for pieces being fetched: the kernel would release their locks, but not their room.
     if (room_ && live.state == Live::State::kReading && !live.overlay) room_->GiveBack(live.bytes);
   }
 }

@@ -1,7 +1,7 @@
 // A piece has a fixed place in a mapping as large as all shards, of which only the pieces that are
 // there take memory or disk.
 //
-// In a folder, the mapping is a sparse file and a table beside it says what is there (CACHE.md
+// In a folder, the mapping is a sparse file and a table next to it says what is there (CACHE.md
 // describes both); other processes map the same two. In memory, the mapping is anonymous, and pages
 // are moved between places instead of being freed and cleared again (SparePages).
 #include "format/remote/cache/sparse_data.h"

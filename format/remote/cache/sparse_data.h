@@ -66,12 +66,12 @@ class SparePages {
 // each piece that it reads or changes; the kernel releases the lock if the process dies.
 class SparseData {
  public:
-  // In memory, where up to `spare` bytes are kept for further pieces, until SetSpare() changes
-  // that.
+  // Keeps the data in memory, where up to `spare` bytes are kept for further pieces, until
+  // SetSpare() changes that.
   SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t spare);
-  // In FOLDER/ID, shared with other processes that use the same dataset there. If the folder is not
-  // writable, its pieces can still be read. Throws Error; SystemError(EWOULDBLOCK) if another
-  // process keeps the folder locked.
+  // Keeps the data in FOLDER/ID, shared with other processes that use the same dataset there. If
+  // the folder is not writable, its pieces can still be read. Throws Error;
+  // SystemError(EWOULDBLOCK) if another process keeps the folder locked.
   SparseData(const std::filesystem::path& folder, const std::string& id, std::uint64_t bytes,
              std::uint64_t pieces);
   ~SparseData();

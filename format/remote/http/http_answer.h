@@ -93,7 +93,7 @@ struct Verdict {
     kFinal,
   };
   Kind kind = Kind::kGood;
-  // For all but kGood: what an Error would say.
+  // What an Error would say; not for kGood.
   ErrorCode code = ErrorCode::kIo;
   int number = 0;  // errno's, for kIo: distinguishes a temporary failure from lost data
   std::string sentence;

@@ -104,7 +104,7 @@ class ConnectionCount {
   static constexpr unsigned kMax = 192;
   // Bytes for each connection: small enough for the CPU's cache and malloc()'s heap.
   static constexpr std::uint64_t kReceiveBuffer = 64 << 10;
-  // The same with the memory that curl and TLS take.
+  // kReceiveBuffer and the memory that curl and TLS take.
   static constexpr std::uint64_t kConnectionBytes = kReceiveBuffer + (128 << 10);
 
   unsigned limit() const noexcept { return limit_; }

@@ -27,8 +27,8 @@ struct RetrySettings {
   std::chrono::milliseconds longest_wait{10'000};
   // The longest time without a byte of progress, repeats included.
   std::chrono::milliseconds timeout{120'000};
-  // The same as long as the server has never answered, so that a wrong name or address soon becomes
-  // an error. During an outage, the longest time without a byte.
+  // Replaces `timeout` as long as the server has never answered, so that a wrong name or address
+  // soon becomes an error. During an outage, the longest time without a byte.
   std::chrono::milliseconds first_contact{4'000};
 };
 

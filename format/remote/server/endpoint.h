@@ -6,7 +6,7 @@
 // into these files, where "gs://|google" shows how:
 //   format/remote/http/url.h
 //   format/remote/http/url.cpp
-//   format/shown_path.cpp                 else its URLs are taken for paths
+//   format/shown_path.cpp                 otherwise its URLs pass for paths
 //   format/include/sluice/shown_path.h
 //   format/remote/open_store_none.cpp
 //   format/remote/server/remote_store.cpp  what plain servers cannot do
@@ -43,7 +43,7 @@ class Endpoint {
   virtual ~Endpoint() = default;
 
   virtual const std::string& url() const noexcept = 0;
-  // For messages: the object's URL as the user would write it.
+  // The object's URL as the user would write it, for messages.
   std::string Shown(std::string_view object) const {
     return object.empty() ? url() : url() + "/" + std::string(object);
   }

@@ -250,8 +250,8 @@ std::vector<std::string> RemoteStore::ListFolder(std::string_view folder, const 
   return folders;
 }
 
-// With `folders`, does not list the objects in folders below the prefix, but adds the folders
-// there.
+// Lists the objects below the prefix. With `folders`, does not list those in folders there, but
+// adds the folders.
 void RemoteStore::ListPages(std::string_view prefix, const Each& each,
                             std::vector<std::string>* folders) {
   const S3Endpoint& s3 = Writable("does not list its files");

@@ -24,12 +24,12 @@ struct StoreSettings {
   RetrySettings retries;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds stall_timeout{20'000};
-  // For PutLarge():
+  // Used by PutLarge():
   std::uint64_t part_bytes = 16 << 20;
   unsigned parts_at_once = 4;
 };
 
-// For tests: OpenStore() with other settings.
+// OpenStore() with other settings, for tests.
 std::shared_ptr<ObjectStore> OpenStoreWith(std::string_view url, const StoreSettings& settings);
 
 class S3Endpoint;

@@ -96,7 +96,7 @@ bool LooksLikeRegion(const std::string& text) {
   });
 }
 
-// By how many minutes this machine's clock differs from the server's, in words.
+// Says by how many minutes this machine's clock differs from the server's.
 std::string ClockSkew(const std::string& date) {
   std::tm time{};
   if (strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &time) == nullptr) return "";

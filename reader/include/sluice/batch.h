@@ -218,7 +218,7 @@ class Batch {
   void Synchronize() const;
   // A fixed-shape array field on the device, of any type.
   ArrayBatch DeviceArray(std::string_view name) const;
-  // The same field as numbers of type T, which must be the field's element type.
+  // The field as numbers of type T, which must be its element type.
   template <class T>
   DeviceSpan<T> DeviceField(std::string_view name) const;
 

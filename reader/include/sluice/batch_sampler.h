@@ -44,10 +44,10 @@ class BatchSampler {
   // The function; empty if there is none.
   const Function& function() const noexcept { return function_; }
 
-  // For the Loader.
+  // Used by the Loader.
   BatchSampler(Function lists_of, std::shared_ptr<BatchLists> checked)
       : function_(std::move(lists_of)), lists_(std::move(checked)) {}
-  // For the Loader.
+  // Used by the Loader.
   const std::shared_ptr<BatchLists>& lists() const noexcept { return lists_; }
 
  private:

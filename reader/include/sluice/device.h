@@ -7,8 +7,8 @@
 //     Train<<<..., stream>>>(batch.image().data, batch.DeviceField<std::int32_t>("label").data);
 //   }
 //
-// Copies run beside the trainer's work, on the loader's own streams. No host thread waits for a
-// batch's copy; the trainer's stream waits, by an event. When a batch is dropped, its slot is
+// Copies run in parallel with the trainer's work, on the loader's own streams. No host thread waits
+// for a batch's copy; the trainer's stream waits, by an event. When a batch is dropped, its slot is
 // reused once the work submitted so far to the batch's streams has finished, which the loader also
 // learns by an event.
 #pragma once

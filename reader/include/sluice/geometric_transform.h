@@ -163,8 +163,8 @@ struct RandomAffine {
   RandomAffine& with_probability(double value) { return probability = value, *this; }
 };
 
-// From `epoch` on, `width` and `height` replace those of the last step that has a width and a
-// height.
+// A new output size: from `epoch` on, `width` and `height` replace those of the last step that has
+// a width and a height.
 struct OutputSize {
   std::uint64_t epoch = 0;              // the first epoch with this size
   std::uint32_t width = 0, height = 0;  // pixels

@@ -260,8 +260,8 @@ enum class DecodeOn {
 enum class ImagesIn {
   kStorage,  // in shards; each batch brings its own
   kDevice,   // in its own memory, which must have room for all of them
-  // In page-locked memory of the host, out of which the device reads the part that each image
-  // shows: for datasets that do not fit into the device.
+  // The pictures lie in page-locked memory of the host, out of which the device reads the part that
+  // each image shows: for datasets that do not fit into the device.
   kPageLocked,
 };
 

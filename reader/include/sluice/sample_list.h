@@ -82,7 +82,7 @@ class SampleList {
   // A digest of the list's input: 32 hexadecimal digits, empty for all().
   std::string digest() const;
 
-  // For the Loader.
+  // Used by the Loader.
   const std::shared_ptr<const SampleListState>& state() const noexcept { return state_; }
 
  private:

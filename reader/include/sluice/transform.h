@@ -44,7 +44,7 @@ using Transform =
 // Steps, applied in order.
 using Pipeline = std::vector<Transform>;
 
-// From `epoch` on, these steps instead of those before: see LoaderOptions::schedule.
+// Steps that replace those before them from `epoch` on: see LoaderOptions::schedule.
 struct ScheduledTransform {
   std::uint64_t epoch = 0;  // the first with these steps
   Pipeline transform;       // as LoaderOptions::transform

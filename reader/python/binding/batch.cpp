@@ -67,8 +67,8 @@ nb::object OldCapsuleOf(Versioned* tensor) {
       old, kUnversioned, [](PyObject* capsule) { Drop<Unversioned>(capsule, kUnversioned); }));
 }
 
-// By the numbers of DLPack's protocol for CUDA: none and 1 are the legacy default stream, 2 the
-// thread's; -1 asks for no waiting, so the batch is waited for here.
+// The stream, by the numbers of DLPack's protocol for CUDA: None and 1 are the legacy default
+// stream, 2 the thread's; -1 asks for no waiting, so the batch is waited for here.
 DeviceStream StreamOf(const Batch& batch, const nb::object& stream) {
   if (batch.device().is_host()) return {};
   if (stream.is_none()) return {};

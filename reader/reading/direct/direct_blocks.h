@@ -41,8 +41,8 @@ class DirectFiles {
     ShardUse shard;
   };
   std::shared_ptr<const File> Open(std::uint32_t number, const ShardUse& shard);
-  // For a shard that was opened with O_DIRECT and whose read failed with EINVAL: from now on treats
-  // its file system as one that refuses O_DIRECT.
+  // Call it for a shard that was opened with O_DIRECT and whose read failed with EINVAL: from now
+  // on treats its file system as one that refuses O_DIRECT.
   std::shared_ptr<const File> Refuse(std::uint32_t number, const ShardUse& shard);
 
   // Reads a block on the calling thread. Parts that cannot be read are Lost().
@@ -139,7 +139,7 @@ class DirectBlocks : public BlockSource {
   DirectFiles& files_;
   std::unique_ptr<BlockIo> io_;
   OpenBlocks open_;
-  // In the order of the requests; Pop() takes done ones from the front.
+  // The requests in their order; Pop() takes done ones from the front.
   std::list<Pending> pending_;
   std::list<Pending>::iterator next_ = pending_.end();  // the first entry not begun
   std::size_t reads_in_flight_ = 0;

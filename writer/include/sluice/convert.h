@@ -204,7 +204,7 @@ struct ConvertHooks {
   std::stop_token stop;
 };
 
-// Converts `source` into `dataset`, a folder that is created beside others (its parent exists). A
+// Converts `source` into `dataset`, a folder that is created in an existing folder. A
 // folder that holds an unfinished conversion with the same plan is resumed; one with another
 // plan, a finished dataset of another plan or anything else is refused with Error(kExists), which
 // says what differs; a finished one of the same plan is left as it is.

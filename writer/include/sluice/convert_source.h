@@ -90,7 +90,7 @@ struct AnnotationParts {
 // ConvertSource::rows: how the rows of a table, or the records of archives, become samples.
 struct RowOptions {
   // The column of paths; of archives, the column of images. Empty: the first of path, file,
-  // filename, file_name, image, and of key. (A column "key" beside it has the samples' keys.)
+  // filename, file_name, image, and of key. (A further column "key" has the samples' keys.)
   std::string path_column = {};
   // The columns to take. Empty: one named label or class as kClass, text or caption as kText.
   std::vector<Column> columns = {};
@@ -164,7 +164,7 @@ struct ConvertSource {
   // or a folder, as the format says. COCO and VOC say which images; of YOLO it is all of them.
   // Classes without `label.classes`: COCO's categories in the order of their ids; VOC's names in
   // the order of their bytes; YOLO's numbers, with the names in classes.txt, obj.names or a .yaml
-  // beside.
+  // next to the labels.
   static ConvertSource Annotated(AnnotationFormat format, std::filesystem::path annotations,
                                  std::filesystem::path root);
 
