@@ -27,7 +27,7 @@ struct SampleBuilder::State {
   EncodedSample sample;
   std::vector<bool> set;
 
-  // Returns the field of that name and kind, and marks it as set. Throws Error(kInvalidArgument).
+  // The field of that name and kind, which is then marked as set. Throws Error(kInvalidArgument).
   FieldValue& Value(std::string_view name, FieldKind kind);
 };
 
@@ -54,9 +54,9 @@ void SetContent(std::string_view field, Bytes content, bool compress, FieldValue
   }
 }
 
-// Throws unless the file's whole picture is there. A baseline file with its end marker, as most
-// are, is not read further. If the end marker is missing, all data are read. A file that only
-// libjpeg reads is decoded, as readers will decode it.
+// Throws unless the file's whole picture is there. A baseline file that has its end marker, as most
+// do, is not read further. If the marker is missing, all data is read. A file that only libjpeg
+// reads is decoded, as readers will decode it.
 void RequireWhole(const JpegFile& file, const JpegInfo& info) {
   if (!file.ended) JpegSource(file).ReadCoefficients();
   baseline::BlockReader reader(kernels::Chosen());
@@ -285,7 +285,7 @@ void CheckOptions(const DatasetWriterOptions& options) {
   }
 }
 
-// How the dataset was made, for its manifest.
+// Describes how the dataset was made, for its manifest.
 std::string MadeJson(const DatasetWriterOptions& options) {
   return std::string("{\"by\":\"sluice::DatasetWriter\",\"libraries\":{\"sluice\":\"") +
          kWriterVersion + "\",\"zstd\":\"" + ZstdVersion() +
@@ -323,8 +323,8 @@ struct DatasetWriter::State {
   DatasetWriterOptions options;
   Manifest manifest;
   std::uint64_t samples = 0;
-  std::uint32_t block_samples;          // 0 until it is settled
-  std::vector<EncodedSample> surveyed;  // the first samples, until then
+  std::uint32_t block_samples;          // 0 until it is chosen
+  std::vector<EncodedSample> surveyed;  // the first samples, while block_samples is 0
   std::uint64_t surveyed_bytes = 0;
   std::optional<ShardWriter> shard;
   bool over = false;  // finished, or broken by an error of the file system

@@ -112,7 +112,7 @@ void AddShard(const FinishedShard& finished, Manifest& manifest) {
   for (std::size_t i = 0; i < manifest.images.size(); ++i) {
     manifest.images[i].Add(finished.images[i]);
   }
-  // An older manifest has no values to add to.
+  // An older manifest does not have these values.
   for (std::size_t i = 0; i < manifest.values.size(); ++i)
     manifest.values[i].Add(finished.values[i]);
   for (std::size_t i = 0; i < manifest.class_counts.size(); ++i) {

@@ -117,7 +117,7 @@ class MadeSamples {
     return found != made_.origin.left_out.end() && found->first == position ? &found->second
                                                                             : nullptr;
   }
-  // nullopt if the shard holds fewer samples than its record says.
+  // The sample; nullopt if the shard holds fewer samples than its record says.
   std::optional<EncodedSample> Read(std::uint64_t first, std::uint64_t position) const {
     const auto before = static_cast<std::uint64_t>(Find(position) - made_.origin.left_out.begin());
     std::uint64_t index = position - first - before;

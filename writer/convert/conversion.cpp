@@ -63,8 +63,8 @@ void Conversion::FailOn(std::uint64_t position, const std::string& reason) const
 }
 
 void Conversion::Resume(unsigned threads) {
-  // This comes before anything is written: if the manifest is of another dataset, that dataset's
-  // shards may have the names of planned ones.
+  // This comes before anything is written: if the manifest belongs to another dataset, that
+  // dataset's shards may have the names of planned ones.
   Id128 id;
   const std::optional<Manifest> manifest = FindManifest(dataset_.path(), id);
   if (manifest && !IsOfPlan(*manifest, input_.plan)) RefuseChanged();
@@ -99,8 +99,8 @@ void Conversion::ForgetChanged(bool finished, unsigned threads) {
   for (const std::uint64_t position : found.positions) {
     std::optional<MadeShard>& made = made_[position / input_.plan.shard_samples];
     if (!made) continue;
-    // If other processes work on the plan, the files stay: the new shard replaces each under its
-    // name.
+    // If other processes work on the plan, the files stay; each is replaced by the new shard of the
+    // same name.
     for (std::size_t p = 0; p < made->parts.size() && dataset_.own().empty(); ++p)
       std::filesystem::remove(dataset_.path() / made->parts[p].shard.file);
     made.reset();
@@ -173,7 +173,7 @@ void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probe
                           reserve_bytes);
   const StoreFiles::Ahead ahead(input_.sources, samples, [&](std::uint64_t index) -> const Source* {
     const std::uint64_t position = position_of(index);
-    if (position < probed.size()) return nullptr;  // most of these are made already
+    if (position < probed.size()) return nullptr;  // most of these have been made already
     return &input_.sources.sources[input_.order[position]];
   });
   if (samples > 0) {

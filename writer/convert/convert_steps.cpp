@@ -75,7 +75,7 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The place, folder and hooks of a process that makes a part or finishes a dataset.
+// What a process needs that makes a part or finishes a dataset: place, folder and hooks.
 struct Step {
   ConversionPlace& place;
   const DatasetFolder folder;
@@ -84,7 +84,7 @@ struct Step {
   Step(ConversionPlace& of, const ConvertHooks& all_hooks)
       : place(of), folder(of.folder(), OwnWord()), hooks(all_hooks) {}
 
-  // The manifest, if the dataset is finished: another process may have finished it meanwhile.
+  // The manifest, if the dataset is finished; another process may just have finished it.
   std::optional<Manifest> FindManifest() const {
     place.BringManifest();
     return FindFinished(folder.path(), *folder.plan());
@@ -98,7 +98,7 @@ void MakePart(const Step& step, const PlanPart& part, const PartOptions& options
   Conversion conversion(step.folder, input, step.hooks, part);
   step.place.BringReceipts(input, part);
   summary.dataset_finished = step.FindManifest().has_value();
-  if (summary.dataset_finished) return;  // and its receipts may be gone
+  if (summary.dataset_finished) return;  // the receipts may be gone
   conversion.on_shard = [&](const MadeShard& made) { step.place.PutShard(input, made); };
   const unsigned threads = options.threads != 0 ? options.threads : AvailableCpus();
   conversion.Resume(threads);
@@ -170,7 +170,8 @@ PartSummary ConvertPartIn(ConversionPlace& place, const PlanPart& part, const Pa
   if (finished()) return summary;
   try {
     MakePart(step, part, options, summary);
-    // A process that finished the dataset meanwhile did not see the receipts written since.
+    // A process that has finished the dataset meanwhile did not see the receipts written since
+    // then.
     if (finished()) RemoveEmptyShardNotes(place.folder());
   } catch (const Error& error) {
     // Another process may have made the last shards and finished the dataset meanwhile.
@@ -187,8 +188,8 @@ FinishedConversion FinishIn(ConversionPlace& place, unsigned threads, const Conv
     const std::optional<Manifest> manifest = step.FindManifest();
     if (!manifest) return false;
     // The process that finished the dataset may have been killed before it removed the list, which
-    // it removes last. If the list is gone, nothing of this conversion is left to remove, and other
-    // files may belong to another command at work.
+    // it does last. If the list is gone, nothing of this conversion is left to remove, and other
+    // files may belong to a command that is running.
     if (std::filesystem::exists(place.folder() / kPlannedSourcesName))
       RemovePlanned(place.folder());
     out = {CountsOf(*manifest), OptionsOfPlan(*step.folder.plan()), true};
@@ -219,7 +220,7 @@ void CountDone(const Plan& plan, IsDone is_done, ConversionStatus& status) {
   }
 }
 
-// Finds the status by names and sizes alone: a store shows no unfinished uploads and no useful
+// Finds the status by names and sizes alone: a store shows neither unfinished uploads nor useful
 // times.
 ConversionStatus StatusInStore(const std::filesystem::path& dataset) {
   const std::shared_ptr<ObjectStore> store = OpenStore(dataset.native());

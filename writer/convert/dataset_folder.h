@@ -15,7 +15,7 @@
 namespace sluice {
 
 inline constexpr const char* kSkippedName = "skipped.tsv";
-// In a temporary name, precedes the word that identifies one of several processes.
+// In a temporary name, this precedes the word that identifies one of several processes.
 inline constexpr std::string_view kOwnPrefix = ".part-";
 
 class DatasetFolder {
@@ -24,7 +24,7 @@ class DatasetFolder {
   // with the process. Errors: kExists (the folder holds files that no conversion left there),
   // kState (another conversion is running in it), kIo.
   explicit DatasetFolder(const std::filesystem::path& path);
-  // For one of several processes that work on the plan in this folder: they share the lock. The
+  // Opens the folder for one of several processes that work on its plan: they share the lock. The
   // temporary names of the files that this process writes contain `own`. Errors: kNotFound (no
   // plan), kState, kIo.
   DatasetFolder(const std::filesystem::path& path, std::string own);

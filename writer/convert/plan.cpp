@@ -50,7 +50,8 @@ constexpr std::uint64_t kMaxPlannedBytes = 115'000'000;
 // The bytes of directory, keys' frame and tail that are not counted per sample.
 constexpr std::uint64_t kShardEndBytes = 16'384;
 
-// Digests a list of sources in chained runs, so that no second copy of the list is in memory.
+// Computes the digest of a list of sources in chained runs, so that memory holds no second copy of
+// the list.
 class SourceDigest {
  public:
   void Add(std::string_view name, std::uint64_t bytes, std::int32_t label) {
@@ -79,7 +80,7 @@ class SourceDigest {
 };
 
 // A digest of the sources' values and of their meaning (the schema). `upright`: whether boxes,
-// masks and key points were drawn on upright images; it has no effect if there are none.
+// masks and key points were drawn on upright images; without such annotations it has no effect.
 Id128 ValuesDigest(const SourceList& list, bool upright) {
   const std::string schema = SchemaToJson(list.MakeSchema());
   const auto [ends, content] = list.values.Memory();
@@ -331,9 +332,9 @@ constexpr std::size_t kMaxPlain =
 enum class Drawn : std::uint8_t { kAsStored, kUpright, kUnsaid };
 
 struct FrameHead {
-  std::uint64_t plain = 0;  // 0: the end
+  std::uint64_t plain = 0;  // content of the frame; 0: the end
   std::uint64_t stored = 0;
-  std::uint64_t hash = 0;  // of what is stored
+  std::uint64_t hash = 0;  // of the stored bytes
 };
 
 std::string Absolute(const std::filesystem::path& path) {
@@ -424,7 +425,7 @@ class Tap {
   }
   Bytes Blob() { return Take(Number<std::uint64_t>()); }
   std::string Text() { return std::string(AsText(Blob())); }
-  // Memory is taken for elements that are read, not for a count that the file claims.
+  // Allocates memory for the elements that are read, not for the count that the file claims.
   template <class Do>
   void Each(Do&& take) {
     const auto count = Number<std::uint64_t>();
@@ -477,7 +478,8 @@ class Tap {
     FrameHead head;
     Read(std::as_writable_bytes(std::span(&head, 1)));
     if (head.plain == 0) return false;
-    // zstd cannot compress by more than about 33,000 : 1: no memory is taken for a false claim.
+    // zstd cannot compress by more than about 33,000 : 1. So no memory is allocated for a false
+    // claim.
     if (head.plain > kMaxPlain || head.plain / 40'000 > head.stored ||
         head.stored > head.plain + head.plain / 128 + 512) {
       Refuse();

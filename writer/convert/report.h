@@ -1,5 +1,5 @@
-// The messages of a conversion besides its numbers: warnings, the table of sources left out, and
-// sources that hold the same bytes.
+// The messages of a conversion, apart from its numbers: warnings, the table of sources left out,
+// and sources that hold the same bytes.
 #pragma once
 
 #include <stop_token>

@@ -1,11 +1,12 @@
 // `sluice append`: converts a source to a small dataset next to the dataset, then adds its shards
 // by one new manifest.
 //
-// Until the manifest is replaced the dataset is untouched, and a killed append is resumed by
-// calling it again. After that, a repeated call must notice that nothing is to be added: the
-// shards' ids depend on the plan and their digests on the bytes, so equal ones are the same samples
-// (HasAll), also through a repack. Samples that the dataset has already, under the same key with
-// the same content, are refused: a folder that has grown would bring its old images once more.
+// Until the manifest is replaced, the dataset is untouched; if an append is killed, calling it
+// again resumes it. After that, a repeated call must notice that nothing is left to add (HasAll).
+// It recognises a shard, also through a repack, by its id, which depends on the plan, and by its
+// digest, which depends on the bytes. Samples that the dataset already has, under the same key and
+// with the same content, are refused: otherwise a folder that has grown would bring its old images
+// once more.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -50,8 +51,8 @@ std::string FormText(const ConvertOptions& options) {
   return text;
 }
 
-// The options that the dataset was converted with. Those that do not change the result are taken
-// from `given`; if the manifest does not say, all are, with a warning.
+// The options that the dataset was converted with. Options that do not change the result are taken
+// from `given`; if the manifest has no options, all are, with a warning.
 ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given,
                          std::vector<std::string>& warnings) {
   const nlohmann::json made = OptionsOfMade(manifest.made);
@@ -69,7 +70,7 @@ ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given,
   return options;
 }
 
-// The samples to add are converted to a dataset of its own here, in a folder next to the dataset.
+// The folder, next to the dataset, in which the samples to add are first converted to a dataset.
 std::filesystem::path StagingIn(const WorkFolder& work) {
   return work.path() / "dataset";
 }
@@ -105,7 +106,7 @@ ShardIds IdsOf(const Manifest& manifest) {
   return ids;
 }
 
-// The manifest from before the given one's repack; nothing if it was not repacked, or if that
+// The manifest from before the repack that made this one; nullopt if no repack did, or if that
 // manifest is gone.
 std::optional<Manifest> BeforeRepack(const std::filesystem::path& folder,
                                      const Manifest& manifest) {
@@ -160,8 +161,8 @@ bool HoldsAny(const Manifest& manifest, const Manifest& added, std::string& file
   return true;
 }
 
-// Why the samples must not be added; empty if nothing is in the way. If a folder has grown since it
-// was converted, it brings its old images once more.
+// Why the samples must not be added; empty if nothing is in the way. A folder that has grown since
+// it was converted would bring its old images once more.
 std::string SharedRefusal(const StoredDataset& before, const StoredDataset& added,
                           const std::stop_token& stop, std::vector<std::string>& warnings) {
   Schema schema = before.manifest.schema;
@@ -188,7 +189,7 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
   const std::filesystem::path& folder = before.folder;
   const std::filesystem::path staging = StagingIn(work);
   ConvertSource with_classes = source;
-  with_classes.label.numbers = false;  // the dataset's classes are given
+  with_classes.label.numbers = false;  // the classes are the dataset's
   if (source.label.store && source.label.classes.empty() && source.label.classes_of.empty())
     with_classes.label.classes = ClassesOf(before.manifest.schema);
   AppendSummary summary;

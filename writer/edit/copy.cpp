@@ -1,4 +1,4 @@
-// `sluice copy`: a dataset as it is, from and to a folder or an object store.
+// `sluice copy`: copies a dataset unchanged, from and to a folder or an object store.
 //
 // Shards come first and the manifest last, so that a copy that was stopped is not a dataset yet,
 // and the same call resumes it. Each shard is compared with its checksums before it is copied. One
@@ -20,7 +20,8 @@ namespace sluice {
 
 namespace {
 
-// Two calls at once may copy to one URL, where each object is written whole.
+// Locks a folder. A URL needs no lock: two calls may copy to it at once, since each object is
+// written whole.
 FileHandle LockOf(const std::filesystem::path& target) {
   if (IsStoreUrl(target.string())) return FileHandle();
   CreateFolder(target);
@@ -71,7 +72,7 @@ class Copying {
     if (!finished) PutManifest();
     return report_;
   }
-  // Another call that copies the same dataset may have been first.
+  // Uploads the manifest, unless another call that copies the same dataset has done so.
   void PutManifest() {
     try {
       target_->Put(kManifestName, ManifestText(), true);
@@ -163,7 +164,7 @@ class Copying {
 
   const CopyOptions& options_;
   const StoredDataset source_;
-  const FileHandle lock_;  // of a target that is a folder
+  const FileHandle lock_;  // of the target, if it is a folder
   const std::shared_ptr<ObjectStore> target_;
   const std::stop_callback<std::function<void()>> on_stop_;
   // Null if the target's shards are files that can be mapped.

@@ -40,7 +40,8 @@ void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& 
       const ReadGuard guard = file.Guard();
       part.assign(taken.begin(), taken.end());
     }
-    // Bytes that the old file could not give are zeros, which the new one must not get.
+    // Bytes that could not be read from the old file are zeros in memory, which the new file must
+    // not get.
     if (file.Lost(taken) || file.BytesLeft() < file.bytes().size()) {
       throw Error(ErrorCode::kIo, from.string(),
                   "cannot be read, or was cut short while being read");
@@ -70,7 +71,8 @@ DatasetBuild::~DatasetBuild() {
   if (finished_) return;
   shard_.reset();
   std::error_code ignored;
-  std::filesystem::remove(folder_ / kManifestName, ignored);  // before what it names
+  // The manifest is removed first, so that it never names missing shards.
+  std::filesystem::remove(folder_ / kManifestName, ignored);
   for (std::uint32_t name = 0; name < names_; ++name)
     std::filesystem::remove(folder_ / ShardFileName(name), ignored);
   if (folder_is_new_) std::filesystem::remove(folder_, ignored);
@@ -192,8 +194,8 @@ std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
 
 namespace {
 
-// The shard names in all manifests of the folder, old ones included. An unreadable manifest counts
-// as empty: nobody can open a dataset by it.
+// The names of shards in all manifests of the folder, old manifests included. A manifest that
+// cannot be read counts as empty: nobody can open a dataset by it.
 std::set<std::string> NamesInUse(const std::filesystem::path& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -235,7 +237,7 @@ NewManifest::~NewManifest() {
     for (const std::string& name : taken_)
       if (!named.contains(name)) std::filesystem::remove(folder_ / name);
   } catch (const std::exception&) {
-    // They stay; the next append reuses their names.
+    // Shards that cannot be removed stay; the next append reuses their names.
   }
 }
 
@@ -253,9 +255,9 @@ std::string NewManifest::FreeName() {
   }
 }
 
-// Whether the shard may get that name, which no manifest has. A file of that name that is the same
-// shard was left by a call that was killed, and is removed. Any other file belongs to someone, and
-// stays.
+// Whether the shard may get the name `to`, which no manifest has. If a file has that name already:
+// a killed call left it if it is this very shard, which is then removed. Any other file belongs to
+// someone, and stays.
 bool NewManifest::MayHave(const std::filesystem::path& to, const ManifestShard& shard) const {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(to, error))) return true;
@@ -283,7 +285,7 @@ void NewManifest::TakeAll(const StoredDataset& from) {
 }
 
 EditSummary NewManifest::Finish() {
-  SyncFolder(folder_);  // the new shards' names, before a manifest names them
+  SyncFolder(folder_);  // the new names are durable before a manifest has them
   std::vector<std::byte> old;
   ReadFile(folder_ / kManifestName, kMaxManifestBytes, old);
   old_is_kept_ = !std::filesystem::exists(OldManifest());
@@ -306,9 +308,9 @@ std::filesystem::path FolderOf(const std::filesystem::path& dataset) {
 }  // namespace
 
 LockedDataset::LockedDataset(const std::filesystem::path& dataset)
-    : stored(FolderOf(dataset)),  // throws first if it is not a dataset
+    : stored(FolderOf(dataset)),  // comes first: throws if this is not a dataset
       lock(LockFolder(stored.folder)) {
-  stored = StoredDataset(stored.folder);  // again, now that nobody else can change it
+  stored = StoredDataset(stored.folder);  // read again, now that nobody else can change it
   RemoveLeftovers(stored.folder);
 }
 

@@ -28,23 +28,25 @@ class DatasetBuild {
   // Without Finish(), removes what was written, and the folder unless it existed before.
   ~DatasetBuild();
 
-  // Takes over a shard unchanged, under the next name. `survey`: its line and totals.
+  // Adds a shard unchanged, by a hard link, under the next name. `survey`: the shard's entry in the
+  // manifest and its totals.
   void Link(const std::filesystem::path& shard, FinishedShard survey);
 
-  // The same for a shard in an object store, all of whose blocks have been brought and found whole.
+  // Like Link(), for a shard in an object store; all of its blocks must have been brought and found
+  // whole.
   void Copy(const ShardFile& shard, FinishedShard survey);
 
-  // The samples that follow go into a new shard with that id and that many samples a block.
+  // Begins a new shard with that id and that many samples per block, for the samples that follow.
   void BeginShard(Id128 id, std::uint32_t block_samples);
   void Add(EncodedSample sample);
-  // Adds it to shards that are filled to about 64 MB, with ids made of `identity`.
+  // Adds a sample to shards that are filled to about 64 MB. Their ids are made of `identity`.
   void Fill(const Id128& identity, std::uint32_t block_samples, EncodedSample sample);
   void EndShard();
 
   // Reports samples that were skipped to the hooks.
   void Skip(std::uint64_t samples) { Count(samples); }
 
-  // `made`: how it was made, as JSON.
+  // `made`: how the dataset was made, as JSON.
   EditSummary Finish(const std::string& made);
 
   const Manifest& manifest() const noexcept { return manifest_; }
@@ -65,19 +67,21 @@ class DatasetBuild {
   std::optional<DirectBuffer> direct_;  // if shards are written past the page cache
   Id128 id_;                            // of BeginShard()
   std::uint32_t block_samples_ = 0;
-  std::uint32_t part_ = 0;  // files since BeginShard(), which has several if samples are large
-  std::uint64_t filled_bytes_ = 0;                             // by Fill(), of the present shard
-  std::uint32_t filled_ = 0;                                   // shards that it began
-  std::uint32_t names_ = 0;                                    // given to shards, finished or not
-  std::map<std::array<std::uint8_t, 16>, std::string> files_;  // by the id of the shard
+  std::uint32_t part_ = 0;  // files since BeginShard(); several if the samples are large
+  // Bytes that Fill() has put into the current shard.
+  std::uint64_t filled_bytes_ = 0;
+  std::uint32_t filled_ = 0;  // shards that Fill() has begun
+  // Names given to shards, finished or not.
+  std::uint32_t names_ = 0;
+  std::map<std::array<std::uint8_t, 16>, std::string> files_;  // names by the id of the shard
   std::optional<ShardWriter> shard_;
   std::uint64_t done_ = 0;
   std::uint64_t total_;
   std::uint64_t linked_ = 0;
 };
 
-// How a dataset was made: "merge" and the like, with the ids of its inputs and, unless null, the
-// options of a conversion that would make such samples, for later appends.
+// Describes how a dataset was made: "merge" and the like, the ids of its inputs and, for later
+// appends, the options of a conversion that would make such samples (null if there are none).
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
                        const nlohmann::json& options);
 
@@ -87,8 +91,8 @@ std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
 // shard that it names.
 class NewManifest {
  public:
-  // Begins with the shards of `folder`'s manifest, or with none. `direct`: copies shards that
-  // cannot be linked past the page cache.
+  // Begins with the shards of `folder`'s manifest, or with none. `direct`: shards that cannot be
+  // linked are copied past the page cache.
   NewManifest(const std::filesystem::path& folder, bool with_shards, bool direct);
   // Without Finish(), removes the shards that were taken over but are in no manifest.
   ~NewManifest();
@@ -96,11 +100,11 @@ class NewManifest {
   const Manifest& manifest() const noexcept { return manifest_; }
   void SetMade(std::string made) { manifest_.made = std::move(made); }
 
-  // Takes over the shards of a dataset in another folder, under names that no manifest and no file
-  // of this folder has.
+  // Adds the shards of a dataset in another folder, under names that no manifest and no file of
+  // this folder has.
   void TakeAll(const StoredDataset& from);
 
-  // Puts the manifest in the old one's place.
+  // Replaces the old manifest.
   EditSummary Finish();
 
  private:
@@ -121,7 +125,7 @@ class NewManifest {
 
 // A dataset that this process alone changes, in a folder without a slash at its end.
 struct LockedDataset {
-  // Removes what killed commands have left there. Throws Error.
+  // Removes what killed commands have left in the folder. Throws Error.
   explicit LockedDataset(const std::filesystem::path& dataset);
 
   StoredDataset stored;

@@ -1,7 +1,7 @@
-// Two datasets number classes each in its own way. ReconcileClasses() merges the names and gives
-// each dataset's old numbers their new ones; MapLabels() writes them into a sample. Shared samples
-// have the same key and, once labels are mapped, the same content: that is decided by the entries
-// in the blocks' tables, which have checksums, so payloads are hardly ever read.
+// Datasets number their classes independently. ReconcileClasses() merges the names and gives each
+// dataset's old numbers new ones; MapLabels() writes these into a sample. Samples are shared if
+// they have the same key and, once labels are mapped, the same content. The entries in the blocks'
+// tables, which have checksums, decide that, so payloads are hardly ever read.
 #include "writer/edit/joining.h"
 
 #include <algorithm>
@@ -26,11 +26,11 @@ bool HasNumberedClasses(const Field& field) {
          IsInteger(field.dtype);
 }
 
-// One label field: its own classes, the merged ones, and the way from one to the other.
+// One label field: its dataset's classes, the merged classes, and the map between them.
 struct FieldMap {
   const Field& own;
   const Field& merged;
-  const std::vector<std::int64_t>& map;  // empty: numbers stay
+  const std::vector<std::int64_t>& map;  // empty: numbers stay as they are
 
   std::int64_t operator()(std::int64_t number) const {
     if (IsClass(own, number)) return map.empty() ? number : map[static_cast<std::size_t>(number)];
@@ -79,7 +79,7 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
     }
     if (!mapped) continue;
     std::unordered_map<std::string, std::int64_t>
-        numbers;  // of a name that is there twice, the first
+        numbers;  // of a name that occurs twice, the first
     for (std::size_t c = 0; c < ours.classes.size(); ++c)
       numbers.emplace(ours.classes[c], c);
     bool identity = true;
@@ -117,7 +117,7 @@ void MapLabels(const Schema& own, const Schema& merged, const LabelMaps& maps,
     if (!map.map.empty()) {
       InflateLabels(value);
       MapElements(map, value.bytes);
-    } else {  // looked at only: what is stored stays as it is
+    } else {  // checked only: the stored value stays as it is
       FieldValue copy = value;
       InflateLabels(copy);
       MapElements(map, copy.bytes);
@@ -180,7 +180,7 @@ class Search {
   std::uint64_t FirstOf(std::size_t dataset) const { return dataset == 0 ? 0 : ends_[dataset - 1]; }
   bool stopped() const { return stop_.stop_requested(); }
 
-  // Those whose key several datasets have.
+  // The candidates whose key several datasets have.
   std::vector<Candidate> WithSharedKeys() const {
     std::vector<Entry> entries;
     for (const StoredDataset& dataset : datasets_) {

@@ -20,9 +20,10 @@ using LabelMaps = std::vector<std::vector<std::int64_t>>;
 // names the difference; `name` is the other dataset's.
 LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged);
 
-// Numbers of no class are not changed; one that would thereby become a merged class is
-// Error(kCorrupt). `own`: the schema of the sample's dataset, which the maps belong to. Throws
-// Error(kUnsupported) for labels that cannot be mapped. Errors name neither file nor sample.
+// Writes the new class numbers into a sample. A number that is not a class stays; if it would
+// thereby become one of the merged classes, that is Error(kCorrupt). `own`: the schema of the
+// sample's dataset, to which the maps belong. Throws Error(kUnsupported) for labels that cannot be
+// mapped. Errors name neither file nor sample.
 void MapLabels(const Schema& own, const Schema& merged, const LabelMaps& maps,
                EncodedSample& sample);
 
@@ -32,7 +33,7 @@ void InflateLabels(FieldValue& value);
 bool IsIdentity(const LabelMaps& maps) noexcept;
 
 struct SharedSamples {
-  // For each dataset, the numbers of its samples that an earlier one has as well, in order.
+  // For each dataset, in order, the numbers of its samples that an earlier dataset also has.
   std::vector<std::vector<std::uint64_t>> again;
   std::uint64_t count = 0;      // samples in `again`
   std::uint64_t same_keys = 0;  // samples with a key of an earlier dataset, but other content
@@ -40,9 +41,10 @@ struct SharedSamples {
   std::size_t dataset = 0;      // of that sample
 };
 
-// Contents are the same if their entries in the blocks' tables are: elements, and for payloads
-// size, codec, checksum and, for images, shape. Payloads are read only for labels that must be
-// mapped. Memory: some dozen bytes a sample. `maps` are those of `datasets` into `schema`.
+// Finds samples that several datasets have. Contents are the same if their entries in the blocks'
+// tables are: elements, and for payloads size, codec, checksum and, for images, shape. Payloads are
+// read only for labels that must be mapped. Takes some dozen bytes of memory for each sample.
+// `maps` map the classes of `datasets` to those of `schema`.
 SharedSamples FindSharedSamples(const std::vector<StoredDataset>& datasets,
                                 const std::vector<LabelMaps>& maps, const Schema& schema,
                                 const std::stop_token& stop);

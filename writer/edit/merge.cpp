@@ -1,4 +1,4 @@
-// `sluice merge`: a dataset of several, in their order.
+// `sluice merge`: one dataset of several, in their order.
 //
 // A shard whose labels keep their numbers and that loses no sample is hard-linked. Every other one
 // is written anew, with an id that depends on all of the merged datasets. Samples that an earlier
@@ -21,8 +21,9 @@ namespace sluice {
 
 namespace {
 
-// The id of a shard that is rewritten: with other classes, without some samples, or a second time.
-// It depends on the merged datasets, so that a shard rewritten by an earlier merge gets another id.
+// The id of a shard that is rewritten because its classes change, because some of its samples are
+// left out, or because it occurs a second time. It depends on all merged datasets, so that it
+// differs from the id that an earlier merge gave.
 Id128 MergedId(Id128 id, const Schema& schema, const std::vector<std::uint64_t>& left_out,
                std::uint32_t times_before, const std::vector<Id128>& inputs) {
   const std::string text = SchemaToJson(schema);
@@ -31,7 +32,7 @@ Id128 MergedId(Id128 id, const Schema& schema, const std::vector<std::uint64_t>&
                   std::as_bytes(std::span(left_out)), again, std::as_bytes(std::span(inputs))});
 }
 
-// The first dataset's options if all datasets' images were made alike; else null.
+// The first dataset's options if all datasets' images were made alike; null if not.
 nlohmann::json CommonOptions(const std::vector<StoredDataset>& datasets) {
   const auto of_images = [](const StoredDataset& dataset) {
     nlohmann::json options = OptionsOfMade(dataset.manifest.made);
@@ -72,12 +73,13 @@ class Merging {
 
   MergeSummary Into(const std::filesystem::path& out) {
     const Manifest& front = datasets_[0].manifest;
-    const bool described = front.name == DescribedName(front.schema);  // now of more classes
+    // The name says what the samples hold, which now includes more classes.
+    const bool described = front.name == DescribedName(front.schema);
     DatasetBuild build(out, described ? DescribedName(schema_) : front.name, schema_, total_,
                        hooks_);
-    build.Skip(0);  // throws if stopped meanwhile
+    build.Skip(0);  // throws if a stop was requested meanwhile
     for (std::size_t d = 0; d < datasets_.size(); ++d) {
-      std::uint64_t first = 0;  // of the shard, in its dataset
+      std::uint64_t first = 0;  // number of the shard's first sample in its dataset
       for (std::size_t s = 0; s < datasets_[d].manifest.shards.size(); ++s) {
         AddShard(d, s, first, build);
         first += datasets_[d].manifest.shards[s].samples;
@@ -105,7 +107,7 @@ class Merging {
                     "`--duplicates drop` to leave them out, or `keep` to take them twice");
   }
 
-  // `first`: of the shard's samples, in its dataset.
+  // `first`: the number of the shard's first sample in its dataset.
   void AddShard(std::size_t d, std::size_t s, std::uint64_t first, DatasetBuild& build) {
     const StoredDataset& dataset = datasets_[d];
     const ShardFile shard = dataset.Open(s);
@@ -141,7 +143,7 @@ class Merging {
     build.EndShard();
   }
 
-  // The sorted numbers from `first` on, minus `first`.
+  // The numbers that lie in [first, first + count), each minus `first`. `numbers` are sorted.
   static std::vector<std::uint64_t> Within(const std::vector<std::uint64_t>& numbers,
                                            std::uint64_t first, std::uint64_t count) {
     std::vector<std::uint64_t> within;
@@ -160,7 +162,8 @@ class Merging {
   Schema schema_;
   std::uint64_t total_ = 0;
   SharedSamples shared_;
-  std::map<std::array<std::uint8_t, 16>, std::uint32_t> seen_;  // shards, by their id
+  // How often a shard's id has occurred.
+  std::map<std::array<std::uint8_t, 16>, std::uint32_t> seen_;
 };
 
 }  // namespace

@@ -2,8 +2,8 @@
 // folder.
 //
 // Samples are read in random order from all shards, so shards stay open. Keys are stored
-// compressed, thousands of them together, which must not be inflated again for each sample: they
-// are copied first, inflated, into a file. The permutation has a random stream of its own. Programs
+// compressed, thousands of them together. They must not be decompressed again for each sample, so
+// they are first decompressed into a file. The permutation has a random stream of its own. Programs
 // that have the dataset open are not disturbed: the old manifest and its shards stay.
 #include <algorithm>
 #include <deque>
@@ -26,16 +26,17 @@ namespace sluice {
 
 namespace {
 
-constexpr std::size_t kMaxMapped = 4096;  // shards at a time; a process may have 65,530 mappings
+// Shards that are mapped at a time; a process may have 65,530 mappings.
+constexpr std::size_t kMaxMapped = 4096;
 
-// The keys of all samples, in a new file.
+// The keys of all samples, decompressed, in a new file.
 class KeyFile {
  public:
   KeyFile(const StoredDataset& dataset, const std::filesystem::path& path,
           const std::stop_token& stop)
       : path_(path) {
     AtomicFile file(path_);
-    std::string keys;  // that are not written yet
+    std::string keys;  // keys that are not written yet
     ends_.reserve(dataset.manifest.samples);
     for (std::size_t s = 0; s < dataset.manifest.shards.size(); ++s) {
       const ShardFile shard = dataset.Open(s);
@@ -64,7 +65,7 @@ class KeyFile {
  private:
   static constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
   std::filesystem::path path_;
-  std::vector<std::uint64_t> ends_;  // by sample
+  std::vector<std::uint64_t> ends_;  // where each sample's key ends in the file
   FileHandle file_;
 };
 
@@ -109,8 +110,8 @@ class SampleReader {
   std::deque<std::size_t> open_;
 };
 
-// Fisher-Yates, from the end. It has its own random stream, else it could repeat the conversion's
-// order.
+// A Fisher-Yates shuffle, from the end. It has a random stream of its own, or it could repeat the
+// conversion's order.
 std::vector<std::uint64_t> Permutation(std::uint64_t size, std::uint64_t seed) {
   std::vector<std::uint64_t> order(size);
   std::iota(order.begin(), order.end(), std::uint64_t{0});
@@ -120,7 +121,7 @@ std::vector<std::uint64_t> Permutation(std::uint64_t size, std::uint64_t seed) {
   return order;
 }
 
-// How the dataset was made, for later appends, and that it was permuted since.
+// Describes how the dataset was made, for later appends, and that it was permuted since.
 std::string MadeByRepack(const std::string& before, const Id128& from, std::uint64_t seed) {
   nlohmann::json made = nlohmann::json::parse(before, nullptr, false);
   if (!made.is_object()) made = nlohmann::json::object();
@@ -130,7 +131,7 @@ std::string MadeByRepack(const std::string& before, const Id128& from, std::uint
 
 void WriteShards(const StoredDataset& stored, const KeyFile& keys, std::uint64_t seed,
                  DatasetBuild& build) {
-  if (stored.manifest.shards.empty()) return;  // a subset may be empty
+  if (stored.manifest.shards.empty()) return;  // a subset may have none
   SampleReader reader(stored, keys);
   const std::uint32_t block_samples = reader.Open(0).block_samples();
   const Id128 base = Hash128({std::as_bytes(std::span(stored.id.bytes)),
@@ -148,7 +149,7 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
   const std::filesystem::path& folder = stored.folder;
   RequireShards(stored, hooks.stop);
   WorkFolder work(folder.native() + ".repack");
-  work.Empty();  // of what a call that was killed has left
+  work.Empty();  // removes what a killed call has left
   const std::filesystem::path staging = work.path() / "dataset";
   EditSummary summary;
   {

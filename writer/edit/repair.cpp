@@ -30,21 +30,21 @@ namespace sluice {
 
 namespace {
 
-// The keys in a shard's own section, as far as that can be read.
+// The keys in a shard's own section, as far as it can be read.
 class SalvagedKeys {
  public:
   // `section` may be damaged or empty; it must outlive the object.
   SalvagedKeys(Bytes section, std::uint64_t samples) noexcept;
 
-  // Empty if it cannot be read. Valid until the next call.
+  // The sample's key; empty if it cannot be read. Valid until the next call.
   std::string_view Of(std::uint64_t sample);
-  // After `sample`, whose key cannot be read: the next sample that may have a readable one.
+  // If the key of `sample` cannot be read: the next sample that may have a readable one.
   std::uint64_t NextAfter(std::uint64_t sample) const noexcept;
 
  private:
   Bytes section_;
   std::uint64_t samples_;
-  std::uint64_t chunk_samples_ = 0;  // 0: without a section
+  std::uint64_t chunk_samples_ = 0;  // 0: there is no section
   KeyChunk chunk_;
   std::uint64_t unreadable_until_ = 0;
 };
@@ -58,17 +58,17 @@ class LossList {
            std::vector<LostSample>& lost) noexcept
       : shard_(std::move(shard)), room_(file_bytes), keys_(keys), lost_(lost) {}
 
-  // Samples `first` to `end` - 1.
+  // Adds the samples `first` to `end` - 1.
   void Add(std::uint64_t first, std::uint64_t end, const char* why);
 
  private:
   void AddRun(std::uint64_t first, std::uint64_t end, const char* why);
 
   std::string shard_;
-  std::uint64_t room_;  // bytes
+  std::uint64_t room_;  // bytes that the list may still take
   SalvagedKeys& keys_;
   std::vector<LostSample>& lost_;
-  std::uint64_t run_end_ = 0;  // of the last entry, if that is a run of this shard's
+  std::uint64_t run_end_ = 0;  // end of the last entry, if it is a run of this shard's samples
 };
 
 SalvagedKeys::SalvagedKeys(Bytes section, std::uint64_t samples) noexcept
@@ -77,7 +77,8 @@ SalvagedKeys::SalvagedKeys(Bytes section, std::uint64_t samples) noexcept
   const std::uint64_t each = LoadAt<std::uint32_t>(section, 0);
   const std::uint64_t chunks = LoadAt<std::uint32_t>(section, sizeof(std::uint32_t));
   if (each == 0 || each > kMaxKeyChunkSamples) return;
-  // Otherwise no chunk is read: the section may claim far more chunks than the file has bytes.
+  // In all other cases no chunk is read: the section may claim far more chunks than the file has
+  // bytes.
   if (chunks == samples / each + (samples % each != 0 ? 1 : 0)) chunk_samples_ = each;
 }
 
@@ -126,7 +127,7 @@ void LossList::AddRun(std::uint64_t first, std::uint64_t end, const char* why) {
 }
 
 struct Salvage {
-  Id128 id;                         // of the shard, out of its blocks
+  Id128 id;                         // of the shard, from its blocks
   std::uint32_t block_samples = 0;  // in each block
   std::uint64_t taken = 0;
 };
@@ -134,7 +135,7 @@ struct Salvage {
 struct FoundBlock {
   std::uint64_t offset = 0;
   BlockHeader header;
-  Bytes bytes;  // less than the header says if the file ends earlier
+  Bytes bytes;  // fewer than the header says if the file ends earlier
   bool whole_table = false;
 };
 
@@ -152,7 +153,7 @@ bool CanFollow(const BlockHeader& header, const RowLayout& layout, const FoundBl
           header.first_sample >= last->header.first_sample + last->header.count);
 }
 
-// Finds the blocks of the shard that the first one belongs to, in order; the file may end inside
+// Finds the blocks of the shard that the first block belongs to, in order. The file may end inside
 // the last one.
 std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout) {
   std::vector<FoundBlock> blocks;
@@ -188,8 +189,8 @@ std::uint32_t BlockSamplesOf(const std::vector<FoundBlock>& blocks) {
   return blocks.empty() ? 1 : blocks[0].header.count;
 }
 
-// The section of keys, which begins at the end of the last block and has its own length; empty if
-// it is missing.
+// The section of keys; empty if it is missing. It begins at the end of the last block and states
+// its own length.
 Bytes KeysAt(Bytes file, std::uint64_t offset) {
   constexpr std::uint64_t kFrame = 8;  // bytes for the sizes of a frame and its content
   if (offset + kFrame > file.size()) return {};
@@ -270,10 +271,10 @@ Salvage SalvageShard(const MappedFile& mapped, const std::string& name, const Sc
 
 constexpr const char* kShardEnding = ".sluice";
 
-// The shards to repair: those of the manifest or, if it is lost, all in the folder.
+// The shards to repair: those that the manifest names or, if it is lost, all in the folder.
 struct Damaged {
   std::optional<Manifest> manifest;
-  std::vector<Id128> ids;  // of the manifest
+  std::vector<Id128> ids;  // as the manifest has them
   std::vector<std::string> files;
   Schema schema;
 };
@@ -285,7 +286,7 @@ std::vector<std::string> ShardFiles(const std::filesystem::path& folder) {
       files.push_back(entry.path().filename().string());
     }
   }
-  // "shard-00000.sluice" comes before its further part "shard-00000.1.sluice".
+  // Sorts "shard-00000.sluice" before its further part "shard-00000.1.sluice".
   std::sort(files.begin(), files.end(), [](const std::string& a, const std::string& b) {
     const auto stem = [](const std::string& name) {
       return name.substr(0, name.size() - std::string_view(kShardEnding).size());
@@ -375,7 +376,7 @@ class Repair {
     return std::move(report_);
   }
 
-  // Only the manifest is missing.
+  // Repairs a dataset of which only the manifest is missing.
   RepairReport InPlace() {
     if (damaged_.manifest) {
       throw Error(ErrorCode::kInvalidArgument, folder_.string(),
@@ -402,7 +403,8 @@ class Repair {
   }
 
  private:
-  // Samples are lost only if reading their shard fails; an error of writing ends the repair.
+  // Repairs a shard. Samples are lost only if reading the shard fails; an error of writing ends the
+  // repair.
   void Mend(std::size_t s, DatasetBuild& build) {
     const std::filesystem::path path = folder_ / damaged_.files[s];
     if (std::optional<FinishedShard> whole = SurveyIfWhole(s)) {
@@ -421,7 +423,8 @@ class Repair {
       if (IdOf(*other) == IdOf(s)) {
         return LoseShard(s, "its samples: this file is a copy of " + damaged_.files[*other], build);
       }
-      planned = damaged_.manifest->shards[*other].samples;  // files were swapped: saves it here
+      // Files were swapped: the samples planned for the other shard are in this file.
+      planned = damaged_.manifest->shards[*other].samples;
     }
     bool begun = false;
     const std::size_t before = report_.lost.size();
@@ -442,7 +445,7 @@ class Repair {
     ++report_.shards_mended;
   }
 
-  // Nothing if a sample, a key or the frame of the shard is damaged.
+  // nullopt if a sample, a key or the frame of the shard is damaged.
   std::optional<FinishedShard> SurveyIfWhole(std::size_t s) {
     ShardExpectation expect;
     if (damaged_.manifest) {
@@ -465,7 +468,7 @@ class Repair {
     build.Skip(samples);
   }
 
-  // If shard `s`'s file holds another shard of the dataset, that shard's number.
+  // If shard `s`'s file holds another shard of the dataset: that shard's number.
   std::optional<std::size_t> OtherIn(std::size_t s) const {
     if (!damaged_.manifest) return std::nullopt;
     const std::vector<ManifestShard>& shards = damaged_.manifest->shards;
@@ -492,8 +495,8 @@ class Repair {
     return damaged_.manifest ? OptionsOfMade(damaged_.manifest->made) : nlohmann::json();
   }
 
-  // Damaged keys are kept as far as they can be read, but they may be wrong: one checksum covers
-  // them all.
+  // Warns of damaged keys. They are kept as far as they can be read, but may be wrong: one checksum
+  // covers all of them.
   void NoteDamagedKeys(const ShardFile& shard, const std::string& file) {
     try {
       shard.Section(kSectionKeys);

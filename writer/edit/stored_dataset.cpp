@@ -20,7 +20,7 @@ StoredDataset::StoredDataset(const std::filesystem::path& path, const std::stop_
     on_stop = std::make_shared<std::stop_callback<std::function<void()>>>(
         stop, [store = store] { store->StopCalls(); });
   }
-  if (store != nullptr) folder = store->url();  // without what may be secret in it
+  if (store != nullptr) folder = store->url();  // the URL without anything secret
   manifest = store != nullptr ? ReadManifest(*store, id) : ReadManifest(path, id);
   if (store != nullptr) remote = RemoteShards::Open(store, manifest, ToHex(id), {});
 }
@@ -64,7 +64,7 @@ Defect CheckPayloads(const ShardFile& shard, const BlockView& block, std::uint32
   return nullptr;
 }
 
-// Whether the directory's columns equal the scalars of a block's rows, as they must.
+// Whether the directory's columns equal the scalars in a block's rows, as the format requires.
 bool ColumnsAgree(const ShardFile& shard, std::uint32_t number, const BlockView& block) {
   const std::vector<std::size_t> fields = ColumnFields(shard.schema());
   const std::uint64_t first = std::uint64_t{number} * shard.block_samples();

@@ -15,15 +15,15 @@
 namespace sluice {
 
 struct StoredDataset {
-  // `path`: a folder, or the URL of a dataset in an object store, whose reads end when a stop is
-  // asked for.
+  // `path`: a folder, or the URL of a dataset in an object store. Reads of the store end soon after
+  // a stop request.
   explicit StoredDataset(const std::filesystem::path& path, const std::stop_token& stop = {});
 
   // Opens shard number `shard` and compares it with the manifest.
   ShardFile Open(std::size_t shard) const;
 
   std::filesystem::path folder;
-  std::shared_ptr<ObjectStore> store;  // null: a folder
+  std::shared_ptr<ObjectStore> store;  // null for a folder
   std::shared_ptr<std::stop_callback<std::function<void()>>> on_stop;
   Id128 id;
   Manifest manifest;
@@ -34,25 +34,25 @@ struct StoredDataset {
 // Ends early when asked to stop.
 void RequireShards(const StoredDataset& dataset, const std::stop_token& stop);
 
-// Reads every byte of a shard, and compares it with its checksum or with the zero that it must be.
-// Throws Error: kCorrupt for the first that differs, ThrowStopped(), what reading throws.
+// Reads every byte of a shard, and compares it with its checksum, or with zero where padding must
+// be. Throws Error: kCorrupt for the first that differs, ThrowStopped(), what reading throws.
 void RequireWhole(const ShardFile& shard, const std::stop_token& stop = {});
 
-// Copies a row of a block as stored, and compares its payloads with their checksums; the key is
-// left empty. A defect concerns a single value.
+// Copies a row of a block as it is stored, and compares its payloads with their checksums. The key
+// is left empty. A defect concerns a single value.
 Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,
                std::uint32_t row, EncodedSample& sample);
 
 // Sample number `index` of a shard, without its key. Throws Error(kCorrupt) with the place.
 EncodedSample CopyValues(const ShardFile& shard, std::uint64_t index);
-// The same with its key. Throws Error(kCorrupt) with the place.
+// The sample with its key. Throws Error(kCorrupt) with the place.
 EncodedSample CopySample(const ShardFile& shard, std::uint64_t index);
-// The same for copying many in order: `keys`, one for each shard and thread, keeps the last
-// decompressed chunk.
+// CopySample() for many samples in order: `keys`, one for each shard and thread, keeps the chunk of
+// keys that was decompressed last.
 EncodedSample CopySample(const ShardFile& shard, std::uint64_t index, KeyChunk& keys);
 
-// Calls visit(shard, its sample's index, keys as above, i) for each of the samples with numbers
-// at(0), at(1), ..., which grow, `count` of them. Opens only shards that hold some.
+// Calls visit(shard, index in the shard, keys, i) for each of the `count` samples at(0), at(1),
+// ..., whose numbers must increase; `keys` as above. Opens only shards that hold such samples.
 template <class At, class Visit>
 void ForEachSample(const StoredDataset& dataset, std::uint64_t count, At at, Visit visit) {
   std::uint64_t first = 0;  // of the shard, in the dataset
@@ -72,7 +72,7 @@ void ForEachSample(const StoredDataset& dataset, std::uint64_t count, At at, Vis
 // The key of a sample alone; valid until the next call with the same `keys` (as above).
 std::string_view KeyOf(const ShardFile& shard, std::uint64_t index, KeyChunk& keys);
 
-// The error, which names no file, as one of a sample of this shard: with file, place and key.
+// Adds file, place and key of a sample of this shard to an error that names no file.
 Error AtSample(const Error& error, const ShardFile& shard, std::uint64_t index);
 
 }  // namespace sluice

@@ -1,7 +1,8 @@
 // `sluice subset`: the samples that meet all conditions, in their order.
 //
-// Candidates are found by number and class with memory for the selected samples alone; a random
-// choice among them (DrawOf) is a Fisher-Yates shuffle that stores only the places it has changed.
+// Memory is in proportion to the selected samples, not to the dataset. Candidates are found by
+// number and class; a random choice among them (DrawOf) is a Fisher-Yates shuffle that stores only
+// the places it has changed.
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
@@ -18,8 +19,8 @@ namespace sluice {
 
 namespace {
 
-// Draws `count` of the numbers below `size`, sorted; all of them if there are no more. Fisher-Yates
-// that stores only the places it has changed.
+// Draws `count` of the numbers below `size`, or all if there are no more. Sorted. A Fisher-Yates
+// shuffle that stores only the places it has changed.
 std::vector<std::uint64_t> DrawOf(std::uint64_t size, std::uint64_t count, std::uint64_t seed,
                                   std::uint64_t stream) {
   std::vector<std::uint64_t> drawn;
@@ -77,7 +78,7 @@ class Candidates {
   std::size_t classes() const noexcept { return wanted_.size(); }
   bool by_class() const noexcept { return by_class_; }
 
-  // Their number, if the selection does not depend on classes.
+  // The number of candidates, if the selection does not depend on classes.
   std::uint64_t size() const noexcept {
     return numbers_.empty() ? dataset_.manifest.samples : numbers_.size();
   }
@@ -116,11 +117,11 @@ class Candidates {
   }
 
   const StoredDataset& dataset_;
-  std::vector<std::uint64_t> numbers_;  // empty: all
+  std::vector<std::uint64_t> numbers_;  // empty: all samples
   bool by_class_ = false;
   std::size_t field_ = Schema::kNone;
   std::size_t column_ = 0;
-  std::vector<bool> wanted_;  // by class
+  std::vector<bool> wanted_;  // for each class
 };
 
 // The samples of the wanted classes; at most `per_class` of each class, at random.

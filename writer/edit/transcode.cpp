@@ -1,8 +1,8 @@
 // `sluice transcode`: the same samples with their images in another form.
 //
 // Each worker has a Transcoder, which converts single images. Between JPEG and packed, coefficients
-// are only laid out anew; to pixels, either is decoded by the decoder that readers use; from
-// pixels, JPEGs are encoded. Results are taken in order, so the shards do not depend on the number
+// are only arranged differently. To make pixels of either, the readers' decoder is used. JPEGs made
+// of pixels are encoded. Results are consumed in order, so the shards do not depend on the number
 // of threads.
 #include <algorithm>
 #include <atomic>
@@ -125,7 +125,7 @@ class Transcoding {
     const std::uint32_t block_samples = ChooseBlockSamples();
     images_ = left_ = 0;  // the probes are transcoded again, and counted then
     DatasetBuild build(out, manifest.name, manifest.schema, manifest.samples, hooks_);
-    // Part of the shards' ids, so these numbers never change.
+    // The numbers are part of the shards' ids, so they never change.
     std::string form = "transcode";
     for (const int option :
          {static_cast<int>(options_.image), options_.quality,
@@ -146,7 +146,7 @@ class Transcoding {
         RunInOrder(static_cast<unsigned>(transcoders_.size()), shard.samples(), hooks_.stop, change,
                    add);
       } catch (const Error& error) {
-        // Reports to the hooks, which throw the better Error.
+        // Reports to the hooks, which throw a better Error.
         if (error.code() == ErrorCode::kState) build.Skip(0);
         throw;
       }

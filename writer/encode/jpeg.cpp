@@ -89,8 +89,8 @@ class RgbLines {
     return chroma_.data() + (2 * (c - 1) + half) * stride_;
   }
 
-  // Converts line `y` of the picture, or its last line if it has fewer: Y to `luma`, the others to
-  // Chroma(c, half).
+  // Converts line `y` of the picture, or its last line if there are fewer: Y to `luma`, the others
+  // to Chroma(c, half).
   void Convert(std::uint32_t y, std::uint8_t* luma, std::size_t width, std::uint32_t half) {
     const std::size_t count = picture_.width;
     std::uint8_t* const r = colours_.data();
@@ -223,7 +223,7 @@ class JpegWriting {
   JpegWriting(const JpegWriting&) = delete;
   JpegWriting& operator=(const JpegWriting&) = delete;
 
-  // Call it after jpeg_finish_compress().
+  // The file. Call it after jpeg_finish_compress().
   std::vector<std::byte> File() const {
     const auto* bytes = reinterpret_cast<const std::byte*>(file_);
     return {bytes, bytes + file_bytes_};
@@ -301,7 +301,7 @@ bool HaveCodes(jpeg_compress_struct& out, const jpeg_decompress_struct& header,
   return true;
 }
 
-// False, with nothing written, if baseline cannot express the coefficients.
+// False, with nothing written, if baseline JPEG cannot express the coefficients.
 bool WriteCoefficients(JpegWriting& out, JpegSource& source, jvirt_barray_ptr* coefficients,
                        unsigned restart_rows) {
   if (setjmp(out.trap.jump) != 0) out.trap.Throw();

@@ -29,7 +29,7 @@ FittedGeometry Whole(std::uint32_t width, std::uint32_t height, std::uint32_t ou
   return geometry;
 }
 
-// Both sides times `to` / `from`.
+// Scales both sides by `to` / `from`.
 FittedGeometry Proportional(std::uint32_t width, std::uint32_t height, std::uint32_t to,
                             std::uint32_t from) {
   return Whole(width, height, Scaled(width, to, from), Scaled(height, to, from));
@@ -96,8 +96,8 @@ std::uint32_t DecodeReduction(const FittedGeometry& geometry) noexcept {
 
 namespace {
 
-// The interval [start, start + length) of the upright picture, on the stored picture's axis that
-// runs along it; `full` is that axis' size.
+// The interval [start, start + length) of the upright picture, expressed on the parallel axis of
+// the stored picture. `full` is that axis' size.
 Axis StoredAxis(double start, double length, std::uint32_t out, bool mirrored, std::uint32_t full) {
   Axis axis;
   axis.start = mirrored ? full - start - length : start;
@@ -352,7 +352,7 @@ void FitPoints(std::span<float> points, bool relative, const Placement& placemen
 
 namespace {
 
-// For each of `out` pixels, the source pixel that holds its centre.
+// For each of `out` pixels, the index of the source pixel that contains its centre.
 std::vector<std::uint32_t> Nearest(double start, double length, std::uint32_t out, bool mirrored,
                                    std::uint32_t size) {
   std::vector<std::uint32_t> nearest(out);

@@ -1,5 +1,6 @@
-// From a source picture to the stored one: which part becomes what size (FitGeometry), the pixels
-// (FitPicture, JpegFitter), and the boxes, key points and masks that follow them (Placement).
+// Makes the stored picture from the source's: which part becomes which size (FitGeometry), the
+// pixels (FitPicture, JpegFitter), and the boxes, key points and masks that follow them
+// (Placement).
 //
 // All sizes are those of the upright picture, after its orientation is applied. A scaled side is
 // rounded to the nearest whole number of pixels, half up, and is at least 1. `size` with `crop`
@@ -57,7 +58,7 @@ struct Placement {
   std::uint32_t upright_height() const noexcept {
     return orientation.transposed ? stored_width : stored_height;
   }
-  // The same for annotations that were drawn on the upright picture.
+  // The placement for annotations that were drawn on the upright picture.
   Placement Upright() const noexcept {
     return {upright_width(), upright_height(), Orientation{}, geometry};
   }

@@ -13,7 +13,7 @@ namespace sluice {
 class ColorTransform;
 
 struct ColorRules {
-  // channels to produce: 3 (RGB) or 1 (grey)
+  // Channels to produce: 3 (RGB) or 1 (grey).
   std::uint32_t channels = 3;
   std::array<std::uint8_t, 3> background{255, 255, 255};  // sRGB, behind transparent pixels
   const ColorTransform* transform = nullptr;  // to sRGB; null if the values are sRGB already

@@ -54,7 +54,7 @@ class ColorProfiles {
   Meaning Find(Bytes profile, ProfileColors colors);
 
  private:
-  // the key's string is the profile's digest
+  // The key's string is the profile's digest.
   std::map<std::pair<std::string, ProfileColors>, Meaning> met_;
 };
 

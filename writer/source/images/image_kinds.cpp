@@ -18,7 +18,7 @@ namespace {
 struct FileKind {
   ImageKind kind;
   const char* name;
-  // the Debian package that this build lacked; null if this build can read the kind
+  // The Debian package that this build lacked; null if this build can read the kind.
   const char* package;
   std::unique_ptr<PixelSource> (*open)(Bytes file, bool with_profile) = nullptr;
   const char* library = nullptr;  // the library that decodes it; null if it is part of every build

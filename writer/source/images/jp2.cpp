@@ -147,7 +147,7 @@ class CodestreamReader {
   // the whole picture were one tile.
   void CheckBlocks(bool own_precincts, Bytes body) const {
     const auto levels = static_cast<std::uint32_t>(BigEndian(body, 0, 1));
-    // refused elsewhere, for its size
+    // Refused elsewhere, for its size.
     if (levels > kMaxJp2Levels || Pixels() == kMaxJp2Pixels) return;
     const std::uint64_t across = BigEndian(body, 1, 1) % 16 + 2;
     const std::uint64_t down = BigEndian(body, 2, 1) % 16 + 2;

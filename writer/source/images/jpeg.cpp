@@ -297,7 +297,7 @@ void JpegSource::CheckScans() {
     if (object.comp_info[c].quant_table == nullptr) {
       missing = "one of its colour components is missing";
     } else if (may_lack_scans() && object.coef_bits != nullptr && missing == nullptr) {
-      // number of bits still missing for each coefficient; -1: all of them
+      // Number of bits still missing for each coefficient; -1: all of them.
       const int* const bits = object.coef_bits[c];
       if (std::any_of(bits, bits + DCTSIZE2, [](int left) { return left != 0; })) {
         missing = "its last scans are missing";

@@ -36,7 +36,7 @@ JpegFile TakeJpeg(std::vector<std::byte>& content);
 // Pattern: `if (setjmp(trap.jump) != 0) trap.Throw();`, then calls of libjpeg. No object with a
 // destructor may be created between the two.
 struct JpegTrap {
-  // the first member, so that libjpeg's pointer to it is also a pointer to the trap
+  // The first member, so that libjpeg's pointer to it is also a pointer to the trap.
   jpeg_error_mgr base{};
   std::jmp_buf jump{};
   char text[JMSG_LENGTH_MAX]{};

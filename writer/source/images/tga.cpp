@@ -56,7 +56,7 @@ constexpr std::size_t kPaletteBits = 7;
 constexpr std::size_t kTgaWidth = 12;
 constexpr std::size_t kTgaHeight = 14;
 constexpr std::size_t kTgaDepth = 16;
-// the low bits: bits of opacity; 16: right to left, 32: top to bottom
+// The low four bits: bits of opacity. 16: right to left; 32: top to bottom.
 constexpr std::size_t kDescriptor = 17;
 
 constexpr const char* kBrokenTga = "broken TGA";

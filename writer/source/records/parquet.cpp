@@ -319,7 +319,7 @@ class ParquetRows final : public ImageRows {
 
   std::size_t group_ = 0;
   std::uint64_t row_in_group_ = 0;
-  // of the image, of its path if there is one, of used_
+  // The columns of the image, of its path if there is one, and of used_.
   std::vector<std::unique_ptr<ParquetColumn>> columns_;
   std::string key_path_;
 };

@@ -237,7 +237,7 @@ void ParquetColumn::TakeDictionary(const PageHead& head, std::uint64_t offset) {
     ReadPlain(value);
     dictionary_.push_back(value);
   }
-  // after the swap, the values' bytes are still at the same addresses
+  // After the swap, the values' bytes are still at the same addresses.
   dictionary_page_.swap(page_);
 }
 

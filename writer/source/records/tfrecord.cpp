@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// limit for a feature that is read; images are not
+// Limit for a feature that is read; images are not.
 constexpr std::uint64_t kMaxFeatureBytes = 16 << 20;
 constexpr std::uint64_t kLookedAt = 1000;  // examples that are searched for columns
 
@@ -292,7 +292,7 @@ class TfRows final : public ImageRows {
   }
 
   void FindFeatures(const ConvertSource& source) {
-    // features, and whether one of their values begins like an image
+    // The features, and whether one of their values begins like an image.
     std::map<std::string, bool> names;
     for (std::uint64_t i = 0; i < kLookedAt && at_ < bytes_; ++i) {
       ReadRecord();
