@@ -160,9 +160,16 @@ def weighted(weights, count, replacement, seed, epoch):
     return sorted(drawn)
 
 
-def balanced(classes, per_class, seed, epoch):
+def balanced(labels, classes, per_class, seed, epoch):
+    """`labels`: the class numbers of each sample. `classes`: how many the field names, or None."""
+    of_class = {}  # only classes with samples
+    for sample, numbers in enumerate(labels):
+        for number in set(numbers):
+            if classes is None or 0 <= number < classes:
+                of_class.setdefault(number, []).append(sample)
     stream, drawn = Stream(seed, SAMPLE_DRAW, epoch), []
-    for members in classes:
+    for number in sorted(of_class):
+        members = of_class[number]
         drawn += members * (per_class // len(members))
         chosen = Permutation(len(members), stream.number())
         drawn += [members[chosen[i]] for i in range(per_class % len(members))]
@@ -293,8 +300,8 @@ if __name__ == "__main__":
     weights = [(i * 37 % 11) << 20 for i in range(500)]
     show("weighted with", weighted(weights, 800, True, 3, 6))
     show("weighted without", weighted(weights, 300, False, 3, 6))
-    classes = [list(range(5)), [5, 6], list(range(7, 107))]
-    show("balanced", balanced(classes, 12, 3, 6))
+    labels = [[1]] * 5 + [[4]] * 2 + [[6]] * 100  # classes 0, 2, 3, 5 and 7 are empty
+    show("balanced", balanced(labels, 8, 12, 3, 6))
     show("dealt", deal_shards(MERGED, 7, 3, 6))
     one, whole = Shape([(1, 8, 1000)]), 1 << 40
     mixed = Mixture([EVEN, one, MANY, WHOLE], [whole, whole // 4, whole // 2, whole], 8, 12, 200_000)
