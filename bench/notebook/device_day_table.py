@@ -1,10 +1,10 @@
-"""What bench/notebook/device_day.sh found, as Markdown for bench/MEASURED.md.
+"""Prints the results of bench/notebook/device_day.sh as Markdown, for bench/MEASURED.md.
 
     python3 device_day_table.py OUT... [--price PER_HOUR] [--plot FILE.svg]
 
-OUT are folders that `device_day.sh run` filled, or their OUT.tar.gz, however far it came; of a part that several have, the last
-that succeeded counts. --price: of an hour of the machine, in any currency; adds what trainings cost. --plot draws
-seconds an epoch, and with a price their cost.
+Each OUT is a folder that `device_day.sh run` filled, or its OUT.tar.gz; the run may have ended early. If several have
+the same part, the last one that succeeded counts. --price: the price of an hour of the machine, in any currency; the
+table then shows what trainings cost. --plot draws the seconds of an epoch and, with a price, their cost.
 """
 
 import argparse
@@ -28,7 +28,7 @@ class Found:
                 self.read(folder)
                 continue
             with tempfile.TemporaryDirectory() as unpacked, tarfile.open(folder) as archive:
-                # Python 3.11.2, which is Debian 12's, has no filters.
+                # Debian 12's Python, 3.11.2, has no filters.
                 safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
                 archive.extractall(unpacked, **safely)
                 self.read(pathlib.Path(unpacked))
@@ -267,10 +267,10 @@ TRAININGS = (("train_jpeg", "Sluice, JPEG"), ("train_raw", "Sluice, raw"), ("tra
 
 def epoch_seconds(found, part):
     taken = [float(text) for text in re.findall(r"^epoch \d+ .* ([0-9.]+) s\b", found.log.get(part, ""), re.M)]
-    return statistics.median(taken[1:] or taken) if taken else None  # the first one tunes cuDNN
+    return statistics.median(taken[1:] or taken) if taken else None  # during the first epoch, cuDNN is tuned
 
 
-EPOCHS = 24  # of a training
+EPOCHS = 24  # the number of epochs of a training
 
 
 def cost_of(seconds, price):

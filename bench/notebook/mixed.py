@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Sets mixtures of datasets, and batches of images that differ in size, beside plain epochs of the same pictures.
+"""Compares mixtures of datasets, and batches of images of different sizes, with plain epochs of the same pictures.
 
     bench/notebook/mixed.py BUILD PHOTOS FOLDER
     bench/notebook/mixed.py BUILD PHOTOS FOLDER --only raw64
 
-BUILD is a release build with sluice and sluice-bench, PHOTOS a folder of pictures, FOLDER where the datasets made
-of them stay: each form whole, and dealt to several datasets. The programs of a form play in turns; a row says the
-median of their rates and its ratio to the plain one's. A mixture's datasets have the plain one's pictures, and its
-epochs as many of them. Where a form's images differ in size, the plain program is the one of own sizes: it decodes
-what the padded one does. Where they do not, own and padded do the same work as plain, and show what they cost.
-(Raw images of one size are copied by a loop of their own, which those of their own sizes do not use.)
+BUILD is a release build with sluice and sluice-bench, and PHOTOS a folder of pictures. The datasets made of them stay
+in FOLDER: for each form one that has all pictures, and several to which the pictures are dealt. The programs of a form
+play one after another in each round; a row has the median of a program's rates and its ratio to the plain program's.
+
+A mixture's datasets together have the pictures of the plain dataset, and its epochs are as long. If a form's images
+differ in size, "plain" is the program with ImageSizes::kOwn, which decodes the same as the padded one. If they do not,
+"own" and "padded" do the same work as "plain", and show what these modes cost. (Raw images of one size are copied by a
+special loop, which "own" does not use.)
 """
 import collections
 import json
@@ -19,7 +21,7 @@ import subprocess
 import programs
 
 PARTS = 16
-Form = collections.namedtuple("Form", "convert options differ times")  # times: epochs for one of the others
+Form = collections.namedtuple("Form", "convert options differ times")  # times: epochs to play for one of the others
 FORMS = {
     "raw64": Form(["--image", "raw", "--size", "64"], ["--batch-size", "256"], False, 100),
     "jpeg256": Form(["--size", "256"], ["--batch-size", "64", "--transform", "flip"], False, 1),
@@ -29,7 +31,7 @@ FORMS = {
 
 
 def make(arguments, name, form):
-    """The whole dataset, and the same samples dealt to PARTS datasets."""
+    """Makes the whole dataset, and PARTS datasets to which its samples are dealt."""
     whole, folder = programs.dataset(arguments, name, form.convert), arguments.folder
     parts = [folder / f"{name}-{part}" for part in range(PARTS)]
     samples = json.loads((whole / "manifest.json").read_text())["samples"]
@@ -44,7 +46,7 @@ def make(arguments, name, form):
 
 
 def played(form, whole, parts):
-    """By name: what sluice-bench epoch is given. The first is the plain one."""
+    """{name: arguments of sluice-bench epoch}. The first program is the plain one."""
     with_all = [word for part in parts[1:] for word in ("--with", part)]
     equal = [] if form.differ is not True else ["--image-sizes", "own"]
     made = {"plain" if not equal else "own sizes": [whole] + equal,
@@ -58,7 +60,7 @@ def played(form, whole, parts):
 
 
 def play(arguments, words, form):
-    """Images a second, and CPU seconds for 1000 of them."""
+    """Returns images per second, and CPU seconds per 1000 images."""
     _, medians = programs.epoch(arguments, *words, *form.options, "--threads", arguments.threads, "--epochs",
                                 form.times * arguments.epochs, "--warm-up", 1)
     return medians["images_per_second"], medians["cpu_seconds_per_1000"]

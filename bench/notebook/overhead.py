@@ -1,13 +1,13 @@
-"""What Python adds to C++: overhead.py [--folder DIR] [--rounds N] [--json FILE] [--sluice-bench PROGRAM]
+"""Measures what Python adds to C++: overhead.py [--folder DIR] [--rounds N] [--json FILE] [--sluice-bench PROGRAM]
 
-1. A batch handed over: a loop over one batch that the loader repeats at no cost
-   (DiagnosticsOptions.repeat_first_batch), with nothing else done, and with its fields taken in each of the
-   ways there are. Every figure is the whole of the loop's step, so it is an upper bound of what Python adds.
-2. Whole epochs, in turns with `sluice-bench epoch` at the same settings: random crops of 224 pixels from JPEGs of
-   500, and raw 32 x 32 images in batches of 512. The ratio of Python's rate to C++'s, round by round; the median
+1. Handing over a batch: loops over one batch, which the loader repeats at no cost
+   (DiagnosticsOptions.repeat_first_batch). The loop does nothing else, or takes the batch's fields in one of the
+   possible ways. Every figure is the time of a whole step of the loop, so it is an upper bound of what Python adds.
+2. Whole epochs, alternating with `sluice-bench epoch` at the same settings: random crops of 224 pixels from JPEGs of
+   500, and raw 32 x 32 images in batches of 512. Prints the ratio of Python's rate to C++'s in each round: the median
    and the range.
 
-Makes its own two datasets (once, in --folder; pixels from a formula). The machine must be quiet.
+Makes its two datasets once, in --folder; their pixels come from a formula. The machine must be quiet.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def dataset(folder, case):
 
 
 def hand_over(data, steps=200_000):
-    """Microseconds a step, by what is taken of a batch."""
+    """Returns microseconds per step, for each way to take a batch's fields."""
     def nothing(batch):
         pass
 
@@ -97,7 +97,7 @@ def hand_over(data, steps=200_000):
 
 
 def epochs_in_python(data, batch_size, transform, epochs, threads):
-    """Images a second, by the median epoch after a first one that is not counted."""
+    """Returns images per second of the median epoch; the first epoch is not counted."""
     loader = sluice.Loader(data, batch_size, threads=threads, transform=transform or ())
     rates = []
     for _ in range(epochs + 1):

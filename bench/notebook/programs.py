@@ -1,4 +1,4 @@
-"""What mixed.py and tuning.py share: their command line, datasets that are made once, and `sluice-bench epoch`."""
+"""Shared by mixed.py and tuning.py: the command line, datasets that are made once, and `sluice-bench epoch`."""
 import argparse
 import json
 import pathlib
@@ -7,7 +7,7 @@ import sys
 
 
 def arguments_of(doc, names, *, rounds, more=lambda parser: None):
-    """BUILD PHOTOS FOLDER [--only NAME,...] [--rounds N] [--epochs N]; `only` is a list of the names."""
+    """Parses BUILD PHOTOS FOLDER [--only NAME,...] [--rounds N] [--epochs N]; `only` becomes a list of names."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("build", "photos", "folder"):
         parser.add_argument(name, type=pathlib.Path)
@@ -24,18 +24,18 @@ def arguments_of(doc, names, *, rounds, more=lambda parser: None):
 
 
 def dataset(arguments, name, options):
-    """The dataset of the photos, converted with these options if it is not there."""
+    """Returns the dataset of the photos with these options; converts them if it does not exist."""
     made = arguments.folder / name
     if not (made / "manifest.json").exists():
         done = subprocess.run([arguments.build / "tools/sluice", "convert", arguments.photos, made, "--quiet", *options],
                               stdout=sys.stderr)
-        if done.returncode not in (0, 3):  # 3: without sources that are broken
+        if done.returncode not in (0, 3):  # 3: some sources are broken and were left out
             sys.exit(f"{name}: the conversion failed")
     return made
 
 
 def epoch(arguments, *words, **how):
-    """The result of `sluice-bench epoch`, and the medians of its measurements by name."""
+    """Runs `sluice-bench epoch`; returns its result, and {name: median} of its measurements."""
     done = subprocess.run([str(word) for word in (arguments.build / "bench/sluice-bench", "epoch", *words, "--json")],
                           check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **how)
     result = json.loads(done.stdout)

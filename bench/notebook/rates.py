@@ -1,25 +1,29 @@
-"""What a dataset's epochs reach from nginx and from Ceph's radosgw, beside bare transfers by curl.
+"""Measures a dataset's epochs from nginx and from Ceph's radosgw, and bare transfers by curl to compare with.
 
     python3 bench/notebook/rates.py DATASET [--programs build/release] [--servers nginx,radosgw] [--rounds 5]
                                           [--at-once 16,64] [--skip delay,first] [--work FOLDER] [--link 5gbit]
 
-DATASET is a local one. Take one of 1 to 1.5 GB (radosgw's store in memory holds 2 GB) of raw images, so that the
-link is the bound and not decoding: sluice convert PHOTOS DATASET --image raw --size 512. Needs nginx, curl, and for radosgw
-what tests/remote/radosgw.sh names. Everything runs on this machine, so the servers take CPUs from the loader, as
-they do from curl.
+DATASET is a local dataset. Use one of raw images, so that the link limits the rate and not decoding, of 1 to 1.5 GB
+(radosgw's store in memory holds 2 GB): sluice convert PHOTOS DATASET --image raw --size 512. Needs nginx, curl, and for
+radosgw the programs that tests/remote/radosgw.sh names. Everything runs on this machine, so the servers take CPU time
+from the loader, as they do from curl.
 
-Prints four tables. The rates: in turns, curl with so many transfers at once over the very ranges that an epoch
-asks for (read from nginx's log), `sluice-bench io` (fetching alone) and `sluice-bench epoch` (whole epochs after the
-first), in MB/s that came over the link. An epoch finds some blocks in memory, which the one before left there; they do
-not count. Then the epoch's shares of curl's best, and of the images a second that it decodes from memory; the goal is 0.95
-of either. curl drops what it gets and leaves the CPUs to the server, so where these are few, the last lines say what they
-allow: their number over the CPU seconds that curl and the server take for a fetched byte, and decoding from memory
-takes for those played. Repeated requests of io: 0 expected. With --link, nginx stands behind a link of that rate: a
-network namespace of its own, whose packets leave by a token bucket (tc-tbf; as root, with ip and tc).
+Prints four tables.
+
+Rates, in MB/s that came over the link, measured alternately: curl with --at-once transfers at a time over the ranges
+that an epoch requests (read from nginx's log); `sluice-bench io`, which only fetches; and `sluice-bench epoch`, whole
+epochs after the first. Blocks that an epoch finds in memory, where the epoch before left them, do not count. Then the
+epoch's rate as a share of curl's best, and of the rate at which it decodes from memory; the goal for either is 0.95.
+curl drops what it gets and leaves the CPUs to the server. If there are few CPUs, the last lines therefore say which
+rate they allow: the number of CPUs, divided by the CPU seconds that curl and the server take for each fetched byte and
+that decoding from memory takes for each played byte. io should repeat 0 requests. With --link, nginx stands behind a link
+of that rate: a network namespace of its own, whose packets leave through a token bucket (tc-tbf; needs root, ip, tc).
 
 Delay: the same epochs through a simulated link without and with 100 ms to the first byte; the goal is a loss below 5%.
-First batch: its time through a link of 100 MB/s and 50 ms, by lanes, and what the process itself takes. Give it a
-dataset of several samples a block (--first): with one, each row of a batch takes a block of its own, whatever the lanes.
+
+First batch: the time to it through a link of 100 MB/s and 50 ms, for several numbers of lanes, and the time that the
+process itself takes. Give it a dataset with several samples per block (--first): if a block has one sample, each row of
+a batch needs a block of its own, whatever the lanes.
 """
 
 import argparse
@@ -51,7 +55,7 @@ def median(values):
 
 
 class Link:
-    """A network namespace, and a link to it of so many bits a second (in words of tc)."""
+    """A network namespace, and a link to it of that rate (in tc's notation)."""
 
     address, inside = "10.213.77.1", "10.213.77.2"
 
@@ -82,7 +86,7 @@ class Link:
 
 
 class Nginx:
-    """A folder behind nginx, with a log of the ranges asked for."""
+    """nginx serving a folder, with a log of the requested ranges."""
 
     def __init__(self, dataset, work, link=None):
         self.port, self.folder = free_port(), work / "nginx"
@@ -112,11 +116,11 @@ class Nginx:
 
     def forget_log(self):
         (self.folder / "access.log").write_bytes(b"")
-        self.process.send_signal(signal.SIGUSR1)  # opens it anew
+        self.process.send_signal(signal.SIGUSR1)  # nginx opens its log again
         time.sleep(0.2)
 
     def ranges(self):
-        """(file, first byte, last byte), as they were first asked for: reading ahead goes on into a next epoch."""
+        """(file, first byte, last byte) of each range, once: reading ahead continues into the next epoch."""
         found = {}
         for line in (self.folder / "access.log").read_text().splitlines():
             match = re.match(r"/data/(\S+) bytes=(\d+)-(\d+)$", line)
@@ -135,7 +139,7 @@ class Nginx:
 
 
 class Radosgw:
-    """The dataset in a bucket of radosgw, which checks signatures."""
+    """radosgw with the dataset in a bucket. It checks signatures."""
 
     def __init__(self, dataset, work, sluice):
         self.port = free_port()
@@ -183,13 +187,13 @@ class Bench:
         return next(one["values"] for one in result["measurements"] if one["name"] == name)
 
     def epoch(self, url, *options, environment=None):
-        """Whole epochs after the first, in which memory is new."""
+        """Measures whole epochs after the first, in which memory is still cold."""
         return Epochs(self.run("epoch", url, "--transform", "none", "--warm-up", "1", "--epochs", "2", *options,
                                environment=environment))
 
 
 class Epochs:
-    """What measured epochs came to, by the bytes of the dataset (`played`) and those fetched of them."""
+    """The result of measured epochs: rates of the bytes played, and of those that were fetched."""
 
     def __init__(self, result):
         epochs = result["epochs"]
@@ -197,19 +201,19 @@ class Epochs:
         fetched = sum(one["fetched_bytes"] for one in epochs) / 1e6
         played = sum(one["images"] for one in epochs) * result["dataset_bytes"] / result["samples"] / 1e6
         self.played, self.fetched = played / seconds, fetched / seconds  # MB/s
-        self.cpu = cpu / played  # seconds for a MB
+        self.cpu = cpu / played  # CPU seconds per MB
         self.cpu_fetched = cpu / fetched if fetched else 0.0
 
 
 def cpu_of(process):
-    """CPU seconds that a process has used."""
+    """Returns the CPU seconds that a process has used."""
     fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def curl_rate(server, ranges, at_once, work):
-    """MB/s of these ranges by one curl with so many transfers at a time, each on a connection that is kept; and the CPU
-    seconds that it and the server took for a MB."""
+    """Fetches the ranges by one curl with `at_once` transfers at a time, on connections that are kept. Returns MB/s, and
+    the CPU seconds that curl and the server took per MB."""
     config = work / "curl.txt"
     blocks = []
     for name, first, last in ranges:

@@ -1,14 +1,14 @@
-"""The same photos from the same local servers, by Sluice and by other loaders of remote data.
+"""Compares Sluice with other loaders of remote data, which load the same photos from the same local servers.
 
     bench/peers/setup.sh ~/peers                      # and: ~/peers/main/bin/pip install s3torchconnector
     python3 bench/notebook/remote_peers.py PHOTOS --python ~/peers/main/bin/python [--programs build/release]
                                   [--rounds 3] [--threads 2] [--seconds 10] [--only sluice,mds] [--work FOLDER]
 
-PHOTOS is a folder of pictures. It is converted once; its JPEGs go to every loader in the loader's own format, behind
-radosgw (S3, signed) and, for WebDataset's pipe:curl and for Sluice, nginx. Then they take turns, each in a process of
-its own: random-resized-crop to 224 and flip, whole epochs after one that is not counted, every epoch from the server
-again. Prints images a second over the measured epochs (the median of the rounds), and the time from a process's start
-to its first batch. A loader that is not installed is left out with a line that says so.
+PHOTOS is a folder of pictures. It is converted once, and every loader gets the dataset's JPEGs in its own format, from
+radosgw (S3, with signatures) and, for WebDataset's pipe:curl and for Sluice, from nginx. In each round, the loaders
+play one after another, each in a process of its own: random-resized-crop to 224 and flip, whole epochs after one that is not
+counted; every epoch is fetched from the server again. Prints images per second over the measured epochs (the median of
+the rounds), and the time from a process's start to its first batch. If a loader is not installed, a line says so.
 """
 
 import argparse
@@ -34,8 +34,8 @@ for path in sorted(root.rglob("*")):
     if path.is_file():
         client.upload_file(str(path), bucket, prefix + "/" + path.relative_to(root).as_posix())
 """
-# The modules of contend/ that read from a URL: whether each packs a format of its own, and whether it reads from S3
-# (else from nginx).
+# The modules of contend/ that read from a URL: (whether it packs a format of its own, whether it reads from S3 instead
+# of nginx).
 OTHERS = {"mds": (True, True), "litdata": (True, True), "s3torchconnector": (False, True), "webdataset": (True, False)}
 CROP = ["--transform", "rrc:224,flip"]
 
@@ -45,7 +45,7 @@ def say(text):
 
 
 def contend(arguments, environment, *words):
-    """The events that bench/peers/contend.py prints; the time to the event "first" is added."""
+    """Runs bench/peers/contend.py and returns the events that it prints, with the time to the event "first" added."""
     begin, events = time.perf_counter(), []
     log = open(arguments.work / f"{words[0]}.log", "a", encoding="utf-8")
     process = subprocess.Popen([arguments.python, PEERS / "contend.py", *map(str, words)], stdout=subprocess.PIPE,
@@ -99,7 +99,7 @@ def main():
         shutil.copytree(data, work / "www/data")
         servers.append(Radosgw(data, work, sluice))
         nginx, gateway = servers
-        players = {}  # name: a function that gives (images a second, seconds to the first batch)
+        players = {}  # {name: function that returns (images per second, seconds to the first batch)}
         if "sluice" in wanted:
             def sluice_player(url, environment):
                 result = bench.run("epoch", url, *CROP, "--threads", str(arguments.threads), "--batch-size",

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Holds what the loader chooses by itself against a search by hand.
+"""Compares the settings that the loader chooses by itself with the best of a search by hand.
 
     bench/notebook/tuning.py BUILD PHOTOS FOLDER            all workloads; ten minutes
     bench/notebook/tuning.py BUILD PHOTOS FOLDER --only slow-store,busy-trainer
 
-BUILD is a release build with sluice and sluice-bench, PHOTOS a folder of pictures, FOLDER where the datasets
-made of them stay. For each workload it plays epochs with every combination of a grid of threads, batches ahead
-and bytes in flight, then the best of them and what the loader chooses by itself, in turns. A row says what was
-chosen, the medians of both, and their ratio.
+BUILD is a release build with sluice and sluice-bench, and PHOTOS a folder of pictures. The datasets made of them stay
+in FOLDER. For each workload, plays epochs with every combination of a grid of threads, batches ahead and bytes in
+flight; then, alternately, the best combination and the loader's own choice. A row has the choices, the medians of
+both, and their ratio.
 """
 import collections
 import itertools
@@ -39,7 +39,7 @@ FORMS = {"jpeg": [], "raw32": ["--image", "raw", "--size", "32"], "raw512": ["--
 
 
 def play(arguments, dataset, workload, chosen):
-    """Images a second, and what the loader settled at."""
+    """Returns images per second, and the settings that the loader ended with."""
     def fewer():
         if workload.cpus:
             os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:workload.cpus])
@@ -63,10 +63,10 @@ def main():
         by_hand = {combination: play(arguments, dataset, workload, words(combination))[0]
                    for combination in combinations}
         best = max(by_hand, key=by_hand.get)
-        # The best of many is partly luck: it plays again, in turns with the loader's own choice.
+        # The best of many is partly luck, so it plays again, alternating with the loader's own choice.
         own_rates, hand_rates = [], []
         for _ in range(arguments.rounds):
-            # A prefetch of 0: the loader chooses.
+            # With a prefetch of 0, the loader chooses.
             rate, own = play(arguments, dataset, workload, ["--prefetch", "0"])
             own_rates.append(rate)
             hand_rates.append(play(arguments, dataset, workload, words(best))[0])

@@ -1,4 +1,4 @@
-"""Plays one loader for `sluice-bench compare`, which runs this as a process of its own.
+"""Plays one loader for `sluice-bench compare`, which runs this script in a process of its own.
 
     contend.py LOADER pack   LIST FOLDER THREADS
     contend.py LOADER play   LIST FOLDER THREADS BATCH SIZE SECONDS
@@ -6,14 +6,14 @@
 
 LIST has a line "number<TAB>path" for each JPEG of an epoch; lines with the same number are the same picture.
 (Loaders of raw images get PPM files.) `pack` writes the loader's own format into FOLDER. `play` loads epochs of
-random-resized-crop to SIZE and flip, in batches of BATCH: one that is not counted, then for at least SECONDS. It
-reports on standard output, one JSON object a line. `decode` writes the whole frames, stretched to SIZE x SIZE, to
-FILE, as bytes, RGB, in the list's order.
+random-resized-crop to SIZE and flip, in batches of BATCH: first one that is not counted, then others for at least
+SECONDS. It reports on standard output, one JSON object per line. `decode` writes the whole frames, stretched to
+SIZE x SIZE, to FILE: RGB bytes, in the list's order.
 
-A loader is a module in contend/ with: `describe()`, a text; `epochs(items, folder, threads, batch, size)`, an
-iterator over epochs, each an iterator over (images, numbers); `decode(items, folder, size)`, an array. It may also
-have `missing()`, why it cannot run on this machine or None; and, if it has a format of its own, `pack(items, folder,
-threads)`.
+A loader is a module in contend/ with these functions: `describe()` returns a text; `epochs(items, folder, threads,
+batch, size)` an iterator over epochs, each of which is an iterator over (images, numbers); `decode(items, folder,
+size)` an array. It may also have `missing()`, which returns why it cannot run on this machine, or None; and
+`pack(items, folder, threads)`, if it has a format of its own.
 """
 
 import importlib
@@ -50,7 +50,7 @@ def play(loader, items, folder, threads, batch, size, seconds):
                 say(event="first", shape=list(pixels.shape))
             images += len(pixels)
             if number == 1:
-                counted.append(numpy.array(numbers))  # a copy: loaders use their memory again
+                counted.append(numpy.array(numbers))  # a copy, because loaders reuse their memory
         now = time.perf_counter()
         if number > 0:
             say(event="epoch", images=images, seconds=now - start)
@@ -81,7 +81,7 @@ def main():
             file.write(memoryview(pixels.astype("uint8").tobytes()))
         say(event="decoded", images=len(pixels))
     sys.stdout.flush()
-    os._exit(0)  # some loaders' threads never end by themselves
+    os._exit(0)  # the threads of some loaders never end by themselves
 
 
 if __name__ == "__main__":

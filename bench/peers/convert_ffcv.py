@@ -1,10 +1,10 @@
-"""FFCV's DatasetWriter over image files, for `sluice-bench convert`, which runs this as a process of its own.
+"""FFCV's DatasetWriter over image files, for `sluice-bench convert`, which runs this script in a process of its own.
 
     convert_ffcv.py LIST FILE WORKERS MAX_SIDE QUALITY
 
-LIST has the path of an image in each line; MAX_SIDE 0 keeps sizes. Writes FILE and says on standard output, a
-JSON object a line, in contend.py's words, when it began (what is imported is imported by then), how many
-images it wrote in how many seconds, and that it ended.
+LIST has the path of an image in each line; MAX_SIDE 0 keeps sizes. Writes FILE, and reports on standard output, one
+JSON object per line in contend.py's form: that it begins (all imports are done by then), how many images it wrote in
+how many seconds, and that it has ended.
 """
 
 import importlib.metadata as metadata

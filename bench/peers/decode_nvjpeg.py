@@ -1,11 +1,11 @@
-"""How many of a folder's JPEGs torchvision decodes on the card in a second (by nvJPEG).
+"""Measures how many of a folder's JPEGs per second torchvision decodes on the card (by nvJPEG).
 
     python3 decode_nvjpeg.py FOLDER [--batch N] [--rounds N] [--crop S]
     python3 decode_nvjpeg.py --copy
 
-Whole pictures; with --crop, each is then cut, resized to S x S and flipped there, at random, as a training would
-have it. The files are read before the clock starts. Prints the rate of each round and their median. --copy: instead
-how fast torch copies 1 GB of page-locked memory to the card.
+Decodes whole pictures; with --crop, each is then randomly cropped, resized to S x S and flipped there, as for a
+training. The files are read before the clock starts. Prints the rate of each round and their median. With --copy,
+measures instead how fast torch copies 1 GB of page-locked memory to the card.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def main():
         pictures = decode_jpeg(batch, mode=ImageReadMode.RGB, device="cuda")
         return torch.stack([augment(picture) for picture in pictures]) if augment else pictures
 
-    play(batches[0])  # not measured: the first use of the library
+    play(batches[0])  # the first use of the library is not measured
     rates = []
     for _ in range(arguments.rounds):
         torch.cuda.synchronize()

@@ -1,10 +1,10 @@
-"""Trains what samples/train_cifar.cpp trains, as one would in Python: PyTorch's DataLoader over files.
+"""Trains the model of samples/train_cifar.cpp as is usual in Python: with PyTorch's DataLoader over files.
 
     python3 train_cifar.py [--epochs N] [--workers N] [--steps N] [--width N] [--on-card] TRAIN TEST
 
-TRAIN and TEST are folders of 32x32 pictures, a folder for each class. It prints what train_cifar prints, to
-compare how long an epoch takes. With --on-card the training pictures are decoded once and stay on the GPU, which
-also crops and flips them: a loader written for this data set alone.
+TRAIN and TEST are folders of 32x32 pictures, with a folder for each class. Prints what train_cifar prints, so that the
+times of an epoch can be compared. With --on-card, the training pictures are decoded once and stay on the GPU, which
+also crops and flips them: a loader written for this dataset alone.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from torchvision.transforms import v2
 
 
 class Convolution(nn.Module):
-    """With batch normalisation and ReLU; it computes in the type of its input."""
+    """A convolution with batch normalisation and ReLU. It computes in the type of its input."""
 
     def __init__(self, inputs, outputs):
         super().__init__()
@@ -56,7 +56,7 @@ def resnet9(w):
 
 
 class OnCard:
-    """All pictures on the device, as bytes; each epoch a new order, and crops and flips by the batch."""
+    """All pictures on the device, as bytes. Each epoch has a new order; crops and flips are made batch by batch."""
 
     def __init__(self, folder, device, batch=512):
         pictures = torchvision.datasets.ImageFolder(folder, v2.PILToTensor())
@@ -112,7 +112,7 @@ def train(model, arguments, device):
     step, seconds = 0, 0.0
     for epoch in range(arguments.epochs):
         begin = asked = time.monotonic()
-        waited = 0.0  # for batches
+        waited = 0.0  # seconds, for batches
         total = torch.zeros((), device=device)
         counted = 0
         for batch in loader:
@@ -133,7 +133,7 @@ def train(model, arguments, device):
         loss = total.item() / max(counted, 1)
         taken = time.monotonic() - begin
         seconds += taken
-        # On a GPU the host's waits say nothing: it runs ahead, and then waits for the GPU.
+        # On a GPU, the host's waits mean nothing: it runs ahead, and then waits for the GPU.
         waits = f", waited {1e3 * waited / max(counted, 1):.3f} ms a batch" if device.type == "cpu" else ""
         print(f"epoch {epoch}  loss {loss:.4f}  {taken:.3f} s{waits}", flush=True)
         if step >= all_steps:

@@ -7,15 +7,15 @@ dataloader    DATA is a folder with a folder of pictures for each class: torchvi
               PyTorch's DataLoader, pinned memory
 sluice-host   DATA is a Sluice dataset, as for all below; Sluice decodes on the processor
 sluice-card   Sluice decodes on the GPU
-repeat        one batch stays on the GPU and is taken again and again: what the model alone can do
+repeat        one batch stays on the GPU and is used again and again: the rate of the model alone
 
-All crop (a random part, resized to 224), flip and normalize. DataLoader's batches cross to the GPU as float32, as its
-transforms make them, and are brought into the training's form there; Sluice's come in that form, bfloat16 and
-channels last. An epoch has --draws pictures (whole batches only), however many DATA has: DataLoader draws with
-replacement, and Sluice plays each picture equally often, in a random order.
+All loaders crop (a random part, resized to 224), flip and normalize. DataLoader's batches are copied to the GPU as
+float32, as its transforms make them, and are converted there to the training's form, bfloat16 and channels last;
+Sluice delivers them in that form. An epoch has --draws pictures (whole batches only), however many DATA has:
+DataLoader draws with replacement, and Sluice plays each picture equally often, in a random order.
 
-The wait for batches is the time from the end of one step to the begin of the next. On a GPU, where the host runs ahead,
-the GPU's own clock measures it: idle time, copies, and bringing batches into the training's form.
+The wait for batches is the time from the end of one step to the beginning of the next. On a GPU, where the host runs
+ahead, the GPU's clock measures it: idle time, copies, and the conversion of batches to the training's form.
 
 Each loader first feeds some steps that are not timed. The GPU is idle when a timed epoch begins and when it ends. With
 nvidia-smi on the PATH, the GPU's utilisation and power during the timed epochs are reported. The last line is JSON.
@@ -37,13 +37,13 @@ import torchvision
 from torchvision.transforms import v2
 
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-SCALE = (0.08, 1)  # the part of a picture that a crop takes, of its area
+SCALE = (0.08, 1)  # the share of a picture's area that a crop takes
 WARM_UP_STEPS = 20
 PREFETCH = 4  # batches for each of DataLoader's workers
 
 
 class Draws(torch.utils.data.Sampler):
-    """Numbers drawn with replacement; `count` may change from epoch to epoch."""
+    """Draws numbers with replacement; `count` may change from epoch to epoch."""
 
     def __init__(self, pictures):
         self.pictures, self.count = pictures, 0
@@ -56,7 +56,7 @@ class Draws(torch.utils.data.Sampler):
 
 
 def prefetch_that_fits(arguments):
-    """Batches wait in shared memory: fewer of them where it has little room."""
+    """The number of batches to prefetch. They wait in shared memory, so there are fewer if it is small."""
     batch = arguments.batch_size * (3 * arguments.side**2 * 4 + 8)
     room = shutil.disk_usage("/dev/shm").free
     fits = int(0.9 * room / batch / arguments.workers)
@@ -102,7 +102,7 @@ def sluice_loader(arguments, device, decode):
 
 
 def tensors_of(batch):
-    """The images as PyTorch has channels last: sizes N, C, H, W over memory in the order N, H, W, C."""
+    """The images in PyTorch's channels-last form: shape (N, C, H, W), memory in the order N, H, W, C."""
     tensors = batch.torch()
     return tensors["image"].permute(0, 3, 1, 2), tensors["label"]
 
@@ -147,7 +147,7 @@ LOADERS = {
 
 
 class GpuWatch:
-    """Asks nvidia-smi four times a second, from a thread, until the `with` block ends."""
+    """Asks nvidia-smi four times a second, in a thread, until the `with` block ends."""
 
     KEYS = "gpu_utilisation", "watts", "clock_mhz"
 
@@ -178,14 +178,14 @@ class GpuWatch:
 
 
 def busy_core_seconds():
-    """Of the whole machine, since it started."""
+    """The seconds that all cores of the machine were busy since it started."""
     with open("/proc/stat") as file:
         user, nice, system, _, _, irq, soft_irq = (int(value) for value in file.readline().split()[1:8])
     return (user + nice + system + irq + soft_irq) / os.sysconf("SC_CLK_TCK")
 
 
 class Waits:
-    """The seconds between steps, by the device's clock."""
+    """Measures the seconds between steps, by the device's clock."""
 
     def __init__(self, device):
         self.on_gpu = device.type == "cuda"
@@ -205,7 +205,7 @@ class Waits:
         self.ends.append(self.now())
 
     def seconds(self):
-        """Call it when the device has done all steps."""
+        """The seconds measured. Call it once the device has done all steps."""
         pairs = zip(self.ends, self.begins)
         if self.on_gpu:
             return sum(end.elapsed_time(begin) for end, begin in pairs) / 1e3
@@ -233,7 +233,7 @@ class Training:
             torch.cuda.synchronize()
 
     def play(self, batches, deadline):
-        """Steps taken (fewer than there are batches if the time is up), the last one's loss, and seconds waited."""
+        """Returns the number of steps (fewer than batches if time is up), the last loss, and the seconds waited."""
         waits, steps, loss = Waits(self.device), 0, None
         for images, labels in batches:
             waits.step_begins()

@@ -1,5 +1,5 @@
-"""check_site.py SITE: every link of the built site leads to a page and an anchor that are there, and no page loads
-anything from elsewhere, so that it can be read without a network."""
+"""check_site.py SITE: checks that every link in the built site leads to an existing page and anchor, and that no page
+loads anything from elsewhere, so that the site can be read without a network."""
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -38,7 +38,7 @@ for path, page in pages.items():
                 faults.append(f"{shown} loads {target}, which is not there")
     for target in page.links:
         parts = urlsplit(target)
-        if parts.scheme or parts.netloc or path.name == "404.html":  # its links start at the server's root
+        if parts.scheme or parts.netloc or path.name == "404.html":  # links of 404.html start at the server's root
             continue
         links += 1
         where = (path.parent / unquote(parts.path)).resolve() if parts.path else path

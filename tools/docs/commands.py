@@ -1,8 +1,8 @@
-"""The reference of a program's commands, from their --help."""
+"""Makes the reference of a program's commands from their --help."""
 import re
 import subprocess
 
-INDENT = 24  # where an option's text begins
+INDENT = 24  # the column where an option's text begins
 
 
 def help_of(program, command=None):
@@ -11,7 +11,7 @@ def help_of(program, command=None):
 
 
 def commands_of(program):
-    """(name, first line) of each command."""
+    """Returns (name, first line of its description) for each command."""
     text = help_of(program)
     part = text[text.index("Subcommands:\n"):]
     part = part[:part.index("\n\n")]
@@ -23,23 +23,23 @@ def escape(text):
 
 
 def linked(text):
-    """Prose with its options and commands as code."""
+    """Marks the options and commands in prose as code."""
     parts = re.split(r"(`[^`]+`|(?<![\w-])--[a-z][a-z-]*[a-z])", text)
     return "".join(f"`{part.strip('`')}`" if at % 2 else escape(part) for at, part in enumerate(parts))
 
 
 def begun(text):
-    """With a capital letter, if it begins with a word."""
+    """The text with a capital letter at its start, if it begins with a word."""
     return text[:1].upper() + text[1:] if re.match(r"[a-z]+[ ,:;.]", text) else text
 
 
 def entries(lines):
-    """(option or argument with its value, its text) of a section's lines."""
+    """Parses a section's lines into (option or argument with its value, its text)."""
     found = []
     for line in lines:
         head, text = line[:INDENT].strip(), line[INDENT:].strip()
         if len(line) > INDENT and line[:INDENT].strip() and line[INDENT - 1] != " ":
-            head, text = line.strip(), ""  # longer than the column: its text is below
+            head, text = line.strip(), ""  # the option is longer than the column, so its text begins on the next line
         if re.match(r"^ {2}\S", line):
             found.append([head, text])
         elif found:
@@ -48,7 +48,7 @@ def entries(lines):
 
 
 def page(program, name, command):
-    """The page of a command; name: "sluice"."""
+    """The page of a command. `name`: the program's, "sluice"."""
     text = help_of(program, command).rstrip("\n")
     usage = text.index("\nUsage: ")
     intro, rest = text[:usage].strip(), text[usage + 1:]
@@ -88,7 +88,7 @@ def flags_of(program, command):
 
 
 def exit_codes(program):
-    """{code: meaning}, as every --help ends."""
+    """{code: meaning}, from the end of --help."""
     text = help_of(program)
     text = " ".join(text[text.index("Exit codes:") + len("Exit codes:"):].split()).rstrip(".")
     return dict(part.strip().split(" ", 1) for part in text.split(";"))

@@ -1,8 +1,8 @@
-"""The reference of the public C++ names, a page for each header, from Doxygen's XML (header_filter.py).
+"""Makes the reference of the public C++ names, a page for each header, from Doxygen's XML (header_filter.py).
 
-Every public name needs a text: `missing` lists those without. Some texts follow from the code, and are made here:
-of a setter that only sets a member, of a constructor that only fills members, of a member whose type's comment says
-all.
+Every public name needs a text; `missing` lists the names that have none. Some texts follow from the code and are
+written here: those of setters that only set a member, of constructors that only fill members, and of members that
+their type's comment describes.
 """
 import re
 import xml.etree.ElementTree as ElementTree
@@ -46,7 +46,7 @@ class Name:
 
 
 def declaration(member):
-    """As it stands in the header, without its body."""
+    """The declaration as it stands in the header, without its body."""
     kind = member.get("kind")
     type_text = plain(member.find("type"))
     name = plain(member.find("name"))
@@ -93,7 +93,7 @@ def sentence(words):
 
 
 def follows(root, member, owner):
-    """The text of a member that follows from its code, or None if it needs one of its own."""
+    """The text for a member if that follows from its code; None if the member needs a comment."""
     name, code = plain(member.find("name")), body(root, member)
     if name in ITERATOR_TYPES and "Iterator" in owner.name:
         return "Required of an iterator by the standard library."
@@ -108,7 +108,7 @@ def follows(root, member, owner):
 
 
 def skipped(member):
-    """What is no name of its own: default, copied and destroyed values, comparisons by members, friends."""
+    """Whether the reference leaves out a member: defaulted constructors, copies, destructors, comparisons, friends."""
     name, arguments = plain(member.find("name")), plain(member.find("argsstring"))
     return (member.get("kind") == "friend" or name.startswith("~") or name == "operator="
             or re.search(r"=\s*(default|delete)$", arguments) or "->" in arguments
@@ -118,8 +118,8 @@ def skipped(member):
 class Reference:
     def __init__(self, root, xml):
         self.root = root
-        self.headers = {}  # path: text of the file
-        self.names = {}  # path: [Name]
+        self.headers = {}  # {path: text of the file}
+        self.names = {}  # {path: [Name]}
         self.missing = []
         for path in sorted(xml.glob("*.xml")):
             if path.name in ("index.xml", "Doxyfile.xml"):
@@ -172,7 +172,7 @@ class Reference:
 
     @staticmethod
     def is_member(element):
-        """Whether it is listed with its type: other kinds are types of their own, or need no text."""
+        """Whether the element is listed with its type. Others are types themselves, or need no text."""
         name = plain(element.find("name"))
         return not (skipped(element) or name.startswith("@") or "<" in name or element.get("kind") in ("define", "enum"))
 
@@ -189,13 +189,13 @@ class Reference:
                                   f"{plain(value.find('name'))} {plain(value.find('initializer'))}".strip(), made.full)
                 made.members.append(enumerator)
         if owner is not None and kind != "enum":
-            owner.members.append(made)  # take() checks the members' texts
+            owner.members.append(made)  # take() checks these members' texts
         else:
             self.names.setdefault(made.file, []).append(made)
 
     def look_for_missing(self):
-        """Lists names without a text. A member may be without one if that of its type says all: "filter" of the
-        type Filter."""
+        """Adds the names without a text to `missing`. A member needs none if its type's text describes it, such as
+        "filter" of the type Filter."""
         types = {name.full: name for names in self.names.values() for name in names}
         for name in [name for names in self.names.values() for name in names]:
             if not name.text:
@@ -212,7 +212,7 @@ class Reference:
         self.missing.append(f"{name.file}:{name.line}: {name.full} has no comment")
 
 
-# The parts of a comment that are code: a qualified name, a constant, a call, a name of std.
+# Matches the parts of a comment that are code: qualified names, constants, calls, names in std.
 CODE = re.compile(r"""`[^`]+`|(?<![\w:`])(?:std::\w+(?:<[\w:, ]+>)?|(?:[A-Za-z_]\w*::)+~?\w+(?:\(\))?(?:\.\w+)*
                       |(?:\w+/)*[A-Z]\w+\.md(?!\w)|k[A-Z]\w+|[A-Za-z_]\w*\(\)|Error\(k\w+(?:\sor\sk\w+)*\))""", re.VERBOSE)
 WORDY = re.compile(r"(?<![\w:`.])([A-Z][a-z]+(?:[A-Z][a-z0-9]+)+)(?![\w`])")  # LoaderOptions
@@ -223,7 +223,7 @@ def escaped(text):
 
 
 class Pages:
-    """The reference as pages; `source_link(file)` gives the page of a source. `pages`: those that comments name."""
+    """Writes the reference as pages. `source_link(file)` gives a source's page; `pages`: those that comments name."""
 
     def __init__(self, reference, source_link, pages):
         self.reference, self.source_link = reference, source_link
@@ -234,7 +234,7 @@ class Pages:
         return file.split("/")[-1].removesuffix(".h") + ".md"
 
     def linked(self, code, here):
-        """A piece of code, which leads to the name if it is one of ours."""
+        """A piece of code; a link to its entry if the reference has that name."""
         known = self.reference.known
         if code in self.pages:
             return f"[{code}](../../{self.pages[code]})"
@@ -246,7 +246,7 @@ class Pages:
         return f"`{code.strip('`')}`"
 
     def prose(self, text, here=""):
-        """A comment as Markdown: indented lines are code, what looks like code is set so."""
+        """A comment as Markdown. Indented lines become code blocks, and parts that look like code are marked so."""
         out = []
         for paragraph in re.split(r"\n\s*\n", "\n".join(line.rstrip() for line in text.splitlines())):
             lines = paragraph.splitlines()
@@ -254,7 +254,7 @@ class Pages:
                 continue
             indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
             if min(indents) >= 3:
-                if out and out[-1].startswith("```"):  # an empty line inside code
+                if out and out[-1].startswith("```"):  # an empty line inside a code block
                     out[-1] = out[-1][:-4] + "\n\n" + "\n".join(line[3:] for line in lines) + "\n```"
                 else:
                     out.append("```cpp\n" + "\n".join(line[3:] for line in lines) + "\n```")

@@ -1,20 +1,20 @@
-"""header_filter.py HEADER: the header with its comments in a form that Doxygen reads, printed.
+"""header_filter.py HEADER: prints the header with its comments in a form that Doxygen reads.
 
-Headers here have plain comments: a comment directly above a declaration, or at the end of its line, is about it;
-the first one of a file is about the file. Their text is passed on word for word (\\verbatim), so nothing in it is
-taken for a command or for HTML.
+Headers here have plain comments: a comment directly above a declaration, or at the end of its line, describes it;
+the first comment of a file describes the file. Doxygen gets their text word for word (\\verbatim), so that it takes
+nothing in it for a command or for HTML.
 """
 import re
 import sys
 
 STAR_SLASH = "*\ue000/"  # would end Doxygen's comment
-BEGIN = "\ue001"  # starts a comment's line: Doxygen removes some of its indentation
+BEGIN = "\ue001"  # put before each line of a comment, because Doxygen removes some indentation
 FORWARD = re.compile(r"\s*(friend )?(class|struct) \w+;\s*$")
 SCOPE = re.compile(r"\b(class|struct|enum|namespace|union)\b")
 
 
 def parts(line):
-    """(code, comment or None) of a line: the comment without its slashes."""
+    """Splits a line into (code, comment or None); the comment has no slashes."""
     at, quote = 0, ""
     while at < len(line):
         letter = line[at]
@@ -32,9 +32,9 @@ def parts(line):
 def filtered(text):
     lines = [parts(line) for line in text.splitlines()]
     out = []
-    scopes = []  # of each open brace: whether it holds declarations
-    statement = ""  # since the last ; { or }
-    seen = None  # the file's own comment; it goes to the end, so that line numbers stay the same
+    scopes = []  # for each open brace, whether it holds declarations
+    statement = ""  # the text since the last ; { or }
+    seen = None  # the file's own comment; printed last, so that line numbers stay the same
     number = 0
     while number < len(lines):
         code, comment = lines[number]

@@ -1,4 +1,4 @@
-"""MkDocs' hook: pages with a diagram load Mermaid, from the site itself."""
+"""A hook for MkDocs: pages with a diagram load Mermaid, from the site itself."""
 from mkdocs.utils import get_relative_url
 
 

@@ -1,11 +1,11 @@
-"""The page of what the commands of `sluice` print with --json: each one is run on a few small pictures."""
+"""Makes the page with the output of `sluice`'s commands with --json, by running each on a few small pictures."""
 import subprocess
 import tempfile
 from pathlib import Path
 
 import commands
 
-# In their order, in a folder that has photos/: (the command that it shows, its line).
+# (command that is shown, command line), run in this order in a folder that has photos/.
 RUNS = [
     ("convert", "convert photos data"),
     ("inspect", "inspect data"),
@@ -29,7 +29,7 @@ RUNS = [
 
 
 def page(sluice, make_photos):
-    """The page, and what is wrong with it."""
+    """Returns the page, and a list of faults."""
     missing = [f"tools/docs/json_examples.py runs no `sluice {command} --json`"
                for command, _ in commands.commands_of(sluice)
                if "--json" in commands.flags_of(sluice, command) and command not in dict(RUNS)]

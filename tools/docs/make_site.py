@@ -1,5 +1,5 @@
-"""make_site.py ROOT WORK OUT --sluice PROGRAM --bench PROGRAM [...]: makes the pages' folder and MkDocs' configuration
-in WORK; build.sh then calls MkDocs."""
+"""make_site.py ROOT WORK OUT --sluice PROGRAM --bench PROGRAM [...]: makes the folder of pages and MkDocs'
+configuration in WORK; build.sh then calls MkDocs."""
 import argparse
 import json
 import os
@@ -39,7 +39,7 @@ site.gather()
 
 
 def write_commands():
-    """A page for each command of both programs; their names in the navigation."""
+    """Writes a page for each command of both programs; returns their entries for the navigation."""
     nav = []
     for name, program in (("sluice", given.sluice), ("sluice-bench", given.bench)):
         index = f"reference/{name}/index.md"
@@ -54,7 +54,7 @@ def write_commands():
 
 
 def write_cpp(reference):
-    """A page for each public header."""
+    """Writes a page for each public header."""
     made = cpp_reference.Pages(reference, lambda file: site.target("reference/cpp/index.md", f"../../{file}"), rest)
     site.write("reference/cpp/index.md", made.index())
     nav = [{"All names": "reference/cpp/index.md"}]
@@ -66,7 +66,7 @@ def write_cpp(reference):
 
 
 def write_python(cpp, cpp_pages):
-    """Pages of the Python package, by subject."""
+    """Writes the pages of the Python package, one for each subject."""
     if given.python is None:
         site.write("reference/python/index.md", "# Python\n\nThis site was built without the Python package.\n")
         return {"Python": "reference/python/index.md"}
@@ -95,7 +95,7 @@ def write_options(cpp_pages):
 
 
 def write_exit_codes(cpp, cpp_pages):
-    """The programs' exit codes, and the codes of Error."""
+    """Writes the page of the programs' exit codes and of Error's codes."""
     rows = [f"| {code} | {commands.linked(meaning)} |" for code, meaning in commands.exit_codes(given.sluice).items()]
     codes = next(name for names in cpp.names.values() for name in names if name.full == "ErrorCode")
     text = (root / "format" / "error.cpp").read_text(encoding="utf-8")
@@ -120,8 +120,8 @@ def write_json():
     return {"JSON of sluice": "reference/json.md"}
 
 
-rest = [name for name in site.files if name.endswith(".md")]  # pages that have no place in the navigation yet
-faults = []  # names without a text
+rest = [name for name in site.files if name.endswith(".md")]  # pages that are not in the navigation yet
+faults = []  # such as names without a text
 cpp = cpp_reference.Reference(root, given.doxygen)
 if not cpp.names:
     sys.exit(f"docs: {given.doxygen} has nothing that Doxygen wrote")
@@ -133,12 +133,12 @@ reference += [write_options(cpp_pages), write_python(cpp, cpp_pages), cpp_nav, w
 
 
 def titled(name, title=None):
-    """An entry of the navigation; the page's heading is its title, except of those called README."""
+    """An entry of the navigation. Its title is the page's heading, unless the page is a README."""
     return {title or pages.title_of((folder / name).read_text(encoding="utf-8")) or name: name}
 
 
 def in_folder(folder_name):
-    """The pages of a folder that are not taken yet, in the order in which its README.md names them."""
+    """The folder's pages that are not in the navigation yet, in the order in which its README.md names them."""
     those = [page for page in rest if page.startswith(folder_name)]
     start = root / folder_name / "README.md"
     if start.exists():
@@ -149,8 +149,8 @@ def in_folder(folder_name):
 
 
 def take(*names):
-    """Entries of those of these pages that there are, or of all in a folder ("samples/guides/"); each page is
-    taken once."""
+    """Navigation entries of these pages, as far as they exist; a name such as "samples/guides/" stands for all pages
+    in the folder. Each page gets one entry only."""
     found = []
     for name in names:
         title = None

@@ -1,4 +1,4 @@
-"""The reference of options, from their declarations (options.cpp prints them)."""
+"""Makes the reference of options from their declarations, which options.cpp prints."""
 from commands import begun, linked
 
 EFFECTS = {"order": "Changes which samples come, and where.", "content": "Changes what batches hold.", "speed": ""}
@@ -17,7 +17,7 @@ def value_of(value):
 
 
 def option(group, one, flags, cpp):
-    """An option as a definition; `flags` gives the pages of commands that have it."""
+    """An option's entry. `flags` gives the pages of the commands that have the option."""
     full = f"{group}::{one['name']}"
     head = f"`{one['name']}`"
     if full in cpp.reference.known:

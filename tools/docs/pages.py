@@ -1,7 +1,7 @@
-"""The repository's pages, brought into one folder for MkDocs.
+"""Gathers the repository's pages in one folder for MkDocs.
 
-Every page of the repository keeps its path, so links between pages stay as they are. A link to a source or a
-folder becomes a link to the repository's address if one is set, and to a copy of that source in the site if not.
+Every page keeps its path, so links between pages stay as they are. A link to a source or a folder becomes a link to
+the repository's address if one is given; otherwise, to a copy of that source in the site.
 """
 import re
 import subprocess
@@ -14,8 +14,8 @@ LANGUAGES = {".h": "cpp", ".cpp": "cpp", ".cu": "cuda", ".py": "python", ".sh": 
 
 
 def files_of(root):
-    """Paths of all files that belong to the repository, as git lists them: new ones too, ignored ones not. Without
-    git, all but those of builds."""
+    """Paths of all files of the repository as git lists them, including new files but not ignored ones. Without git,
+    all files except those in build folders."""
     try:
         listed = subprocess.run(["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                                 check=True, capture_output=True, text=True).stdout.split("\0")
@@ -26,8 +26,8 @@ def files_of(root):
 
 
 def outside_code(text, change):
-    """The page with change(line) in place of each line that is not in a code block; the words after a fence's
-    language, which are for the tests of the pages, are left out."""
+    """Applies change() to each line that is not in a code block. Drops the words after a fence's language, which are
+    for the tests of the pages."""
     lines, fence = [], None
     for line in text.splitlines():
         found = FENCE.match(line)
@@ -53,7 +53,7 @@ class Pages:
         self.made = []
 
     def write(self, name, text):
-        """A page of the site that is not one of the repository."""
+        """Writes a page that the repository does not have."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -66,13 +66,13 @@ class Pages:
                 self.write(name, self.page(name, text))
 
     def page(self, name, text):
-        """A page of the repository as the site has it; `name` is its path."""
+        """Writes a page of the repository in the site's form; `name` is its path."""
         def links(line):
-            # A link's text may be code, so whole links are taken first and only their target is changed.
+            # A link's text may be code, so whole links are matched, and only their targets are changed.
             return LINK.sub(lambda link: f"{link[1]}({self.target(name, link[2])})", line)
 
         lines = outside_code(text, links).splitlines()
-        # GitHub begins a list without an empty line before it, Python's Markdown does not.
+        # Python's Markdown, unlike GitHub's, needs an empty line before a list.
         spaced, fenced = [], False
         for line in lines:
             fenced ^= bool(FENCE.match(line))
@@ -84,7 +84,7 @@ class Pages:
         return "\n".join(spaced) + "\n"
 
     def target(self, page, target):
-        """Where a link of that page leads in the site."""
+        """The target in the site of a link of that page."""
         path, mark, anchor = target.partition("#")
         if not path or re.match(r"[a-z]+:", target):
             return target
@@ -101,7 +101,7 @@ class Pages:
         if where in self.folders and f"{where}/README.md" in self.known:
             return f"{up}{where}/README.md{mark}{anchor}"
         if where not in self.known and where not in self.folders:
-            return target  # MkDocs reports that it leads nowhere
+            return target  # MkDocs reports that the target does not exist
         if self.sources_url:
             return f"{self.sources_url}/{where}"
         self.copied.add(where)
@@ -111,7 +111,7 @@ class Pages:
         return f"source/{where}/folder.md" if where in self.folders else f"source/{where}.md"
 
     def copy_sources(self):
-        """Pages with the sources that the links so far lead to."""
+        """Writes pages with the sources to which links have led so far."""
         for where in sorted(self.copied):
             name = self.copy_of(where)
             head = f"---\ntitle: {where}\nsearch: {{exclude: true}}\n---\n# `{where}`\n\n"
@@ -134,6 +134,6 @@ class Pages:
 
 
 def title_of(text):
-    """A page's first heading, without marks."""
+    """The page's first heading, without Markdown's marks."""
     found = re.search(r"^# +(.+?) *$", text, flags=re.M)
     return re.sub(r"[`*]", "", found[1]) if found else ""

@@ -1,7 +1,7 @@
-"""The reference of the Python package, from its stub and docstrings (read by griffe, nothing is imported).
+"""Makes the reference of the Python package from its stub and docstrings, which griffe reads without importing it.
 
-A name without a docstring has the same name in C++, and gets the text that it has there; `missing` lists those
-for which there is none either.
+A name without a docstring gets the text of the C++ name that corresponds to it. `missing` lists the names for which
+there is no such text either.
 """
 import re
 
@@ -9,7 +9,7 @@ import griffe
 
 from commands import begun
 
-# The pages, by the C++ headers that define their names; names that exist only in Python are listed themselves.
+# (page, title, the C++ headers whose names it has, and names that exist only in Python).
 GROUPS = [
     ("loader", "Loader and batches", ("loader.h", "batch.h", "mixture.h", "sample_fault.h", "Epoch", "Array", "Ragged")),
     ("options", "Options of the loader", ("loader_options.h", "order.h", "rank.h", "transform.h")),
@@ -24,7 +24,7 @@ GROUPS = [
 ]
 
 
-# Members of steps whose parameters have torchvision's names.
+# {torchvision's name of a step's parameter: the member that it fills}.
 FILLED_BY = {"p": "probability", "padding_mode": "border", "num_ops": "operations", "num_magnitude_bins": "bins",
              "sharpness_factor": "factor", "std": "deviation", "kernel_size": "kernel"}
 
@@ -40,7 +40,7 @@ def is_enumeration(name, kind="Enum"):
 
 class Reference:
     def __init__(self, folder, cpp, cpp_pages):
-        """`folder` holds the package; `cpp` and `cpp_pages` are the reference of the C++ names."""
+        """`folder`: the package. `cpp`, `cpp_pages`: the reference of the C++ names."""
         package = griffe.load("sluice", search_paths=[str(folder)], resolve_aliases=False)
         self.cpp_pages, self.missing = cpp_pages, []
         self.texts = {}
@@ -86,7 +86,7 @@ class Reference:
                                              and member.name != "__init__"))]
 
     def text(self, name, owner=None):
-        """(its text, whether it is that of the C++ name)."""
+        """Returns (the name's text, whether that comes from the C++ name)."""
         if name.docstring and name.docstring.value.strip():
             return name.docstring.value, False
         if owner is None:
@@ -126,7 +126,7 @@ class Reference:
         return [f"min_{name}", f"max_{name}", f"{name}_x", f"{name}_y"]
 
     def look_for_missing(self, name, owner=None):
-        """Lists the name and its members as missing, as far as they have no text. `owner`: of a class in a class."""
+        """Adds the name and its members to `missing` if they have no text. `owner`: the class around a nested class."""
         if not self.text(name, owner)[0]:
             self.missing.append(f"Python's {name.path} has no docstring, and no namesake in C++")
         if name.is_class:
@@ -154,7 +154,7 @@ class Reference:
                     code.pop()
                 out += ["", "```python"] + code + ["```", ""]
                 code = []
-            # Lines of "name: text" are a list of arguments.
+            # Lines of the form "name: text" list arguments.
             argument = re.match(r"  ([a-z_]+): (.*)", line)
             out.append(f"- `{argument[1]}`: {self.linked(argument[2])}" if argument else self.linked(line))
         if code:

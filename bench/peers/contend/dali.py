@@ -27,7 +27,7 @@ def epochs(items, folder, threads, batch, size):
 
     loader = pipe()
     loader.build()
-    # The last batch is filled up; what fills it is not counted.
+    # DALI fills up the last batch; the samples that fill it are not counted.
     batches = (len(items) + batch - 1) // batch
 
     def epoch():

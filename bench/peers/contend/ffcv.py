@@ -54,7 +54,7 @@ def epochs(items, folder, threads, batch, size):
 
 
 def decode(items, folder, size):
-    # The items are of one size, so that the crop can be made the whole frame.
+    # All pictures have one size, so a crop of that size shows the whole frame.
     width, height = Image.open(items[0][1]).size
     whole = RandomResizedCropRGBImageDecoder(
         (size, size), scale=(1, 1), ratio=(width / height, width / height))

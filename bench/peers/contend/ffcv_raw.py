@@ -1,4 +1,4 @@
-"""FFCV from its own file of raw images, of which the middle is shown."""
+"""FFCV from its own file of raw images; plays the middle of each."""
 
 import importlib.metadata as metadata
 
@@ -27,7 +27,7 @@ def middle(items, size):
     width, height = Image.open(items[0][1]).size
     if (width, height) == (size, size):
         return SimpleRGBImageDecoder()
-    # A part as large as what comes out: nothing is resized.
+    # The crop is as large as the output, so nothing is resized.
     return CenterCropRGBImageDecoder((size, size), ratio=size / min(width, height))
 
 

@@ -1,4 +1,4 @@
-"""Hugging Face datasets: an Arrow file that is mapped into memory, whole batches taken from it at once."""
+"""Hugging Face datasets: an Arrow file that is mapped into memory, from which whole batches are taken at once."""
 
 import importlib.metadata as metadata
 import shutil
@@ -17,7 +17,7 @@ class Samples(torch.utils.data.Dataset):
     def __len__(self):
         return len(self.rows)
 
-    def __getitems__(self, indices):  # what the DataLoader calls for a batch
+    def __getitems__(self, indices):  # the DataLoader calls it for a batch
         rows = self.rows[indices]
         return [(self.augment(torch_parts.decoded(data)), number)
                 for data, number in zip(rows["image"], rows["number"])]
@@ -31,7 +31,7 @@ def describe():
 
 
 def pack(items, folder, threads):
-    # Bytes: its Image feature would decode them with PIL, which is slower.
+    # The JPEGs are stored as bytes: the Image feature would decode them with PIL, which is slower.
     columns = {"image": datasets.Value("binary"), "number": datasets.Value("int64")}
 
     def rows():

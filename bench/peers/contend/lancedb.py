@@ -41,7 +41,7 @@ def epochs(items, folder, threads, batch, size):
 
     number = 0
     while True:
-        # One split: with more, those samples are left out that do not divide evenly.
+        # One split: with several, samples that do not divide evenly between them are left out.
         dataset = StreamingDataset(table, num_splits=1, epoch=number, read_batch_size=batch,
                                    transform=samples, transform_parallelism=threads, transform_queue_depth=2 * threads)
         yield iter(torch.utils.data.DataLoader(dataset, batch_size=batch))

@@ -1,4 +1,4 @@
-"""LitData: optimized chunks, in a local folder or at an s3:// URL, from where each epoch downloads them anew."""
+"""LitData: optimized chunks, in a local folder or at an s3:// URL; from a URL, each epoch downloads them again."""
 
 import importlib.metadata as metadata
 import os
@@ -8,7 +8,7 @@ import litdata.streaming.downloader
 
 from contend import torch_parts
 
-# Its client refuses plain HTTP, which the server of bench/notebook/remote_peers.py speaks, and has no option for that.
+# LitData's client refuses plain HTTP, which remote_peers.py's server uses, and has no option for it.
 getattr(litdata.streaming.downloader, "_OBSTORE_CLIENT_OPTIONS", {})["allow_http"] = "true"
 LOADER = {"kind": litdata.StreamingDataLoader}
 

@@ -1,4 +1,4 @@
-"""MosaicML Streaming: MDS shards, in a local folder or at an s3:// URL, from where each epoch downloads them anew."""
+"""MosaicML Streaming: MDS shards, in a local folder or at an s3:// URL; from a URL, each epoch downloads them again."""
 
 import importlib.metadata as metadata
 

@@ -1,4 +1,4 @@
-"""s3torchconnector: a JPEG is an object, fetched by its key. FOLDER is an s3:// URL."""
+"""s3torchconnector: each JPEG is an object and is fetched by its key. FOLDER is an s3:// URL."""
 
 import importlib.metadata as metadata
 import os

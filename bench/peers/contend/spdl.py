@@ -19,7 +19,7 @@ def describe():
 
 
 def crop_of(width, height):
-    """torchvision's rule."""
+    """Chooses a random crop by torchvision's rule."""
     area = width * height
     for _ in range(10):
         target = area * random.uniform(0.08, 1)

@@ -1,4 +1,4 @@
-"""tf.data from a TFRecord file: one endless iterator."""
+"""tf.data from a TFRecord file, with one endless iterator."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What the loaders that stand on PyTorch's DataLoader share: decoding with torchvision, and the loader's options."""
+"""Shared by the loaders that use PyTorch's DataLoader: decoding with torchvision, and the DataLoader's options."""
 
 import tempfile
 
@@ -22,7 +22,7 @@ def read(path):
 
 
 class Augmented:
-    """Over a streaming dataset of {"image": JPEG, "number"}: decoded and augmented samples."""
+    """Decodes and augments the samples of a streaming dataset of {"image": JPEG, "number"}."""
 
     def __getitem__(self, index):
         sample = super().__getitem__(index)
@@ -48,7 +48,7 @@ def loader_of(samples, batch, threads, kind=torch.utils.data.DataLoader, **optio
 
 
 def epochs_of(samples, batch, threads, **options):
-    """By workers that live as long as the loader."""
+    """Epochs of a DataLoader whose workers live as long as it does."""
     loader = loader_of(samples, batch, threads, persistent_workers=True, **options)
     while True:
         yield iter(loader)
@@ -59,7 +59,7 @@ def epochs_of_files(items, decode, threads, batch, size):
 
 
 def new_folders():
-    """Empty ones; each is removed when the next is taken."""
+    """Yields empty folders; each is removed when the next one is taken."""
     while True:
         with tempfile.TemporaryDirectory() as folder:
             yield folder

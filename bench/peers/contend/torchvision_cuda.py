@@ -36,7 +36,7 @@ def decoded(files):
 def epochs(items, folder, threads, batch, size):
     augment = torch_parts.augment(size)
     readers = concurrent.futures.ThreadPoolExecutor(threads)
-    ahead = 2  # batches whose files are read meanwhile
+    ahead = 2  # batches whose files are read in advance
 
     def load(part):
         files = [torch.frombuffer(bytearray(torch_parts.read(path)), dtype=torch.uint8) for _, path in part]
@@ -53,7 +53,7 @@ def epochs(items, folder, threads, batch, size):
             if len(reading) < len(parts):
                 reading.append(readers.submit(load, parts[len(reading)]))
             yield torch.stack([augment(picture) for picture in decoded(files)]), numbers
-        torch.cuda.synchronize()  # what was only begun is not done
+        torch.cuda.synchronize()  # work that was only started must not count as done
 
     while True:
         yield epoch()

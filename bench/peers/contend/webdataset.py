@@ -1,4 +1,4 @@
-"""WebDataset: tar shards in a local folder, or at a URL with a list of them; read in order, mixed in a buffer."""
+"""WebDataset: tar shards in a local folder, or at a URL with a list of them; read in order, shuffled in a buffer."""
 
 import glob
 import importlib.metadata as metadata
