@@ -1,8 +1,8 @@
 // The cost of each step of a transform, on raw pixels.
 //
 // The steps run through the loader's own row writer, on one picture again and again, with random
-// numbers drawn anew each time. Each round measures all steps, so that a disturbance of the machine
-// does not fall on a single step.
+// numbers drawn again each time. Each round measures all steps, so that a disturbance of the
+// machine does not fall on a single step.
 #include "bench/parts/transforms.h"
 
 #include <algorithm>

@@ -17,7 +17,7 @@ struct StepCost {
 };
 
 // Runs each step on raw RGB pixels of side x side (a smooth picture with some noise), into a row of
-// a batch. Random numbers are drawn anew each time, as in an epoch. Each round goes over all steps
+// a batch. Random numbers are drawn again each time, as in an epoch. Each round goes over all steps
 // in turn, for about `seconds_each` per step. A step must set a fixed size or leave the size
 // unchanged. Steps that mix a batch come last, and mix every 16 rows. Throws cli::UsageError for
 // steps that change labels; Interrupted.

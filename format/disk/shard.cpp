@@ -395,7 +395,7 @@ BlockView ShardFile::Block(std::uint32_t block) const {
 
 BlockView ShardFile::BlockThere(std::uint32_t block) const {
   if (parts_ == nullptr) return Block(block);
-  // The block is checked each time: it may have been brought anew since.
+  // The block is checked each time: it may have been brought again since.
   const BlockEntry& entry = block_entry(block);
   const ReadGuard guard = Guard();
   return Block(block, file_.bytes().subspan(entry.offset, entry.bytes), false);

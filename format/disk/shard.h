@@ -36,7 +36,7 @@ class ShardParts {
   static constexpr std::uint64_t FirstPartOf(std::uint64_t block) {
     return kFirstBlock + 2 * block;
   }
-  // The number of parts of a shard of so many blocks.
+  // The number of parts of a shard of that many blocks.
   static constexpr std::uint64_t PartsOf(std::uint64_t blocks) { return FirstPartOf(blocks); }
   struct Part {
     std::uint64_t number = 0;  // a PartNumber; of a block: FirstPartOf(block) and the next one

@@ -169,7 +169,7 @@ FileHandle SharedFolder::OpenLock(const std::string& name) const {
 }
 
 std::vector<std::string> SharedFolder::Names() const {
-  // The folder is opened anew: a listing moves the position of its open file.
+  // The folder is opened again: a listing moves the position of its open file.
   const int fd = openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(fd < 0 ? nullptr : fdopendir(fd), closedir);
   if (listing == nullptr) {

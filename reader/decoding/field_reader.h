@@ -66,10 +66,10 @@ class FieldReader {
   const Followers& followers_;
   std::vector<Picture> pictures_;  // by field of the schema
   std::vector<Bytes> payloads_;
-  const RowLayout* stored_ = nullptr;    // of the row in hand
-  const ValueLimits* limits_ = nullptr;  // of the row in hand
+  const RowLayout* stored_ = nullptr;    // of the current row
+  const ValueLimits* limits_ = nullptr;  // of the current row
   bool verify_ = true;
-  std::vector<std::uint8_t> kept_;   // of the boxes in hand
+  std::vector<std::uint8_t> kept_;   // of the current boxes
   std::vector<std::uint8_t> whole_;  // a mask
   NearestSampler nearest_;
   RowWriter writer_;

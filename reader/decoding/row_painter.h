@@ -27,7 +27,7 @@ class RowPainter {
   // `cache` and `device` may be null.
   RowPainter(const BatchRecipe& recipe, DecodedCache* cache, std::unique_ptr<DevicePainter> device);
 
-  // Bytes of memory that it takes at most, for pictures of so many pixels.
+  // Bytes of memory that it takes at most, for pictures of that many pixels.
   static std::uint64_t MemoryBytes(const BatchRecipe& recipe, std::uint64_t pixels);
 
   // Call these in this order for a row. Clear() forgets what a device was to paint there.

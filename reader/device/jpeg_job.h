@@ -129,7 +129,7 @@ struct JpegJob {
   std::byte* scratch = nullptr;     // 16-byte aligned
   std::uint32_t* broken = nullptr;  // by picture: is increased for each row that breaks a rule
   std::uint32_t channels = 3;       // 1 or 3
-  // The most that a wave can have. Threads for so many start; those without work end at once.
+  // The most that a wave can have. Threads for that many start; those without work end at once.
   std::uint32_t most_pictures = 0, most_rows = 0, most_packed = 0;
   std::uint64_t most_pixels = 0;  // of an image
 };

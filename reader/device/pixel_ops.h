@@ -7,8 +7,8 @@
 // done whenever pixels are read. An operation that needs the whole picture has phases of its own
 // before the last one:
 //
-//   kContrast            the picture's mean: pixels are changed anew for it, and only sums are kept
-//   kStretch, kEqualize  likewise counts of values, of which a table is made (ValueBy)
+//   kContrast            the picture's mean: pixels are changed again for it, and only sums are
+//   kept kStretch, kEqualize  likewise counts of values, of which a table is made (ValueBy)
 //   kSharpen, kBlur,     pixels are changed where they lie, and filtered from there into the other
 //   kWarp...             of two places, which later phases read (pixel_ops_filter.h)
 //

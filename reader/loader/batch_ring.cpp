@@ -31,8 +31,8 @@ namespace {
 
 StreamCursor::Options CursorOptionsOf(const LoaderSetup& setup) {
   const LoaderOptions& options = setup.recipe.options;
-  // Epochs differ in their number of batches only if whole shards are dealt, which is done anew for
-  // each epoch, or if the user composes the batches.
+  // Epochs differ in their number of batches only if whole shards are dealt, which is done again
+  // for each epoch, or if the user composes the batches.
   const bool differ = options.ranks.by_shards || options.order.batches;
   return {setup.global_batch(), differ, setup.start, options.resume_from};
 }

@@ -160,7 +160,7 @@ void SetBatches(const DatasetFacts& dataset, LoaderOptions& options) {
                        std::uint64_t{options.batch_size} * options.ranks.world_size));
 }
 
-// A mixture with weights is played as a list that is drawn anew for each epoch.
+// A mixture with weights is played as a list that is drawn again for each epoch.
 void SetMixture(const DatasetFacts& dataset, LoaderOptions& options) {
   if (!dataset.mixture) return;
   const auto refuse = [](const std::string& what) {

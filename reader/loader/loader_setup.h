@@ -50,7 +50,7 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe);
 // `recipe` the loader's.
 LoaderMemory RowBound(const BatchRecipe& row, const BatchRecipe& recipe);
 
-// Throws Error(kLimit) unless the machine has memory left for so many slots and for an epoch's
+// Throws Error(kLimit) unless the machine has memory left for that many slots and for an epoch's
 // order. The loader calls it before it allocates, because a system that overcommits grants the
 // memory and kills the program later.
 void RequireRoom(const BatchRecipe& recipe, std::size_t slots);

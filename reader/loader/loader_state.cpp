@@ -169,7 +169,7 @@ void LoaderState::Stop() {
 
 std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
   const EpochSize size = SizeOf(epoch);
-  // Each epoch deals shards anew, so one may have no batches.
+  // Each epoch deals shards again, so one may have no batches.
   CheckEpoch(setup_.recipe.dataset, setup_.recipe.options, epoch, size);
   return ring_->BeginRange(epoch, size);
 }

@@ -46,7 +46,7 @@ bool IsHeldUp(const LoaderStats& interval) {
          interval.read_seconds <= interval.read_wait_seconds;
 }
 
-// Whether one thread less could do the work of so many.
+// Whether one thread less could do the work of that many.
 bool CanSpareOne(const LoaderStats& interval, unsigned threads) {
   const double all = interval.decode_seconds + interval.decode_wait_seconds;
   const double busy = all > 0 ? interval.decode_seconds / all : 1;

@@ -5,7 +5,7 @@
 // lane p mod L, and world_size divides L, so a rank gets whole lanes, and the sequence of global
 // batches does not depend on the number of ranks.
 //
-// By shards: whole shards are dealt anew each epoch, each to the rank with the fewest samples so
+// By shards: whole shards are dealt again each epoch, each to the rank with the fewest samples so
 // far, and every rank plays its own order over its shards.
 //
 // By the user's lists: each list is a global batch, and each rank plays a consecutive part of it.

@@ -1,4 +1,4 @@
-// Epochs of chosen samples: drawn anew for each epoch (SampleDraw, for
+// Epochs of chosen samples: drawn again for each epoch (SampleDraw, for
 // LoaderOptions::order.samples), or put into batches by the user (BatchLists, for
 // LoaderOptions::order.batches).
 #pragma once

@@ -41,8 +41,8 @@ void RequireCacheRoom(const Device& device, DeviceDriver& driver, ImagesIn where
                   (on_device ? ", or ImagesIn::kPageLocked if the host has so much memory" : ""));
 }
 
-// Returns `samples` if there is memory for a table of so many entries, and else throws: a manifest
-// may claim any number of samples.
+// Returns `samples` if there is memory for a table of that many entries, and else throws: a
+// manifest may claim any number of samples.
 std::uint64_t ForCacheTable(std::uint64_t samples, std::uint64_t entry_bytes) {
   const std::uint64_t available = AvailableMemory();
   if (samples <= available / entry_bytes) return samples;

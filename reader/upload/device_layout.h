@@ -31,15 +31,15 @@ struct PictureRoom {
   // In a slot's memory.
   std::size_t broken_at = 0, waves_at = 0, pictures_at = 0, rows_at = 0, words_at = 0;
 
-  // For batches of so many images; `view_sides`: the sum of an image's width and height, by view;
+  // For batches of that many images; `view_sides`: the sum of an image's width and height, by view;
   // `raw`: all pictures are raw, so none crosses with a batch. The room begins at `slot_bytes`,
   // which grows by the room's size. There is one lane, with as much scratch memory as a batch may
   // need.
   static PictureRoom For(const ImageSummary& stored, bool raw, std::size_t images,
                          std::span<const std::size_t> view_sides, std::size_t& slot_bytes);
-  // Chooses the number of lanes for a ring of so many slots, and cuts their scratch memory down to
-  // what a device with that much free memory should give for it: a 32nd, or 256 MiB if that is more
-  // and at most a quarter; and no lane has more than 1 GiB.
+  // Chooses the number of lanes for a ring of that many slots, and cuts their scratch memory down
+  // to what a device with that much free memory should give for it: a 32nd, or 256 MiB if that is
+  // more and at most a quarter; and no lane has more than 1 GiB.
   void DivideScratch(std::size_t slots, std::uint64_t free_device_bytes) noexcept;
   explicit operator bool() const noexcept { return images > 0; }
   // The pictures of all views. There are at most as many waves, since each has a picture.

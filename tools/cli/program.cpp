@@ -1,6 +1,6 @@
 // Parsing and running a command, and completion in shells.
 //
-// CLI11 parses; its help is laid out anew here. Whatever a command throws becomes one sentence on
+// CLI11 parses; its help is formatted here. Whatever a command throws becomes one sentence on
 // standard error, without secrets, and with --json also an object on standard output. A shell's
 // script for completion has no knowledge of its own: at each press of the key it runs the program's
 // hidden command `complete`, which knows the options.

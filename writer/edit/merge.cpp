@@ -1,7 +1,7 @@
 // `sluice merge`: one dataset of several, in their order.
 //
 // A shard whose labels keep their numbers and that loses no sample is hard-linked. Every other one
-// is written anew, with an id that depends on all of the merged datasets. Samples that an earlier
+// is written again, with an id that depends on all of the merged datasets. Samples that an earlier
 // input also has are refused, kept or left out, as the options say.
 #include <algorithm>
 #include <array>

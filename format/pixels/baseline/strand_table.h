@@ -50,7 +50,7 @@ enum BlockTable : std::uint8_t {
   kLongCodes,  // after kLongPrefix ones; then back to kRest
   kBlockTables
 };
-// If kRest does not hold a code that begins with so many ones (codes of 11 bits and more), a
+// If kRest does not hold a code that begins with that many ones (codes of 11 bits and more), a
 // look-up there consumes only these ones.
 inline constexpr std::uint32_t kLongPrefix = 7;
 
@@ -153,8 +153,8 @@ class StrandTableMaker {
 // Keeps tables from picture to picture; one thread at a time.
 class OwnTables {
  public:
-  // Whether a scan of so many bytes is worth making them: that takes about 40 us, and decoding from
-  // three places then saves about 3.3 us a kilobyte.
+  // Whether a scan of that many bytes is worth making them: that takes about 40 us, and decoding
+  // from three places then saves about 3.3 us a kilobyte.
   static bool Pay(std::size_t size) noexcept { return size >= std::size_t{12} << 10; }
 
   // The Huffman tables of a component.

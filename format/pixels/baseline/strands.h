@@ -123,7 +123,7 @@ class Strands {
 // time.
 class SplitSegment {
  public:
-  // Whether a segment of so many bytes is long enough. Shorter ones take only microseconds.
+  // Whether a segment of that many bytes is long enough. Shorter ones take only microseconds.
   static bool Pays(std::size_t size) noexcept { return size >= 4096; }
 
   // Decodes the job's segment, every MCU of which must be wanted. `tables`: those of each

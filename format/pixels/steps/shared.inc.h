@@ -41,7 +41,7 @@ struct Pair {
 };
 SLUICE_INLINE Pair PairAt(std::int64_t place, std::uint32_t size) noexcept {
   const std::int64_t from_centre = place - (std::int64_t{1} << (kFine - 1));
-  const std::int64_t whole = from_centre >> kFine;  // -1 at the least
+  const std::int64_t whole = from_centre >> kFine;  // -1 or more
   const std::int64_t last = std::int64_t{size} - 1;
   return {static_cast<std::uint32_t>(whole < 0 ? 0 : whole),
           static_cast<std::uint32_t>(whole < last ? whole + 1 : last),

@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kCacheVersion = 2;
 class CacheLock {
  public:
   // Waits for other processes, which hold the lock only for moments. But any process that may read
-  // the folder could hold it for ever, so after a few seconds this throws SystemError(EWOULDBLOCK).
+  // the folder could hold it forever, so after a few seconds this throws SystemError(EWOULDBLOCK).
   // `root` must outlive the lock.
   static CacheLock Wait(const SharedFolder& root);
   // Returns nullopt if another process holds the lock. Throws Error.

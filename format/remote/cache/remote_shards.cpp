@@ -430,7 +430,7 @@ void RemoteShards::Flush() {
   for (const std::shared_ptr<PieceFetch>& fetch : fetches) {
     try {
       Send(fetch);
-    } catch (const Error& error) {  // otherwise threads would wait for its pieces for ever
+    } catch (const Error& error) {  // otherwise threads would wait for its pieces forever
       Finish(*fetch, &error);
     } catch (const std::bad_alloc&) {
       Finish(*fetch, &OutOfMemory());

@@ -132,9 +132,9 @@ struct ShardFaults {
 //
 // Open() reads only manifest.json, so its cost does not grow with the number of samples. A shard is
 // mapped when one of its samples is first asked for, and stays mapped while any Dataset, Sample or
-// Loader made from it lives. A process may have only so many mappings, so at most 16,384 shards
-// stay mapped: those used last, besides those that a Sample or batch needs. (If Linux's
-// vm.max_map_count is smaller than usual, a quarter of it; the environment variable
+// Loader made from it lives. A process may have only a limited number of mappings, so at most
+// 16,384 shards stay mapped: those used last, besides those that a Sample or batch needs. (If
+// Linux's vm.max_map_count is smaller than usual, a quarter of it; the environment variable
 // SLUICE_MAX_MAPPED_SHARDS sets another number.) A Dataset is a cheap handle; copies share the
 // mappings. Any number of threads may use one at once.
 class Dataset {

@@ -65,9 +65,9 @@ struct RankOptions {
   // All ranks get the same number of batches, of the same sizes: if the samples cannot be dealt
   // evenly, kKeep fills up as kPad does, by at most one sample for each rank.
   LastBatch last_batch = LastBatch::kKeep;
-  // Deals whole shards to ranks, anew each epoch, and each rank orders its own: for storage that is
-  // staged by the shard. Batches then differ between world sizes. Ranks with fewer samples fill up
-  // from the start of their own epoch (kKeep, kPad), or the other ranks leave out their surplus
+  // Deals whole shards to ranks, anew in each epoch, and each rank orders its own: for storage that
+  // is staged by the shard. Batches then differ between world sizes. Ranks with fewer samples fill
+  // up from the start of their own epoch (kKeep, kPad), or the other ranks leave out their surplus
   // (kDrop).
   bool by_shards = false;
 };

@@ -5,7 +5,7 @@
 //
 // Without weights, an epoch has every sample of every dataset once, in the order that one dataset
 // of all their shards would have. With weights, each dataset is played in an order of its own, and
-// begins again, shuffled anew, when all of its samples have come: an epoch continues with the
+// begins again, in a new order, when all of its samples have come: an epoch continues with the
 // samples that the epochs before it have left.
 //
 // Fields are matched by name. A field of that name must be the same in each dataset that has it;

@@ -1,6 +1,6 @@
 // The samples of an epoch, if it is not each sample once.
 //
-// Lists with random draws draw anew each epoch, by the loader's seed: every thread, rank and
+// Lists with random draws draw again each epoch, by the loader's seed: every thread, rank and
 // resumed process draws the same. Memory: 8 bytes for each sample in the list, twice that while it
 // is played; weights take 8 bytes for each sample of the dataset.
 #pragma once

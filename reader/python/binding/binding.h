@@ -97,7 +97,7 @@ std::string InPythonsWords(std::string text);
 nb::object ExceptionOf(const Error& error);
 
 // Counts the forks that this process came from. Loaders and batches made before a fork belong to
-// the parent: their threads are not here, and their locks may be held for ever.
+// the parent: their threads are not here, and their locks may be held forever.
 unsigned ForkGeneration() noexcept;
 
 // An object with threads or locks behind it. In a forked child it is leaked instead of destroyed.

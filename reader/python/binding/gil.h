@@ -3,8 +3,8 @@
 //
 // When the interpreter ends while other threads run, CPython before 3.14 ends each thread that asks
 // for the GIL by pthread_exit(), which unwinds its stack. C++ frames do not survive that: the first
-// destructor or `catch (...)` on the way calls std::terminate(). So a thread that asks in vain
-// sleeps here for ever, as CPython lets it do from 3.14 on, and the process ends without it.
+// destructor or `catch (...)` on the way calls std::terminate(). So a thread that asks and does not
+// get it sleeps here forever, as CPython lets it do from 3.14 on, and the process ends without it.
 // nanobind's own guards are noexcept and would terminate, so nothing in this module uses them.
 // Where Python code that this module called loses the GIL, the first handler that is met puts the
 // thread to sleep: that of RunPython(), the translator of exceptions, or the one for

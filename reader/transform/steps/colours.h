@@ -1,5 +1,5 @@
 // Steps that change the values of pixels and leave them where they are. The numbers kDraws are
-// fixed for ever (step.h).
+// fixed forever (step.h).
 #pragma once
 
 #include "reader/transform/portable_math.h"

@@ -199,15 +199,15 @@ struct ConvertHooks {
   // Called several times a second while sources are looked into, before anything is converted, on
   // one thread at a time.
   std::function<void(std::uint64_t looked_into, std::uint64_t found)> on_look = {};
-  // A stop request ends the conversion after the images in hand, with Error(kState). What was
-  // finished stays; call again to resume.
+  // A stop request ends the conversion after the images that are being converted, with
+  // Error(kState). What was finished stays; call again to resume.
   std::stop_token stop;
 };
 
-// Converts `source` into `dataset`, a folder that is created in an existing folder. A
-// folder that holds an unfinished conversion with the same plan is resumed; one with another
-// plan, a finished dataset of another plan or anything else is refused with Error(kExists), which
-// says what differs; a finished one of the same plan is left as it is.
+// Converts `source` into `dataset`, a folder that is created; its parent must exist. An unfinished
+// conversion with the same plan in that folder is resumed, and a finished one with the same plan is
+// left as it is. If the folder holds anything else, such as a dataset with another plan, it is
+// refused with Error(kExists), which says what differs.
 //
 // Sources may have changed since an earlier run made samples from them (ConvertOptions::run.check):
 // shards of an unfinished conversion that hold such samples are made again, with a warning; a

@@ -74,8 +74,8 @@ MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
 struct Selection {
   std::vector<std::string> classes = {};        // names of classes; empty: any
   std::vector<std::uint64_t> samples = {};      // numbers; empty: any
-  std::optional<std::uint64_t> count = {};      // so many of them, at random
-  std::optional<std::uint64_t> per_class = {};  // so many of each class, at random
+  std::optional<std::uint64_t> count = {};      // this many of them, at random
+  std::optional<std::uint64_t> per_class = {};  // this many of each class, at random
   std::uint64_t seed = 0;                       // of `count` and `per_class`
 };
 
@@ -128,12 +128,12 @@ struct LostSample {
 struct RepairReport {
   EditSummary made;                 // the new dataset
   bool manifest_rebuilt = false;    // the manifest was lost, and is made from the shards
-  std::uint64_t shards_mended = 0;  // shards with faults, whose whole samples were written anew
+  std::uint64_t shards_mended = 0;  // shards with faults, whose whole samples were written again
   std::vector<LostSample> lost;     // what could not be saved
 };
 
 // Makes a whole dataset from a damaged one: shards without faults are linked; from the others,
-// every sample whose values are all whole is written anew. A lost manifest is rebuilt from the
+// every sample whose values are all whole is written again. A lost manifest is rebuilt from the
 // shards. With an empty `out` only a lost manifest is rebuilt, in `dataset` itself; damaged shards
 // are then an error.
 RepairReport RepairDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,

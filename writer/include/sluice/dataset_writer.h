@@ -55,7 +55,7 @@ class SampleBuilder {
   }
   // A complete JPEG file, stored as it is. One whose Exif orientation turns it is stored upright,
   // as `sluice convert` stores it: its coefficients turned if whole blocks allow it, else encoded
-  // anew (4:2:0, quality 90). A missing end marker is added; a file that is cut short, or that
+  // again (4:2:0, quality 90). A missing end marker is added; a file that is cut short, or that
   // readers could not decode, is kInvalidArgument. A plain baseline file is not decoded for that.
   void SetJpeg(std::string_view field, std::span<const std::byte> file);
   // Like SetJpeg(), but stores a packed image: the same pixels, faster to decode, larger

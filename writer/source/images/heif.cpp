@@ -89,7 +89,7 @@ void HeifSource::FindProfile() {
 }
 
 // libde265 decodes in a thread of its own. If that thread cannot be started for lack of memory,
-// libde265 waits for it for ever, so RoomToDecode checks first that there is enough.
+// libde265 waits for it forever, so RoomToDecode checks first that there is enough.
 //
 // The bytes are a generous bound, not a measurement. Planes of the picture (3 values per pixel
 // without subsampling), of its opacity (1), and of the RGBA that they are converted to (4) take 8

@@ -125,7 +125,7 @@ class PixelSource {
 };
 
 // Checks that the memory for decoding a picture can be allocated. Some libraries end the process,
-// or wait for ever, if an allocation fails while they decode.
+// or wait forever, if an allocation fails while they decode.
 //
 // Create one before decoding, with the most memory that it may take, and keep it until the picture
 // is decoded. The memory of all such objects is added up, although some pictures may already have
