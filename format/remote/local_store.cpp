@@ -1,3 +1,5 @@
+// One thread serves all reads of ranges, the most urgent first, as a store's connections would.
+// Cancel() waits for a read that is being served, so that its receiver is not called afterwards.
 #include "format/remote/local_store.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Bytes from a store may be damaged on their way. So the manifest, and the end of each shard, are
+// read once more before they count as damaged.
 #include "format/remote/remote_manifest.h"
 
 #include <array>

@@ -1,3 +1,6 @@
+// Puts the parts of a recipe together: the members are built in the order in which they need each
+// other. Also finds which fields follow an image (FollowerFinder), and how many bytes a batch takes
+// besides its slot.
 #include "reader/batch/batch_recipe.h"
 
 #include <algorithm>

@@ -1,3 +1,11 @@
+// Works out the layout of a batch, once for each loader: first the views of the picture, then other
+// images (those that masks, boxes and points follow come before the rest), then arrays and variable
+// fields, then the fields that the loader or the user's functions make. A device may add room of
+// its own (ExtendLayout).
+//
+// Most of this file is about sizes. A slot has room for the largest row, which follows from the
+// steps and from the largest and smallest pictures according to the manifest. Datasets and options
+// that cannot give batches are refused here.
 #include "reader/batch/slot_layout.h"
 
 #include <algorithm>

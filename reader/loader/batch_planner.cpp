@@ -1,3 +1,6 @@
+// Asks the order for the batch's samples, notes them in the slot, and has the blocks that the order
+// announces read ahead. An epoch is usually planned batch after batch; any other batch begins the
+// epoch's order again at its place.
 #include "reader/loader/batch_planner.h"
 
 #include <algorithm>

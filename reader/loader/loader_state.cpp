@@ -1,3 +1,11 @@
+// Builds a loader and runs it. The constructor makes everything in the order of need: caches and
+// files, the device, the ring, the source of blocks, and then the threads, so that a lack of memory
+// is reported by the constructor and not by a thread.
+//
+// One thread plans batches into free slots; the decoder threads fill their rows; if uploads have
+// threads of their own, one starts and one finishes them. Without decoder threads, the consumer
+// decodes while it waits. After construction, this object hands calls on to the ring and sums up
+// figures.
 #include "reader/loader/loader_state.h"
 
 #include "reader/dataset/options_of.h"

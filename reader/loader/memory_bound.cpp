@@ -1,3 +1,6 @@
+// How much memory a loader takes at most, as a sum: each part says how much it takes itself
+// (MemoryBytes() and the like), next to its code. A loader that cannot fit into the machine's free
+// memory is refused before it begins, with the options that would help.
 #include <algorithm>
 
 #include <sluice/error.h>

@@ -1,3 +1,8 @@
+// Mapped shards need no reading: a thread could simply touch their pages. But then each decoder
+// thread would wait for page faults, and the kernel would decide what stays in memory. So the
+// planner asks for a block's bytes soon after the order announces it (AskFor), and waits until they
+// are in memory and mapped before the batch is decoded (WaitFor). Once a block is played, it is
+// unmapped and, if the user wants that, dropped from the page cache (BlocksBehind).
 #include "reader/reading/mapped_blocks.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Runs the program of a profile's credential_process, without a shell. The program may hang, print
+// without end or leave descendants, so it has a process group of its own, and its time and output
+// are limited.
 #include "format/remote/credentials/process.h"
 
 #include <array>

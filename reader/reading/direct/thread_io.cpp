@@ -1,3 +1,4 @@
+// Reads of blocks by a few threads that call pread(), for systems without io_uring.
 #include <cerrno>
 #include <deque>
 #include <system_error>

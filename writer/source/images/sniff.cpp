@@ -1,3 +1,5 @@
+// Most formats begin with a signature (kSignatures). Others do not, or share theirs with texts: for
+// these, the header's fields must make sense. The weakest of these tests, TGA's, comes last.
 #include "writer/source/images/sniff.h"
 
 #include <algorithm>
