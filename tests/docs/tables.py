@@ -2,6 +2,7 @@
 
 reader/README.md: each member of LoaderOptions, with its default (`x` where the header says so; in words where
 the member's type does). reader/TRANSFORMS.md: each step. writer/README.md: the options of sluice convert.
+samples/guides/errors.md: each code of errors.
 """
 import re
 import subprocess
@@ -113,6 +114,12 @@ for cells in rows(page, under="Options"):
                 re.findall(r"([0-9]\w*) to ([0-9]\w*)", cells[2]) if len(flags) == 1 or flag == flags[0][0] else []):
             if f"{least} to {most}" not in said:
                 faults.append(f"{page}: the range of {flag} is not {least} to {most}")
+
+# The codes of errors.
+codes = re.findall(r'case ErrorCode::(k\w+): return "([^"]+)"', (root / "format/error.cpp").read_text(encoding="utf-8"))
+compare("samples/guides/errors.md", "code",
+        {f"{cells[0]} {cells[1]}" for cells in rows("samples/guides/errors.md", under="Catch them")
+         if cells[1].startswith("`k")}, {f'`"{word}"` `{name}`' for name, word in codes})
 
 # The tools around.
 help_text = subprocess.run([sluice, "--help"], capture_output=True, text=True, check=True).stdout
