@@ -166,7 +166,7 @@ def take(*names):
 
 nav = [
     {"Start": take(("README.md", "What Sluice is"), ("reader/python/README.md", "Python"))},
-    {"Guides": take(("samples/guides/README.md", "All guides"), "samples/guides/", "reader/RECIPES.md",
+    {"Guides": take(("samples/guides/README.md", "All guides"), "samples/guides/",
                     ("samples/cluster/README.md", "Scripts for clusters"))},
     {"Concepts": take("reader/CONCEPTS.md", ("reader/README.md", "The loader"), ("writer/README.md", "Converting"),
                       "reader/TRANSFORMS.md", "reader/GPU.md", ("format/remote/README.md", "Datasets at URLs"),
