@@ -208,7 +208,7 @@ constexpr const char* kOneOrEach =
     "give those of one, or make a dataset of each (--split-folders); `sluice merge` makes one of "
     "several datasets";
 
-// Makes a part for each split of the files; no part if all files are of one split, or of none.
+// Makes a part for each split of the files, but no part if they have fewer than two splits.
 std::vector<ConvertPart> SplitFiles(const SourceArguments& arguments, unsigned threads,
                                     const std::stop_token& stop) {
   std::map<std::string, std::vector<std::string>> files = FilesBySplit(arguments);

@@ -18,7 +18,7 @@ namespace on_device {
 #undef SLUICE_INLINE
 }  // namespace on_device
 
-// What earlier phases found out about the whole picture, for the operations that need it.
+// The findings of earlier phases about the whole picture, for the operations that need them.
 struct Findings {
   const std::uint8_t* means = nullptr;  // of each kContrast in turn
   const std::uint8_t* table = nullptr;  // 3 x 256, of the present kStretch or kEqualize

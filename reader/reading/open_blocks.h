@@ -51,7 +51,7 @@ class OpenBlocks {
   }
 
   // Closes the least recently used block for which `may_go(held)` is true. Returns false if there
-  // is none.
+  // is no such block.
   template <class MayGo>
   bool CloseOldest(const MayGo& may_go) {
     auto oldest = blocks_.end();

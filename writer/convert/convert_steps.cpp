@@ -75,7 +75,7 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// What a process needs that makes a part or finishes a dataset: place, folder and hooks.
+// The place, folder and hooks of a process that makes a part or finishes a dataset.
 struct Step {
   ConversionPlace& place;
   const DatasetFolder folder;

@@ -1,4 +1,4 @@
-// What to tell people about a dataset on a file system that maps no files.
+// A note for users about a dataset on a file system that cannot map files.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What an answer means is decided in one place, as a Verdict: whether, when and where to ask again,
+// Decides, in one place, what an answer means, as a Verdict: whether, when and where to ask again,
 // and what an error would say.
 //
 // This file has the verdicts that all servers share: no answer at all, a busy server, and the

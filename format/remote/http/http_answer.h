@@ -93,7 +93,7 @@ struct Verdict {
     kFinal,
   };
   Kind kind = Kind::kGood;
-  // What an Error would say; not for kGood.
+  // The Error to throw; unused for kGood.
   ErrorCode code = ErrorCode::kIo;
   int number = 0;  // errno's, for kIo: distinguishes a temporary failure from lost data
   std::string sentence;

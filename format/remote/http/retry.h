@@ -67,8 +67,8 @@ class Retries {
   // Call it when the request is given up because it used up its time.
   void GiveUp() { outage_->Begin(settings_.timeout); }
 
-  // The time to wait before asking again; nullopt if that is no use. `answered`: whether the server
-  // has ever answered.
+  // The time to wait before asking again; nullopt if asking again is of no use. `answered`: whether
+  // the server has ever answered.
   std::optional<std::chrono::milliseconds> Wait(const Verdict& verdict, bool answered) {
     constexpr int kMaxHops = 5;
     using Kind = Verdict::Kind;

@@ -72,12 +72,12 @@ struct RankOptions {
   bool by_shards = false;
 };
 
-// What happens to a mapped block once all of its samples are decoded: a hint to the kernel.
+// How to treat a mapped block once all of its samples are decoded: a hint to the kernel.
 // Shuffle::kRandom has no window and always keeps.
 enum class Behind {
   kKeep,   // it stays mapped; the kernel takes its pages back when it needs them
   kUnmap,  // it no longer counts as this process's memory, but stays in the page cache
-  kDrop,   // it leaves the page cache, too: for datasets larger than memory, beside other work
+  kDrop,   // it leaves the page cache, too: for datasets larger than memory, next to other work
 };
 
 // LoaderOptions::storage: how shards are read. (A dataset at a URL is always Mapped: its blocks are
@@ -124,8 +124,8 @@ struct DecodedPictures {
   // A folder on a local disk; empty: in memory. The file there has no name and goes away with the
   // loader.
   std::string folder = {};
-  // You declare that sample_function is there, and that what it does to a sample depends on the
-  // sample alone: not on draws(), epoch() or position(), nor on anything else that changes. The
+  // You declare that sample_function is set, and that its effect on a sample depends on that sample
+  // alone: not on draws(), epoch() or position(), nor on anything else that changes. The
   // loader cannot check that; if it is wrong, later epochs repeat what the first one drew.
   bool function_is_deterministic = false;
 };

@@ -12,7 +12,7 @@ enum class Shuffle {
   kSequential,   // as stored
 };
 
-// What happens to a short last batch of an epoch.
+// How to treat a short last batch of an epoch.
 enum class LastBatch {
   kKeep,  // the last batch of an epoch may be short
   kDrop,  // a short last batch is left out

@@ -121,7 +121,7 @@ class MutableRows {
       return static_cast<int>(DTypeOf<T>());
     }
   }
-  // What each thread has for itself.
+  // The memory that each thread has for itself.
   struct Memory {
     std::vector<std::byte> scratch;
     std::any state;

@@ -42,7 +42,7 @@ enum class IccProfiles {
   kDrop,     // values are taken as they are
   kConvert,  // colours are brought to sRGB; needs a build with lcms2
 };
-// What happens to a source that cannot be converted.
+// How to treat a source that cannot be converted.
 enum class OnError {
   kSkip,  // leave the source out, list it in skipped.tsv, continue
   kFail,  // throw at the first source (in the dataset's order) that cannot be converted
@@ -262,7 +262,7 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads = 0,
                                      const std::stop_token& stop = {});
 
-// What FindSplitFolders() takes for the folder of a split.
+// Which folders FindSplitFolders() takes for the folders of splits.
 struct SplitFolderOptions {
   // Not only "train", "val" and the like: the caller has said that the folders are parts. Images
   // that lie in none of them are then counted in `warnings`; that opens each file in the root.

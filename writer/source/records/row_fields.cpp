@@ -402,7 +402,7 @@ void RowFields::SettleClasses(std::vector<Source>& sources, SourceValues& rows) 
     const std::string column = ToUtf8(taking.column.column);
     NamesOrigin origin{Place(), "the column " + column,
                        "these rows or their values, name the classes in their order (--classes), "
-                       "or take the column as what it is (--field " +
+                       "or store the column as it is (--field " +
                            column + "=int or " + column + "=text)"};
     if (field.feed == Feed::kLabel) {
       origin.sample = [&sources](std::int32_t added) {
