@@ -2,6 +2,7 @@
 
 import pytest
 import sluice
+from sluice import _command
 
 
 @pytest.mark.parametrize("options, words", [
@@ -85,3 +86,13 @@ def test_what_is_no_text_or_number_is_shown_in_a_sentence(raw, call):
     with pytest.raises((sluice.Error, TypeError)) as raised:
         call(raw)
     assert "bad_cast" not in str(raised.value) and ("ud800" in str(raised.value) or "not 3" in str(raised.value))
+
+
+@pytest.mark.parametrize("run, option", [
+    (_command.sluice, "SLUICE_BUILD_TOOLS"),
+    (_command.sluice_bench, "SLUICE_BUILD_BENCH"),
+])
+def test_a_command_that_was_not_built_says_how_to_get_it(tmp_path, monkeypatch, run, option):
+    monkeypatch.setattr(_command, "__file__", str(tmp_path / "_command.py"))
+    with pytest.raises(SystemExit, match=rf"not built with it.*\n.*pip install .*-C cmake\.define\.{option}=ON"):
+        run()

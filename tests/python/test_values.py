@@ -65,6 +65,8 @@ def test_every_keyword_of_a_step_or_group_is_an_attribute():
     for name, one in vars(sluice).items():
         if not inspect.isclass(one) or not hasattr(one, "__signature__") or name in ("Loader", "Dataset", "ConvertSource"):
             continue
+        if issubclass(one, enum.Enum):  # which have a signature from Python 3.12 on
+            continue
         if one.__reduce__ is object.__reduce__:
             assert name in ("NativeFunction", "LoaderTrace"), name
             continue

@@ -104,7 +104,7 @@ struct PySample {
 };
 
 // The values of a scalar field over all samples.
-nb::object Column(const Dataset& dataset, const std::string& name) {
+nb::object ColumnOf(const Dataset& dataset, const std::string& name) {
   const DType type = FieldNamed(dataset.schema(), name).dtype;
   return OwnArray(
       Interruptibly(IsRemote(dataset.path()), [dataset, name] { return dataset.Column(name); }),
@@ -349,7 +349,7 @@ void BindDataset(nb::module_& module) {
                                  [dataset, text] { return dataset.Find(text); });
           },
           "key"_a, "The number of the sample with that key, or None")
-      .def("column", &Column, "field"_a, nb::sig("def column(self, field: str) -> typing.Any"),
+      .def("column", &ColumnOf, "field"_a, nb::sig("def column(self, field: str) -> typing.Any"),
            "A field of one number for each sample, as a numpy array")
       .def_prop_ro(
           "fields", [](const Dataset& dataset) { return dataset.schema().fields; },

@@ -24,8 +24,8 @@ nb::dlpack::dtype TypeOf(ElementType type, std::string_view what) {
                   "of torch or jax, or let Normalize make float32");
 }
 
-nb::object Array(const void* data, nb::dlpack::dtype type, const std::vector<std::size_t>& shape,
-                 nb::handle owner, bool writable) {
+nb::object OwnedArray(const void* data, nb::dlpack::dtype type,
+                      const std::vector<std::size_t>& shape, nb::handle owner, bool writable) {
   nb::ndarray<nb::numpy> array(const_cast<void*>(data), shape.size(), shape.data(), owner, nullptr,
                                type);
   nb::object made = array.cast(nb::rv_policy::reference);
@@ -33,7 +33,7 @@ nb::object Array(const void* data, nb::dlpack::dtype type, const std::vector<std
   return made;
 }
 
-std::string ReprOf(const Field& field) {
+std::string ReprOfField(const Field& field) {
   std::string text = "Field('" + field.name + "', " + std::string(NameOf(field.kind));
   const bool variable = field.kind == FieldKind::kVariable;
   if (field.kind == FieldKind::kArray || variable) text += ' ' + std::string(NameOf(field.dtype));
@@ -82,7 +82,7 @@ Field WithRole(Field field, const std::string& role, std::string follows, std::s
 
 nb::object ArrayOver(const void* data, DType type, std::vector<std::size_t> shape, nb::handle owner,
                      bool writable) {
-  return Array(data, TypeOf(type), shape, owner, writable);
+  return OwnedArray(data, TypeOf(type), shape, owner, writable);
 }
 
 nb::object ArrayOver(const ImageBatch& image, nb::handle owner, bool writable) {
@@ -90,7 +90,7 @@ nb::object ArrayOver(const ImageBatch& image, nb::handle owner, bool writable) {
   if (image.layout == Layout::kNCHW) {
     shape = {image.samples, image.channels, image.height, image.width};
   }
-  return Array(image.data, TypeOf(image.type, "the image"), shape, owner, writable);
+  return OwnedArray(image.data, TypeOf(image.type, "the image"), shape, owner, writable);
 }
 
 void BindSchema(nb::module_& module) {
@@ -148,7 +148,7 @@ void BindSchema(nb::module_& module) {
             return nb::isinstance<Field>(other) && field == nb::cast<const Field&>(other);
           },
           nb::sig("def __eq__(self, other: object, /) -> bool"))
-      .def("__repr__", &ReprOf);
+      .def("__repr__", &ReprOfField);
 }
 
 }  // namespace sluice::python
