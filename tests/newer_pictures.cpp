@@ -42,8 +42,9 @@ PictureFile AvifWith(const Picture& picture, const AvifForm& form) {
   image->matrixCoefficients =
       form.grey ? AVIF_MATRIX_COEFFICIENTS_BT601 : AVIF_MATRIX_COEFFICIENTS_IDENTITY;
   if (!form.exif.empty()) {
-    avifImageSetMetadataExif(image, reinterpret_cast<const std::uint8_t*>(form.exif.data()),
-                             form.exif.size());
+    // libavif returns a result here since version 1, and nothing before.
+    static_cast<void>(avifImageSetMetadataExif(
+        image, reinterpret_cast<const std::uint8_t*>(form.exif.data()), form.exif.size()));
   }
   image->transformFlags = AVIF_TRANSFORM_NONE;  // which Exif's orientation has changed
   if (form.angle >= 0) {

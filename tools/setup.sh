@@ -13,7 +13,7 @@
 # --libraries installs nothing: it prints the packages of the libraries that Sluice and its tests are
 # built with.
 #
-# For Debian 12 and Ubuntu 24.04 (by apt-get; says what it installs; asks sudo for root). Does nothing
+# For Debian 12 and 13 and Ubuntu 24.04 (by apt-get; says what it installs; asks sudo for root). Does nothing
 # where everything is there. SLUICE_SKIP_SETUP=1 leaves the system alone.
 set -eu
 
@@ -37,18 +37,30 @@ if [ -r /etc/os-release ]; then
   # shellcheck source=/dev/null
   version=$(. /etc/os-release && printf %s "${VERSION_ID:-}")
 fi
-case $id in
-  debian) jpeg=libjpeg62-turbo-dev known=12 ;;
-  ubuntu) jpeg=libjpeg-turbo8-dev known=24.04 ;;
-  *)
-    fail "this system ('$id') is neither Debian 12 nor Ubuntu 24.04, so its packages are not known here.
+other_system() {  # other_system [LINE]: ends with what to install; LINE is how that system's installer does it
+  fail "this system ('$id') is neither Debian 12 or 13 nor Ubuntu 24.04, so nothing was installed.
 Install these by its own means, then run again with SLUICE_SKIP_SETUP=1:
   a C++20 compiler (g++ 12 or later), CMake 3.25 or later, Ninja, pkg-config;
   with their headers: libjpeg-turbo 2.1 (libjpeg and libturbojpeg), zstd, xxHash 0.8, libspng,
   libexif, CLI11 2.1, nlohmann_json 3.10; as you like liburing 2, libwebp, giflib, libtiff 4.5,
   libavif 0.11, libheif 1.15, libjxl 0.7, openjpeg 2.5 (direct reading, images of these kinds),
-  lcms2, and libcurl 7.85 with OpenSSL (colour profiles, datasets at URLs) and help2man (manual pages); for the tests Catch2 (2.13 or 3), libpng and Python 3."
-    ;;
+  lcms2, and libcurl 7.85 with OpenSSL (colour profiles, datasets at URLs) and help2man (manual pages); for the tests Catch2 (2.13 or 3), libpng and Python 3.${1:+
+On this system that should be (not tried):
+  $1}"
+}
+# Fedora's and Alpine's installers take the names of pkg-config's modules, which the build asks for, too.
+modules() {  # modules BEFORE AFTER: each name between these
+  for module in libjpeg libturbojpeg libzstd libxxhash spng libexif CLI11 nlohmann_json liburing libwebp libwebpdemux \
+    libtiff-4 libavif libheif libjxl libopenjp2 lcms2 libcurl libcrypto libpng; do
+    printf ' %s' "$1$module$2"
+  done
+}
+case $id in
+  debian) jpeg=libjpeg62-turbo-dev known="12 13" ;;
+  ubuntu) jpeg=libjpeg-turbo8-dev known=24.04 ;;
+  fedora) other_system "dnf install gcc-c++ cmake ninja-build help2man giflib-devel$(modules "'pkgconfig(" ")'")" ;;
+  alpine) other_system "apk add g++ cmake samurai pkgconf help2man linux-headers giflib-dev$(modules pc: '')" ;;
+  *) other_system ;;
 esac
 libraries="$jpeg libturbojpeg0-dev libzstd-dev libxxhash-dev libspng-dev libexif-dev libcli11-dev
   nlohmann-json3-dev liburing-dev"
@@ -63,7 +75,10 @@ if [ "$wanted" = --libraries ]; then
   echo $libraries $test_libraries
   exit 0
 fi
-[ "$version" = "$known" ] || say "made for $id $known and not tried on '$version'; going on"
+case " $known " in
+  *" $version "*) ;;
+  *) say "made for $id $known and not tried on '$version'; going on" ;;
+esac
 
 packages="g++ cmake ninja-build pkg-config help2man $libraries"
 case $wanted in

@@ -125,15 +125,19 @@ struct VariableValues {
   std::span<const T> values;               // of all samples, one after another
   std::span<const std::uint64_t> offsets;  // in entries; one more than the batch has samples
   std::size_t entry = 1;                   // elements
-  // The elements of one sample, which live as long as the batch: longer than this value.
-#if __has_cpp_attribute(gnu::no_dangling)
-  [[gnu::no_dangling]]
+// GCC 13 and later take the span below for one into a temporary, where it is declared without this.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 13
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdangling-reference"
 #endif
-  std::span<const T>
-  operator[](std::size_t sample) const {
+  // The elements of one sample, which live as long as the batch: longer than this value.
+  std::span<const T> operator[](std::size_t sample) const {
     return values.subspan(static_cast<std::size_t>(offsets[sample]) * entry,
                           static_cast<std::size_t>(offsets[sample + 1] - offsets[sample]) * entry);
   }
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 13
+#pragma GCC diagnostic pop
+#endif
 };
 
 // Such a field of any type, in host memory.
