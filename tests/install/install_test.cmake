@@ -132,6 +132,51 @@ elseif(STEP STREQUAL "part")
     -D CMAKE_PREFIX_PATH=${WORK}/part-prefix)
   expect_failure("Sluice's writer is not installed in .*part-prefix, since it had not been built")
   compile_sample(${WORK}/part-prefix sluice-reader ${WORK}/part-train_softmax)
+elseif(STEP STREQUAL "headers")
+  # What users write, behind every header but torch.h, which needs LibTorch.
+  file(GLOB headers RELATIVE ${WORK}/prefix/include ${WORK}/prefix/include/sluice/*.h)
+  foreach(header ${headers})
+    file(STRINGS ${WORK}/prefix/include/${header} macros REGEX "^ *# *define")
+    if(macros)
+      message(FATAL_ERROR "${header} defines a macro, which may collide with a user's: ${macros}")
+    endif()
+  endforeach()
+  list(REMOVE_ITEM headers sluice/torch.h)
+  list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>\n")
+  set(use "float Sum(const sluice::Batch& batch) {
+  float sum = 0;
+  for (const float x : batch.Variable<float>(\"boxes\")[0]) sum += x;
+  return sum;
+}
+")
+  foreach(kind -I -isystem)  # in the alphabet's order, then backward
+    list(JOIN headers "" includes)
+    file(WRITE ${WORK}/headers${kind}.cpp "${includes}float Sum(const sluice::Batch& batch);\n${use}")
+    foreach(compiler ${COMPILER} ${CLANG})
+      if(compiler)  # there may be no clang
+        run(${compiler} -std=c++20 -fsyntax-only -Werror -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+          -Wsign-conversion ${kind} ${WORK}/prefix/include ${WORK}/headers${kind}.cpp)
+      endif()
+    endforeach()
+    list(REVERSE headers)
+  endforeach()
+elseif(STEP STREQUAL "without_catch")
+  foreach(tests AUTO ON)
+    file(REMOVE_RECURSE ${WORK}/without_catch)
+    execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/without_catch -G Ninja
+      -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_DISABLE_FIND_PACKAGE_Catch2=ON -D SLUICE_WITH_CUDA=OFF
+      -D SLUICE_BUILD_TESTS=${tests}
+      RESULT_VARIABLE RESULT OUTPUT_VARIABLE OUTPUT ERROR_VARIABLE OUTPUT)
+    string(REGEX REPLACE "[ \n]+" " " OUTPUT "${OUTPUT}")
+    if(tests STREQUAL "ON")
+      expect_failure("SLUICE_BUILD_TESTS is ON, but Catch2 or libpng was not found")
+    else()
+      expect_success()
+      if(NOT OUTPUT MATCHES "Sluice: no tests; catch2 and libpng-dev would bring")
+        message(FATAL_ERROR "it does not say that there are no tests: ${OUTPUT}")
+      endif()
+    endif()
+  endforeach()
 elseif(STEP STREQUAL "subproject")
   foreach(way "add_subdirectory(${SOURCE} sluice)"
       "include(FetchContent)\nFetchContent_Declare(sluice SOURCE_DIR ${SOURCE})\nFetchContent_MakeAvailable(sluice)")
