@@ -2,10 +2,9 @@
 //
 // A warm epoch continues with the loader of the epoch before, as training does. A cold epoch first
 // drops the files from the page cache and opens everything again, and its time includes the
-// opening. All figures of
-// an epoch are differences of counters taken at its begin and end: the process's CPU time, the
-// loader's statistics, energy and the GPU's use. The consumer here does what a trainer does: it
-// asks for a batch, holds it for a pretend step, and gives it back.
+// opening. All figures of an epoch are differences of counters taken at its beginning and its end:
+// the process's CPU time, the loader's statistics, energy and the GPU's use. The consumer here does
+// what a trainer does: it asks for a batch, holds it for a pretend step, and gives it back.
 #include "bench/epoch/run.h"
 
 #include <algorithm>

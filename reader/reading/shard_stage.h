@@ -2,8 +2,7 @@
 //
 // If this process or another has already copied a shard, the shard is read from its copy at once.
 // Otherwise it is read where it lies until the stage's thread has copied it. The folder holds one
-// subfolder for
-// each dataset, named by its id:
+// subfolder for each dataset, named by its id:
 //
 //   STAGE/lock                    held briefly by a process that changes the folder
 //   STAGE/ID/lock                 held, shared, for as long as a process reads from there

@@ -43,12 +43,12 @@ class HttpLoop {
   // Any thread but the loop's: sends a request and waits for the answer. Collects up to `limit`
   // bytes of the body (more: kTooLong).
   HttpReply Call(const HttpRequest& request, std::size_t limit);
-  // Any thread but the loop's: waits for that time, or until Stop(). Returns false if stopped.
+  // Any thread but the loop's: waits for `time`, or until Stop(). Returns false if stopped.
   bool Sleep(std::chrono::milliseconds time);
   // Any thread: ends Call() and Sleep() of all threads, now and from now on. The destructor does
   // this, too.
   void Stop();
-  // Any thread: the same, but requests that tidy up are still sent. No-op in a child made by
+  // Any thread: like Stop(), but requests that tidy up are still sent. No-op in a child made by
   // fork().
   void StopCalls();
   bool Stopped() const;

@@ -215,33 +215,34 @@ struct ConvertHooks {
 // compared if its file was written, copied or moved after the conversion began. If it still gives
 // the same sample, it did not change.
 //
-// Classes of a folder are its sub-folders, numbered in the order of their names' bytes; what lies
-// deeper belongs to the sub-folder at the top. Images directly in the folder make a dataset without
-// labels; images in both places are an error, and so are sub-folders that look like the parts of a
-// split (FindSplitFolders()). ConvertSource::label.folders says otherwise. A sample's key is its
-// path relative to the source's root, as bytes; a class name that is not UTF-8 has the other bytes
-// written out as "\xNN". The dataset's name says what it holds ("images of cat, dog and 8 more
-// classes"), since nothing else stays the same when folders move.
+// The classes of a folder are its sub-folders, numbered in the order of their names' bytes; files
+// deeper in a sub-folder belong to the same class. If all images lie directly in the folder, the
+// dataset has no labels. It is an error if images lie in both places, and if sub-folders look like
+// the parts of a split (FindSplitFolders()). ConvertSource::label.folders changes these rules. A
+// sample's key is its path relative to the source's root, as bytes. Bytes of a class name that are
+// not UTF-8 are written as "\xNN". The dataset's name says what it holds ("images of cat, dog and 8
+// more classes"), because unlike a path it stays the same when folders move.
 //
 // Boxes, masks and key points are taken as drawn on the upright image (ConvertSource::upright), and
-// moved and scaled with it. Boxes are cut off at its edges; those of which nothing is left are
-// dropped, with their classes. Rows and members that lack what their field
-// needs are left out like broken images, with the line or the member.
+// are moved and scaled with it. Boxes are cut off at the image's edges; a box that lies outside is
+// dropped, with its class. Rows and members that lack a value that their field needs are left out
+// like broken images; the reason names the line or the member.
 //
-// JPEG, PNG, BMP, PPM and TGA files are converted and, if the build has their libraries, WebP, GIF,
-// TIFF, AVIF, HEIF, JPEG XL and JPEG 2000.
-// They are recognised by their content. Of several frames or pages the first is taken. Orientation
-// is applied, deeper values are rounded to 8 bits by their whole range (see ConvertSummary::dim). A
-// frame smaller than its canvas lies on it as in browsers; the rest is transparent. A file with
-// damaged pixels is left out, and so is one that disappears meanwhile. If its whole folder or
-// archive disappears, the conversion ends with Error(kIo); call again once it is back.
+// JPEG, PNG, BMP, PPM and TGA files are converted, and WebP, GIF, TIFF, AVIF, HEIF, JPEG XL and
+// JPEG 2000 if the build has their libraries. They are recognised by their content. Of several
+// frames or pages, the first is taken. Orientation is applied, and deeper values are rounded to 8
+// bits by their whole range (see ConvertSummary::dim). A frame smaller than its canvas is placed on
+// it as browsers do; the rest is transparent. A file with damaged pixels is left out, and so is one
+// that disappears during the conversion. If its whole folder or archive disappears, the conversion
+// ends with Error(kIo); call again once it is back.
 //
-// A file that ends early is left out, or taken as ConvertOptions::form.truncated says: missing
-// pixels are grey in a JPEG, otherwise black, or the background if the image has transparency. It
-// ends early if its decoder lacks data for a pixel; zeros up to the end of a JPEG, PNG or GIF
-// without its end marker (512 and more of a WebP, AVIF, HEIF, JPEG XL or JPEG 2000) do not
-// count as data. Zeros at the end of a BMP, PPM or TGA, or within a file, are not noticed. An AVIF
-// or HEIF is never taken in part. A mask that ends early is always refused.
+// A file ends early if its decoder lacks data for a pixel. Such a file is left out, or taken as
+// ConvertOptions::form.truncated says; missing pixels are then grey in a JPEG, and otherwise black,
+// or the background if the image has transparency. Zeros at the end of a file do not count as data
+// in a JPEG, PNG or GIF without its end marker, nor in a WebP, AVIF, HEIF, JPEG XL or JPEG 2000 if
+// there are at least 512. Zeros at the end of a BMP, PPM or TGA, or within a file, are not noticed.
+// An AVIF or HEIF that ends early is never taken in part, and a mask that ends early is always
+// refused.
 //
 // Memory: at most (threads x (the largest source, decoded four times) + 128 MiB of finished samples
 // + one block, twice), about 100 bytes for each source, the values of a table, and with `direct` a
