@@ -24,6 +24,8 @@ except ImportError:
 PAGE = 4096
 DTYPES = {"int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "float32": 4,
           "float64": 8}
+ROLES = ("none", "image", "mask", "label", "boxes", "keypoints", "text", "json")
+DEFAULTS = {"role": "none", "follows": "", "coordinates": "", "classes": [], "attributes": {}}
 
 
 class Broken(Exception):
@@ -109,6 +111,18 @@ def entry_bytes(field):
     return size
 
 
+def meaning(schema):
+    """What two equal schemas have in common."""
+    fields = []
+    for field in schema["fields"]:
+        shaped = field["kind"] in ("array", "variable")
+        members = ("name", "kind") + (("dtype", "shape") if shaped else ())
+        members = {**{name: field[name] for name in members},
+                   **{name: field.get(name, default) for name, default in DEFAULTS.items()}}
+        fields.append({**members, "role": members["role"] if members["role"] in ROLES else "none"})
+    return fields
+
+
 def layout(schema):
     """[(field, offset, entry bytes)], bytes of a row"""
     fields, at = [], 0
@@ -142,6 +156,8 @@ class Shard:
         self.block_samples = entry["block_samples"]
         self.samples = entry["samples"]
         self.fields, self.row_bytes = layout(schema)
+        require(entry["bytes"] >= PAGE * (entry["blocks"] + 1), "room for the header and the blocks")
+        require(entry["bytes"] >= self.samples * self.row_bytes, "room for the rows")
         self.read_header(schema)
         self.read_tail(entry)
         self.read_directory(entry)
@@ -156,7 +172,7 @@ class Shard:
         require(shard_id == self.id and block_samples == self.block_samples, "id or block samples")
         text = self.data[64:64 + schema_bytes]
         check64(text, schema_sum, "schema")
-        require(json.loads(text) == schema, "the shard's schema is the dataset's")
+        require(meaning(json.loads(text)) == meaning(schema), "the shard's schema is the dataset's")
         require(header_bytes == align(64 + schema_bytes, PAGE), "the header's length")
         zero(self.data[64 + schema_bytes:header_bytes], "padding after the schema")
         self.header_bytes = header_bytes
@@ -190,9 +206,11 @@ class Shard:
             number, flags, offset, length, checksum = \
                 struct.unpack_from("<IIQQQ", self.data, at + 32 * i)
             require(number in (1, 2) or not flags & 1, "a section that is not known is required")
+            require(flags <= 1 and number not in self.sections, "a section's flags and number")
             content = self.data[offset:offset + length]
             check64(content, checksum, "section")
             self.sections[number] = content
+        require(1 in self.sections, "the section of keys")
         at += 32 * sections
         self.columns = {}
         for field, _, size in self.fields:

@@ -103,12 +103,13 @@ std::vector<std::byte> Example() {
   std::vector<int> bytes = {1, 1, 0x11, 1, 16, 0, 8, 0, 0, 0, 0, 0,
                             1, 0, 1,    0, 1,  1, 0, 0, 0, 0, 0, 0};
   bytes.insert(bytes.end(), 64, 0x10);
-  for (const int byte : {0x72, 0,    0,    0,     // end of the only row
-                         1,    0,    0,    0,     // a large coefficient
+  for (const int byte : {0x76, 0,    0,    0,     // end of the only row
+                         2,    0,    0,    0,     // two large coefficients
                          3,    5,                 // rows
                          0x1A, 0,    0xFB, 0xFF,  // DC
                          2,    1,    2,    8,     // masks
-                         0xE3, 0x88, 0x2C, 0xF7,  // values, bytes
+                         0xE1, 0x88, 0x2C, 0xF7,  // low bytes of four and of eight bits
+                         0,    0,    1,    1,     // + 256 at place 1 of block 0
                          1,    0,    1,    1}) {  // + 256 at place 1 of block 1
     bytes.push_back(byte);
   }
@@ -123,13 +124,13 @@ std::vector<std::byte> Example() {
 
 TEST_CASE("The example of FORMAT.md holds the stated coefficients, and is what the code writes") {
   const std::vector<std::byte> payload = Example();
-  CHECK(payload.size() == 0x82);
+  CHECK(payload.size() == 0x86);
   packed::Coefficients coefficients;
   const Defect defect = packed::Unpack(payload, coefficients);
   if (defect != nullptr) FAIL(defect);
   std::vector<std::int16_t> expected(128);
   expected[0] = 26;
-  expected[1] = 3;
+  expected[1] = 257;
   expected[8] = -2;
   expected[64] = -5;
   expected[64 + 1] = 300;
