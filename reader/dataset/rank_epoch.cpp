@@ -67,7 +67,7 @@ std::uint64_t SharedTailBlocks(const DatasetShape& shape, const LoaderOptions& o
       options.ranks.by_shards) {
     return 0;
   }
-  if (!options.order.samples.all()) return shape.blocks();  // any may be in the tail
+  if (!options.order.samples.all()) return shape.blocks();  // any block may be in the tail
   const std::uint64_t mean = std::max<std::uint64_t>(shape.samples() / shape.blocks(), 1);
   return options.order.lanes * (shape.even() ? 1 : CeilDiv(shape.max_block_samples(), mean));
 }

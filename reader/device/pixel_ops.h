@@ -7,10 +7,10 @@
 // done whenever pixels are read. An operation that needs the whole picture has phases of its own
 // before the last one:
 //
-//   kContrast            the picture's mean: pixels are changed again for it, and only sums are
-//   kept kStretch, kEqualize  likewise counts of values, of which a table is made (ValueBy)
-//   kSharpen, kBlur,     pixels are changed where they lie, and filtered from there into the other
-//   kWarp...             of two places, which later phases read (pixel_ops_filter.h)
+//   kContrast            finds the picture's mean: pixels are changed for it, and only summed
+//   kStretch, kEqualize  count the values in the same way, and make a table of them (ValueBy)
+//   kSharpen, kBlur,     change pixels where they lie, and filter them from there into the other of
+//   kWarp...             two places, which later phases read (pixel_ops_filter.h)
 //
 // A sample without any of them has one phase, and may be shared by several blocks.
 //

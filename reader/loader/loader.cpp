@@ -1,8 +1,7 @@
-// The public face of a loader: it turns calls into calls of LoaderState, and holds what C++ wants
-// of ranges and iterators. An epoch is a range whose iterator holds at most one batch; a range
-// knows its number, so that an iterator of an epoch that was left notices that another has begun.
-// Running out of memory or threads while a loader is made becomes an Error that names the options
-// to lower.
+// The public face of a loader. It passes calls on to LoaderState, and has the ranges and iterators
+// by which C++ loops over epochs. An epoch is a range whose iterator holds at most one batch. A
+// range knows its number, so that an iterator of an unfinished epoch notices that another epoch has
+// begun. If memory or threads run out while a loader is made, the Error names the options to lower.
 #include <new>
 #include <system_error>
 

@@ -171,7 +171,7 @@ std::string LoaderStats::BoundText() const {
       return text;
     }
     case Bound::kStorage:
-      // Most of what was read came over the link: a slow disk shows in the rest.
+      // If most of the bytes came over the link, the link is slow; otherwise, the disk is.
       if (2 * fetched_bytes > read_ahead_bytes) {
         return Sentence(
             "bound by the link to the object store: the trainer waited %.1f%% of its time, the "

@@ -7,13 +7,13 @@
 // takes away a thread, if the others can do its work. The ring and the depth never shrink, and
 // threads never go back to a number that was once too small.
 //
-// Threads can also be too many for the rate: if they want more CPUs than there are (the trainer's
-// own thread wants one, too); if they wait for each other: the ring is as long as it may be, and
-// still neither they nor the trainer are busy; or if samples are so small that handing them over is
-// most of the work, whichever side waits. Then it tries one less for some intervals, then as
-// many as before once more, and keeps what played more batches a second. A thread that was found to
-// be too many does not come back, and a trial that did not pay is the last one. So changes
-// come to an end, whatever happens: it cannot oscillate.
+// With too many threads, the rate falls. There are three signs of that. The threads want more CPUs
+// than there are (the trainer's own thread wants one, too). They wait for each other: the ring is
+// as long as it may be, and still neither they nor the trainer are busy. Or samples are so small
+// that handing them over is most of the work, whichever side waits. Then it tries one thread less
+// for some intervals, then the former number for as many, and keeps the number that played more
+// batches a second. A thread that was taken away like this does not come back, and there is no
+// trial after one that did not pay. So changes come to an end: the numbers cannot oscillate.
 //
 // The lengths of rings that it chooses from are in options_of.h.
 #pragma once
