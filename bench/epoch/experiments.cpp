@@ -54,13 +54,13 @@ const std::vector<Profile>& Profiles() {
   return profiles;
 }
 
-const Profile& ProfileNamed(const std::string& name) {
+const Profile& ProfileNamed(std::string_view name) {
   std::string names;
   for (const Profile& profile : Profiles()) {
     if (profile.name == name) return profile;
     names += (names.empty() ? "" : ", ") + profile.name;
   }
-  throw cli::UsageError("\"" + name + "\" is not one of " + names);
+  throw cli::UsageError("\"" + std::string(name) + "\" is not one of " + names);
 }
 
 AcceleratorSearch SearchAccelerators(

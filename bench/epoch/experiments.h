@@ -7,6 +7,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/epoch/run.h"
@@ -31,7 +32,7 @@ struct Profile {
 };
 const std::vector<Profile>& Profiles();
 // Throws cli::UsageError for an unknown name.
-const Profile& ProfileNamed(const std::string& name);
+const Profile& ProfileNamed(std::string_view name);
 
 struct AcceleratorTrial {
   std::uint64_t accelerators = 0;
