@@ -125,7 +125,7 @@ struct VariableValues {
   std::span<const T> values;               // of all samples, one after another
   std::span<const std::uint64_t> offsets;  // in entries; one more than the batch has samples
   std::size_t entry = 1;                   // elements
-// GCC 13 and later take the span below for one into a temporary, where it is declared without this.
+// Without this, GCC 13 and later warn that the span below refers to a temporary object.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 13
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdangling-reference"
@@ -140,7 +140,7 @@ struct VariableValues {
 #endif
 };
 
-// Such a field of any type, in host memory.
+// A variable-length or bytes field of any type, in host memory.
 struct VariableBatch {
   const std::byte* data = nullptr;         // of all samples' entries, one after another
   DType type = DType::kUint8;              // kUint8 for bytes fields, whose entries are bytes
@@ -199,8 +199,8 @@ class Batch {
 
   // The origin of each row. Rows that OnFault::kSkip leaves out are not in the batch at all.
   std::span<const SampleFlag> flags() const noexcept;
-  // By row, the sample's number in the dataset; for a substitute, its own. dataset[number].key()
-  // gives its key, and Dataset::Find() the number of a key.
+  // By row, the sample's number in the dataset; for a row with a substitute, the substitute's
+  // number. dataset[number].key() gives its key, and Dataset::Find() the number of a key.
   std::span<const std::uint64_t> samples() const noexcept;
 
   // Where image(), DeviceArray() and DeviceField() lie. For batches on the host, WaitOn() and

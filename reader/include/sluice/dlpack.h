@@ -30,12 +30,12 @@ inline constexpr std::size_t kCopiedTensorBytes = 65536;
 DLManagedTensorVersioned* ToDlpack(const Batch& batch, std::string_view field = {},
                                    DeviceStream stream = {});
 // One sample of an image field ({}: of Batch::image()): height x width x channels or channels x
-// height x width. For the rest as above.
+// height x width. In all else, it is like ToDlpack().
 DLManagedTensorVersioned* SampleToDlpack(const Batch& batch, std::string_view field,
                                          std::size_t sample, DeviceStream stream = {});
 // Where each sample begins in such a tensor of a variable-length or bytes field: int64, one more
 // than the batch has samples, in host memory. Sample i has the entries offsets[i] .. offsets[i + 1]
-// - 1. Errors as above.
+// - 1. Throws the same errors as ToDlpack().
 DLManagedTensorVersioned* OffsetsToDlpack(const Batch& batch, std::string_view field);
 
 }  // namespace sluice

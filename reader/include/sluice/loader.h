@@ -131,14 +131,15 @@ class Loader {
   // call for its epoch plays the rest of that epoch.
   EpochRange Epoch(std::uint64_t epoch);
 
-  // One row: what Epoch(epoch) holds for that sample, before OneHot's target is mixed with others
-  // (MixUp, CutMix) and without batch_function, which need a whole batch. For looking at
-  // augmentations, and for finding what was wrong with one. If the sample comes several times (a
-  // list), its first time. The calling thread decodes it, with memory and, if there is a
-  // thread_setup, a state of its own; one at a time. To find the sample's place it walks the
-  // epoch's order: about 20 ms for a million samples. The batch is on the host. Throws
-  // Error(kInvalidArgument) if the epoch does not have the sample, and the sample's own Error if it
-  // cannot be read, whatever on_fault says. Any thread, also while an epoch is played.
+  // One row: the content of Epoch(epoch) for that sample, before OneHot's target is mixed with
+  // others (MixUp, CutMix) and without batch_function, which need a whole batch. Use it to look at
+  // augmentations, and to find what was wrong with one. If the sample comes several times (in a
+  // list), this is its first row. The calling thread decodes the row, with memory that only Row()
+  // uses, and with a state of its own if there is a thread_setup; other callers wait meanwhile. To
+  // find the sample's place it walks the epoch's order: about 20 ms for a million samples. The
+  // batch is on the host. Throws Error(kInvalidArgument) if the epoch does not have the sample, and
+  // the sample's own Error if it cannot be read, whatever on_fault says. Any thread, also while an
+  // epoch is played.
   Batch Row(std::uint64_t sample, std::uint64_t epoch) const;
 
   // Where the stream stands: after the last batch handed over; or at the start of the epoch, if

@@ -65,10 +65,10 @@ struct RankOptions {
   // All ranks get the same number of batches, of the same sizes: if the samples cannot be dealt
   // evenly, kKeep fills up as kPad does, by at most one sample for each rank.
   LastBatch last_batch = LastBatch::kKeep;
-  // Deals whole shards to ranks, anew in each epoch, and each rank orders its own: for storage that
-  // is staged by the shard. Batches then differ between world sizes. Ranks with fewer samples fill
-  // up from the start of their own epoch (kKeep, kPad), or the other ranks leave out their surplus
-  // (kDrop).
+  // Deals whole shards to ranks, again in each epoch, and each rank orders its own shards. This
+  // suits storage that is staged shard by shard. Batches then differ between world sizes. Ranks
+  // with fewer samples fill up from the start of their own epoch (kKeep, kPad), or the other ranks
+  // leave out their surplus (kDrop).
   bool by_shards = false;
 };
 
@@ -173,18 +173,18 @@ struct OutputOptions {
   // other.
   std::string image = {};
   Layout layout = Layout::kNHWC;  // the order of an image batch's dimensions
-  // Whether batches may have images that differ in size, and how. With kPadded and kOwn that goes
-  // for all images of a batch, masks with the image they follow. Padding comes after all steps, to
-  // the right and below: zeros, and for masks what `mask_fill` says. Boxes and key points stay as
-  // they are. Each row of a slot has room for the largest image that the manifest and the transform
-  // allow; with kOwn and no geometric steps but flips and quarter turns, for ReadLimits::max_pixels
-  // if that is less. All steps run on the host. Not with MixUp, CutMix and
-  // DecodedPictures::function_is_deterministic. With kPadded, the size of a batch depends on which
-  // samples the rank has in it.
+  // Whether batches may have images that differ in size, and how. With kPadded and kOwn, all images
+  // of a batch may differ, a mask together with the image that it follows. Padding comes after all
+  // steps, to the right and below: zeros, and for masks what `mask_fill` says. Boxes and key points
+  // stay as they are. Each row of a slot has room for the largest image that the manifest and the
+  // transform allow. (With kOwn, if flips and quarter turns are the only geometric steps, it has
+  // room for ReadLimits::max_pixels if that is less.) All steps run on the host. Not with MixUp,
+  // CutMix and DecodedPictures::function_is_deterministic. With kPadded, the size of a batch
+  // depends on which samples the rank has in it.
   ImageSizes image_sizes = ImageSizes::kEqual;
-  // 1 or 3: images are converted to grey or RGB. 0: as stored; all images must then have the same
-  // number. Raw images of two or four channels come as they are stored, and only geometric steps
-  // may be applied to them.
+  // 1 or 3: images are converted to grey or RGB. 0: images keep the channels that they are stored
+  // with, and all must have the same number. Raw images of two or four channels come as they are
+  // stored, and only geometric steps may be applied to them.
   unsigned channels = 0;
   // Masks, boxes and key points follow their image (Field::follows) through its geometric steps;
   // this says which boxes are dropped.
@@ -251,12 +251,12 @@ enum class DecodeOn {
   kAuto,
 };
 
-// Where LoaderOptions::device finds the pictures that it decodes. Into memory of either kind, a
-// thread of the loader's puts them once, while the first epoch is already being played; pictures
-// that have arrived are no longer read from storage or sent with batches. JPEGs lie there
-// compressed, raw pictures as they are stored, which the device then crops, resizes, pads and
-// mirrors. The bytes of batches are the same. Each payload's checksum is compared when it is put
-// there.
+// Where LoaderOptions::device finds the pictures that it decodes. With kDevice and kPageLocked, a
+// thread of the loader puts all pictures into that memory once, while the first epoch is already
+// being played. Pictures that have arrived there are no longer read from storage or sent with
+// batches. JPEGs lie there compressed, raw pictures as they are stored, which the device then
+// crops, resizes, pads and mirrors. The bytes of batches are the same. Each payload's checksum is
+// compared when it is put there.
 enum class ImagesIn {
   kStorage,  // in shards; each batch brings its own
   kDevice,   // in its own memory, which must have room for all of them
@@ -276,9 +276,9 @@ struct OnDevice {
   // device without time to spare.
   bool steps = true;
   // Other than kHost: not with LoaderOptions::keep, MixUp, CutMix, the user's functions, or
-  // image_sizes other than kEqual, which need the pixels on the host. A batch then is delivered
-  // when the device has decoded it and has found no row broken; what it refuses the host decodes
-  // again. If a sample is left out (OnFault::kSkip), the host decodes its whole batch. For
+  // image_sizes other than kEqual, which need the pixels on the host. A batch is delivered once the
+  // device has decoded it and has found no row broken. The host decodes again what the device
+  // refuses. If a sample is left out (OnFault::kSkip), the host decodes its whole batch. For
   // decoding, the device needs up to 256 MiB of its own memory, or up to a 32nd of what is free if
   // that is more, and each slot needs a quarter more than its pictures take compressed.
   DecodeOn decode = DecodeOn::kHost;

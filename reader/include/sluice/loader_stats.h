@@ -34,9 +34,9 @@ struct LoaderStats {
   // LoaderOptions::storage = Direct: shards on a file system that refuses O_DIRECT.
   std::uint64_t refused_shards = 0;
   std::uint64_t staged_shards = 0;  // LoaderOptions::stage: shards read from their copy
-  // Of a dataset at a URL: by all users of this Dataset together; with a cache
-  // (LoaderOptions::stage), by this loader alone. Bytes of blocks fetched; found in the cache; and
-  // fetched but not kept there, because it had no room.
+  // This figure and the next four are about a dataset at a URL: they count for all users of this
+  // Dataset together, or with a cache (LoaderOptions::stage) for this loader alone. Bytes of blocks
+  // that were fetched.
   std::uint64_t fetched_bytes = 0;
   std::uint64_t cached_bytes = 0;       // found in the cache
   std::uint64_t past_cache_bytes = 0;   // fetched, and not kept there
@@ -51,14 +51,14 @@ struct LoaderStats {
   double decode_cpu_seconds = 0;   // the part of decode_seconds spent on a CPU; sampled
   // Page faults in which decoding threads waited for storage; sampled.
   std::uint64_t decode_major_faults = 0;
-  // LoaderOptions::device. The device measures the time of a copy; it is known when the slot is
-  // used again.
+  // LoaderOptions::device: bytes copied to it. The device measures the time of a copy, which
+  // becomes known when the slot is used again.
   std::uint64_t upload_bytes = 0;
   std::uint64_t device_pictures = 0;  // OnDevice::decode: pictures that the device decoded
-  // Decoding them, by the device's clock: a batch's time, divided by the number of batches that are
-  // decoded at once.
+  // The time of decoding them, by the device's clock: each batch's time, divided by the number of
+  // batches that are decoded at once.
   double device_decode_seconds = 0;
-  // OnDevice::images: pictures that lie where the device reads, and their bytes there.
+  // OnDevice::images: pictures that lie in memory which the device reads.
   std::uint64_t stored_pictures = 0;
   std::uint64_t stored_bytes = 0;    // of those pictures, where the device reads
   double upload_seconds = 0;         // copying

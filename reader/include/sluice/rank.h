@@ -16,8 +16,9 @@ struct Rank {
   // are set counts, in this order: RANK and WORLD_SIZE (torchrun and others), OMPI_COMM_WORLD_RANK
   // and _SIZE (Open MPI), PMI_RANK and PMI_SIZE (MPICH and its kin), SLURM_PROCID and
   // SLURM_STEP_NUM_TASKS (srun; a batch script itself is not a rank). Throws
-  // Error(kInvalidArgument) that names them if their values make no sense, or if no pair is
-  // complete, and RANK, or a WORLD_SIZE other than 1, is set without the other.
+  // Error(kInvalidArgument), which names the variables, if their values make no sense. If no pair
+  // is complete, it is also an error that RANK is set without WORLD_SIZE, or that a WORLD_SIZE
+  // other than 1 is set without RANK.
   static Rank FromEnvironment();
 
   // Ignores where they came from.

@@ -52,9 +52,10 @@ class SampleList {
                              bool replacement);
 
   // `per_class` samples of each class of a label field ({}: Schema::LabelField()). If a class has
-  // more, some are drawn. If it has fewer, each comes equally often as far as that goes, and the
-  // remainder is drawn. Classes without samples are left out; so are samples whose label is not a
-  // class of the field, which a damaged dataset may have. Reads the directories of all shards.
+  // more samples, some of them are drawn. If it has fewer, all of them come as often as fits, and
+  // the rest of the `per_class` is drawn from them. Classes without samples are left out; so are
+  // samples whose label is not a class of the field, which a damaged dataset may have. Reads the
+  // directories of all shards.
   //
   // The field may also hold any number of classes (multi-label, the classes of boxes): int32 [n]. A
   // sample then counts for each of its classes, so that an epoch may have more of one than was

@@ -98,7 +98,7 @@ inline at::Tensor WrapRows(const Batch& batch, const Device& device, const void*
   return Wrap(batch, device, data, sizes, strides, type);
 }
 
-// A copy if it is small.
+// Copies a tensor of up to kCopiedTensorBytes; returns a larger one unchanged.
 inline at::Tensor CopiedIfSmall(const at::Tensor& tensor) {
   return tensor.nbytes() <= kCopiedTensorBytes ? tensor.clone() : tensor;
 }
@@ -125,8 +125,9 @@ inline at::Tensor ImageTensor(const Batch& batch, std::string_view field = {}) {
                             torch_detail::ScalarOf(image.type));
 }
 
-// The images of one field, sample by sample: channels x height x width each, as ImageTensor(), and
-// for images that differ in size (ImageSizes::kOwn), too. For kPadded, padded: see Batch::sizes().
+// The images of one field, a tensor for each sample: channels x height x width, otherwise like
+// ImageTensor(). Also for images that differ in size (ImageSizes::kOwn). With ImageSizes::kPadded
+// they have their padding: see Batch::sizes().
 inline std::vector<at::Tensor> ImageTensors(const Batch& batch, std::string_view field = {}) {
   std::vector<at::Tensor> tensors;
   for (std::size_t sample = 0; sample < batch.size(); ++sample) {

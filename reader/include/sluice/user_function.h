@@ -85,11 +85,12 @@ class MutableRows {
   std::span<float> floats(std::string_view field = {}) { return Values<float>(field); }
   std::span<std::byte> ImageBytes(std::string_view field = {});  // of any type
   // Writes height x width bytes for each row: 1 where the image (or view, or mask) lies outside its
-  // picture, else 0. It is the result of all geometric steps together, by the rule for masks
-  // (nearest pixel), so 1 wherever a mask has LoaderOptions::output.mask_fill. Pixels that
-  // Border::kReflect mirrors count as outside; so does all of an image that the sample lacks. For
-  // batches, it is the border before MixUp and CutMix. Error(kInvalidArgument) for a map of the
-  // wrong size, and after RandAugment and TrivialAugmentWide, which move pixels on their own.
+  // picture, else 0. The map shows the result of all geometric steps together. It follows the rule
+  // for masks (nearest pixel), so it is 1 wherever a mask has LoaderOptions::output.mask_fill.
+  // Pixels that Border::kReflect mirrors count as outside; so does all of an image that the sample
+  // lacks. For batches, it is the border before MixUp and CutMix. Error(kInvalidArgument) for a map
+  // of the wrong size, and after RandAugment and TrivialAugmentWide, which move pixels on their
+  // own.
   void WriteBorder(std::span<std::uint8_t> map, std::string_view field = {}) const;
 
   // Keeps the memory that the spans lie in as long as the result lives, for a binding that cannot

@@ -90,7 +90,7 @@ struct FormOptions {
   unsigned channels = 3;                        // 3: RGB, 1: grey
   std::array<std::uint8_t, 3> background = {255, 255, 255};  // RGB, under what is transparent
   IccProfiles icc = IccProfiles::kDrop;                      // how to treat colour profiles
-  Truncated truncated = Truncated::kRefuse;                  // in every form the same files
+  Truncated truncated = Truncated::kRefuse;                  // images that end early, in every form
 };
 
 // ConvertOptions::shards: how samples lie in the dataset.
@@ -174,8 +174,8 @@ struct ConvertSummary {
   // it is broken or not about the image's kind of values.
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;  // images whose colours were brought to sRGB
-  // Images that are smaller than ConvertOptions::geometry.short_side, and stay so, or than `size`,
-  // and were enlarged.
+  // Images that are smaller than ConvertOptions::geometry.short_side and stay so, and images that
+  // were smaller than `size` and were enlarged.
   std::uint64_t smaller = 0;
   // Images that are turned or mirrored by their orientation and have boxes, masks or key points.
   // ConvertSource::upright says what these were drawn on; if it does not, a warning names them.
@@ -265,8 +265,9 @@ std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threa
 
 // Which folders FindSplitFolders() takes for the folders of splits.
 struct SplitFolderOptions {
-  // Not only "train", "val" and the like: the caller has said that the folders are parts. Images
-  // that lie in none of them are then counted in `warnings`; that opens each file in the root.
+  // True: folders of any name count, not only "train", "val" and the like, because the caller has
+  // said that the folders are parts. Images that lie in none of them are then counted in
+  // `warnings`; that opens each file in the root.
   bool of_any_name = false;
   bool follow_links = false;  // as ConvertSource::follow_links
 };

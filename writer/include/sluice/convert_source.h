@@ -151,8 +151,8 @@ struct ConvertSource {
   // A table with a row for each sample: `file` ends in .csv, .tsv (both with a line of headings) or
   // .jsonl (an object a line).
   static ConvertSource Table(std::filesystem::path file);
-  // Paths below `root`; classes as in a folder that holds only them. No paths at all: those that an
-  // earlier run has left in the dataset's plan.
+  // Paths below `root`; classes as in a folder that holds only them. If there are no paths, the
+  // paths are those that an earlier run has left in the dataset's plan.
   static ConvertSource Paths(std::vector<std::string> paths, std::filesystem::path root);
   // Tar archives in WebDataset's naming: members KEY.EXTENSION that follow each other make the
   // sample KEY. Extensions: an image's; cls (class), txt (text), json, mask.png.

@@ -6,10 +6,10 @@
 //   sluice::FinishConversion("data/photos");                        // once
 //
 // The dataset has the bytes that Convert() gives it, whatever the number of parts. A planned shard
-// that is there is not made again, so a part may be repeated, be done by several at the same time,
-// and `of` may change from call to call. All must see the sources and the dataset's folder at the
-// paths that PlanConversion() was given (as absolute paths), and run the same versions of Sluice
-// and its libraries.
+// that is there is not made again. So a part may be repeated, several processes may do the same
+// part at the same time, and `of` may change from call to call. All must see the sources and the
+// dataset's folder at the paths that PlanConversion() was given (as absolute paths), and run the
+// same versions of Sluice and its libraries.
 //
 // The dataset may be the URL of a folder in an object store ("s3://bucket/dataset"): a worker makes
 // its shards in a folder of its own for temporary files, three at most at a time, and uploads them.
@@ -63,15 +63,15 @@ PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart&
 // The result of FinishConversion().
 struct FinishedConversion {
   ConvertSummary summary;     // of the whole conversion
-  ConvertOptions options;     // that the dataset's bytes depend on, as planned
+  ConvertOptions options;     // those that the dataset's bytes depend on, as planned
   bool was_finished = false;  // an earlier call had finished it
 };
 
-// Writes skipped.tsv and the manifest once all shards are there; reads the shards' tables, not
-// their samples (Verify() does). Refuses with Error(kUnfinished), naming them, if planned shards
-// are missing, damaged or of another plan. Several processes may call it at the same time. A
-// finished dataset is left as it is: its summary has only counts. `threads` search for duplicates.
-// Errors: as of ConvertPlanned().
+// Writes skipped.tsv and the manifest once all shards are there. Reads the shards' tables, but not
+// their samples (VerifyDataset() reads those). Throws Error(kUnfinished), which names the shards,
+// if planned shards are missing, damaged or of another plan. Several processes may call it at the
+// same time. A finished dataset is left as it is: its summary has only counts. `threads`: how many
+// search for duplicates. Errors: as of ConvertPlanned().
 FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsigned threads = 0,
                                     const ConvertHooks& hooks = {});
 

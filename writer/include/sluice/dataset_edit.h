@@ -62,15 +62,15 @@ struct MergeSummary {
   std::uint64_t same_keys = 0;   // with the key of an earlier sample, but other content: all taken
 };
 
-// All samples of `inputs` (at least one), in that order. Fields must agree in everything but the
-// classes of labels: those are reconciled by name, the first dataset's keep their numbers and new
-// ones follow. Shards whose labels stay the same and that lose no sample are hard-linked
-// if possible.
+// Makes a dataset of all samples of `inputs` (at least one), in that order. Fields must agree in
+// everything but the classes of labels: those are reconciled by name, the first dataset's keep
+// their numbers and new ones follow. Shards whose labels stay the same and that lose no sample are
+// hard-linked if possible.
 MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const MergeOptions& options = {},
                            const EditHooks& hooks = {});
 
-// Which samples; conditions that are set must all hold.
+// Which samples to take: those that meet all conditions that are set.
 struct Selection {
   std::vector<std::string> classes = {};        // names of classes; empty: any
   std::vector<std::uint64_t> samples = {};      // numbers; empty: any
@@ -79,8 +79,8 @@ struct Selection {
   std::uint64_t seed = 0;                       // of `count` and `per_class`
 };
 
-// Copies the selected samples in their order. Classes keep their numbers, those without samples as
-// well.
+// Copies the selected samples in their order. All classes keep their numbers, even those without
+// samples.
 EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                           const Selection& selection, const EditHooks& hooks = {});
 
@@ -103,12 +103,12 @@ struct TranscodeSummary {
   std::uint64_t left_as_they_were = 0;  // of these, because the form cannot store them
 };
 
-// The same samples in the same order with their images in another form; blocks are of the size that
-// suits it. Between JPEG and packed nothing is lost; from either to pixels, what a reader makes of
-// the whole image is stored; from pixels, JPEGs are made of the given quality. Images that the form
-// cannot store (JPEGs with unusual sampling have no packed form, 16-bit pixels no JPEG) stay as
-// they are, and so do masks and all other fields. Error(kCorrupt), with the place, for an image
-// that cannot be decoded.
+// Makes a dataset of the same samples in the same order, with their images in another form, and
+// with blocks of the size that suits the form. Between JPEG and packed nothing is lost; from either
+// to pixels, what a reader makes of the whole image is stored; from pixels, JPEGs are made of the
+// given quality. Images that the form cannot store (JPEGs with unusual sampling have no packed
+// form, 16-bit pixels no JPEG) stay as they are, and so do masks and all other fields.
+// Error(kCorrupt), with the place, for an image that cannot be decoded.
 TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const std::filesystem::path& out,
                                   const TranscodeOptions& options = {},
