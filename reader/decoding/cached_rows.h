@@ -5,8 +5,9 @@
 // random, that picture is the row itself before them, and batches are the same to the byte as
 // without keeping. Otherwise, it is the whole picture in the batch's channels, from which each
 // epoch takes its crop. Every sample is then decoded whole first, kept or not, so that batches do
-// not depend on which pictures had room; they differ by rounding from batches decoded without
-// keeping. Raw payloads are not kept: there is nothing to decode.
+// not depend on which pictures had room. They differ from batches decoded without keeping, for
+// which a JPEG's components are resampled, and may be decoded at a reduced size. Raw payloads are
+// not kept: there is nothing to decode.
 //
 // With DecodedPictures::function_is_deterministic the cache keeps whole rows instead, as the user's
 // sample_function left them: such a sample is neither read nor decoded again, and the function is

@@ -76,8 +76,9 @@ struct DecodeCosts {
 //
 // A view decoded by itself reads only its own rows, over the picture's whole width, and at a
 // reduced size if possible. One decoding for all views reads each row once, at full size. The
-// cheaper way is estimated from the views' frames alone, because the two ways differ by rounding
-// and batches must not depend on anything else. Each worker thread has one.
+// cheaper way is estimated from the views' frames alone, because the two ways give other pixels
+// (most of all where one decodes at a reduced size), and batches must not depend on anything else.
+// Each worker thread has one.
 class SharedPart {
  public:
   // Whether one decoding is cheaper for these frames of a picture of that size and codec.
