@@ -343,9 +343,11 @@ std::string Absolute(const std::filesystem::path& path) {
 }
 
 // Writes the file in frames of about 1 MiB of content.
-class Sink {
+class PlannedSourcesWriter {
  public:
-  explicit Sink(const std::filesystem::path& path) : file_(path) { file_.Write(AsBytes(kMagic)); }
+  explicit PlannedSourcesWriter(const std::filesystem::path& path) : file_(path) {
+    file_.Write(AsBytes(kMagic));
+  }
 
   template <class T>
   void Number(T value) {
@@ -358,7 +360,8 @@ class Sink {
     Number(bytes.size());
     Append(bytes);
   }
-  // Writes numbers, texts and paths; paths become absolute. Tap::Pass() reads them back.
+  // Writes numbers, texts and paths; paths become absolute. PlannedSourcesReader::Pass() reads them
+  // back.
   template <class... T>
   void Pass(const T&... values) {
     const auto pass = [this]<class V>(const V& value) {
@@ -403,9 +406,10 @@ class Sink {
 };
 
 // Reads the file frame by frame; holds only the frames that the current value needs.
-class Tap {
+class PlannedSourcesReader {
  public:
-  explicit Tap(const std::filesystem::path& path) : path_(path), file_(OpenForReading(path)) {
+  explicit PlannedSourcesReader(const std::filesystem::path& path)
+      : path_(path), file_(OpenForReading(path)) {
     std::array<std::byte, kMagic.size()> magic{};
     Read(magic);
     if (AsText(magic) != kMagic) Refuse();
@@ -502,7 +506,8 @@ class Tap {
   std::size_t at_ = 0;
 };
 
-// The Pass functions describe the format for both directions: `file` is a Sink or a Tap.
+// The Pass functions describe the format for both directions: `file` is a PlannedSourcesWriter or a
+// PlannedSourcesReader.
 template <class File, class List>
 void PassList(File& file, List& list) {
   file.PassEach(list, [&](auto& one) { file.Pass(one); });
@@ -531,7 +536,7 @@ void PassSource(File& file, OneSource& source) {
             source.sample_key);
 }
 
-void TakeFields(Tap& in, const std::string& file, SourceList& list) {
+void TakeFields(PlannedSourcesReader& in, const std::string& file, SourceList& list) {
   for (Field& field : SchemaFromJson(in.Text(), file).fields) {
     SourceField& taken = list.fields.emplace_back();
     taken.field = std::move(field);
@@ -617,7 +622,7 @@ void WritePlannedSources(const std::filesystem::path& folder, const SourceList& 
                 "source's URL, and its workers could not read it; convert to a local folder in one "
                 "piece, or take a source whose credentials come from the environment (s3://)");
   }
-  Sink out(folder / kPlannedSourcesName);
+  PlannedSourcesWriter out(folder / kPlannedSourcesName);
   out.Pass(options.run.on_error, options.run.find_duplicates, list.root);
   PassList(out, list.archives);
   PassPages(out, list.pages);
@@ -651,7 +656,7 @@ PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
                 "is not there; run `sluice plan` with the same source and options again, or resume "
                 "in one piece with `sluice convert`");
   }
-  Tap in(path);
+  PlannedSourcesReader in(path);
   PlannedSources planned;
   SourceList& list = planned.list;
   planned.on_error = in.Number<bool>() ? OnError::kFail : OnError::kSkip;
