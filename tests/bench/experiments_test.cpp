@@ -9,7 +9,7 @@ namespace sluice::bench {
 
 namespace {
 
-// A machine that feeds so many accelerators, and records each trial.
+// Searches as on a machine that can feed `feeds` accelerators and no more.
 AcceleratorSearch SearchOn(std::uint64_t feeds, std::uint64_t estimate) {
   return SearchAccelerators(0.9, estimate, [&](std::uint64_t accelerators) {
     return AcceleratorTrial{accelerators, accelerators <= feeds ? 0.95 : 0.5, 1};

@@ -14,7 +14,7 @@ Measurement Rate(std::vector<double> values) {
 Judgement Of(const Measurement& before, const Measurement& after, const GateRule& rule = {}) {
   return Judge({before}, {after}, rule).front().judgement;
 }
-// None of whose options may differ.
+// The differences between two results, if no option may differ.
 std::vector<std::string> Differences(const nlohmann::ordered_json& before,
                                      const nlohmann::ordered_json& after) {
   return DifferencesThatMatter(before, after, [](const std::string&) { return false; });
@@ -90,7 +90,7 @@ TEST_CASE("two results that differ in any setting of a command cannot be compare
   CHECK(differ("convert", "quality", 80, 90));
   CHECK(differ("transforms", "side", 96, 224));
   CHECK(differ("order", "lanes", 192, 96));
-  // Here it is part of what was measured.
+  // In results of `order`, `sizes` holds measurements and is no setting.
   CHECK_FALSE(differ("order", "sizes", {{{"samples", 1}}}, {{{"samples", 2}}}));
 }
 

@@ -237,7 +237,7 @@ TEST_CASE("A loader whose device decodes all the time is bound by the device") {
   stats.device_decode_seconds = 9;
   CHECK(stats.bound() == Bound::kDevice);
   CHECK_THAT(stats.Verdict(), Catch::Matchers::ContainsSubstring("90% of the time, 2.00 us"));
-  stats.upload_wait_seconds = 8;  // slots, too, come late then
+  stats.upload_wait_seconds = 8;  // a slow device also gives slots back late
   CHECK(stats.bound() == Bound::kDevice);
   stats.device_decode_seconds = 5;
   CHECK(stats.bound() == Bound::kTrainer);

@@ -194,7 +194,7 @@ TEST_CASE(
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 6);
-  // Cut and mixed from final pixels; OneHot concerns only labels.
+  // CutMix and MixUp need the final pixels on the host; OneHot concerns only labels.
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}}, 2);
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}, CutMix{}}, 1);
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}, MixUp{}}, 0);

@@ -42,7 +42,7 @@ struct Sides {
     costs.offered = {rows * x * offered, static_cast<std::uint64_t>(rows * x)};
     return share.Learn(stats, costs);
   }
-  // Plays so many seconds and returns the share.
+  // Plays `seconds` seconds and returns the share.
   double After(DecodingShare& share, int seconds) const {
     for (int second = 0; second < seconds; ++second)
       Play(share);

@@ -381,7 +381,7 @@ class DrawnPlaying {
   std::vector<DrawnData> data_;
   std::mt19937_64 random_;
   std::uint64_t round_ = 0;
-  // Of the round:
+  // The round's own:
   std::size_t of_ = 0;
   LoaderOptions order_;
   std::size_t global_ = 1;

@@ -70,7 +70,7 @@ void CheckTargets(const Dataset& dataset, const OneHot& step, double own, double
 
 TEST_CASE("Each of several labels sets a one, from a field of any length and from an array") {
   const TemporaryFolder folder;
-  const Dataset dataset = WriteTags(folder, {3, 3});  // twice the same counts once
+  const Dataset dataset = WriteTags(folder, {3, 3});  // a class that is named twice counts once
   CheckTargets(dataset, OneHot{0, 0, "tags"}, 1, 0);  // as many classes as are named
   CheckTargets(dataset, OneHot{5, 0, "padded"}, 1, 0);
 }

@@ -78,7 +78,7 @@ TEST_CASE("A filter sees key, scalars, arrays, variable fields, text and an imag
      [](std::uint64_t i) { return i % 5 != 0; });
   is([](const Sample& s) { return s.Text("note").size() == 7; }, {"note", "boxes"},
      [](std::uint64_t i) { return i >= 10 && i < 100; });
-  // With fields named or not.
+  // Fields that the filter looks at need not be named.
   is([](const Sample& s) { return s.Shape().height == 9 && s.Array<float>("boxes").size() == 4; },
      {}, [](std::uint64_t i) { return i % 4 == 1 && i % 5 == 1; });
   CHECK(SampleList::Where(dataset, [](const Sample&) { return false; }).size() == 0);
@@ -139,13 +139,13 @@ TEST_CASE("A resume with a filter that now decides otherwise is refused") {
       SampleList::Where(dataset, [](const Sample& sample) { return sample.Integer("label") > 5; });
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("another list"));
-  // And with a filter of another dataset.
+  // A list that was made from another dataset is refused, too.
   const TemporaryFolder other;
   const Dataset longer = Dataset::Open(WriteRawDataset(other, 401));
   options.resume_from.reset();
   CHECK_THAT(ErrorText([&] { Loader(longer, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("400 samples"));
-  // Even if that dataset has as many samples.
+  // It is refused even if both datasets have the same number of samples.
   const TemporaryFolder another;
   const Dataset as_long = Dataset::Open(WriteRawDataset(another, 400, 8));
   REQUIRE(as_long.id() != dataset.id());

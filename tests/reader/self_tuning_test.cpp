@@ -22,7 +22,7 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 struct Training {
   double step = 0;           // the trainer's
   double decode = 0;         // of one thread
-  double read = 0;           // with 16 MiB in flight; half of it with twice as much,
+  double read = 0;           // with 16 MiB in flight; with twice as much, half of it,
   double read_at_least = 0;  // but no less than this
   double uneven = 0;  // stalls that a ring of 2 is too short for; half of it with twice the ring
 
@@ -140,7 +140,7 @@ LoaderStats CrowdedSecond(unsigned threads, double batches) {
   return stats;
 }
 
-// A second in which threads with a CPU each decode samples in so many microseconds.
+// A second in which each thread has a CPU and decodes a sample in `microseconds`.
 LoaderStats BusySecond(unsigned threads, double batches, double microseconds) {
   LoaderStats stats = CrowdedSecond(threads, batches);
   stats.decode_cpu_seconds = stats.decode_seconds;

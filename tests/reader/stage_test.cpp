@@ -35,7 +35,7 @@ std::vector<PlayedBatch> PlayUnstaged(const Dataset& dataset) {
   return PlayBatches(plain, 4);
 }
 
-// Plays until so many shards are read from the stage; returns the last epoch's batches.
+// Plays until `shards` shards are read from the stage; returns the last epoch's batches.
 std::vector<PlayedBatch> PlayUntilStaged(Loader& loader, std::uint64_t shards) {
   std::vector<PlayedBatch> played;
   do {

@@ -24,7 +24,7 @@ struct Stream {
     return options;
   }
   bool Begin(std::uint64_t epoch) { return cursor.BeginRange(epoch, deal.SizeOf(epoch)); }
-  // Plays so many batches.
+  // Plays `batches` batches.
   void Play(int batches) {
     for (int i = 0; i < batches; ++i) {
       cursor.Advance();

@@ -52,7 +52,7 @@ TEST_CASE("sluice-bench epoch prints a table of at most 100 columns and no carri
   CHECK_THAT(outcome.out, ContainsSubstring("\n2 "));
   CHECK_THAT(outcome.out, ContainsSubstring("an epoch's first batch comes after"));
   CHECK((outcome.out + outcome.err).find('\r') == std::string::npos);
-  // And a line per minute, on a machine that takes so long.
+  // If the command takes longer than a minute, there is a line for each minute, too.
   CHECK(outcome.err.starts_with("playing " + animals.data() + "\n"));
   for (std::size_t begin = 0; begin < outcome.out.size();) {
     const std::size_t end = outcome.out.find('\n', begin);

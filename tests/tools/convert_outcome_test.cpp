@@ -96,7 +96,7 @@ TEST_CASE("a log gets a line at the start and no carriage returns") {
   const Folders folders;
   WriteClasses(folders.source, 5);
   const Outcome outcome = folders.Convert();
-  // And a line per minute, on a machine that takes so long.
+  // If the command takes longer than a minute, there is a line for each minute, too.
   CHECK(outcome.err.starts_with("converting " + folders.source + " into " + folders.data + "\n"));
   CHECK((outcome.out + outcome.err).find('\r') == std::string::npos);
 }

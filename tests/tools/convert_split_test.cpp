@@ -145,7 +145,7 @@ TEST_CASE(
   CHECK(KeysOf(folder / "data/val") == std::set<std::string>{"owl/1.jpg"});
   CHECK(Dataset::Open(folder / "data/test").size() == 2);  // flat: without labels
   CHECK(Dataset::Open(folder / "data/test").schema().fields.size() == 1);
-  // Or --labels says what they are.
+  // With --labels, they are classes.
   CHECK(Sluice({"convert", at("source"), at("one"), "--labels", "top"}).exit_code == 0);
   CHECK(Dataset::Open(folder / "one").class_counts() == Counts{2, 2, 1});
   CHECK(Sluice({"convert", at("source"), at("x"), "--split-folders", "--split", "a=1"}).exit_code ==
@@ -346,7 +346,7 @@ TEST_CASE("pictures in several parts of a split are named with both sides") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteClasses(at("source"), 10, 20, 16);
-  // Each part has some of these, whichever way they fall.
+  // There are enough of these that each part has some, however they are dealt.
   for (int i = 0; i < 8; ++i)
     WriteJpeg(folder / ("source/owl/same" + std::to_string(i) + ".jpg"), MakePicture(24, 24));
   const Words words = {"convert", at("source"),        at("data"),

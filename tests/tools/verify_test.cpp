@@ -73,7 +73,7 @@ TEST_CASE("verify of a whole dataset finds nothing and ends with 0") {
   const Outcome outcome = Sluice({"verify", animals.data});
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("no faults, 12 samples"));
-  // And a line per minute, on a machine that takes so long.
+  // If the command takes longer than a minute, there is a line for each minute, too.
   CHECK(outcome.err.starts_with("verifying " + animals.data + "\n"));
   const nlohmann::json answer =
       JsonOf(Sluice({"verify", animals.data, "--json", "--threads", "2"}));
@@ -184,7 +184,7 @@ std::string WriteManyLargeImages(const TemporaryFolder& folder) {
 TEST_CASE("verify --threads sets how many threads check") {
   const TemporaryFolder folder;
   const std::string data = WriteManyLargeImages(folder);
-  // Ends the command at this number of threads, or after so many checks since it was ready to be
+  // Ends the command once it has `enough` threads, or after `looks` looks since it was ready to be
   // interrupted.
   const auto most_threads = [&data](const std::string& threads, std::size_t enough, int looks) {
     Running running(SLUICE_COMMAND, {"verify", data, "--decode", "--threads", threads});
