@@ -25,8 +25,8 @@ TEST_CASE("The evicted piece is the one needed last, as a scan of all pieces fin
         ->load();
   };
   for (int turn = 0; turn < 600; ++turn) {
-    for (int use = 0; use < 30;
-         ++use) {  // pieces come, or get a next use that is nearly always later
+    // Pieces come, or get a next use that is nearly always later.
+    for (int use = 0; use < 30; ++use) {
       const std::uint64_t piece = random() % kPieces;
       next_uses[piece] = 1 + random() % 1'000'000 + 500 * static_cast<std::uint64_t>(turn);
       order.Add(piece);

@@ -158,7 +158,7 @@ TEST_CASE("Following blocks are announced before they are opened, and once") {
                          whole ? OrderPart{} : OrderPart{part});
         order.NoteFollowing();
         std::vector<std::uint64_t> opened, told;
-        std::vector<std::size_t> opened_before;  // blocks that were open when each was announced
+        std::vector<std::size_t> opened_before;  // blocks opened before each was announced
         for (std::uint64_t p = 0; p < (whole ? shape.samples() : samples); ++p) {
           order.At(p, opened);
           while (const auto block = order.TakeFollowing()) {
