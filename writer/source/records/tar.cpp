@@ -372,7 +372,7 @@ class ArchiveScan {
       scanned_.dotted.push_back({std::string(key), ending, member.name});
       return;
     }
-    if (!part) return PassOver(member, "no field is for ." + ending);
+    if (!part) return PassOver(member, "there is no field for ." + ending);
     if (scanned_.samples.empty() || scanned_.samples.back().key != key) {
       scanned_.samples.push_back({std::string(key), {}, {}, {}});
     }
@@ -503,8 +503,8 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
 }
 
 // Decides about images such as "view.left.png". If the sample "view" has an image, it is passed
-// over, since no field is for "left". If not, the first dot was probably meant as part of the name:
-// it is listed as broken, with advice.
+// over, since there is no field for "left". If not, the first dot was probably meant as part of the
+// name: it is listed as broken, with advice.
 void AddDotted(Scanned& archive, const std::string& place, SourceList& list) {
   if (archive.dotted.empty()) return;
   std::set<std::string_view> complete;
@@ -513,14 +513,14 @@ void AddDotted(Scanned& archive, const std::string& place, SourceList& list) {
   }
   for (Dotted& image : archive.dotted) {
     if (complete.count(image.key) > 0) {
-      archive.passed_over.push_back({place + image.name, "no field is for ." + image.ending});
+      archive.passed_over.push_back({place + image.name, "there is no field for ." + image.ending});
       continue;
     }
     std::string better = image.ending;
     std::replace(better.begin(), better.begin() + static_cast<std::ptrdiff_t>(better.rfind('.')),
                  '.', '_');
     list.broken.push_back(
-        {place + image.name, "a sample's name ends at its first dot, and no field is for ." +
+        {place + image.name, "a sample's name ends at its first dot, and there is no field for ." +
                                  image.ending + "; name it without that dot (" + image.key + "_" +
                                  better + ")"});
   }
