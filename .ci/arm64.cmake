@@ -1,5 +1,5 @@
-# Cross-compiling for 64-bit Arm under Debian or Ubuntu, and running what comes out under an emulator. The
-# libraries are unpacked by .ci/arm64; another place that has them may be named instead.
+# Cross-compiles for 64-bit Arm under Debian or Ubuntu, and runs the programs under an emulator. .ci/arm64 unpacks
+# the libraries; SLUICE_ARM64_SYSROOT can name another place that has them.
 set(SLUICE_ARM64_SYSROOT ${CMAKE_CURRENT_LIST_DIR}/../build/arm64.sysroot
   CACHE PATH "Where the libraries of the Arm system lie")
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SLUICE_ARM64_SYSROOT)
@@ -14,7 +14,7 @@ set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 find_program(SLUICE_QEMU qemu-aarch64 REQUIRED)
 set(CMAKE_CROSSCOMPILING_EMULATOR ${SLUICE_QEMU} -L ${CMAKE_SYSROOT})
 
-# Libraries, headers and packages of the Arm system alone; programs of this one.
+# Libraries, headers and packages are the Arm system's alone; programs are this system's.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
