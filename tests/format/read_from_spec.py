@@ -112,7 +112,7 @@ def entry_bytes(field):
 
 
 def meaning(schema):
-    """What two equal schemas have in common."""
+    """The members of a schema that have a meaning, with their defaults: equal for equal schemas."""
     fields = []
     for field in schema["fields"]:
         shaped = field["kind"] in ("array", "variable")

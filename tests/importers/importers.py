@@ -66,7 +66,7 @@ class Workplace:
         return rows
 
     def content(self, name, path):
-        """Of a file that convert(name=...) exported."""
+        """The content of a file that convert(name=...) exported."""
         return (self.folder / f"{name}-files" / path).read_bytes()
 
     def run(self, *words):

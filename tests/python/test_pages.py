@@ -63,8 +63,8 @@ def make_tars(folder, pictures):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """What the pages' programs find: photos/ and val/ of ten classes and their datasets, images/ with masks/ and
-    labels.csv, tar files."""
+    """The folder in which the pages' programs run: photos/ and val/ of ten classes and their datasets, images/ with
+    masks/ and labels.csv, tar files."""
     place = tmp_path_factory.mktemp("pages")
     make_pictures(place / "photos")
     make_pictures(place / "images", place / "masks")
@@ -154,7 +154,7 @@ def test_the_page_of_transforms_names_all_of_torchvision():
     page = (ROOT / "reader/TRANSFORMS.md").read_text()
     rows = re.findall(r"^\| (`.*?) \|", page[page.index("## Next to torchvision's names"):], flags=re.M)
     named = set(re.findall(r"`(\w+)`", " ".join(rows)))
-    # What is no transform: bases, and enumerations that some of them take.
+    # These are no transforms: a base class, and enumerations that some transforms take.
     others = {"Transform", "AutoAugmentPolicy", "InterpolationMode"}
     assert {name for name in dir(v2) if name[0].isupper()} - others == named
 

@@ -220,8 +220,8 @@ class Trainer:
 
 
 def freed(*references):
-    """Whether collections free these. One that comes while a thread calls a function, and so holds what it belongs to,
-    leaves them to a later one."""
+    """Whether garbage collections free these objects. A collection while a thread calls a function frees nothing, since
+    the call holds the objects; a later collection then frees them."""
     import gc
     import time
 

@@ -218,7 +218,7 @@ class Mixture:
         return first + self.order(k, number // samples & M64)[number % samples]
 
     def of_samples(self, draws, epoch):
-        """The samples of an epoch with so many draws of each dataset."""
+        """The samples of an epoch. `draws`: the number of draws of each dataset."""
         each = [t // self.lanes for t in draws]
         word = sorted((Fraction(2 * j + 1, 2 * a), k) for k, a in enumerate(each) for j in range(a))
         shift = Permutation(self.lanes, Stream(self.seed, MIXTURE, epoch).number())

@@ -41,8 +41,7 @@ ROOMS = {
 # Public headers that only these layers of the reader may include, since they depend on all layers.
 LOADER_ONLY = {"loader.h", "sluice.h"}
 # <sluice/sluice.h> includes all public headers of the reader and its dependencies, except these. (Option lists are
-# for
-# programs that make a command line or the like from them.)
+# for programs that make a command line or the like of them.)
 NOT_IN_ALL = {"sluice/sluice.h", "sluice/torch.h", "sluice/option_list.h", "sluice/loader_option_list.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(sluice/[^>]+)>)')

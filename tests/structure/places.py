@@ -1,4 +1,4 @@
-"""Holds the notes in headers that say where else a new thing goes: places.py ROOT
+"""Checks the notes in headers that say where else a new thing goes: places.py ROOT
 
 Such a note reads
 

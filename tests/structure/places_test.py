@@ -1,4 +1,4 @@
-"""places.py finds what it is there to find: places_test.py"""
+"""places.py finds the faults that it should find: places_test.py"""
 
 import pathlib
 import tempfile
