@@ -146,6 +146,12 @@ concept HasOptions = requires {
   OptionsOf<std::remove_const_t<T>>.options;
 };
 
+// A std::optional of such a struct.
+template <class T>
+concept HasOptionsInside = requires(T& value) {
+  requires HasOptions<std::remove_reference_t<decltype(*value)>>;
+};
+
 // Calls f(option) for each option of T; a group is an option as well.
 template <HasOptions T, class F>
 constexpr void ForEachMember(F&& f) {
@@ -178,9 +184,7 @@ void ForEachOption(T& options, F&& f, const std::string& group = {}) {
     };
     if constexpr (requires { value.valueless_by_exception(); }) {
       std::visit(visit, value);
-    } else if constexpr (requires {
-                           requires HasOptions<std::remove_reference_t<decltype(*value)>>;
-                         }) {
+    } else if constexpr (HasOptionsInside<std::remove_reference_t<decltype(value)>>) {
       if (value) visit(*value);
     } else if constexpr (HasOptions<std::remove_reference_t<decltype(value)>>) {
       visit(value);
