@@ -1,10 +1,13 @@
 // The commands of sluice-bench that measure one part alone, run as a user would: io, transforms,
 // upload, order. (decode and convert have tests of their own.)
+#include <cmath>
 #include <filesystem>
+#include <sstream>
 
 #include <sluice/device.h>
 
 #include "tests/catch.h"
+#include "tests/file_content.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
 #include "tests/tools/run.h"
@@ -58,6 +61,30 @@ TEST_CASE("sluice-bench transforms measures every step, or the named ones") {
   const Outcome text = Bench({"transforms", "--rounds", "1", "--ms", "0", "--side", "16"});
   CHECK(text.exit_code == 0);
   CHECK_THAT(text.out, ContainsSubstring("ns/pixel"));
+}
+
+TEST_CASE("sluice-bench transforms gives the time of a row, which is as large as a step makes it") {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "steps.json").string();
+  const Outcome text = Bench({"transforms", "--rounds", "1", "--ms", "1", "--steps", "blur:3",
+                              "--steps", "rrc:96", "--json-file", file});
+  REQUIRE(text.exit_code == 0);
+  const nlohmann::json answer = nlohmann::json::parse(ContentOf(file));
+  for (const auto& [step, pixels] :
+       {std::pair("blur:3", 224 * 224), std::pair("rrc:96", 96 * 96)}) {
+    INFO(text.out);
+    double nanoseconds = 0;
+    for (const nlohmann::json& one : answer["measurements"]) {
+      if (one["name"] == std::string("ns_per_pixel.") + step) nanoseconds = one["values"][0];
+    }
+    CHECK(nanoseconds > 0);
+    const std::string line = text.out.substr(text.out.find(step));
+    std::istringstream words(line.substr(0, line.find('\n')));
+    std::string last;
+    while (words >> last) {
+    }
+    CHECK(last == std::to_string(std::lround(1e-3 * nanoseconds * pixels)));
+  }
 }
 
 TEST_CASE("sluice-bench transforms refuses steps that it cannot measure") {
