@@ -97,10 +97,12 @@ HttpFailure FailureOf(CURLcode code) {
     case CURLE_SSL_CIPHER: return HttpFailure::kTls;
     case CURLE_OPERATION_TIMEDOUT: return HttpFailure::kTimeout;
     case CURLE_URL_MALFORMAT: return HttpFailure::kBadUrl;
-    // Of the protocols that can be requested here, this can only be HTTP/0.9. CURLE_OUT_OF_MEMORY
-    // is also curl's error for a header of more than 100 KB.
-    case CURLE_UNSUPPORTED_PROTOCOL:
+#if LIBCURL_VERSION_NUM >= 0x080600
+    case CURLE_TOO_LARGE:  // a header of more than 100 KB; before, it was CURLE_OUT_OF_MEMORY
+#endif
     case CURLE_OUT_OF_MEMORY:
+    // Of the protocols that can be requested here, this can only be HTTP/0.9.
+    case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY: return HttpFailure::kNotHttp;
     case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
