@@ -425,9 +425,19 @@ Manifest ReadManifest(const std::filesystem::path& folder, Id128& id) {
     if (!std::filesystem::exists(folder, ignored)) {
       throw Error(ErrorCode::kNotFound, folder.string(), "there is no dataset here");
     }
-    throw Error(
-        ErrorCode::kNotFound, folder.string(),
-        "is not a dataset: it has no manifest.json; make one with `sluice convert SOURCE DATASET`");
+    std::filesystem::path part;  // the first of those that `sluice convert --split` makes
+    for (std::filesystem::directory_iterator inside(folder, ignored), end; inside != end;
+         inside.increment(ignored)) {
+      if (inside->is_directory(ignored) && (part.empty() || inside->path() < part) &&
+          std::filesystem::exists(inside->path() / kManifestName, ignored)) {
+        part = inside->path();
+      }
+    }
+    throw Error(ErrorCode::kNotFound, folder.string(),
+                part.empty() ? "is not a dataset: it has no manifest.json; make one with `sluice "
+                               "convert SOURCE DATASET`"
+                             : "is not a dataset, but holds datasets: name one of them, such as " +
+                                   part.string());
   }
   std::vector<std::byte> content;
   ReadFile(path, kMaxManifestBytes, content);

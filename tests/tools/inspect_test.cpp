@@ -170,4 +170,12 @@ TEST_CASE("inspect says that a folder is not a dataset") {
   }
 }
 
+TEST_CASE("a folder that holds datasets, as a split does, is told from one that holds none") {
+  const SortedAnimals animals;
+  const Outcome outcome = Sluice({"inspect", animals.folder.path().string()});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err,
+             ContainsSubstring("holds datasets: name one of them, such as " + animals.data));
+}
+
 }  // namespace sluice::test
