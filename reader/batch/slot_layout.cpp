@@ -280,6 +280,48 @@ void LayOutViews(const DatasetFacts& dataset, const LoaderOptions& options,
   }
 }
 
+// What the samples of a dataset without the field would have in it, and what to set if they may.
+struct LackingValue {
+  std::string what;
+  std::string set;
+};
+
+LackingValue LackingValueOf(const Field& field) {
+  const std::string absent = "LoaderOptions::output.absent to ";
+  const bool label = field.role == Role::kLabel;
+  if (field.role == Role::kMask) {
+    return {
+        "would be class 0 everywhere",
+        "LoaderOptions::output.mask_fill for it to a number that your loss ignores, such as 255"};
+  }
+  if (field.kind == FieldKind::kImage)
+    return {"would be black", absent + "a number, such as 0, if it may be"};
+  if (field.kind == FieldKind::kVariable) {
+    return {label ? "would say that they are of no class" : "would be empty, as if they had none",
+            absent + "a number, such as 0, if it may be empty"};
+  }
+  return {label ? "would be a class that nobody gave them" : "would be 0, which nobody gave them",
+          absent + "a number that your loss ignores, such as -100"};
+}
+
+// Refuses a field that a dataset of the mixture lacks, unless the options say what its samples have
+// there: a training would take whatever the loader made up for a real value. Bytes may be missing,
+// because an empty text is not mistaken for one.
+void RequireValues(const DatasetFacts& dataset, const LoaderOptions& options, std::size_t index) {
+  const Field& field = dataset.manifest.schema.fields[index];
+  const DatasetFacts* const without = dataset.LacksField(index);
+  if (without == nullptr || field.kind == FieldKind::kBytes) return;
+  const bool mask = field.role == Role::kMask;
+  if (mask ? options.output.mask_fill.contains(field.name) : options.output.absent.has_value())
+    return;
+  const std::string name =
+      (field.role == Role::kLabel ? "label \"" : "field \"") + field.name + "\"";
+  const LackingValue value = LackingValueOf(field);
+  Refuse(*without, "has no " + name + ", which other datasets of the mixture have, so the " + name +
+                       " of its samples " + value.what + "; set " + value.set +
+                       ", or leave the field out by LoaderOptions::output.fields");
+}
+
 // Lays out an image that leads others before those others.
 void LayOutOtherImages(const DatasetFacts& dataset, const LoaderOptions& options,
                        const FieldChoice& choice, const Geometry& geometry, SlotLayout& layout) {
@@ -318,6 +360,7 @@ void LayOutOtherImages(const DatasetFacts& dataset, const LoaderOptions& options
                             "\" differ in their number of channels; leave it out of "
                             "LoaderOptions::output.fields, or make it LoaderOptions::output.image");
       }
+      RequireValues(dataset, options, f);
       field.pixels = images.pixel_type;
       field.image.type = ElementOf(images.pixel_type);
       if (!field.nearest) CheckWarp(dataset, geometry, field.image);
@@ -395,26 +438,19 @@ bool Fill(DType type, std::int64_t value, std::vector<std::byte>& elements) {
   });
 }
 
-// The value of LoaderOptions::output.absent for a label that a dataset of the mixture lacks; empty
-// for other fields.
+// The value of LoaderOptions::output.absent for an array that a dataset of the mixture lacks; empty
+// if all have it.
 std::vector<std::byte> AbsentOf(const DatasetFacts& dataset, const LoaderOptions& options,
                                 std::size_t index) {
+  if (dataset.LacksField(index) == nullptr) return {};
   const Field& field = dataset.manifest.schema.fields[index];
-  const DatasetFacts* const without = dataset.LacksField(index);
-  if (field.role != Role::kLabel || without == nullptr) return {};
-  if (!options.output.absent) {
-    Refuse(*without,
-           "has no label \"" + field.name +
-               "\", which other datasets of the mixture have, so the label of its samples "
-               "would be a class that nobody gave them; set LoaderOptions::output.absent "
-               "to a number that your loss ignores, such as -100, or leave the field out "
-               "by LoaderOptions::output.fields");
-  }
   std::vector<std::byte> value(field.elements() * SizeOf(field.dtype));
   if (!Fill(field.dtype, *options.output.absent, value)) {
     Refuse(dataset, "LoaderOptions::output.absent is " + std::to_string(*options.output.absent) +
-                        ", which does not fit label \"" + field.name + "\" of " +
-                        std::string(NameOf(field.dtype)));
+                        ", which does not fit field \"" + field.name + "\" of " +
+                        std::string(NameOf(field.dtype)) +
+                        "; choose another number, or leave the field out by "
+                        "LoaderOptions::output.fields");
   }
   return value;
 }
@@ -424,6 +460,7 @@ void LayOutFields(const DatasetFacts& dataset, const LoaderOptions& options,
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (!choice.chosen[f] || fields[f].kind == FieldKind::kImage) continue;
+    RequireValues(dataset, options, f);
     if (fields[f].kind == FieldKind::kArray) {
       AddArray(fields[f], f, layout);
       layout.arrays.back().lacking = LackingOf(dataset, f);

@@ -23,7 +23,7 @@ def other(tmp_path_factory):
 def test_every_sample_comes_once_without_weights(raw, other):
     mixture = sluice.Mixture([raw, sluice.Dataset(other)])
     assert len(mixture) == 2 and mixture.of(49) == (0, 49) and mixture.of(50) == (1, 0)
-    loader = sluice.Loader(mixture, 8, order=SEQUENTIAL)
+    loader = sluice.Loader(mixture, 8, order=SEQUENTIAL, output=sluice.OutputOptions(absent=-1))
     seen = []
     for batch in loader:
         for row, number in enumerate(batch.samples.tolist()):
@@ -38,7 +38,7 @@ def test_every_sample_comes_once_without_weights(raw, other):
 def test_weights_are_shares_of_each_batch_on_request(raw, other):
     mixture = sluice.Mixture([(str(raw), 3), (other, 1)], shares=sluice.MixtureShares.OF_EACH_BATCH,
                              length=sluice.MixtureLength.SHORTEST)
-    loader = sluice.Loader(mixture, 8)
+    loader = sluice.Loader(mixture, 8, output=sluice.OutputOptions(fields=["image", "label"]))
     assert len(loader) == 8  # 6 of 50 in each
     of_other = [sum(mixture.of(number)[0] for number in batch.samples.tolist()) for batch in loader]
     assert of_other == [2] * 8
@@ -77,6 +77,31 @@ def test_a_sample_without_a_label_does_not_count_as_a_class(raw, unlabelled):
         assert labels.tolist() == [number % 3 if number < 50 else -100 for number in batch.samples]
     seen = sum(len(batch) for batch in sluice.Loader(mixture, 10, output=sluice.OutputOptions(fields=["image"])))
     assert seen == 70
+
+
+@pytest.mark.parametrize("field, words", [
+    ("pose", r'has no field "pose".* would be 0, .*output=sluice.OutputOptions\(absent='),
+    ("boxes", r'has no field "boxes".* would be empty.*output=sluice.OutputOptions\(absent='),
+])
+def test_a_number_or_a_list_that_a_dataset_lacks_is_filled_only_on_request(raw, unlabelled, field, words):
+    mixture = sluice.Mixture([raw, unlabelled])
+    output = sluice.OutputOptions(fields=["image", field])
+    with pytest.raises(sluice.Error, match=words):
+        sluice.Loader(mixture, 10, output=output)
+    output.absent = -100
+    for batch in sluice.Loader(mixture, 10, output=output):
+        for row, number in enumerate(batch.samples.tolist()):
+            value = batch[field].numpy()[row] if field == "pose" else batch[field][row]
+            if number >= 50:
+                assert (value == -100).all() and len(value) == (2 if field == "pose" else 0)
+            else:
+                assert numpy.array_equal(value, sample(number)[field])
+
+
+def test_a_text_that_a_dataset_lacks_is_None(raw, unlabelled):
+    loader = sluice.Loader(sluice.Mixture([raw, unlabelled]), 10, output=sluice.OutputOptions(fields=["image", "caption"]))
+    for batch in loader:
+        assert all(text is None for text, number in zip(batch["caption"], batch.samples) if number >= 50)
 
 
 def test_a_dict_of_tensors_shows_which_values_are_absent(raw, unlabelled):

@@ -158,7 +158,9 @@ TEST_CASE("Fields that a dataset of a mixture lacks are absent from its samples"
   const Dataset a = WritePlain(folder, "a", 20, 0, {score});
   const Dataset b = WritePlain(folder, "b", 20, 100, {text, score});
   const Dataset c = WritePlain(folder, "c", 20, 200);
-  Loader loader(Mixture{{a}, {b}, {c}}, OptionsFor(7, 2));
+  LoaderOptions options = OptionsFor(7, 2);
+  options.output.absent = -1;
+  Loader loader(Mixture{{a}, {b}, {c}}, options);
   std::size_t rows = 0;
   for (const Batch& batch : loader.Epoch(0)) {
     const auto scores = batch.Field<float>("score");
@@ -168,7 +170,7 @@ TEST_CASE("Fields that a dataset of a mixture lacks are absent from its samples"
       CHECK(batch.image().data[row * 192] == 100 * (s / 20) + own);
       CHECK(batch.Field<std::int32_t>("label")[row] == static_cast<std::int32_t>(own % 2));
       CHECK(batch.Has("score", row) == (s < 40));
-      CHECK(scores[row] == (s < 40 ? static_cast<float>(own) : 0));
+      CHECK(scores[row] == (s < 40 ? static_cast<float>(own) : -1));
       CHECK(batch.Has("text", row) == (s >= 20 && s < 40));
       CHECK(batch.Text("text", row) ==
             (s >= 20 && s < 40 ? "b" + std::to_string(own) : std::string()));
@@ -202,7 +204,7 @@ TEST_CASE("Samples without a label are refused, or get the requested number") {
                  ContainsSubstring("LoaderOptions::output.absent"));
   options.output.absent = std::int64_t{1} << 40;
   CHECK_THAT(ErrorText([&] { const Loader loader(mixture, options); }, ErrorCode::kInvalidArgument),
-             ContainsSubstring("does not fit label \"label\" of int32"));
+             ContainsSubstring("does not fit field \"label\" of int32"));
   options.output.absent = -100;
   Loader loader(mixture, options);
   CHECK_THAT(loader.Describe(), ContainsSubstring("label: -100 for samples of a dataset without"));
@@ -220,6 +222,72 @@ TEST_CASE("Samples without a label are refused, or get the requested number") {
   CHECK(SamplesOf(PlayBatches(images, 0)).size() == 40);
 }
 
+TEST_CASE("A field that a dataset of a mixture lacks is refused, unless one says what it holds") {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::vector<Field>& more) {
+    Schema schema{{Field::Image()}};
+    schema.fields.insert(schema.fields.end(), more.begin(), more.end());
+    DatasetWriter writer(folder / name, schema, {});
+    const std::vector<std::byte> pixels(8 * 8 * 3, std::byte{9});
+    SampleBuilder sample = writer.NewSample("x");
+    sample.SetPixels("image", 8, 8, 3, PixelType::kUint8, pixels);
+    for (const Field& field : more) {
+      if (field.kind == FieldKind::kImage)
+        sample.SetPixels(field.name, 8, 8, 1, PixelType::kUint8, std::span(pixels).first(64));
+      if (field.kind == FieldKind::kArray) sample.Set<float>(field.name, 9);
+    }
+    writer.Add(sample);
+    writer.Finish();
+    return Dataset::Open(folder / name);
+  };
+  const Dataset plain = write("plain", {});
+  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+  boxes.role = Role::kBoxes;
+  boxes.follows = "image";
+  boxes.coordinates = "xyxy-pixels";
+  Field labels = Field::Variable("labels", DType::kInt32, {});
+  labels.role = Role::kLabel;
+  const struct {
+    Field field;
+    std::string consequence, option;
+  } cases[] = {
+      {Field::Array("score", DType::kFloat32, {}), "field \"score\" of its samples would be 0",
+       "absent to a number that your loss ignores"},
+      {boxes, "field \"boxes\" of its samples would be empty, as if they had none", "absent"},
+      {labels, "label \"labels\" of its samples would say that they are of no class", "absent"},
+      {Field::Image("depth"), "field \"depth\" of its samples would be black", "absent"},
+      {Field::Mask("mask", "image"), "field \"mask\" of its samples would be class 0 everywhere",
+       "mask_fill"},
+  };
+  for (const auto& [field, consequence, option] : cases) {
+    INFO(field.name);
+    const Mixture mixture{{write(field.name, {field})}, {plain}};
+    LoaderOptions options = OptionsFor(2, 1);
+    options.output.fields = {"image", field.name};
+    CHECK_THAT(
+        ErrorText([&] { const Loader loader(mixture, options); }, ErrorCode::kInvalidArgument),
+        ContainsSubstring(plain.path().string() + ": has no ") && ContainsSubstring(consequence) &&
+            ContainsSubstring("set LoaderOptions::output." + option));
+    if (field.role == Role::kMask) {
+      options.output.mask_fill = {{"mask", 255}};
+    } else {
+      options.output.absent = -100;
+    }
+    Loader loader(mixture, options);
+    for (const Batch& batch : loader.Epoch(0)) {
+      for (std::size_t row = 0; row < batch.size(); ++row) {
+        const bool has = batch.samples()[row] == 0;
+        if (field.kind != FieldKind::kVariable) CHECK(batch.Has(field.name, row) == has);
+        if (field.name == "score") CHECK(batch.Field<float>("score")[row] == (has ? 9 : -100));
+        if (field.name == "mask") CHECK(batch.image("mask").data[row * 64] == (has ? 9 : 255));
+      }
+    }
+    options.output = {};
+    options.output.fields = {"image"};
+    CHECK_NOTHROW(Loader(mixture, options));
+  }
+}
+
 TEST_CASE("Datasets that cannot be mixed, and options that do not fit, are refused") {
   const TemporaryFolder folder;
   const Dataset a = WritePlain(folder, "a", 20, 0, {Field::Array("score", DType::kFloat32, {})});
@@ -231,6 +299,7 @@ TEST_CASE("Datasets that cannot be mixed, and options that do not fit, are refus
         ContainsSubstring(why));
   };
   LoaderOptions options = OptionsFor(4, 1);
+  options.output.absent = -1;
   refused({}, options, "it has no datasets");
   refused({{a}, {b}}, options, "field \"score\" has another kind than in " + a.path().string());
   const std::filesystem::path raw = WriteRawDataset(folder, 20);

@@ -181,7 +181,8 @@ inline constexpr auto OptionsOf<OutputOptions> = Options<OutputOptions>(
     Option("mask_fill", &OutputOptions::mask_fill,
            "by mask field, the value of pixels outside the picture", Changes::kContent),
     Option("absent", &OutputOptions::absent,
-           "a label's value for samples of a dataset without that field", Changes::kContent),
+           "what labels and numbers hold for samples of a mixture's dataset without that field",
+           Changes::kContent),
     Option("made_fields", &OutputOptions::made_fields, "fields that your functions fill",
            Changes::kContent));
 

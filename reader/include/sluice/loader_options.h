@@ -192,12 +192,15 @@ struct OutputOptions {
   // By mask field: the value of mask pixels outside the picture (a crop's padding, the corners of a
   // rotation); 0 to 255, or 0 to 65535 for 16-bit masks. 255 is the value that segmentation losses
   // usually ignore. Masks not named here get 0, which is usually a class. (Border::kReflect mirrors
-  // masks, too.) It is also the value of all pixels of a sample that has no mask.
+  // masks, too.) It is also the value of all pixels of a sample that has no mask. A
+  // mixture in which a dataset lacks the whole field is refused if it is not named here.
   std::map<std::string, std::uint32_t> mask_fill = {};
-  // The value of a label (Role::kLabel) for the samples of a mixture's dataset that has no such
-  // field: -100, say, which losses usually ignore. Empty: a loader of such a mixture is refused,
-  // since any number that it made up would be a class. Batch::Has() tells these samples from the
-  // others.
+  // Says that a dataset of a mixture may lack fields that the others have, and what its samples
+  // hold there: labels and other arrays this number (-100, say, which losses usually ignore), lists
+  // such as boxes no entries, and further images black. Empty: a loader of such a mixture is
+  // refused, because a training would take these for real values. A mask that a dataset lacks needs
+  // `mask_fill` instead; bytes and texts may always be missing. Batch::Has() tells these samples
+  // from the others.
   std::optional<std::int64_t> absent = {};
   // Array, variable-length and bytes fields that are not in the dataset. The user's functions fill
   // them; otherwise arrays are zeros and the others empty.

@@ -88,8 +88,11 @@ void BindMixture(nb::module_& module) {
           module, "Mixture",
           "Several datasets played as one: Loader(Mixture([(photos, 0.7), (drawings, 0.3)]), 256). "
           "A part is a Dataset or its path, alone or with a weight; without weights, an epoch has "
-          "every sample of every dataset once. Fields are matched by name; samples are numbered "
-          "through all datasets."),
+          "every sample of every dataset once. Samples are numbered through all datasets. Fields "
+          "are "
+          "matched by name. Where a dataset lacks one, OutputOptions.absent says what its samples "
+          "hold (labels and numbers this one, lists no entries), and mask_fill for a mask; without "
+          "them, or OutputOptions.fields that leave it out, the mixture is refused."),
       Mixture(), Required(Keyword{"parts", &PartsOf, &SetParts}),
       Member("shares", &Mixture::shares), Member("length", &Mixture::length),
       Member("samples", &Mixture::samples))
