@@ -26,6 +26,7 @@ struct SampleBuilder::State {
   std::shared_ptr<const Schema> schema;
   EncodedSample sample;
   std::vector<bool> set;
+  std::vector<bool> turned;  // by field: a picture that was stored upright
 
   // The field of that name and kind, which is then marked as set. Throws Error(kInvalidArgument).
   FieldValue& Value(std::string_view name, FieldKind kind);
@@ -135,6 +136,7 @@ FieldValue& SampleBuilder::State::Value(std::string_view name, FieldKind kind) {
                                                  " but was set as " + std::string(NameOf(kind)));
   }
   set[index] = true;
+  turned[index] = false;
   return sample.fields[index];
 }
 
@@ -152,6 +154,7 @@ void SampleBuilder::Reset(std::string key) {
     value.bytes = std::move(memory);
   }
   state_->set.assign(state_->set.size(), false);
+  state_->turned.assign(state_->set.size(), false);
 }
 
 void SampleBuilder::SetElements(std::string_view name, DType type,
@@ -195,10 +198,12 @@ void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> fi
   std::vector<std::byte> content(file.begin(), file.end());
   const JpegFile jpeg = TakeJpeg(content);
   FieldValue value;
+  bool turned = false;
   try {
     RequireWhole(jpeg, info);
     JpegSource source(jpeg);
-    if (source.orientation().identity()) {
+    turned = !source.orientation().identity();
+    if (!turned) {
       const bool marked = file.size() >= jpeg.bytes.size() &&
                           std::ranges::equal(file.first(jpeg.bytes.size()), jpeg.bytes);
       SetContent(name, marked ? file : jpeg.bytes, false, value);
@@ -212,11 +217,12 @@ void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> fi
     refuse(error.sentence());
   }
   state_->Value(name, FieldKind::kImage) = std::move(value);
+  state_->turned[state_->schema->Find(name)] = turned;
 }
 
 bool SampleBuilder::SetPacked(std::string_view name, std::span<const std::byte> jpeg_file) {
   SetJpeg(name, jpeg_file);
-  FieldValue& value = state_->Value(name, FieldKind::kImage);
+  FieldValue& value = state_->sample.fields[state_->schema->Find(name)];
   try {
     return Pack(value);
   } catch (const Error& error) {
@@ -351,6 +357,17 @@ void DatasetWriter::State::Check(const SampleBuilder::State& sample) const {
              std::to_string(field.classes.size()) + " classes, counted from 0");
     }
   }
+  for (std::size_t f = 0; f < schema->fields.size() && !options.upright; ++f) {
+    const Field& field = schema->fields[f];
+    if (field.follows.empty() || sample.sample.fields[f].bytes.empty()) continue;
+    if (!sample.turned[schema->Find(field.follows)]) continue;
+    refuse("Exif turns its picture in field \"" + field.follows +
+           "\", which is stored upright, and field \"" + field.name +
+           "\" belongs to it; if it was drawn on the upright picture, set "
+           "DatasetWriterOptions::upright = true; if on the picture as its file stores it, turn "
+           "it, too, or remove the "
+           "orientation from the file");
+  }
   try {
     CheckLimits(sample.sample, *schema, layout, header_bytes);
   } catch (const Error& error) {
@@ -418,6 +435,7 @@ SampleBuilder DatasetWriter::NewSample(std::string key) const {
   state->sample.key = std::move(key);
   state->sample.fields.resize(state_->schema->fields.size());
   state->set.resize(state_->schema->fields.size());
+  state->turned.resize(state_->schema->fields.size());
   return SampleBuilder(std::move(state));
 }
 

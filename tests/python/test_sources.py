@@ -82,6 +82,26 @@ def test_coco_files_give_boxes_and_classes(folder, tmp_path):
     assert sample["boxes"].tolist() == [[2, 3, 6, 8]] and sample["classes"].tolist() == [0]
 
 
+@pytest.mark.parametrize("form", ["file", "pillow"])
+def test_a_writer_takes_boxes_of_a_turned_picture_only_if_they_count_as_upright(tmp_path, form):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by a quarter
+    Image.new("RGB", (40, 24)).save(tmp_path / "a.jpg", exif=exif)
+    picture = (tmp_path / "a.jpg").read_bytes() if form == "file" else Image.open(tmp_path / "a.jpg")
+    boxes = sluice.Field.variable("boxes", "float32", (4,), "boxes", "image", "xyxy-pixels")
+    fields = [sluice.Field.image(), boxes]
+    values = {"image": picture, "boxes": numpy.float32([[1, 2, 3, 4]])}
+    with sluice.Writer(tmp_path / "asked", fields) as writer:
+        with pytest.raises((sluice.Error, ValueError), match=r"sample .one.: Exif turns.*boxes.*Writer\(upright=True\)"):
+            writer.add("one", values)
+        writer.add("empty", {**values, "boxes": numpy.zeros((0, 4), numpy.float32)})
+        writer.add("none", image=picture)
+    with sluice.Writer(tmp_path / "upright", fields, upright=True) as writer:
+        writer.add("one", values)
+    sample = sluice.Dataset(tmp_path / "upright")[0]
+    assert sample["image"].size == (24, 40) and sample["boxes"].tolist() == [[1, 2, 3, 4]]
+
+
 def test_boxes_of_turned_pictures_count_as_upright_by_default(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 3  # turned by half

@@ -370,6 +370,56 @@ TEST_CASE("a JPEG with an Exif orientation is stored upright, without loss for w
   }
 }
 
+TEST_CASE("a turned picture with boxes, masks or key points needs the option `upright`") {
+  const TemporaryFolder folder;
+  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+  boxes.role = Role::kBoxes;
+  boxes.follows = "image";
+  boxes.coordinates = "xyxy-pixels";
+  const Schema schema{{Field::Image(), boxes, Field::Mask("mask", "image")}};
+  const FileBytes plain = MakeJpeg(MakePicture(32, 16));
+  const FileBytes turned = WithOrientation(plain, 6);
+  const std::vector<float> box = {1, 2, 3, 4};
+  const std::vector<std::byte> mask(32 * 16);
+  for (const bool packed : {false, true}) {
+    DatasetWriter writer(folder / (packed ? "packed" : "jpeg"), schema);
+    SampleBuilder sample = writer.NewSample("one");
+    const auto set = [&](const FileBytes& file) {
+      sample.Reset("one");
+      packed ? static_cast<void>(sample.SetPacked("image", file)) : sample.SetJpeg("image", file);
+    };
+    const auto refused = [&](const std::string& field) {
+      const std::optional<Error> error = ErrorOf([&] { writer.Add(sample); });
+      REQUIRE(error);
+      CHECK(error->code() == ErrorCode::kInvalidArgument);
+      CHECK_THAT(error->what(), ContainsSubstring("sample \"one\": Exif turns its picture") &&
+                                    ContainsSubstring("field \"" + field + "\"") &&
+                                    ContainsSubstring("DatasetWriterOptions::upright"));
+    };
+    set(turned);
+    sample.SetArray<float>("boxes", box);
+    refused("boxes");
+    set(turned);
+    sample.SetPixels("mask", 16, 32, 1, PixelType::kUint8, mask);
+    refused("mask");
+    set(turned);
+    sample.SetArray<float>("boxes", std::vector<float>());  // no boxes
+    writer.Add(sample);
+    set(turned);
+    sample.SetArray<float>("boxes", box);
+    sample.SetJpeg("image", plain);  // replaces the turned one
+    writer.Add(sample);
+    CHECK(writer.samples() == 2);
+  }
+  DatasetWriter writer(folder / "upright", schema, {.upright = true});
+  SampleBuilder sample = writer.NewSample("one");
+  sample.SetJpeg("image", turned);
+  sample.SetArray<float>("boxes", box);
+  writer.Add(sample);
+  writer.Finish();
+  CHECK(ReadDataset(folder / "upright").samples[0].fields[0].width == 16);
+}
+
 TEST_CASE("values that do not fit the schema are refused, and the writer continues") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", EveryKind());

@@ -50,6 +50,7 @@ Rules MakeRules() {
   add(R"(LoaderOptions::(\w+))", "$1");
   add(R"(ConvertOptions::\w+\.(\w+))", "$1");
   add(R"((DecodedPictures|Stage|OneHot|Normalize|RandomCrop|View)::(\w+))", "sluice.$1($2=...)");
+  add(R"(DatasetWriterOptions::(\w+) = true)", "sluice.Writer($1=True)");
   add(R"(ReadLimits::(\w+))", "sluice.Dataset($1=...)");
   // Options of the command that ConvertSource has as attributes.
   add(R"(--classes-of\b)", "ConvertSource.label.classes_of");

@@ -85,12 +85,15 @@ void BindBuilder(nb::module_& module) {
       .def("set_bytes", [](SampleBuilder& builder, const std::string& field, const nb::bytes& bytes,
                            bool compress) { builder.SetBytes(field, BytesOf(bytes), compress); });
   nb::class_<DatasetWriter>(module, "_DatasetWriter")
-      .def("__init__",
-           [](DatasetWriter* self, const std::filesystem::path& dataset, std::vector<Field> fields,
-              const std::string& name, std::uint64_t shard_bytes, std::uint32_t block_samples) {
-             new (self) DatasetWriter(dataset, Schema{std::move(fields)},
-                                      {name, shard_bytes, block_samples});
-           })
+      .def(
+          "__init__",
+          [](DatasetWriter* self, const std::filesystem::path& dataset, std::vector<Field> fields,
+             const std::string& name, std::uint64_t shard_bytes, std::uint32_t block_samples,
+             bool upright) {
+            new (self) DatasetWriter(dataset, Schema{std::move(fields)},
+                                     {name, shard_bytes, block_samples, upright});
+          },
+          "dataset"_a, "fields"_a, "name"_a, "shard_bytes"_a, "block_samples"_a, "upright"_a)
       .def("new_sample",
            [](const DatasetWriter& writer, const nb::bytes& key) {
              return writer.NewSample({key.c_str(), key.size()});

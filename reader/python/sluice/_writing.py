@@ -50,9 +50,11 @@ class Writer:
 
     An image is given as pixels (a numpy array of uint8 or uint16, height x width [x channels]), as an
     image of Pillow, or as the bytes of a JPEG file, which are stored as they are. An image of Pillow and
-    a JPEG file that Exif turns are stored upright, as sluice.convert stores them. `image` says how pixels
-    are stored: "jpeg" (with `quality`), "packed" or "raw". Masks, and pixels of uint16, are stored raw
-    and compressed. Other fields are given as numbers, arrays, str or bytes; None is an absent value.
+    a JPEG file that Exif turns are stored upright, as sluice.convert stores them. Their boxes, masks and
+    key points are not turned: `upright=True` says that they were drawn on the upright picture, as most
+    tools show it, and without it a turned picture that has any is refused. `image` says how pixels are
+    stored: "jpeg" (with `quality`), "packed" or "raw". Masks, and pixels of uint16, are stored raw and
+    compressed. Other fields are given as numbers, arrays, str or bytes; None is an absent value.
 
     Leaving the `with` block finishes the dataset, unless an exception does; a folder without a manifest
     is left then. Several threads may call add(); add_all() starts some, and keeps the order.
@@ -68,18 +70,22 @@ class Writer:
         quality: int = 90,
         shard_bytes: int = 64_000_000,
         block_samples: int = 0,
+        upright: bool = False,
     ) -> None:
         image = image.name.lower() if isinstance(image, ImageCodec) else image
         if image not in ("jpeg", "packed", "raw"):
             raise ValueError(f'image is "jpeg", "packed" or "raw", not {image!r}')
+        if quality not in range(1, 101):
+            raise ValueError(f"quality is a whole number from 1 to 100, not {quality!r}")
         fields = list(fields)
         if not all(isinstance(field, Field) for field in fields):
             raise TypeError("fields are sluice.Field values, such as Field.image() and Field.label()")
-        self._open: _DatasetWriter | None = _DatasetWriter(dataset, fields, name, shard_bytes, block_samples)
+        self._open: _DatasetWriter | None = _DatasetWriter(dataset, fields, name, shard_bytes, block_samples, upright)
         self._adding = threading.Lock()
         self._fields = {field.name: field for field in fields}
         self._image = image
         self._quality = quality
+        self._upright = upright
 
     def __enter__(self) -> Writer:
         return self
@@ -100,7 +106,11 @@ class Writer:
         return len(self._writer)
 
     def add(self, key: str, values: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
-        """Stores a sample: add("key", image=..., label=...) or add("key", {"image": ...})."""
+        """Stores a sample: add("key", image=..., label=...) or add("key", {"image": ...}).
+
+        A picture that Exif turns is stored upright; its boxes, masks and key points must be so already, and the
+        Writer have been told by upright=True.
+        """
         self._store(self._encoded(key, {**(values or {}), **fields}))
 
     def _store(self, sample: _SampleBuilder) -> None:
@@ -141,12 +151,28 @@ class Writer:
             if field is None:
                 raise KeyError(f"the schema has no field {name!r}; it has {', '.join(self._fields)}")
             if field.kind == "image":
+                if hasattr(value, "getexif"):  # of Pillow
+                    self._require_upright(key, field, value, values)
                 self._set_image(sample, field, value)
             elif field.kind == "bytes":
                 sample.set_bytes(name, value.encode() if isinstance(value, str) else bytes(value), False)
             else:
                 self._set_array(sample, field, value)
         return sample
+
+    def _require_upright(self, key: str, field: Field, image: Any, values: Mapping[str, Any]) -> None:
+        """Refuses an image of Pillow that is turned upright and has boxes or the like, as C++ refuses such a JPEG."""
+        if self._upright or image.getexif().get(_ORIENTATION, 1) == 1:
+            return
+        import numpy
+
+        for other in self._fields.values():
+            if other.follows == field.name and values.get(other.name) is not None and numpy.size(values[other.name]):
+                raise ValueError(
+                    f"sample {key!r}: Exif turns its picture in field {field.name!r}, which is stored upright, and field "
+                    f"{other.name!r} belongs to it; if it was drawn on the upright picture, set sluice.Writer(upright=True); "
+                    "if on the picture as its file stores it, give the picture as numpy.asarray(image)"
+                )
 
     def _set_image(self, sample: _SampleBuilder, field: Field, value: Any) -> None:
         if isinstance(value, (bytes, bytearray, memoryview)):

@@ -29,9 +29,14 @@ namespace sluice {
 
 // The options of a DatasetWriter.
 struct DatasetWriterOptions {
-  std::string name;  // shard ids are derived from it; the folder's name if empty
+  std::string name = {};  // shard ids are derived from it; the folder's name if empty
   std::uint64_t shard_bytes = 64'000'000;  // planned; kMinShardBytes to kMaxShardBytes
   std::uint32_t block_samples = 0;         // 0: from the first samples, for about 512 KiB a block
+  // Pictures that their Exif orientation turns are stored upright (SetJpeg()). True says that the
+  // boxes, masks and key points of such pictures were drawn on the upright picture, as most tools
+  // show it; they are stored as they are given. Otherwise Add() refuses a turned picture that has
+  // any, because they may lie off their objects.
+  bool upright = false;
 };
 
 // The fields of one sample. Every array field must be set before Add(); image, bytes and variable
@@ -57,6 +62,7 @@ class SampleBuilder {
   // as `sluice convert` stores it: its coefficients turned if whole blocks allow it, else encoded
   // again (4:2:0, quality 90). A missing end marker is added; a file that is cut short, or that
   // readers could not decode, is kInvalidArgument. A plain baseline file is not decoded for that.
+  // Boxes, masks and key points are not turned with it: see DatasetWriterOptions::upright.
   void SetJpeg(std::string_view field, std::span<const std::byte> file);
   // Like SetJpeg(), but stores a packed image: the same pixels, faster to decode, larger
   // (FORMAT.md, "Packed"). False if the JPEG has no packed form (other colours than grey and Y Cb
@@ -103,7 +109,9 @@ class DatasetWriter {
   // A sample to fill and to hand to Add().
   SampleBuilder NewSample(std::string key) const;
   // Stores the sample. After an Error of code kInvalidArgument or kLimit the sample was not stored
-  // and the writer can be used again; after kIo it cannot.
+  // and the writer can be used again; after kIo it cannot. A sample with boxes, masks or key points
+  // whose picture SetJpeg() turned upright is kInvalidArgument without
+  // DatasetWriterOptions::upright.
   void Add(const SampleBuilder& sample);
   // Writes what is pending, then the manifest. No call may follow.
   void Finish();
