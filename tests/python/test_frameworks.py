@@ -83,6 +83,71 @@ def test_accelerate_must_not_distribute_batches_that_are_already_a_share(raw, tm
         assert text.endswith("refused\n")
 
 
+def test_a_loader_inside_of_a_dataset_of_ones_own_notices_who_deals_its_batches_out(raw, tmp_path):
+    pytest.importorskip("accelerate")
+    pytest.importorskip("transformers")
+    texts = ranks(tmp_path, raw, """
+        import accelerate
+        import transformers.trainer_pt_utils
+        from torch.utils.data import DataLoader
+
+
+        class Dataset(torch.utils.data.IterableDataset):
+            def __init__(self, samples, **options):
+                self.samples, self.options = samples, options
+
+            def __iter__(self):
+                for batch in sluice.Loader(sys.argv[1], 5, threads=1, **self.options):
+                    if self.samples:
+                        yield from batch.samples.tolist()
+                    else:
+                        yield torch.from_numpy(batch.samples)
+
+
+        class ByWorker(torch.utils.data.IterableDataset):
+            def __iter__(self):
+                worker = torch.utils.data.get_worker_info()
+                return iter(Dataset(True, ranks=sluice.RankOptions(worker.id, worker.num_workers)))
+
+
+        def refused(dataset, by):
+            try:
+                next(iter(dataset))
+            except RuntimeError as error:
+                assert f"{by} deals batches out" in str(error), error
+                print("refused")
+
+
+        def prepared(dataset, **options):
+            config = accelerate.DataLoaderConfiguration(**accelerator_options)
+            accelerator = accelerate.Accelerator(cpu=True, dataloader_config=config)
+            return accelerator.prepare(DataLoader(dataset, **options))
+
+
+        accelerator_options = {}
+        rank = accelerate.PartialState(cpu=True).process_index
+        of_batches, of_samples = prepared(Dataset(False), batch_size=None), prepared(Dataset(True), batch_size=6)
+        by_workers = prepared(Dataset(True), batch_size=6, num_workers=2)
+        accelerator_options = {"split_batches": True}
+        split = prepared(Dataset(True), batch_size=6)
+        accelerator_options = {"dispatch_batches": False}
+        parts, parts_by_workers = prepared(Dataset(True), batch_size=6), prepared(Dataset(True), batch_size=6, num_workers=1)
+        of_trainer = transformers.trainer_pt_utils.IterableDatasetShard(Dataset(True), 3, num_processes=2, process_index=rank)
+        if rank == 0:  # which alone is asked for batches
+            for one in of_batches, of_samples, by_workers, split:
+                refused(one, "DataLoaderDispatcher")
+        for one in parts, parts_by_workers, of_trainer, DataLoader(of_trainer, batch_size=3):
+            refused(one, "IterableDatasetShard")
+
+        shared = prepared(ByWorker(), batch_size=5, num_workers=2)  # a share of the workers is not a rank's
+        say(number for batch in shared for number in batch.tolist())
+        torch.distributed.destroy_process_group()
+    """)
+    for rank, text in enumerate(texts):
+        assert text.count("refused\n") == (4 if rank else 8), text
+    assert set(sum(map(lambda text: lines(text)[0], texts), [])) == set(EVERY_SAMPLE)
+
+
 def test_accelerate_plays_each_sample_once_if_it_prepares_only_the_model(raw, tmp_path):
     pytest.importorskip("accelerate")
     texts = ranks(tmp_path, raw, """
@@ -94,6 +159,7 @@ def test_accelerate_plays_each_sample_once_if_it_prepares_only_the_model(raw, tm
             for batch in dataset:
                 seen += accelerator.gather(batch["samples"].to(accelerator.device)).tolist()
             say(seen)
+        torch.distributed.destroy_process_group()
     """)
     for text in texts:
         assert [sorted(seen) for seen in lines(text)] == [EVERY_SAMPLE] * 2
@@ -108,6 +174,7 @@ def test_accelerate_may_distribute_batches_that_one_process_reads_for_all(raw, t
         for batch in accelerator.prepare(loader(make(ranks=sluice.RankOptions(world_size=1)))):
             seen += batch["samples"].tolist()
         say(seen)
+        torch.distributed.destroy_process_group()
     """)
     assert sorted(lines(texts[0])[0] + lines(texts[1])[0]) == EVERY_SAMPLE
 

@@ -83,6 +83,14 @@ struct PyLoader {
             " processes would play all samples; make it after init_process_group(), or give "
             "it LoaderOptions::ranks (world_size 1 to play all samples here)");
   }
+  // Refuses to play a share of what another class deals out once more (sluice/_dealers.py).
+  void RequireOneShare() {
+    const Rank rank = (*this)->rank();
+    if (rank.world_size <= 1) return;
+    const nb::object refusal =
+        nb::module_::import_("sluice._dealers").attr("refusal")(rank.rank, rank.world_size);
+    if (nb::len(refusal) > 0) throw Error(ErrorCode::kState, Utf8Of(refusal));
+  }
   // Does work that may wait, or call the user's functions. The loader stays while another thread
   // closes it. `may_wait`: it may wait for a server, and owns what it uses.
   template <class F>
@@ -143,6 +151,7 @@ struct Walk {
     auto& loader = nb::cast<PyLoader&>(owner);
     if (!range) {
       loader.RequireRank();
+      loader.RequireOneShare();
       range = loader.Play([&](Loader& playing) {
         batches = playing.batches_per_epoch(epoch);
         // The walk with the highest number is the one that the Loader continues.

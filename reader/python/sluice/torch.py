@@ -8,8 +8,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -17,6 +15,7 @@ import torch
 import torch.utils.data
 
 import sluice
+from sluice import _dealers
 
 
 def _group() -> tuple[int, int]:
@@ -33,21 +32,6 @@ _EXTRAS: dict[str, Callable[[sluice.Batch], Any]] = {
     "valid": lambda batch: batch.valid,
     "flags": lambda batch: torch.from_numpy(batch.flags),
 }
-
-# Modules whose classes take an iterable dataset's batches and deal them out to the processes.
-_DEALERS = ("accelerate.data_loader", "transformers.trainer_pt_utils")
-
-
-def _dealer() -> str | None:
-    """The class that is asking for a batch to deal it out, if one is: it is among the callers."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if frame.f_globals.get("__name__") in _DEALERS:
-            name = type(frame.f_locals.get("self")).__name__
-            if name in ("DataLoaderDispatcher", "IterableDatasetShard"):
-                return name
-        frame = frame.f_back
-    return None
 
 
 class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
@@ -120,16 +104,10 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
                 "sluice.torch.IterableDataset decodes on threads of its own; use "
                 "DataLoader(dataset, batch_size=None, num_workers=0)"
             )
-        rank, world_size = self.loader.rank
-        dealer = _dealer() if world_size > 1 else None
-        if dealer:
-            raise RuntimeError(
-                f"accelerate's {dealer} deals batches out to the processes, but this dataset already plays the share "
-                f"of rank {rank} of {world_size}, so most samples would never be seen. Use it without "
-                "accelerator.prepare(), and move its tensors to accelerator.device (in transformers' Trainer: return "
-                "it from get_train_dataloader() as it is); or let one process read for all, by "
-                "ranks=sluice.RankOptions(world_size=1)"
-            )
+        # Here, too, so that each process gets the error: a dealer may ask for batches in one of them only.
+        refusal = _dealers.refusal(*self.loader.rank)
+        if refusal:
+            raise RuntimeError(refusal)
         return self._play()
 
     def _play(self) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,43 @@
+"""Who deals out to the processes what a loader plays: then a loader that plays the share of one process would be played
+in part only."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+# By module, the classes that take an iterable dataset's batches and deal them out. The first reads in one process for
+# all; of the others, each process has one, reads everything and takes its part.
+_DEALERS = {
+    "accelerate.data_loader": ("DataLoaderDispatcher", "IterableDatasetShard"),
+    "transformers.trainer_pt_utils": ("IterableDatasetShard",),
+}
+
+
+def _dealer() -> str | None:
+    """The class that is asking for a batch to deal it out, if one is: it is among the callers. So it is in a worker
+    process of torch's DataLoader, which was forked inside of such a call."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        of_module = _DEALERS.get(frame.f_globals.get("__name__", ""), ())
+        if of_module:
+            name = type(frame.f_locals.get("self")).__name__
+            if name in of_module:
+                return name
+        frame = frame.f_back
+    return None
+
+
+def refusal(rank: int, world_size: int) -> str:
+    """Why a loader that plays the share of `rank` must not play here; '' if it may."""
+    dealer = _dealer() if world_size > 1 else None
+    data = sys.modules.get("torch.utils.data")
+    worker = data.get_worker_info() if dealer and data else None
+    if dealer is None or worker and (worker.id, worker.num_workers) == (rank, world_size):  # a share of the workers
+        return ""
+    return (
+        f"{dealer} deals batches out to the processes, but this loader already plays the share of rank {rank} of "
+        f"{world_size}, so most samples would never be seen. Use the dataset without accelerator.prepare(), and move its "
+        "tensors to accelerator.device (in transformers' Trainer: return it from get_train_dataloader() as it is); or let "
+        "one process read for all, by ranks=sluice.RankOptions(world_size=1)"
+    )
