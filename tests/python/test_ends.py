@@ -1,5 +1,7 @@
 """Ways to end: Ctrl-C, fork, spawn, exceptions, and a process that exits while its objects are alive."""
 
+import ctypes
+import os
 import signal
 import subprocess
 import sys
@@ -205,6 +207,31 @@ def test_a_daemon_thread_may_play_while_the_interpreter_ends(raw, playing):
             [sys.executable, "-c", f"import sys, sluice\nDATASET = {str(raw)!r}\n{code}", str(time)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
         assert (process.returncode, process.stdout) == (0, "")
+
+
+def test_a_conversion_in_a_daemon_thread_ends_with_the_interpreter(tmp_path):
+    """It reports its progress every 100 ms, also while the process exits and the interpreter is gone."""
+    if not hasattr(ctypes.CDLL(None), "on_exit"):
+        pytest.skip("the C library has no on_exit()")
+    pixels = pytest.importorskip("PIL.Image").effect_noise((900, 900), 50)
+    (tmp_path / "in").mkdir()
+    pixels.save(tmp_path / "in" / "0.jpg")
+    for number in range(1, 300):
+        os.link(tmp_path / "in" / "0.jpg", tmp_path / "in" / f"{number}.jpg")
+    code = f"""
+        import ctypes, threading
+        libc = ctypes.CDLL(None)
+        libc.on_exit(libc.usleep, None)  # called with the process's status
+        converting = threading.Event()
+        def convert():
+            sluice.convert({str(tmp_path)!r} + "/in", DATASET, threads=2, progress=lambda done, total: converting.set())
+        threading.Thread(target=convert, daemon=True).start()
+        converting.wait()
+        sys.exit(300_000)
+    """
+    for time in range(3):
+        process = run(code, tmp_path / str(time))
+        assert process.communicate(timeout=300) == ("", "") and process.returncode == 300_000 % 256
 
 
 def test_a_thread_that_plays_while_the_interpreter_ends_can_clean_up_and_be_joined(raw):

@@ -135,11 +135,16 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
     const nb::object* on_progress = nullptr;  // alive unless abandoned
     std::optional<nb::python_error> raised;
   };
+  LeaveIfEnded();
   const auto shared = std::make_shared<Shared>();
   shared->on_progress = &on_progress;
   ConvertHooks hooks;
   hooks.stop = shared->stop.get_token();
-  hooks.on_progress = [shared](const ConvertProgress& progress) {
+  hooks.on_progress = [shared, at_end = HasEnded()](const ConvertProgress& progress) {
+    if (HasEnded() && !at_end) {  // a daemon thread converts: it has no interpreter to report to
+      shared->stop.request_stop();
+      return;
+    }
     const Acquired acquired;
     if (shared->abandoned || shared->raised) return;
     try {
@@ -158,6 +163,7 @@ ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dat
         [source, dataset, options, hooks] { return Convert(source, dataset, options, hooks); });
     if (!shared->raised) return summary;
   } catch (const Error&) {
+    LeaveIfEnded();
     if (!shared->raised) throw;
   } catch (const nb::python_error&) {
     shared->abandoned = true;

@@ -1,8 +1,8 @@
 #include "reader/python/binding/gil.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <exception>
-#include <optional>
 #include <thread>
 
 #include <unistd.h>
@@ -11,24 +11,33 @@ namespace sluice::python {
 
 namespace {
 
-// The thread that ends the interpreter. Written once, with the GIL, before the handler that reads
-// it is installed.
-std::optional<std::thread::id>& EndedBy() {
-  static std::optional<std::thread::id> thread;
-  return thread;
+// The thread that ends the interpreter; no thread's id before.
+std::atomic<std::thread::id> ended_by;
+
+bool EndsHere() noexcept {
+  return ended_by == std::this_thread::get_id();
 }
+
+// Whether this thread has run code of this module without the GIL.
+thread_local bool was_here = false;
 
 std::terminate_handler terminate_before = nullptr;
 
 // Python code that nanobind called inside a noexcept function has lost the GIL (see gil.h): its
 // thread sleeps. It is recognised by having no exception and by not being the ending thread. The
 // same holds for a few defects (the destructor of a joinable thread, a pure virtual call); that
-// they sleep too, while the process ends, is accepted.
+// they sleep too, while the process ends, is accepted. A thread of another library terminates the
+// process as it would without this module: asleep, it may hold what the ending thread waits for.
 [[noreturn]] void SleepOrTerminate() {
-  if (std::current_exception() == nullptr && EndedBy() != std::this_thread::get_id())
-    SleepForever();
+  if (was_here && std::current_exception() == nullptr && !EndsHere()) SleepForever();
   terminate_before();
   std::abort();
+}
+
+// Once the interpreter is gone, PyGILState_Ensure() and PyEval_RestoreThread() would use what it
+// has freed.
+void SleepIfGone() noexcept {
+  if (Py_IsInitialized() == 0 && HasEnded() && !EndsHere()) SleepForever();
 }
 
 }  // namespace
@@ -39,6 +48,8 @@ void SleepForever() noexcept {
 }
 
 Released::~Released() {
+  was_here = true;
+  SleepIfGone();
   try {
     PyEval_RestoreThread(state_);
   } catch (const abi::__forced_unwind&) {
@@ -47,8 +58,8 @@ Released::~Released() {
 }
 
 Acquired::Acquired() {
-  // Once the interpreter is gone, PyGILState_Ensure() would use what it has freed.
-  if (Py_IsInitialized() == 0 && EndedBy() != std::this_thread::get_id()) SleepForever();
+  was_here = true;
+  SleepIfGone();
   try {
     state_ = PyGILState_Ensure();
   } catch (const abi::__forced_unwind&) {
@@ -57,16 +68,16 @@ Acquired::Acquired() {
 }
 
 void NoteEnd() {
-  EndedBy() = std::this_thread::get_id();
+  ended_by = std::this_thread::get_id();
   terminate_before = std::set_terminate(&SleepOrTerminate);
 }
 
 bool HasEnded() {
-  return EndedBy().has_value();
+  return ended_by.load() != std::thread::id();
 }
 
 void LeaveIfEnded() {
-  if (!HasEnded() || EndedBy() == std::this_thread::get_id()) return;
+  if (!HasEnded() || EndsHere()) return;
   PyErr_SetNone(PyExc_SystemExit);
   throw nanobind::python_error();
 }
