@@ -10,7 +10,7 @@ from sluice import _command
     ({"shuffle": True}, r"no option 'shuffle'; it is order=sluice.OrderOptions\(shuffle="),
     ({"drop_last": True}, r"it is ranks=sluice.RankOptions\(last_batch=sluice.LastBatch.DROP\)"),
     ({"num_workers": 2}, r"it is threads="),
-    ({"batch_size": -1}, r"Loader\(\): batch_size takes a whole number from 0, not -1$"),
+    ({"batch_size": -1}, r"Loader\(\): batch_size takes a whole number from 0 to 18446744073709551615, not -1$"),
     ({"batch_size": "8"}, r"batch_size takes a whole number from 0, not '8'$"),
     ({"storage": "direct"}, r"storage takes sluice.Mapped \| sluice.Locked \| sluice.Direct, not 'direct'$"),
     ({"order": sluice.Shuffle.RANDOM}, r"order takes sluice.OrderOptions, not"),
@@ -24,7 +24,7 @@ def test_a_wrong_option_of_the_loader_is_named(raw, options, words):
 @pytest.mark.parametrize("call, words", [
     (lambda raw: sluice.convert(raw, "x", qualty=3), r"convert\(\) has no option 'qualty'; did you mean 'quality'\?"),
     (lambda raw: sluice.convert(raw), r"convert\(\) needs 'dataset'"),
-    (lambda raw: sluice.Loader(raw).epoch(-1), r"Loader.epoch\(\): epoch takes a whole number from 0, not -1$"),
+    (lambda raw: sluice.Loader(raw).epoch(-1), r"Loader.epoch\(\): epoch takes a whole number from 0 to 18446744073709551615, not -1$"),
     (lambda raw: sluice.Loader(raw, 8, 4), r"Loader\(\) takes 2 arguments without a keyword, and 3 are given"),
     (lambda raw: sluice.RandomResizedCrop(224, scale=3), r"RandomResizedCrop\(\): scale takes tuple\[float, float\], not 3$"),
     (lambda raw: sluice.RingOptions(holds=3), r"RingOptions\(\) has no option 'holds'; did you mean 'hold'\?"),
@@ -33,6 +33,59 @@ def test_a_wrong_option_of_the_loader_is_named(raw, options, words):
 def test_a_wrong_argument_of_others_is_named(raw, call, words):
     with pytest.raises(TypeError, match=words):
         call(raw)
+
+
+BIG = 2**64
+BYTES_8, BYTES_4 = "0 to 18446744073709551615", "0 to 4294967295"
+
+
+@pytest.mark.parametrize("call, argument, numbers, given", [
+    (lambda raw: sluice.Loader(raw, seed=BIG), "Loader(): seed", BYTES_8, BIG),
+    (lambda raw: sluice.Loader(raw, BIG), "Loader(): batch_size", BYTES_8, BIG),
+    (lambda raw: sluice.Loader(raw, threads=2**32), "Loader(): threads", BYTES_4, 2**32),
+    (lambda raw: sluice.Loader(raw, threads=-1), "Loader(): threads", BYTES_4, -1),
+    (lambda raw: sluice.Loader(raw).row(0, BIG), "Loader.row(): epoch", BYTES_8, BIG),
+    (lambda raw: sluice.Loader(raw).samples_per_epoch(-1), "Loader.samples_per_epoch(): epoch", BYTES_8, -1),
+    (lambda raw: next(iter(sluice.Loader(raw, 2))).has("label", -1), "Batch.has(): row", BYTES_8, -1),
+    (lambda raw: next(iter(sluice.Loader(raw, 2))).wait_on(BIG), "Batch.wait_on(): stream", BYTES_8, BIG),
+    (lambda raw: sluice.Mixture([raw]).of(BIG), "Mixture.of(): sample", BYTES_8, BIG),
+    (lambda raw: sluice.Mixture([raw], samples=BIG), "Mixture(): samples", BYTES_8, BIG),
+    (lambda raw: sluice.Dataset(raw, max_pixels=BIG), "Dataset(): max_pixels", BYTES_8, BIG),
+    (lambda raw: sluice.SampleList.weighted([1.0], BIG, True), "SampleList.weighted(): count", BYTES_8, BIG),
+    (lambda raw: sluice.SampleList.class_balanced(sluice.Dataset(raw), -1), "SampleList.class_balanced(): per_class", BYTES_8, -1),
+    (lambda raw: sluice.OutputOptions(absent=2**63), "OutputOptions(): absent", f"{-2**63} to {2**63 - 1}", 2**63),
+    (lambda raw: sluice.OutputOptions(mask_fill={"mask": 2**32}), "OutputOptions(): mask_fill", BYTES_4, 2**32),
+    (lambda raw: sluice.RankOptions(rank=2**32), "RankOptions(): rank", BYTES_4, 2**32),
+    (lambda raw: setattr(sluice.RingOptions(), "hold", -1), "RingOptions.hold", BYTES_8, -1),
+    (lambda raw: setattr(sluice.ConvertSource("x").split, "seed", BIG), "SplitPart.seed", BYTES_8, BIG),
+    (lambda raw: sluice.Resize(2**32), "Resize(): size", BYTES_4, 2**32),
+    (lambda raw: sluice.Resize((2**32, 8)), "Resize(): size", BYTES_4, 2**32),
+    (lambda raw: sluice.Field.array("x", "int32", [-1]), "Field.array(): shape", BYTES_4, -1),
+    (lambda raw: sluice.convert(raw, "x", threads=2**32), "convert(): threads", BYTES_4, 2**32),
+    (lambda raw: sluice.convert(raw, "x", size=(2**40, 8)), "convert(): size", BYTES_4, 2**40),
+    (lambda raw: sluice.Writer("x", [], shard_bytes=BIG), "Writer(): shard_bytes", BYTES_8, BIG),
+    (lambda raw: sluice.Writer("x", [], block_samples=-1), "Writer(): block_samples", BYTES_4, -1),
+])
+def test_a_number_out_of_range_is_named_with_its_range(raw, call, argument, numbers, given):
+    with pytest.raises(TypeError) as raised:
+        call(raw)
+    assert str(raised.value) == f"{argument} takes a whole number from {numbers}, not {given}"
+
+
+def test_no_method_or_constructor_answers_with_a_list_of_signatures():
+    """nanobind's own error for arguments that do not fit: each that has arguments is wrapped, or has a last overload."""
+    seen = 0
+    for owner, kind in vars(sluice).items():
+        for name, function in vars(kind).items() if isinstance(kind, type) else ():
+            stated = getattr(function, "__nb_signature__", [("(self) ->",)])
+            if name == "__init__":
+                assert "*args, **kwargs" in stated[-1][0] or len(stated) == 1 and "(self) ->" in stated[0][0], owner
+            elif name[0] != "_":
+                assert all("(self) ->" in one[0] for one in stated), (owner, name)
+            seen += 1
+    assert seen > 300
+    with pytest.raises(ValueError, match="quality is a whole number from 1 to 100, not 1099511627776"):
+        sluice.Writer("x", [], quality=2**40)
 
 
 def test_options_of_groups_in_groups_are_named_as_python_gives_them(raw):

@@ -1,5 +1,7 @@
-// The errors for calls with wrong arguments. nanobind lists whole signatures; here, each function
-// gets a last overload, which is reached if no other fits and says which argument is wrong.
+// The errors for calls with wrong arguments. nanobind lists whole signatures; sluice/_arguments.py
+// says which argument is wrong, and what it takes. It wraps functions and methods. nanobind calls
+// constructors directly, so each of them gets a last overload here, which is reached if no other
+// fits.
 #include "reader/python/binding/binding.h"
 
 namespace sluice::python {
@@ -12,9 +14,22 @@ struct OnSecondTry {
   nb::handle value;
 };
 
+// The number that was refused last in this thread because its type does not hold it, and the range
+// of the type. The pointer is only compared: the object may be gone.
+struct Refused {
+  const PyObject* number = nullptr;
+  long long low = 0;
+  unsigned long long high = 0;
+};
+thread_local Refused refused;
+
 }  // namespace
 
 }  // namespace sluice::python
+
+void nanobind::detail::NoteRefused(handle number, long long low, unsigned long long high) noexcept {
+  sluice::python::refused = {number.ptr(), low, high};
+}
 
 template <>
 struct nanobind::detail::type_caster<sluice::python::OnSecondTry> {
@@ -42,53 +57,34 @@ namespace {
   throw nb::type_error(Utf8Of(text).c_str());
 }
 
-nb::object SignatureOf(nb::handle function) {
-  return function.attr("__nb_signature__")[nb::int_(0)][nb::int_(0)];
-}
-
-void AddToFunction(nb::handle scope, const std::string& name) {
+void AddToConstructor(nb::handle type, const std::string& name) {
+  const nb::object stated = type.attr("__init__").attr("__nb_signature__");
   nb::cpp_function_def(
-      [name, signature = SignatureOf(scope.attr(name.c_str()))](
-          OnSecondTry first, const nb::args& more, const nb::kwargs& named) {
+      [name, signature = nb::object(stated[nb::int_(0)][nb::int_(0)])](
+          nb::handle, OnSecondTry first, const nb::args& more, const nb::kwargs& named) {
         Refuse(name, signature, first.value, more, named);
       },
-      nb::scope(scope), nb::name(name.c_str()), nb::arg().none() = nb::ellipsis(), "args"_a,
-      "kwargs"_a);
-}
-
-void AddToMethod(nb::handle type, const std::string& method, const std::string& shown) {
-  nb::cpp_function_def(
-      [shown, signature = SignatureOf(type.attr(method.c_str()))](
-          nb::handle, OnSecondTry first, const nb::args& more, const nb::kwargs& named) {
-        Refuse(shown, signature, first.value, more, named);
-      },
-      nb::scope(type), nb::name(method.c_str()), nb::is_method(), nb::arg().none() = nb::ellipsis(),
+      nb::scope(type), nb::name("__init__"), nb::is_method(), nb::arg().none() = nb::ellipsis(),
       "args"_a, "kwargs"_a);
 }
 
 }  // namespace
 
 void AddRefusals(nb::module_& module) {
+  module.def("_refused", [] {
+    return nb::make_tuple(reinterpret_cast<std::uintptr_t>(refused.number), refused.low,
+                          refused.high);
+  });
   // The stub is made from the extension module alone, and must not list these overloads.
   if (nb::cast<std::string>(module.attr("__name__")) == "_sluice") return;
-  const auto is_ours = [](nb::handle function) {
-    return nb::hasattr(function, "__nb_signature__");
-  };
   for (const auto [key, value] : nb::dict(module.attr("__dict__"))) {
-    const std::string name = nb::cast<std::string>(key);
-    if (nb::isinstance<nb::type_object>(value)) {
-      if (is_ours(value.attr("__init__"))) AddToMethod(value, "__init__", name);
-    } else if (is_ours(value)) {
-      AddToFunction(module, name);
-    }
+    if (nb::isinstance<nb::type_object>(value) &&
+        nb::hasattr(value.attr("__init__"), "__nb_signature__"))
+      AddToConstructor(value, nb::cast<std::string>(key));
   }
-  AddToFunction(module.attr("ConvertSource"), "annotated");
-  AddToFunction(module.attr("SampleList"), "weighted");
   nb::cpp_function_def([](nb::handle, OnSecondTry index) { RefuseIndex(index.value); },
                        nb::scope(module.attr("Dataset")), nb::name("__getitem__"), nb::is_method(),
                        "index"_a);
-  for (const char* const method : {"epoch", "set_epoch", "row"})
-    AddToMethod(module.attr("Loader"), method, std::string("Loader.") + method);
 }
 
 }  // namespace sluice::python

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,10 @@
 
 namespace nanobind::detail {
 
+// Notes that an argument takes numbers from `low` to `high`, and this one lies outside:
+// arguments.cpp.
+void NoteRefused(handle number, long long low, unsigned long long high) noexcept;
+
 // In Python, True is a number, too. But where this module takes numbers, it refuses truth values,
 // because otherwise a mask would pass for the numbers 0 and 1.
 template <class T>
@@ -42,9 +47,15 @@ struct NumberNotBool {
   bool from_python(handle given, std::uint32_t flags, cleanup_list* cleanup) noexcept {
     if (PyBool_Check(given.ptr())) return false;
     make_caster<Wide> wide;
-    if (!wide.from_python(given, flags, cleanup)) return false;
-    value = static_cast<T>(wide.value);
-    return std::is_floating_point_v<T> || static_cast<Wide>(value) == wide.value;
+    if (wide.from_python(given, flags, cleanup)) {
+      value = static_cast<T>(wide.value);
+      if (std::is_floating_point_v<T> || static_cast<Wide>(value) == wide.value) return true;
+    }
+    if constexpr (std::is_integral_v<T>) {
+      using Limits = std::numeric_limits<T>;
+      NoteRefused(given, static_cast<long long>(Limits::min()), Limits::max());
+    }
+    return false;
   }
   static handle from_cpp(T number, rv_policy policy, cleanup_list* cleanup) noexcept {
     return make_caster<Wide>::from_cpp(static_cast<Wide>(number), policy, cleanup);

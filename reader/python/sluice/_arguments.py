@@ -10,10 +10,12 @@ import functools
 import inspect
 import os
 import re
+import typing
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import sluice
+from sluice._sluice import _refused  # type: ignore[attr-defined]
 
 # The words of PyTorch's DataLoader, and what is said here.
 _OF_PYTORCH = {
@@ -57,7 +59,7 @@ def _fits(value: Any, kind: str) -> bool:
     if name in ("int", "float") and isinstance(value, bool):
         return False
     if name == "int":
-        return hasattr(value, "__index__") and int(value) >= 0
+        return hasattr(value, "__index__")
     if name == "float":
         return hasattr(value, "__float__") or hasattr(value, "__index__")
     if name in ("str", "PathLike"):
@@ -91,8 +93,18 @@ def _parameters(signature: str) -> list[str]:
     return [part for part in _split(inside, ",") if part and part != "self"]
 
 
+def _outside(value: Any) -> str:
+    """What a number takes that its type does not hold, if it was refused last and is this value or in it; or ''."""
+    number, low, high = _refused()
+    if id(value) == number and hasattr(value, "__index__") and not low <= int(value) <= high:
+        return f"a whole number from {low} to {high}, not {value!r}"
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return next(filter(None, map(_outside, parts)), "")
+
+
 def refusal(name: str, signature: str, given: tuple[Any, ...], named: dict[str, Any]) -> str:
     """Why `name(*given, **named)` does not fit the signature that nanobind states."""
+    name = {"_DatasetWriter": "Writer", "_SampleBuilder": "Writer.add"}.get(name, name)
     parts = _parameters(signature)
     positions = parts.index("*") if "*" in parts else len(parts)
     kinds: dict[str, str] = {}
@@ -121,14 +133,16 @@ def refusal(name: str, signature: str, given: tuple[Any, ...], named: dict[str, 
     for word in required:
         if word not in values:
             return f"{name}() needs {word!r}: {_words(kinds[word])}"
-    wrong = [word for word, value in values.items() if not _fits(value, kinds[word])] or list(values)
-    return f"{name}(): " + "; ".join(f"{word} takes {_words(kinds[word])}, not {values[word]!r}" for word in wrong)
+    misfits = {word: _outside(value) or f"{_words(kinds[word])}, not {value!r}" for word, value in values.items()
+               if _outside(value) or not _fits(value, kinds[word])}
+    misfits = misfits or {word: f"{_words(kinds[word])}, not {value!r}" for word, value in values.items()}
+    return f"{name}(): " + "; ".join(f"{word} takes {why}" for word, why in misfits.items())
 
 
-def _signature(text: str, defaults: tuple[Any, ...] | None) -> inspect.Signature:
-    """What inspect and help() show for the signature that nanobind states."""
+def _signature(text: str, defaults: tuple[Any, ...] | None, first: Sequence[str] = ()) -> inspect.Signature:
+    """What inspect and help() show for the signature that nanobind states. `first`: parameters before these."""
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    shown = []
+    shown = [inspect.Parameter(name, kind) for name in first]
     for part in _parameters(text):
         if part == "*":
             kind = inspect.Parameter.KEYWORD_ONLY
@@ -136,7 +150,7 @@ def _signature(text: str, defaults: tuple[Any, ...] | None) -> inspect.Signature
         name, _, rest = part.partition(": ")
         annotation, _, number = rest.partition(" = ")
         default = defaults[int(number[1:])] if number and defaults else inspect.Parameter.empty
-        types = {**vars(sluice), "sluice": sluice, "os": os, "collections": collections}
+        types = {**vars(sluice), "sluice": sluice, "os": os, "collections": collections, "typing": typing}
         shown.append(inspect.Parameter(name, kind, default=default, annotation=eval(annotation, types)))
     return inspect.Signature(shown)
 
@@ -211,21 +225,34 @@ def _explained(owner: str, name: str, given: property) -> property:
             given.__set__(self, value)
         except TypeError:
             kind = _parameters(given.fset.__nb_signature__[0][0])[0].partition(": ")[2]  # type: ignore[union-attr]
-            raise TypeError(f"{owner}.{name} takes {_words(kind)}, not {value!r}") from None
+            raise TypeError(f"{owner}.{name} takes {_outside(value) or f'{_words(kind)}, not {value!r}'}") from None
 
     return property(get_value, set_value, None, given.__doc__)
 
 
-def _shown(function: Any) -> Any:
-    """The same function, whose signature inspect and help() show: nanobind's functions take no attributes."""
-    text, doc, defaults = function.__nb_signature__[0]
+def _shown(owner: str, name: str, function: Any) -> Any:
+    """The same function or method, whose signature inspect and help() show, and whose errors name the wrong argument:
+    nanobind's functions take no attributes."""
+    stated = function.__nb_signature__
+    is_method = type(function).__name__ == "nb_method"
 
     @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        return function(*given, **named)
+        try:
+            return function(*given, **named)
+        except TypeError as error:
+            if not str(error).startswith(f"{name}(): incompatible function arguments"):
+                raise
+            given = given[1:] if is_method else given
+            # The form with that many arguments, if there are several.
+            text = min((one[0] for one in stated), key=lambda one: abs(len(_parameters(one)) - len(given) - len(named)))
+            raise TypeError(refusal(f"{owner}{name}", text, given, named)) from None
 
-    call.__signature__ = _signature(text, defaults)  # type: ignore[attr-defined]
-    call.__module__, call.__doc__ = "sluice", doc
+    if len(stated) == 1:
+        text, doc, defaults = stated[0]
+        call.__signature__ = _signature(text, defaults, ["self"] * is_method)  # type: ignore[attr-defined]
+        call.__doc__ = doc
+    call.__module__ = "sluice"
     return call
 
 
@@ -252,7 +279,7 @@ def finish(module: dict[str, Any]) -> None:
             continue
         if not isinstance(value, type):
             if hasattr(value, "__nb_signature__"):
-                module[name] = _shown(value)
+                module[name] = _shown("", name, value)
             continue
         stated = getattr(vars(value).get("__init__"), "__nb_signature__", None)
         if stated:
@@ -260,5 +287,8 @@ def finish(module: dict[str, Any]) -> None:
         for attribute, given in list(vars(value).items()):
             if isinstance(given, property) and attribute[0] != "_" and hasattr(given.fget, "__nb_signature__"):
                 setattr(value, attribute, _explained(value.__name__, attribute, given))
+            elif attribute[0] != "_" and any(_parameters(one[0]) for one in getattr(given, "__nb_signature__", ())):
+                explained = _shown(f"{value.__name__}.", attribute, given)
+                setattr(value, attribute, explained if type(given).__name__ == "nb_method" else staticmethod(explained))
         value.__module__ = "sluice"
     module["ConvertSource"].__getattr__ = module["ConvertSource"].__setattr__ = _refuse_moved
