@@ -4,7 +4,7 @@
 
 #include "reader/dataset/options_of.h"
 #include "reader/order/mixture_order.h"
-#include "reader/order/sample_lists.h"
+#include "reader/order/sample_draw.h"
 
 namespace sluice {
 

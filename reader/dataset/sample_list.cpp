@@ -1,7 +1,7 @@
 // The lists of samples that an epoch can be made of (SampleList): given ones, balanced by class,
 // drawn by weight, or the epoch of a mixture.
 //
-// A list is a draw (reader/order/sample_lists.h), worked out again for each epoch, and a digest of
+// A list is a draw (reader/order/sample_draw.h), worked out again for each epoch, and a digest of
 // all that the draw depends on, by which resume points know that a list is still the same. Two
 // lists that are played alike have the same digest, however they were made.
 #include <algorithm>

@@ -5,7 +5,7 @@
 
 #include <sluice/sample_list.h>
 
-#include "reader/order/sample_lists.h"
+#include "reader/order/sample_draw.h"
 
 namespace sluice {
 

@@ -1,7 +1,7 @@
 // JPEG pictures whose rows of MCUs are decoded on a device: what the host hands over, and the
-// places where the device works. jpeg_parcel.h makes the host's part; axis_weights.h, jpeg_rows.h,
+// places where the device works. jpeg_parcel.h makes the host's part; axis_weights.h, jpeg_entropy.h,
 // jpeg_blocks.h and jpeg_pixels.h are the device's work, in that order. A packed picture is a JPEG
-// in another form: packed_rows.h unpacks its rows of blocks in place of jpeg_rows.h. Raw pictures
+// in another form: packed_rows.h unpacks its rows of blocks in place of jpeg_entropy.h. Raw pictures
 // that lie where the device reads are such pictures, too: raw_pixels.h is all the work on them.
 // C++17: nvcc compiles this.
 //

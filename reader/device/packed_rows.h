@@ -7,7 +7,7 @@
 #pragma once
 
 #include "reader/device/jpeg_job.h"
-#include "reader/device/jpeg_rows.h"
+#include "reader/device/jpeg_entropy.h"
 
 namespace sluice {
 

@@ -9,7 +9,7 @@
 #include "reader/dataset/rank_epoch.h"
 #include "reader/dataset/sample_list_state.h"
 #include "reader/loader/self_tuning.h"
-#include "reader/order/sample_lists.h"
+#include "reader/order/sample_draw.h"
 #include "reader/reading/memory.h"
 #include "reader/transform/pixel_program.h"
 #include "reader/transform/steps.h"

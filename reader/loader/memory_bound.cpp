@@ -11,7 +11,7 @@
 #include "reader/dataset/rank_epoch.h"
 #include "reader/decoding/row_worker.h"
 #include "reader/loader/loader_setup.h"
-#include "reader/order/sample_lists.h"
+#include "reader/order/sample_draw.h"
 #include "reader/reading/block_source.h"
 #include "reader/reading/memory.h"
 

@@ -26,7 +26,7 @@
 #include <sluice/order.h>
 #include <sluice/rank.h>
 
-#include "reader/order/sample_lists.h"
+#include "reader/order/sample_draw.h"
 #include "reader/order/shape.h"
 
 namespace sluice {

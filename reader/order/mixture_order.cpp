@@ -8,7 +8,7 @@
 #include <sluice/error.h>
 
 #include "format/random.h"
-#include "reader/order/sample_lists.h"
+#include "reader/order/sample_draw.h"
 #include "reader/order/shape.h"
 
 namespace sluice {

@@ -7,7 +7,7 @@
 #include "reader/device/jpeg_blocks.h"
 #include "reader/device/jpeg_parcel.h"
 #include "reader/device/jpeg_pixels.h"
-#include "reader/device/jpeg_rows.h"
+#include "reader/device/jpeg_entropy.h"
 #include "reader/device/packed_rows.h"
 
 namespace sluice::fuzz {

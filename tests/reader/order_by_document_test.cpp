@@ -8,7 +8,7 @@
 #include "reader/order/deal.h"
 #include "reader/order/mixture_order.h"
 #include "reader/order/order.h"
-#include "reader/order/sample_lists.h"
+#include "reader/order/sample_draw.h"
 #include "tests/catch.h"
 
 using namespace sluice;

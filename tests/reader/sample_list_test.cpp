@@ -7,7 +7,7 @@
 
 #include <sluice/sample_list.h>
 
-#include "reader/order/sample_lists.h"
+#include "reader/order/sample_draw.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 

@@ -20,7 +20,7 @@ class Places(unittest.TestCase):
     def complaints(self, files):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            for name, text in {"writer/fruit.h": HEADER, **files}.items():
+            for name, text in {"writer/fruit.h": HEADER, "CONTRIBUTING.md": "`writer/fruit.h` *", **files}.items():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text)
             return places.check(root)
@@ -33,6 +33,11 @@ class Places(unittest.TestCase):
         self.assertEqual(looked_at, 2)
         self.assertEqual(found, ['writer/fruit.h: writer/fruit.cpp does not have "quince|kQuince"',
                                  "writer/fruit.h: there is no writer/README.md"])
+
+    def test_a_marked_file_without_a_list_is_found(self):
+        found, _ = self.complaints({"writer/fruit.cpp": "quince", "writer/README.md": "quince",
+                                    "CONTRIBUTING.md": "| fruit; jam | `writer/fruit.h` *; `sluice/jam.h` * |"})
+        self.assertEqual(found, ["CONTRIBUTING.md: sluice/jam.h has no list of places"])
 
 
 if __name__ == "__main__":

@@ -15,6 +15,10 @@
 //   tools/copy.cpp
 //   format/include/sluice/shown_text.h
 //   samples/guides/object-stores.md
+//   reader/include/sluice/dataset.h
+//   writer/include/sluice/copy.h
+//   reader/README.md
+//   writer/README.md
 #pragma once
 
 #include <map>

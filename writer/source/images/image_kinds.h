@@ -1,7 +1,7 @@
 // The kinds of image files that can be converted. A table in image_kinds.cpp has an entry for each.
 //
-// To add a kind, write a source file here that defines a function of pixel_source.h, and add the
-// kind to these files; search them for "jxl|jpeg xl" to see how:
+// To add a kind, write a source file here that defines a function of pixel_source.h. It also
+// goes into these files, where "jxl|jpeg xl" shows how:
 //   writer/source/images/sniff.h          its ImageKind; its signature in sniff.cpp
 //   writer/source/images/pixel_source.h
 //   writer/source/images/image_kinds.cpp
@@ -11,6 +11,7 @@
 //   tools/setup.sh
 //   tools/packaging/package.cmake
 //   tools/convert.cpp                     its name in --help
+//   writer/include/sluice/convert.h
 //   writer/README.md
 //   tests/writer/sniff_test.cpp
 //   tests/newer_pictures.cpp

@@ -1,7 +1,7 @@
 // Images and their objects, as label files describe them, and the samples made of them.
 //
-// To add a format, write a source file here that fills Annotations, and add it to these files;
-// search them for "yolo" to see how:
+// To add a format, write a source file here that fills Annotations. It also goes into these
+// files, where "yolo" shows how:
 //   writer/include/sluice/convert_source.h      its AnnotationFormat
 //   writer/include/sluice/convert_option_list.h
 //   writer/source/labels/annotations.cpp        its reader, and the folders it takes

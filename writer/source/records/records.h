@@ -1,8 +1,8 @@
 // The readers of files that describe many samples: tables, whose rows name image files, and
 // archives of several kinds, which hold the images.
 //
-// To add a kind of archive, write a source file here (row_fields.h makes fields of its columns),
-// and add the kind to these files; search them for "beton" to see how:
+// To add a kind of archive, write a source file here (row_fields.h makes fields of its columns).
+// It also goes into these files, where "beton" shows how:
 //   writer/source/open_source.cpp
 //   writer/source/list/look.cpp           the endings of its files
 //   writer/source/records/image_rows.h    the base of its reader

@@ -2,8 +2,8 @@
 //
 // To add a type of column, add a value to ColumnType. The compiler then warns of the switches in
 // row_fields.cpp, but not of IsStoredAsIs(), Join() and SettleClasses() there (which takes every
-// field with the role label for int32 classes), nor of the parsing in table_values.cpp. Also add it
-// to these files; search them for "kBoxClasses|box.classes" to see how:
+// field with the role label for int32 classes), nor of the parsing in table_values.cpp. It also
+// goes into these files, where "kBoxClasses|box.classes" shows how:
 //   writer/include/sluice/convert_source.h
 //   writer/source/records/row_fields.cpp
 //   tools/convert_source.cpp              ParseColumn() and the help of --field

@@ -1,4 +1,4 @@
-#include "reader/order/sample_lists.h"
+#include "reader/order/sample_draw.h"
 
 #include <algorithm>
 #include <bit>
