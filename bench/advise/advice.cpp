@@ -56,7 +56,7 @@ unsigned ThreadsFor(const FormConstants& form, unsigned measured, double wanted)
 
 void CountRequests(Forecast& forecast, const StoreLink& link) {
   const auto blocks = static_cast<double>(CeilDiv(forecast.dataset_bytes, kUsualBlockBytes));
-  const std::uint64_t shards = CeilDiv(forecast.dataset_bytes, kUsualShardBytes);
+  const std::uint64_t shards = CeilDiv(forecast.dataset_bytes, kDefaultShardBytes);
   const double missing = MissingShare(forecast.dataset_bytes, link, forecast.machines);
   forecast.first_requests = static_cast<std::uint64_t>(blocks) + 2 * shards * forecast.machines;
   forecast.requests = static_cast<std::uint64_t>(std::ceil(missing * blocks));

@@ -64,9 +64,8 @@ struct Forecast {
   double first_batch_seconds = 0;
 };
 
-// The defaults of `sluice convert` for blocks and shards, and of a loader for lanes.
+// The defaults of `sluice convert` for blocks, and of a loader for lanes.
 inline constexpr std::uint64_t kUsualBlockBytes = std::uint64_t{512} << 10;
-inline constexpr std::uint64_t kUsualShardBytes = 64'000'000;
 inline constexpr std::uint64_t kUsualLanes = 192;
 
 // The share of free memory that is assumed to keep a dataset's pages.

@@ -41,7 +41,6 @@ using option_list::Options;
 
 constexpr std::uint64_t kCountedBatches = 42;   // batches in which classes are counted
 constexpr std::uint64_t kCheckEvery = 1 << 20;  // draws between two checks of the stop token
-constexpr std::uint64_t kShardBytes = 64'000'000;
 
 // One epoch's order: position to sample.
 class Drawn {
@@ -154,7 +153,7 @@ double RankCorrelation(const std::vector<std::uint32_t>& before,
 DatasetShape MadeUpShape(std::uint64_t samples, std::uint32_t block_samples,
                          std::uint64_t sample_bytes) {
   const std::uint64_t blocks = std::max<std::uint64_t>(
-      1, kShardBytes / std::max<std::uint64_t>(1, sample_bytes * block_samples));
+      1, kDefaultShardBytes / std::max<std::uint64_t>(1, sample_bytes * block_samples));
   std::vector<DatasetShape::Shard> shards;
   for (std::uint64_t left = samples; left > 0;) {
     const std::uint64_t here = std::min(left, blocks * block_samples);

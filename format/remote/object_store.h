@@ -5,6 +5,12 @@
 // service or a plain HTTP server (only in builds with libcurl), and a local folder, for tests and
 // simulated stores. A dataset's objects never change while it is used: a shard that was replaced is
 // an Error, never a mixture of two.
+//
+// A new one of Counts also goes into these files, where "repeated" shows how:
+//   format/remote/server/remote_store.cpp
+//   format/remote/server/range_reads.cpp
+//   bench/epoch/slow_store.cpp
+//   reader/loader/loader_state.cpp
 #pragma once
 
 #include <cstdint>

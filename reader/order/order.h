@@ -2,6 +2,22 @@
 //
 // The order is a pure function of (dataset, options, epoch). An object is not thread-safe: each
 // thread that asks has its own.
+//
+// A new Shuffle also goes into these files, where "Shuffle::k" shows how:
+//   reader/include/sluice/loader_option_list.h
+//   reader/order/order.cpp
+//   reader/order/mixture_order.cpp
+//   reader/dataset/rank_epoch.cpp
+//   reader/reading/block_source.cpp
+//   reader/reading/mapped_blocks.cpp
+//   reader/reading/next_uses.cpp
+//   reader/reading/remote_blocks.cpp
+//   reader/decoding/faults.cpp
+//   reader/loader/checked_options.cpp
+//   reader/loader/memory_bound.cpp
+//   reader/loader/resume.cpp
+//   reader/python/binding/words.cpp
+//   bench/parts/order.cpp
 #pragma once
 
 #include <memory>

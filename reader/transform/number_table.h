@@ -1,5 +1,17 @@
 // The numbers that batches hold: 16-bit floats, and the table by which Normalize turns the values
 // of pixels into numbers.
+//
+// A new FloatType also goes into these files, where "bfloat|bf16" shows how:
+//   reader/include/sluice/batch.h         its ElementType
+//   reader/batch/batch.cpp
+//   reader/batch/dlpack.cpp
+//   reader/include/sluice/torch.h
+//   reader/python/binding/batch.cpp
+//   reader/python/binding/steps.cpp
+//   reader/transform/steps/numbers.h      its words in a transform's text
+//   reader/transform/number_table.cpp
+//   format/pixels/kernels/kernels.h       its loop; also in set.inc.h, and in all lines_*.h
+//   bench/parts/upload.cpp
 #pragma once
 
 #include <array>

@@ -15,9 +15,6 @@ namespace sluice {
 
 namespace {
 
-// The size to which new shards are filled.
-constexpr std::uint64_t kShardBytes = 64'000'000;
-
 bool Exists(const std::filesystem::path& path) {
   std::error_code error;
   return std::filesystem::exists(path, error) || error;
@@ -153,7 +150,7 @@ void DatasetBuild::Add(EncodedSample sample) {
 }
 
 void DatasetBuild::Fill(const Id128& identity, std::uint32_t block_samples, EncodedSample sample) {
-  if (filled_bytes_ == 0 || filled_bytes_ > kShardBytes) {
+  if (filled_bytes_ == 0 || filled_bytes_ > kDefaultShardBytes) {
     EndShard();
     BeginShard(ShardId(std::as_bytes(std::span(identity.bytes)), filled_++), block_samples);
     filled_bytes_ = 0;

@@ -15,6 +15,8 @@ namespace sluice {
 inline constexpr std::uint64_t kMinShardBytes = 1'000'000;
 // The largest size, in bytes, that a shard file may have.
 inline constexpr std::uint64_t kMaxShardBytes = 128'000'000;
+// The planned size of shards unless another is asked for.
+inline constexpr std::uint64_t kDefaultShardBytes = 64'000'000;
 
 // Element type of arrays.
 enum class DType : std::uint8_t {

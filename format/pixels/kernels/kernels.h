@@ -9,6 +9,13 @@
 //
 // SLUICE_ISA=plain, avx2, avx512 or neon in the environment forces one set, if the build and the
 // machine have it; the variable is read once.
+//
+// Another set also goes into these files, where "neon" shows how:
+//   format/CMakeLists.txt
+//   format/pixels/kernels/dispatch.cpp
+//   tools/ENVIRONMENT.md
+//   tests/pixels/kernels_test.cpp
+//   bench/notebook/count_instructions.sh
 #pragma once
 
 #include <cstddef>

@@ -63,14 +63,24 @@ enum class ElementType : std::uint8_t {
 
 // The ElementType of what Normalize makes.
 constexpr ElementType ElementTypeOf(FloatType type) noexcept {
-  return type == FloatType::kFloat32   ? ElementType::kFloat32
-         : type == FloatType::kFloat16 ? ElementType::kFloat16
-                                       : ElementType::kBFloat16;
+  switch (type) {
+    case FloatType::kFloat32: return ElementType::kFloat32;
+    case FloatType::kFloat16: return ElementType::kFloat16;
+    case FloatType::kBFloat16: break;
+  }
+  return ElementType::kBFloat16;
 }
 
 // Bytes of one value.
 constexpr std::size_t SizeOf(ElementType type) noexcept {
-  return type == ElementType::kUint8 ? 1 : type == ElementType::kFloat32 ? 4 : 2;
+  switch (type) {
+    case ElementType::kUint8: return 1;
+    case ElementType::kFloat32: return 4;
+    case ElementType::kUint16:
+    case ElementType::kFloat16:
+    case ElementType::kBFloat16: break;
+  }
+  return 2;
 }
 
 std::string_view NameOf(ElementType type) noexcept;  // "uint8" ... "bfloat16"

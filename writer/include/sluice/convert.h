@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <sluice/convert_source.h>
+#include <sluice/schema.h>
 
 namespace sluice {
 
@@ -96,7 +97,7 @@ struct FormOptions {
 // ConvertOptions::shards: how samples lie in the dataset.
 struct ShardOptions {
   // The planned size of a shard, kMinShardBytes to kMaxShardBytes.
-  std::uint64_t shard_bytes = 64'000'000;
+  std::uint64_t shard_bytes = kDefaultShardBytes;
   std::uint32_t block_samples = 0;  // samples in a block; 0 chooses for about 512 KiB
   std::uint64_t seed = 0;           // of the permutation of the sources
   bool keep_order = false;  // true: sources in the order of their paths, false: permuted by `seed`

@@ -30,8 +30,8 @@ namespace sluice {
 // The options of a DatasetWriter.
 struct DatasetWriterOptions {
   std::string name = {};  // shard ids are derived from it; the folder's name if empty
-  std::uint64_t shard_bytes = 64'000'000;  // planned; kMinShardBytes to kMaxShardBytes
-  std::uint32_t block_samples = 0;         // 0: from the first samples, for about 512 KiB a block
+  std::uint64_t shard_bytes = kDefaultShardBytes;  // planned; kMinShardBytes to kMaxShardBytes
+  std::uint32_t block_samples = 0;  // 0: from the first samples, for about 512 KiB a block
   // Pictures that their Exif orientation turns are stored upright (SetJpeg()). True says that the
   // boxes, masks and key points of such pictures were drawn on the upright picture, as most tools
   // show it; they are stored as they are given. Otherwise Add() refuses a turned picture that has
