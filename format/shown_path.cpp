@@ -39,6 +39,10 @@ std::string_view SchemeAtEnd(std::string_view text) {
   return text.substr(begin);
 }
 
+bool IsKnownScheme(std::string_view scheme) {
+  return scheme == "s3" || scheme == "gs" || scheme == "http" || scheme == "https";
+}
+
 // In an s3:// or gs:// key '?' is an ordinary character; elsewhere it begins the query.
 bool HasKeys(std::string_view scheme) {
   return scheme == "s3" || scheme == "gs";
@@ -65,8 +69,11 @@ std::string_view WithoutSecrets(std::string_view scheme, std::string_view rest) 
 }  // namespace
 
 bool IsStoreUrl(std::string_view path) noexcept {
-  return path.starts_with("s3://") || path.starts_with("gs://") || path.starts_with("http://") ||
-         path.starts_with("https://");
+  const std::size_t colon = path.find("://");
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const char first = path.front();
+  const bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
+  return letter && SchemeAtEnd(path.substr(0, colon)).size() == colon;
 }
 
 std::string ShownUrl(std::string_view url) {
@@ -92,8 +99,7 @@ std::string ShownText(std::string_view text) {
     while (begin < text.size() && text[begin] == '/')
       ++begin;
     // Paths that were normalised have one slash.
-    const bool is_url =
-        !scheme.empty() && (begin > colon + 2 || IsStoreUrl(std::string(scheme) + "://"));
+    const bool is_url = !scheme.empty() && (begin > colon + 2 || IsKnownScheme(scheme));
     shown += text.substr(0, begin);
     text.remove_prefix(begin);
     if (!is_url) continue;

@@ -49,7 +49,8 @@ struct PartsMade {
 PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, std::uint64_t seed,
                     unsigned threads, const std::stop_token& stop);
 
-// Creates the folder that will hold the parts' datasets, and syncs it to disk.
+// Creates the folder that will hold the parts' datasets, and syncs it to disk. Does nothing for a
+// URL.
 void CreatePartsFolder(const std::string& folder);
 
 // Pictures that several parts of one conversion share. A test on them would test on training

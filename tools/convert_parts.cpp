@@ -363,6 +363,7 @@ PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, 
 }
 
 void CreatePartsFolder(const std::string& folder) {
+  if (IsStoreUrl(folder)) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw Error(ErrorCode::kIo, folder, "cannot be created: " + error.message());

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 #include <sluice/unmapped_note.h>
 
 #include "format/disk/manifest.h"
@@ -316,6 +317,10 @@ void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* d
 }
 
 void CreateFolder(const std::filesystem::path& path) {
+  if (IsStoreUrl(path.native())) {
+    throw Error(ErrorCode::kInvalidArgument, path.string(),
+                "is a URL; give a folder of this machine");
+  }
   bool made = mkdir(path.c_str(), 0777) == 0;
   if (!made && errno == ENOENT && path.has_parent_path() && path.parent_path() != path) {
     CreateFolder(path.parent_path());

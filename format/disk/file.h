@@ -164,7 +164,7 @@ inline constexpr std::string_view kTemporarySuffix = ".tmp";
 void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* direct = nullptr,
                const std::string& own = {});
 
-// Creates a folder and its missing parents, durably.
+// Creates a folder and its missing parents, durably. Throws Error(kInvalidArgument) for a URL.
 void CreateFolder(const std::filesystem::path& path);
 
 void SyncFolder(const std::filesystem::path& path);

@@ -13,9 +13,22 @@ namespace sluice {
 TEST_CASE("URLs of stores and paths are distinguished") {
   for (const char* url : {"s3://b/p", "gs://b", "http://h/p", "https://h"})
     CHECK(IsStoreUrl(url));
-  for (const char* path :
-       {"", "data", "/data", "s3:/b", "s3", "S3://b", "file:///data", "ftp://h/p", "./http://x"})
+  for (const char* path : {"", "data", "/data", "s3:/b", "s3", "./http://x", "://b", "a b://c",
+                           "data/s3://b", "3s://b", "\xc3\xa9://b"})
     CHECK_FALSE(IsStoreUrl(path));
+}
+
+TEST_CASE("URLs of stores that cannot be opened are URLs, too, and refused with those that can") {
+  for (const char* url :
+       {"S3://b", "HTTP://h/p", "az://b", "ftp://h/p", "file:///data", "a+b.c-1://x"}) {
+    CAPTURE(url);
+    CHECK(IsStoreUrl(url));
+    const auto error = test::ErrorOf([&] { OpenStore(url); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kInvalidArgument);
+    CHECK_THAT(error->sentence(), Catch::Matchers::ContainsSubstring(
+                                      "these begin with s3://, gs://, http:// or https://"));
+  }
 }
 
 TEST_CASE("A bucket's URL has its name and a prefix of any bytes") {

@@ -61,6 +61,14 @@ StoredDataset WriteBlobs(const std::filesystem::path& path, const DatasetWriterO
 
 }  // namespace
 
+TEST_CASE("a URL is no folder for a writer") {
+  for (const char* const url : {"s3://bucket/x", "az://x"}) {
+    CHECK(CodeOf([&] { DatasetWriter(url, {{Field::Bytes("x")}}); }) ==
+          ErrorCode::kInvalidArgument);
+  }
+  CHECK_FALSE(std::filesystem::exists("s3:"));
+}
+
 TEST_CASE("every kind of field is read back as it was set") {
   const TemporaryFolder folder;
   const auto jpeg = MakeJpeg(MakePicture(31, 17));

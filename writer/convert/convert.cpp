@@ -304,13 +304,15 @@ ConvertSummary ConvertIntoStore(const ConvertSource& source, const std::filesyst
 
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options, const ConvertHooks& hooks) {
-  if (IsStoreUrl(dataset.native()) && options.run.check == SourceCheck::kContent) {
-    throw Error(ErrorCode::kUnsupported,
-                "a dataset in an object store is not compared with its sources; convert into a "
-                "folder, and compare or copy that");
+  if (IsStoreUrl(dataset.native())) {
+    if (options.run.check == SourceCheck::kContent) {
+      throw Error(ErrorCode::kUnsupported,
+                  "a dataset in an object store is not compared with its sources; convert into a "
+                  "folder, and compare or copy that");
+    }
+    if (!options.run.dry_run) return ConvertIntoStore(source, dataset, options, hooks);
+    OpenStore(dataset.native());  // a dry run refuses the URLs that a run would refuse
   }
-  if (IsStoreUrl(dataset.native()) && !options.run.dry_run)
-    return ConvertIntoStore(source, dataset, options, hooks);
   return ConvertSources(nullptr, source, dataset, options, hooks);
 }
 

@@ -95,6 +95,7 @@ FileHandle LockFolder(const std::filesystem::path& folder, bool shared) {
 }
 
 FileHandle LockNewFolder(const std::filesystem::path& folder) {
+  RequireFolder(folder);
   CreateFolder(folder);
   FileHandle lock = LockFolder(folder);
   if (std::filesystem::is_empty(folder)) return lock;

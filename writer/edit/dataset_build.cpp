@@ -59,7 +59,6 @@ DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::strin
       schema_(schema),
       layout_(schema),
       total_(total) {
-  RequireFolder(folder);
   if (hooks.direct) direct_.emplace();
   lock_ = LockNewFolder(folder);
 }

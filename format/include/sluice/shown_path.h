@@ -11,7 +11,9 @@ namespace sluice {
 // and gs://, are as they were.
 std::string ShownPath(std::string_view path);
 
-// Whether a dataset's or source's path is a URL of a store: s3://, gs://, http:// or https://.
+// Whether a dataset's or source's path is a URL, "SCHEME://...", and not a path on this machine.
+// Sluice opens s3://, gs://, http:// and https://; it refuses every other scheme with
+// Error(kInvalidArgument) where it would open it. "./az://x" is a path.
 bool IsStoreUrl(std::string_view path) noexcept;
 
 }  // namespace sluice

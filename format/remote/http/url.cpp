@@ -146,7 +146,8 @@ HttpOrigin ParseHttpOrigin(std::string_view url, std::string_view what) {
     throw Error(ErrorCode::kInvalidArgument, std::string(what) + ": " + why);
   };
   const bool tls = url.starts_with("https://");
-  if (!tls && !url.starts_with("http://")) refuse("is no URL that begins with http:// or https://");
+  if (!tls && !url.starts_with("http://"))
+    refuse("is not a URL that begins with http:// or https://");
   if (url.size() > kMaxUrlBytes) refuse("is longer than 8192 bytes");
   std::string_view rest = url.substr(tls ? 8 : 7);
   const std::size_t end = rest.find_first_of("/?#");
@@ -154,7 +155,7 @@ HttpOrigin ParseHttpOrigin(std::string_view url, std::string_view what) {
   if (host.find('@') != std::string::npos) refuse("it must not have a name and password");
   for (const char c : host) {
     if (c <= ' ' || c == '\\' || c == '"' || c == '%' || c == 127)
-      refuse("its host has a character that none has");
+      refuse("its host has a character that no host's name has");
   }
   // The port follows the last colon outside the brackets of an IPv6 address.
   const std::size_t bracket = host.rfind(']');
@@ -186,7 +187,10 @@ StoreUrl ParseStoreUrl(std::string_view url) {
   if (url.starts_with("s3://")) return ParseBucketUrl(url, StoreUrl::Kind::kS3);
   if (url.starts_with("gs://")) return ParseBucketUrl(url, StoreUrl::Kind::kGoogle);
   if (url.starts_with("http://") || url.starts_with("https://")) return ParsePlainUrl(url);
-  RefuseUrl(url, "is no URL of a store: they begin with s3://, gs://, http:// or https://");
+  RefuseUrl(url,
+            "is not a URL that Sluice reads or writes: these begin with s3://, gs://, http:// or "
+            "https://, in small letters. Give a folder of this machine as a path; one whose name "
+            "looks like a URL begins with ./");
 }
 
 }  // namespace sluice
