@@ -115,10 +115,9 @@ std::string StatusText(const std::string& dataset, const ConversionStatus& statu
   return text + "  missing    " + NumberRuns(status.missing) + "\n";
 }
 
-int RunStatus(const StepArguments& arguments) {
-  const cli::Interrupt interrupt;
+int WatchStatus(const StepArguments& arguments, const cli::Interrupt& interrupt) {
   for (;;) {
-    const ConversionStatus status = StatusOfConversion(arguments.dataset);
+    const ConversionStatus status = StatusOfConversion(arguments.dataset, interrupt.token());
     if (arguments.json) {
       cli::PrintJson(StatusJson(arguments.dataset, status));
     } else {
@@ -128,6 +127,16 @@ int RunStatus(const StepArguments& arguments) {
     for (int i = 0; i < 40 && !interrupt.requested(); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     if (interrupt.requested()) return cli::kInterrupted;
+  }
+}
+
+int RunStatus(const StepArguments& arguments) {
+  const cli::Interrupt interrupt;
+  try {
+    return WatchStatus(arguments, interrupt);
+  } catch (const Error& error) {
+    if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
+    return cli::kInterrupted;
   }
 }
 

@@ -423,17 +423,18 @@ ExportTotals ExportAll(ReadableSamples& samples, const Export& out,
 }
 
 int RunExport(ExportArguments& arguments) {
-  const Dataset dataset = Dataset::Open(arguments.dataset, arguments.limits);
   RequireEmpty(arguments.folder);
+  std::optional<Dataset> dataset;
   std::optional<ReadableSamples> readable;
   ExportTotals totals;
-  const bool done = RunEdit(arguments.output, "exporting",
-                            "exporting " + cli::Printable(ShownPath(arguments.dataset)),
-                            [&](const EditHooks& hooks) {
-                              readable.emplace(dataset, hooks.stop);
-                              const Export out(dataset, *readable, arguments, hooks.stop);
-                              totals = ExportAll(*readable, out, arguments, hooks);
-                            });
+  const bool done = RunEdit(
+      arguments.output, "exporting", "exporting " + cli::Printable(ShownPath(arguments.dataset)),
+      [&](const EditHooks& hooks) {
+        dataset = Dataset::Open(arguments.dataset, arguments.limits, hooks.stop);
+        readable.emplace(*dataset, hooks.stop);
+        const Export out(*dataset, *readable, arguments, hooks.stop);
+        totals = ExportAll(*readable, out, arguments, hooks);
+      });
   if (!done) return cli::kInterrupted;
   if (arguments.output.json) {
     cli::PrintJson({{"folder", ShownPath(arguments.folder)},

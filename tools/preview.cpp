@@ -424,21 +424,23 @@ void WriteSheet(const PreviewArguments& arguments, Preview& preview) {
 
 int RunPreview(PreviewArguments& arguments) {
   CheckPreview(arguments);
-  const Dataset dataset = Dataset::Open(arguments.dataset, arguments.limits);
-  if (dataset.images().empty() || dataset.size() == 0) {
-    throw Error(ErrorCode::kInvalidArgument, ShownPath(arguments.dataset), "has no image");
-  }
+  std::optional<Dataset> opened;
   Preview preview;
   const bool done = RunEdit(
       arguments.output, "decoding", "looking at " + cli::Printable(ShownPath(arguments.dataset)),
       [&](const EditHooks& hooks) {
+        opened = Dataset::Open(arguments.dataset, arguments.limits, hooks.stop);
+        if (opened->images().empty() || opened->size() == 0) {
+          throw Error(ErrorCode::kInvalidArgument, ShownPath(arguments.dataset), "has no image");
+        }
         preview =
-            TakePreview(dataset, arguments.options, [&hooks](std::uint64_t i, std::uint64_t of) {
+            TakePreview(*opened, arguments.options, [&hooks](std::uint64_t i, std::uint64_t of) {
               if (hooks.stop.stop_requested()) throw Error(ErrorCode::kState, "stopped");
               hooks.on_progress(i, of);
             });
       });
   if (!done) return cli::kInterrupted;
+  const Dataset& dataset = *opened;
   std::vector<std::string> damaged;
   for (const PreviewPicture& picture : preview.pictures) {
     if (!picture.trouble.empty() && picture.trouble != kNoImage) damaged.push_back(picture.trouble);

@@ -13,6 +13,9 @@ namespace sluice {
 
 ReadableSamples::ReadableSamples(const Dataset& dataset, const std::stop_token& stop) {
   ShardFaults faults = dataset.LookAtShards(stop);
+  if (stop.stop_requested()) {  // which may have caused faults
+    throw Error(ErrorCode::kState, dataset.path().string(), "stopped before a sample was read");
+  }
   left_out_ = faults.samples;
   reasons_ = std::move(faults.reasons);
   reasons_.resize(std::min(reasons_.size(), kMaxKept));

@@ -248,20 +248,21 @@ std::string StatsText(const Json& json, const ReadableSamples& samples) {
 }
 
 int RunStats(StatsArguments& arguments) {
-  const Dataset dataset = Dataset::Open(arguments.dataset, arguments.limits);
-  if (dataset.images().empty()) {
-    throw Error(ErrorCode::kInvalidArgument, ShownPath(arguments.dataset), "has no image field");
-  }
+  std::optional<Dataset> dataset;
   Found found;
   std::optional<ReadableSamples> samples;
+  const auto count = [&](const EditHooks& hooks) {
+    dataset = Dataset::Open(arguments.dataset, arguments.limits, hooks.stop);
+    if (dataset->images().empty()) {
+      throw Error(ErrorCode::kInvalidArgument, ShownPath(arguments.dataset), "has no image field");
+    }
+    samples.emplace(*dataset, hooks.stop);
+    found = Counting(*dataset, arguments.threads, *samples).Run(hooks);
+  };
   const bool done = RunEdit(arguments.output, "counting",
-                            "counting " + cli::Printable(ShownPath(arguments.dataset)),
-                            [&](const EditHooks& hooks) {
-                              samples.emplace(dataset, hooks.stop);
-                              found = Counting(dataset, arguments.threads, *samples).Run(hooks);
-                            });
+                            "counting " + cli::Printable(ShownPath(arguments.dataset)), count);
   if (!done) return cli::kInterrupted;
-  const Json json = StatsJson(dataset, found, *samples);
+  const Json json = StatsJson(*dataset, found, *samples);
   if (arguments.output.json) {
     cli::PrintJson(json);
   } else {

@@ -21,9 +21,10 @@
 namespace sluice {
 
 std::shared_ptr<DatasetState> DatasetState::Open(const std::filesystem::path& path,
-                                                 const ReadLimits& limits, std::size_t max_mapped) {
+                                                 const ReadLimits& limits, std::size_t max_mapped,
+                                                 const std::stop_token& stop) {
   return std::make_shared<DatasetState>(
-      std::make_shared<const DatasetFacts>(DatasetFacts::Source::Of(path), limits),
+      std::make_shared<const DatasetFacts>(DatasetFacts::Source::Of(path, stop), limits),
       ShardTable::Options{.max_mapped = max_mapped, .advice = MapAdvice::kNormal, .cache = {}});
 }
 
@@ -67,8 +68,9 @@ Dataset DatasetOf(std::shared_ptr<DatasetState> state) {
   return dataset;
 }
 
-Dataset Dataset::Open(const std::filesystem::path& path, const ReadLimits& limits) {
-  return DatasetOf(DatasetState::Open(path, limits));
+Dataset Dataset::Open(const std::filesystem::path& path, const ReadLimits& limits,
+                      const std::stop_token& stop) {
+  return DatasetOf(DatasetState::Open(path, limits, MaxMappedShards(), stop));
 }
 
 std::uint64_t Dataset::size() const noexcept {

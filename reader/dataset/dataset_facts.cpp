@@ -104,17 +104,20 @@ Manifest ReadManifestText(const std::filesystem::path& folder, ObjectStore* stor
 
 }  // namespace
 
-DatasetFacts::Source DatasetFacts::Source::Of(const std::filesystem::path& path) {
+DatasetFacts::Source DatasetFacts::Source::Of(const std::filesystem::path& path,
+                                              const std::stop_token& stop) {
   const std::filesystem::path folder = DatasetFolderOf(path);
   if (!IsStoreUrl(folder.string())) return {folder, StoreIfUnmappable(folder)};
   std::shared_ptr<ObjectStore> store = OpenStore(folder.string());
-  return {store->url(), store};
+  using OnStop = std::stop_callback<std::function<void()>>;
+  return {store->url(), store, std::make_shared<OnStop>(stop, [store] { store->StopCalls(); })};
 }
 
 DatasetFacts::DatasetFacts(Source source, const ReadLimits& read_limits)
     : folder(std::move(source.folder)),
       place(source.store != nullptr ? folder : AbsolutePath(folder)),
       store(std::move(source.store)),
+      on_stop(std::move(source.on_stop)),
       manifest(ReadManifestText(folder, store.get(), id)),
       layout(manifest.schema),
       limits(manifest, read_limits),

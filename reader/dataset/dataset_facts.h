@@ -79,8 +79,9 @@ struct DatasetFacts {
   struct Source {
     std::filesystem::path folder;
     std::shared_ptr<ObjectStore> store;
+    std::shared_ptr<void> on_stop = {};  // while it lives, a stop request stops the store's calls
     // Takes the dataset's folder or URL, or its manifest's.
-    static Source Of(const std::filesystem::path& path);
+    static Source Of(const std::filesystem::path& path, const std::stop_token& stop);
   };
   // Reads the manifest. Throws Error.
   DatasetFacts(Source source, const ReadLimits& read_limits);
@@ -93,6 +94,7 @@ struct DatasetFacts {
   std::filesystem::path folder;        // as the caller named it
   std::filesystem::path place;         // the absolute path, used to open files
   std::shared_ptr<ObjectStore> store;  // null: a folder
+  std::shared_ptr<void> on_stop;       // of the Source
   std::string id;
   Manifest manifest;
   // How rows are laid out, and the limits on their values: see LayoutOf() and LimitsOf().

@@ -21,7 +21,8 @@ struct DatasetState {
   // Opens the dataset at `path`, a folder or URL, or the one in an object store. Throws Error.
   static std::shared_ptr<DatasetState> Open(const std::filesystem::path& path,
                                             const ReadLimits& limits = {},
-                                            std::size_t max_mapped = MaxMappedShards());
+                                            std::size_t max_mapped = MaxMappedShards(),
+                                            const std::stop_token& stop = {});
   static std::shared_ptr<DatasetState> Open(std::shared_ptr<ObjectStore> store,
                                             const ReadLimits& limits = {});
   // Makes the datasets of a mixture one. Their shards are opened, and stay open, in the datasets'

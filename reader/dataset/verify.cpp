@@ -208,26 +208,15 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
   return faults;
 }
 
-// The dataset's URL, if the path is that or its manifest's.
-std::filesystem::path UrlOfDataset(const std::filesystem::path& path) {
-  return path.filename() == kManifestName ? path.parent_path() : path;
-}
-
 }  // namespace
 
 VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOptions& options) {
   ReadLimits limits;
   limits.max_pixels = options.max_pixels;
   VerifyReport report;
-  std::shared_ptr<ObjectStore> store;
-  if (IsStoreUrl(path.string())) store = OpenStore(UrlOfDataset(path).string());
-  const std::stop_callback on_stop(options.stop, [&store] {
-    if (store != nullptr) store->StopCalls();
-  });
   std::shared_ptr<DatasetState> opened;
   try {
-    opened =
-        store != nullptr ? DatasetState::Open(store, limits) : DatasetState::Open(path, limits);
+    opened = DatasetState::Open(path, limits, MaxMappedShards(), options.stop);
   } catch (const Error& error) {
     report.stopped = options.stop.stop_requested();
     if (error.code() != ErrorCode::kState || !report.stopped) throw;

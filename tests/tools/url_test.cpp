@@ -1,7 +1,10 @@
 // The commands on datasets at URLs: how they show a URL, and how they end when a server hangs.
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include "tests/catch.h"
@@ -85,48 +88,131 @@ TEST_CASE("no command shows the password or the signature of a URL, in whatever 
     CHECK(entry.path().string().find(kPassword) == std::string::npos);
 }
 
-TEST_CASE("an interrupt at once ends each command that waits for a hanging server") {
+TEST_CASE("no command takes a URL that cannot be opened for a folder, as its source or target") {
   const Datasets folders;
-  folders.Make("data", {"cat", "dog"}, 3, 100);
-  for (const std::string hangs : {"manifest.json", "shard-00000.sluice"}) {
-    int number = 0;
-    for (Words words :
-         {Words{"verify"}, Words{"subset", "OUT", "--count", "1"}, Words{"merge", "OUT"},
-          Words{"transcode", "OUT", "--image", "packed"}, Words{"copy", "OUT"},
-          Words{"export", "OUT"}, Words{"stats"}, Words{"preview", "OUT.html"}, Words{"inspect"}}) {
-      // Each command gets its own server: a request of the previous one may still be under way.
-      std::atomic<int> hanging = 0;
-      BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
-        if (!request.path.ends_with(hangs)) return std::nullopt;
-        ++hanging;
+  const std::string data = folders.Make("data", {"cat", "dog"}, 3, 100);
+  const std::string source = folders.At("data.src");
+  const std::string whole = folders.Make("whole", {"cat"}, 1, 200);
+  const WorkingDirectory inside(folders.folder.path());
+  for (const std::string url : {"az://bucket/x", "S3://bucket/x", "file:///x"}) {
+    for (const Words& words : {Words{"convert", url, "out"},
+                               {"convert", url, url + "2", "out"},
+                               {"convert", source, url},
+                               {"convert", source, url, "--dry-run"},
+                               {"convert", source, url, "--split", "a=0.5,b=0.5"},
+                               {"convert", source, "out", "--classes-of", url},
+                               {"plan", source, url},
+                               {"convert", "--part", "0/1", url},
+                               {"finish", url},
+                               {"status", url},
+                               {"append", url, data},
+                               {"append", source, url},
+                               {"inspect", url},
+                               {"stats", url},
+                               {"preview", url, "out.html"},
+                               {"verify", url},
+                               {"repair", url, "out"},
+                               {"repair", data, url},
+                               {"subset", url, "out", "--count", "1"},
+                               {"subset", data, url, "--count", "1"},
+                               {"merge", data, url, "out"},
+                               {"merge", data, whole, url},
+                               {"transcode", url, "out", "--image", "packed"},
+                               {"transcode", data, url, "--image", "packed"},
+                               {"copy", url, "out"},
+                               {"copy", data, url},
+                               {"export", url, "out"},
+                               {"export", data, url}}) {
+      const Outcome outcome = Sluice(words);
+      CAPTURE(words, outcome.out, outcome.err);
+      CHECK(outcome.exit_code == 2);
+      CHECK((outcome.err.find("URL") != std::string::npos ||
+             outcome.err.find("local disk") != std::string::npos));
+      CHECK_FALSE(std::filesystem::exists(url.substr(0, url.find('/'))));
+      CHECK_FALSE(std::filesystem::exists("out"));
+    }
+  }
+  CHECK(Sluice({"convert", source, "./az:/x"}).exit_code == 0);
+  CHECK(Sluice({"verify", "./az://x"}).exit_code == 0);
+}
+
+TEST_CASE("an interrupt ends each command at once, whatever request a server hangs at") {
+  const Datasets folders;
+  const std::string data = folders.Make("data", {"cat", "dog"}, 3, 100);
+  const std::string source = folders.At("data.src");
+  const auto variables = [](const BucketServer& server) {
+    RunOptions options;
+    for (const auto& [name, value] : server.Variables())
+      options.environment.push_back(name + "=" + value);
+    return options;
+  };
+  std::map<std::string, std::string> objects;
+  {
+    BucketServer server;
+    REQUIRE(Sluice({"plan", source, "s3://bkt/planned"}, variables(server)).exit_code == 0);
+    REQUIRE(Sluice({"copy", data, "s3://bkt/data"}, variables(server)).exit_code == 0);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(source)) {
+      const std::string name = "source/" + entry.path().lexically_relative(source).string();
+      if (entry.is_regular_file()) server.Set(name, ContentOf(entry.path()));
+    }
+    objects = server.All();
+  }
+  const std::string url = "s3://bkt/data";
+  std::set<std::string> tried = {"cache", "repair"};  // these take no URL
+  int number = 0;
+  for (const Words& command : {Words{"verify", url},
+                               {"subset", url, "OUT", "--count", "1"},
+                               {"merge", data, url, "OUT"},
+                               {"transcode", url, "OUT", "--image", "packed"},
+                               {"copy", url, "OUT"},
+                               {"copy", data, "s3://bkt/new"},
+                               {"export", url, "OUT"},
+                               {"stats", url},
+                               {"preview", url, "OUT.html"},
+                               {"inspect", url, "--key", "none"},
+                               {"convert", source, "OUT", "--classes-of", url},
+                               {"convert", "s3://bkt/source", "OUT"},
+                               {"convert", source, "s3://bkt/new"},
+                               {"plan", source, "s3://bkt/new"},
+                               {"append", "s3://bkt/source", data},
+                               {"append", source, data, "--classes-of", url},
+                               {"convert", "--part", "0/1", "s3://bkt/planned"},
+                               {"finish", "s3://bkt/planned"},
+                               {"status", "s3://bkt/planned"}}) {
+    tried.insert(command[0]);
+    for (const int answered : {0, 1, 2, 4}) {
+      std::atomic<int> requests = 0;
+      BucketServer server([&](const WebRequest&) -> std::optional<WebAnswer> {
+        if (requests++ < answered) return std::nullopt;
         WebAnswer answer;
         answer.hang_after = 0;
         return answer;
       });
-      for (const char* const name : {"manifest.json", "shard-00000.sluice"})
-        server.Set(std::string("data/") + name, ContentOf(folders.At("data") + "/" + name));
-      const std::string url = server.plain_url() + "/data";
-      if (words[0] == "inspect" && hangs != "manifest.json") continue;  // it reads nothing else
-      words.insert(words.begin() + 1, url);
+      for (const auto& [name, content] : objects)
+        server.Set(name, content);
+      Words words = command;
       for (std::string& word : words) {
         if (word.starts_with("OUT"))
           word = folders.At("out" + std::to_string(++number)) + word.substr(3);
       }
-      if (words[0] == "merge") words.insert(words.begin() + 1, folders.At("data"));
-      CAPTURE(hangs, words);
-      bool sent = false;
-      Running running(SLUICE_COMMAND, words);
+      CAPTURE(words, answered);
+      std::chrono::steady_clock::time_point interrupted{};
+      Running running(SLUICE_COMMAND, words, variables(server));
       const Outcome outcome = running.Wait([&](const Outcome&) {
-        if (sent || hanging == 0) return;
+        if (interrupted != std::chrono::steady_clock::time_point{} || requests <= answered) return;
         running.Signal(SIGINT);
-        sent = true;
+        interrupted = std::chrono::steady_clock::now();
       });
       CAPTURE(outcome.out, outcome.err);
-      // Commands without anything to clean up leave the signal to the system.
-      const bool only_reads = words[0] == "export" || words[0] == "stats" ||
-                              words[0] == "preview" || words[0] == "inspect";
-      CHECK((outcome.exit_code == 130 || (only_reads && outcome.signal == SIGINT)));
+      if (requests <= answered) continue;  // it needed no more
+      CHECK(std::chrono::steady_clock::now() - interrupted < std::chrono::seconds(4));
+      // A command without anything to clean up leaves the signal to the system.
+      CHECK((outcome.exit_code == 130 || (words[0] == "inspect" && outcome.signal == SIGINT)));
     }
+  }
+  for (const std::string& command : CommandsOf(SLUICE_COMMAND)) {
+    CAPTURE(command);
+    CHECK(tried.contains(command));
   }
 }
 

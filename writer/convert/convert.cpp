@@ -354,7 +354,9 @@ std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourceP
   }
   const std::string table = SharedTable(groups);
   if (IsStoreUrl(list.native())) {
-    OpenStore(list.parent_path().native())->Put(list.filename().native(), AsBytes(table));
+    const std::shared_ptr<ObjectStore> store = OpenStore(list.parent_path().native());
+    const std::stop_callback on_stop(stop, [&store] { store->StopCalls(); });
+    store->Put(list.filename().native(), AsBytes(table));
   } else if (!list.empty()) {
     WriteFile(list, AsBytes(table));
   }

@@ -222,8 +222,9 @@ void CountDone(const Plan& plan, IsDone is_done, ConversionStatus& status) {
 
 // Finds the status by names and sizes alone: a store shows neither unfinished uploads nor useful
 // times.
-ConversionStatus StatusInStore(const std::filesystem::path& dataset) {
+ConversionStatus StatusInStore(const std::filesystem::path& dataset, const std::stop_token& stop) {
   const std::shared_ptr<ObjectStore> store = OpenStore(dataset.native());
+  const std::stop_callback on_stop(stop, [&store] { store->StopCalls(); });
   std::vector<std::byte> content;
   try {
     content = store->Get(kPlanName, kMaxManifestBytes);
@@ -280,8 +281,9 @@ FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsign
   return out;
 }
 
-ConversionStatus StatusOfConversion(const std::filesystem::path& dataset) {
-  if (IsStoreUrl(dataset.native())) return StatusInStore(dataset);
+ConversionStatus StatusOfConversion(const std::filesystem::path& dataset,
+                                    const std::stop_token& stop) {
+  if (IsStoreUrl(dataset.native())) return StatusInStore(dataset, stop);
   if (!std::filesystem::exists(dataset / kPlanName)) {
     throw Error(ErrorCode::kNotFound, dataset.string(), "has no plan of a conversion");
   }

@@ -396,11 +396,16 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
   return ReadArchives(source, threads, stop);
 }
 
-std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset) {
+std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset,
+                                          const std::stop_token& stop) {
+  std::shared_ptr<ObjectStore> store;
+  if (IsStoreUrl(dataset.native())) store = OpenStore(dataset.native());
+  const std::stop_callback on_stop(stop, [&store] {
+    if (store != nullptr) store->StopCalls();
+  });
   Id128 id;
-  const Schema schema = IsStoreUrl(dataset.native())
-                            ? ReadManifest(*OpenStore(dataset.native()), id).schema
-                            : ReadManifest(dataset, id).schema;
+  const Schema schema =
+      (store != nullptr ? ReadManifest(*store, id) : ReadManifest(dataset, id)).schema;
   const std::size_t field = schema.ClassField();
   if (field != Schema::kNone) return schema.fields[field].classes;
   throw Error(ErrorCode::kInvalidArgument, ShownPath(dataset.native()),
@@ -412,7 +417,7 @@ std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset) 
 SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
   if (!source.label.classes_of.empty() && source.label.classes.empty()) {
     ConvertSource named = source;
-    named.label.classes = ClassesOfDataset(source.label.classes_of);
+    named.label.classes = ClassesOfDataset(source.label.classes_of, hooks.stop);
     return OpenSource(named, threads, hooks);
   }
   SourceList list;

@@ -142,8 +142,10 @@ class Dataset {
   // `path` is the dataset's folder (or its manifest.json), or the URL of one: s3://bucket/prefix,
   // gs://, https:// or http:// (reader/README.md, "Remote datasets"). Errors: kNotFound;
   // kUnfinished, with what to do; kCorrupt; kUnsupported for a version this build does not read. A
-  // Loader made from it keeps to the same limits.
-  static Dataset Open(const std::filesystem::path& path, const ReadLimits& limits = {});
+  // Loader made from it keeps to the same limits. After a stop request, all that waits for the
+  // dataset's server, now or later, ends soon with Error(kState).
+  static Dataset Open(const std::filesystem::path& path, const ReadLimits& limits = {},
+                      const std::stop_token& stop = {});
 
   std::uint64_t size() const noexcept;           // samples
   Sample operator[](std::uint64_t index) const;  // Error(kInvalidArgument) beyond the end

@@ -91,8 +91,9 @@ struct ConversionStatus {
   std::optional<double> samples_per_second;
 };
 
-// Errors: kNotFound (no plan), kCorrupt, kIo.
-ConversionStatus StatusOfConversion(const std::filesystem::path& dataset);
+// Errors: kNotFound (no plan), kCorrupt, kIo, kState (stopped).
+ConversionStatus StatusOfConversion(const std::filesystem::path& dataset,
+                                    const std::stop_token& stop = {});
 
 // "0-4, 7, 9-12": numbers in order, at most `most` runs of them.
 std::string NumberRuns(const std::vector<std::uint64_t>& numbers, std::size_t most = 16);
