@@ -103,7 +103,7 @@ TEST_CASE("a table's paths are relative to SOURCE") {
   const nlohmann::json answer = JsonOf(outcome);
   CHECK(answer["samples"] == 1);
   CHECK_THAT(answer["skipped_list"][0]["reason"].get<std::string>(),
-             ContainsSubstring("t.jsonl, line 2: cannot be opened"));
+             ContainsSubstring("t.jsonl, line 2: its image cannot be opened"));
 }
 
 TEST_CASE("a damaged table ends with 1 and names its line, a missing column ends with 2") {

@@ -135,7 +135,8 @@ TEST_CASE("images with unusable annotations are left out with the reason") {
       {R"({"image_id":7,"category_id":2,"bbox":[1,2,3]})", "a box has four numbers"},
       {R"({"image_id":7,"category_id":2})", "has no bbox"},
       {R"({"image_id":7,"bbox":[1,2,3,4]})", "has no category_id"},
-      {R"({"image_id":7,"category_id":5,"bbox":[1,2,3,4]})", "not one of the classes"},
+      {R"({"image_id":7,"category_id":5,"bbox":[1,2,3,4]})",
+       "its category_id 5 is not the id of one of the categories"},
       {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":[[1,2,3]]})",
        "half a corner"},
       {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":{"size":[40,60],"counts":"!"}})",
@@ -212,6 +213,35 @@ TEST_CASE("Pascal VOC's boxes begin at 1, and its images are found by name witho
   CHECK_THAT(
       summary.skipped[1].reason,
       ContainsSubstring("is not valid XML: the end tag does not match <object>, at byte 20"));
+}
+
+TEST_CASE("a VOC file whose image does not exist is left out with what was looked for") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "voc/a.xml", std::string("<annotation></annotation>"));
+  WriteSource(folder.path() / "voc/x.xml", std::string("<annotation></annotation>"));
+  WriteSource(folder.path() / "voc/y.xml",
+              std::string("<annotation><filename>IMG_1.jpg</filename></annotation>"));
+  WriteSource(folder.images / "z.jpg", MakeJpeg(MakePicture(60, 40)));
+  WriteSource(folder.images / "z.png", MakePng(MakePicture(60, 40)));
+  WriteSource(folder.path() / "voc/z.xml", std::string("<annotation></annotation>"));
+  const ConvertSummary summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kVoc, folder.path() / "voc", folder.images));
+  REQUIRE(summary.skipped.size() == 3);
+  CHECK(summary.skipped[0].reason ==
+        "x.xml: its image does not exist, with no ending of an image either");
+  CHECK(summary.skipped[1].reason ==
+        "y.xml (whose <filename> IMG_1.jpg does not exist): its image does not exist, with no "
+        "ending of an image either");
+  CHECK_THAT(summary.skipped[2].reason, ContainsSubstring("give it with its ending"));
+}
+
+TEST_CASE("a folder of VOC's labels without an .xml is refused as such") {
+  const LabelledImages folder;
+  const auto error = ErrorOf([&] {
+    folder.Convert(ConvertSource::Annotated(AnnotationFormat::kVoc, folder.images, folder.images));
+  });
+  REQUIRE(error);
+  CHECK(error->sentence() == "holds no .xml file");
 }
 
 TEST_CASE("VOC's classes that are whole numbers keep them, and \"?\" among them is refused") {

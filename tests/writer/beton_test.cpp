@@ -136,7 +136,7 @@ TEST_CASE("a sample of a .beton whose payload is invalid is left out with the re
   const ConvertSummary summary = folder.Convert(folder.Source());
   CHECK(summary.samples == 1);
   REQUIRE(summary.skipped.size() == 4);
-  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("none of the file's payloads"));
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("not one of the file's payloads"));
   CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("a way that is not known"));
   CHECK_THAT(summary.skipped[2].reason, ContainsSubstring("not as many as its size says"));
   CHECK_THAT(summary.skipped[3].reason, ContainsSubstring("does not lie in the file"));

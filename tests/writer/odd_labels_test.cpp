@@ -166,6 +166,18 @@ TEST_CASE(
              ContainsSubstring("has the number 30.0, but YOLO's are fractions"));
 }
 
+TEST_CASE("a YOLO .yaml whose names cannot be read is refused by its name") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "labels/a.txt", std::string("0 0.5 0.5 0.5 0.5\n"));
+  WriteSource(folder.path() / "labels/data.yaml", std::string("names: *cats\n"));
+  const auto error = ErrorOf([&] {
+    folder.Convert(
+        ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images));
+  });
+  REQUIRE(error);
+  CHECK(error->file() == (folder.path() / "labels/data.yaml").string());
+}
+
 TEST_CASE("unmatched brackets in a YOLO .yaml give no key points") {
   for (const char* const shape : {"] 17, 3 [", "[17, 3", "17, 3]", "", "]", "["}) {
     CAPTURE(shape);

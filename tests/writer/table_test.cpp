@@ -216,9 +216,9 @@ TEST_CASE("incomplete rows are left out with their line") {
     reasons += row.reason + "\n";
   for (const char* reason :
        {"line 3: column n: \"one\" is not a whole number", "line 4: the path is empty",
-        "line 5: the path does not lie below", "line 6: cannot be opened: No such file",
+        "line 5: the path does not lie below", "line 6: its image cannot be opened: No such file",
         "line 7: column n: has no value", "line 8: column v: there are 3 numbers, and not 2",
-        "line 9: column b: a box has four numbers", "line 10: is not an image"}) {
+        "line 9: column b: a box has four numbers", "line 10: the file is not an image"}) {
     CHECK_THAT(reasons, ContainsSubstring(reason));
   }
 }
@@ -278,7 +278,8 @@ TEST_CASE("with group, rows of one image make one sample of all their boxes") {
   const ConvertSummary summary = folders.Convert(source);
   CHECK(summary.samples == 3);
   REQUIRE(summary.warnings.size() == 1);
-  CHECK(summary.warnings[0] == "3 paths are not there as they stand, such as a, which is a.jpg");
+  CHECK(summary.warnings[0] ==
+        "3 paths do not exist as written, and were taken for others, such as a, which is a.jpg");
   const StoredDataset data = folders.Data();
   CHECK(data.Keys() == std::vector<std::string>{"a.jpg", "b.jpg", "deep/c.jpg"});
   CHECK(data.manifest.schema.fields[1].name == "boxes");
@@ -313,8 +314,9 @@ TEST_CASE(
   CHECK(summary.samples == 1);
   CHECK(folders.Data().samples[0].key == "a.jpg");
   REQUIRE(summary.skipped.size() == 2);
-  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("is not there; give the ending: b."));
-  CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("cannot be opened"));
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("its image may be b."));
+  CHECK_THAT(summary.skipped[1].reason,
+             ContainsSubstring("its image does not exist, with no ending of an image either"));
 }
 
 TEST_CASE(

@@ -275,6 +275,7 @@ SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>
   list.SetRoot(source.root, hooks.stop);
   FolderTree tree;
   IgnoredFiles ignored;
+  LinksOut links(list.root, source.follow_links);
   const RootPath root(list.root);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     std::optional<std::string> key = root.KeyOf(paths[i]);
@@ -283,10 +284,11 @@ SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>
                   "path " + std::to_string(i + 1) + " of the list, " + ToUtf8(paths[i]) +
                       ", does not lie in this folder");
     }
-    if (ignored.Take(*key, tree.passed_over)) continue;
+    if (ignored.Take(*key, tree.passed_over) || links.Take(*key, *key, tree.passed_over)) continue;
     AddFoldersOf(*key, tree.folders);
     tree.files.push_back({std::move(*key), kUnknownBytes});
   }
+  links.Warn(tree.warnings);
   list = ListOf(source, std::move(list), std::move(tree), threads, hooks);
   WarnOfRepeats(list);
   return list;
@@ -428,7 +430,7 @@ SourceList OpenSource(const ConvertSource& source, unsigned threads, const Conve
     case Kind::kAnnotations: list = ReadAnnotations(source, threads, hooks); break;
     case Kind::kArchives: list = OpenArchives(source, threads, hooks.stop); break;
   }
-  if (!source.mask_folder.empty()) AddMaskFolder(source.mask_folder, threads, hooks.stop, list);
+  if (!source.mask_folder.empty()) AddMaskFolder(source, threads, hooks.stop, list);
   list.upright = source.upright;
   if (source.split.begin > 0 || source.split.end < 1) TakeSplit(source, list);
   return list;

@@ -195,8 +195,10 @@ struct ConvertSource {
   // the rows as the file stores them. nullopt: as true, with a warning if a turned image has any.
   std::optional<bool> upright = std::nullopt;
 
-  // Also takes what symbolic links lead to outside of a folder that is scanned (`root`, or a folder
-  // of label files). Links to places inside the folder are always followed, each once.
+  // Also takes files that symbolic links lead to outside of `root`, of the folder of label files or
+  // of `mask_folder`, whether a scan finds them or a list, table or label file names them. Links to
+  // places inside the folder are always followed, by a scan each once; the folder itself may be a
+  // link.
   bool follow_links = false;
 };
 

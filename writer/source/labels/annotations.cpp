@@ -53,16 +53,19 @@ class AnnotatedList {
       if (key)
         looks[i] = LookInto(list_, *key);
       else
-        looks[i].trouble = "the path does not lie below " + list_.root.string();
+        looks[i].trouble = "does not lie below " + list_.root.string();
     });
     SameNames names(list_.root);
+    LinksOut links(list_.root, source_.follow_links);
     for (std::size_t i = 0; i < looks.size(); ++i) {
+      const std::string& path = read_.images[i].path;
       if (list_.store == nullptr) names.Resolve(read_.images[i].path, looks[i]);
-      described_.insert(read_.images[i].path);
-      Take(read_.images[i], looks[i]);
+      described_.insert(path);
+      if (!links.Take(path, path, list_.passed_over)) Take(read_.images[i], looks[i]);
       read_.images[i] = {};
     }
     if (!names.Report().empty()) list_.warnings.push_back(names.Report());
+    links.Warn(list_.warnings);
     AddUndescribed(threads, hooks);
     RequireImages(list_.root, list_);
     WarnOfRepeats(list_);
@@ -74,10 +77,16 @@ class AnnotatedList {
   void AddUndescribed(unsigned threads, const ConvertHooks& hooks) {
     if (list_.store != nullptr || source_.label_files.format == AnnotationFormat::kYolo) return;
     const bool voc = source_.label_files.format == AnnotationFormat::kVoc;
-    for (const LeftOut& one : list_.broken)
-      described_.insert(one.path);
+    for (const std::vector<LeftOut>* const list : {&list_.broken, &list_.passed_over}) {
+      for (const LeftOut& one : *list)
+        described_.insert(one.path);
+    }
     std::vector<std::string> others;
-    for (WalkedFile& file : WalkFolder(list_.root, {source_.follow_links}, hooks.stop).files) {
+    FolderTree tree = WalkFolder(list_.root, {source_.follow_links}, hooks.stop);
+    for (LeftOut& one : tree.passed_over) {
+      if (!described_.contains(one.path)) list_.passed_over.push_back(std::move(one));
+    }
+    for (WalkedFile& file : tree.files) {
       const std::string xml = std::filesystem::path(file.key).replace_extension(".xml").native();
       if (described_.contains(file.key) || (voc && described_.contains(xml))) continue;
       others.push_back(std::move(file.key));
@@ -171,11 +180,12 @@ class AnnotatedList {
 
   void Take(AnnotatedImage& image, const Look& look) {
     if (look.trouble.empty() && look.sniffed.kind == ImageKind::kNone) {
-      list_.broken.push_back({image.path, image.place + ": is not an image"});
+      list_.broken.push_back({image.path, image.place + ": the file is not an image"});
       return;
     }
     if (!TakeOrLeave(look, image.path, list_)) {
-      list_.broken.back().reason = image.place + ": " + list_.broken.back().reason;
+      std::string& reason = list_.broken.back().reason;
+      reason = image.place + (look.trouble.empty() ? ": " : ": its image ") + reason;
       return;
     }
     Source taken;

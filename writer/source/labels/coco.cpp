@@ -101,7 +101,7 @@ class ElementEvents : public nlohmann::json_sax<json> {
 
   template <class T>
   bool Value(T&& value) {
-    if (depth_ == 0) throw Error(ErrorCode::kCorrupt, file_, "is no JSON object");
+    if (depth_ == 0) throw Error(ErrorCode::kCorrupt, file_, "is not a JSON object");
     if (!open_.empty()) {
       Place(json(std::forward<T>(value)));
     } else if (depth_ == kElementDepth && in_list_) {
@@ -470,14 +470,16 @@ class CocoFile {
       return;
     }
     const auto category = categories_.find(one.category);
-    const std::optional<std::int32_t> number =
-        category == categories_.end() ? std::nullopt : read_.names.Add(category->second.name);
+    if (category == categories_.end()) {
+      const std::string id = one.category.second.empty() ? std::to_string(one.category.first)
+                                                         : ToUtf8(one.category.second);
+      faulty_.emplace(image, "its category_id " + id + " is not the id of one of the categories");
+      return;
+    }
+    const std::optional<std::int32_t> number = read_.names.Add(category->second.name);
     if (!number) {
       faulty_.emplace(
-          image,
-          one.category.second.empty()
-              ? "its category " + std::to_string(one.category.first) + " is not one of the classes"
-              : "its category " + ToUtf8(one.category.second) + " is not one of the classes");
+          image, "its category \"" + category->second.name + "\" is not one of the given classes");
       return;
     }
     one.object.label = *number;

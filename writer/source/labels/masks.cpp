@@ -246,8 +246,9 @@ std::string MaskPathOf(const std::string& key) {
 
 }  // namespace
 
-void AddMaskFolder(const std::filesystem::path& folder, unsigned threads,
-                   const std::stop_token& stop, SourceList& list) {
+void AddMaskFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop,
+                   SourceList& list) {
+  const std::filesystem::path& folder = source.mask_folder;
   if (!std::filesystem::is_directory(folder)) {
     throw Error(ErrorCode::kNotFound, folder.string(), "the folder of masks does not exist");
   }
@@ -258,10 +259,12 @@ void AddMaskFolder(const std::filesystem::path& folder, unsigned threads,
   if (stop.stop_requested()) ThrowStopped();
   std::vector<Source> sources;
   SourceValues values;
+  LinksOut links(folder, source.follow_links);
   for (std::size_t i = 0; i < list.sources.size(); ++i) {
     const std::string path = MaskPathOf(list.sources[i].key);
+    if (links.Take(path, list.sources[i].key, list.passed_over)) continue;
     std::string trouble = looks[i].trouble;
-    if (trouble.empty() && looks[i].sniffed.kind != ImageKind::kPng) trouble = "is no PNG";
+    if (trouble.empty() && looks[i].sniffed.kind != ImageKind::kPng) trouble = "is not a PNG";
     if (!trouble.empty()) {
       list.broken.push_back({list.sources[i].key, "its mask " + path + " " + trouble});
       continue;
@@ -271,6 +274,7 @@ void AddMaskFolder(const std::filesystem::path& folder, unsigned threads,
     values.Add(MaskValue(looks[i].bytes, path));
     sources.push_back(std::move(list.sources[i]));
   }
+  links.Warn(list.warnings);
   list.sources = std::move(sources);
   list.values = std::move(values);
   SourceField field{Field::Mask("mask", "image"), Feed::kMask};

@@ -39,9 +39,9 @@ bool AreShapes(Bytes value) noexcept;
 MaskPicture PaintMask(Bytes value, std::uint32_t width, std::uint32_t height, bool wide,
                       bool relative);
 
-// Adds a field "mask" to a list of files: the mask of a/b.jpg is a/b.png below `folder`. Sources
-// without a mask are moved to list.broken.
-void AddMaskFolder(const std::filesystem::path& folder, unsigned threads,
-                   const std::stop_token& stop, SourceList& list);
+// Adds a field "mask" to a list of files: the mask of a/b.jpg is a/b.png below
+// ConvertSource::mask_folder. Sources without a mask are moved to list.broken.
+void AddMaskFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop,
+                   SourceList& list);
 
 }  // namespace sluice

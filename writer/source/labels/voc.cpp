@@ -146,6 +146,8 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
   const bool one_tree =
       std::filesystem::equivalent(source.label_files.path, source.root, ignored_error);
   const FolderTree tree = WalkFolder(source.label_files.path, {source.follow_links}, stop);
+  read.broken = tree.broken;
+  read.passed_over = tree.passed_over;
   read.warnings.insert(read.warnings.end(), tree.warnings.begin(), tree.warnings.end());
   std::vector<std::byte> content;
   for (const WalkedFile& file : tree.files) {
@@ -178,7 +180,10 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
                   " by its filename inside, and for " + ToUtf8(renamed.native()) +
                   " by its own name; correct one of them");
         }
-        if (there) image.path = beside.native();
+        if (there)
+          image.path = beside.native();
+        else
+          image.place += " (whose <filename> " + ToUtf8(name->text) + " does not exist)";
       }
       if (const XmlElement* const size = root.Find("size")) {
         image.width = SizeIn(*size, "width");
@@ -192,7 +197,7 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
       read.broken.push_back({file.key, error.sentence()});
     }
   }
-  if (tree.files.empty()) {
+  if (read.images.empty() && read.broken.empty() && tree.warnings.empty()) {
     throw Error(ErrorCode::kNotFound, source.label_files.path.string(), "holds no .xml file");
   }
   return read;

@@ -75,7 +75,7 @@ class YamlNames {
     const std::optional<std::size_t> number =
         ParseNumber<std::size_t>(Scalar(entry.substr(0, colon)));
     if (!number || colon == entry.size())
-      Fail("\"" + ToUtf8(Trimmed(entry)) + "\" is no NUMBER: NAME");
+      Fail("\"" + ToUtf8(Trimmed(entry)) + "\" is not NUMBER: NAME");
     Put(*number, NameIn(entry.substr(colon + 1)));
   }
   [[noreturn]] static void Refuse(std::string_view value) {
@@ -206,7 +206,11 @@ YoloNames FindYoloNames(const std::filesystem::path& labels) {
       ReadFile(file, kMaxLabelFileBytes, content);
       YoloNames found;
       if (file.extension() == ".yaml" || file.extension() == ".yml") {
-        found = ParseYoloYaml(AsText(content));
+        try {
+          found = ParseYoloYaml(AsText(content));
+        } catch (const Error& error) {
+          throw Error(error.code(), file.string(), error.sentence());
+        }
       } else {
         for (const std::string_view line : LinesOf(AsText(content))) {
           if (!Trimmed(line).empty()) found.classes.push_back(ToUtf8(Trimmed(line)));
@@ -337,7 +341,10 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   }
   read.points = settings.points;
   const FolderTree tree = WalkFolder(source.root, {source.follow_links}, stop);
+  read.broken = tree.broken;
+  read.passed_over = tree.passed_over;
   read.warnings.insert(read.warnings.end(), tree.warnings.begin(), tree.warnings.end());
+  LinksOut links(source.label_files.path, source.follow_links);
   std::vector<std::byte> content;
   std::set<std::string> used;
   std::int32_t most = -1;
@@ -349,6 +356,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
     image.place = LabelsOf(source.label_files.path, file.key);
     if (file.key.ends_with(".txt")) continue;  // label files, next to their images
     used.insert(image.place);
+    if (links.Take(image.place, file.key, read.passed_over)) continue;
     try {
       ReadFile(source.label_files.path / image.place, kMaxLabelFileBytes, content);
       ReadObjects(AsText(content), settings, image);
@@ -369,6 +377,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
       most = std::max(most, object.label);
     read.images.push_back(std::move(image));
   }
+  links.Warn(read.warnings);
   if (without > 0 && without == read.images.size() && read.broken.empty()) {
     throw Error(ErrorCode::kNotFound, source.label_files.path.string(),
                 "has no label file for any image, such as " + ToUtf8(read.images[0].place) +

@@ -22,6 +22,18 @@ struct FolderId {
   friend auto operator<=>(const FolderId&, const FolderId&) = default;
 };
 
+constexpr const char* kLinkOut = "a link out of the source, which --follow-links takes";
+
+// Whether links lead from the path to a place that is not below `inside`, which has none. False
+// also for a broken link, which gets a message of its own.
+bool LiesOutside(const std::filesystem::path& path, const std::filesystem::path& inside) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  if (error) return false;
+  return std::mismatch(inside.begin(), inside.end(), target.begin(), target.end()).first !=
+         inside.end();
+}
+
 class FolderWalk {
  public:
   FolderWalk(const std::filesystem::path& root, const FolderWalkOptions& options,
@@ -80,9 +92,9 @@ class FolderWalk {
     struct stat info {};
     const std::filesystem::path path = root_ / key;
     const bool is_link = lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
-    if (is_link && !options_.follow_links && LeadsOut(path)) {
+    if (is_link && !options_.follow_links && LiesOutside(path, inside_)) {
       if (links_out_++ == 0) link_out_ = key;
-      tree_.passed_over.push_back({key, "a link out of the source, which --follow-links takes"});
+      tree_.passed_over.push_back({key, kLinkOut});
     } else if (stat(path.c_str(), &info) != 0) {
       tree_.broken.push_back({key, "cannot be examined: " + SystemErrorText(errno)});
     } else if (S_ISDIR(info.st_mode) && is_link &&
@@ -116,15 +128,6 @@ class FolderWalk {
       LookAt(inner);
     }
     ancestors_.pop_back();
-  }
-
-  // False also for a broken link, which gets a message of its own.
-  bool LeadsOut(const std::filesystem::path& link) const {
-    std::error_code error;
-    const std::filesystem::path target = std::filesystem::canonical(link, error);
-    if (error) return false;
-    return std::mismatch(inside_.begin(), inside_.end(), target.begin(), target.end()).first !=
-           inside_.end();
   }
 
   const std::filesystem::path& root_;
@@ -182,6 +185,39 @@ bool IgnoredFiles::Take(std::string_view key, std::vector<LeftOut>& passed_over,
 FolderTree WalkFolder(const std::filesystem::path& root, const FolderWalkOptions& options,
                       const std::stop_token& stop) {
   return FolderWalk(root, options, stop).Run();
+}
+
+LinksOut::LinksOut(const std::filesystem::path& folder, bool follow)
+    : folder_(folder.empty() ? "." : folder) {
+  std::error_code ignored;  // whoever reads the folder reports what is wrong with it
+  if (!follow) inside_ = std::filesystem::canonical(folder_, ignored);
+}
+
+bool LinksOut::LeadsOut(const std::string& file) {
+  const std::size_t slash = file.rfind('/');
+  const std::string above = slash == std::string::npos ? "" : file.substr(0, slash);
+  const auto [folder, added] = folders_.try_emplace(above, false);
+  if (added) folder->second = LiesOutside(folder_ / above, inside_);
+  std::error_code ignored;
+  return folder->second || (std::filesystem::is_symlink(folder_ / file, ignored) &&
+                            LiesOutside(folder_ / file, inside_));
+}
+
+bool LinksOut::Take(const std::string& file, const std::string& key,
+                    std::vector<LeftOut>& passed_over) {
+  if (inside_.empty() || !LeadsOut(file)) return false;
+  if (count_++ == 0) first_ = file;
+  passed_over.push_back({key, kLinkOut});
+  return true;
+}
+
+void LinksOut::Warn(std::vector<std::string>& warnings) const {
+  if (count_ == 0) return;
+  const bool one = count_ == 1;
+  warnings.push_back(std::to_string(count_) + (one ? " file lies" : " files lie") +
+                     " behind links that lead out of " + ToUtf8(folder_.native()) + " and " +
+                     (one ? "was" : "were") + " left out, such as " + ToUtf8(first_) +
+                     "; --follow-links takes " + (one ? "it" : "them"));
 }
 
 void AddFoldersOf(const std::string& key, std::set<std::string>& folders) {

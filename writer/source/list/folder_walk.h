@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -65,6 +66,30 @@ struct FolderWalkOptions {
 // read), kState (stopped).
 FolderTree WalkFolder(const std::filesystem::path& root, const FolderWalkOptions& options,
                       const std::stop_token& stop);
+
+// The rule about symbolic links for paths that lists, tables and label files name, and for masks:
+// as in WalkFolder(), links out of the folder are followed only if the user asks for it. The folder
+// itself may be a link.
+class LinksOut {
+ public:
+  // With `follow`, or for a URL, finds no link.
+  LinksOut(const std::filesystem::path& folder, bool follow);
+
+  // Whether a link leads out of the folder on the way to that file of it, of which the sample `key`
+  // is made. If so, lists the sample as passed over.
+  bool Take(const std::string& file, const std::string& key, std::vector<LeftOut>& passed_over);
+  // Adds a warning if there were any such samples.
+  void Warn(std::vector<std::string>& warnings) const;
+
+ private:
+  bool LeadsOut(const std::string& file);
+
+  std::filesystem::path folder_;
+  std::filesystem::path inside_;         // the folder without links; empty: links are followed
+  std::map<std::string, bool> folders_;  // below it, and whether they lie outside
+  std::uint64_t count_ = 0;
+  std::string first_;
+};
 
 // The folders that a key names, from the top: "a/b/c.jpg" has "a" and "a/b".
 void AddFoldersOf(const std::string& key, std::set<std::string>& folders);

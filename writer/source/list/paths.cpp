@@ -61,6 +61,9 @@ void SameNames::Resolve(std::string& key, Look& look) {
       if (TakeIfImage(*below, key, look) || TakeWithEnding(*below, key, look)) return;
     }
   }
+  const std::string name = std::filesystem::path(key).filename();
+  if (!IsImageEnding(std::string_view(name).substr(name.rfind('.') + 1)))
+    look.trouble = "does not exist, with no ending of an image either";
 }
 
 bool SameNames::TakeIfImage(std::string other, std::string& key, Look& look) {
@@ -90,8 +93,8 @@ bool SameNames::TakeWithEnding(const std::string& wanted, std::string& key, Look
       found.emplace_back(std::move(other), std::move(its));
   }
   if (found.size() > 1) {
-    look.trouble = "is not there; give the ending: " + ToUtf8(found[0].first) + " or " +
-                   ToUtf8(found[1].first);
+    look.trouble = "may be " + ToUtf8(found[0].first) + " or " + ToUtf8(found[1].first) +
+                   "; give it with its ending (a VOC file in <filename>)";
   } else if (!found.empty()) {
     Take(std::move(found[0].first), std::move(found[0].second), key, look);
   }
@@ -100,8 +103,10 @@ bool SameNames::TakeWithEnding(const std::string& wanted, std::string& key, Look
 
 std::string SameNames::Report() const {
   if (resolved_ == 0) return {};
-  if (resolved_ == 1) return "a path is not there as it stands: " + example_;
-  return std::to_string(resolved_) + " paths are not there as they stand, such as " + example_;
+  if (resolved_ == 1)
+    return "a path does not exist as written, and was taken for another: " + example_;
+  return std::to_string(resolved_) +
+         " paths do not exist as written, and were taken for others, such as " + example_;
 }
 
 const SameNames::Names& SameNames::NamesIn(const std::string& folder) {

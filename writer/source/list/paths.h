@@ -39,7 +39,8 @@ class SameNames {
   // - either with "\" between the folders, as on Windows.
   void Resolve(std::string& key, Look& look);
 
-  // "3 paths are not there as they stand, such as abc, which is abc.jpg"; empty if there were none.
+  // "3 paths do not exist as written, and were taken for others, such as abc, which is abc.jpg";
+  // empty if there were none.
   std::string Report() const;
 
  private:

@@ -132,10 +132,11 @@ BetonField ParseBetonField(Bytes description) {
       break;
     case 5: field.kind = Kind::kJson; break;
     default:
-      throw Error(ErrorCode::kUnsupported,
-                  "its field \"" + ToUtf8(field.name) +
-                      "\" is of a type of one's own, whose size in a row only its writer knows; "
-                      "read it in Python and use sluice.Writer");
+      throw Error(
+          ErrorCode::kUnsupported,
+          "its field \"" + ToUtf8(field.name) +
+              "\" is of a type that its user defined, whose size in a row is not in the file; "
+              "read it in Python and use sluice.Writer");
   }
   return field;
 }
@@ -357,7 +358,7 @@ class BetonRows final : public ImageRows {
     image_.reset();
     sniffed_ = {};
     const std::optional<std::uint64_t> bytes = payloads_.BytesAt(offset);
-    trouble_ = "its image is none of the file's payloads";
+    trouble_ = "its image is not one of the file's payloads";
     if (!bytes) return;
     try {
       if (mode == 0) {

@@ -97,7 +97,8 @@ class ImageRowList {
     Look look;
     look.sniffed = rows.sniffed();
     look.bytes = taken.bytes = image->bytes;
-    if (look.sniffed.kind == ImageKind::kNone) return leave_out("its image is not an image");
+    if (look.sniffed.kind == ImageKind::kNone)
+      return leave_out("the bytes in its column of images are not an image");
     RowFields::Values values;
     try {
       values = fields_.Read(rows, taken.label);

@@ -295,7 +295,7 @@ class ParquetRows final : public ImageRows {
       }
       if (!used.classes.empty() && leaf.type != ParquetType::kBytes) {
         if (value.integer < 0 || static_cast<std::uint64_t>(value.integer) >= used.classes.size()) {
-          used.trouble = std::to_string(value.integer) + " is the number of none of its " +
+          used.trouble = std::to_string(value.integer) + " is not the number of one of its " +
                          std::to_string(used.classes.size()) + " classes";
           return;
         }

@@ -120,7 +120,8 @@ class RecordRows final : public ImageRows {
     std::array<std::byte, 8> head{};
     if (bytes_ - at < head.size()) Fail("the file ends within a record");
     ReadExactly(file_, path_, at, head);
-    if (LoadAt<std::uint32_t>(head, 0) != kRecordIoMagic) Fail("a record is missing");
+    if (LoadAt<std::uint32_t>(head, 0) != kRecordIoMagic)
+      Fail("no record begins here: the file is damaged");
     const auto word = LoadAt<std::uint32_t>(head, 4);
     Part part{word >> 29, at + head.size(), word & ((1U << 29) - 1), 0};
     if (part.bytes > bytes_ - part.begin) Fail("the file ends within a record");

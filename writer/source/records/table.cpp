@@ -20,6 +20,7 @@
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/parallel.h"
+#include "writer/source/list/folder_walk.h"
 #include "writer/source/list/look.h"
 #include "writer/source/list/paths.h"
 #include "writer/source/list/source_list.h"
@@ -449,11 +450,20 @@ class TableScan {
       }
     });
     SameNames names(list_.root);
+    LinksOut links(list_.root, source_.follow_links);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
+      const std::string& key = sources_[i].key;
       if (list_.store == nullptr) names.Resolve(sources_[i].key, looks[i]);
+      bool left = links.Take(key, key, list_.passed_over);
+      for (std::size_t m = 0; m < masks.size() && !left; ++m) {
+        const auto mask = rows_.Get(i, masks[m], list_.fields.size());
+        left = mask && links.Take(MaskFileOf(*mask).path, key, list_.passed_over);
+      }
+      if (left) continue;
       TakeRow(i, looks[i], masks, std::span(mask_looks).subspan(i * masks.size(), masks.size()));
     }
     if (!names.Report().empty()) list_.warnings.push_back(names.Report());
+    links.Warn(list_.warnings);
   }
 
   void TakeRow(std::size_t i, const Look& look, const std::vector<std::size_t>& masks,
@@ -461,11 +471,12 @@ class TableScan {
     const std::string place =
         source_.table.filename().string() + ", line " + std::to_string(lines_[i]) + ": ";
     if (look.trouble.empty() && look.sniffed.kind == ImageKind::kNone) {
-      list_.broken.push_back({sources_[i].key, place + "is not an image"});
+      list_.broken.push_back({sources_[i].key, place + "the file is not an image"});
       return;
     }
     if (!TakeOrLeave(look, sources_[i].key, list_)) {
-      list_.broken.back().reason = place + list_.broken.back().reason;
+      std::string& reason = list_.broken.back().reason;
+      reason = place + (look.trouble.empty() ? "" : "its image ") + reason;
       return;
     }
     Values values(list_.fields.size());
@@ -474,7 +485,8 @@ class TableScan {
       if (!value) continue;
       const std::string path = MaskFileOf(*value).path;
       std::string trouble = mask_looks[m].trouble;
-      if (trouble.empty() && mask_looks[m].sniffed.kind != ImageKind::kPng) trouble = "is no PNG";
+      if (trouble.empty() && mask_looks[m].sniffed.kind != ImageKind::kPng)
+        trouble = "is not a PNG";
       if (!trouble.empty()) {
         list_.broken.push_back({sources_[i].key, place + "the mask " + path + " " + trouble});
         return;

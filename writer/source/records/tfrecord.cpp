@@ -214,7 +214,9 @@ class TfRows final : public ImageRows {
     if (bytes_ - at_ < 16) Fail("the file ends within a record");
     const Bytes head = window_.Get(at_, 12, bytes_);
     if (MaskedCrc(Crc32c(head.first(8))) != LoadAt<std::uint32_t>(head, 8)) {
-      Fail("is no TFRecord: the checksum of a record's length is wrong");
+      Fail(
+          "the checksum of a record's length is wrong: the file is damaged, or is not a TFRecord "
+          "file");
     }
     record_bytes_ = LoadAt<std::uint64_t>(head, 0);
     if (record_bytes_ > bytes_ - at_ - 16) Fail("the file ends within a record");
