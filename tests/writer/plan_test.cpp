@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <sluice/convert.h>
+#include <sluice/convert_steps.h>
 #include <sluice/dataset_writer.h>
 
 #include "tests/catch.h"
@@ -202,6 +202,34 @@ TEST_CASE("a finished dataset of the same plan is left as it is and summed up ag
   CHECK(second.bytes_out == first.bytes_out);
   CHECK(second.shards == first.shards);
   CHECK(second.skipped.size() == first.skipped.size());
+}
+
+TEST_CASE("a dataset whose shard has the name of another file is refused, and keeps it") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 2);
+  Convert(folder / "source", folder / "data", {});
+  Id128 id;
+  Manifest manifest = ReadManifest(folder / "data", id);
+  for (const char* const name : {"skipped.tsv", "duplicates.tsv", "plan-sources.bin",
+                                 "shard-00000.empty.json", "manifest-1.json"}) {
+    CAPTURE(name);
+    std::filesystem::rename(folder / "data" / manifest.shards[0].file, folder / "data" / name);
+    manifest.shards[0].file = name;
+    WriteSource(folder / "data/manifest.json", ManifestToJson(manifest, id));
+    const auto contents = ContentsOf(folder / "data");
+    ConvertOptions options;
+    options.run.find_duplicates = true;
+    for (const auto& convert : std::vector<std::function<void()>>{
+             [&] { Convert(folder / "source", folder / "data", options); },
+             [&] { ConvertPlanned(folder / "data", {}); },
+             [&] { FinishConversion(folder / "data"); }}) {
+      const auto error = ErrorOf(convert);
+      REQUIRE(error);
+      CHECK(error->code() == ErrorCode::kExists);
+      CHECK_THAT(error->sentence(), Catch::Matchers::ContainsSubstring(name));
+      CHECK(ContentsOf(folder / "data") == contents);
+    }
+  }
 }
 
 TEST_CASE("another plan is refused, naming the differences") {

@@ -18,17 +18,23 @@
 #include "writer/convert/plan.h"
 #include "writer/convert/planned_shard.h"
 #include "writer/convert/report.h"
+#include "writer/text.h"
 
 namespace sluice {
 
 namespace {
 
+// Whether conversions and edits write, or remove, a file of that name in a dataset's folder.
+bool IsReserved(const std::string& name) {
+  return name == kPlanName || name == kPlannedSourcesName || name == kManifestName ||
+         name == kSkippedName || name == kDuplicatesName || IsEmptyShardName(name) ||
+         IsOldManifestName(name);
+}
+
 bool IsLeftover(std::string_view name) {
   std::string whole(NameOfTemporary(name));
   if (const std::size_t own = whole.rfind(kOwnPrefix); own != std::string::npos) whole.resize(own);
-  return whole == kPlanName || whole == kPlannedSourcesName || whole == kManifestName ||
-         whole == kSkippedName || whole == kDuplicatesName || IsEmptyShardName(whole) ||
-         (whole.starts_with("shard-") && whole.ends_with(".sluice")) || IsOldManifestName(whole);
+  return IsReserved(whole) || (whole.starts_with("shard-") && whole.ends_with(".sluice"));
 }
 
 bool HoldsForeignFiles(const std::filesystem::path& folder) {
@@ -112,12 +118,20 @@ bool IsOldManifestName(std::string_view name) {
 }
 
 std::optional<Manifest> FindManifest(const std::filesystem::path& folder, Id128& id) {
+  Manifest manifest;
   try {
-    return ReadManifest(folder, id);
+    manifest = ReadManifest(folder, id);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnfinished) throw;
     return std::nullopt;
   }
+  for (const ManifestShard& shard : manifest.shards) {
+    if (!IsReserved(shard.file)) continue;
+    throw Error(ErrorCode::kExists, folder.string(),
+                "holds a dataset with a shard called " + ToUtf8(shard.file) +
+                    ", and a conversion writes another file of that name; choose another folder");
+  }
+  return manifest;
 }
 
 void RemoveLeftovers(const std::filesystem::path& folder) {
