@@ -262,22 +262,57 @@ TEST_CASE("an XMP packet's orientation turns a file whose Exif data state none")
     CHECK(ConvertOne(WithXmp(jpeg, none)).picture.width == 20);
 }
 
+namespace {
+
+// A chunk of a PNG; a damaged one has a wrong checksum.
+std::string PngChunk(const std::string& name, const std::string& content, bool damaged = false) {
+  std::string text = name + content;
+  uLong sum = crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
+  if (damaged) ++sum;
+  std::string whole;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    whole += static_cast<char>(content.size() >> shift);
+  whole += text;
+  for (int shift = 24; shift >= 0; shift -= 8)
+    whole += static_cast<char>(sum >> shift);
+  return whole;
+}
+
+}  // namespace
+
+TEST_CASE("a PNG's damaged chunks are passed over, unless its pixels depend on them") {
+  const std::vector<std::uint8_t> rows = {1, 2, 3, 4, 5, 6};
+  const FileBytes plain = MakePng(2, 1, rows);
+  const auto with = [&](const std::string& chunk, std::size_t at) {
+    FileBytes file = plain;
+    const Bytes bytes = AsBytes(chunk);
+    file.insert(file.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin(), bytes.end());
+    return ConvertOne(file);
+  };
+  const std::size_t before = 33;                 // after the header
+  const std::size_t behind = plain.size() - 12;  // before the end
+  const std::string upside_down("MM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1\0\3\0\0\0\0\0\0", 26);
+  CHECK(with(PngChunk("eXIf", upside_down), before).picture.pixels ==
+        std::vector<std::uint8_t>{4, 5, 6, 1, 2, 3});
+  for (const std::size_t at : {before, behind}) {
+    CAPTURE(at);
+    for (const char* const name :
+         {"gAMA", "cHRM", "sRGB", "pHYs", "tIME", "iCCP", "caNv", "vpAg"}) {
+      CAPTURE(name);
+      CHECK(with(PngChunk(name, "1234", true), at).picture.pixels == rows);
+    }
+    CHECK(with(PngChunk("eXIf", upside_down, true), at).picture.pixels == rows);
+    for (const char* const name : {"PLTE", "IDAT", "tRNS", "tRNs", "trNS", "PRIv"}) {
+      CAPTURE(name);
+      CHECK_THAT(with(PngChunk(name, "123456", true), at).reason,
+                 Catch::Matchers::StartsWith("broken PNG"));
+    }
+  }
+}
+
 TEST_CASE("a PNG's XMP counts, and its other texts do not, whatever they hold") {
   const std::vector<std::uint8_t> rows = {1, 2, 3, 4, 5, 6};
   const FileBytes plain = MakePng(2, 1, rows);
-  const auto chunk = [](const std::string& name, const std::string& content, bool damaged = false) {
-    std::string text = name + content;
-    uLong sum =
-        crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
-    if (damaged) ++sum;
-    std::string whole;
-    for (int shift = 24; shift >= 0; shift -= 8)
-      whole += static_cast<char>(content.size() >> shift);
-    whole += text;
-    for (int shift = 24; shift >= 0; shift -= 8)
-      whole += static_cast<char>(sum >> shift);
-    return whole;
-  };
   const auto with = [&](const std::string& texts, std::size_t at) {
     FileBytes file = plain;
     const Bytes bytes = AsBytes(texts);
@@ -292,19 +327,19 @@ TEST_CASE("a PNG's XMP counts, and its other texts do not, whatever they hold") 
   deflated.resize(size);
   std::string many;
   for (int i = 0; i < 3000; ++i)
-    many += chunk("tEXt", "key" + std::to_string(i) + '\0' + "value");
+    many += PngChunk("tEXt", "key" + std::to_string(i) + '\0' + "value");
   const std::size_t before = 33;                 // after the header
   const std::size_t behind = plain.size() - 12;  // before the end
   for (const std::size_t at : {before, behind}) {
-    CHECK(with(chunk("zTXt", std::string("key\0\0", 5) + deflated), at) == rows);
-    CHECK(with(chunk("iTXt", std::string("key\0\1\0\0\0", 8) + deflated), at) == rows);
+    CHECK(with(PngChunk("zTXt", std::string("key\0\0", 5) + deflated), at) == rows);
+    CHECK(with(PngChunk("iTXt", std::string("key\0\1\0\0\0", 8) + deflated), at) == rows);
     CHECK(with(many, at) == rows);
     for (const char* const name : {"tEXt", "zTXt", "iTXt"})
-      CHECK(with(chunk(name, "damaged", true), at) == rows);
+      CHECK(with(PngChunk(name, "damaged", true), at) == rows);
     const std::string xmp =
         std::string("XML:com.adobe.xmp\0\0\0\0\0", 22) + "<tiff:Orientation>3</tiff:Orientation>";
-    CHECK(with(many + chunk("iTXt", xmp), at) == std::vector<std::uint8_t>{4, 5, 6, 1, 2, 3});
-    CHECK(with(chunk("iTXt", xmp, true), at) == rows);
+    CHECK(with(many + PngChunk("iTXt", xmp), at) == std::vector<std::uint8_t>{4, 5, 6, 1, 2, 3});
+    CHECK(with(PngChunk("iTXt", xmp, true), at) == rows);
   }
 }
 

@@ -5,11 +5,12 @@
 // palette indices among them.
 //
 // PngFile is what both stand on. spng inflates texts to reach the pixels, refuses a picture for a
-// damaged text, and inflates a profile that nobody asked for. So it is given the file without them,
-// as a list of runs.
+// damaged text or other chunk that no pixel depends on, and inflates a profile that nobody asked
+// for. So it is given the file without them, as a list of runs.
 #include "writer/source/images/png.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <new>
 #include <optional>
@@ -91,8 +92,43 @@ bool IsText(std::string_view name) noexcept {
   return name == "tEXt" || name == "zTXt" || name == "iTXt";
 }
 
-// The file cut into runs that leave out its texts, and its profile if that is not wanted. From
-// where it is damaged, or not a PNG, the rest is one run.
+constexpr auto kCrcOfByte = [] {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit)
+      crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xedb88320U : 0U);
+    table[byte] = crc;
+  }
+  return table;
+}();
+
+bool ChecksumHolds(const PngChunk& chunk) noexcept {
+  const std::size_t end = chunk.whole.size() - 4;
+  std::uint32_t crc = ~0U;
+  for (const std::byte byte : chunk.whole.subspan(4, end - 4))
+    crc = (crc >> 8) ^ kCrcOfByte[(crc ^ std::to_integer<std::uint32_t>(byte)) & 255];
+  std::uint32_t stored = 0;
+  for (const std::byte byte : chunk.whole.subspan(end))
+    stored = stored << 8 | std::to_integer<std::uint32_t>(byte);
+  return ~crc == stored;
+}
+
+// Whether the chunk is damaged and can be left out, as libpng does with a warning: gamma, Exif, a
+// profile (which then counts as one that cannot be used), private chunks. Not transparency: without
+// it, the picture would have other pixels, and nothing would say so. A name that differs from
+// tRNS in one letter may be a damaged tRNS.
+bool IsDispensable(const PngChunk& chunk) noexcept {
+  const bool ancillary = chunk.name[0] >= 'a' && chunk.name[0] <= 'z';
+  int as_transparency = 0;
+  for (std::size_t i = 0; i < chunk.name.size(); ++i)
+    as_transparency += chunk.name[i] == "tRNS"[i] ? 1 : 0;
+  return ancillary && as_transparency < 3 && !ChecksumHolds(chunk);
+}
+
+// The file cut into runs that leave out its texts, damaged chunks that are dispensable, and its
+// profile if that is not wanted. From where chunks cannot be told apart, or if it is not a PNG, the
+// rest is one run.
 std::vector<Bytes> PngFile::Cut(Bytes file, bool with_profile) {
   std::vector<Bytes> runs;
   std::size_t begin = 0;
@@ -102,7 +138,7 @@ std::vector<Bytes> PngFile::Cut(Bytes file, bool with_profile) {
     pixels = pixels || chunk->name == "IDAT";
     const bool profile = chunk->name == "iCCP" && !pixels;
     has_profile_ = has_profile_ || profile;
-    if (IsText(chunk->name) || (profile && !with_profile)) {
+    if (IsText(chunk->name) || (profile && !with_profile) || IsDispensable(*chunk)) {
       runs.push_back(file.subspan(begin, at - begin));
       begin = end;
       const bool xmp = chunk->name == "iTXt" && AsText(chunk->content).starts_with(kXmpKeyword);
