@@ -1,5 +1,7 @@
 #include "format/disk/zstd.h"
 
+#include <algorithm>
+#include <memory>
 #include <new>
 
 #include <zstd.h>
@@ -47,6 +49,25 @@ bool ZstdDecompress(Bytes frame, std::span<std::byte> content) {
   if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) return false;
   return Checked(ZSTD_decompress(content.data(), content.size(), frame.data(), frame.size())) ==
          content.size();
+}
+
+bool ZstdAppend(Bytes frame, std::uint64_t bytes, std::vector<std::byte>& content) {
+  constexpr std::uint64_t kPieceBytes = 1 << 20;
+  if (!IsFrame(frame)) return false;
+  const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
+                                                                          &ZSTD_freeDStream);
+  if (!stream) throw std::bad_alloc();
+  ZSTD_inBuffer in{frame.data(), frame.size(), 0};
+  for (;;) {
+    const std::size_t before = content.size();
+    content.resize(before + static_cast<std::size_t>(std::min(bytes, kPieceBytes)));
+    ZSTD_outBuffer out{content.data() + before, content.size() - before, 0};
+    const std::size_t left = Checked(ZSTD_decompressStream(stream.get(), &out, &in));
+    content.resize(before + out.pos);
+    bytes -= out.pos;
+    if (left == 0) return bytes == 0 && in.pos == in.size;
+    if (ZSTD_isError(left) != 0 || out.pos == 0) return false;
+  }
 }
 
 const char* ZstdVersion() noexcept {

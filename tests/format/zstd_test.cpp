@@ -51,6 +51,27 @@ TEST_CASE("a frame is refused unless it fills its target exactly and nothing fol
   CHECK_FALSE(ZstdDecompress(twice, content));
 }
 
+TEST_CASE("a frame's content is appended if it has exactly the stated size") {
+  for (const std::size_t size : {0, 12, 1 << 20, 3'000'001}) {
+    const std::string text(size, 'x');
+    std::vector<std::byte> frame = ZstdCompress(AsBytes(text));
+    std::vector<std::byte> content = BytesOf({'a', 'b'});
+    REQUIRE(ZstdAppend(frame, size, content));
+    CHECK(AsText(content) == "ab" + text);
+    CHECK_FALSE(ZstdAppend(frame, size + 1, content));
+    if (size > 0) CHECK_FALSE(ZstdAppend(frame, size - 1, content));
+    CHECK_FALSE(ZstdAppend(Bytes(frame).first(frame.size() - 1), size, content));
+    frame.push_back(std::byte{0});
+    CHECK_FALSE(ZstdAppend(frame, size, content));
+  }
+  std::vector<std::byte> content;
+  CHECK_FALSE(ZstdAppend({}, 0, content));
+  // A frame of three bytes that is said to hold 1 PB: no memory is taken for them.
+  const auto frame = BytesOf({0x28, 0xB5, 0x2F, 0xFD, 0x20, 0x03, 0x19, 0x00, 0x00, 'a', 'b', 'c'});
+  CHECK_FALSE(ZstdAppend(frame, std::uint64_t{1} << 50, content));
+  CHECK(content.capacity() <= 1 << 21);
+}
+
 TEST_CASE("frames that do not state their size, skippable frames and old ones are refused") {
   // Not a single segment: window descriptor, no content size.
   const auto unsized =

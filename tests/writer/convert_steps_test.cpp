@@ -3,6 +3,8 @@
 #include <fstream>
 #include <thread>
 
+#include <sys/resource.h>
+
 #include <sluice/convert_steps.h>
 
 #include "format/disk/checksum.h"
@@ -10,6 +12,7 @@
 #include "tests/catch.h"
 #include "tests/file_content.h"
 #include "tests/format/error_of.h"
+#include "tests/sanitized.h"
 #include "tests/temporary_folder.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
@@ -196,6 +199,32 @@ TEST_CASE("a damaged or forged list of sources is refused") {
   std::ofstream(data / "plan-sources.bin", std::ios::binary)
       << content.substr(0, content.size() / 2);
   CHECK(CodeOf([&] { ConvertPlanned(data, {0, 1}); }) == ErrorCode::kCorrupt);
+}
+
+TEST_CASE("a list of sources takes memory for what it holds, not for what its heads claim") {
+  if (kSanitized) return;  // they need address space
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 3);
+  const fs::path data = folder / "data";
+  PlanConversion(folder / "source", data, FiveShards());
+  const std::string content = ContentOf(data / "plan-sources.bin");
+  constexpr std::uint64_t kClaim = std::uint64_t{1} << 30;
+  // A frame that is not there, and one whose content is said to be longer than it is.
+  const std::vector<std::byte> stored(30'000, std::byte{1});
+  const std::uint64_t absent[3] = {kClaim, kClaim, 0};
+  const std::uint64_t longer[3] = {kClaim, stored.size(), Hash64(stored)};
+  for (const auto& [head, frame] : {std::pair(absent, Bytes()), {longer, Bytes(stored)}}) {
+    std::ofstream(data / "plan-sources.bin", std::ios::binary)
+        << content.substr(0, 16) << AsText(std::as_bytes(std::span(head, 3))) << AsText(frame);
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_DATA, &before) == 0);
+    const rlimit less{kClaim / 2, before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_DATA, &less) == 0);
+    const std::optional<Error> error = ErrorOf([&] { ConvertPlanned(data, {0, 1}); });
+    REQUIRE(setrlimit(RLIMIT_DATA, &before) == 0);
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kCorrupt);
+  }
 }
 
 }  // namespace sluice::test

@@ -37,6 +37,17 @@ void ReadFileOf(const SourceList& list, const std::filesystem::path& folder, con
   }
 }
 
+// Reads a run of an archive. Takes memory only for bytes that are there: a plan may claim more.
+void ReadRun(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t bytes,
+             std::vector<std::byte>& content) {
+  const FileHandle file = OpenForReading(path);
+  const std::uint64_t there = FileBytes(file, path);
+  const bool whole = offset <= there && bytes <= there - offset;
+  content.resize(whole ? bytes : 0);
+  if (!whole || ReadAt(file, path, offset, content) < bytes)
+    throw Error(ErrorCode::kIo, "the archive became shorter since the conversion began");
+}
+
 void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::byte>& content) {
   if (extent.bytes > kMaxSourceBytes) {
     throw Error(ErrorCode::kLimit, "has " + std::to_string(extent.bytes) +
@@ -46,9 +57,9 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
   if ((extent.archive & kInPage) != 0) {
     const PackedPage& page = list.pages.at(extent.archive & ~kInPage);
     const std::filesystem::path& path = list.archives.at(page.archive);
-    std::vector<std::byte> stored(page.stored);
+    std::vector<std::byte> stored;
+    ReadRun(path, page.offset, page.stored, stored);
     std::vector<std::byte> plain(page.plain);
-    ReadExactly(OpenForReading(path), path, page.offset, stored);
     if (!UnpackPage(page, stored, plain) || extent.offset > plain.size() ||
         extent.bytes > plain.size() - extent.offset) {
       throw Error(ErrorCode::kCorrupt, page.codec == PageCodec::kChecked
@@ -59,11 +70,7 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
     content.assign(taken.begin(), taken.end());
     return;
   }
-  const std::filesystem::path& path = list.archives.at(extent.archive);
-  const FileHandle file = OpenForReading(path);
-  content.resize(extent.bytes);
-  if (ReadAt(file, path, extent.offset, content) < content.size())
-    throw Error(ErrorCode::kIo, "the archive became shorter since the conversion began");
+  ReadRun(list.archives.at(extent.archive), extent.offset, extent.bytes, content);
 }
 
 // Why no byte of the file can be read; empty if one can, or the file is empty.

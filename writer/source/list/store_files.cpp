@@ -126,7 +126,7 @@ void StoreFiles::Read(const std::string& key, std::uint64_t bytes,
 std::shared_ptr<StoreFiles::Fetch> StoreFiles::Begin(const std::string& key, std::uint64_t bytes) {
   auto fetch = std::make_shared<Fetch>();
   fetch->bytes = bytes;
-  fetch->content.reserve(bytes);
+  fetch->content.reserve(std::min(bytes, kMaxAhead));  // a listing may claim more than comes
   RangeRead read;
   read.object = key;
   read.bytes = bytes;
