@@ -101,10 +101,29 @@ std::string ClassesLine(const ConvertSummary& summary) {
   return "  classes    " + text + "\n";
 }
 
+bool IsStored(const ConvertAccount& account) {
+  return !account.options.run.dry_run && !account.planned;
+}
+
+// Whether all images were converted by this run, so that its count of shrunk ones is whole.
+bool IsOfOneRun(const ConvertAccount& account) {
+  return IsStored(account) && account.found_done == 0;
+}
+
+// "500 pixels on the longer side"
+std::string TargetText(const GeometryOptions& geometry) {
+  if (geometry.size)
+    return std::to_string(geometry.size->width) + "x" + std::to_string(geometry.size->height) +
+           " pixels";
+  const bool shorter = geometry.short_side.has_value();
+  return std::to_string(shorter ? *geometry.short_side : geometry.max_side.value_or(0)) +
+         " pixels on the " + (shorter ? "shorter" : "longer") + " side";
+}
+
 // The lines about the result: samples, sizes, time.
 std::string MadeLines(const ConvertAccount& account) {
   const ConvertSummary& summary = account.summary;
-  const bool stored = !account.options.run.dry_run && !account.planned;
+  const bool stored = IsStored(account);
   std::string text = account.options.run.dry_run ? "dry run, nothing was written"
                      : account.planned           ? Printable(account.dataset) + ", planned"
                                                  : Printable(account.dataset);
@@ -130,6 +149,10 @@ std::string MadeLines(const ConvertAccount& account) {
                    cli::RateText(static_cast<double>(sources) / summary.seconds).c_str());
   }
   text += "\n";
+  if (summary.shrunk > 0 && IsOfOneRun(account)) {
+    text += "  shrunk     " + CountText(summary.shrunk, "image", "images") + ", to " +
+            TargetText(account.options.geometry) + "; --no-resize keeps the sizes\n";
+  }
   if (account.options.form.keep && stored) {
     text += "  kept       " + CountText(summary.kept, "image has", "images have") +
             " the source's own coefficients\n";
@@ -228,6 +251,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"passed_over", summary.passed_over.size()},
                                  {"truncated", summary.truncated.size()},
                                  {"kept", summary.kept},
+                                 {"shrunk", nullptr},
                                  {"boxes_dropped", summary.boxes_dropped},
                                  {"profiles_dropped", summary.profiles_dropped},
                                  {"profiles_converted", summary.profiles_converted},
@@ -246,6 +270,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"turned", SomeJson(summary.turned)},
                                  {"dim", SomeJson(summary.dim)},
                                  {"warnings", summary.warnings}};
+  if (IsOfOneRun(account)) json["shrunk"] = summary.shrunk;
   if (account.options.run.find_duplicates && !account.planned) json["duplicates"] = duplicates;
   if (account.planned) json["planned"] = true;
   return json;

@@ -207,6 +207,7 @@ int RunPart(const PartArguments& arguments) {
                     {"shards_found", summary.found},
                     {"samples", summary.samples},
                     {"left_out", summary.left_out},
+                    {"shrunk", summary.shrunk},
                     {"bytes", summary.bytes_out},
                     {"seconds", summary.seconds}});
   } else if (!arguments.quiet) {

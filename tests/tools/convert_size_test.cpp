@@ -3,6 +3,7 @@
 
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
 #include "tests/tools/run.h"
 #include "tests/tools/sources.h"
 
@@ -51,6 +52,28 @@ std::string NearestColour(const Image& image, std::uint32_t x, std::uint32_t y) 
 TEST_CASE("convert shrinks the longer side to 500 pixels by default") {
   CHECK(Resized(MakePicture(1000, 400), {}).SizeText() == "500x200");
   CHECK(Resized(MakePicture(300, 700), {}).SizeText() == "214x500");
+}
+
+TEST_CASE("convert says how many images it shrank, and to what size") {
+  const TemporaryFolder folder;
+  WriteJpeg(folder / "source/a.jpg", MakePicture(60, 40));
+  WriteJpeg(folder / "source/b.jpg", MakePicture(40, 60));
+  WriteJpeg(folder / "source/c.jpg", MakePicture(30, 20));
+  const auto [options, count, line] = GENERATE(Catch::Generators::table<Words, int, std::string>({
+      {{}, 0, ""},
+      {{"--max-side", "50"}, 2, "2 images, to 50 pixels on the longer side; --no-resize keeps"},
+      {{"--short-side", "20"}, 2, "2 images, to 20 pixels on the shorter side;"},
+      {{"--size", "20x20"}, 2, "2 images, to 20x20 pixels;"},
+  }));
+  Words words = {"convert", (folder / "source").string(), (folder / "data").string()};
+  words.insert(words.end(), options.begin(), options.end());
+  const std::string out = Sluice(words).out;
+  CHECK((out.find("\n  shrunk     ") != std::string::npos) == (count > 0));
+  CHECK_THAT(out, Catch::Matchers::ContainsSubstring(line));
+  words.push_back("--json");
+  CHECK(JsonOf(Sluice(words))["shrunk"].is_null());  // an earlier run has made the samples
+  words[2] += ".json";
+  CHECK(JsonOf(Sluice(words))["shrunk"] == count);
 }
 
 TEST_CASE("option --max-side shrinks the longer side and leaves smaller images alone") {

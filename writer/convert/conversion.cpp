@@ -149,6 +149,7 @@ void Conversion::Summarize(PartSummary& summary) const {
     summary.left_out += made_[shard]->origin.left_out.size();
     summary.bytes_out += BytesOf(*made_[shard]);
   }
+  summary.shrunk = shrunk_;
   summary.direct_refused = direct_ && direct_->refused();
 }
 
@@ -202,6 +203,7 @@ void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
   }
   const Source& source = input_.sources.sources[input_.order[position]];
   if (outcome.reason.empty()) {
+    shrunk_ += outcome.shrunk ? 1 : 0;
     writing_->Add(position, std::move(outcome), source.bytes);
   } else {
     FailOn(position, outcome.reason);
@@ -264,6 +266,7 @@ void Conversion::Finish(ConvertSummary& summary) {
   summary.samples = manifest.samples;
   summary.class_counts = manifest.class_counts;
   summary.shards = manifest.shards.size();
+  summary.shrunk = shrunk_;
   AddSuspicions(input_.sources, input_.options, true, summary);
   if (changed_.count > 0) {
     summary.warnings.push_back(CountOfChanged(changed_) +

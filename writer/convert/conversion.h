@@ -59,6 +59,7 @@ class Conversion {
   std::optional<DirectBuffer> direct_;          // if shards bypass the page cache
   std::optional<PlannedShardWriter> writing_;   // the current shard
   ConvertProgress progress_;
+  std::uint64_t shrunk_ = 0;          // images, of the shards made now; shards do not record it
   std::uint64_t finished_bytes_ = 0;  // of finished shards
   std::chrono::steady_clock::time_point last_report_{};
 };

@@ -301,6 +301,7 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
       FitUpright(source.width(), source.height(), source.orientation(), options_);
   placement_ = {source.width(), source.height(), source.orientation(), geometry};
   outcome.smaller = IsSmallerThanTarget(geometry, options_);
+  outcome.shrunk = IsShrunk(geometry);
   const std::vector<std::byte> profile = convert ? source.Profile() : std::vector<std::byte>();
   const ColorRules rules = RulesFor(source.has_profile(), profile, source.colors(), outcome);
   if (options_.form.keep && geometry.unchanged && rules.transform == nullptr &&
@@ -361,6 +362,7 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
   const FittedGeometry geometry = FitUpright(width, height, orientation, options_);
   placement_ = {width, height, orientation, geometry};
   outcome.smaller = IsSmallerThanTarget(geometry, options_);
+  outcome.shrunk = IsShrunk(geometry);
   Store(FitPicture(std::move(picture), 1, placement_, resampler_),
         outcome.sample.fields[kImageField]);
 }

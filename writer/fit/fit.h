@@ -40,6 +40,11 @@ FittedGeometry FitGeometry(std::uint32_t width, std::uint32_t height,
 // `options.geometry.size`. For max_side no picture is too small.
 bool IsSmallerThanTarget(const FittedGeometry& geometry, const ConvertOptions& options) noexcept;
 
+// Whether the part that is taken of the picture gets fewer pixels than it has.
+inline bool IsShrunk(const FittedGeometry& geometry) noexcept {
+  return geometry.out_width < geometry.width || geometry.out_height < geometry.height;
+}
+
 // The largest of 1, 2, 4, 8 by which the source may be reduced while it is decoded. The reduced
 // picture is at least twice as large as the target on both axes, so that the filter of the
 // resampling decides the result.

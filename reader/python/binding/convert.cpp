@@ -108,6 +108,8 @@ void BindSummary(nb::module_& module) {
       .def_ro("passed_over", &ConvertSummary::passed_over, "files that are not images")
       .def_ro("truncated", &ConvertSummary::truncated, "taken though they end early")
       .def_ro("kept", &ConvertSummary::kept)
+      .def_ro("shrunk", &ConvertSummary::shrunk,
+              "images that this call stored with fewer pixels than they had")
       .def_ro("boxes_dropped", &ConvertSummary::boxes_dropped)
       .def_ro("profiles_dropped", &ConvertSummary::profiles_dropped)
       .def_ro("profiles_converted", &ConvertSummary::profiles_converted)

@@ -170,6 +170,7 @@ struct ConvertSummary {
   std::vector<LeftOut> passed_over;  // files that are not images, hidden files
   std::vector<LeftOut> truncated;    // images that were taken though they end early, and how
   std::uint64_t kept = 0;            // `keep`: images whose coefficients were kept
+  std::uint64_t shrunk = 0;          // images that this call stored with fewer pixels than they had
   std::uint64_t boxes_dropped = 0;   // boxes of which nothing is left in the stored image
   // Images with an embedded colour profile that had no effect: because of the options, or because
   // it is broken or not about the image's kind of values.
