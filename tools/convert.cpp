@@ -35,8 +35,8 @@ constexpr const char* kConvertDescription =
     "Compiles images into a dataset.\n\n"
     "SOURCE is a folder with one folder per class (numbered in the order of their names;\n"
     "images in nested folders belong to the top one), or a folder of images without labels.\n"
-    "A folder of train/, val/ and the like is asked about; --split-folders or --labels say\n"
-    "what it is.\n"
+    "If SOURCE holds train/, val/ and the like, the command asks at a terminal whether to make\n"
+    "a dataset of each, and elsewhere refuses; --split-folders or --labels answer beforehand.\n"
     "Or it is one or more tar files with WebDataset's names: KEY.jpg with KEY.cls, KEY.txt,\n"
     "KEY.json and KEY.mask.png; - is a tar file from a pipe, which is stored beside DATASET\n"
     "meanwhile. Or it is one or more Parquet (as Hugging Face's), TFRecord, RecordIO\n"
@@ -45,8 +45,8 @@ constexpr const char* kConvertDescription =
     "JPEG, PNG, BMP, PPM and TGA are recognised by content, and so are WebP, GIF, TIFF, AVIF,\n"
     "HEIF, JPEG XL and JPEG 2000 if the build found their libraries. Of several frames or\n"
     "pages, the first is taken. Hidden files, and files that are not images, are skipped and\n"
-    "counted; broken images, and files that only their names call images, are\n"
-    "left out and listed in DATASET/skipped.tsv.\n\n"
+    "counted; broken images, and files with an image's ending that hold no image, are left out\n"
+    "and listed in DATASET/skipped.tsv.\n\n"
     "DATASET is created. To resume after an interruption, run the same command again. The\n"
     "result depends only on the sources and the options, never on --threads.\n";
 
@@ -151,10 +151,10 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
             })
       ->group(group);
   app.add_flag("--split-folders", arguments.source.split_folders,
-               "make a dataset of each folder in SOURCE, such as train and val, with the same "
-               "classes, in DATASET/train and DATASET/val; or of the files of each split, which "
-               "their names (train-*.parquet) or folders tell; or of images/train and labels/train "
-               "with --yolo or --voc")
+               "make a dataset of each split, with the same classes, in DATASET/train, DATASET/val "
+               "and so on. A split is a folder in SOURCE; or the files that share a split's name "
+               "(train-*.parquet) or folder; or, with --yolo or --voc, images/train with "
+               "labels/train")
       ->excludes("--split")
       ->group(group);
   cli::AddDeclared(
@@ -177,11 +177,13 @@ void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
                    {{"direct", unless_planning(&RunOptions::direct)},
                     {"check", unless_planning(&RunOptions::check)}});
   if (!arguments.plan_only) {
-    AddOption(app, "--part", "I/N",
-              "make part I (0 to N - 1) of a conversion that `sluice plan` has begun; only DATASET "
-              "is named then. Parts may run anywhere at any time, also again; `sluice finish` ends "
-              "it, and alone has the exit code for sources left out",
-              [&arguments](const std::string& text) { arguments.part = ParsePart(text); });
+    AddOption(
+        app, "--part", "I/N",
+        "make part I (0 to N - 1) of a conversion that `sluice plan` has begun; name only "
+        "DATASET with it. Parts may run on any machine, at any time, and more than once. When "
+        "all are made, `sluice finish` makes the dataset. Only `finish`, never a part, exits "
+        "with 3 if sources were left out",
+        [&arguments](const std::string& text) { arguments.part = ParsePart(text); });
   }
   app.add_flag("--json", arguments.json,
                "print one JSON object to standard output, and no progress");

@@ -130,9 +130,10 @@ namespace {
 
 constexpr const char* kDecodeDescription =
     "Decodes crops in several ways, side by side, on one thread.\n\n"
-    "Reads every k-th JPEG of the dataset into memory (for packed images, the JPEGs they were made "
-    "from; JPEGs are packed as well), draws one region for each, and decodes all of them in each "
-    "way in turn, round after round. Prints each way's median time for a picture, its ratio to the "
+    "Reads every k-th JPEG or packed image of the dataset into memory, and makes its other form "
+    "too: the JPEG of a packed image, or a JPEG's packed form. Draws one region for each image, "
+    "and decodes all of them in each way in turn, round after round. Prints each way's median time "
+    "for a picture, its ratio to the "
     "first way (the median of the ratios within a round), and the quality: mean PSNR against the "
     "accurate inverse DCT and the transform's filter in double precision. (FFCV's way always has "
     "the area filter: compare its quality with --transform rrc:224:area.)\n";
@@ -314,7 +315,8 @@ cli::Command AddDecodeCommand(CLI::App& program) {
         arguments->transform_text = text;
       });
   cli::AddDeclared(*app, *arguments, kDecodeOptions);
-  cli::AddThreads(*app, arguments->threads, "threads for --bandwidth, which also measures one")
+  cli::AddThreads(*app, arguments->threads,
+                  "threads for --bandwidth, which is measured with one thread, too")
       ->needs("--bandwidth");
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kDecodeExamples) + cli::kExitCodeHelp);

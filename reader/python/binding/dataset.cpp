@@ -44,7 +44,8 @@ struct PySample {
   Sample sample;
   Dataset dataset;
 
-  // Calls `read` with a copy of the sample, which is for one thread; the GIL is released.
+  // Calls `read` without the GIL, on a copy of the sample, because one thread at a time may use a
+  // Sample.
   template <class Read>
   auto Reading(Read read) const {
     return Interruptibly(IsRemote(dataset.path()),
@@ -132,7 +133,7 @@ bool HoldsTruthValues(nb::handle given) {
 std::uint64_t SampleNumberOf(nb::handle given, const std::string& what) {
   if (HoldsTruthValues(given)) {
     RefuseNumbers(what +
-                  " takes the numbers of samples, and these are truth values; for a mask, "
+                  " takes sample numbers, and these are truth values; for a mask, "
                   "give numpy.flatnonzero(mask)");
   }
   std::uint64_t number = 0;
@@ -140,7 +141,7 @@ std::uint64_t SampleNumberOf(nb::handle given, const std::string& what) {
       PyIndex_Check(given.ptr()) != 0 ? nb::steal(PyNumber_Index(given.ptr())) : nb::object();
   if (index.is_valid() && nb::try_cast(index, number)) return number;
   PyErr_Clear();
-  RefuseNumbers(what + " takes the numbers of samples, from 0 on, not " +
+  RefuseNumbers(what + " takes sample numbers, from 0 on, not " +
                 ShownAs(&PyObject_Repr, nb::borrow(given)));
 }
 
@@ -150,13 +151,13 @@ std::vector<std::uint64_t> NumbersInArray(nb::handle given, const std::string& w
   const nb::object type = array.attr("dtype");
   const std::string kind = ShownAs(&PyObject_Str, type.attr("kind"));
   if (kind != "i" && kind != "u") {
-    RefuseNumbers(what + " takes the numbers of samples, and this is an array of " +
+    RefuseNumbers(what + " takes sample numbers, and this is an array of " +
                   ShownAs(&PyObject_Str, type));
   }
   const auto numbers = nb::cast<nb::ndarray<const std::int64_t, nb::c_contig>>(
       numpy.attr("ascontiguousarray")(array, "int64"));
   if (numbers.ndim() != 1) {
-    RefuseNumbers(what + " takes the numbers of samples in one row, and this array has " +
+    RefuseNumbers(what + " takes sample numbers in one row, and this array has " +
                   std::to_string(numbers.ndim()) + " dimensions");
   }
   const std::int64_t* const first = numbers.data();
@@ -184,7 +185,7 @@ std::vector<std::uint64_t> SampleNumbersOf(nb::handle given, const std::string& 
   nb::object numbers = nb::borrow(given);
   if (PySlice_Check(given.ptr())) numbers = RangeOf(given, what);
   if (array || nb::isinstance<nb::str>(given) || !nb::hasattr(numbers, "__iter__"))
-    RefuseNumbers(what + " takes several numbers of samples, such as [" +
+    RefuseNumbers(what + " takes several sample numbers, such as [" +
                   std::to_string(SampleNumberOf(given, what)) + "]");
   std::vector<std::uint64_t> made;
   for (const nb::handle number : nb::iter(numbers))
@@ -195,19 +196,17 @@ std::vector<std::uint64_t> SampleNumbersOf(nb::handle given, const std::string& 
 void RefuseIndex(nb::handle given) {
   const std::string name = ShownAs(&PyObject_Repr, nb::borrow(given));
   if (nb::isinstance<nb::str>(given)) {
-    RefuseNumbers("a dataset is asked for a sample by its number; dataset[0][" + name +
-                  "] is a field of the first, and dataset.column(" + name +
-                  ") a field of one number of all samples");
+    RefuseNumbers("index a dataset by sample number: dataset[0][" + name +
+                  "] is that field of the first sample, and dataset.column(" + name +
+                  ") has it for all samples, if it is one number each");
   }
   if (HoldsTruthValues(given) || nb::isinstance<nb::sequence>(given) ||
       nb::hasattr(given, "shape")) {
     RefuseNumbers(
-        "a dataset is asked for one sample by its number, or for several by a slice; for "
-        "others, [dataset[i] for i in numbers], and for a mask, the numbers are "
-        "numpy.flatnonzero(mask)");
+        "index a dataset by sample number, or by a slice; for a list of numbers, write "
+        "[dataset[i] for i in numbers]; for a mask, first take numbers = numpy.flatnonzero(mask)");
   }
-  RefuseNumbers(
-      "a dataset is asked for a sample by its number, or for several by a slice, not by " + name);
+  RefuseNumbers("index a dataset by sample number, or by a slice, not by " + name);
 }
 
 Dataset OpenDataset(const std::filesystem::path& path, const ReadLimits& limits) {
@@ -222,7 +221,8 @@ namespace {
 void BindSampleList(nb::module_& module) {
   nb::class_<SampleList>(
       module, "SampleList",
-      "The samples of an epoch, if it is not each once: OrderOptions(samples=...)")
+      "The samples that an epoch plays, for OrderOptions(samples=...); SampleList() is each "
+      "sample once")
       .def(nb::init<>())
       .def_static(
           "of",
@@ -379,7 +379,7 @@ void BindDataset(nb::module_& module) {
             return Reduced(self, given);
           },
           nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"),
-          "Pickled, it is its path and limits, and is opened again where it is loaded")
+          "Pickling stores its path and limits; unpickling opens it again")
       .def("_repr_html_",
            [](nb::handle self) { return nb::str(Pictures().attr("contact_sheet")(self)); })
       .def(

@@ -1,9 +1,10 @@
 // The first picture of a TIFF file, by libtiff.
 //
 // libtiff can convert most files to 8-bit colours itself (TIFFRGBAImage): palettes, YCbCr, Lab and
-// more. But it refuses, truncates, or converts without their profile: grey and RGB of more than 8
-// bits per value, whole or floating-point, and CMYK. TiffSampleReader reads the values of these
-// files piece by piece, a piece being a strip or tile. TiffSource chooses between the two ways.
+// more. But some files it refuses, truncates, or converts without their profile. These are grey and
+// RGB of more than 8 bits per value, integer or floating-point, and CMYK. TiffSampleReader reads
+// the values of these files piece by piece, a piece being a strip or tile. TiffSource chooses
+// between the two ways.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -319,7 +320,7 @@ TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFC
   if (grey_ && channels > 2) {  // as in satellites' pictures
     throw Error(ErrorCode::kUnsupported, "unsupported TIFF: it says that it is grey and has " +
                                              std::to_string(channels) +
-                                             " channels; make it grey, RGB or a field of its own");
+                                             " channels; save it with one grey channel or as RGB");
   }
   std::uint16_t orientation = 0;
   std::uint32_t xmp_bytes = 0;
@@ -450,8 +451,8 @@ const char* TiffSource::HowCutShort() const {
   return nullptr;
 }
 
-// libtiff takes the first extra sample for opacity. But it is not if the file does not say what it
-// means (TIFF 6.0, ExtraSamples 0).
+// libtiff takes the first extra sample for opacity, even if the file calls it unspecified
+// (TIFF 6.0, ExtraSamples 0). Then the picture is opaque.
 bool TiffSource::IsOpaque(const RgbaImage& rgba) const {
   if (rgba.image.alpha == 0) return true;
   std::uint16_t count = 0;
