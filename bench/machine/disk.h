@@ -67,8 +67,8 @@ struct DiskRate {
 DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double seconds,
                          const std::stop_token& stop);
 
-// Like MeasureDiskRate(), for a file of 64 MiB that this writes into `folder` and removes again:
-// the rate of shards there, if the folder has only small files to read.
+// Like MeasureDiskRate(), for a 64 MiB file that this writes into `folder` and removes again. Shows
+// how fast shards there would be read, if the folder itself has only small files.
 DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
                            const std::stop_token& stop);
 

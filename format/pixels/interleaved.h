@@ -42,9 +42,10 @@ class InterleavedResampler {
 
   const kernels::Kernels& set_;
   AxisWeights x_, y_;
-  std::vector<std::uint8_t> row_;        // a row of the source after the first pass
-  std::vector<std::uint8_t> parts_[4];   // a row by channel
-  std::vector<std::uint8_t> planes_[4];  // by channel: rows, after the second pass rows again
+  std::vector<std::uint8_t> row_;       // a row of the source after the first pass
+  std::vector<std::uint8_t> parts_[4];  // a row by channel
+  // The rows of each channel: after the first pass; then, in the same memory, after the second.
+  std::vector<std::uint8_t> planes_[4];
   std::vector<std::uint8_t> columns_, sums_;
   std::size_t stride_ = 0;  // of planes_
 };

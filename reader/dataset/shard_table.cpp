@@ -32,8 +32,8 @@ void RecentShards::Keep(std::uint32_t shard, ShardUse file) {
   }
   by_use_.emplace_front(shard, std::move(file));
   at_.emplace(shard, by_use_.begin());
-  // A few tries for each new shard: shards in use are passed over, and not all of them lie at the
-  // end.
+  // A shard in use cannot be dropped; it moves to the front, and the next one is tried. After
+  // kTries, the list may stay longer than max_.
   constexpr std::size_t kTries = 8;
   TakeOver(max_, kTries, gone);
 }

@@ -1,12 +1,11 @@
-// Fills rows whose images need no decoding: raw pixels of one size, of which a batch holds all or a
-// rectangle as they are stored, perhaps mirrored.
+// Fills rows whose images need no decoding: raw images of one size, of which the batch holds the
+// stored pixels unchanged: all, or a rectangle, perhaps mirrored.
 //
 // It takes a chunk of rows at a time: it finds where their bytes lie, copies each array field of
 // all rows, copies their images, and asks at the end whether the files stayed whole. That costs a
 // tenth of reading row by row, which matters where an image is a few kilobytes. A row that is
-// unusual in any way is left to SampleReader, which finds the reason and reports it: a block or a
-// payload that was not verified yet, a table that says something else, a file that lost pages or
-// was cut.
+// unusual in any way is left to SampleReader, which reads it or reports its fault: its block or
+// payload was not verified yet, its table says something else, or its file lost pages or was cut.
 #pragma once
 
 #include <vector>

@@ -1,12 +1,11 @@
 // JPEG pictures whose rows of MCUs are decoded on a device: what the host hands over, and the
-// places where the device works. jpeg_parcel.h makes the host's part; axis_weights.h, jpeg_entropy.h,
-// jpeg_blocks.h and jpeg_pixels.h are the device's work, in that order. A packed picture is a JPEG
-// in another form: packed_rows.h unpacks its rows of blocks in place of jpeg_entropy.h. Raw pictures
-// that lie where the device reads are such pictures, too: raw_pixels.h is all the work on them.
-// C++17: nvcc compiles this.
+// places where the device works. jpeg_parcel.h makes the host's part; axis_weights.h,
+// jpeg_entropy.h, jpeg_blocks.h and jpeg_pixels.h are the device's work, in that order. A packed
+// picture is a JPEG in another form: packed_rows.h unpacks its rows of blocks in place of
+// jpeg_entropy.h. A raw picture in memory that the device reads is also part of a job: raw_pixels.h
+// does all the work on it. C++17: nvcc compiles this.
 //
-// All numbers come from the host, which has checked them against one another. Only the coded bytes
-// may hold anything.
+// The host has checked all numbers. The coded bytes alone are not checked, and may have any value.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +25,13 @@ struct JpegRow {
   std::uint32_t bytes = 0;    // zeros fill up the last word
 };
 
-// Weighted sums along an axis. The device makes the weights first (axis_weights.h). They lie at
-// `at`, counted in 16 bytes, in the picture's part of the scratch memory: the first sample of each
-// output, then for each output the weights of its samples in 1/65536, all of them in 16 bits.
+// Weighted sums along an axis. The device makes the weights first (axis_weights.h). `at` counts
+// units of 16 bytes in the picture's part of the scratch memory. There lie the first sample of each
+// output, then each output's weights, in units of 1/65536. Each is a 16-bit number.
 struct JpegAxis {
   kernels::WeightRule rule;  // without taps there is nothing to weight
   std::uint32_t at = 0;
-  std::uint32_t first = 0;  // the sample of the plane from which first samples are counted
+  std::uint32_t first = 0;  // is added to each first sample: gives its number in the plane
   bool shared = false;      // another axis makes these weights: Cr uses Cb's
 };
 
@@ -43,8 +42,8 @@ struct JpegComponent {
   std::uint32_t quant = 0;             // where its 64 factors lie, of 16 bits, in natural order
   // For a packed picture: the blocks of a stored row, and the first of them that is needed.
   std::uint32_t row_blocks = 0, first_block = 0;
-  // Where it lies in its picture's part of the scratch memory, in 16 bytes: the coefficients that
-  // its samples need, block after block; and the samples, line by line.
+  // Where its data lies in its picture's part of the scratch memory, in units of 16 bytes: the
+  // coefficients that its samples need, block after block; and the samples, line by line.
   std::uint32_t coefficients = 0, samples = 0;
   JpegAxis x, y;
 };
@@ -54,8 +53,10 @@ struct JpegComponent {
 struct RawPicture {
   std::uint32_t width = 0;  // pixels of a line; 0: the picture is compressed
   JpegAxis x, y;
-  std::uint32_t left = 0, top = 0;       // the part of the image that shows the picture; its
-  std::uint32_t columns = 0, lines = 0;  // border is that part mirrored, or one colour
+  // The part of the image that shows the picture. The border around it mirrors it (`reflect`) or
+  // has the colour `fill`.
+  std::uint32_t left = 0, top = 0;
+  std::uint32_t columns = 0, lines = 0;
   bool flip = false;  // copied pixels of a line in reverse; weights are in that order already
   bool reflect = false;
   std::uint8_t fill[3] = {};
@@ -72,7 +73,7 @@ struct JpegPicture {
   std::uint32_t mcus_across = 0;
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // MCUs that are needed
   std::uint32_t first_row = 0, rows = 0;                   // for the host: where its rows lie
-  std::uint32_t scratch = 0;  // where its part of the scratch memory begins, in 16 bytes
+  std::uint32_t scratch = 0;  // where its part of the scratch memory begins, in units of 16 bytes
   bool flip_y = false;        // the last line first
   JpegComponent component[3];
   RawPicture raw;
@@ -88,9 +89,9 @@ struct JpegTables {
   static constexpr std::uint32_t kEntries = kShort + (0x10000 - kFirstLong);
   // An entry: the length of the code; the number of bits of the value that follows it; and the
   // number of coefficients that the symbol skips, that of the value included. The end of a block
-  // skips kEnd coefficients, and bits that are not a code skip kNoCode. Both lead past the block's
-  // last coefficient from any of its coefficients, and from -1 before the first; but kNoCode leads
-  // to less than kEnd.
+  // skips kEnd coefficients, and bits that are not a code skip kNoCode. The position in the block
+  // is -1 at first, and each symbol adds what it skips. kEnd (AC codes only) always leads to kEnd
+  // or more; kNoCode always leads to 64 or more, but below kEnd. So the position tells them apart.
   static constexpr std::uint32_t kEnd = 128, kNoCode = 65;
   static constexpr std::uint32_t Entry(std::uint32_t length, std::uint32_t bits,
                                        std::uint32_t skipped) {

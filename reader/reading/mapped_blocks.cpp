@@ -167,8 +167,8 @@ void BlocksBehind::LetGo(std::uint64_t block) const {
   if (around.shard == nullptr) return;
   Unmap(*around.shard, around.begin, around.end);
   if (behind_ != Behind::kDrop || expected_.count(block) > 0) return;
-  // Keeps blocks that were read for the next windows. Releases no more than this around the block,
-  // because other processes may need those pages.
+  // Keeps blocks that were read ahead for the next windows. Besides the block itself, drops at most
+  // kEdge bytes on each side, because other processes may need them.
   constexpr std::uint64_t kEdge = 65536;
   const Around edges = AroundOf(block, true);
   if (edges.shard == nullptr) return;  // the shard's copy was dropped meanwhile

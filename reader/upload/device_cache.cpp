@@ -19,8 +19,9 @@ namespace {
 constexpr std::size_t kPictureAlignment = 16;
 constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
 constexpr std::size_t kStoredRows = 16384;  // at a time
-// Pictures of one conversion have one form, or two with grey ones. A dataset with more than this
-// many holds JPEGs as their sources had them; only the first of its forms have room in the table.
+// Pictures of one conversion have one form, or two with grey ones. A dataset with more than
+// kMaxForms forms keeps the JPEGs of its sources. Pictures whose form has no more room in the table
+// are not cached.
 constexpr std::size_t kMaxForms = 4096;
 constexpr std::uint64_t kBytesPerMB = 1'000'000;
 
@@ -72,8 +73,8 @@ std::vector<bool> WantedSamples(const DatasetState& dataset, const SampleList& s
 }  // namespace
 
 std::uint64_t DeviceCache::BytesFor(const ImageSummary& field, std::uint64_t pictures) noexcept {
-  // A JPEG without its headers and stuffed zeros is smaller than its file, even with its rows in
-  // whole words, unless it is 5000 pixels high. Each picture is aligned.
+  // A cached JPEG lacks the headers and stuffed zeros, but each row is padded to whole words. It is
+  // still smaller than its file, unless about 5000 pixels high or more. Each picture is aligned.
   const std::uint64_t most =
       pictures >= field.present ? field.payload_bytes : pictures * field.max_payload_bytes;
   return std::min(field.payload_bytes, most) +

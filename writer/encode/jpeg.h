@@ -20,7 +20,7 @@ namespace sluice {
 
 inline constexpr std::uint32_t kMaxJpegSide = 65'500;  // libjpeg's
 
-// The header, sizes derived, of the file that EncodeJpeg() makes of a picture.
+// The header of the file that EncodeJpeg() makes of such a picture, with its derived sizes set.
 baseline::Header StoredHeader(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
                               const ConvertOptions& options);
 
@@ -41,10 +41,11 @@ void EncodeInto(const Picture& picture, const ConvertOptions& options, FieldValu
 // Keeps a JPEG's coefficients: the same picture, bit for bit, in a file made for partial decoding.
 //
 // Rewrites `file`, whose header is in `source`, as a baseline file with standard Huffman tables,
-// restart markers and no metadata. If its orientation asks for it and whole blocks allow it, the
-// file is turned upright. nullopt if the result would need decoding: CMYK and RGB-coded files, grey
-// files if `channels` is 3 and the reverse, unusual sampling, tables that do not fit baseline.
-// Throws Error, like JpegSource, for a broken file.
+// restart markers and no metadata. A file whose orientation is not upright is turned without
+// decoding. nullopt if the result would need decoding: blocks at an edge that are not whole and
+// would have to be turned, CMYK and RGB-coded files, grey files if `channels` is 3 and the reverse,
+// unusual sampling, tables that do not fit baseline. Throws Error, like JpegSource, for a broken
+// file.
 //
 // Our own decoder reads baseline files, which most files are; libjpeg reads the others.
 std::optional<FieldValue> KeepJpeg(const JpegFile& file, const JpegSource& source,

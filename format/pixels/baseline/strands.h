@@ -19,9 +19,9 @@
 //
 // Without them, nothing says where an MCU begins, so the second and the third strand begin anywhere
 // (SplitSegment). A decoder that does so soon falls in step with the codes: within one or two MCUs
-// of a photo. It notes the bits at which its first MCUs seem to begin (x). What it finds from there
-// on counts once the strand before it comes to one of these bits at the beginning of an MCU. Only
-// then is known which MCUs these are; until then their coefficients wait.
+// of a photo. It notes the bits at which its first MCUs seem to begin (x). What it finds from such
+// a bit on counts only if the strand before it reaches the same bit, at the beginning of an MCU.
+// Only then are the numbers of these MCUs known; until then their coefficients wait.
 //
 //    bits     0 -------------------- 1/3 -------------------- 2/3 -------------------- end
 //    strand 0 |MCU|MCU|MCU| ...  |MCU|MCU|  <- meets strand 1 here, at its second x
@@ -55,7 +55,8 @@ std::uint64_t PositionOf(const kernels::Strand& strand, const std::uint8_t* byte
 // Whether the strand is neither at its run's end nor beyond its segment.
 bool IsRunning(const kernels::Strand& strand) noexcept;
 
-// The run of MCUs from `mcu` on, at most kRunMcus, that are all wanted or none and lie in one row.
+// The run that begins at `mcu`: at most kRunMcus MCUs, before `end`, in one row, and either all
+// wanted or all not wanted.
 kernels::BlockRun RunFrom(const kernels::SegmentJob& job, std::uint32_t mcu,
                           std::uint32_t end) noexcept;
 
@@ -67,7 +68,7 @@ class RunTables {
 
   std::uint32_t mcu_blocks() const noexcept { return mcu_blocks_; }
 
-  // Gives a strand a run of as many MCUs, whose coefficients go to `blocks`.
+  // Gives a strand a run of `mcus` MCUs, whose coefficients go to `blocks`.
   void StartRun(std::uint32_t mcus, std::int16_t* blocks, kernels::Strand& strand) const noexcept;
 
  private:
@@ -115,7 +116,9 @@ class Strands {
   std::unique_ptr<Blocks> blocks_;  // made when a picture first needs them
   Task task_[kernels::kStrands];
   kernels::Strand strand_[kernels::kStrands];  // those that are running come first
-  std::size_t place_[kernels::kStrands] = {};  // of each strand's task; memory stays where it is
+  // The number of each strand's task: when strands change places, tasks and their memory do not
+  // move.
+  std::size_t place_[kernels::kStrands] = {};
   RunTables wanted_, skipped_;
 };
 
@@ -132,8 +135,8 @@ class SplitSegment {
               const StrandTables* tables);
 
  private:
-  static constexpr std::uint32_t kPartBlocks = 384;        // of a part, about
-  static constexpr std::uint32_t kRoom = 2 * kPartBlocks;  // blocks that may wait of a part
+  static constexpr std::uint32_t kPartBlocks = 384;        // blocks that a part has, about
+  static constexpr std::uint32_t kRoom = 2 * kPartBlocks;  // the most blocks of a part that wait
   // The first MCUs of a part, each of which is noted: after them the strand is likely to be in
   // step.
   static constexpr std::size_t kFirstMcus = 8;
@@ -151,8 +154,10 @@ class SplitSegment {
     std::uint32_t run = 0;   // MCUs under way
     std::uint64_t step = 0;  // bits to the next guess; doubled each time, so that guesses are few
     std::int16_t* blocks = nullptr;
-    std::vector<Mark> marks;           // the first one is where the part began
-    std::optional<std::uint32_t> met;  // Mark::mcus of the next part's mark that this part came to
+    std::vector<Mark> marks;  // the first one is where the part began
+    // If this part reached a mark of the next part: how many of that part's MCUs lie before the
+    // mark.
+    std::optional<std::uint32_t> met;
   };
   struct Blocks {
     alignas(kBlockBytes) std::int16_t first[kRunBlocks + 1][64] = {};
@@ -178,7 +183,7 @@ class SplitSegment {
   RunTables tables_;
   Part part_[kernels::kStrands];
   kernels::Strand strand_[kernels::kStrands];  // those that are running come first
-  std::size_t place_[kernels::kStrands] = {};  // of each strand's part
+  std::size_t place_[kernels::kStrands] = {};  // the number of each strand's part
   std::uint64_t position_ = 0;                 // in bits: all before it is decoded
   std::uint32_t mcu_ = 0;
   std::uint32_t dc_[3] = {};

@@ -21,8 +21,8 @@ constexpr std::size_t kBlockSize = 64;
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
-// Whole lines are made of SumLinesOf() for a number of taps, and of TransposeTile(), which
-// lines_*.h has.
+// Whole lines are summed by SumLinesOf(), which has the number of taps as a constant (0: any other
+// number), and transposed by TransposeTile() in tiles of 16 x 16; lines_*.h has both.
 inline void SumLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
   switch (sum.taps) {
     case 1: return SumLinesOf<1>(sum, count, out);

@@ -12,8 +12,8 @@ struct DLManagedTensorVersioned;
 
 namespace sluice {
 
-// A field in host memory of up to this many bytes is copied into its tensor: that takes about as
-// long as making one, and a label that is kept does not keep all images of its batch.
+// A field in host memory of up to this many bytes is copied into its tensor. The copy takes about
+// as long as making the tensor, and lets a label be kept without keeping the whole batch in memory.
 inline constexpr std::size_t kCopiedTensorBytes = 65536;
 
 // Returns the batch's image (an empty name), another image, or a field, as a tensor. An image has
@@ -23,10 +23,10 @@ inline constexpr std::size_t kCopiedTensorBytes = 65536;
 // memory: OffsetsToDlpack() tells the samples apart.
 //
 // A tensor that is not a copy holds the batch until its deleter is called, by any thread. On a
-// device, work submitted to `stream` after this call finds the tensor ready, and its slot is used
-// again as Batch::WaitOn() says. (Of the numbers by which DLPack names CUDA streams, 1 and 2 are
-// valid handles here; -1, for none, is not.) The receiver may write to the tensor. Throws
-// Error(kInvalidArgument) for a field that is not in the batch.
+// device, work submitted to `stream` after this call waits until the batch is there; when the slot
+// may be reused, see Batch::WaitOn(). (DLPack's stream numbers 1 and 2 are valid here; its -1, for
+// no stream, is not.) The receiver may write to the tensor. Throws Error(kInvalidArgument) for a
+// field that is not in the batch.
 DLManagedTensorVersioned* ToDlpack(const Batch& batch, std::string_view field = {},
                                    DeviceStream stream = {});
 // One sample of an image field ({}: of Batch::image()): height x width x channels or channels x

@@ -41,7 +41,8 @@ struct RandomGrayscale {
 // A Gaussian blur of `kernel` x `kernel` pixels whose standard deviation is drawn uniformly. The
 // picture is mirrored at its edges.
 struct GaussianBlur {
-  std::uint32_t kernel = 23;                // odd, 3 to 255, and less than twice either side
+  // Odd, 3 to 255, and less than twice the picture's width and twice its height.
+  std::uint32_t kernel = 23;
   double min_sigma = 0.1, max_sigma = 2.0;  // pixels
   double probability = 1;                   // of being applied, 0 to 1
   GaussianBlur() = default;
@@ -165,8 +166,8 @@ enum class FloatType : std::uint8_t {
 
 // Batches hold (value / 255 - mean) / deviation, as floating-point numbers. Give one mean and
 // deviation, or one for each channel, for pixels from 0 to 1, as torchvision does (0.485). Values
-// for pixels from 0 to 255, as FFCV gives them (123.675), are refused; the Error says what they are
-// divided by 255.
+// for pixels from 0 to 255, as FFCV gives them (123.675), are refused; the Error says to divide
+// them by 255, and gives the result.
 struct Normalize {
   std::vector<float> mean = {0};         // 0 to 1
   std::vector<float> deviation = {1};    // above 0, up to 1

@@ -52,7 +52,7 @@ class IgnoredFiles {
 };
 
 struct FolderWalkOptions {
-  bool follow_links = false;  // out of the root, too
+  bool follow_links = false;  // also follow links that lead out of the root
   bool enter = true;          // false: only what lies directly in the root
   bool files = true;          // false: only folders and links, so that no other file is examined
   std::uint64_t max_files = UINT64_MAX;

@@ -35,8 +35,8 @@ void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
 // Whether files of images have this ending, such as "jpg" or "JPG".
 bool IsImageEnding(std::string_view ending);
 
-// Whether a file with this look can be converted. If not, adds it with the reason to one of the
-// list's two lists of files that are left out: a file with an image's ending is never passed over.
+// Whether a file with this look can be converted. If not, adds it with the reason to
+// list.passed_over if it is not an image and its name does not say so, otherwise to list.broken.
 bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list);
 
 // Throws Error(kNotFound) if there is nothing to convert; `place` is where images were looked for.
