@@ -27,9 +27,9 @@ constexpr const char* kAppendDescription =
     "Adds samples to a dataset.\n\n"
     "SOURCE is converted with the dataset's own options; its shards are added after the\n"
     "others. The old manifest is kept under its id, so programs that have the dataset open\n"
-    "are not disturbed. SOURCE may only have classes of the dataset (for others, convert and\n"
-    "merge). Run an interrupted command again to resume; a command that was finished adds\n"
-    "nothing a second time.\n\n"
+    "are not disturbed. SOURCE may only have classes of the dataset (if it has others,\n"
+    "convert it to a dataset of its own, and merge). Run an interrupted command again to\n"
+    "resume; a command that was finished adds nothing a second time.\n\n"
     "With --repack, all samples, old and new, are then put in a new random order, in new\n"
     "shards. The old shards stay for programs that read them. Without a SOURCE, only this is\n"
     "done.\n";
@@ -156,7 +156,8 @@ cli::Command AddAppendCommand(CLI::App& program) {
   cli::AddDeclared(*app, arguments->options.run, &RunOptions::on_error);
   app->add_flag(
       "--repack", arguments->repack,
-      "then put all samples in a new random order, in new shards; needs as much disk space again");
+      "after that, put all samples in a new random order, in new shards; needs as much disk space "
+      "again");
   cli::AddDeclared(*app, *arguments,
                    option_list::Option("seed", &AppendArguments::seed, "seed of the new order"))
       ->needs("--repack");

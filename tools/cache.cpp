@@ -18,8 +18,9 @@ namespace {
 
 constexpr const char* kCacheDescription =
     "Lists, or clears, a folder in which loaders keep blocks of remote datasets.\n\n"
-    "That is the folder of LoaderOptions::stage, for datasets at URLs. For each dataset it says "
-    "how much of it is there and whether a process uses it, the longest unused first.\n";
+    "DIR is the folder of LoaderOptions::stage, for datasets at URLs. Prints for each dataset how "
+    "much of it is there and whether a process uses it. The dataset that was not used for the "
+    "longest time comes first.\n";
 
 constexpr const char* kCacheExamples =
     "\nExamples:\n"

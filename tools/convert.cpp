@@ -34,14 +34,14 @@ using cli::UsageError;
 constexpr const char* kConvertDescription =
     "Compiles images into a dataset.\n\n"
     "SOURCE is a folder with one folder per class (numbered in the order of their names;\n"
-    "images in nested folders belong to the top one), or a folder of images without labels.\n"
-    "If SOURCE holds train/, val/ and the like, the command asks at a terminal whether to make\n"
-    "a dataset of each, and elsewhere refuses; --split-folders or --labels answer beforehand.\n"
-    "Or it is one or more tar files with WebDataset's names: KEY.jpg with KEY.cls, KEY.txt,\n"
-    "KEY.json and KEY.mask.png; - is a tar file from a pipe, which is stored beside DATASET\n"
-    "meanwhile. Or it is one or more Parquet (as Hugging Face's), TFRecord, RecordIO\n"
-    "or .beton (FFCV's) files.\n"
-    "Or --table or --paths name the images, or --coco, --voc or --yolo describe them.\n\n"
+    "images in nested folders belong to the top folder's class), or a folder of images\n"
+    "without labels. If SOURCE holds train/, val/ and the like, the command asks at a\n"
+    "terminal whether to make a dataset of each, and elsewhere refuses; --split-folders or\n"
+    "--labels answer beforehand. Or it is one or more tar files with WebDataset's names:\n"
+    "KEY.jpg with KEY.cls, KEY.txt, KEY.json and KEY.mask.png; - is a tar file from a pipe,\n"
+    "which is stored next to DATASET during the conversion. Or it is one or more Parquet (as\n"
+    "Hugging Face's), TFRecord, RecordIO or .beton (FFCV's) files. Or --table or --paths\n"
+    "lists the images, or --coco, --voc or --yolo describes them.\n\n"
     "JPEG, PNG, BMP, PPM and TGA are recognised by content, and so are WebP, GIF, TIFF, AVIF,\n"
     "HEIF, JPEG XL and JPEG 2000 if the build found their libraries. Of several frames or\n"
     "pages, the first is taken. Hidden files, and files that are not images, are skipped and\n"
@@ -73,9 +73,9 @@ constexpr const char* kPlanDescription =
     "Plans a conversion that several processes or machines then make in parts.\n\n"
     "Takes what `sluice convert` takes, looks for the sources, decides which of them go to\n"
     "which shard, and writes that into DATASET. Then run `sluice convert --part I/N DATASET`\n"
-    "for each I from 0 to N - 1, wherever the sources and DATASET are seen at the same paths,\n"
-    "and at last `sluice finish DATASET`. The dataset has the bytes that `sluice convert`\n"
-    "gives it, whatever N is. `sluice status DATASET` shows how far it is.\n";
+    "for each I from 0 to N - 1, on any machines that have the sources and DATASET at the same\n"
+    "paths, and at last `sluice finish DATASET`. The dataset has the bytes that `sluice convert`\n"
+    "gives it, whatever N is. `sluice status DATASET` shows how far the conversion is.\n";
 
 constexpr const char* kPlanExamples =
     "\n"

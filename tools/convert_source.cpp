@@ -120,13 +120,13 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
       "a folder of Pascal VOC's .xml files for the images in SOURCE: boxes with classes");
   add("--yolo", AnnotationFormat::kYolo, "DIR",
       "a folder of YOLO's .txt files for the images in SOURCE: boxes with classes, masks from "
-      "outlines, key points. The classes' names: --classes, or classes.txt, obj.names or a .yaml "
-      "in the folder or up to two above it. Of a tree with images/ and labels/, name it twice: "
-      "--yolo SET SET");
+      "outlines, key points. The classes' names are those of --classes, or of classes.txt, "
+      "obj.names or a .yaml in the folder or up to two above it. For a tree SET with images/ and "
+      "labels/, give it twice: --yolo SET SET");
   CLI::Option* const take =
       cli::AddOption(app, "--take", "PARTS",
-                     "what to take of them: boxes, masks, keypoints, captions, separated by commas "
-                     "(default: whatever is there)",
+                     "what to take from COCO's, VOC's or YOLO's files: boxes, masks, keypoints, "
+                     "captions, separated by commas (default: whatever is there)",
                      [&arguments](const std::string& text) {
                        ParseParts(text, arguments.given.label_files.parts);
                      });
@@ -153,7 +153,7 @@ CLI::Option* AddLabels(CLI::App& app, SourceArguments& arguments) {
   return cli::AddOption(app, "--labels", "HOW",
                         "the folder that is an image's class: top (the outermost), parent (the "
                         "innermost), path (all of them); or none, as --no-labels. Default: top, "
-                        "unless the tree leaves a doubt",
+                        "unless SOURCE holds train/, val/ and the like",
                         take)
       ->check(cli::Choices("none top parent path"));
 }
@@ -223,8 +223,8 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   CLI::Option* const paths =
       app.add_option("--paths", arguments.paths,
                      "convert the files in this list, one a line (or separated by zero bytes), "
-                     "below SOURCE; - reads standard input. The list is kept in the dataset's "
-                     "plan: an empty one is enough to resume")
+                     "below SOURCE; - reads standard input. DATASET keeps the list: to resume, an "
+                     "empty one is enough")
           ->type_name("FILE");
   CLI::Option* const path_column =
       cli::AddDeclared(app, arguments.given.rows, &RowOptions::path_column);
@@ -232,9 +232,9 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
       app.add_option(
              "--field", arguments.fields,
              "a column of the table, or of Parquet, TFRecord, RecordIO or .beton files, as "
-             "COLUMN=TYPE[,name=FIELD][,classes=FILE], where FILE has the classes' names, as that "
-             "of --classes; may be given several times. "
-             "Types: class, classes (at , ; | or a JSON list), classes:space, int, float, floats, "
+             "COLUMN=TYPE[,name=FIELD][,classes=FILE], where FILE has the classes' names, one a "
+             "line; may be given several times. Types: class, classes (separated by , ; or |, or a "
+             "JSON list), classes:space (also by spaces), int, float, floats, "
              "boxes:FORM, where FORM is xyxy (default), xywh or cxcywh, with -relative for "
              "fractions of the sides (COLUMN may be four, joined by +: left+top+right+bottom); "
              "box-classes, text, json, bytes, mask (a path). Default: label or class as class, "
@@ -244,8 +244,8 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   CLI::Option* const classes =
       app.add_option("--classes", arguments.classes,
                      "the names of classes 0, 1, ..., one a line (default: those in the sources, "
-                     "in the order of their bytes). Of a table: those of its first column of one "
-                     "class, or else of classes")
+                     "in the order of their bytes). With a table, for its first column of type "
+                     "class, or if it has none, of type classes")
           ->type_name("FILE");
   LabelOptions& label = arguments.given.label;
   CLI::Option* const classes_of = cli::AddDeclared(app, label, &LabelOptions::classes_of);
@@ -254,11 +254,12 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   CLI::Option* const upright = app.add_flag_callback(
       "--upright", [&arguments] { arguments.given.upright = true; },
       "boxes, masks and key points were drawn on the upright image, after its Exif orientation "
-      "(the default; giving it ends the warning about such images)");
+      "(the default; if it is given, there is no warning about images that are stored turned)");
   CLI::Option* const as_stored =
       app.add_flag_callback(
              "--as-stored", [&arguments] { arguments.given.upright = false; },
-             "they were drawn on the image as its file stores it, without its orientation")
+             "boxes, masks and key points were drawn on the image as its file stores it, without "
+             "its Exif orientation")
           ->excludes(upright);
   CLI::Option* const follow_links =
       cli::AddDeclared(app, arguments.given, &ConvertSource::follow_links);

@@ -33,8 +33,8 @@ constexpr const char* kFinishDescription =
 
 constexpr const char* kStatusDescription =
     "Shows how far a conversion in parts has come.\n\n"
-    "DATASET is a folder that `sluice plan` has begun. Looks at the names and times of its files "
-    "alone, from any machine, and disturbs nobody.\n";
+    "DATASET is a folder that `sluice plan` has begun. Looks only at the names and times of its "
+    "files, so it may run on any machine, at any time.\n";
 
 struct StepArguments {
   std::string dataset;

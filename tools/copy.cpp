@@ -20,7 +20,7 @@ constexpr const char* kCopyDescription =
     "written to a plain HTTP server). Shards come first and the manifest last. Every byte is "
     "compared with its checksum before it is written; damage ends the copy. If it is interrupted, "
     "run it again: shards that are there are read, compared with their checksums and, if they are "
-    "whole, not copied again. So a copy run once more mends one that was damaged since.\n";
+    "whole, not copied again. So the same command also repairs a copy that was damaged later.\n";
 
 constexpr const char* kCopyExamples =
     "\nExamples:\n"
@@ -69,9 +69,10 @@ cli::Command AddCopyCommand(CLI::App& program) {
   cli::AddArgument(*app, "SOURCE", arguments->source, "folder or URL of the dataset");
   cli::AddArgument(*app, "TARGET", arguments->target, "folder or URL to copy it to");
   cli::AddDeclared(*app, arguments->options,
-                   option_list::Option("threads", &CopyOptions::threads,
-                                       "shards under way at once; each takes its size in memory",
-                                       {.least = 1, .most = 1024}));
+                   option_list::Option(
+                       "threads", &CopyOptions::threads,
+                       "shards copied at the same time; each takes as much memory as it is large",
+                       {.least = 1, .most = 1024}));
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kCopyExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunCopy(*arguments); }};

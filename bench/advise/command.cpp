@@ -40,18 +40,18 @@ constexpr const char* kAdviseDescription =
     "SOURCE is a folder of pictures, or a dataset. A sample of it is converted to every form (in a "
     "temporary folder, removed at the end) and played from memory through the loader. The source's "
     "files are read for a second to measure the disk (and, if they are small, a file of 64 MiB in "
-    "the scratch folder, because a dataset's files are large). From these measurements come the "
-    "size of the whole dataset, its epochs, the threads and machines that feed the trainer, and "
-    "whether it fits memory. A third of the sample is held out: the column \"error\" is how far "
-    "the prediction from the rest was from that third's own measurement. PSNR compares pictures "
-    "shrunk to a square of the crop's size with those of the source.\n\n"
-    "If you say what the trainer needs (--step-ms, --profile), it chooses the smallest form from "
-    "which one machine feeds the trainer, at the largest size that allows it. Otherwise it "
+    "the scratch folder, because a dataset's files are large). From these measurements, advise "
+    "predicts the size of the whole dataset, the time of its epochs, the threads and machines that "
+    "feed the trainer, and whether the dataset fits in memory. A third of the sample is held out: "
+    "the column \"error\" compares what was predicted for it from the rest with what was measured. "
+    "PSNR compares pictures shrunk to a square of the crop's size with those of the source.\n\n"
+    "If you say what the trainer needs (--step-ms, --profile), advise chooses the smallest form "
+    "from which one machine feeds the trainer, at the largest size that allows it. Otherwise it "
     "chooses, at the usual size, the smallest form that is at least three quarters as fast as the "
     "fastest.\n\n"
-    "With --link it says what training from an object store takes: an epoch's time over that link, "
-    "its requests and their price, and the time to the first batch. `sluice-bench io URL` measures "
-    "a link.\n";
+    "With --link it also says what training from an object store takes: an epoch's time over that "
+    "link, its requests and their price, and the time to the first batch. `sluice-bench io URL` "
+    "measures a link.\n";
 
 constexpr const char* kAdviseExamples =
     "\n"
@@ -216,18 +216,20 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
       app, "--profile", "NAME",
       "mlperf-resnet50-h100: batches of 400 and steps of 224 ms; retinanet-b200: 24 and 47.55 ms",
       [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
-  AddOption(app, "--link", "RATE",
-            "the dataset will lie in an object store, and come over a link of that many bytes a "
-            "second to each machine: 100MB/s",
-            [&arguments](const std::string& text) {
-              arguments.link.bytes_per_second = static_cast<double>(ParseRate(text));
-            });
   AddOption(
-      app, "--link-delay", "TIME", "... whose requests take that long to the first byte: 50ms",
+      app, "--link", "RATE",
+      "the dataset will lie in an object store, and each machine reads it over a link of this "
+      "rate, such as 100MB/s",
       [&arguments](const std::string& text) {
-        arguments.link.delay_seconds = std::chrono::duration<double>(ParseDelay(text)).count();
+        arguments.link.bytes_per_second = static_cast<double>(ParseRate(text));
       });
-  AddOption(app, "--link-cache", "BYTES", "... with a cache of that size on each machine's disk",
+  AddOption(app, "--link-delay", "TIME",
+            "... where a request takes this time to its first byte, such as 50ms",
+            [&arguments](const std::string& text) {
+              arguments.link.delay_seconds =
+                  std::chrono::duration<double>(ParseDelay(text)).count();
+            });
+  AddOption(app, "--link-cache", "BYTES", "... with a cache of this size on each machine's disk",
             [&arguments](const std::string& text) {
               arguments.link.cache_bytes = cli::ParseBytes(text);
             });
@@ -236,7 +238,7 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
               arguments.link.price_of_1000 = cli::ParseNumber(text, 1e9);
             });
   AddOption(app, "--transform", "STEPS",
-            TransformHelp() + " (default: rrc:224; none if all are equal and small)",
+            TransformHelp() + " (default: rrc:224; none if all pictures are small and of one size)",
             [&arguments](const std::string& text) {
               arguments.transform = ParsePipeline(text);
               arguments.transform_text = text;
@@ -250,7 +252,7 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
       app, arguments,
       Option("seed", &AdviseArguments::seed, "seed of the sample", {.comparable = true}));
   app.add_flag("--follow-links", arguments.follow_links,
-               "also take what symbolic links lead to outside of SOURCE, as `sluice convert` does");
+               "also follow symbolic links that lead out of SOURCE, as `sluice convert` does");
   cli::MarkComparable(app, {"--request-price"});
   for (const char* const option : {"--link-delay", "--link-cache", "--request-price"})
     app.get_option(option)->needs("--link");

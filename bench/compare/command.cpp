@@ -28,12 +28,13 @@ constexpr const char* kCompareDescription =
     "SOURCE is a folder of pictures, or a dataset; several are compared one after the other. A "
     "folder is converted (with the defaults of sluice convert); the dataset's JPEGs are written "
     "out, so that every loader starts from the same bytes, and each packs them into its own "
-    "format. Then they take turns, each in a process of its own, over several rounds: "
-    "random-resized-crop and flip, whole epochs, after one that is not counted. Beside them stands "
-    "a plain threaded loader of files (samples/plain_loader.h). A dataset of raw images of one "
-    "size is compared with loaders of those instead: FFCV's raw form, and a bare loop that copies "
-    "and does nothing else; the middle of each is shown. What other loaders need is installed by "
-    "bench/peers/setup.sh; one that is missing, or that fails, is a line in the table.\n";
+    "format. Then the loaders take turns over several rounds, each in a process of its own. In a "
+    "turn, a loader plays whole epochs, with a random resized crop and a flip, after one epoch "
+    "that is not counted. A plain threaded loader of files (samples/plain_loader.h) is measured, "
+    "too. A dataset of raw images of one size is instead compared with FFCV's raw form and with a "
+    "bare loop that copies and does nothing else; there, each loader delivers the middle of each "
+    "picture. bench/peers/setup.sh installs the other loaders; if one is missing or fails, a line "
+    "in the table says so.\n";
 
 constexpr const char* kCompareExamples =
     "\n"
@@ -64,13 +65,13 @@ constexpr auto kCompareOptions = Options<CompareOptions>(
     Option("peers", &CompareOptions::peers, "folder that bench/peers/setup.sh made (default: none)",
            {.comparable = true, .value = "FOLDER"}),
     Option("work", &CompareOptions::work,
-           "a folder of its own for the formats; its content is overwritten",
+           "a folder of its own for the loaders' formats; its content is overwritten",
            {.comparable = true, .value = "FOLDER"}),
     Option("batch_size", &CompareOptions::batch_size, "samples in a batch",
            {.least = 1, .most = 100'000}),
     Option("size", &CompareOptions::size, "side of the crops", {.least = 8, .most = 2048}),
     Option("repeat", &CompareOptions::repeat,
-           "each picture N times an epoch: some loaders have a fixed cost for each",
+           "play each picture N times an epoch, because some loaders have a fixed cost per epoch",
            {.least = 1, .most = 10'000}),
     Option("rounds", &CompareOptions::rounds, "rounds; each loader runs once per round",
            {.least = 1, .most = 1000, .comparable = true}),
@@ -85,15 +86,15 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   CompareOptions& options = arguments.options;
   cli::AddDeclared(app, options, kCompareOptions);
   app.get_option("--work")->check(CheckWorkFolder);
-  AddOption(
-      app, "--only", "NAME[,NAME...]",
-      "these and sluice: sluice-packed, sluice-cuda, sluice-packed-cuda, sluice-python, plain, "
-      "ffcv, dali, tfdata, torchvision, torchvision-cuda, torchcodec, webdataset, mds, "
-      "litdata, lancedb, huggingface, spdl; of raw images copies, ffcv",
-      [&options](const std::string& text) { options.only = cli::Split(text); });
+  AddOption(app, "--only", "NAME[,NAME...]",
+            "only these loaders, and sluice: sluice-packed, sluice-cuda, sluice-packed-cuda, "
+            "sluice-python, plain, ffcv, dali, tfdata, torchvision, torchvision-cuda, torchcodec, "
+            "webdataset, mds, litdata, lancedb, huggingface, spdl; for raw images: copies, ffcv",
+            [&options](const std::string& text) { options.only = cli::Split(text); });
   AddOption(
       app, "--threads", "N[,N...]",
-      "threads or processes of each (default: all CPUs); several counts: one after the other",
+      "threads or processes of each loader (default: one for each CPU); of several counts, one is "
+      "measured after the other",
       [&arguments](const std::string& text) {
         arguments.threads.clear();
         for (const std::string& count : cli::Split(text))

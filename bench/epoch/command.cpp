@@ -44,7 +44,7 @@ constexpr const char* kEpochDescription =
     "that the accelerator computed, and compares training alone, loading alone and both\n"
     "together: an ideal pipeline takes the larger of the two. Several counts of --threads\n"
     "give a curve, and the share of the work that does not run in parallel.\n"
-    "--find-accelerators finds how many can be fed.\n"
+    "--find-accelerators finds how many accelerators the loader can feed.\n"
     "\n"
     "--with plays several datasets as one, by their --weights or each sample once.\n";
 
@@ -91,14 +91,15 @@ void AddDatasetOptions(CLI::App& app, EpochArguments& arguments) {
          "a further dataset, to be played with DATASET as one; may be given several times")
       ->allow_extra_args(false)
       ->type_name("DATASET2");
-  AddOption(app, "--weights", "W,W[,W...]",
-            "the share of each dataset; an epoch then ends when the "
-            "first is through. Default: every sample of all once",
-            [&arguments](const std::string& text) {
-              arguments.options.weights.clear();
-              for (const std::string& weight : cli::Split(text))
-                arguments.options.weights.push_back(cli::ParseNumber(weight, 1e9));
-            });
+  AddOption(
+      app, "--weights", "W,W[,W...]",
+      "the share of each dataset; an epoch then ends when the samples of one dataset are used "
+      "up. Default: each sample of every dataset once",
+      [&arguments](const std::string& text) {
+        arguments.options.weights.clear();
+        for (const std::string& weight : cli::Split(text))
+          arguments.options.weights.push_back(cli::ParseNumber(weight, 1e9));
+      });
 }
 
 void AddView(const std::string& text, EpochOptions& options) {
@@ -114,8 +115,8 @@ void AddView(const std::string& text, EpochOptions& options) {
 void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
   LoaderOptions& loader = arguments.options.loader;
   AddOption(app, "--threads", "N[,N...]",
-            "decoding threads (default: one for each CPU); 0: the "
-            "thread that asks for batches; several counts: a curve",
+            "decoding threads (default: one for each CPU); 0: the thread that asks for batches "
+            "decodes; several counts: measure each, and show a curve",
             [&arguments](const std::string& text) { arguments.threads = ParseThreads(text); });
   AddOption(app, "--prefetch", "N",
             "batches decoded ahead; 0, the default: the loader "
@@ -188,11 +189,10 @@ void AddTrainingOptions(CLI::App& app, EpochArguments& arguments) {
             "400, steps of 224 ms, which must take 90% of the time) or "
             "retinanet-b200 (24, 47.55 ms, 85%)",
             [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
-  CLI::Option* const search =
-      app.add_flag("--find-accelerators", arguments.find_accelerators,
-                   "find the largest number of accelerators that compute for "
-                   "90% of the time or more; it chooses epochs and batches "
-                   "itself");
+  CLI::Option* const search = app.add_flag(
+      "--find-accelerators", arguments.find_accelerators,
+      "find the largest number of accelerators that compute for 90% of the time or more; "
+      "the numbers of epochs and batches are chosen for that");
   // --find-accelerators chooses these itself, or does not measure them.
   for (const char* const option : {"--accelerators", "--epochs", "--warm-up", "--repeat",
                                    "--batches", "--also-cold", "--floor", "--stops", "--trace"})
@@ -205,8 +205,8 @@ constexpr auto kEpochLengths = Options<EpochOptions>(
     "EpochOptions", "",
     Option("epochs", &EpochOptions::epochs, "epochs to measure",
            {.least = 1, .most = 1e6, .comparable = true}),
-    Option("warm_up", &EpochOptions::warm_up, "epochs played before those; none with --cold",
-           {.most = 1e6}),
+    Option("warm_up", &EpochOptions::warm_up,
+           "epochs played before the measured ones; none with --cold", {.most = 1e6}),
     Option("also_cold", &EpochOptions::also_cold,
            "after the measured epochs, play N with a cold cache, to compare",
            {.most = 1e6, .comparable = true}),

@@ -118,7 +118,7 @@ inline constexpr auto kStepSettings = option_list::Options<TrainingStep>(
                         "a pretend training step: sleep X milliseconds with each batch in hand",
                         {.most = 3'600'000, .value = "X"}),
     option_list::Option("step_busy", &TrainingStep::busy,
-                        "keep a CPU busy for that long instead of sleeping"));
+                        "keep a CPU busy in each training step instead of sleeping"));
 
 // The datasets that are played as one: options.dataset and options.with.
 std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options);

@@ -48,15 +48,15 @@ std::uint64_t ParseRate(std::string_view text) {
 
 void AddStoreOptions(CLI::App& app, std::optional<SlowLink>& link) {
   cli::AddOption(app, "--store-delay", "TIME",
-                 "simulate an object store (also with a local DATASET) whose requests take that "
-                 "long to the first byte: 50ms",
+                 "simulate an object store (also with a local DATASET) where a request takes this "
+                 "time to its first byte, such as 50ms",
                  [&link](const std::string& text) { LinkOf(link).delay = ParseDelay(text); });
   cli::AddOption(
-      app, "--store-rate", "RATE", "... over a link of that many bytes a second: 100MB/s",
+      app, "--store-rate", "RATE", "... over a link of this rate, such as 100MB/s",
       [&link](const std::string& text) { LinkOf(link).bytes_per_second = ParseRate(text); });
   cli::AddOption(
       app, "--store-errors", "SHARE",
-      "... where that share of the requests fails, and is sent again: 0.05",
+      "... where this share of the requests, such as 0.05, fails and is sent again",
       [&link](const std::string& text) { LinkOf(link).errors = cli::ParseNumber(text, 0.9); });
 }
 

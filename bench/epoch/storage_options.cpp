@@ -58,8 +58,8 @@ void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
             "pictures; default: half of the free memory)",
             [&arguments](const std::string& text) { SetCache(text, arguments); });
   AddOption(app, "--stage", "DIR",
-            "copy each shard to a folder on a fast local disk when it "
-            "is first read; DIR:BYTES limits their size",
+            "copy each shard to DIR, a folder on a fast local disk, when it is first read; with "
+            "DIR:BYTES, the copies take at most that much",
             [&arguments](const std::string& text) { SetStage(text, arguments); });
   cli::MarkComparable(app, {"--stage"});
 }

@@ -183,7 +183,7 @@ class Turns {
     const fs::path python = options_.peers / "ffcv" / "bin" / "python";
     const fs::path script = options_.peers / "convert_ffcv.py";
     if (options_.peers.empty()) {
-      ffcv.missing = "not asked for: --peers names what bench/peers/setup.sh made";
+      ffcv.missing = "not asked for: give --peers, the folder that bench/peers/setup.sh made";
     } else if (!fs::exists(python) || !fs::exists(script)) {
       ffcv.missing = "not in " + options_.peers.string() + "; bench/peers/setup.sh installs it";
     }
@@ -377,11 +377,11 @@ void ReportConversion(const ConvertMeasured& measured, const ConvertBenchOptions
 
 constexpr const char* kConvertDescription =
     "Converts a folder of pictures and says where the time goes.\n\n"
-    "FFCV's DatasetWriter writes the same pictures with as many workers, at the same size and "
-    "quality, if bench/peers/setup.sh has installed it; if not, a line says so. Both take turns, "
-    "in an order that changes with the round, and start-up is not counted. Then the stages are "
-    "timed on one thread: CPU time of reading, of decoding and resizing, and of encoding. What a "
-    "conversion takes beyond them is writing and the rest.\n";
+    "If bench/peers/setup.sh has installed FFCV, its DatasetWriter writes the same pictures with "
+    "as many workers, at the same size and quality; if not, a line says so. Sluice and FFCV take "
+    "turns, in an order that changes with the round, and start-up is not counted. Then the stages "
+    "are timed on one thread: CPU time of reading, of decoding and resizing, and of encoding. The "
+    "rest of a conversion's time is writing and all other work.\n";
 
 constexpr const char* kConvertExamples =
     "\n"

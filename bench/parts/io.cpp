@@ -360,9 +360,9 @@ constexpr const char* kIoDescription =
     "Each round reads all shards four times. First file after file in large pieces past the page "
     "cache: the disk's own rate. Then the blocks in random order, as a shuffled epoch does: past "
     "the page cache (as with the loader's storage = Direct), from an emptied page cache, and again "
-    "from memory. An epoch cannot be faster than that.\n\n"
-    "Of a dataset at a URL, each round fetches all shards twice: as a bare download, and as blocks "
-    "in random order, as the loader fetches them. It also counts the requests.\n";
+    "from memory. An epoch cannot be faster than these reads.\n\n"
+    "For a dataset at a URL, each round fetches all shards twice: as a bare download, and as "
+    "blocks in random order, as the loader fetches them. It also counts the requests.\n";
 
 constexpr const char* kIoExamples =
     "\n"

@@ -318,10 +318,11 @@ using option_list::Options;
 
 constexpr const char* kUploadDescription =
     "Measures how fast batches reach a GPU.\n\n"
-    "Each round first only copies batches out of page-locked memory, which is the limit. Then it "
-    "delivers as many as a loader does, with conversion, events and a stream that waits for each. "
-    "The pixels are made up, and nothing is decoded (`sluice-bench epoch` measures that). The JSON "
-    "ends with a timeline of some batches: when each was copied and converted, in seconds.\n";
+    "Each round first only copies batches out of page-locked memory: uploads cannot be faster. "
+    "Then it delivers as many batches the way a loader does, with conversion, events and a stream "
+    "that waits for each. The pixels are made up, and nothing is decoded (`sluice-bench epoch` "
+    "measures that). The JSON ends with a timeline of some batches: when each was copied and "
+    "converted, in seconds.\n";
 
 constexpr const char* kUploadExamples =
     "\n"

@@ -63,7 +63,7 @@ template <>
 inline constexpr auto WordsOf<ImagesIn> =
     Words("ImagesIn", "Where the device finds the pictures that it decodes",
           Word("storage", ImagesIn::kStorage, "in shards; each batch brings its own"),
-          Word("device", ImagesIn::kDevice, "in device memory, put there once"),
+          Word("device", ImagesIn::kDevice, "in device memory, copied there once"),
           Word("page_locked", ImagesIn::kPageLocked, "in pinned host memory"));
 
 template <>
@@ -90,7 +90,8 @@ inline constexpr auto OptionsOf<OrderOptions> = Options<OrderOptions>(
            "parallel streams of the order; fewer streams read fewer blocks before the first batch",
            {.least = 1, .most = 65536, .changes = Changes::kOrder}),
     Option("window_bytes", &OrderOptions::window_bytes,
-           "size of the blocks open for shuffling at once; 0: 64 MiB, or two blocks a lane",
+           "size of the blocks open for shuffling at once; 0: the larger of 64 MiB and two blocks "
+           "a lane",
            {.form = NumberForm::kBytes, .changes = Changes::kOrder}));
 
 template <>
@@ -131,13 +132,13 @@ inline constexpr auto OptionsOf<Direct> = Options<Direct>(
 
 template <>
 inline constexpr auto OptionsOf<DecodedPictures> = Options<DecodedPictures>(
-    "DecodedPictures", "Keeps decoded pictures between epochs, up to that many bytes",
+    "DecodedPictures", "Keeps decoded pictures between epochs, up to a number of bytes",
     Option("bytes", &DecodedPictures::bytes, "the most bytes of pictures to keep",
            {.least = 1, .form = NumberForm::kBytes}),
     Option("folder", &DecodedPictures::folder,
-           "a folder on a local disk for them; empty: in memory"),
+           "the folder, on a local disk, that keeps the pictures; empty: memory does"),
     Option("function_is_deterministic", &DecodedPictures::function_is_deterministic,
-           "keeps what sample_function made; it must depend on its sample alone"));
+           "also keeps what sample_function made; the function must depend on its sample alone"));
 
 template <>
 inline constexpr auto OptionsOf<Stage> =
@@ -181,7 +182,7 @@ inline constexpr auto OptionsOf<OutputOptions> = Options<OutputOptions>(
     Option("mask_fill", &OutputOptions::mask_fill,
            "by mask field, the value of pixels outside the picture", Changes::kContent),
     Option("absent", &OutputOptions::absent,
-           "what labels and numbers hold for samples of a mixture's dataset without that field",
+           "what labels and numbers hold for samples of a mixture's dataset that lacks the field",
            Changes::kContent),
     Option("made_fields", &OutputOptions::made_fields, "fields that your functions fill",
            Changes::kContent));
@@ -217,7 +218,7 @@ inline constexpr auto OptionsOf<LoaderOptions> = Options<LoaderOptions>(
     Option("batch_size", &LoaderOptions::batch_size, "samples in a batch",
            {.least = 1, .most = 1 << 24, .changes = Changes::kContent}),
     Option("threads", &LoaderOptions::threads,
-           "decoding threads; 0: the thread that asks for batches", {.most = 1024}),
+           "decoding threads; 0: the thread that asks for batches decodes", {.most = 1024}),
     Option("transform", &LoaderOptions::transform, "the steps, in order", Changes::kContent),
     Option("views", &LoaderOptions::views, "further views of the same image", Changes::kContent),
     Option("sizes", &LoaderOptions::sizes, "output sizes that change with the epoch",

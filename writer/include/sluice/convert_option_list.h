@@ -25,10 +25,10 @@ inline constexpr auto WordsOf<ImageCodec> =
           Word("raw", ImageCodec::kRaw, "pixels, which need no decoding"));
 
 template <>
-inline constexpr auto WordsOf<Fit> = Words("Fit", "How `size` treats another aspect ratio",
-                                           Word("crop", Fit::kCrop, "cover, keep the centre"),
-                                           Word("stretch", Fit::kStretch),
-                                           Word("pad", Fit::kPad, "fit inside, the rest black"));
+inline constexpr auto WordsOf<Fit> =
+    Words("Fit", "How `size` treats images of another aspect ratio",
+          Word("crop", Fit::kCrop, "fill the size, keep the centre"),
+          Word("stretch", Fit::kStretch), Word("pad", Fit::kPad, "fit inside, the rest black"));
 
 template <>
 inline constexpr auto WordsOf<Subsampling> = Words("Subsampling",
@@ -58,8 +58,8 @@ inline constexpr auto WordsOf<Truncated> = Words(
 template <>
 inline constexpr auto WordsOf<SourceCheck> =
     Words("SourceCheck", "Which sources a repeated conversion compares with their samples",
-          Word("sizes", SourceCheck::kSizes, "none: names and sizes alone"),
-          Word("times", SourceCheck::kTimes, "those written, copied or moved since"),
+          Word("sizes", SourceCheck::kSizes, "none, only their names and sizes"),
+          Word("times", SourceCheck::kTimes, "those written, copied or moved since then"),
           Word("content", SourceCheck::kContent, "all"));
 
 template <>
@@ -104,7 +104,7 @@ inline constexpr auto OptionsOf<GeometryOptions> = Options<GeometryOptions>(
     Option("size", &GeometryOptions::size,
            "make every image W x H pixels (N means NxN); may enlarge",
            {.changes = Changes::kContent, .value = "WxH"}),
-    Option("fit", &GeometryOptions::fit, "how size treats another aspect ratio",
+    Option("fit", &GeometryOptions::fit, "how `size` treats images of another aspect ratio",
            {.changes = Changes::kContent, .value = "HOW"}));
 
 template <>
@@ -128,10 +128,10 @@ inline constexpr auto OptionsOf<FormOptions> = Options<FormOptions>(
     Option("background", &FormOptions::background,
            "the colour behind transparent pixels: three numbers from 0 to 255",
            {.changes = Changes::kContent, .value = "R,G,B"}),
-    Option("icc", &FormOptions::icc, "embedded colour profiles",
+    Option("icc", &FormOptions::icc, "what to do with embedded colour profiles",
            {.changes = Changes::kContent, .value = "HOW"}),
     Option("truncated", &FormOptions::truncated,
-           "images whose data end early, as after a broken download",
+           "what to do with images whose data end early, as after a broken download",
            {.changes = Changes::kContent, .value = "WHAT"}));
 
 template <>
@@ -145,10 +145,11 @@ inline constexpr auto OptionsOf<ShardOptions> = Options<ShardOptions>(
             .changes = Changes::kContent,
             .flag = "--shard-size",
             .value = "BYTES"}),
-    Option("block_samples", &ShardOptions::block_samples,
-           "samples in a block, the unit of reading and shuffling, 1 to 65536; auto is for about "
-           "512 KiB",
-           {.most = 65536, .changes = Changes::kContent, .zero = "auto"}),
+    Option(
+        "block_samples", &ShardOptions::block_samples,
+        "samples in a block (the unit of reading and shuffling), 1 to 65536; auto makes blocks of "
+        "about 512 KiB",
+        {.most = 65536, .changes = Changes::kContent, .zero = "auto"}),
     Option("seed", &ShardOptions::seed, "seed of the stored order", Changes::kOrder),
     Option("keep_order", &ShardOptions::keep_order,
            "store the samples in the order of their paths, not permuted", Changes::kOrder));
@@ -158,19 +159,20 @@ inline constexpr auto OptionsOf<RunOptions> = Options<RunOptions>(
     "RunOptions", "Running",
     Option("threads", &RunOptions::threads, "threads to use (default: one for each CPU)",
            {.most = 1024, .zero = ""}),
-    Option("on_error", &RunOptions::on_error, "a broken image", {.value = "WHAT"}),
+    Option("on_error", &RunOptions::on_error, "what to do with a broken image", {.value = "WHAT"}),
     Option("max_pixels", &RunOptions::max_pixels,
            "refuse larger images before memory is taken for them",
            {.least = 1, .most = 1 << 28, .form = NumberForm::kCount, .changes = Changes::kContent}),
     Option("dry_run", &RunOptions::dry_run, "look at the sources, plan and count; write nothing"),
-    Option("find_duplicates", &RunOptions::find_duplicates,
-           "list sources with the same bytes in DATASET/duplicates.tsv, also those in several "
-           "parts; none is left out"),
+    Option(
+        "find_duplicates", &RunOptions::find_duplicates,
+        "write DATASET/duplicates.tsv, a list of sources that have the same bytes, also of those "
+        "in different parts; all of them are converted"),
     Option("direct", &RunOptions::direct,
            "write shards past the page cache (O_DIRECT), so that other programs' files stay in it; "
            "same bytes"),
     Option("check", &RunOptions::check,
-           "which sources a repeated command compares with the samples made of them",
+           "which sources a repeated command compares with the samples that it made of them before",
            {.value = "WHAT"}));
 
 template <>
@@ -186,7 +188,7 @@ inline constexpr auto OptionsOf<Column> = Options<Column>(
     "Column", "A column of a table, and the field that it becomes",
     Option("column", &Column::column, "its heading, or the member's name"),
     Option("type", &Column::type, "the kind of field that it becomes"),
-    Option("field", &Column::field, "the field's name; empty: the column's"),
+    Option("field", &Column::field, "the field's name; empty: the column's name"),
     Option("boxes", &Column::boxes, "the four numbers of a box"),
     Option("relative", &Column::relative, "boxes are fractions of the image's sides"),
     Option("at_spaces", &Column::at_spaces, "spaces separate classes, too"),
@@ -197,8 +199,8 @@ inline constexpr auto OptionsOf<RowOptions> = Options<RowOptions>(
     "RowOptions", "How the rows of a table, or records, become samples",
     Option("path_column", &RowOptions::path_column,
            "the table's column of paths (default: the first of path, file, filename, file_name, "
-           "image, key). A further column key gives the samples' keys. Of Parquet, TFRecord and "
-           ".beton files: the column of images",
+           "image, key). If the table also has a column key, that gives the samples' keys. For "
+           "Parquet, TFRecord and .beton files: the column of images",
            {.value = "NAME"}),
     Option("columns", &RowOptions::columns,
            "the columns to take; empty: label, class, text and caption"),
@@ -232,8 +234,8 @@ inline constexpr auto OptionsOf<LabelOptions> = Options<LabelOptions>(
            "(default: folders are numbered in the order of their names' bytes: 0, 1, 10, 2)"),
     Option("classes", &LabelOptions::classes, "the names of classes 0, 1, ..."),
     Option("classes_of", &LabelOptions::classes_of,
-           "a dataset whose classes these are, with the same numbers: for validation images that "
-           "are converted after those for training. Its folder or URL",
+           "folder or URL of another dataset: use its classes, with the same numbers, as for "
+           "validation images that are converted after the training images",
            {.value = "DATASET"}));
 
 template <>
@@ -259,16 +261,17 @@ inline constexpr auto OptionsOf<ConvertSource> = Options<ConvertSource>(
     Option("label", &ConvertSource::label, OptionsOf<LabelOptions>.help),
     Option("split", &ConvertSource::split, OptionsOf<SplitPart>.help),
     Option("mask_folder", &ConvertSource::mask_folder,
-           "a folder of masks: for a/b.jpg its a/b.png. Stored losslessly, resized by the nearest "
-           "pixel",
+           "a folder of masks: a/b.png in it is the mask of a/b.jpg. Masks are stored losslessly, "
+           "and resized by the nearest pixel",
            {.flag = "--mask-dir", .value = "DIR"}),
     Option("upright", &ConvertSource::upright,
            "whether boxes, masks and key points were drawn on the upright image (true), or on the "
-           "image as its file stores it, without its Exif orientation (false). Not set: upright, "
-           "with a warning if a turned image has any"),
-    Option("follow_links", &ConvertSource::follow_links,
-           "also take what symbolic links lead to outside of SOURCE (default: only what lies "
-           "inside; a line says how many links were not followed)"));
+           "image as its file stores it, without its Exif orientation (false). Not set: true, with "
+           "a warning if an image that is stored turned has any of these"),
+    Option(
+        "follow_links", &ConvertSource::follow_links,
+        "also follow symbolic links that lead out of SOURCE (default: skip them; a line says how "
+        "many)"));
 
 template <>
 inline constexpr auto OptionsOf<TranscodeOptions> = Options<TranscodeOptions>(
