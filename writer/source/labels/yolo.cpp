@@ -193,8 +193,8 @@ YoloNames FindYoloNames(const std::filesystem::path& labels) {
   for (int up = 0; up < 3; ++up, folder = folder.parent_path()) {
     std::vector<std::filesystem::path> files;
     std::error_code unreadable;
-    for (std::filesystem::directory_iterator entry(folder, unreadable), end; !unreadable && entry != end;
-         entry.increment(unreadable)) {
+    for (std::filesystem::directory_iterator entry(folder, unreadable), end;
+         !unreadable && entry != end; entry.increment(unreadable)) {
       const std::string ending = entry->path().extension();
       const std::string name = entry->path().filename();
       if (name == "classes.txt" || name == "obj.names" || ending == ".yaml" || ending == ".yml") {
