@@ -6,8 +6,8 @@
 // take a block each, and find those places by sums over the threads before them.
 #pragma once
 
-#include "reader/device/jpeg_job.h"
 #include "reader/device/jpeg_entropy.h"
+#include "reader/device/jpeg_job.h"
 
 namespace sluice {
 

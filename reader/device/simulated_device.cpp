@@ -14,8 +14,8 @@
 
 #include "reader/device/axis_weights.h"
 #include "reader/device/jpeg_blocks.h"
-#include "reader/device/jpeg_pixels.h"
 #include "reader/device/jpeg_entropy.h"
+#include "reader/device/jpeg_pixels.h"
 #include "reader/device/packed_rows.h"
 #include "reader/device/pixel_ops.h"
 #include "reader/device/raw_pixels.h"

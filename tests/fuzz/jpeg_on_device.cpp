@@ -5,9 +5,9 @@
 
 #include "reader/device/axis_weights.h"
 #include "reader/device/jpeg_blocks.h"
+#include "reader/device/jpeg_entropy.h"
 #include "reader/device/jpeg_parcel.h"
 #include "reader/device/jpeg_pixels.h"
-#include "reader/device/jpeg_entropy.h"
 #include "reader/device/packed_rows.h"
 
 namespace sluice::fuzz {
