@@ -88,7 +88,7 @@ SourceArguments FoldersInside(const SourceArguments& arguments, std::vector<std:
   const std::filesystem::path root = arguments.places[0];
   if (IsStoreUrl(root.native())) {
     throw UsageError(
-        "--split-folders looks into folders on a local disk; name those of a store one by one, as "
+        "--split-folders looks into folders on a local disk; name a store's folders one by one, as "
         "in: sluice convert s3://bucket/train s3://bucket/val DATASET");
   }
   if (!std::filesystem::exists(root)) {
@@ -205,8 +205,8 @@ std::string SplitNames(const std::map<std::string, std::vector<std::string>>& fi
 }
 
 constexpr const char* kOneOrEach =
-    "give those of one, or make a dataset of each (--split-folders); `sluice merge` makes one of "
-    "several datasets";
+    "give the files of one split, or make a dataset of each (--split-folders); `sluice merge` "
+    "makes one of several datasets";
 
 // Makes a part for each split of the files, but no part if they have fewer than two splits.
 std::vector<ConvertPart> SplitFiles(const SourceArguments& arguments, unsigned threads,
@@ -215,7 +215,7 @@ std::vector<ConvertPart> SplitFiles(const SourceArguments& arguments, unsigned t
   const std::size_t splits = files.size() - (files.contains("") ? 1 : 0);
   if (splits > 1 && files.contains("") && arguments.split_folders) {
     throw UsageError("\"" + files[""].front() + "\" is of none of the splits " + SplitNames(files) +
-                     ", which the files' names say; leave it out or rename it");
+                     ", to which the other files belong by their names; leave it out or rename it");
   }
   if (splits > 1 && !arguments.split_folders) {
     throw UsageError("the files are of the splits " + SplitNames(files) + "; " + kOneOrEach);

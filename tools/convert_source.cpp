@@ -70,8 +70,8 @@ std::vector<std::string> ReadClasses(const std::string& file, const std::stop_to
   if (text.find('\0') == std::string::npos && (text.starts_with("\n") || text.starts_with("\r\n") ||
                                                (last != std::string::npos && blank < last))) {
     throw Error(ErrorCode::kInvalidArgument, file,
-                "has an empty line among the names of classes, whose numbers are their lines'; "
-                "take it out, or give that class a name");
+                "has an empty line among the names of classes; a class's number is that of its "
+                "line, so remove the empty line, or give that class a name");
   }
   if (names.empty()) {
     throw Error(ErrorCode::kInvalidArgument, file, "has no names of classes, one a line");

@@ -65,8 +65,8 @@ void NewFile::Close() {
 
 void NewFile::Fail(int error) const {
   throw Error(ErrorCode::kIo, path_.string(),
-              error == EEXIST ? "exists already, under a name that this file system does not tell "
-                                "from it; export to a file system that does"
+              error == EEXIST ? "exists already: this file system takes two of the names for the "
+                                "same one; export to another file system"
                               : "cannot be written: " + std::generic_category().message(error) +
                                     "; empty the export's folder before you try again");
 }

@@ -246,7 +246,7 @@ class Runner {
       if (payload.codec != (comparison_.raw ? Codec::kRaw : Codec::kJpeg)) {
         throw Error(ErrorCode::kUnsupported, dataset_path_.string(),
                     "the loaders are compared with JPEGs, or with raw RGB images of one size, but "
-                    "this dataset has others");
+                    "this dataset has other images");
       }
       file_bytes_ += files.Write(i, payload);
     }

@@ -26,7 +26,8 @@ void SetCache(const std::string& text, StorageArguments& arguments) {
   arguments.keep.reset();
   if (kept == Kept::kDecoded) arguments.keep.emplace();
   if (colon == std::string::npos) return;
-  if (!arguments.keep) throw cli::UsageError("only decoded has a budget, as in decoded:2GB");
+  if (!arguments.keep)
+    throw cli::UsageError("only decoded takes a number of bytes, as in decoded:2GB");
   arguments.keep->bytes = cli::ParseBytes(text.substr(colon + 1));
   if (arguments.keep->bytes == 0) throw cli::UsageError("a budget of 0 bytes keeps nothing");
 }
@@ -68,7 +69,8 @@ void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset,
                   LoaderOptions& loader) {
   if (arguments.direct && arguments.locked) {
     throw cli::UsageError(
-        "--direct reads past the page cache, and --cache locked keeps it; give only one");
+        "--direct reads past the page cache, but --cache locked keeps the dataset there; give only "
+        "one");
   }
   const Mapped& mapped = arguments.mapped;
   if (mapped.behind != Behind::kKeep && (arguments.direct || arguments.locked)) {

@@ -359,7 +359,7 @@ void MeasureOrder(const OrderArguments& arguments, PartResult& part, const std::
                   cli::Progress& progress) {
   for (const std::uint64_t samples : arguments.samples) {
     if (arguments.ranks.empty() && samples > 4'000'000'000)
-      throw cli::UsageError("--samples: orders are drawn of up to 4G samples (--ranks: 1000G)");
+      throw cli::UsageError("--samples: an order has at most 4G samples (with --ranks, 1000G)");
   }
   const Dataset dataset = Dataset::Open(arguments.dataset);
   const DatasetShape& shape = dataset.state()->facts->shape;

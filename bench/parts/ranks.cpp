@@ -104,11 +104,11 @@ RanksFigures SimulateRanks(const RanksTask& task, const std::stop_token& stop) {
   const std::uint64_t lanes = (task.lanes + each - 1) / each * each;
   if (lanes > kMaxLanes) {
     throw cli::UsageError(std::to_string(task.ranks) +
-                          " ranks want as many lanes, and a loader has " +
-                          std::to_string(kMaxLanes) + " at most");
+                          " ranks need at least as many lanes, but a loader has at most " +
+                          std::to_string(kMaxLanes));
   }
   if (task.by_shards && task.shape->shards().size() < task.ranks)
-    throw cli::UsageError(std::to_string(task.ranks) + " ranks want as many shards");
+    throw cli::UsageError(std::to_string(task.ranks) + " ranks need at least as many shards");
   figures.lanes = static_cast<std::uint32_t>(lanes);
   std::set<unsigned> looked_at;
   for (unsigned i = 0; i < kLookedAt; ++i)

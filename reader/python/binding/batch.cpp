@@ -341,8 +341,8 @@ void BindArray(nb::module_& module) {
            })
       .def(
           "numpy", [](nb::handle self) { return nb::cast<const Array&>(self).Numpy(self); },
-          "As a numpy array; if it has up to 64 KiB and is not an image, it is copied, so that the "
-          "batch can go")
+          "As a numpy array. An array of up to 64 KiB that is not an image is copied, so that it "
+          "does not keep the whole batch in memory")
       .def(
           "torch",
           [](nb::handle self) { return nb::module_::import_("torch").attr("from_dlpack")(self); },
@@ -394,9 +394,9 @@ PaddedPair Padded(nb::handle self, nb::object fill, std::size_t at_least) {
 void BindRagged(nb::module_& module) {
   nb::class_<Ragged> bound(
       module, "Ragged",
-      "A field with a different number of entries in each sample: r[i] is a numpy "
-      "array of sample i's; values has those of all samples one after another, and "
-      "sample i those from offsets[i] to before offsets[i + 1].");
+      "A field with a different number of entries in each sample: r[i] is a numpy array of the "
+      "entries of sample i. values has the entries of all samples, one after another; those of "
+      "sample i begin at offsets[i] and end before offsets[i + 1].");
   RefusePickling(bound, kNoPickling);
   bound.def_prop_ro("values", [](const Ragged& field) { return Array(field.batch(), field.field); })
       .def_prop_ro("offsets",
@@ -527,14 +527,15 @@ void BindBatch(nb::module_& module) {
             return nb::typed<nb::list, nb::typed<nb::tuple, nb::int_, nb::int_>>(sizes);
           },
           "field"_a = "",
-          "By row, (height, width) of its own image, which is at the upper left of a padded one")
+          "By row, (height, width) of the row's own image, which is at the upper left of the "
+          "padded image")
       .def_prop_ro(
           "valid", [](const PyBatch& batch) { return In(batch).valid(); },
-          "Rows without the last ones that only fill up")
+          "The number of rows, without the last ones that only fill up the batch")
       .def_prop_ro("epoch", [](const PyBatch& batch) { return In(batch).epoch(); })
       .def_prop_ro(
           "index", [](const PyBatch& batch) { return In(batch).index(); },
-          "Of this batch in its epoch, from 0")
+          "The number of this batch in its epoch, from 0")
       .def_prop_ro(
           "samples",
           [](const PyBatch& batch) { return ArrayOf(In(batch).samples(), DType::kInt64); },
@@ -548,19 +549,17 @@ void BindBatch(nb::module_& module) {
             In(batch).WaitOn({reinterpret_cast<void*>(stream)});
           },
           "stream"_a,
-          "Makes work submitted to that CUDA stream (its handle as a number, "
-          "torch.cuda.current_stream().cuda_stream) from now on wait for the batch; after the "
-          "batch "
-          "is dropped, its memory is written again only once that work has finished. DLPack "
+          "Makes work submitted to a CUDA stream from now on wait for the batch. stream: its "
+          "handle as a number, torch.cuda.current_stream().cuda_stream. After the batch is "
+          "dropped, its memory is written again only once the stream's work has finished. DLPack "
           "(torch(), from_dlpack) calls it by itself for the stream that takes the tensor, and "
           "__cuda_array_interface__ for the default stream")
       .def(
           "synchronize", [](const PyBatch& batch) { In(batch).Synchronize(); },
           nb::call_guard<Released>(),
-          "Waits until the batch is on the device. It does not tell the loader who reads the "
-          "batch: "
-          "work queued on a stream that wait_on() was not given may read it after it was dropped "
-          "and written again")
+          "Waits until the batch is on the device. It does not replace wait_on(): work queued on a "
+          "stream that wait_on() was not called for may read the batch's memory after the batch "
+          "was dropped and the memory written again")
       .def("__repr__", [](const PyBatch& batch) {
         std::string text = "Batch(" + std::to_string(In(batch).size()) + " samples:";
         for (const std::string& field : In(batch).fields())

@@ -202,8 +202,8 @@ void BindFunction(nb::module_& module, const K&... keywords) {
       "source: a folder, or a ConvertSource. dataset: the folder to make. progress: None for a bar "
       "in terminals and notebooks (where tqdm is installed), True or False, or a function of "
       "(samples done, samples in all).\n\n"
-      "Returns a ConvertSummary, whose warnings are issued as ConvertWarning too. Ctrl-C stops it; "
-      "the same call resumes from there. Raises sluice.Error.\n\n"
+      "Returns a ConvertSummary, whose warnings are issued as ConvertWarning too. Ctrl-C stops the "
+      "conversion; the same call resumes it. Raises sluice.Error.\n\n"
       "The other options are those of ConvertOptions; size is (width, height), and short_side or "
       "size replaces the default max_side.\n" +
       KeywordLines(keywords...);
@@ -233,7 +233,7 @@ void BindConvert(nb::module_& module) {
   WarningType() = nb::steal(PyErr_NewExceptionWithDoc(
       "sluice.ConvertWarning",
       "A doubt about a conversion, such as columns that were not used or a class without samples:\n"
-      "each of ConvertSummary.warnings is also issued as one, by Python's warnings.",
+      "each of ConvertSummary.warnings is also issued as a ConvertWarning, by Python's warnings.",
       PyExc_UserWarning, nullptr));
   module.attr("ConvertWarning") = WarningType();
   const auto keywords =

@@ -302,7 +302,7 @@ void BindDataset(nb::module_& module) {
               names.push_back(field.name);
             return names;
           },
-          "The names of its fields, in order, those without a value too");
+          "The names of the sample's fields, in order, also of fields without a value");
   nb::class_<Dataset>(module, "Dataset",
                       "A dataset, opened for looking at its samples: ds[i]['image']. Opening reads "
                       "the manifest alone.")
@@ -361,7 +361,7 @@ void BindDataset(nb::module_& module) {
             return label == Schema::kNone ? std::vector<std::string>()
                                           : dataset.schema().fields[label].classes;
           },
-          "The names of the label's classes, by number; of several labels, those of the first")
+          "The names of the label's classes, by number; if there are several labels, of the first")
       .def_prop_ro("id", &Dataset::id)
       .def_prop_ro("name", &Dataset::name)
       .def_prop_ro("path", [](const Dataset& dataset) { return TextOf(dataset.path().string()); })

@@ -408,8 +408,8 @@ void BindLoader(nb::module_& module) {
             return PyBatch{Owned<Batch>(std::move(row)), loader.types};
           },
           "sample"_a, "epoch"_a,
-          "What that epoch holds for one sample, as a batch of one row, before MixUp, CutMix and "
-          "batch_function")
+          "The given sample as it comes in the given epoch, as a batch of one row, before MixUp, "
+          "CutMix and batch_function")
       .def("__iter__",
            [](nb::handle self) {
              return Walk{nb::borrow(self), nb::cast<PyLoader&>(self).next_epoch++};
@@ -427,10 +427,10 @@ void BindLoader(nb::module_& module) {
           "Batches in an epoch, of this rank")
       .def(
           "state", [](PyLoader& loader) { return loader->State().Text(); },
-          "Where the stream stands, as a line of text for a checkpoint: see resume_from")
+          "The loader's place in its epochs, as a line of text for a checkpoint: see resume_from")
       .def_prop_ro(
           "state_epoch", [](PyLoader& loader) { return loader->State().epoch; },
-          "The epoch in which that is")
+          "The epoch of the place that state() returns")
       .def(
           "samples_per_epoch",
           [](PyLoader& loader, std::uint64_t epoch) {

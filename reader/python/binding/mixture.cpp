@@ -81,7 +81,7 @@ void BindMixture(nb::module_& module) {
              "each batch has the same number of samples of each dataset");
   Words<MixtureLength>(module, "MixtureLength", "How long an epoch with weights is")
       .value("FIRST", MixtureLength::kFirst, "until each sample of the first dataset has come once")
-      .value("SHORTEST", MixtureLength::kShortest, "until the first dataset is through")
+      .value("SHORTEST", MixtureLength::kShortest, "until one dataset has given all its samples")
       .value("SAMPLES", MixtureLength::kSamples, "Mixture(samples=...)");
   ByKeywords(
       nb::class_<Mixture>(
@@ -89,10 +89,10 @@ void BindMixture(nb::module_& module) {
           "Several datasets played as one: Loader(Mixture([(photos, 0.7), (drawings, 0.3)]), 256). "
           "A part is a Dataset or its path, alone or with a weight; without weights, an epoch has "
           "every sample of every dataset once. Samples are numbered through all datasets. Fields "
-          "are "
-          "matched by name. Where a dataset lacks one, OutputOptions.absent says what its samples "
-          "hold (labels and numbers this one, lists no entries), and mask_fill for a mask; without "
-          "them, or OutputOptions.fields that leave it out, the mixture is refused."),
+          "are matched by name. If a dataset lacks a field, its samples hold OutputOptions.absent "
+          "as label or number, no entries as list, and OutputOptions.mask_fill as mask. If these "
+          "are not set, and OutputOptions.fields does not leave the field out, the mixture is "
+          "refused."),
       Mixture(), Required(Keyword{"parts", &PartsOf, &SetParts}),
       Member("shares", &Mixture::shares), Member("length", &Mixture::length),
       Member("samples", &Mixture::samples))

@@ -106,7 +106,7 @@ void BindSchema(nb::module_& module) {
           "Element type of arrays: 'int8' to 'float64'")
       .def_prop_ro(
           "shape", [](const Field& field) { return ShapeTuple(nb::tuple(nb::cast(field.shape))); },
-          "Of an array, or of one entry of a variable field")
+          "The shape of an array, or of one entry of a variable field")
       .def_prop_ro("role", [](const Field& field) { return NameOf(field.role); })
       .def_ro("follows", &Field::follows, "The image that a mask, boxes or key points belong to")
       .def_ro("coordinates", &Field::coordinates, "Convention of boxes, such as 'xyxy-pixels'")
@@ -134,7 +134,7 @@ void BindSchema(nb::module_& module) {
           },
           "name"_a, "dtype"_a, "shape"_a = std::vector<std::uint32_t>(), "role"_a = "none",
           "follows"_a = "", "coordinates"_a = "",
-          "Any number of entries of that shape, such as boxes: variable('boxes', 'float32', (4,), "
+          "Any number of entries of this shape, such as boxes: variable('boxes', 'float32', (4,), "
           "'boxes', 'image', 'xyxy-pixels')")
       .def_static(
           "bytes",

@@ -67,7 +67,7 @@ void BindSource(nb::module_& module) {
       "root"_a, "of_any_name"_a = false, "follow_links"_a = false, nb::call_guard<Released>(),
       "The folders directly below root that hold images, if they look like the parts of a split "
       "(train, val) and not like classes; each is then a source of its own. follow_links: also "
-      "those that links out of root lead to");
+      "folders that links out of root lead to");
 }
 
 }  // namespace sluice::python

@@ -66,33 +66,33 @@ void BindCrops(nb::module_& module) {
   using Crop = RandomResizedCrop;
   BindStep<Crop>(
       module, "RandomResizedCrop",
-      "A crop of random area (scale: share of the image's) and aspect ratio, resized to size "
-      "pixels; torchvision's rule.",
+      "A crop of random area (scale: its share of the image's area) and aspect ratio, resized to "
+      "size; torchvision's rule.",
       SizeOf<Crop>(), Range("scale", &Crop::min_scale, &Crop::max_scale),
       Range("ratio", &Crop::min_ratio, &Crop::max_ratio), Member("filter", &Crop::filter));
-  BindStep<Resize>(module, "Resize", "Resizes to exactly that size: a side, or (height, width).",
+  BindStep<Resize>(module, "Resize", "Resizes to exactly this size: a side, or (height, width).",
                    SizeOf<Resize>(), Member("filter", &Resize::filter));
   BindStep<ResizeShortSide>(
       module, "ResizeShortSide",
       "Resizes so that the shorter side has `size` pixels; a crop must follow.",
       Member("size", &ResizeShortSide::side), Member("filter", &ResizeShortSide::filter));
   BindStep<CenterCrop>(module, "CenterCrop",
-                       "The central size pixels; where the image is smaller, zeros.",
+                       "The centre of the image, of this size; where the image is smaller, zeros.",
                        SizeOf<CenterCrop>());
   using Centre = CenterResizedCrop;
-  BindStep<Centre>(module, "CenterResizedCrop",
-                   "The largest centred rectangle of that shape, shrunk by ratio, resized: FFCV's "
-                   "CenterCropRGBImageDecoder.",
-                   SizeOf<Centre>(), Member("ratio", &Centre::ratio),
-                   Member("filter", &Centre::filter));
+  BindStep<Centre>(
+      module, "CenterResizedCrop",
+      "The largest centred rectangle with the aspect ratio of size, its sides multiplied by ratio, "
+      "resized to size; FFCV's CenterCropRGBImageDecoder.",
+      SizeOf<Centre>(), Member("ratio", &Centre::ratio), Member("filter", &Centre::filter));
   BindStep<RandomCrop>(
       module, "RandomCrop",
-      "A crop of that size at a random place of the image with a border of `padding` pixels.",
+      "A crop of this size at a random place of the image with a border of `padding` pixels.",
       SizeOf<RandomCrop>(), Member("padding", &RandomCrop::padding),
       Member("padding_mode", &RandomCrop::border), Member("fill", &RandomCrop::fill));
   BindStep<RandomTranslate>(
       module, "RandomTranslate",
-      "Moves the image by -padding to padding whole pixels along each axis: FFCV's.",
+      "Moves the image by -padding to padding whole pixels along each axis, as FFCV's does.",
       Member("padding", &RandomTranslate::padding),
       Member("padding_mode", &RandomTranslate::border), Member("fill", &RandomTranslate::fill));
   BindChance<HorizontalFlip>(module, "HorizontalFlip", "Mirrors left to right.");
@@ -103,8 +103,8 @@ void BindCrops(nb::module_& module) {
   using Affine = RandomAffine;
   BindStep<Affine>(
       module, "RandomAffine",
-      "Rotates (degrees, clockwise), moves (at most that share of width and height), scales and "
-      "shears about the centre; torchvision's. Given one number, degrees are -x to x.",
+      "Rotates (degrees, clockwise), moves (translate: the largest share of width and height), "
+      "scales and shears about the centre, as torchvision's does. degrees=x means -x to x.",
       Degrees(), Range("translate", &Affine::translate_x, &Affine::translate_y),
       Range("scale", &Affine::min_scale, &Affine::max_scale),
       Range("shear_x", &Affine::min_shear_x, &Affine::max_shear_x),
@@ -164,21 +164,22 @@ void BindLast(nb::module_& module) {
                       "pixels from 0 to 1, as torchvision's, one or one for each channel.",
                       Floats("mean", &Normalize::mean), Floats("std", &Normalize::deviation),
                       Member("type", &Normalize::type));
-  BindStep<OneHot>(module, "OneHot",
-                   "Adds a float32 field with one number for each class (0: as many as the label "
-                   "has names), smoothed.",
-                   Member("classes", &OneHot::classes), Member("smoothing", &OneHot::smoothing),
-                   Member("label", &OneHot::label), Member("field", &OneHot::field));
+  BindStep<OneHot>(
+      module, "OneHot",
+      "Adds a float32 field with one number for each class, smoothed. classes: how many; 0: as "
+      "many as the label has names.",
+      Member("classes", &OneHot::classes), Member("smoothing", &OneHot::smoothing),
+      Member("label", &OneHot::label), Member("field", &OneHot::field));
   BindStep<MixUp>(module, "MixUp", "Mixes each sample with its neighbour; needs OneHot before.",
                   Member("alpha", &MixUp::alpha), Chance<MixUp>());
   BindStep<CutMix>(module, "CutMix",
-                   "Replaces a rectangle by the neighbour's; needs OneHot before.",
+                   "Replaces a rectangle of each sample by its neighbour's; needs OneHot before.",
                    Member("alpha", &CutMix::alpha), Chance<CutMix>());
   module.def("progressive_sizes", &ProgressiveSizes, "low"_a, "high"_a, "begin"_a, "end"_a,
              "multiple"_a = 32,
              "Output sizes for Loader(sizes=...): the side is low up to epoch begin, then grows to "
-             "high at epoch end, in multiples.");
-  BindStep<OutputSize>(module, "OutputSize", "From that epoch on, images have that size.",
+             "high at epoch end; each side is a multiple of `multiple`.");
+  BindStep<OutputSize>(module, "OutputSize", "From this epoch on, images have this size.",
                        Required(Member("epoch", &OutputSize::epoch)),
                        Required(Member("width", &OutputSize::width)),
                        Required(Member("height", &OutputSize::height)));

@@ -293,7 +293,8 @@ void BindUserFunctions(nb::module_& module) {
   BindRows<MutableSample>(module, "MutableSample",
                           "What a sample_function gets: one row of a batch, after the transform")
       .def_prop_ro(
-          "position", [](const SeenSample& seen) { return seen->position(); }, "In the epoch")
+          "position", [](const SeenSample& seen) { return seen->position(); },
+          "The sample's position in the epoch")
       .def(
           "key", [](const SeenSample& seen) { return nb::bytes(seen->key().c_str()); },
           "The sample's key; slow: see user_function.h")
