@@ -361,12 +361,13 @@ void DatasetWriter::State::Check(const SampleBuilder::State& sample) const {
     const Field& field = schema->fields[f];
     if (field.follows.empty() || sample.sample.fields[f].bytes.empty()) continue;
     if (!sample.turned[schema->Find(field.follows)]) continue;
-    refuse("Exif turns its picture in field \"" + field.follows +
-           "\", which is stored upright, and field \"" + field.name +
-           "\" belongs to it; if it was drawn on the upright picture, set "
-           "DatasetWriterOptions::upright = true; if on the picture as its file stores it, turn "
-           "it, too, or remove the "
-           "orientation from the file");
+    refuse(
+        "Exif turns its picture in field \"" + field.follows +
+        "\", which is stored upright, and field \"" + field.name + "\" belongs to it; if \"" +
+        field.name +
+        "\" was drawn on the upright picture, set DatasetWriterOptions::upright = true; if on the "
+        "picture as its file stores it, turn the field's values, too, or remove the orientation "
+        "from the file");
   }
   try {
     CheckLimits(sample.sample, *schema, layout, header_bytes);

@@ -96,7 +96,7 @@ def test_a_state_between_the_last_batch_and_the_end_plays_no_epoch_twice(raw):
 
 def test_an_invalid_state_is_refused_and_the_dataset_continues(raw):
     dataset = sluice.torch.IterableDataset(raw, 8)
-    with pytest.raises(ValueError, match="no state"):
+    with pytest.raises(ValueError, match="not a state"):
         dataset.load_state_dict({"x": 1})
     with pytest.raises(sluice.Error):
         dataset.load_state_dict({"sluice": "rubbish"})

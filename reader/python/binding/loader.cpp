@@ -399,7 +399,8 @@ void BindLoader(nb::module_& module) {
             nb::cast<PyLoader&>(self).next_epoch = epoch + 1;
             return Walk{nb::borrow(self), epoch};
           },
-          "epoch"_a, "Plays that epoch, from its beginning or from where resume_from stands")
+          "epoch"_a,
+          "Plays this epoch from its beginning, or from the place that resume_from gives")
       .def(
           "row",
           [](PyLoader& loader, std::uint64_t sample, std::uint64_t epoch) {

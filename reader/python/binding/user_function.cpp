@@ -183,9 +183,8 @@ void Call(UserCalls& calls, const UserCalls::Kept& function, Rows& rows,
   if (!result.is_none()) {
     throw std::runtime_error("the function returned a value (" +
                              nb::cast<std::string>(nb::inst_name(result)) +
-                             "), which nothing takes; it changes its argument in place, as by "
-                             "sample.image()[...] = ..., "
-                             "and returns None");
+                             "), which is not used; a function must change its argument in place, "
+                             "as by sample.image()[...] = ..., and return None");
   }
   if (kept) {
     throw std::runtime_error(

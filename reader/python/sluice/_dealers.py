@@ -1,5 +1,5 @@
-"""Who deals out to the processes what a loader plays: then a loader that plays the share of one process would be played
-in part only."""
+"""Finds classes that deal out a dataset's batches to processes. If a loader already plays the share of one process
+alone, most of that share would then be lost."""
 
 from __future__ import annotations
 

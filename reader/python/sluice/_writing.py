@@ -29,8 +29,8 @@ def _without_loss(field: Field, image: Any) -> Any:
     """An image of Pillow as one of grey or RGB, unless that would lose something."""
     if image.mode in ("I", "F"):
         raise ValueError(
-            f"field {field.name!r} is given an image of mode {image.mode!r}, whose numbers have no place in a "
-            "picture: give it as an array of uint8 or uint16, scaled as it should be"
+            f"field {field.name!r} is given an image of mode {image.mode!r}, whose values a picture cannot hold: "
+            "give an array of uint8 or uint16, with the values scaled to that type"
         )
     transparent = image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info
     if transparent and image.convert("RGBA").getchannel("A").getextrema() != (255, 255):
@@ -52,12 +52,13 @@ class Writer:
     image of Pillow, or as the bytes of a JPEG file, which are stored as they are. An image of Pillow and
     a JPEG file that Exif turns are stored upright, as sluice.convert stores them. Their boxes, masks and
     key points are not turned: `upright=True` says that they were drawn on the upright picture, as most
-    tools show it, and without it a turned picture that has any is refused. `image` says how pixels are
-    stored: "jpeg" (with `quality`), "packed" or "raw". Masks, and pixels of uint16, are stored raw and
-    compressed. Other fields are given as numbers, arrays, str or bytes; None is an absent value.
+    tools show it. Without `upright=True`, a picture that Exif turns is refused if it has boxes, masks or
+    key points. `image` says how pixels are stored: "jpeg" (with `quality`), "packed" or "raw". Masks, and
+    pixels of uint16, are stored raw and compressed. Other fields are given as numbers, arrays, str or
+    bytes; None is an absent value.
 
-    Leaving the `with` block finishes the dataset, unless an exception does; a folder without a manifest
-    is left then. Several threads may call add(); add_all() starts some, and keeps the order.
+    The end of the `with` block finishes the dataset. If an exception ends the block, the folder is left
+    without a manifest. Several threads may call add(); add_all() starts threads, and keeps the order.
     """
 
     def __init__(
@@ -108,8 +109,8 @@ class Writer:
     def add(self, key: str, values: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
         """Stores a sample: add("key", image=..., label=...) or add("key", {"image": ...}).
 
-        A picture that Exif turns is stored upright; its boxes, masks and key points must be so already, and the
-        Writer have been told by upright=True.
+        A picture that Exif turns is stored upright; its boxes, masks and key points must be those of the upright
+        picture already, and the Writer must have been made with upright=True.
         """
         self._store(self._encoded(key, {**(values or {}), **fields}))
 
@@ -139,7 +140,7 @@ class Writer:
                     one.cancel()
 
     def finish(self) -> None:
-        """Writes what is pending, then the manifest. No call may follow."""
+        """Writes what is pending, then the manifest. After this, the Writer may not be used."""
         self._writer.finish()
 
     def _encoded(self, key: str, values: Mapping[str, Any]) -> _SampleBuilder:
@@ -170,8 +171,9 @@ class Writer:
             if other.follows == field.name and values.get(other.name) is not None and numpy.size(values[other.name]):
                 raise ValueError(
                     f"sample {key!r}: Exif turns its picture in field {field.name!r}, which is stored upright, and field "
-                    f"{other.name!r} belongs to it; if it was drawn on the upright picture, set sluice.Writer(upright=True); "
-                    "if on the picture as its file stores it, give the picture as numpy.asarray(image)"
+                    f"{other.name!r} belongs to it; if {other.name!r} was drawn on the upright picture, set "
+                    "sluice.Writer(upright=True); if on the picture as its file stores it, give the picture as "
+                    "numpy.asarray(image)"
                 )
 
     def _set_image(self, sample: _SampleBuilder, field: Field, value: Any) -> None:

@@ -40,12 +40,12 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
     Takes the arguments of sluice.Loader. Each iteration plays the next epoch; set_epoch() chooses it.
     Use it alone, or in DataLoader(dataset, batch_size=None, num_workers=0): the loader's threads decode,
     and worker processes would each do all of the work. The rank is that of torch.distributed when an epoch
-    begins, unless `ranks` names a world_size. Each process plays its own share, so nothing may deal out its
-    batches once more: accelerate gets it unprepared. state_dict() and load_state_dict() are those of torchdata's
-    Stateful protocol: a state taken after a batch goes on with the next one.
+    begins, unless `ranks` names a world_size. Each process plays its own share, so nothing else may deal out its
+    batches: with accelerate, do not prepare() the dataset. state_dict() and load_state_dict() are those of
+    torchdata's Stateful protocol: a state taken after a batch resumes with the next one.
 
-    extras: what the dicts carry besides the fields, of "has" (by field, which rows have a value), "samples" (the
-    numbers of the rows' samples), "valid" (how many rows do not only fill up the batch) and "flags" (SampleFlag).
+    extras: further entries of the dicts. "has": by field, which rows have a value; "samples": the numbers of the
+    rows' samples; "valid": the number of rows, without those that only fill up the batch; "flags": SampleFlag.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
         return len(self.loader)
 
     def set_epoch(self, epoch: int) -> None:
-        """The epoch that the next iteration plays."""
+        """Sets the epoch that the next iteration plays."""
         self._epoch = epoch
         self._ended = None
         if epoch != self._only_ends:
@@ -139,15 +139,16 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
             self.loader.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the stream stands: after the last batch handed over. A small dict for a checkpoint."""
+        """The place after the last batch that was handed over, as a small dict for a checkpoint."""
         state: dict[str, Any] = {"sluice": self.loader.state()}
         ended = self._ended if self._only_ends is None else self._only_ends
         return state if ended is None else {**state, "ended": ended}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on behind the batch after which the state was taken. Raises sluice.Error if it is no such state."""
+        """Continues after the batch after which the state was taken. Raises ValueError or sluice.Error if `state` is
+        not from state_dict()."""
         if not isinstance(state.get("sluice"), str):
-            raise ValueError("this is no state of a sluice.torch.IterableDataset: it has no 'sluice'")
+            raise ValueError("this is not a state of a sluice.torch.IterableDataset: it has no 'sluice'")
         before, self._options = self._options, {**self._options, "resume_from": state["sluice"]}
         self._loader.close()
         try:
