@@ -181,7 +181,7 @@ DatasetFacts::DatasetFacts(Joined joined)
 DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
   if (mixture.parts.empty())
     throw Error(ErrorCode::kInvalidArgument, "Mixture: it has no datasets");
-  std::uint64_t shards = 0, samples = 0;
+  std::uint64_t shards_before = 0, samples_before = 0;
   for (const Mixture::Part& part : mixture.parts) {
     const std::shared_ptr<DatasetState>& dataset = part.dataset.state();
     if (dataset->facts->store != nullptr) {
@@ -192,18 +192,18 @@ DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
     }
     if (dataset->facts->manifest.samples == 0)
       RefuseMixing(*dataset, "it has no samples; leave it out");
-    datasets.push_back({dataset, static_cast<std::uint32_t>(shards), samples,
+    datasets.push_back({dataset, static_cast<std::uint32_t>(shards_before), samples_before,
                         RowLayout(dataset->facts->manifest.schema), dataset->facts->limits});
-    shards += dataset->facts->shards.size();
-    samples += dataset->facts->manifest.samples;
+    shards_before += dataset->facts->shards.size();
+    samples_before += dataset->facts->manifest.samples;
   }
-  if (shards > UINT32_MAX)
+  if (shards_before > UINT32_MAX)
     throw Error(ErrorCode::kLimit, "Mixture: it has more than 4294967295 shards");
   manifest.schema = JoinedSchema(datasets);
-  std::vector<Manifest> parts;
+  std::vector<Manifest> manifests;
   for (const MixedDataset& mixed : datasets)
-    parts.push_back(InSchema(mixed.dataset->facts->manifest, manifest.schema));
-  manifest.images.resize(parts[0].images.size());
+    manifests.push_back(InSchema(mixed.dataset->facts->manifest, manifest.schema));
+  manifest.images.resize(manifests[0].images.size());
   // The sizes of values are known only if those of every dataset are.
   manifest.values = NoValues(manifest.schema);
   limits.max_pixels = 0;
@@ -211,8 +211,8 @@ DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
     MixedDataset& mixed = datasets[k];
     const ReadLimits& own = mixed.dataset->facts->limits.read_limits();
     mixed.layout = RowLayout(mixed.dataset->facts->manifest.schema, manifest.schema);
-    mixed.limits = ValueLimits(parts[k], own);
-    Add(parts[k], *mixed.dataset, manifest);
+    mixed.limits = ValueLimits(manifests[k], own);
+    Add(manifests[k], *mixed.dataset, manifest);
     limits.max_pixels = std::max(limits.max_pixels, own.max_pixels);
     for (std::size_t f = 0; f < manifest.schema.fields.size(); ++f) {
       if (HasValues(manifest.schema.fields[f]))
@@ -222,7 +222,7 @@ DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
   const auto known = [this](const Manifest& part) {
     return part.values.size() == manifest.values.size();
   };
-  if (!std::ranges::all_of(parts, known)) manifest.values.clear();
+  if (!std::ranges::all_of(manifests, known)) manifest.values.clear();
   manifest.name = "mixture";
   std::string ids = "mixture";
   for (const MixedDataset& mixed : datasets)
