@@ -28,8 +28,8 @@ constexpr const char* kAppendDescription =
     "SOURCE is converted with the dataset's own options; its shards are added after the\n"
     "others. The old manifest is kept under its id, so programs that have the dataset open\n"
     "are not disturbed. SOURCE may only have classes of the dataset (if it has others,\n"
-    "convert it to a dataset of its own, and merge). Run an interrupted command again to\n"
-    "resume; a command that was finished adds nothing a second time.\n\n"
+    "convert it to another dataset, and merge). Run an interrupted command again to resume; a\n"
+    "command that was finished adds nothing a second time.\n\n"
     "With --repack, all samples, old and new, are then put in a new random order, in new\n"
     "shards. The old shards stay for programs that read them. Without a SOURCE, only this is\n"
     "done.\n";

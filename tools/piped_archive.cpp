@@ -76,7 +76,7 @@ bool PutPipeAside(SourceArguments& source, const cli::Interrupt& interrupt,
   if (std::find(begin, source.places.end() - 1, "-") == source.places.end() - 1) return true;
   if (source.places.size() > 2) {
     throw cli::UsageError(
-        "\"-\" is one archive, from standard input; give no other source beside it");
+        "\"-\" is one archive, from standard input; give no other source with it");
   }
   try {
     piped.emplace(source.places.back(), interrupt.token());

@@ -151,7 +151,7 @@ std::string FromEncoding(std::string_view text, std::string encoding) {
     if (result != static_cast<std::size_t>(-1) || why == E2BIG) continue;
     throw Error(ErrorCode::kCorrupt, "says that it is written in the encoding " + encoding +
                                          ", but byte " + std::to_string(text.size() - left) +
-                                         " is none of its characters");
+                                         " is not valid in this encoding");
   }
   return converted;
 }

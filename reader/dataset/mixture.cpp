@@ -116,7 +116,9 @@ void Add(const Manifest& part, const DatasetFacts& dataset, Manifest& all) {
     if (images.present > 0 && sum.present > 0 && images.pixel_type != sum.pixel_type) {
       RefuseMixing(dataset, "the images of field \"" + field.name + "\" have " +
                                 (images.pixel_type == 0 ? "8" : "16") +
-                                " bits, and those of another dataset have not; leave one out");
+                                " bits, but those of another dataset have " +
+                                (images.pixel_type == 0 ? "16" : "8") +
+                                "; leave one of the datasets out");
     }
     sum.Add(images);
   }

@@ -60,7 +60,7 @@ void CheckFunctionRows(const LoaderOptions& options) {
   }
   if (!options.schedule.empty()) {
     Refuse(what +
-           ", behind the same steps in each epoch; leave it false, or "
+           ", after the same steps in each epoch; leave it false, or "
            "LoaderOptions::schedule empty");
   }
   const auto check = [&](const Pipeline& steps) {
@@ -74,7 +74,7 @@ void CheckFunctionRows(const LoaderOptions& options) {
   for (const View& view : options.views) {
     if (!view.schedule.empty())
       Refuse(what +
-             ", behind the same steps in each epoch; leave it false, or View::schedule empty");
+             ", after the same steps in each epoch; leave it false, or View::schedule empty");
     check(view.transform);
   }
 }

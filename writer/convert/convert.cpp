@@ -80,8 +80,8 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
     }
   }
   refuse(
-      "the source has classes that the dataset does not have, or numbers them otherwise; make a "
-      "dataset of its own of it, and use `sluice merge`");
+      "the source has classes that the dataset does not have, or numbers them otherwise; convert "
+      "the source to another dataset, and use `sluice merge`");
 }
 
 // How large samples become, measured before shards are planned.

@@ -248,7 +248,7 @@ SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree,
     for (const auto& entry : layout.classes) {
       list.warnings.push_back(
           ToUtf8(entry.first) +
-          ": the sub-folder has no image and is not a class, because the images lie beside it");
+          ": the sub-folder has no image and is not a class, because the images lie next to it");
     }
   }
   SortBy(list.broken, &LeftOut::path);
