@@ -143,7 +143,9 @@ nb::class_<Seen<Rows>> BindRows(nb::module_& module, const char* name, const cha
              }
            })
       .def("image", &ImageOf<Rows>, "field"_a = "",
-           "The values, as a numpy array to write to; valid until the function returns")
+           "The finished values, as a numpy array to write to, valid until the function returns: "
+           "uint8 height x width x channels, or floats after Normalize, or channels x height x "
+           "width with layout nchw; for a whole batch, of all its rows")
       .def("field", &ArrayField<Rows>, "name"_a, "A fixed-shape array field, to write to")
       .def("border", &Border<Rows>, "field"_a = "",
            "uint8 height x width: 1 where the image lies outside its picture")
