@@ -224,7 +224,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
       app.add_option("--paths", arguments.paths,
                      "convert the files in this list, one a line (or separated by zero bytes), "
                      "below SOURCE; - reads standard input. DATASET keeps the list: to resume, an "
-                     "empty one is enough")
+                     "empty list is enough")
           ->type_name("FILE");
   CLI::Option* const path_column =
       cli::AddDeclared(app, arguments.given.rows, &RowOptions::path_column);
@@ -242,10 +242,12 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
           ->type_name("SPEC")
           ->allow_extra_args(false);
   CLI::Option* const classes =
-      app.add_option("--classes", arguments.classes,
-                     "the names of classes 0, 1, ..., one a line (default: those in the sources, "
-                     "in the order of their bytes). With a table, for its first column of type "
-                     "class, or if it has none, of type classes")
+      app.add_option(
+             "--classes", arguments.classes,
+             "the names of classes 0, 1, ..., one a line (default: those in the sources, "
+             "in the order of their bytes). With columns (a table's or --field's), they are those "
+             "of the first column of type class, or if there is none, of the first of type "
+             "classes or box-classes")
           ->type_name("FILE");
   LabelOptions& label = arguments.given.label;
   CLI::Option* const classes_of = cli::AddDeclared(app, label, &LabelOptions::classes_of);

@@ -57,7 +57,7 @@ class ManifestCheck {
     for (const ManifestShard& shard : manifest_.shards) {
       if (shard.samples == 0 || shard.block_samples == 0 ||
           shard.blocks != (shard.samples - 1) / shard.block_samples + 1) {
-        Refuse("says of " + shard.file + " numbers that contradict each other");
+        Refuse("gives numbers for " + shard.file + " that contradict each other");
       }
       // There is a page for the header and for each block, and a row for each sample. Larger claims
       // would cost readers memory and time.
@@ -69,7 +69,7 @@ class ManifestCheck {
       samples += shard.samples;
       stored_bytes_ += shard.bytes;
     }
-    Require(samples == manifest_.samples, "its samples are not those of its shards together");
+    Require(samples == manifest_.samples, "its number of samples is not the sum of its shards'");
   }
 
   void CheckClassCounts() {
@@ -173,8 +173,7 @@ namespace {
 
 using nlohmann::json;
 
-// The file begins with these bytes, then 32 digits, then the rest, of which the digits are the
-// digest.
+// The file is these bytes, 32 digits, and the rest. The digits are the digest of the rest.
 constexpr std::string_view kOpening = "{\"id\":\"";
 constexpr std::size_t kIdDigits = 32;
 constexpr const char* kFormatName = "sluice-dataset";

@@ -61,7 +61,7 @@ std::optional<std::uint64_t> KeyIndex::Find(DatasetState& dataset, std::string_v
   }
   throw Error(fault->code(), fault->file(), fault->place(),
               fault->sentence() + "; none of the shards that can be read has the key " +
-                  "that Dataset::Find() was asked for, so this one may");
+                  "that Dataset::Find() was asked for, so this one may have it");
 }
 
 std::optional<std::uint64_t> KeyIndex::FindIn(const Keys& keys, DatasetState& dataset,

@@ -22,7 +22,8 @@ SampleReader::SampleReader(const BatchRecipe& recipe, const DecodingContext& con
     : dataset_(recipe.dataset),
       layout_(recipe.layout),
       context_(context),
-      // Rows to be kept must be compared, whatever `verify` says.
+      // If rows are kept as the user's function left them, every payload is compared with its
+      // checksum first, whatever `verify` says.
       verify_(context.cache != nullptr && KeepsFunctionRows(recipe.options)
                   ? Verify::kAlways
                   : recipe.options.integrity.verify),
@@ -86,8 +87,8 @@ RowVerdict SampleReader::Read(Slot& slot, std::size_t row) {
         dataset_.table.IsCopy(sample.ref.shard, *sample.file))
       error = ReadOriginal(sample, slot, row, *error);
     if (error) return RowVerdict::Of(*error);
-    // Bytes that a source holds in memory of its own cannot change. Without a picture, no checksum
-    // covers the row.
+    // Without a picture, no checksum covers the row. But if the row came from a block held in
+    // memory, a later change of the file cannot matter.
     const bool unverified = sample.unverified || layout_.images.empty();
     return {.unverified = unverified && !context_.holds_blocks};
   } catch (const Error& error) {

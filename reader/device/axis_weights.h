@@ -1,6 +1,6 @@
-// The weights of an axis: the work of one thread of a device on single outputs. The arithmetic is
-// the host's (format/pixels/kernels/weights.inc.h): IEEE operations, none of them fused. C++17:
-// nvcc compiles this.
+// The weights of an axis, made on a device: each thread makes some of the outputs, one at a time.
+// The arithmetic is the host's (format/pixels/kernels/weights.inc.h): IEEE operations, none of them
+// fused. C++17: nvcc compiles this.
 #pragma once
 
 #include "format/pixels/kernels/weight_rule.h"

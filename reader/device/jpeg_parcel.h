@@ -29,8 +29,8 @@ namespace sluice {
 // rows are decoded, and the rows (JpegParts). Only the forms that a device decodes are known here;
 // the text above says which.
 
-// The properties that pictures of one form share, whatever their size: by component the sampling
-// factors, the number of its Huffman tables among the standard's, and the quantisation in natural
+// The properties that pictures of one form share, whatever their size. For each component: the
+// sampling factors, which of the standard's Huffman tables it uses, and the quantisation in natural
 // order.
 struct JpegForm {
   std::uint16_t packed = 0;     // 1 for a packed picture, which has no Huffman tables

@@ -11,7 +11,7 @@
 //   reader/TRANSFORMS.md
 //   tests/reader/step_declarations_test.cpp
 //   bench/parts/transforms.cpp             EveryStep()
-//   tests/reader/distribution_test.cpp     this and the rest if it changes pixels
+//   tests/reader/distribution_test.cpp     this and the two below only if it changes pixels
 //   tests/device/device_steps_test.cpp
 //   tests/device/pixel_ops_test.cpp        a new operation
 //
@@ -91,8 +91,8 @@ class ParameterList {
   // Width and height, the parameter "size": 1 to 65535 pixels each, written N or WxH.
   virtual void Size(std::uint32_t&, std::uint32_t&) {}
   virtual void Number(const char*, double&, Limits, Shown = Shown::kAlways) {}
-  // low <= high. If the text form has the name once, x sets them to -x and x. If it has it twice,
-  // the second may be left out and then equals the first.
+  // low <= high. The text form has the name once or twice. Once: a typed x sets low to -x and high
+  // to x. Twice: the first number sets low and the second high, which equals low if left out.
   virtual void Range(const char*, double& /*low*/, double& /*high*/, Limits,
                      Shown = Shown::kAlways) {}
   // Along both axes, the parameter "shift". A text form sets both to the same number.
@@ -180,7 +180,7 @@ inline PixelOp OpOf(PixelOpKind kind, float factor = 0, std::uint32_t number = 0
 struct PixelStep : AnyStep {
   static constexpr StepKind kKind = StepKind::kPixels;
   static constexpr const char* kRuns = "a pass over the row's pixels";
-  // The largest number of operations that the step adds, words included.
+  // The most entries that the step adds to PixelOps, those of kind kWords included.
   static std::size_t MaxOps(const auto&) { return 1; }
   static DeviceNeed Need(const auto&) { return {}; }
   // Throws Error(kInvalidArgument) if the step does not fit pictures of that size.

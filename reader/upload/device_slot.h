@@ -2,8 +2,8 @@
 // device in host memory (DeviceLayout).
 //
 // The copy waits for the work that the trainer's streams had before the trainer dropped the
-// previous batch. The trainer's streams wait for the copy. The planner thread waits until the copy
-// has read the slot's host memory before that is written again. Nothing else waits.
+// previous batch. The trainer's streams wait for the copy. Before the slot's host memory is written
+// again, the planner thread waits until the copy has read it. Nothing else waits.
 #pragma once
 
 #include <atomic>

@@ -78,7 +78,8 @@ constexpr std::string_view kOwnFault =
 
 void PrepareHelp(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());
-  app.set_help_flag("-h,--help", "print this help and exit");  // again: last in the list
+  // Set again, so that it comes last in the list of options.
+  app.set_help_flag("-h,--help", "print this help and exit");
 }
 
 void Complain(const CLI::App& program, const std::string& sentence) {
@@ -303,7 +304,9 @@ Command AddCompletionCommand(CLI::App& program) {
 // one a line, each with a tab and a description; or a line ":files" or ":directories".
 Command AddCompleteCommand(CLI::App& program) {
   CLI::App* const app =
-      program.add_subcommand("complete", "What the scripts of `completion` ask, after a dot.");
+      program.add_subcommand("complete",
+                             "Prints the candidates for completing a command line. The "
+                             "scripts of `completion` run it.");
   app->group("");         // not in --help
   app->prefix_command();  // CLI11 leaves the words unparsed, including options
   return {app, [&program, app] {

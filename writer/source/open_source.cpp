@@ -56,7 +56,8 @@ struct Layout {
   std::optional<std::string> direct;     // the first image in the root
   std::optional<std::string> in_folder;  // the first one elsewhere
   std::map<std::string, std::int32_t> classes;
-  std::map<std::string, bool> top;  // folders that hold images: whether in folders of their own
+  // Each top folder that holds images: whether any of them lies in a sub-folder of it.
+  std::map<std::string, bool> top;
 };
 
 // "a/" of "a/images/x/1.jpg" if the part is "images/"; nullopt if there is no such folder.
@@ -193,7 +194,8 @@ void NumberClasses(const ConvertSource& source, const Layout& layout, SourceList
     }
     added.push_back(*names.Add(folder));
   }
-  names.Settle({list.root, "the folders", "--numbers keeps the numbers, as of a table's classes"},
+  names.Settle({list.root, "the folders",
+                "if all names are whole numbers, --numbers keeps them, as in a table"},
                list.warnings, source.label.numbers ? Numbering::kNumbers : Numbering::kNames);
   for (Source& one : list.sources)
     one.label = names.NumberOf(added[static_cast<std::size_t>(one.label)]);
@@ -350,9 +352,11 @@ void CheckSource(const ConvertSource& source) {
   require(source.label.store || !(named || source.label.numbers),
           "classes are given, but labels are not to be stored");
   require(source.label.classes.empty() || source.label.classes_of.empty(),
-          "classes are given, and a dataset whose classes they are; give one of them");
-  require(!source.label.numbers || !named,
-          "classes are given, and so the folders' names do not number them");
+          "both classes and classes_of (a dataset to take the classes from) are given; give one");
+  require(
+      !source.label.numbers || !named,
+      "numbers takes the classes' numbers from the folders' names, and classes are given; leave "
+      "out one of them");
   require(!source.label.numbers || source.kind == Kind::kFolder || source.kind == Kind::kPaths,
           "folders' names as the classes' numbers need a folder or a list of paths as the source; "
           "whole numbers in tables and archives are the classes' numbers anyway");

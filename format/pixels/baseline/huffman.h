@@ -41,13 +41,15 @@ inline constexpr std::uint32_t kEndOfBlock = 128;
 // last bits of a lone symbol's value may come after the bits looked up; they are its late bits.
 //
 // From the low bits up: bits of both symbols (8), advance of the first (8) and of the second (8),
-// the second's value (8), the first's value (16), where its late bits lie, counted from the lowest
-// of the 64 bits that the look-up was the top of (8), and how many there are (8). A value is the
-// sum of the number stored here and its late bits.
+// the second's value (8), the first's value (16), the position of its late bits (8) and their
+// number (8). The position is that of their lowest bit in the 64-bit word whose top kPairBits bits
+// were looked up; bit 0 is the lowest. A value is the sum of the number stored here and its late
+// bits.
 //
 // If there is no second symbol, its advance is 0: write the second value before the first, which
-// then overwrites it. The bits to consume come lowest because the next look-up waits for them:
-// shift instructions use only the low six bits.
+// then overwrites it. The number of bits to consume comes lowest, because the next look-up waits
+// for it: a shift instruction uses only the low six bits of its count, so it takes the whole pair
+// as the count.
 using Pair = std::uint64_t;
 
 inline constexpr int kPairBits = 10;
@@ -109,8 +111,7 @@ struct HuffmanTable {
     std::uint8_t symbol = 0;
   };
   alignas(64) Code codes[1 << kSkipBits];
-  // Longer codes: the first code of each length, left-aligned in 16 bits, and the index of its
-  // first symbol.
+  // For codes longer than kSkipBits, by length l (see CodeAt()):
   std::uint32_t
       limit[18];  // exclusive upper end of the codes of length <= l, left-aligned in 16 bits
   std::int32_t offset[17];  // symbol index of a code c of length l is c + offset[l]
@@ -174,9 +175,9 @@ inline constexpr CodeWord kWordLength = (1U << kWordLengthBits) - 1;
 
 // The words of a table, all in one array.
 
-// AC coefficients from -kMaxSmall to kMaxSmall, with a run of up to 15 zeros before them: the
-// value as a byte * 16 + run. In the places of zero are the end of a block, sixteen zeros, and a
-// word of no bits.
+// AC coefficients from -kMaxSmall to kMaxSmall after a run of up to 15 zeros, at index (value as a
+// byte) * 16 + run. The indices of value 0 have no such coefficient; three of them hold the end of
+// a block, a word of no bits, and sixteen zeros.
 inline constexpr std::int32_t kMaxSmall = 127;
 inline constexpr std::size_t kEndWord = 0, kNoWord = 1, kZerosWord = 15;
 // Differences of DC coefficients, from -2047 to 2047: here is the word of difference 0.

@@ -42,8 +42,8 @@ void BindErrors(nb::module_& module) {
       PyExc_RuntimeError, nullptr));
   module.attr("Error") = ErrorType();
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
-    // Not an exception: Python code that a function of this module called lost the GIL, and the
-    // interpreter ends the thread.
+    // Not an exception: a function of this module called Python code, which lost the GIL, and the
+    // interpreter is ending this thread.
     if (thrown == nullptr) SleepForever();
     try {
       std::rethrow_exception(thrown);

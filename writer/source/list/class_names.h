@@ -2,9 +2,10 @@
 //
 // Sources name classes by texts: folders, cells of a table, a member .cls of an archive. A text
 // that is a whole number should stay that number, because the user has it in other files as well.
-// One text among them that is not a number ("-1", "unknown") would renumber all others without an
-// error: class 10 would come before class 2. So every reader that numbers classes calls Settle(),
-// with its words for messages, and the judgement is the same for all sources.
+// One text among them that is not such a number ("-1", "unknown") would silently renumber the
+// others: in the order of their bytes, class 10 comes before class 2. So every reader that numbers
+// classes calls Settle(), which judges all sources alike. The reader only gives the words for
+// messages (NamesOrigin).
 #pragma once
 
 #include <filesystem>
@@ -30,10 +31,10 @@ enum class Numbering {
 
 // Where the names of classes come from, for messages.
 struct NamesOrigin {
-  std::filesystem::path place;  // the file
-  std::string what;             // that has the classes: "the column label"
-  // The advice. With kNumbersIfAll, what to do about a name that does not stand for a class; it
-  // follows "take out". With kNames, a clause: how names that are numbers keep them.
+  std::filesystem::path place;  // the file or folder
+  std::string what;             // what names the classes there: "the column label"
+  // The end of a message. With kNumbersIfAll it continues "take out": first what to take out, then
+  // other ways. With kNames it is a clause that says how to keep names that are numbers.
   std::string remedy;
   // A sample of the class that Add() gave this number; empty if it is not known.
   std::function<std::string(std::int32_t)> sample = {};

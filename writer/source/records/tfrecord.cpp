@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// Limit for a feature that is read; images are not.
+// The limit for a feature whose values are read. An image is only located, and may be larger.
 constexpr std::uint64_t kMaxFeatureBytes = 16 << 20;
 constexpr std::uint64_t kLookedAt = 1000;  // examples that are searched for columns
 
