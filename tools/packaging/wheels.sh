@@ -82,18 +82,12 @@ fi
 if [ "$prefix" = "$work/libraries" ] && [ ! -e "$prefix/complete" ]; then
   say "Libraries without encoders and foreign protocols"
   pkg-config --exists libde265 || fail "install libde265-dev, which decodes HEIF"
-  # shellcheck source=/dev/null
-  . /etc/os-release
-  case $ID in
-    debian) server=SERVER parts=main security=debian-security ;;
-    ubuntu) server=SERVER parts="main universe" security=ubuntu ;;
-    *) fail "this system ('$ID') is neither Debian nor Ubuntu; use --libraries" ;;
-  esac
+  command -v apt-get >/dev/null || fail "this system has no apt-get; use --libraries"
   rm -rf "$prefix" "$work/apt" "$work/source" "$work/cmake"
   mkdir -p "$work/apt/lists/partial" "$work/apt/archives/partial" "$work/source"
-  for place in "$server/$ID $VERSION_CODENAME" "$server/$security $VERSION_CODENAME-security"; do
-    printf '%s\n' "deb-src $place $parts"
-  done >"$work/apt/sources.list"
+  # shellcheck disable=SC2016  # apt's own variables
+  apt-get indextargets --format 'deb-src $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+    sort -u >"$work/apt/sources.list"
   apt_sources update
   (cd "$work/source" && apt_sources source libheif curl)
   # Some mirrors lack it. Then libavif comes as it is, with its encoders, which are a third of the wheel.
