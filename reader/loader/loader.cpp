@@ -28,7 +28,8 @@ std::shared_ptr<LoaderState> MakeState(const Dataset& dataset, LoaderOptions opt
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::kLimit, folder,
                 "the loader's threads cannot be started: " + std::string(error.what()) +
-                    "; lower LoaderOptions::threads, or raise `ulimit -u` or `ulimit -v`");
+                    " (no memory for them, or too many threads); lower LoaderOptions::threads, or "
+                    "raise `ulimit -u` or `ulimit -v`");
   }
 }
 

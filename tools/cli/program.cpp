@@ -384,8 +384,10 @@ int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char*
   } catch (const std::system_error& error) {
     const bool thread = error.code() == std::errc::resource_unavailable_try_again;
     return Failed(program, command, "input/output",
-                  thread ? "a thread cannot be started; raise `ulimit -v` or `ulimit -u`"
-                         : "the operating system refused a request: " + error.code().message());
+                  thread
+                      ? "a thread cannot be started (no memory for it, or too many threads); raise "
+                        "`ulimit -v` or `ulimit -u`"
+                      : "the operating system refused a request: " + error.code().message());
   } catch (const std::bad_alloc&) {
     return Failed(program, command, ErrorCodeName(ErrorCode::kMemory),
                   "out of memory; free some, or raise `ulimit -v`");
