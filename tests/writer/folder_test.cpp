@@ -167,7 +167,9 @@ TEST_CASE(
   ConvertSummary summary = folders.Run();
   CHECK(summary.classes == Strings{"0", "10", "2"});
   REQUIRE(summary.warnings.size() == 1);
-  CHECK_THAT(summary.warnings[0], ContainsSubstring("\"10\" is class 1; --numbers keeps"));
+  CHECK_THAT(
+      summary.warnings[0],
+      ContainsSubstring("\"10\" is class 1; if all names are whole numbers, --numbers keeps"));
   ConvertSource source = folders.source;
   source.label.numbers = true;
   summary = Convert(source, folders.path() / "numbers");
