@@ -206,7 +206,7 @@ TEST_CASE("option --numbers uses folder names as class numbers, in each of sever
     WriteJpeg(folder / key, MakePicture(20, 20));
   const Outcome by_name = Sluice({"convert", at("train"), at("val"), at("data")});
   CHECK(by_name.exit_code == 0);
-  CHECK_THAT(by_name.err, ContainsSubstring("\"1\" is class 0; --numbers keeps the numbers"));
+  CHECK_THAT(by_name.err, ContainsSubstring("\"1\" is class 0; if all names are whole numbers"));
   CHECK(Sluice({"convert", at("train"), at("val"), at("numbers"), "--numbers"}).exit_code == 0);
   CHECK(Dataset::Open(folder / "numbers/train").class_counts().at(10) == 1);
   CHECK(Dataset::Open(folder / "numbers/val").class_counts().size() == 11);
