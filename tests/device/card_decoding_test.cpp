@@ -206,8 +206,11 @@ TEST_CASE("A card decodes photos to the host's bytes, of every form, wherever th
           LoaderStats stats;
           // While pictures are stored; from batches that were perhaps prepared before; and after.
           const std::uint64_t epochs[] = {2, 3, 4, 5};
-          REQUIRE(PlayOnCard(dataset, options, epochs, stats) ==
-                  std::vector<std::vector<PlayedBatch>>(expected.begin(), expected.end()));
+          // On a busy machine, four epochs may be over before a picture is stored: then once more.
+          for (int i = 0; i < 10 && stats.device_pictures == 0; ++i) {
+            REQUIRE(PlayOnCard(dataset, options, epochs, stats) ==
+                    std::vector<std::vector<PlayedBatch>>(expected.begin(), expected.end()));
+          }
           // The host decodes rows again that a device finds broken: equal bytes alone do not show
           // which of the two made them.
           if (decode == DecodeOn::kDevice && here) CHECK(stats.device_pictures >= 2 * kPhotos);
