@@ -132,6 +132,9 @@ class LoaderDevice {
 
   // The number of uploads that may be under way at once.
   virtual std::size_t lanes() const noexcept { return 0; }
+  // Waits until the trainer no longer uses the slot's memory on the device, for a quarter of a
+  // second at most, and not at all once the slot is abandoned. Upload() does not need it.
+  virtual void AwaitTrainer(const Slot&) noexcept {}
   // Starts the upload of the slot's batch, and does not wait for it. Returns why the batch fails,
   // if it does. If the device then decodes (DeviceBatch::decodes), the upload has to be finished:
   // in the order in which uploads were started, and before lanes() more are. One thread may start

@@ -328,6 +328,16 @@ class CudaDriver final : public DeviceDriver {
     const Within within(context_);
     Check(cudaEventSynchronize(EventOf(event)), "copy a batch");
   }
+  bool IsDone(Event event) override {
+    const Within within(context_);
+    const cudaError_t result = cudaEventQuery(EventOf(event));
+    if (result == cudaErrorNotReady) {
+      cudaGetLastError();  // CUDA counts it as the thread's last error
+      return false;
+    }
+    Check(result, "query an event");
+    return true;
+  }
   double SecondsBetween(Event begin, Event end) override {
     const Within within(context_);
     float milliseconds = 0;

@@ -90,6 +90,8 @@ class DeviceDriver {
   virtual void Drain(Stream stream) noexcept = 0;
   // Blocks until the work that the event recorded is done.
   virtual void Synchronize(Event event) = 0;
+  // Whether that work is done.
+  virtual bool IsDone(Event event) = 0;
   // Seconds between two timed events that are done.
   virtual double SecondsBetween(Event begin, Event end) = 0;
 };

@@ -255,7 +255,7 @@ void SimulatedDevice::Give(Stream stream, Work work, std::function<void()> actio
   StreamState& state = *static_cast<StreamState*>(stream);
   {
     const std::lock_guard lock(state.mutex);
-    if (work == Work::kOther && state.capturing) {
+    if ((work == Work::kWait || work == Work::kOther) && state.capturing) {
       throw Error(ErrorCode::kState, "operation not permitted when stream is capturing");
     }
     std::function<void()> all = [this, work, action = std::move(action)] {
@@ -321,7 +321,7 @@ void SimulatedDevice::Convert(Stream stream, const Conversion& job) {
 
 void SimulatedDevice::Wait(Stream stream, Event event) {
   const auto moment = static_cast<EventState*>(event)->Recorded();
-  Give(stream, Work::kOther, [moment] {
+  Give(stream, IsDone(event) ? Work::kOther : Work::kWait, [moment] {
     if (moment.valid()) moment.wait();
   });
 }
@@ -349,6 +349,11 @@ void SimulatedDevice::RequireOwn(Stream stream) {
 void SimulatedDevice::Synchronize(Event event) {
   const auto moment = static_cast<EventState*>(event)->Recorded();
   if (moment.valid()) moment.wait();
+}
+
+bool SimulatedDevice::IsDone(Event event) {
+  const auto moment = static_cast<EventState*>(event)->Recorded();
+  return !moment.valid() || moment.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
 double SimulatedDevice::SecondsBetween(Event begin, Event end) {

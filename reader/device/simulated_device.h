@@ -17,7 +17,8 @@ namespace sluice {
 
 class SimulatedDevice final : public DeviceDriver {
  public:
-  enum class Work { kCopy, kCopyBack, kDecode, kConvert, kOther };
+  // kWait: the stream waits for an event that was not done when Wait() was called.
+  enum class Work { kCopy, kCopyBack, kDecode, kConvert, kWait, kOther };
   // Called on the stream's thread before each piece of work; it may take any time.
   using Before = std::function<void(Work)>;
 
@@ -53,6 +54,7 @@ class SimulatedDevice final : public DeviceDriver {
   Stream ForOtherThreads(Stream stream) noexcept override { return stream; }
   void Drain(Stream stream) noexcept override;
   void Synchronize(Event event) override;
+  bool IsDone(Event event) override;
   double SecondsBetween(Event begin, Event end) override;
 
   // Things that a trainer does with a device: run a kernel; capture a graph (that stream's work is

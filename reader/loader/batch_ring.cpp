@@ -618,6 +618,12 @@ void BatchRing::BeginUpload(Slot& slot) {
   if (!slot.error && !stopping_) {
     std::optional<Error> error;
     {
+      WaitTimer timer(measures_.worker_waits);
+      if (!uploads_elsewhere_) timer.Begin();
+      const MutexUnlock unlocked(mutex_);
+      device_->AwaitTrainer(slot);
+    }
+    {
       const MutexUnlock unlocked(mutex_);
       error = device_->Upload(slot);
     }

@@ -123,6 +123,22 @@ std::optional<double> DeviceSlot::Reclaim(const std::atomic<bool>& give_up,
   return driver_.SecondsBetween(copy_begins.get(), copied.get());
 }
 
+void DeviceSlot::AwaitTrainer(const std::atomic<bool>& give_up) noexcept {
+  using namespace std::chrono_literals;
+  constexpr std::chrono::microseconds kMost = 250ms, kBetweenLooks = 200us;
+  const auto until = std::chrono::steady_clock::now() + kMost;
+  const MutexLock lock(mutex_);
+  const auto wait_on = [&] {
+    return !give_up.load(std::memory_order_relaxed) && std::chrono::steady_clock::now() < until;
+  };
+  try {
+    for (std::size_t i = 0; i < recorded_; ++i)
+      while (!driver_.IsDone(events_[i].get()) && wait_on())
+        std::this_thread::sleep_for(kBetweenLooks);
+  } catch (const Error&) {  // the upload will meet that error and report it
+  }
+}
+
 void DeviceSlot::WaitForTrainer(DeviceDriver::Stream stream) {
   const MutexLock lock(mutex_);
   for (std::size_t i = 0; i < recorded_; ++i)

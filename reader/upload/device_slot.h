@@ -3,7 +3,11 @@
 //
 // The copy waits for the work that the trainer's streams had before the trainer dropped the
 // previous batch. The trainer's streams wait for the copy. Before the slot's host memory is written
-// again, the planner thread waits until the copy has read it. Nothing else waits.
+// again, the planner thread waits until the copy has read it. Nothing else has to wait.
+//
+// A thread of the host waits for the trainer's work, too, before it starts the copy
+// (AwaitTrainer()): on an H100, each kernel of the trainer began a microsecond later while a stream
+// waited there for an event, 0.44 ms in a step of 350 kernels.
 #pragma once
 
 #include <atomic>
@@ -61,7 +65,11 @@ class DeviceSlot final : public DeviceBatch {
   DeviceBuffer memory;
   std::size_t shift = 0;  // for At()
 
-  // For the uploader. Makes the stream wait for the trainer's streams that used the memory before.
+  // For the uploader. AwaitTrainer() lets the calling thread wait for the work that
+  // WaitForTrainer() would make a stream wait for, until `give_up` is set; but not long, since the
+  // trainer may have blocked its stream until it has more batches than there are slots.
+  // WaitForTrainer() makes the stream wait for the trainer's streams that used the memory before.
+  void AwaitTrainer(const std::atomic<bool>& give_up) noexcept;
   void WaitForTrainer(DeviceDriver::Stream stream);
   OwnTimedEvent copy_begins, copied, decoding_begins, decoded, converted;
   std::vector<OwnGraph> decoding;  // by lane: decodes a batch in as many waves as there are views

@@ -133,6 +133,11 @@ Error Uploader::Failed(const Slot& slot, const Error& error) {
                error.sentence());
 }
 
+void Uploader::AwaitTrainer(const Slot& slot) noexcept {
+  const LoaderDeviceRange range(this, "Sluice: wait for the trainer");
+  PlaceOf(slot).AwaitTrainer(slot.abandoned);
+}
+
 std::optional<Error> Uploader::Upload(Slot& slot) {
   const LoaderDeviceRange range(this, "Sluice: start an upload");
   try {

@@ -60,6 +60,7 @@ class Uploader final : public PinnedSlots {
   std::unique_ptr<DeviceBatch> NewBatch(const Slot& slot) override { return NewSlot(slot); }
   std::unique_ptr<DeviceSlot> NewSlot(const Slot& slot);
   std::size_t lanes() const noexcept override { return lanes_.size(); }
+  void AwaitTrainer(const Slot& slot) noexcept override;
   std::optional<Error> Upload(Slot& slot) override;
   std::optional<Error> AwaitDecoding(Slot& slot, std::vector<std::size_t>& refused) override;
   std::optional<Error> FinishUpload(Slot& slot, std::span<const std::size_t> redone) override;

@@ -1,4 +1,5 @@
 // The order of copies, kernels and the reuse of slots in the ring, whatever is slow.
+#include <atomic>
 #include <chrono>
 #include <random>
 #include <thread>
@@ -82,6 +83,26 @@ TEST_CASE("A slot is written again when its batch's kernels are done and its bat
   gate.Open();
   REQUIRE(trainer.seen().size() == 6);
   FinishWhole(trainer);
+}
+
+TEST_CASE("No stream of the loader waits for a trainer that only is a little behind") {
+  const TemporaryFolder folder;
+  std::atomic<std::thread::id> trains{};
+  std::atomic<int> waits = 0;
+  Trainer trainer([&](SimulatedDevice::Work work) {
+    if (work == SimulatedDevice::Work::kWait && std::this_thread::get_id() != trains) ++waits;
+  });
+  trainer.device->Run(trainer.stream, [&trains] { trains = std::this_thread::get_id(); });
+  trainer.Finish();
+  LoaderOptions options = DeviceOptions(trainer);
+  options.ring.prefetch = 2;
+  options.ring.hold = 0;  // three slots
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 400)), options);
+  for (const Batch& batch : loader.Epoch(0))
+    trainer.Read(batch, [] { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
+  FinishWhole(trainer);
+  REQUIRE(trainer.seen().size() == 40);
+  CHECK(waits < 10);  // none, unless this machine stops for a quarter of a second
 }
 
 TEST_CASE("A batch that several streams use is kept until the last of them is done") {

@@ -324,6 +324,13 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     return cudaSuccess;
   });
 }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return Call(Kind::kWaits, [&] {
+    const Owned owned = OwnedOf(world.events, event);
+    if (owned.captured) return cudaErrorCapturedEvent;
+    return DeviceOf(owned.context->device).IsDone(event) ? cudaSuccess : cudaErrorNotReady;
+  });
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   return Call(Kind::kUses, [&] {
     const Owned owned = OwnedOf(world.events, begin);
