@@ -2,13 +2,22 @@
 // it.
 //
 // A new measurement of one part is a file in bench/parts/ and an entry here. It also goes into
-// these files, where "transforms" shows how:
+// these files, where
+// "["`](transforms|upload)["`]|" upload transforms|(bench |parts/)(transforms|upload)" shows how:
 //   bench/CMakeLists.txt
 //   bench/README.md
 //   bench/report/SCHEMA.md
 //   tests/tools/usage_test.cpp
 //   tests/tools/bench_parts_test.cpp
-//   bench/gate/gate.cpp                   if it has settings of its own
+//   tests/tools/dataset_commands.h        if it takes a dataset
+//   bench/gate/gate.cpp                   this and the next if it has settings of its own
+//   tests/bench/gate_test.cpp
+//   tests/tools/bench_device_test.cpp     if it needs a card
+//   not bench/epoch/                      has a stage of that name
+//   not tests/bench/                      tests of what it measures
+//   not tests/tools/device_day_test.py    a script that calls it
+//   not reader/                           loaders upload, too
+//   not tools/docs/python_reference.py    a group of names
 #pragma once
 
 #include "tools/cli/program.h"

@@ -3,12 +3,37 @@
 // A new command is a file of its name and an entry here. It also goes into these files, where
 // "transcode" shows how:
 //   tools/CMakeLists.txt
-//   writer/README.md                    "The tools around"
+//   tools/docs/json_examples.py           if it has --json; the site does not build without it
+//   writer/README.md                      "The tools around"
+//   tests/tools/CMakeLists.txt            its own test
 //   tests/tools/usage_test.cpp
-//   tests/tools/dataset_commands.h      if it takes a dataset
-//   writer/include/sluice/dataset_edit.h  this and the next two if it makes a dataset of others
-//   tests/interruption/edit_test.cpp
+//   tests/tools/url_test.cpp              whether it takes a URL or not
+//   tests/README.md                       what its test holds
+//   tests/tools/dataset_commands.h        this and the rest if it takes a dataset
+//   tests/tools/odd_dataset_test.cpp
+//   tests/interruption/no_memory_test.cpp
+//   tests/fuzz/fuzz_test.cpp              with its target; or command_targets.cpp, if it reads
+//   tests/fuzz/forged_targets.h
 //   tests/fuzz/forged_targets.cpp
+//   tests/fuzz/CMakeLists.txt
+//   writer/include/sluice/dataset_edit.h  this and the rest if it makes a dataset of others
+//   writer/CMakeLists.txt
+//   tests/tools/edit_test.cpp
+//   tests/interruption/edit_test.cpp
+//   tests/interruption/direct_test.cpp
+//   writer/include/sluice/convert_option_list.h  this and the rest if it declares options
+//   tools/docs/options.cpp
+//   tools/docs/options.py
+//   tests/python/test_options.py
+//   not bench/                            calls it
+//   not reader/loader/memory_bound.cpp    advises it, as do the next three
+//   not samples/guides/trouble.md         likewise
+//   not tests/bench/advise_test.cpp       likewise
+//   not tests/tools/bench_advise_test.cpp  likewise
+//   not tests/tools/append_test.cpp       makes a dataset with it, as does the next
+//   not tests/writer/subset_test.cpp      likewise
+//   not tests/libjpeg_rewrite.cpp         means something else, as does the next
+//   not tests/pixels/file_writer_test.cpp  likewise
 #pragma once
 
 #include "tools/cli/program.h"

@@ -9,14 +9,30 @@
 // A third filter is a value of Filter, with its shares in kernels/weights.inc.h (weights are
 // unsigned: negative lobes change the sums of all lines_*.h) and, if it reaches further than the
 // triangle, NeededPixels() in decode.cpp. resample.h has the triangle alone. It also
-// goes into these files, where "area" shows how:
+// goes into these files, where
+// "kArea\b|:area\b|Filter.AREA|area filter|(by|triangle,) area|\"area\"}" shows how:
+//   format/include/sluice/image.h         the enumeration
 //   format/pixels/axis.cpp                its reach
 //   reader/transform/step.h               Filtering()
 //   reader/python/binding/steps.cpp
-//   tests/pixels/interleaved_test.cpp     its formula, here and in the next
-//   bench/parts/decode_ways.cpp
-//   bench/compare/measure.cpp
 //   reader/TRANSFORMS.md
+//   reader/include/sluice/parse_pipeline.h
+//   bench/parts/decode_ways.cpp
+//   bench/parts/decode.cpp                --help
+//   bench/compare/measure.cpp
+//   bench/compare/report.cpp
+//   samples/guides/from-imagefolder.md
+//   tests/pixels/interleaved_test.cpp     its formula, as in decode_ways.cpp
+//   tests/device/axis_weights_test.cpp
+//   tests/device/jpeg_decoding_test.cpp
+//   tests/device/raw_pixels_test.cpp
+//   tests/reader/parse_pipeline_test.cpp
+//   tests/python/test_values.py
+//   tests/pixels/packed_test.cpp
+//   not format/pixels/planar.cpp          chooses it for chroma
+//   not writer/README.md                  says that
+//   not reader/include/sluice/transform.h  has an example with it, as has the next
+//   not reader/transform/parse_pipeline.cpp  likewise
 #pragma once
 
 #include <cstdint>

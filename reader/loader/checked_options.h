@@ -1,11 +1,23 @@
 // LoaderOptions as the loader uses them: ranges are checked, and options left open are filled in.
 //
 // A new option has its member in sluice/loader_options.h and its line in loader_option_list.h, from
-// which its range and its keyword in Python come. `sluice-bench epoch` gets its flag where
-// bench/epoch names the member. What the option does is written by hand: if it takes memory,
-// memory_bound.cpp counts that; if it changes the order, resume.cpp compares it; if it changes what
-// batches hold, BatchRecipe, PlainCopy::Serves(), RowsAreFixed() (cached_rows.cpp) and
-// description.cpp must know. This file checks which options go together.
+// which its range and its keyword in Python come. It also goes into these files, where "lanes"
+// shows how, among others:
+//   reader/include/sluice/loader_options.h
+//   reader/include/sluice/loader_option_list.h
+//   reader/README.md                      the table "Options", which a test compares
+//   tests/reader/drawn_options_test.cpp
+//   tests/python/test_values.py
+//   bench/epoch/run.h                     ForEachSetting(): its flag of `sluice-bench epoch`
+//   bench/report/SCHEMA.md                with the flag
+//   reader/loader/checked_options.cpp     which options go together
+//   reader/loader/resume.cpp              if it changes the order
+//
+// If it takes memory, memory_bound.cpp counts that. If it changes what batches hold, BatchRecipe,
+// PlainCopy::Serves(), RowsAreFixed() (cached_rows.cpp) and description.cpp must know. A new group
+// or enumeration is bound in reader/python/binding/options.cpp. tests/python/test_options.py has
+// the names of groups and the number of members of LoaderOptions. An option of storage has its flag
+// in bench/epoch/storage_options.cpp.
 #pragma once
 
 #include <sluice/loader_options.h>

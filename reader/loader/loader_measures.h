@@ -15,6 +15,8 @@
 //   bench/epoch/report.cpp
 //   bench/epoch/json.cpp
 //   bench/report/SCHEMA.md
+//   not reader/loader/loader_threads.h    measures it
+//   not reader/loader/self_tuning.cpp     uses it
 #pragma once
 
 #include <sluice/loader_stats.h>

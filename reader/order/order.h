@@ -3,8 +3,12 @@
 // The order is a pure function of (dataset, options, epoch). An object is not thread-safe: each
 // thread that asks has its own.
 //
-// A new Shuffle also goes into these files, where "Shuffle::k" shows how:
+// A new Shuffle also goes into these files, where "Shuffle::k|quasi.?random" shows how, among
+// others:
+//   reader/include/sluice/order.h         the enumeration
 //   reader/include/sluice/loader_option_list.h
+//   reader/include/sluice/loader_options.h  what Behind, Direct and lanes say of it
+//   reader/include/sluice/loader_memory.h
 //   reader/order/order.cpp
 //   reader/order/mixture_order.cpp
 //   reader/dataset/rank_epoch.cpp
@@ -16,8 +20,21 @@
 //   reader/loader/checked_options.cpp
 //   reader/loader/memory_bound.cpp
 //   reader/loader/resume.cpp
-//   reader/python/binding/words.cpp
+//   reader/ORDER.md
+//   reader/README.md
 //   bench/parts/order.cpp
+//   bench/report/SCHEMA.md
+//   tests/reader/order_test.cpp
+//   tests/reader/order_by_document.py     from ORDER.md alone; makes order_by_document.inc
+//   tests/reader/order_by_document_test.cpp
+//   tests/reader/shuffle_quality_test.cpp
+//   tests/reader/drawn_options_test.cpp
+//   tests/reader/rank_test.cpp
+//   tests/reader/resume_test.cpp
+//   tests/reader/mixture_order_test.cpp
+//   tests/python/test_order.py
+//   tests/python/test_values.py           the words of a refusal
+//   tests/tools/bench_parts_test.cpp
 #pragma once
 
 #include <memory>

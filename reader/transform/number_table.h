@@ -2,16 +2,41 @@
 // of pixels into numbers.
 //
 // A new FloatType also goes into these files, where "bfloat|bf16" shows how:
+//   reader/include/sluice/pixel_transform.h
 //   reader/include/sluice/batch.h         its ElementType
 //   reader/batch/batch.cpp
 //   reader/batch/dlpack.cpp
+//   reader/batch/dlpack_abi.h
 //   reader/include/sluice/torch.h
 //   reader/python/binding/batch.cpp
+//   reader/python/binding/schema.cpp
 //   reader/python/binding/steps.cpp
 //   reader/transform/steps/numbers.h      its words in a transform's text
 //   reader/transform/number_table.cpp
-//   format/pixels/kernels/kernels.h       its loop; also in set.inc.h, and in all lines_*.h
+//   reader/transform/batch_mix.cpp
+//   reader/TRANSFORMS.md
+//   format/pixels/kernels/kernels.h       its loop
+//   format/pixels/kernels/set.inc.h
+//   format/pixels/kernels/steps.inc.h
+//   format/pixels/kernels/lines_plain.h   this and the next two: how its numbers are stored
+//   format/pixels/kernels/lines_avx2.h
+//   format/pixels/kernels/lines_neon.h
 //   bench/parts/upload.cpp
+//   tests/pixels/step_kernels_test.cpp
+//   tests/reader/pixel_program_test.cpp
+//   tests/reader/parse_pipeline_test.cpp
+//   tests/reader/user_function_test.cpp
+//   tests/device/pixels_to_numbers_test.cpp
+//   tests/device/device_steps_test.cpp
+//   tests/device/device_batch_test.cpp
+//   tests/device/dlpack_test.cpp
+//   tests/device/torch_test.cpp
+//   tests/device/cuda_test.cpp            on a card
+//   tests/python/test_batches.py
+//   not tests/                            others take it as one of several
+//   not samples/                          uses it, as do the next two
+//   not reader/GPU.md                     likewise
+//   not bench/README.md                   likewise
 #pragma once
 
 #include <array>

@@ -5,25 +5,43 @@
 //
 // A new step is a struct in the public header of its kind, a declaration in steps/, and a program,
 // by its kind, below. It also goes into these files, where "equalize" shows how:
-//   reader/include/sluice/transform.h      the variant Transform
+//   reader/include/sluice/transform.h     the variant Transform
 //   reader/include/sluice/pixel_transform.h  or the header of its kind
 //   reader/python/binding/steps.cpp
-//   reader/TRANSFORMS.md
+//   reader/TRANSFORMS.md                  its table, its probability, torchvision's name
 //   tests/reader/step_declarations_test.cpp
-//   bench/parts/transforms.cpp             EveryStep()
-//   tests/reader/distribution_test.cpp     this and the two below only if it changes pixels
+//   tests/reader/parse_pipeline_test.cpp  its numbers as text
+//   bench/parts/transforms.cpp            EveryStep()
+//   tests/reader/distribution_test.cpp    this and the rest only if it changes pixels
 //   tests/device/device_steps_test.cpp
-//   tests/device/pixel_ops_test.cpp        a new operation
+//   tests/device/cuda_test.cpp            on a card
+//   tests/pixels/steps_test.cpp           against Pillow, or a formula
+//   tests/pixels/steps_by_pillow.py       makes steps_by_pillow.inc
+//   format/pixels/steps/steps.h           this and the rest only for a new operation
+//   format/pixels/steps/steps.cpp         its arithmetic
+//   reader/transform/pixel_op.h
+//   reader/transform/pixel_steps.cpp
+//   reader/transform/steps/colours.h      or the file of its kind
+//   reader/device/pixel_ops.h             FirstPhaseOf()
+//   reader/device/pixel_ops_point.h       or pixel_ops_filter.h
+//   tests/device/pixel_ops_test.cpp
+//   tests/device/pixel_ops_case.h         NeedOfOps(), if it needs the whole picture
+//   not format/pixels/steps/shared.inc.h  a part of Equalize that the device has, too
+//   not reader/transform/augment.*        what RandAugment and its kin draw is torchvision's
+//   not tests/reader/augment_*            likewise
 //
 // A step's program, by its kind:
 // - A geometric step changes the frame: Take() and its properties (GeometricStep in frame.h).
 // - A step that changes pixels draws operations: Draw() (PixelStep). A new operation
 //   (pixel_op.h) needs its arithmetic twice: for the host in format/pixels/steps/, called by
-//   pixel_steps.cpp, and for a device in reader/device/pixel_ops_point.h or pixel_ops_filter.h
-//   (and in pixel_ops.h, if it needs a pass over the picture first).
+//   pixel_steps.cpp, and for a device in reader/device/pixel_ops_point.h or pixel_ops_filter.h.
+//   FirstPhaseOf() in pixel_ops.h says whether it needs a pass over the picture first.
 // - A step that mixes batches has Mix() (batch_mix.h). Another step for batches is run by
 //   BatchProgram (reader/batch/batch_program.h).
 // - NumberTable (number_table.h) is the program of Normalize, the only step for numbers.
+//
+// If Python has another name for a parameter than the member's, FILLED_BY in
+// tools/docs/python_reference.py says so.
 #pragma once
 
 #include <algorithm>

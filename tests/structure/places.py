@@ -5,49 +5,87 @@ Such a note reads
     // ... It also goes into these files, where "WORD" shows how:
     //   path/from/the/root.cpp   a remark
     //   path/to/another.h
+    //   not path/to/a/third.cpp  why a new thing of the kind has no place there
+    //   not path/to/a/folder/    why
 
 WORD is a name of the newest thing of the kind (a regular expression; case does not matter). Every file of
-the list must be there and have it. A file that CONTRIBUTING.md marks with a * must have such a note.
+the list must be there and have it, and every file of the tree that has it must be in the list. Not needed there are
+the header itself, files that WORD names (the thing's own), and those of NEVER. If WORD is so common that the list would
+be long, the note says "shows how, among others:"; then the files that are not in the list are only printed.
+A file that CONTRIBUTING.md marks with a * must have such a note.
 """
 
 import pathlib
 import re
 import sys
 
-NOTE = re.compile(r'where\s+(?://\s*)?"([^"\n]+)"\s+(?://\s*)?shows\s+(?://\s*)?how:\n((?://   \S.*\n)+)')
+NOTE = re.compile(r'where\s+(?://\s*)?"([^\n]+?)"\s+(?://\s*)?shows\s+(?://\s*)?how(,\s+(?://\s*)?among\s+(?://\s*)?others)?'
+                  r":\n((?://   \S.*\n)+)")
+TOPS = (".ci", "bench", "format", "reader", "samples", "tests", "tools", "writer")
+# Logs of what changed or was measured, programs that only measured, and what tests read.
+NEVER = ("CHANGELOG.md", "bench/MEASURED.md", "bench/PERFORMANCE.md", "bench/notebook/", "bench/peers/",
+         "tests/fuzz/cases/", "tests/structure/")
 
 
 def notes(root):
-    """(header, word, files) of each note."""
+    """(header, word, whether other files may have the word, files, what is not a place) of each note."""
     for top in ("bench", "format", "reader", "tools", "writer"):
         for file in sorted((root / top).rglob("*")):
             if file.suffix not in (".h", ".cpp") or not file.is_file():
                 continue
-            for word, lines in NOTE.findall(file.read_text(errors="replace")):
-                yield file.relative_to(root), word, [line.split()[1] for line in lines.splitlines()]
+            for word, others, lines in NOTE.findall(file.read_text(errors="replace")):
+                words = [line.split(maxsplit=3)[1:] for line in lines.splitlines()]
+                yield (str(file.relative_to(root)), word, bool(others), [w[0] for w in words if w[0] != "not"],
+                       [w[1:] for w in words if w[0] == "not"])
+
+
+def tree(root):
+    """The text, without lists of places, of each file that a new thing might go into, by its path."""
+    files = [*root.glob("*.md"), root / "CMakeLists.txt", *(f for top in TOPS for f in sorted((root / top).rglob("*")))]
+    return {str(f.relative_to(root)): NOTE.sub("", f.read_text(errors="replace"))
+            for f in files if f.is_file() and f.parent.name != "__pycache__"}
+
+
+def is_in(name, places):
+    """Whether the file is one of these, or begins with one of these that ends in / or *."""
+    return any(name == place or place[-1] in "/*" and name.startswith(place.rstrip("*")) for place in places)
 
 
 def check(root):
-    """Complaints, and how many files were looked at."""
-    found, looked_at = [], 0
-    marked = re.findall(r"`([^` ]+\.h)` \*", (root / "CONTRIBUTING.md").read_text())
-    with_note = {str(header).replace("include/", "") for header, _, _ in notes(root)}
+    """Complaints, remarks, and how many files were looked at."""
+    found, remarks, looked_at = [], [], 0
+    texts = tree(root)
+    marked = re.findall(r"`([^` ]+\.h)` \*", texts["CONTRIBUTING.md"])
+    with_note = {header.replace("include/", "") for header, *_ in notes(root)}
     for name in marked:
         if not any(header.endswith(name) for header in with_note):
             found.append(f"CONTRIBUTING.md: {name} has no list of places")
-    for header, word, files in notes(root):
+    for header, word, others, files, exceptions in notes(root):
+        has = {name for name, text in texts.items() if re.search(word, text, re.IGNORECASE)}
         for name in files:
             looked_at += 1
-            if not (root / name).is_file():
+            if name not in texts:
                 found.append(f"{header}: there is no {name}")
-            elif not re.search(word, (root / name).read_text(errors="replace"), re.IGNORECASE):
+            elif name not in has:
                 found.append(f'{header}: {name} does not have "{word}"')
-    return found, looked_at
+        rest = has - {header} - set(files)
+        for place, *reason in exceptions:
+            if not reason or not any(is_in(name, [place]) for name in rest):
+                found.append(f'{header}: "not {place}" has no reason, or nothing there has "{word}"')
+        rest = sorted(name for name in rest
+                      if not is_in(name, NEVER + tuple(e[0] for e in exceptions)) and not name.endswith(".inc") and
+                      not re.search(word, name, re.IGNORECASE))
+        if others:
+            remarks.append(f'{header}: {len(rest)} more files have "{word}": {" ".join(rest)}')
+        else:
+            found += [f'{header}: {name} has "{word}": list it, or a line "not {name}" with a reason'
+                      for name in rest]
+    return found, remarks, looked_at
 
 
 def main():
-    found, looked_at = check(pathlib.Path(sys.argv[1]))
-    print("\n".join(found + [f"{looked_at} files named, {len(found)} wrong"]))
+    found, remarks, looked_at = check(pathlib.Path(sys.argv[1]))
+    print("\n".join(remarks + found + [f"{looked_at} files named, {len(found)} wrong"]))
     return 1 if found or looked_at == 0 else 0
 
 

@@ -1,4 +1,21 @@
 // The one exception type of Sluice's public surface.
+//
+// A new ErrorCode also goes into these files, where
+// "[!=]= ErrorCode::(kMemory|kUnsupported)|case ErrorCode::k|`kUnsupported`" shows how:
+//   format/error.cpp                      its name; Python, JSON and the site take it from there
+//   format/disk/system_error.h            SaysDataIsLost(); IsShortage() is in error.cpp
+//   samples/guides/errors.md              the table, which a test compares
+//   tools/export.cpp                      this and the rest: one sample is at fault, or all
+//   tools/preview.cpp
+//   tools/stats.cpp
+//   writer/dataset_writer.cpp
+//   writer/convert/place.cpp
+//   writer/edit/dataset_build.cpp
+//   writer/edit/repair.cpp
+//   reader/decoding/sample_reader.h
+//   not tests/                            what they expect
+// tools/cli/program.cpp makes an exit code of it: 2 for kInvalidArgument, 1 for all others. The
+// comments of functions that throw it name it.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,37 @@
 // Images as they are stored (a payload) and as they are worked with (pixels).
+//
+// For a new Codec the compiler names the switches; it does not name these files, where
+// "kPacked|\bpacked" shows how, among others:
+//   format/FORMAT.md
+//   writer/include/sluice/convert.h       its ImageCodec, if it is a form; so is the rest
+//   writer/include/sluice/convert_option_list.h
+//   writer/convert/sample_encoder.cpp
+//   writer/encode/jpeg.cpp
+//   writer/edit/transcode.cpp
+//   writer/dataset_writer.cpp
+//   writer/include/sluice/dataset_writer.h
+//   tools/export.cpp
+//   tools/convert.cpp
+//   tools/transcode.cpp                   --help
+//   reader/python/binding/dataset.cpp
+//   reader/python/binding/writer.cpp
+//   reader/python/sluice/_writing.py      Writer's words
+//   bench/advise/trial.cpp
+//   bench/parts/decode.cpp
+//   bench/compare/measure.cpp
+//   bench/epoch/experiments.cpp
+//   writer/README.md
+//   reader/README.md                      this and the next two: whether a device decodes it
+//   reader/GPU.md
+//   reader/include/sluice/loader_options.h
+//   reader/CONCEPTS.md
+//   reader/python/README.md
+//   tests/pixels/packed_test.cpp
+//   tests/fuzz/packed_target.cpp
+//   tests/tools/transcode_test.cpp
+//   tests/tools/usage_test.cpp
+//   tests/writer/dataset_writer_test.cpp
+//   tests/python/test_values.py           the words of a refusal
 #pragma once
 
 #include <cstddef>
@@ -11,21 +44,6 @@ namespace sluice {
 
 // How a payload is stored. The numbers are on disk: see format/FORMAT.md, "Codecs". (The codecs of
 // whole images that a writer can be asked for, --image and ImageCodec, are called forms.)
-//
-// For a new codec the compiler names the switches; it does not name these files, where
-// "kPacked|packed" shows how:
-//   format/FORMAT.md
-//   writer/include/sluice/convert.h       its ImageCodec, if it is a form
-//   writer/include/sluice/convert_option_list.h
-//   writer/convert/sample_encoder.cpp
-//   writer/encode/jpeg.cpp
-//   writer/edit/transcode.cpp
-//   tools/export.cpp
-//   tools/append.cpp
-//   tools/convert.cpp
-//   reader/python/binding/dataset.cpp
-//   bench/advise/trial.cpp
-//   writer/README.md
 enum class Codec : std::uint16_t {
   kAbsent = 0,  // the sample has no value in this field
   kRaw = 1,     // the bytes themselves; for images, rows of interleaved pixels without padding

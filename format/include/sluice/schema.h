@@ -1,4 +1,34 @@
 // The schema of a dataset's samples: their fields, with types, roles and classes.
+//
+// A new DType also goes into these files, where "\bk?int16\b" shows how:
+//   format/schema.cpp                     its name
+//   format/disk/row_layout.h
+//   format/FORMAT.md
+//   reader/batch/dlpack.cpp
+//   reader/include/sluice/torch.h
+//   reader/python/binding/binding.h
+//   reader/python/binding/batch.cpp       Format(), item_bytes()
+//   tools/samples.h
+//   writer/source/records/beton.cpp       kNumpyKinds
+//   tests/format/schema_json_test.cpp
+//   tests/format/read_from_spec.py
+//   not tests/                            others have fields of that type
+//
+// A new FieldKind goes into format/schema.cpp (its name, Validate()), format/disk/row_layout.cpp,
+// block.cpp and json.cpp, FORMAT.md and tests/format/read_from_spec.py. The compiler names the
+// switches; most places compare with ==, so look at each FieldKind:: in reader/, writer/ and
+// tools/.
+//
+// A new Role also goes into these files, where "kKeypoints|boxes.{1,4}keypoints" shows how:
+//   format/schema.cpp                     its name
+//   format/FORMAT.md
+//   tests/format/schema_json_test.cpp
+//   tests/format/read_from_spec.py
+//   reader/dataset/field_choice.cpp       this and the rest if it follows an image
+//   reader/batch/batch_recipe.cpp
+//   tools/preview_picture.cpp
+//   not writer/source/labels/annotations.cpp  gives it to fields
+//   not tests/                            others have fields of that role
 #pragma once
 
 #include <cstddef>

@@ -16,6 +16,7 @@
 //   tools/ENVIRONMENT.md
 //   tests/pixels/kernels_test.cpp
 //   bench/notebook/count_instructions.sh
+//   bench/machine/machine.h
 #pragma once
 
 #include <cstddef>

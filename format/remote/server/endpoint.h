@@ -3,22 +3,33 @@
 //
 // Another protocol is an endpoint of its own, made in open_store.cpp, with its credentials in
 // credentials/. Today all writing and listing needs an S3Endpoint (remote_store.cpp). It also goes
-// into these files, where "gs://|google" shows how:
+// into these files, where "gs://|google\b[^-]" shows how:
 //   format/remote/http/url.h
 //   format/remote/http/url.cpp
 //   format/shown_path.cpp                 otherwise its URLs pass for paths
 //   format/include/sluice/shown_path.h
+//   format/include/sluice/shown_text.h
 //   format/remote/open_store_none.cpp
 //   format/remote/server/remote_store.cpp  what plain servers cannot do
 //   format/remote/README.md
-//   tests/remote/url_test.cpp
-//   tools/copy.cpp
-//   format/include/sluice/shown_text.h
-//   samples/guides/object-stores.md
 //   reader/include/sluice/dataset.h
 //   writer/include/sluice/copy.h
 //   reader/README.md
 //   writer/README.md
+//   samples/guides/object-stores.md
+//   samples/guides/README.md
+//   tools/copy.cpp
+//   tools/ENVIRONMENT.md                  its variables, which a test compares
+//   tests/remote/url_test.cpp
+//   tests/remote/endpoint_test.cpp
+//   tests/remote/convert_test.cpp
+//   not format/remote/server/s3_endpoint.*  Google's protocol is S3's
+//
+// Its sources go into format/remote/CMakeLists.txt. Its credentials are tested in
+// tests/remote/credentials_test.cpp, its URLs in tests/format/shown_path_test.cpp and
+// tests/fuzz/remote_targets.cpp. Azure's az:// stands for a scheme that is refused in
+// format/remote/README.md, sluice/shown_path.h, tests/remote/url_test.cpp, tests/tools/url_test.cpp
+// and tests/writer/dataset_writer_test.cpp.
 #pragma once
 
 #include <map>

@@ -2,9 +2,23 @@
 // option_list.h. The full description of each option is the comment at its member.
 //
 // A new option takes its member in convert.h (of a source: convert_source.h) and its line here: its
-// range, its flag and its keyword in Python come from that. writer/convert/options.cpp checks what
-// goes with what, says which options have no effect, and names those that plans leave out at their
-// defaults. A test holds the table of writer/README.md.
+// range, its flag and its keyword in Python come from that. It also goes into these files, where
+// "restart_rows|--restart" shows how:
+//   writer/include/sluice/convert.h
+//   writer/convert/options.cpp            what goes with what; plans omit new ones at defaults
+//   writer/README.md                      the table "Options", which a test compares
+//   writer/encode/jpeg.cpp                where it acts; or sample_encoder.cpp, fit/
+//   writer/encode/jpeg.h
+//   writer/include/sluice/dataset_edit.h  this and the next two if `transcode` is to have it
+//   writer/edit/transcode.cpp
+//   tools/transcode.cpp
+//   tools/convert.cpp                     if it excludes another flag, or --part takes it
+//   tests/writer/options_test.cpp         its effect and its range
+//   tests/writer/plan_test.cpp            that it belongs to the plan
+//   tests/tools/usage_test.cpp
+//   not tests/                            others make JPEGs with it
+// A new enumeration is bound in reader/python/binding/convert.cpp; a new group is named in
+// tests/python/test_options.py.
 //
 // The plan of a conversion holds every option that is not Changes::kSpeed: with another value, it
 // is another conversion.

@@ -2,22 +2,38 @@
 //
 // To add a kind, write a source file here that defines a function of pixel_source.h. It also
 // goes into these files, where "jxl|jpeg xl" shows how:
-//   writer/source/images/sniff.h          its ImageKind; its signature in sniff.cpp
+//   writer/source/images/sniff.h          its ImageKind
+//   writer/source/images/sniff.cpp        its signature
 //   writer/source/images/pixel_source.h
 //   writer/source/images/image_kinds.cpp
 //   writer/source/list/look.cpp           the endings of its files
 //   writer/CMakeLists.txt
-//   CMakeLists.txt                        this and the next two if it needs a library
-//   tools/setup.sh
-//   tools/packaging/package.cmake
 //   tools/convert.cpp                     its name in --help
 //   writer/include/sluice/convert.h
 //   writer/README.md
 //   tests/writer/sniff_test.cpp
-//   tests/newer_pictures.cpp
-//   tests/install/install_test.cmake      this and the next if it needs a library
+//   CMakeLists.txt                        this and the rest if it needs a library
+//   CONTRIBUTING.md                       "Libraries"
+//   SECURITY.md
+//   tools/setup.sh
+//   tools/packaging/package.cmake
+//   tools/packaging/manylinux_2_28.Containerfile
 //   samples/cluster/Containerfile
+//   tests/install/install_test.cmake
+//   tests/CMakeLists.txt
+//   tests/newer_pictures.h
+//   tests/newer_pictures.cpp
+//   tests/writer/newer_kinds_test.cpp
 //   tests/fuzz/picture_target.cpp
+//   tests/fuzz/fuzz_test.cpp
+//   tests/interruption/no_memory_test.cpp
+//   not tests/fuzz/mutate.h               knows the boxes that these kinds have in common
+//   not writer/source/images/iso_boxes.h  likewise
+//   not tools/packaging/wheels.sh         copies what a system's libraries need
+//
+// A kind without a library (TGA) has a test of its own in tests/writer/, which makes the files byte
+// by byte, and its smallest file in tests/fuzz/writer_targets.cpp. If sniff.cpp knows the kind as
+// Unsupported() (QOI), change that line: the first signature that fits wins.
 #pragma once
 
 #include <map>

@@ -2,21 +2,30 @@
 //
 // To add a format, write a source file here that fills Annotations. It also goes into these
 // files, where "yolo" shows how:
-//   writer/include/sluice/convert_source.h      its AnnotationFormat
+//   writer/include/sluice/convert_source.h  its AnnotationFormat
 //   writer/include/sluice/convert_option_list.h
-//   writer/source/labels/annotations.cpp        its reader, and the folders it takes
+//   writer/source/labels/annotations.cpp  its reader, and the folders it takes
 //   writer/CMakeLists.txt
-//   tools/convert_source.cpp                    its flag
-//   tools/convert_parts.cpp                     what splits advise
-//   tools/convert.cpp                           its name in --help
+//   tools/convert_source.cpp              its flag
+//   tools/convert_parts.cpp               what splits advise
+//   tools/convert.cpp                     its name in --help
 //   writer/README.md
 //   writer/source/open_source.cpp
 //   reader/python/binding/source.cpp
-//   tests/writer/annotations_test.cpp
-//   tests/fuzz/labels_target.cpp
 //   reader/python/README.md
-//   samples/guides/detection.md
 //   README.md
+//   samples/guides/detection.md
+//   samples/guides/segmentation.md        if it has masks
+//   samples/guides/object-stores.md       this and the next: whether it is read from a store
+//   tests/remote/convert_test.cpp
+//   tests/writer/annotations_test.cpp
+//   tests/writer/turned_test.cpp
+//   tests/writer/links_test.cpp           this and the next if it is a folder of files
+//   tests/writer/odd_labels_test.cpp
+//   tests/tools/convert_source_test.cpp   its flag
+//   tests/tools/convert_split_test.cpp
+//   tests/python/test_values.py           the words of a refusal
+//   tests/fuzz/labels_target.cpp
 #pragma once
 
 #include <array>

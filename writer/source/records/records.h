@@ -6,16 +6,26 @@
 //   writer/source/open_source.cpp
 //   writer/source/list/look.cpp           the endings of its files
 //   writer/source/records/image_rows.h    the base of its reader
+//   writer/source/records/image_rows.cpp
 //   writer/include/sluice/convert_source.h
+//   writer/include/sluice/convert_option_list.h
 //   writer/CMakeLists.txt
 //   tools/convert_source.cpp              its name in --help
-//   writer/README.md
 //   tools/convert.cpp
-//   tests/fuzz/targets.h                  its fuzz target; also in targets.cpp, CMakeLists.txt
-//   tests/importers/ffcv_test.py          compared with what its own library reads
-//   tests/fuzz/fuzz_test.cpp
+//   writer/README.md
+//   reader/python/binding/source.cpp
 //   reader/python/README.md
 //   README.md
+//   samples/guides/README.md
+//   tests/writer/CMakeLists.txt           its own test
+//   tests/interruption/source_kill_test.cpp
+//   tests/importers/ffcv_test.py          compared with what its own library reads
+//   tests/fuzz/targets.h                  its fuzz target
+//   tests/fuzz/targets.cpp
+//   tests/fuzz/fuzz_test.cpp
+//   tests/fuzz/CMakeLists.txt
+//   not bench/parts/convert.cpp           measures FFCV, too
+//   not samples/guides/from-ffcv.md       a guide for users of FFCV
 #pragma once
 
 #include <stop_token>

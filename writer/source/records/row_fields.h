@@ -3,17 +3,24 @@
 // To add a type of column, add a value to ColumnType. The compiler then warns of the switches in
 // row_fields.cpp, but not of IsStoredAsIs(), Join() and SettleClasses() there (which takes every
 // field with the role label for int32 classes), nor of the parsing in table_values.cpp. It also
-// goes into these files, where "kBoxClasses|box.classes" shows how:
+// goes into these files, where
+// "(?<!Feed::)kBoxClasses|box-classes|BOX_CLASSES" shows how:
 //   writer/include/sluice/convert_source.h
 //   writer/source/records/row_fields.cpp
 //   tools/convert_source.cpp              ParseColumn() and the help of --field
 //   writer/include/sluice/convert_option_list.h
 //   writer/README.md
+//   samples/guides/labels.md
+//   samples/guides/detection.md
 //   tests/writer/table_test.cpp
 //   tests/fuzz/table_target.cpp
+//   tests/python/test_sources.py
+//   not tests/                            others have columns of that type
+//   not writer/source/list/source_list.h  a Feed of that name
+//   not writer/source/records/recordio.cpp  its columns have that type
+//   not tools/export_files.h              what its tables can be read as
 //
-// A new DType goes into sluice/schema.h, its name into format/schema.cpp, FORMAT.md and
-// reader/python/binding/schema.cpp; the compiler warns of the rest.
+// For a new DType, see sluice/schema.h.
 #pragma once
 
 #include <optional>
