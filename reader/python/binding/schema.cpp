@@ -51,28 +51,22 @@ std::string ReprOfField(const Field& field) {
   return text + ")";
 }
 
-DType TypeNamed(std::string_view name) {
-  for (const DType type : {DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64, DType::kUint8,
-                           DType::kUint16, DType::kFloat32, DType::kFloat64}) {
-    if (NameOf(type) == name) return type;
+// The DType or the Role of that name.
+template <class Enum>
+Enum ValueNamed(std::string_view name) {
+  const std::string what = std::is_same_v<Enum, Role> ? "role" : "element type";
+  std::string known;
+  for (std::uint8_t i = 0; !NameOf(static_cast<Enum>(i)).empty(); ++i) {
+    const std::string_view one = NameOf(static_cast<Enum>(i));
+    if (one == name) return static_cast<Enum>(i);
+    known += (known.empty() ? "" : ", ") + std::string(one);
   }
   throw Error(ErrorCode::kInvalidArgument,
-              "there is no element type \"" + std::string(name) +
-                  "\"; fields hold int8, int16, int32, int64, uint8, uint16, float32 or float64");
-}
-
-Role RoleNamed(std::string_view name) {
-  for (const Role role : {Role::kNone, Role::kImage, Role::kMask, Role::kLabel, Role::kBoxes,
-                          Role::kKeypoints, Role::kText, Role::kJson}) {
-    if (NameOf(role) == name) return role;
-  }
-  throw Error(ErrorCode::kInvalidArgument,
-              "there is no role \"" + std::string(name) +
-                  "\"; roles are none, image, mask, label, boxes, keypoints, text and json");
+              "there is no " + what + " \"" + std::string(name) + "\"; there are " + known);
 }
 
 Field WithRole(Field field, const std::string& role, std::string follows, std::string coordinates) {
-  field.role = RoleNamed(role);
+  field.role = ValueNamed<Role>(role);
   field.follows = std::move(follows);
   field.coordinates = std::move(coordinates);
   return field;
@@ -120,8 +114,9 @@ void BindSchema(nb::module_& module) {
           "array",
           [](std::string name, const std::string& dtype, std::vector<std::uint32_t> shape,
              const std::string& role) {
-            return WithRole(Field::Array(std::move(name), TypeNamed(dtype), std::move(shape)), role,
-                            {}, {});
+            return WithRole(
+                Field::Array(std::move(name), ValueNamed<DType>(dtype), std::move(shape)), role, {},
+                {});
           },
           "name"_a, "dtype"_a, "shape"_a = std::vector<std::uint32_t>(), "role"_a = "none",
           "An array of the same shape in each sample; a shape of () is one number")
@@ -129,8 +124,9 @@ void BindSchema(nb::module_& module) {
           "variable",
           [](std::string name, const std::string& dtype, std::vector<std::uint32_t> entry,
              const std::string& role, std::string follows, std::string coordinates) {
-            return WithRole(Field::Variable(std::move(name), TypeNamed(dtype), std::move(entry)),
-                            role, std::move(follows), std::move(coordinates));
+            return WithRole(
+                Field::Variable(std::move(name), ValueNamed<DType>(dtype), std::move(entry)), role,
+                std::move(follows), std::move(coordinates));
           },
           "name"_a, "dtype"_a, "shape"_a = std::vector<std::uint32_t>(), "role"_a = "none",
           "follows"_a = "", "coordinates"_a = "",
@@ -139,7 +135,7 @@ void BindSchema(nb::module_& module) {
       .def_static(
           "bytes",
           [](std::string name, const std::string& role) {
-            return Field::Bytes(std::move(name), RoleNamed(role));
+            return Field::Bytes(std::move(name), ValueNamed<Role>(role));
           },
           "name"_a, "role"_a = "none", "Bytes of any length; of role 'text' or 'json': UTF-8")
       .def(
