@@ -18,8 +18,13 @@
 //   tools/setup.sh
 //   tools/packaging/package.cmake
 //   tools/packaging/manylinux_2_28.Containerfile
+//   tools/packaging/conan/conanfile.py
+//   tools/packaging/vcpkg/vcpkg.json
+//   tools/packaging/vcpkg/portfile.cmake
+//   tools/packaging/conda/recipe.yaml
 //   samples/cluster/Containerfile
 //   tests/install/install_test.cmake
+//   tests/install/recipes.py
 //   tests/CMakeLists.txt
 //   tests/newer_pictures.h
 //   tests/newer_pictures.cpp
