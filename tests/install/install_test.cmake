@@ -121,6 +121,10 @@ if(TARGET sluice::writer)
   message(FATAL_ERROR \"the writer was not asked for\")
 endif()" -D CMAKE_PREFIX_PATH=${WORK}/prefix)
   expect_success()
+  # A project that links the writer looks for no JSON headers either.
+  configure_trainer(${WORK}/components "find_package(sluice REQUIRED)\nlink_libraries(sluice::writer)"
+    -D CMAKE_PREFIX_PATH=${WORK}/prefix -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
+  expect_success()
   configure_trainer(${WORK}/components "find_package(sluice REQUIRED COMPONENTS reader trainer)"
     -D CMAKE_PREFIX_PATH=${WORK}/prefix)
   expect_failure("Sluice has no component 'trainer'; it has format, remote, reader and writer")
