@@ -142,6 +142,13 @@ def test_the_error_for_a_wrong_word_lists_the_right_ones(call, words):
         call()
 
 
+def test_the_error_for_an_unknown_type_or_role_of_a_field_lists_the_known_ones():
+    with pytest.raises(sluice.Error, match="no element type \"int128\"; there are int8, .*, float64"):
+        sluice.Field.array("a", "int128", [])
+    with pytest.raises(sluice.Error, match="no role \"caption\"; there are none, .*, json"):
+        sluice.Field.bytes("a", "caption")
+
+
 def test_every_enumeration_of_an_option_has_words():
     for name, one in vars(sluice).items():
         if inspect.isclass(one) and issubclass(one, enum.Enum) and name != "SampleFlag":  # whose numbers are in arrays

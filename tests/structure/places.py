@@ -19,10 +19,9 @@ import pathlib
 import re
 import sys
 
-NOTE = re.compile(r'where\s+(?://\s*)?"([^\n]+?)"\s+(?://\s*)?shows\s+(?://\s*)?how(,\s+(?://\s*)?among\s+(?://\s*)?others)?'
-                  r":\n((?://   \S.*\n)+)")
+NOTE = re.compile(r'where "([^\n]+?)" shows how(, among others)?:\n((?://   \S.*\n)+)'.replace(" ", r"\s+(?://\s*)?", 5))
 TOPS = (".ci", "bench", "format", "reader", "samples", "tests", "tools", "writer")
-# Logs of what changed or was measured, programs that only measured, and what tests read.
+# Logs of what changed or was measured, programs that measured it, what tests read (and .inc files, which scripts make).
 NEVER = ("CHANGELOG.md", "bench/MEASURED.md", "bench/PERFORMANCE.md", "bench/notebook/", "bench/peers/",
          "tests/fuzz/cases/", "tests/structure/")
 
