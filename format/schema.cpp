@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 #include <unordered_set>
 
 #include <sluice/error.h>
@@ -32,7 +33,8 @@ std::size_t SizeOf(DType type) noexcept {
 }
 
 bool IsInteger(DType type) noexcept {
-  return !NameOf(type).empty() && type != DType::kFloat32 && type != DType::kFloat64;
+  return !NameOf(type).empty() &&
+         WithElementType(type, [](auto zero) { return std::is_integral_v<decltype(zero)>; });
 }
 
 std::string_view NameOf(DType type) noexcept {

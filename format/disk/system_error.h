@@ -50,11 +50,18 @@ bool IsShortage(const Error& error) noexcept;
 // go away by themselves or that a user can remove: no memory, too many open files, no permission, a
 // server that does not answer.
 inline bool SaysDataIsLost(const Error& error) noexcept {
-  if (error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kCorrupt ||
-      error.code() == ErrorCode::kUnsupported) {
-    return true;
+  switch (error.code()) {
+    case ErrorCode::kNotFound:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kUnsupported: return true;
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kUnfinished:
+    case ErrorCode::kExists:
+    case ErrorCode::kLimit:
+    case ErrorCode::kState:
+    case ErrorCode::kMemory: return false;
+    case ErrorCode::kIo: break;
   }
-  if (error.code() != ErrorCode::kIo) return false;
   const auto* const system = dynamic_cast<const SystemError*>(&error);
   constexpr std::array kOfTheDisk = {EIO, EBADMSG, EUCLEAN, ELOOP, ENXIO};
   return system == nullptr ||

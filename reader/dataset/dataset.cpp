@@ -345,7 +345,8 @@ std::vector<std::byte> Sample::Copy(std::string_view name) const {
   switch (field.kind) {
     case FieldKind::kImage: bytes = Payload(field.name).bytes; break;
     case FieldKind::kBytes: bytes = Bytes(name); break;
-    default: bytes = Elements(name, field.dtype);
+    case FieldKind::kArray:
+    case FieldKind::kVariable: bytes = Elements(name, field.dtype); break;
   }
   std::vector<std::byte> copy(bytes.begin(), bytes.end());
   // If a file is cut in the middle of a page, the bytes after the cut read as zeros. Checksums

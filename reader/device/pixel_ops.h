@@ -123,8 +123,19 @@ SLUICE_ON_DEVICE inline PhaseKind FirstPhaseOf(PixelOpKind kind) {
     case PixelOpKind::kWarpNearest:
     case PixelOpKind::kWarpBilinear: return PhaseKind::kFilter;
     case PixelOpKind::kBlur: return PhaseKind::kColumns;
-    default: return PhaseKind::kStart;
+    case PixelOpKind::kEnd:
+    case PixelOpKind::kWords:
+    case PixelOpKind::kBrightness:
+    case PixelOpKind::kSaturation:
+    case PixelOpKind::kHue:
+    case PixelOpKind::kGrey:
+    case PixelOpKind::kInvert:
+    case PixelOpKind::kSolarize:
+    case PixelOpKind::kPosterize:
+    case PixelOpKind::kErase:
+    case PixelOpKind::kNoise: break;
   }
+  return PhaseKind::kStart;
 }
 // Whether the picture must first be changed in memory by the operations before. For a blur always:
 // its weights are stored during that phase.

@@ -52,8 +52,11 @@ double AugmentMagnitude(AugmentKind kind, bool wide, std::uint32_t bin, std::uin
     case AugmentKind::kSharpness: return (wide ? 0.99 : 0.9) * share;
     case AugmentKind::kPosterize: return 8 - RoundHalfEven(bin / ((bins - 1) / (wide ? 6.0 : 4.0)));
     case AugmentKind::kSolarize: return 255 - 255 * share;
-    default: return 0;
+    case AugmentKind::kIdentity:
+    case AugmentKind::kAutoContrast:
+    case AugmentKind::kEqualize: break;
   }
+  return 0;
 }
 
 bool AugmentHasSign(AugmentKind kind) noexcept {

@@ -34,11 +34,18 @@ namespace sluice {
 
 namespace {
 
+const char* TextOf(ImageCodec form) {
+  switch (form) {
+    case ImageCodec::kJpeg: return "JPEGs";
+    case ImageCodec::kPacked: return "packed images";
+    case ImageCodec::kRaw: break;
+  }
+  return "raw pixels";
+}
+
 // "JPEGs of at most 500 pixels a side"
 std::string FormText(const ConvertOptions& options) {
-  std::string text = options.form.image == ImageCodec::kJpeg  ? "JPEGs"
-                     : options.form.image == ImageCodec::kRaw ? "raw pixels"
-                                                              : "packed images";
+  std::string text = TextOf(options.form.image);
   if (options.geometry.max_side) {
     text += " of at most " + std::to_string(*options.geometry.max_side) + " pixels a side";
   } else if (options.geometry.short_side) {

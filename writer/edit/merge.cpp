@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include <sluice/convert_option_list.h>
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
@@ -36,9 +37,11 @@ Id128 MergedId(Id128 id, const Schema& schema, const std::vector<std::uint64_t>&
 nlohmann::json CommonOptions(const std::vector<StoredDataset>& datasets) {
   const auto of_images = [](const StoredDataset& dataset) {
     nlohmann::json options = OptionsOfMade(dataset.manifest.made);
-    for (const char* other : {"seed", "keep_order", "shard_bytes", "block_samples", "max_pixels"}) {
-      if (options.is_object()) options.erase(other);
-    }
+    const auto erase = [&](const auto& option) {
+      if (options.is_object()) options.erase(option.name);
+    };
+    option_list::ForEachMember<ShardOptions>(erase);
+    option_list::ForEachMember<RunOptions>(erase);
     return options;
   };
   const nlohmann::json first = of_images(datasets[0]);
