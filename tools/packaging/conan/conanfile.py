@@ -100,7 +100,7 @@ class Sluice(ConanFile):
             component.libs = [f"sluice_{layer}"]
             component.set_property("cmake_target_name", f"sluice::{layer}")
             component.set_property("pkg_config_name", f"sluice-{layer}")
-            component.requires = below
+            component.requires = list(below)
             component.system_libs = ["pthread"]
             for package, (libraries, layers) in LIBRARIES.items():
                 if layer not in layers.split():
