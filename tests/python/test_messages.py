@@ -29,6 +29,7 @@ def test_a_wrong_option_of_the_loader_is_named(raw, options, words):
     (lambda raw: sluice.RandomResizedCrop(224, scale=3), r"RandomResizedCrop\(\): scale takes tuple\[float, float\], not 3$"),
     (lambda raw: sluice.RingOptions(holds=3), r"RingOptions\(\) has no option 'holds'; did you mean 'hold'\?"),
     (lambda raw: sluice.Stage(), r"Stage\(\) needs 'folder': str"),
+    (lambda raw: sluice.View("\ud800", "rrc:32"), r"View\(\): name takes text without lone surrogates, .* not '.ud800'$"),
 ])
 def test_a_wrong_argument_of_others_is_named(raw, call, words):
     with pytest.raises(TypeError, match=words):
@@ -114,6 +115,20 @@ def test_messages_use_names_of_python(raw, jpeg):
     with pytest.raises(sluice.Error, match=r"integrity=sluice.IntegrityOptions\(on_fault=sluice.OnFault.SKIP\) .*Loader.faults\(\)"):
         list(loader)
     assert loader.faults()[0].reason.startswith("sample_function raised: ZeroDivisionError")
+
+
+@pytest.mark.parametrize("values, words", [
+    ({"image": "photo.jpg"}, "field 'image' takes an image of Pillow, the bytes of a JPEG file, or an array"),
+    ({"label": "cat"}, "field 'label' holds .*, not 'cat' .a class is given by its number.$"),
+    ({"caption": 5}, "field 'caption' takes str or bytes, not 5$"),
+])
+def test_a_value_that_a_writer_cannot_store_is_named_with_its_field(tmp_path, values, words):
+    fields = [sluice.Field.image(), sluice.Field.label("label", ["cat", "dog"]), sluice.Field.bytes("caption", "text")]
+    with sluice.Writer(tmp_path / "made", fields) as writer:
+        with pytest.raises((TypeError, ValueError), match=words):
+            writer.add("key", values)
+        writer.add(b"key", label=1)
+    assert sluice.Dataset(tmp_path / "made")[0].key == "key"
 
 
 def test_the_verdict_names_options_as_in_python(raw):

@@ -1,5 +1,7 @@
 """The package in PyTorch: tensors, DataLoader, states and ranks."""
 
+import warnings
+
 import numpy
 import pytest
 import sluice
@@ -36,6 +38,23 @@ def test_a_dataloader_plays_the_dataset(raw):
     assert not torch.equal(torch.cat(first), torch.cat(second))
     dataset.set_epoch(0)
     assert torch.equal(torch.cat([batch["label"] for batch in loader]), torch.cat(first))
+
+
+def test_a_dataloader_that_would_add_a_dimension_is_told_from_one_that_does_not(jpeg):
+    dataset = sluice.torch.IterableDataset(jpeg, 8)
+    with pytest.warns(UserWarning, match="give it batch_size=None"):
+        next(iter(torch.utils.data.DataLoader(dataset)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        next(iter(torch.utils.data.DataLoader(dataset, batch_size=None)))
+        next(iter(dataset))
+
+
+def test_a_loader_takes_over_torchs_seed(raw):
+    torch.manual_seed(7)
+    seeded = sluice.Loader(raw, 50, transform="rrc:16", seed=torch.initial_seed())
+    by_number = sluice.Loader(raw, 50, transform="rrc:16", seed=7)
+    assert (next(iter(seeded))["image"].numpy() == next(iter(by_number))["image"].numpy()).all()
 
 
 def test_worker_processes_are_refused(raw):

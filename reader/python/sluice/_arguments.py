@@ -94,7 +94,10 @@ def _parameters(signature: str) -> list[str]:
 
 
 def _outside(value: Any) -> str:
-    """What a number takes that its type does not hold, if it was refused last and is this value or in it; or ''."""
+    """What an argument takes instead of this number, which its type does not hold (if it was refused last), or of
+    this text, which UTF-8 does not hold; or ''."""
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        return f"text without lone surrogates, which UTF-8 cannot hold, not {value!r}"
     number, low, high = _refused()
     if id(value) == number and hasattr(value, "__index__") and not low <= int(value) <= high:
         return f"a whole number from {low} to {high}, not {value!r}"

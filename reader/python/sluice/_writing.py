@@ -106,7 +106,7 @@ class Writer:
     def __len__(self) -> int:
         return len(self._writer)
 
-    def add(self, key: str, values: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
+    def add(self, key: str | bytes, values: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
         """Stores a sample: add("key", image=..., label=...) or add("key", {"image": ...}).
 
         A picture that Exif turns is stored upright; its boxes, masks and key points must be those of the upright
@@ -119,7 +119,7 @@ class Writer:
             self._writer.add(sample)
 
     def add_all(
-        self, samples: Iterable[tuple[str, Mapping[str, Any]]], threads: int | None = None
+        self, samples: Iterable[tuple[str | bytes, Mapping[str, Any]]], threads: int | None = None
     ) -> None:
         """Stores the samples of an iterable of (key, {field: value}), in its order.
 
@@ -143,7 +143,7 @@ class Writer:
         """Writes what is pending, then the manifest. After this, the Writer may not be used."""
         self._writer.finish()
 
-    def _encoded(self, key: str, values: Mapping[str, Any]) -> _SampleBuilder:
+    def _encoded(self, key: str | bytes, values: Mapping[str, Any]) -> _SampleBuilder:
         sample = self._writer.new_sample(os.fsencode(key))
         for name, value in values.items():
             if value is None:
@@ -156,12 +156,12 @@ class Writer:
                     self._require_upright(key, field, value, values)
                 self._set_image(sample, field, value)
             elif field.kind == "bytes":
-                sample.set_bytes(name, value.encode() if isinstance(value, str) else bytes(value), False)
+                sample.set_bytes(name, self._bytes(field, value), False)
             else:
                 self._set_array(sample, field, value)
         return sample
 
-    def _require_upright(self, key: str, field: Field, image: Any, values: Mapping[str, Any]) -> None:
+    def _require_upright(self, key: str | bytes, field: Field, image: Any, values: Mapping[str, Any]) -> None:
         """Refuses an image of Pillow that is turned upright and has boxes or the like, as C++ refuses such a JPEG."""
         if self._upright or image.getexif().get(_ORIENTATION, 1) == 1:
             return
@@ -176,6 +176,14 @@ class Writer:
                     "numpy.asarray(image)"
                 )
 
+    def _bytes(self, field: Field, value: Any) -> bytes:
+        if isinstance(value, str):
+            return value.encode()
+        try:
+            return bytes(memoryview(value))  # bytes(5) would be five zeros
+        except TypeError:
+            raise TypeError(f"field {field.name!r} takes str or bytes, not {value!r}") from None
+
     def _set_image(self, sample: _SampleBuilder, field: Field, value: Any) -> None:
         if isinstance(value, (bytes, bytearray, memoryview)):
             sample.set_jpeg(field.name, bytes(value), self._image == "packed")
@@ -189,6 +197,11 @@ class Writer:
             if not classes and value.mode not in ("RGB", "L", "I;16"):
                 value = _without_loss(field, value)
         pixels = numpy.ascontiguousarray(value)
+        if pixels.dtype.kind in "OSU":
+            raise TypeError(
+                f"field {field.name!r} takes an image of Pillow, the bytes of a JPEG file, or an array of uint8 or "
+                f"uint16 of height x width [x channels], not {value!r}"
+            )
         if pixels.dtype == bool:
             pixels = pixels.astype(numpy.uint8)
         lossless = self._image == "raw" or field.role == "mask" or pixels.dtype != numpy.uint8
@@ -201,7 +214,11 @@ class Writer:
         import numpy
 
         values = numpy.asarray(value)
-        converted = values.astype(field.dtype, order="C")
+        try:
+            converted = values.astype(field.dtype, order="C")
+        except (TypeError, ValueError):
+            number = " (a class is given by its number)" if field.classes else ""
+            raise ValueError(f"field {field.name!r} holds {field.dtype}, not {value!r}{number}") from None
         # Real numbers are rounded to the field's precision; everything else must fit exactly.
         rounded = values.dtype.kind == converted.dtype.kind == "f"
         if not rounded and not numpy.array_equal(values, converted):

@@ -8,6 +8,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -103,6 +105,12 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
             raise RuntimeError(
                 "sluice.torch.IterableDataset decodes on threads of its own; use "
                 "DataLoader(dataset, batch_size=None, num_workers=0)"
+            )
+        # The caller, if it is torch's DataLoader, knows whether it makes batches of its own.
+        if sys._getframe(1).f_locals.get("auto_collation"):
+            warnings.warn(
+                "DataLoader puts each batch of this dataset into one more dimension: give it batch_size=None",
+                stacklevel=2,
             )
         # Here, too, so that each process gets the error: a dealer may ask for batches in one of them only.
         refusal = _dealers.refusal(*self.loader.rank)
