@@ -34,7 +34,7 @@ namespace sluice {
 
 namespace {
 
-const char* TextOf(ImageCodec form) {
+const char* FormNoun(ImageCodec form) {
   switch (form) {
     case ImageCodec::kJpeg: return "JPEGs";
     case ImageCodec::kPacked: return "packed images";
@@ -45,7 +45,7 @@ const char* TextOf(ImageCodec form) {
 
 // "JPEGs of at most 500 pixels a side"
 std::string FormText(const ConvertOptions& options) {
-  std::string text = TextOf(options.form.image);
+  std::string text = FormNoun(options.form.image);
   if (options.geometry.max_side) {
     text += " of at most " + std::to_string(*options.geometry.max_side) + " pixels a side";
   } else if (options.geometry.short_side) {
