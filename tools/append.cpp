@@ -54,7 +54,8 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   const cli::Interrupt interrupt;
   std::optional<PipedArchive> piped;
   if (!PutPipeAside(arguments.source, interrupt, piped)) return std::nullopt;
-  if (piped) arguments.options.run.check = SourceCheck::kSizes;  // a new file in each run
+  // Each run stores standard input in a new file, so times differ and only sizes can be compared.
+  if (piped) arguments.options.run.check = SourceCheck::kSizes;
   cli::Progress progress(cli::ProgressStyleFor(arguments.output.json || arguments.output.quiet),
                          "converting",
                          "appending " + cli::Printable(name) + " to " + cli::Printable(dataset));

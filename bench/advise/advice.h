@@ -1,5 +1,5 @@
-// Pure arithmetic: from constants measured on a sample (trial.h) and the machine's resources to the
-// cost of an epoch over the whole dataset, and to the form to choose.
+// Computes the cost of an epoch over the whole dataset, and the form to choose, from constants
+// measured on a sample (trial.h) and from the machine's resources. It measures nothing itself.
 #pragma once
 
 #include <cstdint>
@@ -101,7 +101,7 @@ struct Advice {
   std::string source;
   SourceFacts facts;
   Resources resources;
-  DiskRate disk;                        // in large pieces
+  DiskRate disk;                        // measured by reading large pieces
   std::optional<DiskRate> small_files;  // the source's own files, if they are small
   std::vector<std::string> gpus;        // their names
   Need need;

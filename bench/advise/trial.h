@@ -1,5 +1,5 @@
-// The forms of a dataset to choose from, tried on a sample of the actual pictures. Two thirds of
-// the sample give the constants; the last third shows how far to trust them.
+// Tries the forms that a dataset could have on a sample of the actual pictures. Two thirds of the
+// sample give the constants; the last third shows how well these predict.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +50,9 @@ struct FormTrialOptions {
   std::filesystem::path source;
   std::filesystem::path scratch;  // empty: in TMPDIR
   Pipeline transform;
-  std::uint32_t side = 224;     // of the pictures whose quality is measured
+  std::uint32_t side = 224;     // side of the pictures whose quality is measured
   std::uint64_t pictures = 96;  // in the sample, at most
-  unsigned threads = 1;         // of the loader
+  unsigned threads = 1;         // threads of the loader
   double seconds = 0.4;         // of epochs for each rate, at least
 };
 

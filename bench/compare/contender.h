@@ -26,7 +26,7 @@ struct ContenderRun {
   double images_per_second = 0;     // over all measured epochs together
   double cpu_seconds_per_1000 = 0;  // in these epochs; children included
   std::uint64_t peak_bytes = 0;     // children included
-  std::uint64_t images = 0;         // in a measured epoch
+  std::uint64_t images = 0;         // images in a measured epoch
   std::uint64_t distinct = 0;       // distinct samples in a measured epoch
   double packed_seconds = 0;
 };

@@ -51,7 +51,7 @@ struct Comparison {
   std::vector<Compared> loaders;  // sluice first
   std::uint64_t pictures = 0;     // distinct
   bool raw = false;
-  std::uint32_t size = 0;  // of the crops
+  std::uint32_t size = 0;  // side of the crops
   unsigned threads = 0;
   double other_cpus = 0;
   std::vector<std::string> warnings;
@@ -71,7 +71,7 @@ nlohmann::ordered_json SettingsJson(const Comparison& comparison, const CompareO
 
 // Comparisons of several sources and several numbers of threads, as one result.
 struct SideBySide {
-  std::vector<CompareOptions> options;  // of each comparison
+  std::vector<CompareOptions> options;  // one entry for each comparison
   std::vector<Comparison> comparisons;  // not empty
 };
 

@@ -108,7 +108,7 @@ std::vector<double> MeasureStops(const EpochOptions& options, std::uint64_t load
 // Where an epoch's time went, stage by stage.
 struct StagePart {
   std::string name, description;
-  double share = 0;  // of its stage's time at work
+  double share = 0;  // its share of the time that its stage works
 };
 
 struct Stage {

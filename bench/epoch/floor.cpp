@@ -1,7 +1,7 @@
-// Two bare loops. CopyLoop is a whole loader of raw images reduced to its copies, for `sluice-bench
-// compare`. Floor does the copies or the decoding of one epoch in the loader's own order, into
-// buffers as many and as large as the loader's: what remains of the loader's time beyond that is
-// queueing, checksums, and waiting.
+// Two loops that do the least work that a loader must do, to compare loaders with. CopyLoop only
+// copies raw images, for `sluice-bench compare`. Floor only copies or decodes the samples of one
+// epoch, in the loader's own order, into buffers as many and as large as the loader's. If the
+// loader takes longer than Floor, the difference is queueing, checksums, and waiting.
 #include "bench/epoch/floor.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace sluice::bench {
 
 namespace {
 
-constexpr std::size_t kBatchesEach = 2;  // of each thread
+constexpr std::size_t kBatchesEach = 2;  // the batches that each thread has memory for
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Bare loops that do only a loader's essential work, and so show how fast a loader could be.
+// Loops that do only the work that a loader cannot avoid. They show how fast a loader could be.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sluice::bench {
 
-// The bare loop that loaders of raw images are compared with: threads copy a part of each image, in
+// The loop that loaders of raw images are compared with: threads copy a part of each image, in
 // random order, into batches of their own, and do nothing else.
 class CopyLoop {
  public:
@@ -27,7 +27,7 @@ class CopyLoop {
  private:
   struct Item {
     std::uint64_t number = 0;
-    const std::byte* first = nullptr;  // of the part to copy
+    const std::byte* first = nullptr;  // first byte of the part to copy
     std::size_t stride = 0, row_bytes = 0;
   };
   void Copy(unsigned thread, std::size_t begin, std::size_t end);
@@ -41,9 +41,9 @@ class CopyLoop {
   std::vector<std::vector<std::byte>> batches_;
 };
 
-// The lower bound for a loader's time: a bare loop that does only an epoch's copies (of raw images)
-// or its decoding (of other images), in the loader's order, into a ring of batches as large as the
-// loader's, on as many threads.
+// The least time that a loader needs: a loop that only copies an epoch's raw images, or only
+// decodes its other images, in the loader's order, into a ring of batches as large as the loader's,
+// on as many threads.
 class Floor {
  public:
   // Plays one epoch with a loader of its own, to get its order. Raw images are copied as they are
@@ -65,8 +65,8 @@ class Floor {
   // the same slot.
   struct Ring {
     std::size_t row_bytes = 1;
-    std::size_t rows = 0;   // in a slot
-    std::size_t slots = 0;  // of each thread
+    std::size_t rows = 0;   // rows in a slot
+    std::size_t slots = 0;  // slots of each thread
     std::vector<std::byte> bytes;
 
     std::byte* Slot(std::size_t thread, std::size_t turn) {

@@ -29,7 +29,7 @@ namespace sluice::bench {
 // The work of the device, the bus to it and the CPUs during the measured epochs.
 struct DeviceUse {
   std::string device;         // "cuda:0"
-  double seconds = 0;         // of the epochs together
+  double seconds = 0;         // duration of all epochs together
   std::uint64_t samples = 0;  // delivered to the device
   std::uint64_t images = 0;   // samples times views
   bool asked_to_decode = false;
@@ -92,7 +92,7 @@ struct EpochOptions {
   // loader.views and loader.sizes as typed.
   std::vector<std::string> view_texts;
   std::string sizes_text;
-  bool floor = false;       // also measure a bare loop, afterwards
+  bool floor = false;       // also measure Floor, afterwards
   std::uint64_t stops = 0;  // loaders to drop in the middle of an epoch, afterwards
 };
 
@@ -138,10 +138,10 @@ struct EpochFigures {
   std::uint64_t images = 0;
   std::uint64_t batches = 0;
   std::uint64_t steps = 0;
-  std::uint64_t bytes_read = 0;           // of payloads that were decoded
-  double wait_seconds = 0;                // the consumer waited for a batch
-  std::uint64_t read_ahead_bytes = 0;     // of blocks made resident before they were decoded
-  std::uint64_t fetched_bytes = 0;        // part of read_ahead_bytes: from an object store
+  std::uint64_t bytes_read = 0;        // size of the payloads that were decoded
+  double wait_seconds = 0;             // the consumer waited for a batch
+  std::uint64_t read_ahead_bytes = 0;  // size of the blocks made resident before they were decoded
+  std::uint64_t fetched_bytes = 0;     // part of read_ahead_bytes: from an object store
   std::uint64_t decode_major_faults = 0;  // pages that decoding threads had to wait for
   double hand_over_seconds = 0;  // the consumer asked and got a batch, without wait_seconds
   // The share of the time since the first step's end in which the pretend accelerators computed:
@@ -149,9 +149,9 @@ struct EpochFigures {
   std::optional<double> utilisation;
   // `utilisation`, but counted from the epoch's beginning: steps * step / seconds.
   std::optional<double> whole_utilisation;
-  double cpu_seconds = 0;                 // of the whole process
-  std::optional<double> joules;           // of the machine's processors
-  std::optional<GpuUse> gpu;              // of the loader's device
+  double cpu_seconds = 0;                 // CPU time of the whole process
+  std::optional<double> joules;           // energy that the machine's processors used
+  std::optional<GpuUse> gpu;              // use of the loader's device
   std::uint64_t peak_bytes = 0;           // of the process, up to the epoch's end
   std::uint64_t anonymous_bytes = 0;      // at the epoch's end
   std::uint64_t left_in_cache_bytes = 0;  // cold: could not be dropped from the page cache before
@@ -179,7 +179,7 @@ double StartShare(const EpochFigures& figures);
 // Scales a whole epoch's amount to 1000 images.
 double Per1000(double amount, const EpochFigures& figures);
 
-// The rate of a bare loop that does the same work (bench/epoch/floor.h).
+// The rate of a loop that does only the copies or the decoding (bench/epoch/floor.h).
 struct FloorFigures {
   std::string work;              // "copies", "decoding"
   double images_per_second = 0;  // median over as many rounds as there are epochs

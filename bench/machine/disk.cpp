@@ -1,8 +1,9 @@
 // How fast files are read from their disk, without the page cache's help.
 //
-// Two ways around it: dropping the files' pages before they are read (only pages that no process
-// has mapped go), and reading past it (O_DIRECT), which some file systems do not support. The rate
-// is taken as an epoch reads: pieces of 1 MiB in random order, several at once.
+// There are two ways around the cache. The files' pages can be dropped before they are read (except
+// pages that a process has mapped). Or files are read with O_DIRECT, which some file systems do not
+// support. The rate is measured as an epoch reads: pieces of 1 MiB in random order, several at
+// once.
 #include "bench/machine/disk.h"
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // nothing is decoded.
 //
 // An epoch reads blocks in random order, so the question is how much of the disk's or the link's
-// rate remains. A local dataset is read in four ways; a way must not find in the page cache what an
-// earlier one has read. A remote dataset is fetched as large ranges in order, and as the loader
-// fetches it.
+// rate remains. A local dataset is read in four ways. The page cache is emptied before each of the
+// first three; the fourth reads what the third has left in the page cache. A remote dataset is
+// fetched as large ranges in order, and as the loader fetches it.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -46,7 +46,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct ReadRates {
-  std::uint64_t bytes = 0;   // of all files
+  std::uint64_t bytes = 0;   // size of all files
   std::vector<double> disk;  // bytes a second, by round: in order, past the page cache
   std::vector<double>
       direct_blocks;  // blocks in random order, as LoaderOptions::storage = Direct does
@@ -141,7 +141,7 @@ double ReadBlocks(const std::vector<std::filesystem::path>& files,
   return rate;
 }
 
-// Reads the blocks by the loader's own reading ahead.
+// Reads the blocks by DirectBlocks, with which the loader reads ahead.
 double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<BlockPlace>& blocks,
                         bool& uring, const std::stop_token& stop) {
   const Dataset dataset = Dataset::Open(folder);
@@ -183,8 +183,8 @@ double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<B
   return RateSince(all, begin);
 }
 
-// Each round reads everything four times, with `threads` readers of blocks, and in a new order of
-// blocks. Throws Error(kIo), Interrupted.
+// Each round reads everything four times, in a new order of blocks. `threads` threads read the cold
+// and the warm blocks. Throws Error(kIo), Interrupted.
 ReadRates MeasureReading(const std::filesystem::path& folder, unsigned threads,
                          std::uint64_t rounds, const std::stop_token& stop) {
   std::vector<BlockPlace> blocks;
@@ -213,7 +213,7 @@ ReadRates MeasureReading(const std::filesystem::path& folder, unsigned threads,
 }
 
 struct DownloadRates {
-  std::uint64_t bytes = 0;              // of all shards
+  std::uint64_t bytes = 0;              // size of all shards
   std::vector<double> download;         // bytes a second, by round: in order, in large ranges
   std::vector<double> blocks;           // blocks in random order, as the loader fetches them
   std::uint64_t block_requests = 0;     // requests of one round of blocks; an epoch needs as many
@@ -346,7 +346,7 @@ DownloadRates MeasureDownload(const Dataset& dataset, std::uint64_t rounds,
     rates.bytes += shard.bytes;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     rates.download.push_back(DownloadInOrder(*dataset.state(), stop));
-    // New shards, so that no block is there yet.
+    // Opens the shards anew, so that none of their blocks is in memory yet.
     const std::shared_ptr<DatasetState> own = dataset.state()->WithOwnShards(MapAdvice::kNormal);
     DatasetState& fresh = *own;
     rates.blocks.push_back(FetchBlocks(fresh, round, rates.block_requests, stop));

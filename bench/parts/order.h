@@ -67,7 +67,7 @@ struct RanksStudy {
   std::vector<unsigned> ranks;
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;  // at least; ranks read whole lanes
-  std::uint64_t batch = 256;  // of each rank
+  std::uint64_t batch = 256;  // batch size of each rank
 };
 // Draws first epochs to find what a rank must set up, hold and read. Adds a table and the member
 // "ranks". Throws Interrupted.

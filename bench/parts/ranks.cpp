@@ -1,7 +1,7 @@
 // `sluice-bench order --ranks`: what each rank of a job has to set up, hold and read.
 //
 // This needs no cluster: an epoch is dealt as a loader of each rank would deal it, and its order is
-// drawn here, for a few ranks spread over all of them. Of each figure, the result is the largest.
+// drawn here, for a few ranks spread over all of them. The result of a figure is its largest value.
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -31,18 +31,18 @@ struct RanksTask {
   bool by_shards = false;  // whole shards are dealt, not lanes
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;            // at least; ranks read whole lanes
-  std::uint64_t batch = 256;            // of each rank
+  std::uint64_t batch = 256;            // batch size of each rank
   std::uint64_t most_rows = 5'000'000;  // drawn per examined rank; beyond, figures are scaled
 };
 
 struct RanksFigures {
   std::uint32_t lanes = 0;
   // The largest figure of the examined ranks, unless a comment says otherwise.
-  double setup_seconds = 0;              // of an epoch's order
+  double setup_seconds = 0;              // time to set up an epoch's order
   double first_batch_seconds = 0;        // to draw the first batch
   std::uint64_t memory_bytes = 0;        // of the order, once its rows are drawn
-  std::uint64_t first_batch_bytes = 0;   // of the blocks that the first batch opens
-  std::uint64_t rows = 0;                // of the epoch
+  std::uint64_t first_batch_bytes = 0;   // size of the blocks that the first batch opens
+  std::uint64_t rows = 0;                // rows of the epoch
   std::uint64_t fewest = 0;              // the fewest samples that any of all ranks gets
   double read_least = 0, read_most = 0;  // bytes of opened blocks, relative to dataset / ranks
 };

@@ -121,7 +121,7 @@ class StepRunner {
   std::vector<ViewProgram> views_;
   std::vector<MixStep> mixes_;
   std::size_t pixels_out_ = 0;
-  ImageBatch shape_;  // of the rows
+  ImageBatch shape_;  // sizes and type of the rows
   std::vector<std::uint8_t> rows_;
   std::vector<std::uint8_t> saved_;
   PayloadDecoder decoder_;

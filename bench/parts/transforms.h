@@ -12,7 +12,7 @@ namespace sluice::bench {
 
 struct StepCost {
   std::string step;                  // as typed
-  std::size_t pixels_out = 0;        // of a row
+  std::size_t pixels_out = 0;        // pixels of a row after the steps
   std::vector<double> ns_per_pixel;  // of output pixels, by round
 };
 

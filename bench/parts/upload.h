@@ -37,10 +37,10 @@ struct UploadMoments {
 
 struct UploadRates {
   std::uint64_t batch_bytes = 0;  // bytes of a batch over the bus
-  std::vector<double> limit;      // bytes per second of bare copies; one value for each round
+  std::vector<double> limit;      // bytes per second of copies alone; one value for each round
   std::vector<double>
       uploads;  // as a loader does it: copies, conversion, events, a trainer's stream
-  std::vector<UploadMoments> timeline;  // of some batches after all rounds
+  std::vector<UploadMoments> timeline;  // moments of some batches, after all rounds
   double cpus_busy = 0;                 // by this process during the uploads, on average
   std::optional<GpuUse> gpu;            // over all rounds, if NVML reports it
 };
@@ -52,8 +52,8 @@ double ShareBesideCopies(const std::vector<UploadMoments>& timeline);
 // The median time of a batch's conversion; 0 without conversions.
 double ConversionSeconds(const std::vector<UploadMoments>& timeline);
 
-// In each round, uploads `batches` batches, and copies as many bare. Throws Error(kInvalidArgument)
-// for steps that a device does not do; Error, Interrupted.
+// In each round, uploads `batches` batches, and copies as many alone. Throws
+// Error(kInvalidArgument) for steps that a device does not do; Error, Interrupted.
 UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
                           const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
                           const std::stop_token& stop);

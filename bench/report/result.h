@@ -63,7 +63,7 @@ struct Measurement {
   std::string name;  // "images_per_second"
   std::string unit;
   bool higher_is_better = true;
-  std::vector<double> values;  // in the order of measurement
+  std::vector<double> values;  // in the order in which they were measured
 };
 
 // {"schema", "command", "sluice_version", "machine", "measurements", "warnings"}; the command

@@ -32,7 +32,7 @@ static_assert(sizeof(BlockHeader) == 64);
 // The value of one field of a sample, as it will be stored.
 struct FieldValue {
   std::vector<std::byte> bytes;  // array fields: the elements; others: the payload
-  Codec codec = Codec::kAbsent;  // of a payload
+  Codec codec = Codec::kAbsent;  // codec of a payload
   std::uint32_t width = 0;       // images
   std::uint32_t height = 0;
   std::uint8_t channels = 0;

@@ -1,7 +1,8 @@
 // MappedFile maps a file privately, since some file systems refuse shared mappings, and reads it
 // into memory where files cannot be mapped at all. AtomicFile writes under a temporary name and
-// renames the file when it is whole. Past the page cache it can write whole aligned pieces only, so
-// the rest of a file, and everything if the file system refuses, goes through the cache.
+// renames the file when it is whole. With O_DIRECT it can write only whole aligned pieces, so it
+// writes the last part of a file, and the whole file if the file system refuses O_DIRECT, through
+// the page cache.
 #include "format/disk/file.h"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ void ReadAll(const FileHandle& file, const std::filesystem::path& path, std::spa
   }
 }
 
-// Whether the error of mmap() says that the file system maps no files at all.
+// Whether the error of mmap() says that the file system cannot map files at all.
 bool CannotMap(int error_number) noexcept {
   return error_number == ENODEV || error_number == EINVAL || error_number == EOPNOTSUPP ||
          error_number == ENOSYS;

@@ -69,7 +69,7 @@ struct FileId {
   friend auto operator<=>(const FileId&, const FileId&) = default;
 };
 
-// Whether `file` is a regular file on a file system that maps no files.
+// Whether `file` is a regular file on a file system that cannot map files.
 bool MapsNoFiles(const std::filesystem::path& file) noexcept;
 
 // A regular file mapped read-only, whole. Where files cannot be mapped, it is read into memory. If

@@ -1,5 +1,6 @@
-// The limits of format version 1. Stated in format/FORMAT.md, "Limits"; enforced by writers and
-// readers. (Those of a shard's bytes are public: kMinShardBytes and kMaxShardBytes, in schema.h.)
+// The limits of format version 1. format/FORMAT.md, "Limits", states them; writers and readers
+// enforce them. (The limits of a shard's size are public: kMinShardBytes and kMaxShardBytes, in
+// schema.h.)
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,6 @@ inline constexpr std::uint64_t kMaxNameBytes = 255;
 inline constexpr std::uint32_t kMaxImageSide = 65'535;
 inline constexpr std::uint64_t kMaxImagePixels = 268'435'456;  // width x height, 2^28
 inline constexpr std::uint64_t kMaxManifestBytes = 1'073'741'824;
-inline constexpr unsigned kMaxJsonDepth = 32;  // of objects and arrays inside each other
+inline constexpr unsigned kMaxJsonDepth = 32;  // levels of objects and arrays inside each other
 
 }  // namespace sluice

@@ -125,7 +125,7 @@ class ManifestCheck {
 
   const Manifest& manifest_;
   const std::string& file_;
-  std::uint64_t stored_bytes_ = 0;  // of all shards
+  std::uint64_t stored_bytes_ = 0;  // size of all shards
 };
 
 }  // namespace

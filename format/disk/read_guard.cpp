@@ -1,10 +1,12 @@
-// SIGBUS and what is done in its handler.
+// The kernel sends SIGBUS to a thread that touches a page of a mapped file which cannot be read:
+// the file became shorter, or the disk failed. A guard replaces such a page by zeros and notes that
+// it is lost, so that the program continues and reports a damaged sample.
 //
-// Each thread has a list of its guards, the innermost first. The handler runs on the thread that
-// touched the missing page: it looks the address up in that list, then in the table of
-// LastingGuards, and replaces the page by one of zeros with a raw mmap call. The page is noted as
-// lost before the zeros appear, so that any thread that reads them finds it listed. All other
-// SIGBUS go to the handler that was there before.
+// Each thread has a list of its guards, the innermost first. The signal handler runs on the thread
+// that touched the page: it looks the address up in that list, then in the table of LastingGuards,
+// and replaces the page with a raw mmap call. The page is noted as lost before the zeros appear, so
+// that any thread that reads them finds it listed. Any other SIGBUS goes to the handler that was
+// installed before.
 #include "format/disk/read_guard.h"
 
 #include <algorithm>
@@ -127,7 +129,7 @@ void LetFaultsThrough() noexcept {
 }  // namespace
 
 bool LostPages::Touch(Bytes range) const noexcept {
-  // The caller's reads come before the look at the list.
+  // The fence keeps the caller's reads of the mapping before the reads of count_ and pages_ below.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const std::uint32_t count = count_.load(std::memory_order_acquire);
   if (count == 0 || range.empty()) return false;

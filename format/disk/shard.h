@@ -83,7 +83,7 @@ struct ShardHeader {
   std::uint32_t schema_bytes = 0;
   std::uint64_t required = 0;  // features a reader must know; none in version 1
   std::uint64_t schema_checksum = 0;
-  std::uint64_t header_checksum = 0;  // of the bytes before this word
+  std::uint64_t header_checksum = 0;  // checksum of the bytes before this word
 };
 static_assert(sizeof(ShardHeader) == 64);
 
@@ -95,7 +95,7 @@ struct DirectoryHeader {
   std::uint32_t columns = 0;
   std::uint32_t zero = 0;
   Id128 shard_id;
-  std::uint64_t bytes = 0;            // of the whole directory
+  std::uint64_t bytes = 0;            // size of the whole directory
   std::uint64_t header_checksum = 0;  // a copy of the shard header's: the digest covers it, too
 };
 static_assert(sizeof(DirectoryHeader) == 64);
@@ -132,7 +132,7 @@ struct ShardTail {
   std::uint64_t directory_offset = 0;
   std::uint64_t directory_bytes = 0;
   std::uint64_t directory_checksum = 0;
-  std::uint64_t tail_checksum = 0;  // of the bytes before this word
+  std::uint64_t tail_checksum = 0;  // checksum of the bytes before this word
 };
 static_assert(sizeof(ShardTail) == 64);
 

@@ -1,9 +1,9 @@
 // Compares the shards in a dataset's folder with what its manifest says of them. Commands that go
 // through all samples do this before they begin.
 //
-// A look costs an open and a read of 64 bytes, and maps nothing. It shows that the file exists, has
-// the right length, and is the shard that is meant. Damage to its content shows only when it is
-// read.
+// To compare a shard, its file is opened and 64 bytes are read; nothing is mapped. This shows that
+// the file exists, has the right length, and is the shard that is meant. Damage to its content
+// shows only when it is read.
 #pragma once
 
 #include <filesystem>

@@ -119,7 +119,7 @@ class ObjectStore {
   struct Counts {
     std::uint64_t requests = 0;  // requests sent, including repeated ones
     std::uint64_t repeated = 0;  // sent again because an earlier request failed or was slow
-    std::uint64_t bytes = 0;     // of bodies received
+    std::uint64_t bytes = 0;     // size of the bodies received
   };
   virtual Counts counts() const noexcept = 0;
 };

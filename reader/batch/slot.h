@@ -50,7 +50,7 @@ struct VariableRows {
   std::vector<std::uint8_t> present;
 
   std::vector<std::byte> values;
-  std::vector<std::uint64_t> offsets;  // in entries
+  std::vector<std::uint64_t> offsets;  // counted in entries
 };
 
 struct BatchRecipe;

@@ -280,7 +280,8 @@ void LayOutViews(const DatasetFacts& dataset, const LoaderOptions& options,
   }
 }
 
-// What the samples of a dataset without the field would have in it, and what to set if they may.
+// If a dataset of a mixture lacks a field: the value that its samples would have in the field, and
+// the option that allows it.
 struct LackingValue {
   std::string what;
   std::string set;

@@ -62,7 +62,7 @@ struct SlotLayout {
     DType dtype = DType::kUint8;
     std::size_t entry = 1;  // elements
     std::size_t entry_bytes = 1;
-    std::vector<std::uint32_t> shape;  // of an entry
+    std::vector<std::uint32_t> shape;  // shape of an entry
   };
 
   std::size_t batch_size = 0;
@@ -74,7 +74,7 @@ struct SlotLayout {
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
   bool keeps_shown = false;  // the user's functions may ask what part of a picture is visible
-  std::size_t bytes = 0;     // of a slot
+  std::size_t bytes = 0;     // size of a slot
 
   // Bytes that a slot takes besides `bytes` and its variable fields.
   std::uint64_t bookkeeping_bytes() const noexcept {

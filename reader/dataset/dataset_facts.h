@@ -1,9 +1,9 @@
 // A dataset's facts: all that is known once its manifest has been read. They never change, so all
 // handles to the dataset share them, and so do loaders that map its shards for themselves.
 //
-// A mixture is a dataset, too: its schema joins those of its parts, and its shards are theirs, one
-// part's after another's. `parts` says which part a shard belongs to. Parts may differ in the
-// layout of their rows, and in the limits on their values.
+// A mixture is a dataset, too: its schema joins the schemas of its parts, and its shards are the
+// shards of all parts, part by part. `parts` says which part a shard belongs to. Parts may differ
+// in the layout of their rows, and in the limits on their values.
 #pragma once
 
 #include <cstdint>

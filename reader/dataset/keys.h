@@ -69,7 +69,7 @@ class KeyIndex {
   struct Keys {
     std::vector<Entry> entries;          // sorted by hash, then by sample
     std::vector<std::uint32_t> unread;   // shards
-    std::shared_ptr<const Error> fault;  // of the first unread shard
+    std::shared_ptr<const Error> fault;  // error of the first shard that could not be read
   };
   static std::optional<std::uint64_t> FindIn(const Keys& keys, DatasetState& dataset,
                                              std::string_view key,

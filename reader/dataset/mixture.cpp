@@ -1,6 +1,6 @@
 // How the datasets of a mixture become one: their schemas are joined by the names of fields, their
 // shards follow one another, and a field that one of them lacks is absent in its rows. Datasets
-// that would give one name two meanings are refused, with both named.
+// that would give one name two meanings are refused by an error that names both.
 
 #include <algorithm>
 #include <span>

@@ -2,8 +2,8 @@
 // drawn by weight, or the epoch of a mixture.
 //
 // A list is a draw (reader/order/sample_draw.h), worked out again for each epoch, and a digest of
-// all that the draw depends on, by which resume points know that a list is still the same. Two
-// lists that are played alike have the same digest, however they were made.
+// all that the draw depends on. By the digest, a resume point is compared with the list of the new
+// loader. Two lists that give the same samples have the same digest, however they were made.
 #include <algorithm>
 #include <cmath>
 #include <map>

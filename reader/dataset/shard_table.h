@@ -61,7 +61,7 @@ std::size_t MaxMappedShards();
 // A copy of a shard in a stage.
 struct ShardCopy {
   std::shared_ptr<const SharedFolder> folder;  // null: none
-  std::string name;                            // in that folder
+  std::string name;                            // name in that folder
   friend bool operator==(const ShardCopy&, const ShardCopy&) = default;
 };
 
@@ -70,7 +70,7 @@ class ShardTable {
   struct Options {
     std::size_t max_mapped = MaxMappedShards();
     MapAdvice advice = MapAdvice::kNormal;
-    std::optional<BlockCache> cache;  // of a dataset in an object store
+    std::optional<BlockCache> cache;  // only for a dataset in an object store
   };
   // `facts` must outlive the table.
   ShardTable(const DatasetFacts& facts, const Options& options);

@@ -50,7 +50,7 @@ class ShardCheck {
   const VerifyOptions& options_;
   PayloadDecoder decoder_{DecodePolicy{.whole_file = true}};
   std::vector<std::uint8_t> pixels_;
-  KeyChunk keys_;  // of the present shard
+  KeyChunk keys_;  // keys of the shard that is being checked
   std::string sentence_;
 };
 

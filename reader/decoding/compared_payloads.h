@@ -41,7 +41,7 @@ class ComparedPayloads {
   struct FileBits {
     FileId file;
     std::vector<std::atomic<std::uint64_t>> words;  // one bit for each sample
-    std::unique_ptr<FileBits> older;                // of the same shard
+    std::unique_ptr<FileBits> older;                // bits of earlier files of the same shard
   };
   FileBits& BitsOf(std::uint32_t shard, const ShardFile& file) {
     FileBits* const last_used = last_used_[shard].load(std::memory_order_acquire);

@@ -18,7 +18,7 @@ namespace sluice {
 // The samples that could not be read, and the shards that could not be opened. Thread-safe.
 class FaultLog {
  public:
-  static constexpr std::size_t kMaxEntries = 10'000;  // of samples and shards together
+  static constexpr std::size_t kMaxEntries = 10'000;  // entries for samples and shards together
   static constexpr std::uint64_t kMemoryBytes = kMaxEntries * 512;
 
   // Adds a fault. Sets `fault.times` itself.

@@ -53,7 +53,7 @@ std::uint64_t SampleReader::MemoryBytes(const BatchRecipe& recipe) {
 void SampleReader::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   constexpr std::size_t kLineBytes = 64;         // the bytes that a CPU fetches at a time
   constexpr std::size_t kFetchedBytes = 1024;    // of an image; then the CPU prefetches by itself
-  constexpr std::size_t kMaxImageBytes = 16384;  // of an image for which this pays
+  constexpr std::size_t kMaxImageBytes = 16384;  // the largest image for which this pays
   if (raw_bytes_ == 0 || raw_bytes_ > kMaxImageBytes || context_.holds_blocks) return;
   if (!dataset_.table.keeps_all()) return;  // finding the shard would take a lock
   const SampleRef& ref = slot.refs[row];

@@ -37,7 +37,7 @@ struct JpegBits {
   SLUICE_ON_DEVICE std::uint64_t Position() const { return std::uint64_t{32} * taken - known; }
 
   const std::uint32_t* words;
-  std::uint32_t count;      // of words
+  std::uint32_t count;      // number of words
   std::uint32_t taken = 0;  // of those; may be more than there are
   std::uint32_t known = 0;  // bits of `bits`
   std::uint64_t bits = 0;

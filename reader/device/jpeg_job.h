@@ -132,7 +132,7 @@ struct JpegJob {
   std::uint32_t channels = 3;       // 1 or 3
   // The most that a wave can have. Threads for that many start; those without work end at once.
   std::uint32_t most_pictures = 0, most_rows = 0, most_packed = 0;
-  std::uint64_t most_pixels = 0;  // of an image
+  std::uint64_t most_pixels = 0;  // pixels of the largest image
 };
 
 // Coefficients that are read or written at once.

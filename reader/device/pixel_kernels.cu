@@ -16,7 +16,7 @@ namespace sluice {
 
 namespace {
 
-constexpr unsigned kThreads = 256;  // of a block
+constexpr unsigned kThreads = 256;  // threads of a block
 // The most blocks of Convert: several for each multiprocessor.
 constexpr unsigned kMaxBlocks = 2048;
 // The groups of four pixels that a thread of ConvertWithOps takes, unless too many blocks result.

@@ -48,7 +48,7 @@ class BatchPlanner {
   ShardStage* const stage_;
   const bool uses_rows_;
   const Deal& deal_;
-  std::optional<RankEpoch> epoch_;  // of the batch planned last
+  std::optional<RankEpoch> epoch_;  // the epoch of the batch planned last
   std::uint64_t next_batch_ = 0;    // expected next; another one restarts the epoch's order
   std::uint64_t played_ = 0;        // rows of epoch_ for which nothing has been suggested yet
   ShardWatch watch_;

@@ -32,7 +32,7 @@ namespace sluice {
 struct Tuning {
   unsigned threads = 1;
   std::size_t prefetch = kUsualPrefetch;
-  std::uint64_t read_ahead_bytes = std::uint64_t{16} << 20;  // in flight
+  std::uint64_t read_ahead_bytes = std::uint64_t{16} << 20;  // bytes in flight
   friend bool operator==(const Tuning&, const Tuning&) = default;
 };
 

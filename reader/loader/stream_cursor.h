@@ -51,7 +51,7 @@ class OneConsumer {
 
 struct BatchNumber {
   std::uint64_t epoch = 0;
-  std::uint64_t batch = 0;  // of the epoch
+  std::uint64_t batch = 0;  // number of a batch in the epoch
   friend bool operator==(const BatchNumber&, const BatchNumber&) = default;
 };
 
@@ -63,7 +63,7 @@ class StreamCursor {
  public:
   struct Options {
     std::uint64_t global_batch = 1;          // samples, over all ranks
-    bool epochs_differ = false;              // in their number of batches
+    bool epochs_differ = false;              // whether epochs have different numbers of batches
     ResumePoint start;                       // the order, at the beginning of epoch 0
     std::optional<ResumePoint> resume_from;  // checked
   };

@@ -108,7 +108,7 @@ Deal::Row Deal::RowOf(const EpochSize& size, std::uint64_t batch, std::size_t ro
     result.position = result.draw_position = size.lists->begins[batch] + nth % rows;
     return result;
   }
-  const std::uint64_t nth = batch * options_.batch_size + row;  // of this rank
+  const std::uint64_t nth = batch * options_.batch_size + row;  // counted on this rank
   result.position = options_.by_shards ? nth : nth * options_.world_size + options_.rank;
   result.fills_up = result.position >= size.domain;
   if (result.fills_up) result.position %= size.domain;

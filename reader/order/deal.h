@@ -12,8 +12,8 @@
 //
 // All ranks have the same number of batches, and the same number of rows in each.
 //
-// If positions or deals change, raise kOrderVersion (sluice/version.h). The promises stand at
-// RankOptions (sluice/loader_options.h) and in reader/README.md, "Several ranks".
+// If positions or deals change, raise kOrderVersion (sluice/version.h). What users may rely on is
+// stated at RankOptions (sluice/loader_options.h) and in reader/README.md, "Several ranks".
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@
 namespace sluice {
 
 struct DealOptions {
-  std::size_t batch_size = 1;  // of one rank
+  std::size_t batch_size = 1;  // batch size of one rank
   unsigned rank = 0;
   unsigned world_size = 1;
   LastBatch last_batch = LastBatch::kKeep;
@@ -49,7 +49,7 @@ struct EpochSize {
   // The number of positions that batches are cut from: all of the epoch's or, by shards, the
   // samples of this rank's shards.
   std::uint64_t domain = 0;
-  std::uint64_t last_rows = 0;                     // in the last batch
+  std::uint64_t last_rows = 0;                     // rows in the last batch
   std::uint64_t positions = 0;                     // samples dealt to all ranks together
   std::uint64_t least = 0;                         // samples dealt to the rank that gets the fewest
   std::shared_ptr<const EpochBatches> lists = {};  // DealOptions::lists

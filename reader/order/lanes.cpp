@@ -241,7 +241,7 @@ void LaneOrder::Run(std::uint64_t position, std::uint64_t stride, std::span<Samp
                     std::vector<std::uint64_t>& opened) {
   const std::uint64_t lanes = lanes_.size();
   std::uint64_t l = position % lanes;
-  std::uint64_t sample = position / lanes;  // of the lane
+  std::uint64_t sample = position / lanes;  // counted within the lane
   for (SampleRef& result : samples) {
     result = position < body() ? InBody(l, sample, opened, false) : InTail(position, opened);
     position += stride;

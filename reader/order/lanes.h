@@ -1,10 +1,11 @@
 // The quasi-random order of one epoch (version 1): interleaved lanes of shuffled windows.
 //
-// The dataset's blocks are permuted; the i-th of them goes to lane i mod L. A lane plays its blocks
-// a window at a time, with the samples of a window permuted. Position p of the epoch comes from
-// lane p mod L. This continues until the shortest lane has no samples left (the body). The rest of
-// the other lanes follows, permuted as a whole (the tail). The lanes' first windows differ in
-// length, so that lanes do not all open new blocks at the same time.
+// The dataset's blocks are permuted; the i-th of them goes to lane i mod L. Each `window_blocks`
+// consecutive blocks of a lane are a window. A lane gives its windows one after another, with the
+// samples of each window permuted. Position p of the epoch comes from lane p mod L. This continues
+// until the shortest lane has no samples left (the body). The rest of the other lanes follows,
+// permuted as a whole (the tail). The lanes' first windows differ in length, so that lanes do not
+// all open new blocks at the same time.
 //
 // This file says which sample comes at a position; deal.h gives lanes to ranks.
 //
@@ -37,7 +38,7 @@ namespace sluice {
 struct LaneOptions {
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
-  std::uint64_t window_blocks = 2;  // of a lane
+  std::uint64_t window_blocks = 2;  // blocks in a window of a lane
   StopFlag give_up = nullptr;
 };
 
@@ -48,9 +49,10 @@ class LaneOrder {
 
   // The sample at a position of the epoch. The call is cheap if positions are asked for in order:
   // each lane keeps the permutation of its open window. Adds to `opened` the blocks (by number in
-  // the dataset) of each window that this call enters, except those with no sample left from there
-  // on. In the tail, whose blocks belong to all ranks, and for a position asked for again to fill
-  // up a batch, it adds only the block of the sample.
+  // the dataset) of each window that this call enters, except blocks whose samples all come before
+  // the position. In two cases, At() adds only the block of the returned sample: in the tail, since
+  // every rank reads its blocks, and with `fills_up`, which says that the position was already
+  // given and is repeated to fill up the last batch.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
   // Does what At() does for positions `position`, `position` + `stride`, and so on, until `samples`
@@ -72,8 +74,8 @@ class LaneOrder {
 
  private:
   static constexpr std::uint64_t kNoWindow = ~std::uint64_t{0};
-  // A block with fewer samples than the largest: its place in the lane, and how many samples are
-  // missing up to and including it.
+  // A block with fewer samples than the largest block: its place in the lane, and by how many
+  // samples the lane's blocks up to and including this one fall short of the largest block's size.
   struct ShortBlock {
     std::uint64_t place = 0;
     std::uint64_t missing = 0;
@@ -122,8 +124,8 @@ class LaneOrder {
   SampleRef InTail(std::uint64_t position, std::vector<std::uint64_t>& opened);
   // The sample that comes at a place of the lane's open window, after permutation.
   static SampleRef Mixed(const Lane& lane, std::uint64_t place) noexcept;
-  // Adds the sample's block to `opened`, if no earlier call has. It is for a sample whose window is
-  // not announced.
+  // Adds the sample's block to `opened`, if no earlier call has. It is for a sample whose window's
+  // blocks were not added to `opened`.
   void OpenOne(const SampleRef& sample, std::vector<std::uint64_t>& opened);
   bool IsOpen(const Lane& lane, std::uint64_t sample) const noexcept {
     return sample - lane.first < lane.count;  // false if no window is open: count is 0 then

@@ -248,7 +248,7 @@ MixtureOrder::Draw MixtureOrder::DrawAt(std::uint64_t position) {
 MixtureOrder::Draw MixtureOrder::DrawInBatch(std::uint64_t position) {
   const MixtureParameters& parameters = plan_->parameters();
   const std::uint64_t rank = position % parameters.world_size;
-  const std::uint64_t nth = position / parameters.world_size;  // of that rank
+  const std::uint64_t nth = position / parameters.world_size;  // counted on that rank
   const std::uint64_t batch = nth / parameters.batch_size;
   if (batch_ != batch) {
     rows_.Reset(parameters.batch_size, RandomStream(key_, Purpose::kMixtureTail, batch).Word64());

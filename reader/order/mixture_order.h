@@ -53,7 +53,7 @@ class MixturePlan {
     std::uint32_t first_shard = 0;  // the first shard's number among the shards of all parts
     std::uint64_t first_block = 0;  // the first block's number among the blocks of all parts
     std::uint64_t first_sample = 0;
-    std::uint64_t draws = 0;      // in an epoch
+    std::uint64_t draws = 0;      // draws in an epoch
     std::uint64_t of_batch = 0;   // draws in a rank's batch; 0 if shares are of samples
     std::uint64_t in_column = 0;  // draws / lanes
   };

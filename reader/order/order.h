@@ -72,7 +72,7 @@ struct ListPart {
   std::vector<std::uint64_t> samples;
 };
 struct MixturePart {
-  std::shared_ptr<const MixturePlan> plan;  // of the same shards
+  std::shared_ptr<const MixturePlan> plan;  // made for the same shards
 };
 using OrderPart = std::variant<std::monostate, ShardPart, ListPart, MixturePart>;
 

@@ -1,4 +1,4 @@
-// Boxes and key points that follow their picture through a frame.
+// Moves boxes and key points together with their picture, as a frame maps it.
 //
 // A frame is an affine map, and the part of the target that shows the picture (the rest is border).
 // Boxes are cut off at the edges of that part, and dropped by a rule; points are moved. If the

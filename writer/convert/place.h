@@ -41,8 +41,8 @@ class ConversionPlace {
   virtual void PutShard(const ConversionInput&, const MadeShard&) {}
   // Returns once all shards are uploaded.
   virtual void Flush() {}
-  // If another process has finished the dataset meanwhile, removes the receipts that it did not
-  // see.
+  // If another process has uploaded the manifest meanwhile, removes the receipts that this process
+  // uploaded: the other process may have looked for receipts to remove before.
   virtual void RemoveIfFinished() const {}
   // Uploads the tables and then the manifest, and removes what is no longer needed.
   virtual void Finish() {}

@@ -1,7 +1,7 @@
 // A source is read, and its kind is detected from its content. A JPEG may keep its coefficients, or
 // be recoded, or be resized plane by plane; all other images, and JPEGs that need it, go through
-// pixels: colours to sRGB, orientation, size. Boxes, masks and key points then follow the picture
-// to where it went (Placement).
+// pixels: colours to sRGB, orientation, size. Boxes, masks and key points are then moved as the
+// picture was (Placement).
 //
 // Every fault of a source becomes a reason for leaving it out. Only lack of memory and a fault of
 // the disk or store that holds the sources end the conversion: they are not faults of the source.

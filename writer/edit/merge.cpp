@@ -76,7 +76,7 @@ class Merging {
 
   MergeSummary Into(const std::filesystem::path& out) {
     const Manifest& front = datasets_[0].manifest;
-    // The name says what the samples hold, which now includes more classes.
+    // An automatic name describes the schema, so the result gets the name of the merged schema.
     const bool described = front.name == DescribedName(front.schema);
     DatasetBuild build(out, described ? DescribedName(schema_) : front.name, schema_, total_,
                        hooks_);

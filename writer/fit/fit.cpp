@@ -1,7 +1,7 @@
 // FitGeometry() finds, for the upright picture, which part is taken and which size it gets.
 // StoredPartOf() turns this part into intervals on the axes of the stored picture, so that pixels
-// are mirrored while they are resampled, and only the result is transposed and padded. Boxes, key
-// points and masks follow by the same geometry.
+// are mirrored while they are resampled, and only the result is transposed and padded. The same
+// geometry is applied to boxes, key points and masks.
 #include "writer/fit/fit.h"
 
 #include <algorithm>
@@ -139,7 +139,8 @@ Picture Padded(const Picture& in, const FittedGeometry& geometry) {
 
 StoredPart StoredPartOf(std::uint32_t stored_width, std::uint32_t stored_height,
                         Orientation orientation, const FittedGeometry& geometry) {
-  // The upright picture's axes, named after the stored axes that run along them.
+  // part.x is an interval on the stored picture's x axis. If the picture is transposed, that axis
+  // runs along the upright picture's y axis.
   const bool turned = orientation.transposed;
   StoredPart part;
   part.x = StoredAxis(
@@ -184,7 +185,7 @@ Picture GreyToRgb(const Picture& grey) {
 
 namespace {
 
-// Planes of larger pictures are freed: they may never be needed again.
+// After a larger picture, the decoder's memory is freed: no later picture may need as much.
 constexpr std::uint64_t kKeptPixels = 16'000'000;
 
 std::uint64_t PixelsOf(const JpegSource& source) noexcept {
@@ -203,16 +204,17 @@ bool IsResized(const FittedGeometry& geometry) noexcept {
   return geometry.width != geometry.out_width || geometry.height != geometry.out_height;
 }
 
-// Whether the picture can be made from planes.
+// Whether the decoder can give the JPEG's planes: one each for Y, Cb and Cr, or for grey.
 bool HasPlanes(const JpegSource& source) noexcept {
   const J_COLOR_SPACE colors = source.header().jpeg_color_space;
   return (colors == JCS_YCbCr || colors == JCS_GRAYSCALE) && !source.may_lack_scans();
 }
 
-// Whether RGB made from planes is the picture that is wanted.
+// Whether to make RGB from planes. A picture that keeps its size must equal libjpeg's, so its
+// planes must all have full size: halved planes are enlarged slightly differently from libjpeg. It
+// must also be small, since planes take memory in addition to the pixels. A resized picture may be
+// made from any planes.
 bool GivesRgb(const JpegSource& source, const FittedGeometry& geometry) noexcept {
-  // Decoding from planes enlarges halved components slightly differently from libjpeg, and planes
-  // take memory in addition to the pixels.
   return IsResized(geometry) ||
          (HasFullSizeComponents(source.header()) && PixelsOf(source) <= kKeptPixels);
 }
@@ -262,7 +264,7 @@ bool JpegFitter::FitPlanes(const JpegSource& source, Bytes file, const FittedGeo
 
 Picture JpegFitter::Fit(JpegSource& source, Bytes file, const ColorRules& rules,
                         const FittedGeometry& geometry, bool ycc420) {
-  // A profile describes colours, and planes are not colours yet.
+  // A colour profile applies to RGB values, and planes still hold Y, Cb and Cr.
   if (rules.transform == nullptr && HasPlanes(source)) {
     Picture picture;
     picture.channels = rules.channels == 1 || source.header().num_components == 1 ? 1 : 3;
@@ -273,8 +275,9 @@ Picture JpegFitter::Fit(JpegSource& source, Bytes file, const ColorRules& rules,
       return TurnAndPad(std::move(picture), Orientation{}, geometry);
     }
   }
-  // The JPEG has other colours, is cut short or is broken. If it is broken, libjpeg's sentence is
-  // the reason.
+  // libjpeg decodes the file if planes could not be used (a colour profile, another colour space,
+  // halved planes of a picture that keeps its size, a large picture) or could not be decoded. If
+  // the file is broken, libjpeg throws the error that the user gets.
   const std::uint32_t reduction = DecodeReduction(geometry);
   return FitPicture(source.Decode(rules, reduction), reduction,
                     {source.width(), source.height(), source.orientation(), geometry}, resampler_);

@@ -45,7 +45,7 @@ struct Words {
   template <class... More>
   constexpr Words(const char* the_name, const char* the_help, Word<E> first, More... more)
       : name(the_name), help(the_help), words{first, more...} {}
-  const char* name;                   // of the enumeration
+  const char* name;                   // name of the enumeration
   const char* help;                   // what it chooses
   std::array<Word<E>, kCount> words;  // one for each enumerator, in the order to show
 };
@@ -127,7 +127,7 @@ struct Option {
 // A struct's name, what its options are about, and one Option for each member, in their order.
 template <class T, class... V>
 struct OptionList {
-  const char* name;                     // of the struct
+  const char* name;                     // name of the struct
   const char* help;                     // what its options are about
   std::tuple<Option<T, V>...> options;  // one for each member
 };

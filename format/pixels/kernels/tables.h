@@ -83,7 +83,7 @@ struct ZigzagPlaces {
 };
 inline constexpr ZigzagPlaces kZigzagPlaces;
 
-inline constexpr int kConstBits = 13;  // of fraction
+inline constexpr int kConstBits = 13;  // bits after the binary point
 // Factors, named after their decimal values: k0298 is 0.298...
 inline constexpr int k0298 = 2446, k0390 = 3196, k0541 = 4433, k0765 = 6270, k0899 = 7373,
                      k1175 = 9633, k1501 = 12299, k1847 = 15137, k1961 = 16069, k2053 = 16819,

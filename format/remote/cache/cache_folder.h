@@ -41,7 +41,7 @@ class CacheLock {
 struct CacheEntry {
   std::string id;
   std::uint64_t bytes = 0;     // fetched and kept
-  std::uint64_t of_bytes = 0;  // of the whole dataset
+  std::uint64_t of_bytes = 0;  // size of the whole dataset
   bool in_use = false;         // by any process
 };
 

@@ -110,7 +110,7 @@ class CacheRoom {
   SparseData& data_;
   EvictionOrder order_;
   std::unordered_map<std::uint64_t, std::uint64_t> seen_;  // piece -> hash
-  std::atomic<std::uint64_t> room_;                        // of this dataset
+  std::atomic<std::uint64_t> room_;                        // bytes that this dataset may use
   std::atomic<std::uint64_t> at_once_ = 0;                 // the largest single reservation
   std::uint64_t others_use_ = 0;
   std::uint64_t since_look_ =

@@ -67,7 +67,7 @@ class RenewedCredentials {
   Condition changed_;
   std::optional<Credentials> current_ GUARDED_BY(mutex_);
   Time fetched_ GUARDED_BY(mutex_);                  // when the last fetch ended, successful or not
-  std::optional<Error> failure_ GUARDED_BY(mutex_);  // of the last fetch
+  std::optional<Error> failure_ GUARDED_BY(mutex_);  // error of the last fetch
   bool renewing_ GUARDED_BY(mutex_) = false;
   std::vector<std::function<void()>> ready_ GUARDED_BY(mutex_);
   std::thread thread_ GUARDED_BY(mutex_);

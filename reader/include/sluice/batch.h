@@ -123,9 +123,9 @@ struct ImageBatch {
 struct ArrayBatch {
   const std::byte* data = nullptr;  // the first element's first byte
   DType type = DType::kUint8;
-  std::size_t samples = 0;               // in the batch
+  std::size_t samples = 0;               // samples in the batch
   std::span<const std::uint32_t> shape;  // of one sample; empty: one number
-  std::size_t bytes = 0;                 // of all samples together
+  std::size_t bytes = 0;                 // size of all samples together
 };
 
 // A field with a different number of values in each sample. Sample i has the entries offsets[i] ..
@@ -156,7 +156,7 @@ struct VariableBatch {
   DType type = DType::kUint8;              // kUint8 for bytes fields, whose entries are bytes
   std::span<const std::uint32_t> shape;    // of one entry; empty: one number
   std::span<const std::uint64_t> offsets;  // in entries, as VariableValues::offsets
-  std::size_t bytes = 0;                   // of all entries together
+  std::size_t bytes = 0;                   // size of all entries together
 };
 
 struct Slot;  // private

@@ -43,7 +43,7 @@ struct OneHot {
 // al. 2018). Needs OneHot before it.
 struct MixUp {
   double alpha = 0.2;      // > 0, at most 100
-  double probability = 1;  // of a batch being mixed
+  double probability = 1;  // that a batch is mixed
   MixUp() = default;
   explicit MixUp(double alpha_, double p = 1) : alpha(alpha_), probability(p) {}
   MixUp& with_probability(double value) { return probability = value, *this; }
@@ -54,7 +54,7 @@ struct MixUp {
 // off at the edges. Labels are mixed by the area that remains. Needs OneHot before it.
 struct CutMix {
   double alpha = 1;        // > 0, at most 100
-  double probability = 1;  // of a batch being mixed
+  double probability = 1;  // that a batch is mixed
   CutMix() = default;
   explicit CutMix(double alpha_, double p = 1) : alpha(alpha_), probability(p) {}
   CutMix& with_probability(double value) { return probability = value, *this; }

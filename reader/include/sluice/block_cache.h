@@ -13,8 +13,8 @@ namespace sluice {
 // A dataset of which blocks are in the folder.
 struct CachedDataset {
   std::string id;              // Dataset::id()
-  std::uint64_t bytes = 0;     // of the dataset's blocks that are in the folder
-  std::uint64_t of_bytes = 0;  // of the whole dataset
+  std::uint64_t bytes = 0;     // size of the dataset's blocks that are in the folder
+  std::uint64_t of_bytes = 0;  // size of the whole dataset
   bool in_use = false;         // whether some process uses the dataset
 };
 

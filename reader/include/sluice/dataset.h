@@ -99,9 +99,9 @@ class Sample {
 // A shard, as the manifest describes it.
 struct ShardSummary {
   std::string file;                 // relative to the dataset's folder
-  std::uint64_t samples = 0;        // in this shard
-  std::uint64_t blocks = 0;         // in this shard
-  std::uint64_t bytes = 0;          // of the shard's file
+  std::uint64_t samples = 0;        // samples in this shard
+  std::uint64_t blocks = 0;         // blocks in this shard
+  std::uint64_t bytes = 0;          // size of the shard's file
   std::uint32_t block_samples = 0;  // samples in each block, of which the last may have fewer
 };
 
@@ -109,11 +109,11 @@ struct ShardSummary {
 struct ImageSummary {
   std::string field;                                                           // the field's name
   std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;  // pixels
-  std::uint8_t min_channels = 0, max_channels = 0;                             // of an image
-  PixelType pixel_type = PixelType::kUint8;                                    // of all images
-  std::uint64_t max_payload_bytes = 0;  // of the largest stored image
-  std::uint64_t payload_bytes = 0;      // of all samples together
-  std::uint64_t present = 0;            // samples that have a value in this field
+  std::uint8_t min_channels = 0, max_channels = 0;  // channels of an image
+  PixelType pixel_type = PixelType::kUint8;         // of all images
+  std::uint64_t max_payload_bytes = 0;              // size of the largest stored image
+  std::uint64_t payload_bytes = 0;                  // size of all samples' payloads together
+  std::uint64_t present = 0;                        // samples that have a value in this field
   // Whether all images have one size and number of channels.
   bool uniform() const noexcept {
     return min_width == max_width && min_height == max_height && min_channels == max_channels;

@@ -275,8 +275,8 @@ struct OnDevice {
   // picture (a jitter counts 4, a RandAugment 5 for each of its operations, a blur up to 44): it
   // runs the last steps that fit, and the host those before. If CutMix, MixUp or the user's
   // functions follow, the host runs all of them. A blur, AdjustSharpness and the augments need
-  // device memory for one or two more batches of pixels. False: the host runs all steps, for a
-  // device without time to spare.
+  // device memory for one or two more batches of pixels. False: the host runs the steps that
+  // change pixels, for a device without time to spare.
   bool steps = true;
   // Other than kHost: not with LoaderOptions::keep, MixUp, CutMix, the user's functions, or
   // image_sizes other than kEqual, which need the pixels on the host. A batch is delivered once the

@@ -25,12 +25,12 @@ struct LoaderStats {
   std::uint64_t samples = 0;        // handed to the consumer
   std::uint64_t batches = 0;        // handed to the consumer
   std::uint64_t faults = 0;         // samples that could not be read, each time they came up
-  std::uint64_t payload_bytes = 0;  // of the decoded payloads
+  std::uint64_t payload_bytes = 0;  // size of the decoded payloads
   // Bytes of blocks made resident ahead of decoding; 0 for Shuffle::kRandom, which does not read
   // ahead.
   std::uint64_t read_ahead_bytes = 0;
   std::uint64_t kept_pictures = 0;  // LoaderOptions::keep: pictures that need no more decoding
-  std::uint64_t kept_bytes = 0;     // of those pictures
+  std::uint64_t kept_bytes = 0;     // size of those pictures
   // LoaderOptions::storage = Direct: shards on a file system that refuses O_DIRECT.
   std::uint64_t refused_shards = 0;
   std::uint64_t staged_shards = 0;  // LoaderOptions::stage: shards read from their copy
@@ -77,7 +77,7 @@ struct LoaderStats {
   // those of all ranks together.
   Rank rank;
   std::uint64_t epoch_samples = 0;         // of this rank, in the epoch asked for last
-  std::uint64_t epoch_samples_of_all = 0;  // of all ranks
+  std::uint64_t epoch_samples_of_all = 0;  // samples of an epoch of all ranks
 
   // Adds the figures that count up: times, samples, bytes and so on. Means, settings and what is
   // kept stay.

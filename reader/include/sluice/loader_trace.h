@@ -24,9 +24,9 @@ struct TraceEvent {
   };
   Kind kind = Kind::kReadAhead;  // the kind of work
   unsigned thread = 0;           // 0: the one that plans; decoding threads from 1 on
-  std::uint64_t epoch = 0;       // of the batch
-  std::uint64_t batch = 0;       // of the epoch
-  std::uint32_t first_row = 0;   // of the batch
+  std::uint64_t epoch = 0;       // the batch's epoch
+  std::uint64_t batch = 0;       // the batch's number in its epoch
+  std::uint32_t first_row = 0;   // number of the first row in the batch
   std::uint32_t rows = 0;        // how many
   // The batch's slot, by the address of its image (ImageBatch::data).
   const void* slot = nullptr;

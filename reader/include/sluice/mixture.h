@@ -47,8 +47,8 @@ enum class MixtureShares {
 // How long an epoch with weights is.
 enum class MixtureLength {
   kFirst,  // until each sample of the first dataset has come once
-  // An epoch ends when one dataset is through: no dataset gives more samples than it has. A dataset
-  // that begins again in the midst of an epoch may still give a sample twice in it.
+  // An epoch ends when one dataset has given as many samples as it has, so no dataset gives more
+  // than that. A dataset that begins again in the middle of an epoch may give a sample twice in it.
   kShortest,
   kSamples,  // Mixture::samples
 };

@@ -13,7 +13,7 @@ struct SampleFault {
   std::string shard;          // file, relative to the dataset's folder
   std::string key;            // empty if it cannot be read either
   std::string reason;         // a sentence
-  std::uint64_t epoch = 0;    // in which the fault was found first
+  std::uint64_t epoch = 0;    // the epoch in which the fault was found first
   std::uint64_t times = 0;    // how often it came up; for a shard, by any of its samples
 };
 

@@ -83,7 +83,7 @@ class MutableRows {
   std::span<std::uint8_t> image(std::string_view field = {}) { return Values<std::uint8_t>(field); }
   // Values() of the numbers that Normalize makes.
   std::span<float> floats(std::string_view field = {}) { return Values<float>(field); }
-  std::span<std::byte> ImageBytes(std::string_view field = {});  // of any type
+  std::span<std::byte> ImageBytes(std::string_view field = {});  // pixels of any type
   // Writes height x width bytes for each row: 1 where the image (or view, or mask) lies outside its
   // picture, else 0. The map shows the result of all geometric steps together. It follows the rule
   // for masks (nearest pixel), so it is 1 wherever a mask has LoaderOptions::output.mask_fill.
@@ -153,8 +153,8 @@ class MutableSample : public MutableRows {
   // instead; Dataset::Find() helps to make it. Throws Error if the key cannot be read, and
   // Error(kLimit) if its chunk has more than 4 MiB: keys of over 1000 bytes each.
   std::string key() const;
-  std::uint64_t index() const noexcept;     // in the dataset
-  std::uint64_t position() const noexcept;  // in the epoch
+  std::uint64_t index() const noexcept;     // the sample's number in the dataset
+  std::uint64_t position() const noexcept;  // the sample's position in the epoch
 
   // The elements of a variable-length field; for bytes fields, T is std::byte.
   template <class T>
@@ -186,7 +186,7 @@ class MutableSample : public MutableRows {
 class MutableBatch : public MutableRows {
  public:
   std::size_t size() const noexcept { return count_; }      // samples
-  std::uint64_t index() const noexcept;                     // of the batch in its epoch
+  std::uint64_t index() const noexcept;                     // the batch's number in its epoch
   std::span<const std::uint64_t> samples() const noexcept;  // as Batch::samples()
   // Variable-length and bytes fields (T is std::byte), read-only.
   template <class T>

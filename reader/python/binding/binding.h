@@ -209,7 +209,7 @@ ConvertSource SourceOf(const SourceOrFolder& given);
 // Whether reading the source waits for a server.
 bool IsRemote(const ConvertSource& source);
 
-// Dataset::Open(), with a warning where its file system maps no files.
+// Dataset::Open(), with a warning where its file system cannot map files.
 Dataset OpenDataset(const std::filesystem::path& path, const ReadLimits& limits = {});
 
 // LoaderMemory's members by name.

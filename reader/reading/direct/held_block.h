@@ -57,7 +57,7 @@ class BlockMemory : public std::enable_shared_from_this<BlockMemory> {
   const std::uint64_t budget_;
   mutable Mutex mutex_;
   std::vector<HostBuffer> free_ GUARDED_BY(mutex_);
-  std::size_t pieces_ GUARDED_BY(mutex_) = 0;  // in use
+  std::size_t pieces_ GUARDED_BY(mutex_) = 0;  // pieces in use
   std::uint64_t free_bytes_ GUARDED_BY(mutex_) = 0;
   std::uint64_t used_bytes_ GUARDED_BY(mutex_) = 0;
 };

@@ -28,7 +28,7 @@ constexpr std::uint64_t kLookedAt = 1000;  // examples that are searched for col
 struct Feature {
   enum class Kind : std::uint8_t { kNone, kBytes, kFloats, kIntegers } kind = Kind::kNone;
   std::uint64_t offset = 0;  // in the file
-  std::uint64_t bytes = 0;   // of the list's message
+  std::uint64_t bytes = 0;   // the size of the message that lists the feature's values
 };
 
 // Reads a few bytes here and there from a file: keeps the last 4 KiB read.
@@ -135,7 +135,8 @@ class TfRows final : public ImageRows {
         file_(OpenForReading(path_)),
         window_(file_, path_),
         bytes_(FileBytes(file_, path_)) {
-    stem_ = list.archive_names[archive];  // of names such as "train.tfrecord-00000-of-00008"
+    // ImageRows cuts the extension, which would make "train" of "train.tfrecord-00000-of-00008".
+    stem_ = list.archive_names[archive];
     FindFeatures(source);
   }
 
