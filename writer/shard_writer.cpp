@@ -17,53 +17,16 @@
 
 namespace sluice {
 
-FinishedShard EmptyTotals(const Schema& schema) {
-  FinishedShard totals;
-  for (const Field& field : schema.fields) {
-    if (field.kind == FieldKind::kImage) totals.images.emplace_back();
-  }
-  totals.values = NoValues(schema);
-  const std::size_t classes = schema.ClassField();
-  if (classes != Schema::kNone) totals.class_counts.resize(schema.fields[classes].classes.size());
-  return totals;
-}
-
-void CountClass(const Field& field, Bytes element, FinishedShard& finished) noexcept {
-  const std::int64_t number = ClassNumber(field, element);
-  if (IsClass(field, number)) ++finished.class_counts[static_cast<std::size_t>(number)];
-}
-
 FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name) {
   const Schema& schema = shard.schema();
-  FinishedShard finished = EmptyTotals(schema);
+  FinishedShard finished{NoTotals(schema), {}};
   finished.shard = {file_name,           shard.id(),     shard.digest(),
                     shard.samples(),     shard.blocks(), shard.block_samples(),
                     shard.bytes().size()};
-  const std::size_t class_field = schema.ClassField();
   const ReadGuard guard = shard.Guard();
   for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
-    const BlockView block = shard.Block(b);
-    if (const Defect defect = AddValues(block, shard.layout(), schema, finished.values)) {
+    if (const Defect defect = finished.AddBlock(shard.Block(b), shard.layout(), schema))
       throw Error(ErrorCode::kCorrupt, shard.name(), "block " + std::to_string(b), defect);
-    }
-    for (std::uint32_t row = 0; row < block.count(); ++row) {
-      std::size_t image_field = 0;
-      for (std::size_t f = 0; f < schema.fields.size(); ++f) {
-        if (f == class_field) {
-          CountClass(schema.fields[f], block.Elements(shard.layout(), row, f), finished);
-        }
-        if (schema.fields[f].kind != FieldKind::kImage) continue;
-        ImagePayload image;
-        std::uint64_t checksum = 0;
-        if (const Defect defect = block.GetImage(shard.layout(), row, f, image, checksum)) {
-          throw Error(ErrorCode::kCorrupt, shard.name(), "block " + std::to_string(b), defect);
-        }
-        ManifestImages& images = finished.images[image_field++];
-        if (image.codec == Codec::kAbsent) continue;
-        images.Add(image.width, image.height, image.channels,
-                   static_cast<std::uint32_t>(image.pixel_type), image.bytes.size());
-      }
-    }
   }
   if (shard.Lost(shard.bytes())) throw shard.Unreadable({});
   return finished;
@@ -97,7 +60,7 @@ std::string DescribedName(const Schema& schema) {
 }
 
 Manifest BeginManifest(const std::string& name, const Schema& schema) {
-  FinishedShard totals = EmptyTotals(schema);
+  SampleTotals totals = NoTotals(schema);
   Manifest manifest;
   manifest.name = name;
   manifest.schema = schema;
@@ -192,7 +155,7 @@ ShardWriter::ShardWriter(const Schema& schema, const std::filesystem::path& fold
       column_fields_(ColumnFields(schema)),
       class_field_(schema.ClassField()),
       reserve_bytes_(shard.reserve_bytes),
-      finished_(EmptyTotals(schema)),
+      finished_{NoTotals(schema), {}},
       columns_(column_fields_.size()) {
   const std::vector<std::byte> header = BuildShardHeader(schema, shard.id, shard.block_samples);
   header_ = LoadAt<ShardHeader>(header, 0);
@@ -236,7 +199,7 @@ void ShardWriter::Count(const EncodedSample& sample) {
       AddValue(value.codec, value.bytes, finished_.values[value_field++]);
     }
     if (f == class_field_) {
-      CountClass(schema_.fields[f], value.bytes, finished_);
+      finished_.CountClass(schema_.fields[f], value.bytes);
     }
     if (schema_.fields[f].kind != FieldKind::kImage) continue;
     ManifestImages& images = finished_.images[image_field++];

@@ -17,19 +17,9 @@
 
 namespace sluice {
 
-struct FinishedShard {
+struct FinishedShard : SampleTotals {
   ManifestShard shard;
-  std::vector<ManifestImages> images;       // one for each image field, in the schema's order
-  std::vector<ManifestValues> values;       // one for each field that HasValues()
-  std::vector<std::uint64_t> class_counts;  // of Schema::ClassField()
 };
-
-// Totals of zero, with the right number of entries.
-FinishedShard EmptyTotals(const Schema& schema);
-
-// Counts a sample for its class, given its value of Schema::ClassField(). A number that is not a
-// class's (in a damaged or forged dataset) is ignored.
-void CountClass(const Field& field, Bytes element, FinishedShard& finished) noexcept;
 
 // Gathers a FinishedShard from a shard on disk, and verifies the shard's tables on the way. Throws
 // Error.

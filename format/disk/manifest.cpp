@@ -151,22 +151,61 @@ void AddValue(Codec codec, Bytes payload, ManifestValues& values) noexcept {
   values.Add({1, bytes, bytes});
 }
 
-Defect AddValues(const BlockView& block, const RowLayout& layout, const Schema& schema,
-                 std::vector<ManifestValues>& values) noexcept {
+SampleTotals NoTotals(const Schema& schema) {
+  SampleTotals totals;
+  for (const Field& field : schema.fields) {
+    if (field.kind == FieldKind::kImage) totals.images.emplace_back();
+  }
+  totals.values = NoValues(schema);
+  const std::size_t classes = schema.ClassField();
+  if (classes != Schema::kNone) totals.class_counts.resize(schema.fields[classes].classes.size());
+  return totals;
+}
+
+void SampleTotals::CountClass(const Field& field, Bytes element) noexcept {
+  const std::int64_t number = ClassNumber(field, element);
+  if (IsClass(field, number)) ++class_counts[static_cast<std::size_t>(number)];
+}
+
+Defect SampleTotals::AddBlock(const BlockView& block, const RowLayout& layout,
+                              const Schema& schema) noexcept {
+  const std::size_t class_field = schema.ClassField();
   Defect first = nullptr;
   for (std::uint32_t row = 0; row < block.count(); ++row) {
-    std::size_t value_field = 0;
+    std::size_t image_field = 0, value_field = 0;
     for (std::size_t f = 0; f < schema.fields.size(); ++f) {
-      if (!HasValues(schema.fields[f])) continue;
-      BlockView::Payload payload;
-      const Defect defect = block.GetPayload(layout, row, f, payload);
+      const Field& field = schema.fields[f];
+      Defect defect = nullptr;
+      if (f == class_field && layout.has(f)) CountClass(field, block.Elements(layout, row, f));
+      if (field.kind == FieldKind::kImage) {
+        ManifestImages& sums = images[image_field++];
+        ImagePayload image;
+        std::uint64_t checksum = 0;
+        defect = block.GetImage(layout, row, f, image, checksum);
+        if (defect == nullptr && image.codec != Codec::kAbsent) {
+          sums.Add(image.width, image.height, image.channels,
+                   static_cast<std::uint32_t>(image.pixel_type), image.bytes.size());
+        }
+      } else if (HasValues(field)) {
+        ManifestValues& sums = values[value_field++];
+        BlockView::Payload payload;
+        defect = block.GetPayload(layout, row, f, payload);
+        if (defect == nullptr)
+          AddValue(static_cast<Codec>(payload.entry.codec), payload.bytes, sums);
+      }
       if (first == nullptr) first = defect;
-      ManifestValues& value = values[value_field++];
-      if (defect != nullptr) continue;
-      AddValue(static_cast<Codec>(payload.entry.codec), payload.bytes, value);
     }
   }
   return first;
+}
+
+void SampleTotals::Add(const SampleTotals& other) noexcept {
+  for (std::size_t i = 0; i < images.size(); ++i)
+    images[i].Add(other.images[i]);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i].Add(other.values[i]);
+  for (std::size_t i = 0; i < class_counts.size(); ++i)
+    class_counts[i] += other.class_counts[i];
 }
 
 namespace {

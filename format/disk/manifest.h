@@ -88,12 +88,25 @@ Manifest ReadManifest(const std::filesystem::path& folder, Id128& id);
 // Summaries of no samples: an entry for each field that HasValues().
 std::vector<ManifestValues> NoValues(const Schema& schema);
 
+// The sums over samples that a manifest states.
+struct SampleTotals {
+  std::vector<ManifestImages> images;       // one for each image field, in the schema's order
+  std::vector<ManifestValues> values;       // one for each field that HasValues()
+  std::vector<std::uint64_t> class_counts;  // of Schema::ClassField()
+
+  // Counts a sample for its class, given its value of Schema::ClassField(). A number that is not a
+  // class's (in a damaged or forged dataset) is ignored.
+  void CountClass(const Field& field, Bytes element) noexcept;
+  // Adds those values of a block's samples whose payloads can be found. Returns null, or what is
+  // wrong with the first of the others. The caller must hold a guard.
+  Defect AddBlock(const BlockView& block, const RowLayout& layout, const Schema& schema) noexcept;
+  void Add(const SampleTotals& other) noexcept;
+};
+
+// Totals of no samples, with the right number of entries.
+SampleTotals NoTotals(const Schema& schema);
+
 // Adds one payload. A zstd frame that cannot be read is counted as present, with no bytes.
 void AddValue(Codec codec, Bytes payload, ManifestValues& values) noexcept;
-
-// Adds those values of a block whose payloads can be found. Returns null, or what is wrong with the
-// first of the others. The caller must hold a guard.
-Defect AddValues(const BlockView& block, const RowLayout& layout, const Schema& schema,
-                 std::vector<ManifestValues>& values) noexcept;
 
 }  // namespace sluice

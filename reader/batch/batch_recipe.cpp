@@ -31,19 +31,19 @@ std::size_t MaxPrefetch(const BatchRecipe& recipe) {
 // because no batch will hold their values.
 std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
   const Schema& schema = dataset.facts->manifest.schema;
-  std::vector<ManifestValues> values = NoValues(schema);
+  SampleTotals totals = NoTotals(schema);
   for (std::uint32_t s = 0; s < dataset.facts->shards.size(); ++s) {
     try {
       const ShardUse shard = dataset.table.Shard(s);
       const ReadGuard guard = shard->Guard();
       BlockHold blocks(*shard);
       for (std::uint32_t block = 0; block < shard->blocks(); ++block)
-        AddValues(blocks.Block(block), dataset.facts->LayoutOf(s), schema, values);
+        totals.AddBlock(blocks.Block(block), dataset.facts->LayoutOf(s), schema);
     } catch (const Error& error) {
       if (IsShortage(error)) throw;
     }
   }
-  return values;
+  return std::move(totals.values);
 }
 
 // The index of a field's entry in Manifest::values.

@@ -95,9 +95,8 @@ std::vector<Input> ReceiptSeeds() {
   made.origin.shard = 3;
   made.origin.last = true;
   std::vector<Input> seeds = {ToInput(ReceiptText(plan, schema, made))};
-  FinishedShard part = EmptyTotals(schema);
-  part.shard = {"shard-00003.sluice", ShardIdOf(plan, 3, 0), {}, 1, 1, 8, 8192};
-  made.parts.push_back(part);
+  made.parts.push_back(
+      {NoTotals(schema), {"shard-00003.sluice", ShardIdOf(plan, 3, 0), {}, 1, 1, 8, 8192}});
   const std::string text = ReceiptText(plan, schema, made);
   seeds.push_back(ToInput(text));
   const std::string manifest = nlohmann::json::parse(text)["parts"][0];

@@ -172,8 +172,9 @@ std::optional<MadeShard> MadeByReceipt(std::string_view text, const Plan& plan,
           manifest.shards[0].id != ShardIdOf(plan, shard, part)) {
         return std::nullopt;
       }
-      made.parts.push_back({std::move(manifest.shards[0]), std::move(manifest.images),
-                            std::move(manifest.values), std::move(manifest.class_counts)});
+      made.parts.push_back({{std::move(manifest.images), std::move(manifest.values),
+                             std::move(manifest.class_counts)},
+                            std::move(manifest.shards[0])});
     }
     made.origin = std::move(*origin);
     return made;
