@@ -11,6 +11,7 @@
 
 #include "format/disk/block.h"
 #include "format/disk/file.h"
+#include "format/disk/json.h"
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
@@ -267,6 +268,14 @@ void SampleBuilder::SetPixels(std::string_view name, std::uint32_t width, std::u
 
 void SampleBuilder::SetBytes(std::string_view name, std::span<const std::byte> bytes,
                              bool compress) {
+  const std::size_t index = state_->schema->Find(name);
+  const Role role = index == Schema::kNone ? Role::kNone : state_->schema->fields[index].role;
+  if (const std::string fault = RoleFault(role, AsText(bytes)); !fault.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "sample \"" + state_->sample.key.substr(0, 200) + "\": " + Quoted(name) +
+                    " has the role " + std::string(NameOf(role)) + ", but its content " + fault +
+                    "; correct it, or give the field the role none");
+  }
   FieldValue value;
   SetContent(name, bytes, compress, value);
   state_->Value(name, FieldKind::kBytes) = std::move(value);

@@ -12,40 +12,16 @@
 #include <sluice/error.h>
 
 #include "format/ascii.h"
+#include "format/utf8.h"
 
 namespace sluice {
 
 namespace {
 
-// Length of the well-formed UTF-8 sequence that `text` begins with (The Unicode Standard, table
-// 3-7), or 0.
-std::size_t SequenceLength(std::string_view text) noexcept {
-  const auto byte = [text](std::size_t i) {
-    return i < text.size() ? static_cast<std::uint8_t>(text[i]) : std::uint8_t{0};
-  };
-  const auto within = [&byte](std::size_t i, std::uint8_t low, std::uint8_t high) {
-    return byte(i) >= low && byte(i) <= high;
-  };
-  const std::uint8_t lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return within(1, 0x80, 0xBF) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const std::uint8_t low = lead == 0xE0 ? 0xA0 : 0x80;
-    const std::uint8_t high = lead == 0xED ? 0x9F : 0xBF;
-    return within(1, low, high) && within(2, 0x80, 0xBF) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const std::uint8_t low = lead == 0xF0 ? 0x90 : 0x80;
-    const std::uint8_t high = lead == 0xF4 ? 0x8F : 0xBF;
-    return within(1, low, high) && within(2, 0x80, 0xBF) && within(3, 0x80, 0xBF) ? 4 : 0;
-  }
-  return 0;
-}
-
 std::string ToText(std::string_view bytes, bool escape_backslash) {
   std::string text;
   while (!bytes.empty()) {
-    const std::size_t length = SequenceLength(bytes);
+    const std::size_t length = Utf8SequenceLength(bytes);
     if (escape_backslash && bytes[0] == '\\') text += '\\';
     if (length == 0) {
       const auto byte = static_cast<std::uint8_t>(bytes[0]);
@@ -66,12 +42,7 @@ std::string ToUtf8(std::string_view bytes) {
 }
 
 bool IsUtf8(std::string_view bytes) noexcept {
-  while (!bytes.empty()) {
-    const std::size_t length = SequenceLength(bytes);
-    if (length == 0) return false;
-    bytes.remove_prefix(length);
-  }
-  return true;
+  return Utf8Prefix(bytes) == bytes.size();
 }
 
 std::string EscapeBytes(std::string_view bytes) {

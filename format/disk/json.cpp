@@ -1,12 +1,15 @@
 #include "format/disk/json.h"
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
+#include "format/utf8.h"
 
 namespace sluice {
 
@@ -32,6 +35,79 @@ bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept {
 namespace {
 
 using nlohmann::json;
+
+// Follows the parser through a text, and ends it at the first fault.
+class JsonRules : public json::json_sax_t {
+ public:
+  std::string fault;
+
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(std::int64_t /*value*/) override { return true; }
+  bool number_unsigned(std::uint64_t /*value*/) override { return true; }
+  bool number_float(double /*value*/, const std::string& /*text*/) override { return true; }
+  bool string(std::string& /*value*/) override { return true; }
+  bool binary(json::binary_t& /*value*/) override { return true; }
+  bool start_object(std::size_t /*members*/) override {
+    first_names_.push_back(names_.size());
+    return Enter();
+  }
+  bool key(std::string& name) override {
+    names_.push_back(std::move(name));
+    return true;
+  }
+  bool end_object() override {
+    const auto begin = names_.begin() + static_cast<std::ptrdiff_t>(first_names_.back());
+    std::sort(begin, names_.end());
+    if (const auto twice = std::adjacent_find(begin, names_.end()); twice != names_.end())
+      fault = "has the member \"" + twice->substr(0, 100) + "\" twice in one object";
+    names_.resize(first_names_.back());
+    first_names_.pop_back();
+    return Leave();
+  }
+  bool start_array(std::size_t /*elements*/) override { return Enter(); }
+  bool end_array() override { return Leave(); }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const json::exception& /*error*/) override {
+    fault = "is not JSON from byte " + std::to_string(position) + " on";
+    return false;
+  }
+
+ private:
+  bool Enter() {
+    if (++depth_ > kMaxJsonDepth) fault = "nests too deeply";
+    return fault.empty();
+  }
+  bool Leave() {
+    --depth_;
+    return fault.empty();
+  }
+
+  unsigned depth_ = 0;
+  std::vector<std::string> names_;        // of the members of all open objects
+  std::vector<std::size_t> first_names_;  // for each open object, where its names begin
+};
+
+}  // namespace
+
+std::string JsonFault(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) return "begins with a byte order mark";
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
+    return "has a zero byte, byte " + std::to_string(zero + 1);
+  JsonRules rules;
+  json::sax_parse(text, &rules);
+  return rules.fault;
+}
+
+std::string RoleFault(Role role, std::string_view content) {
+  if (role == Role::kJson) return JsonFault(content);
+  if (role != Role::kText) return {};
+  const std::size_t valid = Utf8Prefix(content);
+  return valid == content.size() ? ""
+                                 : "is not UTF-8 from byte " + std::to_string(valid + 1) + " on";
+}
+
+namespace {
 
 template <class Enum>
 std::optional<Enum> FindNamed(std::string_view name) {
@@ -108,9 +184,8 @@ std::string SchemaToJson(const Schema& schema) {
 
 Schema SchemaFromJson(std::string_view text, const std::string& file) {
   Schema schema;
-  if (NestsDeeperThan(text, kMaxJsonDepth)) {
-    throw Error(ErrorCode::kCorrupt, file, "schema", "cannot be read: it nests too deeply");
-  }
+  if (const std::string fault = JsonFault(text); !fault.empty())
+    throw Error(ErrorCode::kCorrupt, file, "schema", "cannot be read: it " + fault);
   try {
     const json parsed = json::parse(text);
     const json& fields = parsed.at("fields");
@@ -120,7 +195,7 @@ Schema SchemaFromJson(std::string_view text, const std::string& file) {
       schema.fields.push_back(FieldFromJson(field, file));
   } catch (const json::exception&) {
     throw Error(ErrorCode::kCorrupt, file, "schema",
-                "cannot be read: it is not JSON, or a member is missing or has the wrong type");
+                "cannot be read: a member is missing or has the wrong type");
   }
   try {
     schema.Validate();

@@ -1,5 +1,5 @@
-// Untrusted JSON: a check of its depth, for use before parsing, and the schema's text form
-// (format/FORMAT.md, "Schema").
+// Untrusted JSON: checks of its depth and of the format's rules for JSON, and the schema's text
+// form (format/FORMAT.md, "Conventions" and "Schema").
 #pragma once
 
 #include <string>
@@ -20,5 +20,14 @@ Schema SchemaFromJson(std::string_view text, const std::string& file);
 // Whether objects and arrays nest more than `limit` deep. Call it before parsing: the parser
 // recurses, and a hostile manifest must not exhaust the stack. The text need not be valid.
 bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept;
+
+// The first fault of a text by the rules for JSON in FORMAT.md, "Conventions", such as "is not JSON
+// from byte 7 on"; empty if there is none. The parser alone accepts a byte order mark, a member
+// name that stands twice in an object, and anything after a zero byte.
+std::string JsonFault(std::string_view text);
+
+// The first fault of a value's content by its field's role, in the same form: text must be UTF-8,
+// and json a JSON text. Empty for all other roles.
+std::string RoleFault(Role role, std::string_view content);
 
 }  // namespace sluice

@@ -318,7 +318,7 @@ void CheckFormat(const json& in, const std::string& file) {
                 "is of format version " + std::to_string(version) + "; this build reads version " +
                     std::to_string(kFormatVersion) + ", use another version of Sluice");
   }
-  if (in.contains("requires") && !in.at("requires").empty()) {
+  if (in.contains("requires") && !List(in, "requires").empty()) {
     throw Error(ErrorCode::kUnsupported, file,
                 "needs features that this build does not know (" + in.at("requires").dump() +
                     "); use a newer version of Sluice");
@@ -434,6 +434,8 @@ Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128&
                   "its digest does not match its content: it was damaged or edited; restore it or "
                   "convert again");
     }
+    if (const std::string fault = JsonFault(text); !fault.empty())
+      throw Error(ErrorCode::kCorrupt, file, "cannot be read: it " + fault);
     return FromJson(parsed, file);
   } catch (const json::parse_error& error) {
     throw Error(ErrorCode::kCorrupt, file,

@@ -96,6 +96,8 @@ TEST_CASE("malformed schemas are refused as corrupt, with the file's name") {
         R"({"fields":[{"name":"a","kind":"bytes","attributes":{"n":1}}]})",
         R"({"fields":[{"name":"a","kind":"bytes","follows":"b"}]})",
         R"({"fields":[{"name":"a","kind":"bytes"}]} x)",
+        R"({"fields":[{"name":"a","name":"b","kind":"bytes"}]})",
+        "\xEF\xBB\xBF{\"fields\":[{\"name\":\"a\",\"kind\":\"bytes\"}]}",
         "{\"fields\":[{\"name\":\"\xFF\",\"kind\":\"bytes\"}]}"}) {
     INFO(text);
     const std::optional<Error> error = test::ErrorOf([&] { Read(text); });

@@ -119,6 +119,22 @@ def test_values_that_do_not_fit_are_refused_and_the_writer_continues(tmp_path):
     assert raised.value.code == "exists"
 
 
+def test_a_text_that_is_not_one_is_refused_by_field_and_sample(tmp_path):
+    fields = [sluice.Field.bytes("caption", "text"), sluice.Field.bytes("facts", "json"), sluice.Field.bytes("blob")]
+    with sluice.Writer(tmp_path / "data", fields) as writer:
+        for field, content, reason in [
+            ("caption", b"caf\xe9", "is not UTF-8 from byte 4"),
+            ("caption", "half \ud800", "is not UTF-8 from byte 6"),
+            ("facts", "{", "is not JSON"),
+            ("facts", b'{"a": 1, "a": 2}', 'the member "a" twice'),
+            ("facts", b"{}\0", "a zero byte"),
+        ]:
+            with pytest.raises(sluice.Error, match=f'sample "one": field "{field}" has the role .*{reason}'):
+                writer.add("one", {field: content})
+        writer.add("one", caption="café", facts='{"a": 1.5}', blob=b"caf\xe9\0")
+    assert len(sluice.Dataset(tmp_path / "data")) == 1
+
+
 def test_an_exception_leaves_no_dataset(tmp_path):
     with pytest.raises(ZeroDivisionError):
         with sluice.Writer(tmp_path / "dataset", FIELDS) as writer:

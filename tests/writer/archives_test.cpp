@@ -211,6 +211,17 @@ TEST_CASE("samples without an image or a class are left out and named") {
   CHECK_THAT(reasons, ContainsSubstring("part0.tar: g: its .json is not JSON"));
 }
 
+TEST_CASE("a .json is stored without a byte order mark, and refused if it says a member twice") {
+  const Folders folders;
+  const ConvertSummary summary =
+      folders.Convert({Member("a.jpg", Jpeg(1)) + Member("a.json", "\xEF\xBB\xBF{\"n\":1}") +
+                       Member("b.jpg", Jpeg(2)) + Member("b.json", "{\"n\":1,\"n\":2}") + kEnd});
+  CHECK(summary.samples == 1);
+  CHECK(AsText(folders.Data().Find("a").fields[1].bytes) == "{\"n\":1}");
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("twice in one object"));
+}
+
 TEST_CASE("members that lie apart do not form a sample, and are reported") {
   const Folders folders;
   const ConvertSummary summary =

@@ -459,6 +459,39 @@ TEST_CASE("values that do not fit the schema are refused, and the writer continu
   CHECK(ReadDataset(folder / "data").samples.size() == 1);
 }
 
+TEST_CASE("a text that is not UTF-8 or not JSON is refused by field and sample") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "data",
+                       {{Field::Bytes("caption", Role::kText), Field::Bytes("facts", Role::kJson),
+                         Field::Bytes("blob")}});
+  SampleBuilder sample = writer.NewSample("one");
+  const auto refusal = [&](const char* field, std::string_view content) {
+    const auto error = ErrorOf([&] { sample.SetText(field, content); });
+    REQUIRE(error);
+    CHECK(CodeOf([&] { sample.SetText(field, content, true); }) == error->code());
+    CHECK(error->code() == ErrorCode::kInvalidArgument);
+    return error->sentence();
+  };
+  CHECK(refusal("caption", "caf\xE9") ==
+        "sample \"one\": field \"caption\" has the role text, but its content is not UTF-8 from "
+        "byte 4 "
+        "on; correct it, or give the field the role none");
+  CHECK_THAT(refusal("facts", "{"), ContainsSubstring("sample \"one\": field \"facts\""));
+  CHECK_THAT(refusal("facts", ""), ContainsSubstring("is not JSON from byte 1 on"));
+  CHECK_THAT(refusal("facts", R"({"a":1,"a":2})"), ContainsSubstring("the member \"a\" twice"));
+  CHECK_THAT(refusal("facts", std::string_view("1\0", 2)), ContainsSubstring("a zero byte"));
+  CHECK_THAT(refusal("facts", "\xEF\xBB\xBF{}"), ContainsSubstring("a byte order mark"));
+  CHECK_THAT(refusal("facts", std::string(33, '[') + std::string(33, ']')),
+             ContainsSubstring("nests too deeply"));
+  CHECK_THAT(refusal("facts", "\"\xFF\""), ContainsSubstring("is not JSON"));
+  sample.SetText("caption", "caf\xC3\xA9");
+  sample.SetText("facts", R"({"a":1.5,"b":[{"a":2}]})");
+  sample.SetText("blob", "\xFF");
+  writer.Add(sample);
+  writer.Finish();
+  CHECK(ReadDataset(folder / "data").samples.size() == 1);
+}
+
 TEST_CASE("keys and payloads beyond the limits are refused, and the writer continues",
           "[no-tsan]") {
   const TemporaryFolder folder;

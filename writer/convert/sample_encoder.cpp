@@ -9,8 +9,6 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include <sluice/error.h>
 
 #include "format/disk/json.h"
@@ -24,6 +22,7 @@
 #include "writer/source/images/jpeg.h"
 #include "writer/source/images/pixel_source.h"
 #include "writer/source/images/sniff.h"
+#include "writer/source/labels/annotations.h"
 #include "writer/source/labels/masks.h"
 #include "writer/source/list/store_files.h"
 #include "writer/text.h"
@@ -188,16 +187,16 @@ void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue
   if (!ReadStored(sources_, source, field, value.bytes)) return;
   value.codec = Codec::kRaw;
   if (!sources_.fields[field].located) return;  // a table's texts were checked when it was read
-  const std::string_view text = AsText(value.bytes);
   if (schema_.fields[field].role == Role::kJson) {
-    if (NestsDeeperThan(text, kMaxJsonDepth) || !nlohmann::json::accept(text)) {
-      throw Error(ErrorCode::kCorrupt, "its ." + schema_.fields[field].name + " is not JSON");
-    }
+    if (AsText(value.bytes).starts_with(kUtf8Mark))
+      value.bytes.erase(value.bytes.begin(), value.bytes.begin() + kUtf8Mark.size());
+    if (const std::string fault = JsonFault(AsText(value.bytes)); !fault.empty())
+      throw Error(ErrorCode::kCorrupt, "its ." + schema_.fields[field].name + " " + fault);
     return;
   }
   if (schema_.fields[field].role != Role::kText) return;
-  const std::string valid = ToUtf8(text);
-  if (valid != text) value.SetBytes(AsBytes(valid));
+  const std::string valid = ToUtf8(AsText(value.bytes));
+  if (valid != AsText(value.bytes)) value.SetBytes(AsBytes(valid));
 }
 
 void SampleEncoder::EncodeMask(std::size_t source, std::size_t field, FieldValue& value) {

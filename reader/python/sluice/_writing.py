@@ -178,7 +178,8 @@ class Writer:
 
     def _bytes(self, field: Field, value: Any) -> bytes:
         if isinstance(value, str):
-            return value.encode()
+            # The builder refuses half of a surrogate pair in a text, by field and sample.
+            return value.encode(errors="surrogatepass" if field.role in ("text", "json") else "strict")
         try:
             return bytes(memoryview(value))  # bytes(5) would be five zeros
         except TypeError:

@@ -80,7 +80,9 @@ class SampleBuilder {
   void SetEncoded(std::string_view field, std::uint32_t width, std::uint32_t height,
                   std::uint8_t channels, std::span<const std::byte> pixels, int quality = 90,
                   bool packed = false);
-  // A bytes field. `compress` stores it zstd-compressed.
+  // A bytes field. `compress` stores it zstd-compressed. Throws Error(kInvalidArgument) if the
+  // field has the role text and the bytes are not UTF-8, or the role json and they are not a JSON
+  // text as format/FORMAT.md, "Conventions", wants it.
   void SetBytes(std::string_view field, std::span<const std::byte> bytes, bool compress = false);
   // A bytes field, from text.
   void SetText(std::string_view field, std::string_view text, bool compress = false);
