@@ -1,4 +1,4 @@
-// `sluice verify`: checks every byte of a dataset, and reports each fault.
+// `sluice verify`: checks a dataset against the format, and reports each fault.
 #include <chrono>
 #include <memory>
 #include <string>
@@ -63,11 +63,13 @@ void PrintVerifyJson(const VerifyReport& report, double seconds) {
 }
 
 constexpr const char* kVerifyDescription =
-    "Checks every byte of a dataset.\n\n"
+    "Checks every byte of a dataset, and that it keeps to the format.\n\n"
     "Compares every byte of the dataset with its checksums: manifest, headers, tables, "
-    "directories, payloads, and the padding between them. Names each fault's shard, sample and "
-    "key. With --decode, also decodes every image: that finds images that were already broken when "
-    "they were written.\n";
+    "directories, payloads, and the padding between them. Then checks what they say: sizes, "
+    "limits, "
+    "sections, keys, labels, and the manifest's sums. Names each fault's shard, sample and key. "
+    "With --decode, also decodes every image, decompresses every value, and reads every text and "
+    "JSON text: that finds values that were already broken when they were written.\n";
 
 constexpr const char* kVerifyExamples =
     "\n"
@@ -109,7 +111,8 @@ cli::Command AddVerifyCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("verify", kVerifyDescription);
   const auto arguments = std::make_shared<VerifyArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
-  app->add_flag("--decode", arguments->options.decode, "also decode every image");
+  app->add_flag("--decode", arguments->options.decode,
+                "also decode every image, and look into all other values");
   cli::AddThreads(*app, arguments->options.threads);
   constexpr auto& kMaxPixels = option_list::OptionAt(&ReadLimits::max_pixels);
   cli::AddDeclared(*app, arguments->options,

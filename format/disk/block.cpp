@@ -126,6 +126,7 @@ Defect BlockView::GetPayload(const RowLayout& layout, std::uint32_t row, std::si
   payload.bytes = {};
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return nullptr;
   if (payload.entry.flags != 0) return "the payload's flags are not known";
+  if (payload.entry.size > kMaxPayloadBytes) return "the payload has more than 120000000 bytes";
   if (!Inside(payload.entry.offset, payload.entry.size, block_.size())) {
     return "the payload lies outside its block";
   }
@@ -158,6 +159,17 @@ Defect BlockView::GetImage(const RowLayout& layout, std::uint32_t row, std::size
   return nullptr;
 }
 
+Defect BlockView::CheckContentCodec(const Payload& payload) noexcept {
+  switch (static_cast<Codec>(payload.entry.codec)) {
+    case Codec::kAbsent:
+    case Codec::kRaw:
+    case Codec::kZstd: return nullptr;
+    case Codec::kJpeg:
+    case Codec::kPacked: return "its codec is one of images, and this field holds none";
+  }
+  return "its codec is not known to this build; use a newer version of Sluice";
+}
+
 Defect BlockView::VerifyPlacement(const Schema& schema, const RowLayout& layout) const noexcept {
   std::uint64_t next = sizeof(BlockHeader) + std::uint64_t{count_} * row_bytes_;
   const std::uint64_t start = PayloadStart(count_, row_bytes_);
@@ -173,7 +185,7 @@ Defect BlockView::VerifyPlacement(const Schema& schema, const RowLayout& layout)
       }
       if (!HasPayload(schema.fields[f])) continue;
       Payload payload;
-      if (const Defect defect = GetPayload(layout, row, f, payload)) return defect;
+      if (GetPayload(layout, row, f, payload) != nullptr) return nullptr;
       if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) {
         if (!AllZero(Row(row).subspan(layout.offset(f), layout.entry_bytes(f)))) {
           return "the entry of an absent value is not zero";

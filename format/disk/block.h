@@ -103,6 +103,8 @@ class BlockView {
   };
   Defect GetPayload(const RowLayout& layout, std::uint32_t row, std::size_t field,
                     Payload& payload) const noexcept;
+  // Whether a bytes or variable field can have the payload's codec.
+  static Defect CheckContentCodec(const Payload& payload) noexcept;
   Defect GetImage(const RowLayout& layout, std::uint32_t row, std::size_t field,
                   ImagePayload& image, std::uint64_t& checksum) const noexcept;
   // Whether a payload of this block has that checksum. A payload from an object store that fails is
@@ -110,7 +112,8 @@ class BlockView {
   bool Matches(Bytes payload, std::uint64_t checksum) const;
 
   // Everything the format promises beyond checksums: payloads lie exactly where the rule puts them,
-  // and every byte between them is zero. For verify; reads the whole block.
+  // and every byte between them is zero. For verify; reads the whole block. Ends without a defect
+  // at a payload that GetPayload() refuses.
   Defect VerifyPlacement(const Schema& schema, const RowLayout& layout) const noexcept;
 
  private:

@@ -133,6 +133,10 @@ Defect ReadKeyChunk(Bytes section, std::uint64_t samples, std::uint64_t index, K
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto end = LoadAt<std::uint32_t>(chunk.content, i * sizeof(std::uint32_t));
     if (end < previous || end > entry.content_bytes - ends) return "the keys overlap";
+    if (end - previous > kMaxKeyBytes) {
+      chunk.first += i;
+      return kKeyTooLong;
+    }
     previous = end;
   }
   if (previous != entry.content_bytes - ends) return "the keys do not fill their chunk";

@@ -48,6 +48,9 @@ struct KeyChunk {
 // ReadKeyChunk() returns this pointer for a chunk that is larger than its caller reads. Compare the
 // pointer: the chunk itself may be sound.
 inline constexpr char kKeyChunkTooLarge[] = "the chunk of keys is larger than may be read";
+// Returned likewise if a key in the chunk has more than kMaxKeyBytes; `chunk.first` is then the
+// sample with that key.
+inline constexpr char kKeyTooLong[] = "a key has more than 65535 bytes";
 
 // Moves `chunk`, which is new or was read from the same section, to the one that holds sample
 // `index` of `samples`. `most`: the largest content in bytes; if it is larger, kKeyChunkTooLarge.

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include <sluice/error.h>
 #include <sluice/version.h>
@@ -27,6 +28,8 @@
 namespace sluice {
 
 namespace {
+
+constexpr const char* kNoKeys = "the shard has no section 1, which holds the keys of its samples";
 
 template <class Frame>
 bool HasMagic(const Frame& frame) noexcept {
@@ -459,6 +462,11 @@ std::string ShardFile::Key(std::uint64_t sample, KeyChunk& chunk, std::uint64_t 
                         " is compressed with others into a chunk of more than " +
                         std::to_string(most) + " bytes, the most that is decompressed here");
       }
+      if (Section(kSectionKeys).empty()) Corrupt("keys", kNoKeys);
+      if (defect == kKeyTooLong) {
+        Corrupt("keys", "the key of sample " + std::to_string(chunk.first) + " has more than " +
+                            std::to_string(kMaxKeyBytes) + " bytes");
+      }
       Corrupt("keys", defect);
     }
   }
@@ -477,6 +485,8 @@ Defect ShardFile::VerifyPlacement() const {
   if (!AllZero(file.subspan(schema_end, header_.header_bytes - schema_end))) {
     return "padding after the schema is not zero";
   }
+  if (header_.header_bytes != AlignUp(schema_end, kPageBytes))
+    return "the header is longer than its schema";
   std::uint64_t next = header_.header_bytes;
   for (std::uint32_t b = 0; b < directory_.blocks; ++b) {
     const BlockEntry entry = block_entry(b);
@@ -484,7 +494,10 @@ Defect ShardFile::VerifyPlacement() const {
     if (entry.zero != 0) return "padding in the directory is not zero";
     next += entry.bytes;
   }
+  std::set<std::uint32_t> numbers;
   for (const SectionEntry& section : sections_) {
+    if (!numbers.insert(section.number).second) return "a section's number occurs twice";
+    if ((section.flags & ~kSectionRequired) != 0) return "a reserved flag of a section is set";
     if (section.offset != next) return "a section is not where the format puts it";
     const std::uint64_t end = next + section.bytes;
     next = AlignUp(end, kPayloadAlignment);
@@ -492,6 +505,7 @@ Defect ShardFile::VerifyPlacement() const {
       return "padding after a section is not zero";
     }
   }
+  if (!numbers.contains(kSectionKeys)) return kNoKeys;
   if (tail_.directory_offset != next) return "the directory is not where the format puts it";
   const std::uint64_t directory_end = next + tail_.directory_bytes;
   const std::uint64_t tail_at = file.size() - sizeof(ShardTail);

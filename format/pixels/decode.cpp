@@ -101,6 +101,30 @@ bool LiesInside(const Region& region, std::uint32_t width, std::uint32_t height)
   return SpanIsSound(region.x, width) && SpanIsSound(region.y, height);
 }
 
+Defect CheckStored(const ImagePayload& payload) noexcept {
+  const std::uint64_t size =
+      std::uint64_t{payload.width} * payload.height * payload.channels * SizeOf(payload.pixel_type);
+  switch (payload.codec) {
+    case Codec::kAbsent: return nullptr;
+    case Codec::kRaw:
+      return payload.bytes.size() == size ? nullptr
+                                          : "the pixels are of another size than the table says";
+    case Codec::kZstd:
+      if (size > kMaxInflatedBytes) return "the image takes more than 1 GiB";
+      return ZstdContentBytes(payload.bytes) == size
+                 ? nullptr
+                 : "the zstd frame's content is of another size than the table says";
+    case Codec::kJpeg:
+    case Codec::kPacked:
+      if (payload.pixel_type != PixelType::kUint8)
+        return "a JPEG or packed image cannot have 16-bit pixels";
+      return payload.channels == 1 || payload.channels == 3
+                 ? nullptr
+                 : "a JPEG or packed image has one or three channels";
+  }
+  return "the codec is not known to this build; use a newer version of Sluice";
+}
+
 struct PayloadDecoder::State {
   explicit State(DecodePolicy decode_policy) : policy(decode_policy) {}
 
@@ -141,7 +165,6 @@ struct PayloadDecoder::State {
 
 Defect PayloadDecoder::State::DecodeJpeg(const ImagePayload& payload, const Region& region,
                                          const PixelTarget& target) {
-  if (payload.pixel_type != PixelType::kUint8) return "a JPEG payload cannot have 16-bit pixels";
   if (target.channels != 1 && target.channels != 3) {
     return "a JPEG payload gives one or three channels";
   }
@@ -167,7 +190,6 @@ Defect PayloadDecoder::State::DecodeJpeg(const ImagePayload& payload, const Regi
 
 Defect PayloadDecoder::State::DecodePacked(const ImagePayload& payload, const Region& region,
                                            const PixelTarget& target) {
-  if (payload.pixel_type != PixelType::kUint8) return "a packed image cannot have 16-bit pixels";
   if (target.channels != 1 && target.channels != 3) {
     return "a packed image gives one or three channels";
   }
@@ -207,19 +229,13 @@ Defect PayloadDecoder::State::DecodeOtherColours(const ImagePayload& payload, co
 }
 
 Defect PayloadDecoder::State::RawBytes(const ImagePayload& payload, Bytes& pixels) {
-  const std::uint64_t size =
-      std::uint64_t{payload.width} * payload.height * payload.channels * SizeOf(payload.pixel_type);
   pixels = payload.bytes;
-  if (payload.codec == Codec::kZstd) {
-    if (size > kMaxInflatedBytes) return "the image takes more than 1 GiB";
-    if (ZstdContentBytes(payload.bytes) != size) {
-      return "the zstd frame's content is of another size than the table says";
-    }
-    inflated.resize(size);
-    if (!ZstdDecompress(payload.bytes, inflated)) return "the zstd frame cannot be decompressed";
-    pixels = inflated;
-  }
-  return pixels.size() == size ? nullptr : "the pixels are of another size than the table says";
+  if (payload.codec != Codec::kZstd) return nullptr;
+  inflated.resize(std::size_t{payload.width} * payload.height * payload.channels *
+                  SizeOf(payload.pixel_type));
+  if (!ZstdDecompress(payload.bytes, inflated)) return "the zstd frame cannot be decompressed";
+  pixels = inflated;
+  return nullptr;
 }
 
 Defect PayloadDecoder::State::RawPixels(const ImagePayload& payload, const Region& region,
@@ -310,6 +326,7 @@ Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region
 Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const Region& region,
                                             const PixelTarget& target) {
   if (payload.codec == Codec::kAbsent) return "the sample has no image";
+  if (const Defect defect = CheckStored(payload)) return defect;
   if (!LiesInside(region, payload.width, payload.height))
     return "the region does not lie inside the image";
   if (region.x.out == 0 || region.y.out == 0) {  // nothing but padding
@@ -332,7 +349,7 @@ Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const R
     }
     case Codec::kAbsent: break;
   }
-  return "the codec is not known to this build; use a newer version of Sluice";
+  return nullptr;
 }
 
 bool PayloadDecoder::DecodeYcc420(const ImagePayload& payload, const Region& region,

@@ -103,6 +103,11 @@ inline std::size_t Ycc420Values(std::uint32_t width, std::uint32_t height) noexc
          2 * (std::size_t{(width + 1) / 2} * ((std::size_t{height} + 1) / 2));
 }
 
+// Checks what an image's entry says against its codec, and against the size of raw pixels or of a
+// zstd frame's content. Reads no more of the payload than a frame's header. Decode() begins with
+// it.
+Defect CheckStored(const ImagePayload& payload) noexcept;
+
 class PayloadDecoder {
  public:
   explicit PayloadDecoder(DecodePolicy policy = {});

@@ -261,13 +261,13 @@ std::span<const std::byte> Sample::BytesIn(const BlockView& block, std::size_t i
     Corrupt(*dataset_, shard_, block_, row_,
             "field \"" + field.name + "\": the checksum does not match");
   }
-  if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kRaw)) return payload.bytes;
-  if (payload.entry.codec != static_cast<std::uint16_t>(Codec::kZstd)) {
-    throw Error(ErrorCode::kUnsupported, place(),
-                "field \"" + field.name + "\" is stored by codec " +
-                    std::to_string(payload.entry.codec) +
-                    ", which this version of Sluice cannot read; use a newer one");
+  if (const Defect defect = BlockView::CheckContentCodec(payload)) {
+    Corrupt(*dataset_, shard_, block_, row_,
+            "field \"" + field.name + "\" (codec " + std::to_string(payload.entry.codec) +
+                "): " + defect,
+            ErrorCode::kUnsupported);
   }
+  if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kRaw)) return payload.bytes;
   for (const Inflated& before : inflated_) {
     if (before.field == index) return before.content;
   }

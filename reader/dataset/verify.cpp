@@ -1,11 +1,16 @@
-// Checks every byte of a dataset: `sluice verify`.
+// Checks a dataset against all that FORMAT.md says one is: `sluice verify`.
 //
 // Threads take shards from a counter, and each shard is checked from the outside to the inside: its
-// sections, the placement of its blocks, each block's header and table, each value's checksum, and
-// last each image, which is decoded whole. Everything that is found is listed, with the sample's
-// key where it can be read; only a lack of memory or of mappings ends the check, because it says
-// nothing about the dataset.
+// sections, the placement of its blocks, each block's header and table, each value's checksum and
+// entry, and last, if asked for, the value itself: an image is decoded whole, a zstd frame
+// decompressed, a text read. Each thread sums up the samples that it sees. If nothing is wrong with
+// any of them, the sums must be those of the manifest.
+//
+// Everything that is found is listed, with the sample's key where it can be read; only a lack of
+// memory or of mappings ends the check, because it says nothing about the dataset.
 #include <algorithm>
+#include <array>
+#include <map>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -14,7 +19,9 @@
 #include <sluice/error.h>
 #include <sluice/verify.h>
 
+#include "format/disk/json.h"
 #include "format/disk/keys.h"
+#include "format/disk/limits.h"
 #include "format/disk/row_layout.h"
 #include "format/disk/system_error.h"
 #include "format/disk/zstd.h"
@@ -30,7 +37,10 @@ namespace {
 class ShardCheck {
  public:
   ShardCheck(DatasetState& dataset, const VerifyOptions& options)
-      : dataset_(dataset), options_(options) {}
+      : dataset_(dataset), options_(options), totals_(NoTotals(dataset.facts->manifest.schema)) {}
+
+  // The sums over the samples of all shards that were checked.
+  const SampleTotals& totals() const noexcept { return totals_; }
 
   // Returns the faults of a shard. Calls `on_samples` with the number of samples as they are done.
   template <class OnSamples>
@@ -41,7 +51,8 @@ class ShardCheck {
                   std::uint32_t block, std::vector<Fault>& faults);
   Defect CheckField(const BlockView& view, std::uint32_t row, std::size_t field);
   Defect CheckLabel(const Field& field, Bytes element);
-  Defect CheckValue(const BlockView::Payload& payload, std::size_t field) const;
+  Defect CheckValue(const BlockView::Payload& payload, std::size_t field);
+  Defect CheckContent(const Field& field, Bytes content);
   Defect CheckImage(const BlockView& view, std::uint32_t row, std::size_t field);
   void CheckSections(const ShardFile& file, std::uint32_t shard, std::vector<Fault>& faults);
   std::string KeyOf(const ShardFile& file, std::uint64_t sample);
@@ -49,8 +60,10 @@ class ShardCheck {
   DatasetState& dataset_;
   const VerifyOptions& options_;
   PayloadDecoder decoder_{DecodePolicy{.whole_file = true}};
+  SampleTotals totals_;
   std::vector<std::uint8_t> pixels_;
-  KeyChunk keys_;  // keys of the shard that is being checked
+  std::vector<std::byte> content_;  // of a zstd frame
+  KeyChunk keys_;                   // keys of the shard that is being checked
   std::string sentence_;
 };
 
@@ -85,13 +98,37 @@ Defect ShardCheck::CheckLabel(const Field& field, Bytes element) {
   return sentence_.c_str();
 }
 
-// Checks against the manifest only: ReadLimits belong to readers, and say nothing about a fault.
-Defect ShardCheck::CheckValue(const BlockView::Payload& payload, std::size_t field) const {
-  if (dataset_.facts->manifest.values.empty()) return nullptr;
+// Compares sizes with the manifest and the format's limits. ReadLimits belong to readers, and say
+// nothing about a fault.
+Defect ShardCheck::CheckValue(const BlockView::Payload& payload, std::size_t index) {
+  if (const Defect defect = BlockView::CheckContentCodec(payload)) return defect;
+  const Field& field = dataset_.facts->manifest.schema.fields[index];
+  const bool compressed = payload.entry.codec == static_cast<std::uint16_t>(Codec::kZstd);
   std::uint64_t bytes = payload.bytes.size();
-  if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kZstd))
-    bytes = ZstdContentBytes(payload.bytes).value_or(0);
-  return dataset_.facts->limits.CheckBytes(field, bytes).what;
+  if (compressed) {
+    const std::optional<std::uint64_t> content = ZstdContentBytes(payload.bytes);
+    if (!content) return "it is not a zstd frame that declares its content's size";
+    if (*content > kMaxInflatedBytes) return "its content has more than 1073741824 bytes";
+    bytes = *content;
+  }
+  if (!dataset_.facts->manifest.values.empty()) {
+    if (const ValueFault over = dataset_.facts->limits.CheckBytes(index, bytes)) return over.what;
+  }
+  if (field.kind == FieldKind::kVariable && bytes % (field.elements() * SizeOf(field.dtype)) != 0)
+    return "it does not hold a whole number of entries";
+  if (!options_.decode) return nullptr;
+  if (!compressed) return CheckContent(field, payload.bytes);
+  content_.resize(static_cast<std::size_t>(bytes));
+  if (!ZstdDecompress(payload.bytes, content_)) return "the zstd frame cannot be decompressed";
+  return CheckContent(field, content_);
+}
+
+Defect ShardCheck::CheckContent(const Field& field, Bytes content) {
+  if (field.kind != FieldKind::kBytes) return nullptr;
+  sentence_ = RoleFault(field.role, AsText(content));
+  if (sentence_.empty()) return nullptr;
+  sentence_ = "its content " + sentence_;
+  return sentence_.c_str();
 }
 
 Defect ShardCheck::CheckImage(const BlockView& view, std::uint32_t row, std::size_t index) {
@@ -100,8 +137,15 @@ Defect ShardCheck::CheckImage(const BlockView& view, std::uint32_t row, std::siz
   if (const Defect defect = view.GetImage(dataset_.facts->layout, row, index, image, checksum)) {
     return defect;
   }
-  if (!options_.decode) return dataset_.facts->limits.CheckEntry(index, image).what;
+  if (const ValueFault over = dataset_.facts->limits.CheckEntry(index, image)) return over.what;
+  if (const Defect defect = CheckStored(image)) return defect;
+  if (!options_.decode) return nullptr;
   if (const ValueFault over = dataset_.facts->limits.CheckImage(index, image)) return over.what;
+  JpegInfo info;
+  if (image.codec == Codec::kJpeg && ReadJpegInfo(image.bytes, info, sentence_) &&
+      info.channels != image.channels) {
+    return "the JPEG has another number of channels than the table says";
+  }
   pixels_.resize(std::size_t{image.width} * image.height * image.channels *
                  SizeOf(image.pixel_type));
   return decoder_.Decode(image, Region::Whole(image.width, image.height),
@@ -112,7 +156,11 @@ void ShardCheck::CheckSections(const ShardFile& file, std::uint32_t shard,
                                std::vector<Fault>& faults) {
   for (const SectionEntry& section : file.sections()) {
     try {
-      file.Section(section.number);
+      const Bytes bytes = file.Section(section.number);
+      if (section.number == kSectionOrigin) {
+        if (const std::string fault = JsonFault(AsText(bytes)); !fault.empty())
+          faults.push_back({dataset_.facts->shards[shard].file, -1, {}, "section 2 " + fault});
+      }
       if (section.number != kSectionKeys) continue;
       for (std::uint64_t sample = 0; sample < file.samples();
            sample += std::max<std::uint64_t>(1, keys_.count))
@@ -148,6 +196,7 @@ void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint3
     }
     return;
   }
+  totals_.AddBlock(*view, dataset_.facts->layout, dataset_.facts->manifest.schema);
   for (std::uint32_t row = 0; row < view->count(); ++row) {
     for (std::size_t f = 0; f < dataset_.facts->manifest.schema.fields.size(); ++f) {
       if (const Defect defect = CheckField(*view, row, f)) {
@@ -208,6 +257,73 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
   return faults;
 }
 
+// Compares the ids of shards with each other. Adds faults to those of the later shard.
+void CheckIds(const DatasetFacts& facts, std::vector<std::vector<Fault>>& faults) {
+  std::map<std::array<std::uint8_t, 16>, const ManifestShard*> ids;
+  for (std::size_t s = 0; s < facts.manifest.shards.size(); ++s) {
+    const ManifestShard& shard = facts.manifest.shards[s];
+    const auto [other, is_new] = ids.emplace(shard.id.bytes, &shard);
+    if (!is_new) faults[s].push_back({shard.file, -1, {}, "has the id of " + other->second->file});
+  }
+}
+
+// Compares the manifest's sums with those of its samples.
+class TotalsCheck {
+ public:
+  TotalsCheck(const Manifest& manifest, const SampleTotals& found)
+      : manifest_(manifest), found_(found) {}
+
+  std::vector<Fault> Run() {
+    std::size_t image = 0, value = 0;
+    for (const Field& field : manifest_.schema.fields) {
+      if (field.kind == FieldKind::kImage) {
+        CompareImages(field, manifest_.images[image], found_.images[image]);
+        ++image;
+      } else if (HasValues(field) && !manifest_.values.empty()) {
+        CompareValues(field, manifest_.values[value], found_.values[value]);
+        ++value;
+      }
+    }
+    for (std::size_t c = 0; c < found_.class_counts.size(); ++c)
+      Compare("class_counts of class " + std::to_string(c), manifest_.class_counts[c],
+              found_.class_counts[c]);
+    return std::move(faults_);
+  }
+
+ private:
+  void CompareImages(const Field& field, const ManifestImages& said, const ManifestImages& found) {
+    const std::string of = "images of field \"" + field.name + "\": ";
+    Compare(of + "present", said.present, found.present);
+    Compare(of + "payload_bytes", said.payload_bytes, found.payload_bytes);
+    Compare(of + "max_payload_bytes", said.max_payload_bytes, found.max_payload_bytes);
+    Compare(of + "the least width", said.min_width, found.min_width);
+    Compare(of + "the greatest width", said.max_width, found.max_width);
+    Compare(of + "the least height", said.min_height, found.min_height);
+    Compare(of + "the greatest height", said.max_height, found.max_height);
+    Compare(of + "the least number of channels", said.min_channels, found.min_channels);
+    Compare(of + "the greatest number of channels", said.max_channels, found.max_channels);
+    Compare(of + "the bits of pixel_type", 8 + 8 * said.pixel_type, 8 + 8 * found.pixel_type);
+  }
+  void CompareValues(const Field& field, const ManifestValues& said, const ManifestValues& found) {
+    const std::string of = "values of field \"" + field.name + "\": ";
+    Compare(of + "present", said.present, found.present);
+    Compare(of + "bytes", said.bytes, found.bytes);
+    Compare(of + "max_bytes", said.max_bytes, found.max_bytes);
+  }
+  void Compare(const std::string& what, std::uint64_t said, std::uint64_t found) {
+    if (said == found) return;
+    faults_.push_back({kManifestName,
+                       -1,
+                       {},
+                       what + " is " + std::to_string(said) + ", but " + std::to_string(found) +
+                           " by the samples"});
+  }
+
+  const Manifest& manifest_;
+  const SampleTotals& found_;
+  std::vector<Fault> faults_;
+};
+
 }  // namespace
 
 VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOptions& options) {
@@ -238,11 +354,18 @@ VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOption
     if (!check) check.emplace(dataset, options);
     faults[shard] = check->Check(static_cast<std::uint32_t>(shard), count);
   });
+  CheckIds(*dataset.facts, faults);
   for (std::size_t s = 0; s < shards; ++s) {
     report.bytes += dataset.facts->shards[s].bytes;
     std::move(faults[s].begin(), faults[s].end(), std::back_inserter(report.faults));
   }
   report.stopped = options.stop.stop_requested();
+  if (report.faults.empty() && !report.stopped) {
+    SampleTotals totals = NoTotals(dataset.facts->manifest.schema);
+    for (const std::optional<ShardCheck>& check : checks)
+      if (check) totals.Add(check->totals());
+    report.faults = TotalsCheck(dataset.facts->manifest, totals).Run();
+  }
   return report;
 }
 

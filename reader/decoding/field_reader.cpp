@@ -109,11 +109,13 @@ ValueFault FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::si
   if (verify_ && !block.Matches(payload.bytes, payload.entry.checksum)) {
     return Fault(field.field, "the checksum does not match: the shard is damaged");
   }
+  if (const Defect defect = BlockView::CheckContentCodec(payload))
+    return Fault(field.field, defect);
   if (codec == Codec::kRaw) {
     if (const ValueFault over = limits_->CheckBytes(field.field, payload.bytes.size()))
       return Fault(field.field, over.what, over.code);
     value.assign(payload.bytes.begin(), payload.bytes.end());
-  } else if (codec == Codec::kZstd) {
+  } else {
     const std::optional<std::uint64_t> size = ZstdContentBytes(payload.bytes);
     if (!size) return Fault(field.field, "no usable zstd frame");
     if (const ValueFault over = limits_->CheckBytes(field.field, *size))
@@ -128,9 +130,6 @@ ValueFault FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::si
     if (!ZstdDecompress(payload.bytes, value)) {
       return Fault(field.field, "the zstd frame cannot be decompressed");
     }
-  } else {
-    return Fault(field.field,
-                 "its codec is not known to this build; use a newer version of Sluice");
   }
   if (value.size() % field.entry_bytes != 0) {
     return Fault(field.field, "it does not hold a whole number of entries");

@@ -1,4 +1,4 @@
-// Checks a dataset: every checksum, every padding byte and, if asked for, every image.
+// Checks a dataset against all that format/FORMAT.md says one is, values included if asked for.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,9 @@ namespace sluice {
 
 // The options of VerifyDataset().
 struct VerifyOptions {
-  bool decode = false;   // whether every image is also decoded, as a whole
+  // Whether to look into values as well: every image is decoded, as a whole, every compressed value
+  // decompressed, and every text and JSON text read.
+  bool decode = false;
   unsigned threads = 0;  // 0: one for each CPU this process may use
   // Pixels of a decoded image; a larger image is a fault.
   std::uint64_t max_pixels = ReadLimits().max_pixels;
