@@ -179,6 +179,7 @@ class BothWays {
         baseline::HuffmanTable& table = tables_[kind][number];
         REQUIRE(BuildCodes(scan.spec[kind][number], kind == 1, table));
         BuildLookUps(kind == 1, table);
+        if (kind == 1) BuildSkips(table);
       }
       codes[c] = {{&scan.spec[0][number], component.dc}, {&scan.spec[1][number], component.ac}};
       component.quant = scan.quant[c];

@@ -58,7 +58,8 @@ bool ScanDecoder::FindTables() {
   return true;
 }
 
-// Makes the look-ups for decoding one segment after another; `skips`: MCUs are left out.
+// Makes the look-ups for decoding one segment after another; `skips`: MCUs are left out, or all but
+// the DC coefficients of a component.
 void ScanDecoder::FindLookUps(bool skips) {
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     for (const std::size_t kind : {0, 1}) {
@@ -134,7 +135,8 @@ bool ScanDecoder::DecodeSegments(bool all, kernels::SegmentJob& job) {
     return wanted.Next(segment) && ReadSegment(segment, job) &&
            split_segment_.Decode(set_, job, tables);
   }
-  FindLookUps(!whole);
+  const auto has_mean_alone = [](const kernels::ComponentJob& of) { return of.size_log2 == 0; };
+  FindLookUps(!whole || std::any_of(job.component, job.component + job.components, has_mean_alone));
   while (wanted.Next(segment)) {
     if (!ReadSegment(segment, job) || !set_.decode_segment(job)) return false;
   }

@@ -178,46 +178,64 @@ struct McuBlocks {
   alignas(64) std::int16_t block[6][kBlockStride];
 };
 
-// Where the blocks of kMcus MCUs in a row go.
-template <std::uint32_t kMcus>
-struct McuTargets {
-  BlockTarget of[kMcus * 6];
-  std::size_t step[kMcus * 6];  // to the samples of as many MCUs further on
-  std::uint32_t count = 0;
-};
+// Transforms a block together with the one that waits for a partner, if they share their steps;
+// otherwise this block waits now.
+template <BlockOrder kOrder>
+inline __attribute__((noinline)) void TransformOrWait(const BlockTarget& target,
+                                                      BlockTarget& waiting) noexcept {
+  if (waiting.block == nullptr) {
+    waiting = target;
+  } else if (waiting.quant == target.quant) {
+    TransformTwo<BlockVector, kOrder>(waiting, target);
+    waiting.block = nullptr;
+  } else {
+    TransformOne<BlockVector, kOrder>(waiting);
+    waiting = target;
+  }
+}
 
-// The targets of the MCUs from (x, y) on, counted from the window's corner. The MCUs' blocks are
-// `stride` apart. The targets of a component follow each other, so that they can be transformed in
-// pairs.
-template <std::uint32_t kMcus>
-SLUICE_INLINE McuTargets<kMcus> TargetsOf(const SegmentJob& job, std::int16_t* block,
-                                          std::size_t stride, std::uint32_t x,
-                                          std::uint32_t y) noexcept {
-  McuTargets<kMcus> targets;
-  std::size_t mcu_blocks = 0;
+// Transforms MCUs that follow one another in a row: from (x, y) on, counted from the window's
+// corner. Their blocks are `stride` apart.
+template <BlockOrder kOrder>
+inline void TransformMcus(const SegmentJob& job, std::int16_t* blocks, std::size_t stride,
+                          std::uint32_t x, std::uint32_t y, std::uint32_t mcus) noexcept {
+  std::size_t mcu = 0;  // from an MCU to the next
   for (std::uint32_t c = 0; c < job.components; ++c)
-    mcu_blocks += job.component[c].across * job.component[c].down;
+    mcu += job.component[c].across * job.component[c].down * stride;
+  BlockTarget waiting = {};
   for (std::uint32_t c = 0; c < job.components; ++c) {
     const ComponentJob& component = job.component[c];
-    for (std::uint32_t m = 0; m < kMcus; ++m) {
-      std::int16_t* in = block + m * mcu_blocks * stride;
-      for (std::uint32_t v = 0; v < component.down; ++v) {
-        for (std::uint32_t h = 0; h < component.across; ++h, in += stride) {
-          const std::size_t column = std::size_t{(x + m) * component.across + h}
-                                     << component.size_log2;
-          const std::size_t row = std::size_t{y * component.down + v} << component.size_log2;
-          targets.of[targets.count] = {in, component.quant,
-                                       component.plane + column * component.stride + row,
-                                       component.stride, component.size_log2};
-          targets.step[targets.count] =
-              (std::size_t{kMcus * component.across} << component.size_log2) * component.stride;
-          ++targets.count;
-        }
+    const std::uint32_t log2 = component.size_log2;
+    std::uint8_t* out = component.plane +
+                        (std::size_t{x} * component.across << log2) * component.stride +
+                        (std::size_t{y} * component.down << log2);
+    const bool single = component.across == 1;
+    for (std::uint32_t v = 0; v < component.down; ++v) {
+      const BlockRow row = {.first = {blocks, component.quant, out, component.stride},
+                            .second = single ? mcu : stride,
+                            .pair = single ? 2 * mcu : mcu,
+                            .count = mcus * component.across};
+      switch (log2) {
+        case 0: TransformRowToMeans<kOrder>(row); break;
+        case 1: TransformRowReduced<BlockVector, kOrder, 1>(row); break;
+        case 2: TransformRowReduced<BlockVector, kOrder, 2>(row); break;
+        default:
+          ForEachPair(
+              row, 3,
+              [&waiting](const BlockTarget& a, const BlockTarget& b)
+                  __attribute__((always_inline)) {
+                    if (a.block == b.block) {
+                      TransformOrWait<kOrder>(a, waiting);
+                    } else {
+                      TransformTwo<BlockVector, kOrder>(a, b);
+                    }
+                  });
       }
+      blocks += component.across * stride;
+      out += std::size_t{1} << log2;
     }
-    block += component.across * component.down * stride;
   }
-  return targets;
+  if (waiting.block != nullptr) TransformOne<BlockVector, kOrder>(waiting);
 }
 
 template <BlockOrder kOrder>
@@ -236,10 +254,15 @@ SLUICE_INLINE bool DecodeSegmentIn(const SegmentJob& job) {
     for (std::uint32_t c = 0; c < job.components; ++c) {
       const ComponentJob& component = job.component[c];
       const std::uint32_t blocks = component.across * component.down;
+      const bool mean_alone = component.size_log2 == 0;
       for (std::uint32_t b = 0; b < blocks; ++b) {
         dc[c] += static_cast<std::uint32_t>(DecodeDc(in, *component.dc, bad));
         if (wanted) {
-          DecodeBlock<kOrder>(in, *component.ac, block, bad);
+          if (mean_alone) {
+            SkipBlock(in, *component.ac, bad);
+          } else {
+            DecodeBlock<kOrder>(in, *component.ac, block, bad);
+          }
           block[0] = static_cast<std::int16_t>(dc[c]);
           block += kBlockStride;
         } else {
@@ -251,9 +274,7 @@ SLUICE_INLINE bool DecodeSegmentIn(const SegmentJob& job) {
     if constexpr (kOrder == kZigzagOrder) {
       RecodeMcu(job, mcu.block[0], kBlockStride, x, y, beyond);
     } else if (wanted && job.transform) {
-      const McuTargets<1> targets =
-          TargetsOf<1>(job, mcu.block[0], kBlockStride, x - job.left, y - job.top);
-      TransformBlocks<BlockVector, kNaturalOrder>(targets.of, targets.count);
+      TransformMcus<kNaturalOrder>(job, mcu.block[0], kBlockStride, x - job.left, y - job.top, 1);
     }
     if (++x == job.mcus_across) {
       x = 0;

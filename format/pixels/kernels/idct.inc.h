@@ -1,8 +1,14 @@
 // Inverse DCT of 8x8 blocks: the algorithm of Loeffler, Ligtenberg and Moschytz (1989) with twelve
 // multiplications, in the fixed-point arithmetic of libjpeg's accurate integer transform (13 bits
 // of constants, two more bits kept between the passes), and so to the same bytes. The output is
-// stored by columns, which saves one of the two transpositions. Included once for each instruction
-// set.
+// stored by columns, which saves one of the two transpositions.
+//
+// At a reduced size the N x N lowest frequencies go through an N-point transform, as in the scaled
+// transforms of libjpeg 7 and later. This shows the 8x8 block as N x N larger pixels. It is exact
+// for any coefficients, except for one rounding at the end, so that every instruction set gives the
+// same bytes: for 4 x 4, sums that need 45 bits are kept as two numbers of 32 (LongSum).
+//
+// Included once for each instruction set.
 
 // A block of coefficients in natural order has a spare place after its end (kSpare); a block in
 // zigzag order, in which it is coded, has none.
@@ -13,7 +19,6 @@ struct BlockTarget {
   const std::int16_t* quant;
   std::uint8_t* out;  // by columns
   std::size_t stride;
-  std::uint32_t size_log2;
 };
 
 constexpr int kPassBits = 2;
@@ -75,7 +80,9 @@ SLUICE_INLINE void Transform(V* v) noexcept {
 // Leaves zeros in a block, and in its spare place if it has one.
 template <BlockOrder kOrder>
 SLUICE_INLINE void Clear(std::int16_t* block) noexcept {
-  std::memset(block, 0, kBlockSize * sizeof(*block));
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < kBlockSize; i += std::size_t{8} * BlockVector::kBlocks)
+    BlockVector::All(0).StoreRun(block + i);
   if constexpr (kOrder == kNaturalOrder) block[kSpare] = 0;
 }
 
@@ -110,110 +117,206 @@ SLUICE_INLINE void TransformOne(const BlockTarget& a) noexcept {
   } else {
     alignas(64) std::int16_t nothing[kSpareBlock] = {};
     alignas(64) std::uint8_t nowhere[64];
-    TransformPair<V, kOrder>(a, {nothing, a.quant, nowhere, 8, 3});
+    TransformPair<V, kOrder>(a, {nothing, a.quant, nowhere, 8});
   }
 }
 
-// Four frequencies to four samples, with 13 bits of fraction more.
-template <class Value>
-SLUICE_INLINE void FourPoints(const Value* in, Value* out) noexcept {
-  const Value even = (in[0] + in[2]) * 8192;
-  const Value other_even = (in[0] - in[2]) * 8192;
-  const Value odd = in[1] * 10703 + in[3] * 4433;
-  const Value other_odd = in[1] * 4433 - in[3] * 10703;
-  out[0] = even + odd;
-  out[1] = other_even + other_odd;
-  out[2] = other_even - other_odd;
-  out[3] = even - odd;
-}
-
-template <class Value>
-SLUICE_INLINE std::uint8_t ToSample(Value value) noexcept {
-  return static_cast<std::uint8_t>(value < -128 ? 0 : value > 127 ? 255 : value + 128);
-}
-
-SLUICE_INLINE std::int32_t Coefficient(const BlockTarget& target, int place) noexcept {
-  return static_cast<std::int16_t>(target.block[place] * target.quant[place]);
-}
-
-SLUICE_INLINE void TransformToFour(const BlockTarget& target) noexcept {
-  std::int32_t by_frequency[4][4];
-  for (int v = 0; v < 4; ++v) {
-    std::int32_t in[4];
-    for (int u = 0; u < 4; ++u)
-      in[u] = Coefficient(target, v * 8 + u);
-    FourPoints(in, by_frequency[v]);  // four 16-bit values times 13 bits: 31 bits
-  }
-  for (std::size_t x = 0; x < 4; ++x) {
-    std::int64_t in[4], out[4];
-    for (int v = 0; v < 4; ++v)
-      in[v] = by_frequency[v][x];
-    in[0] += std::int64_t{1} << (kConstBits + 2);  // half of what the shift takes
-    FourPoints(in, out);
-    std::uint8_t column[4];
-    for (int y = 0; y < 4; ++y)
-      column[y] = ToSample(out[y] >> (2 * kConstBits + 3));
-    std::memcpy(target.out + x * target.stride, column, 4);
-  }
-}
-
-SLUICE_INLINE void TransformToTwo(const BlockTarget& target) noexcept {
-  const std::int32_t dc = Coefficient(target, 0) + 4;
-  const std::int32_t across = Coefficient(target, 1);
-  const std::int32_t down = Coefficient(target, 8);
-  const std::int32_t both = Coefficient(target, 9);
-  std::uint8_t* const right = target.out + target.stride;
-  target.out[0] = ToSample((dc + across + down + both) >> 3);
-  target.out[1] = ToSample((dc + across - down - both) >> 3);
-  right[0] = ToSample((dc - across + down - both) >> 3);
-  right[1] = ToSample((dc - across - down + both) >> 3);
-}
-
-// At a reduced size: the N x N lowest frequencies through an N-point transform (as in the scaled
-// transforms of libjpeg 7 and later). This shows the 8x8 block as N x N larger pixels. Exact except
-// for one rounding at the end.
-inline void TransformReduced(const BlockTarget& target) noexcept {
-  switch (target.size_log2) {
-    case 2: TransformToFour(target); break;
-    case 1: TransformToTwo(target); break;
-    default: target.out[0] = ToSample((Coefficient(target, 0) + 4) >> 3);
-  }
-}
-
-template <BlockOrder kOrder>
-inline void TransformReducedOf(const BlockTarget& target) noexcept {
-  if constexpr (kOrder == kNaturalOrder) {
-    TransformReduced(target);
-    std::memset(target.block, 0, (kSpare + 1) * sizeof(std::int16_t));
-  } else {
-    std::int16_t natural[kBlockSize];
-    for (std::size_t i = 0; i < kBlockSize; ++i)
-      natural[kZigzag.natural[i]] = target.block[i];
-    std::memset(target.block, 0, sizeof(natural));
-    BlockTarget by_rows = target;
-    by_rows.block = natural;
-    TransformReduced(by_rows);
-  }
-}
-
+// Transforms two blocks of the same quantisation.
 template <class V, BlockOrder kOrder>
-SLUICE_INLINE void TransformBlocks(const BlockTarget* targets, std::uint32_t count) noexcept {
-  std::uint32_t i = 0;
-  while (i < count) {
-    if (targets[i].size_log2 != 3) {
-      TransformReducedOf<kOrder>(targets[i]);
-      ++i;
-      continue;
-    }
-    if constexpr (V::kBlocks == 2) {
-      if (i + 1 < count && targets[i + 1].size_log2 == 3 &&
-          targets[i + 1].quant == targets[i].quant) {
-        TransformPair<V, kOrder>(targets[i], targets[i + 1]);
-        i += 2;
-        continue;
-      }
-    }
-    TransformOne<V, kOrder>(targets[i]);
-    ++i;
+SLUICE_INLINE void TransformTwo(const BlockTarget& a, const BlockTarget& b) noexcept {
+  if constexpr (V::kBlocks == 2) {
+    TransformPair<V, kOrder>(a, b);
+  } else {
+    TransformOne<V, kOrder>(a);
+    TransformOne<V, kOrder>(b);
   }
+}
+
+// A sum of more than 32 bits: high * 2^15 + low. Products of a number below 2^30 and of a factor
+// are made of its upper and its lower 15 bits; only the last shift puts the two sums together.
+template <class W>
+struct LongSum {
+  W high, low;
+  SLUICE_INLINE friend LongSum operator+(const LongSum& a, const LongSum& b) noexcept {
+    return {a.high + b.high, a.low + b.low};
+  }
+  SLUICE_INLINE friend LongSum operator-(const LongSum& a, const LongSum& b) noexcept {
+    return {a.high - b.high, a.low - b.low};
+  }
+};
+
+// Four frequencies to four samples, with 13 bits of fraction more. `multiply` adds up the products
+// of two frequencies, 0 and 2 or 1 and 3, with two factors.
+template <class V, class In, class Multiply, class Out>
+SLUICE_INLINE void FourPoints(const In& even, const In& odd, const Multiply& multiply,
+                              Out* out) noexcept {
+  const Out outer = multiply(even, Pairs<V, k1000, k1000>());
+  const Out inner = multiply(even, Pairs<V, k1000, -k1000>());
+  const Out slow = multiply(odd, Pairs<V, k1306, k0541>());
+  const Out fast = multiply(odd, Pairs<V, k0541, -k1306>());
+  out[0] = outer + slow;
+  out[1] = inner + fast;
+  out[2] = inner - fast;
+  out[3] = outer - slow;
+}
+
+// Transforms 4 x 4 coefficients, of rows 0 and 1 and of rows 2 and 3, to two times two columns.
+template <class V>
+SLUICE_INLINE void TransformToFour(const V* rows, V* columns) noexcept {
+  using W = typename V::Wide;
+  W down[4];  // below 2^30, and after the addition as well
+  FourPoints<V>(
+      InterleaveLow(rows[0], rows[1]), InterleaveHigh(rows[0], rows[1]),
+      [](const auto& a, const auto& factors)
+          __attribute__((always_inline)) { return MultiplyAddPairs(a, factors); },
+      down);
+  Transpose4(down);
+  down[0] = down[0] + W::All(1 << (kConstBits + 2));  // half of what the shifts below take
+  LongSum<W> across[4];
+  FourPoints<V>(
+      InterleaveParts(down[0], down[2]), InterleaveParts(down[1], down[3]),
+      [](const auto& a, const auto& factors) __attribute__((always_inline)) {
+        return LongSum<W>{MultiplyAddPairs(a.high, factors), MultiplyAddPairs(a.low, factors)};
+      },
+      across);
+  W column[4];
+  for (int x = 0; x < 4; ++x) {
+    const W sum = across[x].high + across[x].low.template Right<15>();
+    column[x] = sum.template Right<2 * kConstBits + 3 - 15>();
+  }
+  columns[0] = Narrow(column[0], column[1]);
+  columns[1] = Narrow(column[2], column[3]);
+}
+
+// Transforms 2 x 2 coefficients, as JoinTwos() gives them, to two columns.
+template <class V>
+SLUICE_INLINE V TransformToTwo(const V& square) noexcept {
+  using W = typename V::Wide;
+  const W sums = (TwoPoints(square) + W::All(4)).template Right<3>();
+  return Narrow(sums, sums);
+}
+
+// The coefficients that a reduced transform takes, as it takes them: for 4 x 4 in two vectors, and
+// for 2 x 2 in one (JoinTwos()). `row`: the block's first rows.
+template <class V, std::uint32_t kSizeLog2>
+SLUICE_INLINE void JoinRows(const V* row, V* low) noexcept {
+  if constexpr (kSizeLog2 == 2) {
+    low[0] = JoinFours(row[0], row[1]);
+    low[1] = JoinFours(row[2], row[3]);
+  } else {
+    low[0] = JoinTwos(row[0], row[1]);
+  }
+}
+
+// Loads them of as many blocks as a vector holds.
+template <class V, BlockOrder kOrder, std::uint32_t kSizeLog2>
+SLUICE_INLINE void LoadLow(const std::int16_t* a, const std::int16_t* b, V* low) noexcept {
+  if constexpr (kOrder == kNaturalOrder) {
+    V row[1 << kSizeLog2];
+    for (int v = 0; v < 1 << kSizeLog2; ++v)
+      row[v] = V::Load(a + v * 8, b + v * 8);
+    JoinRows<V, kSizeLog2>(row, low);
+  } else if constexpr (kSizeLog2 == 2) {
+    LoadZigzagFours(a, b, low);
+  } else {
+    low[0] = LoadZigzagTwos(a, b);
+  }
+}
+
+// The steps of these coefficients.
+template <class V, std::uint32_t kSizeLog2>
+struct LowSteps {
+  V of[2];
+  SLUICE_INLINE explicit LowSteps(const std::int16_t* quant) noexcept {
+    LoadLow<V, kNaturalOrder, kSizeLog2>(quant, quant, of);
+  }
+};
+
+template <class V, std::uint32_t kSizeLog2>
+SLUICE_INLINE void TransformLow(const V* low, const LowSteps<V, kSizeLog2>& steps, std::uint8_t* a,
+                                std::uint8_t* b, std::size_t stride) noexcept {
+  if constexpr (kSizeLog2 == 2) {
+    const V rows[2] = {Multiply(low[0], steps.of[0]), Multiply(low[1], steps.of[1])};
+    V columns[2];
+    TransformToFour(rows, columns);
+    StoreFours(columns, a, b, stride);
+  } else {
+    StoreTwos(TransformToTwo(Multiply(low[0], steps.of[0])), a, b, stride);
+  }
+}
+
+// To the mean alone.
+SLUICE_INLINE std::uint8_t TransformToOne(std::int16_t dc, std::int16_t step) noexcept {
+  const int sample = (static_cast<std::int16_t>(dc * step) + 4 + 128 * 8) >> 3;
+  return static_cast<std::uint8_t>(sample < 0 ? 0 : sample > 255 ? 255 : sample);
+}
+
+// Blocks of one component whose samples lie side by side: at most those of a run (strands.h).
+constexpr std::uint32_t kMaxRow = 16;
+struct BlockRow {
+  BlockTarget first;
+  // From the first block to the second, and from a pair to the next, in coefficients.
+  std::size_t second, pair;
+  std::uint32_t count;
+};
+
+// Calls use(a, b) for each pair of blocks. A last one without a partner is both.
+template <class Use>
+SLUICE_INLINE void ForEachPair(const BlockRow& row, std::uint32_t size_log2,
+                               const Use& use) noexcept {
+  BlockTarget a = row.first;
+  const std::size_t width = a.stride << size_log2;
+  for (std::uint32_t i = 0; i < row.count; i += 2) {
+    BlockTarget b = a;
+    if (i + 1 < row.count) {
+      b.block += row.second;
+      b.out += width;
+    }
+    use(a, b);
+    a.block += row.pair;
+    a.out += 2 * width;
+  }
+}
+
+template <class V, BlockOrder kOrder, std::uint32_t kSizeLog2>
+SLUICE_INLINE void TransformRowReduced(const BlockRow& row) noexcept {
+  const LowSteps<V, kSizeLog2> steps(row.first.quant);
+  ForEachPair(
+      row, kSizeLog2,
+      [&steps](const BlockTarget& a, const BlockTarget& b) __attribute__((always_inline)) {
+        const BlockTarget targets[2] = {a, b};
+        V low[2][2];
+        for (int i = 0; i < 2; i += V::kBlocks) {
+          LoadLow<V, kOrder, kSizeLog2>(targets[i].block, targets[i + V::kBlocks - 1].block,
+                                        low[i]);
+        }
+        Clear<kOrder>(a.block);
+        Clear<kOrder>(b.block);
+        for (int i = 0; i < 2; i += V::kBlocks) {
+          TransformLow<V, kSizeLog2>(low[i], steps, targets[i].out, targets[i + V::kBlocks - 1].out,
+                                     a.stride);
+        }
+      });
+}
+
+// Up to kMaxRow blocks, so that the transform is one loop over a fixed number of means.
+template <BlockOrder kOrder>
+SLUICE_INLINE void TransformRowToMeans(const BlockRow& row) noexcept {
+  std::int16_t means[kMaxRow] = {};
+  std::uint8_t samples[kMaxRow];
+  const std::int16_t step = row.first.quant[0];
+  std::int16_t* next = means;
+  ForEachPair(
+      row, 0, [&next](const BlockTarget& a, const BlockTarget& b) __attribute__((always_inline)) {
+        next[0] = a.block[0];
+        next[1] = b.block[0];
+        next += 2;
+        Clear<kOrder>(a.block);
+        Clear<kOrder>(b.block);
+      });
+#pragma GCC unroll 1  // else there is no loop left to make vector code of
+  for (std::size_t i = 0; i < kMaxRow; ++i)
+    samples[i] = TransformToOne(means[i], step);
+  for (std::size_t i = 0; i < row.count; ++i)
+    row.first.out[i * row.first.stride] = samples[i];
 }

@@ -107,7 +107,7 @@ struct LargeList {
   }
 };
 
-// Expands at least the first `rows` rows of block x to coefficients in natural order.
+// Expands the first `rows` rows of block x to coefficients in natural order.
 inline void ExpandBlock(const PackedRowJob& job, const PackedRow& row, std::uint32_t x,
                         std::uint32_t rows, std::int16_t* block) noexcept {
   const std::uint8_t* values = job.values + job.starts[x];
@@ -119,39 +119,88 @@ inline void ExpandBlock(const PackedRowJob& job, const PackedRow& row, std::uint
   block[0] = DcOf(row, x);
 }
 
-// Blocks at full size, two at a time if vectors hold two, without a round trip through memory.
+// The same for two blocks, if vectors hold two, without a round trip through memory.
 template <class V>
-SLUICE_INLINE void TransformPacked(const PackedRowJob& job, const PackedRow& row, std::uint32_t a,
-                                   std::uint32_t b, std::uint8_t* out_a,
-                                   std::uint8_t* out_b) noexcept {
-  V v[8];
+SLUICE_INLINE void ExpandBlocks(const PackedRowJob& job, const PackedRow& row, std::uint32_t a,
+                                std::uint32_t b, int rows, V* v) noexcept {
   const std::uint8_t* values_a = job.values + job.starts[a];
   std::uint64_t mask_a = job.masks[a];
   if constexpr (V::kBlocks == 2) {
     const std::uint8_t* values_b = job.values + job.starts[b];
     std::uint64_t mask_b = job.masks[b];
-    for (int r = 0; r < 8; ++r) {
+    for (int r = 0; r < rows; ++r) {
       v[r] = V::Expand(values_a, static_cast<std::uint8_t>(mask_a), values_b,
                        static_cast<std::uint8_t>(mask_b));
       values_a += CountBits(mask_a & 255);
       values_b += CountBits(mask_b & 255);
       mask_a >>= 8;
       mask_b >>= 8;
-      if (r == 0) v[0].SetFirst(DcOf(row, a), DcOf(row, b));
-      v[r] = Multiply(v[r], V::LoadTwice(job.quant + r * 8));
     }
-    Transform(v);
-    StoreColumns(v, out_a, job.stride, out_b, job.stride);
+    v[0].SetFirst(DcOf(row, a), DcOf(row, b));
   } else {
-    for (int r = 0; r < 8; ++r) {
+    for (int r = 0; r < rows; ++r) {
       v[r] = V::Expand(values_a, static_cast<std::uint8_t>(mask_a));
       values_a += CountBits(mask_a & 255);
       mask_a >>= 8;
-      if (r == 0) v[0].SetFirst(DcOf(row, a));
-      v[r] = Multiply(v[r], V::Load(job.quant + r * 8));
     }
+    v[0].SetFirst(DcOf(row, a));
+  }
+}
+
+// Transforms as many blocks as a vector holds, given by their first 1 << kSizeLog2 rows.
+template <class V, std::uint32_t kSizeLog2>
+SLUICE_INLINE void TransformRows(V* v, const std::int16_t* quant, std::uint8_t* a, std::uint8_t* b,
+                                 std::size_t stride) noexcept {
+  if constexpr (kSizeLog2 == 3) {
+    for (int r = 0; r < 8; ++r)
+      v[r] = Multiply(v[r], V::LoadTwice(quant + r * 8));
     Transform(v);
-    StoreColumns(v, out_a, job.stride);
+    if constexpr (V::kBlocks == 2) {
+      StoreColumns(v, a, stride, b, stride);
+    } else {
+      StoreColumns(v, a, stride);
+    }
+  } else {
+    V low[2];
+    JoinRows<V, kSizeLog2>(v, low);
+    TransformLow<V, kSizeLog2>(low, LowSteps<V, kSizeLog2>(quant), a, b, stride);
+  }
+}
+
+template <class V, std::uint32_t kSizeLog2>
+inline void TransformPacked(const PackedRowJob& job, const PackedRow& row) noexcept {
+  constexpr int kRows = 1 << kSizeLog2;
+  LargeList large(row.large, row.end);
+  alignas(64) std::int16_t blocks[2][kBlockSize] = {};
+  const std::size_t width = job.stride << kSizeLog2;
+  std::uint8_t* out = job.plane;
+  for (std::uint32_t x = job.left; x < job.right; x += V::kBlocks, out += V::kBlocks * width) {
+    large.SkipTo(x);
+    // A last block without a partner is transformed twice.
+    const std::uint32_t more = x + V::kBlocks - 1 < job.right ? V::kBlocks - 1 : 0;
+    V v[kRows];
+    if (large.block > x + more) {
+      ExpandBlocks(job, row, x, x + more, kRows, v);
+    } else {
+      for (std::uint32_t i = 0; i <= more; ++i) {
+        ExpandBlock(job, row, x + i, kRows, blocks[i]);
+        large.AddTo(x + i, blocks[i]);
+      }
+      for (int r = 0; r < kRows; ++r)
+        v[r] = V::Load(blocks[0] + r * 8, blocks[more] + r * 8);
+    }
+    TransformRows<V, kSizeLog2>(v, job.quant, out, out + more * width, job.stride);
+  }
+}
+
+inline void PackedMeans(const PackedRowJob& job, const PackedRow& row) noexcept {
+  LargeList large(row.large, row.end);
+  std::int16_t block[kBlockSize] = {};
+  std::uint8_t* out = job.plane;
+  for (std::uint32_t x = job.left; x < job.right; ++x, out += job.stride) {
+    block[0] = DcOf(row, x);
+    large.AddTo(x, block);
+    *out = TransformToOne(block[0], job.quant[0]);
   }
 }
 
@@ -159,32 +208,11 @@ inline bool UnpackRow(const PackedRowJob& job) {
   PackedRow row;
   if (!TakeApart(job, row)) return false;
   if (!job.transform) return true;
-  LargeList large(row.large, row.end);
-  constexpr std::uint32_t kStep = BlockVector::kBlocks;
-  struct {
-    alignas(64) std::int16_t block[2][kBlockStride];
-  } memory;
-  std::memset(&memory, 0, sizeof(memory));
-  const auto out = [&](std::uint32_t x) {
-    return job.plane + (std::size_t{x - job.left} << job.size_log2) * job.stride;
-  };
-  for (std::uint32_t x = job.left; x < job.right; x += kStep) {
-    large.SkipTo(x);
-    // A last block without a partner is transformed twice.
-    const std::uint32_t other = x + kStep - 1 < job.right ? x + kStep - 1 : x;
-    if (job.size_log2 == 3 && large.block > other) {
-      TransformPacked<BlockVector>(job, row, x, other, out(x), out(other));
-      continue;
-    }
-    const std::uint32_t rows = 1U << job.size_log2;
-    BlockTarget targets[2];
-    std::uint32_t count = 0;
-    for (std::uint32_t b = x; b <= other; ++b, ++count) {
-      ExpandBlock(job, row, b, rows, memory.block[count]);
-      large.AddTo(b, memory.block[count]);
-      targets[count] = {memory.block[count], job.quant, out(b), job.stride, job.size_log2};
-    }
-    TransformBlocks<BlockVector, kNaturalOrder>(targets, count);
+  switch (job.size_log2) {
+    case 0: PackedMeans(job, row); break;
+    case 1: TransformPacked<BlockVector, 1>(job, row); break;
+    case 2: TransformPacked<BlockVector, 2>(job, row); break;
+    default: TransformPacked<BlockVector, 3>(job, row);
   }
   return true;
 }

@@ -63,7 +63,7 @@ SLUICE_INLINE void TransformToMeans(V* v) noexcept {
 inline void HalveEdge(const BlockTarget& target, std::uint32_t columns,
                       std::uint32_t rows) noexcept {
   alignas(64) std::uint8_t samples[64];
-  TransformOne<BlockVector, kZigzagOrder>({target.block, target.quant, samples, 8, 3});
+  TransformOne<BlockVector, kZigzagOrder>({target.block, target.quant, samples, 8});
   for (std::uint32_t x = 0; x < columns; x += 2) {
     const std::uint8_t* const a = samples + x * 8;
     const std::uint8_t* const b = x + 1 < columns ? a + 8 : a;
@@ -158,7 +158,7 @@ SLUICE_INLINE void RecodeMcu(const SegmentJob& job, std::int16_t* block, std::si
   for (BlockTarget& target : halved) {
     const ComponentJob& from = job.component[1 + (&target - halved)];
     target = {block, from.quant, from.plane + std::size_t{x} * 4 * from.stride + std::size_t{y} * 4,
-              from.stride, 2};
+              from.stride};
     block += stride;
   }
   const std::uint32_t columns = recoding.width - x * 8;

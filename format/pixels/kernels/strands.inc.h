@@ -148,67 +148,48 @@ inline void RunStrands(Strand* strands, std::size_t count) noexcept {
   }
 }
 
-// Adds up the DC differences of a run of MCUs and transforms those that are wanted, kAtOnce at a
-// time while there are as many. Returns the MCUs that are left.
-template <std::uint32_t kAtOnce>
-inline BlockRun FinishMcus(const SegmentJob& job, BlockRun run) {
-  McuTargets<kAtOnce> targets;
-  if (run.wanted && job.transform) {
-    targets =
-        TargetsOf<kAtOnce>(job, run.blocks, kBlockSize, run.first_mcu % job.mcus_across - job.left,
-                           run.first_mcu / job.mcus_across - job.top);
-  }
-  for (; run.mcus >= kAtOnce; run.mcus -= kAtOnce, run.first_mcu += kAtOnce) {
-    std::int16_t* const first = run.blocks;
-    for (std::uint32_t m = 0; m < kAtOnce; ++m) {
-      for (std::uint32_t c = 0; c < job.components; ++c) {
-        const std::uint32_t blocks = job.component[c].across * job.component[c].down;
-        for (std::uint32_t b = 0; b < blocks; ++b, run.blocks += kBlockSize) {
-          run.dc[c] += static_cast<std::uint32_t>(run.blocks[0]);
-          run.blocks[0] = run.wanted ? static_cast<std::int16_t>(run.dc[c]) : std::int16_t{0};
-        }
-      }
-    }
-    if (!run.wanted) continue;
-    if (job.transform) {
-      TransformBlocks<BlockVector, kZigzagOrder>(targets.of, targets.count);
-      for (std::uint32_t i = 0; i < targets.count; ++i) {
-        targets.of[i].block += std::size_t{targets.count} * kBlockSize;
-        targets.of[i].out += targets.step[i];
-      }
-    } else {
-      std::memset(first, 0, static_cast<std::size_t>(run.blocks - first) * sizeof(*first));
+// Makes DC coefficients of the differences of a component's kBlocks blocks in each MCU.
+template <std::size_t kBlocks>
+SLUICE_INLINE std::uint32_t AddDifferences(std::int16_t* block, std::size_t mcu, std::uint32_t mcus,
+                                           std::uint32_t dc) noexcept {
+  for (; mcus > 0; --mcus, block += mcu) {
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      dc += static_cast<std::uint32_t>(block[b * kBlockSize]);
+      block[b * kBlockSize] = static_cast<std::int16_t>(dc);
     }
   }
-  return run;
-}
-
-inline void RecodeRun(const SegmentJob& job, const BlockRun& run) {
-  BlockVector beyond = BlockVector::All(0);
-  std::int16_t* block = run.blocks;
-  std::uint32_t x = run.first_mcu % job.mcus_across;
-  const std::uint32_t y = run.first_mcu / job.mcus_across;
-  for (const std::uint32_t end = x + run.mcus; x < end; ++x) {
-    std::int16_t* const first = block;
-    for (std::uint32_t c = 0; c < job.components; ++c) {
-      const std::uint32_t blocks = job.component[c].across * job.component[c].down;
-      for (std::uint32_t b = 0; b < blocks; ++b, block += kBlockSize) {
-        run.dc[c] += static_cast<std::uint32_t>(block[0]);
-        block[0] = static_cast<std::int16_t>(run.dc[c]);
-      }
-    }
-    RecodeMcu(job, first, kBlockSize, x, y, beyond);
-  }
-  NoteBeyond(job, beyond);
+  return dc;
 }
 
 inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
-  if (job.recoding != nullptr) return RecodeRun(job, run);
-  std::uint32_t mcu_blocks = 0;
+  std::size_t mcu = 0;  // coefficients of an MCU
   for (std::uint32_t c = 0; c < job.components; ++c)
-    mcu_blocks += job.component[c].across * job.component[c].down;
-  // Two MCUs at a time, if it takes two for all blocks to make pairs.
-  BlockRun left = run;
-  if (mcu_blocks % 2 != 0 && run.mcus >= 2) left = FinishMcus<2>(job, left);
-  if (left.mcus != 0) FinishMcus<1>(job, left);
+    mcu += job.component[c].across * job.component[c].down * kBlockSize;
+  std::int16_t* first = run.blocks;
+  for (std::uint32_t c = 0; c < job.components; ++c) {
+    const std::uint32_t blocks = job.component[c].across * job.component[c].down;
+    switch (blocks) {
+      case 1: run.dc[c] = AddDifferences<1>(first, mcu, run.mcus, run.dc[c]); break;
+      case 2: run.dc[c] = AddDifferences<2>(first, mcu, run.mcus, run.dc[c]); break;
+      default: run.dc[c] = AddDifferences<4>(first, mcu, run.mcus, run.dc[c]);
+    }
+    first += blocks * kBlockSize;
+  }
+  if (!run.wanted) {
+    for (std::size_t i = 0; i < run.mcus * mcu; i += kBlockSize)
+      run.blocks[i] = 0;
+    return;
+  }
+  const std::uint32_t x = run.first_mcu % job.mcus_across;
+  const std::uint32_t y = run.first_mcu / job.mcus_across;
+  if (job.recoding != nullptr) {
+    BlockVector beyond = BlockVector::All(0);
+    for (std::uint32_t m = 0; m < run.mcus; ++m)
+      RecodeMcu(job, run.blocks + m * mcu, kBlockSize, x + m, y, beyond);
+    NoteBeyond(job, beyond);
+  } else if (job.transform) {
+    TransformMcus<kZigzagOrder>(job, run.blocks, kBlockSize, x - job.left, y - job.top, run.mcus);
+  } else {
+    std::memset(run.blocks, 0, run.mcus * mcu * sizeof(*run.blocks));
+  }
 }

@@ -83,11 +83,48 @@ struct ZigzagPlaces {
 };
 inline constexpr ZigzagPlaces kZigzagPlaces;
 
+// The 4 x 4 coefficients of the lowest frequencies, gathered from zigzag order in two vectors: rows
+// 0 and 1, then rows 2 and 3.
+struct ZigzagFours {
+  // They are among the first 32; no place that is gathered from lies between these three parts of
+  // eight coefficients.
+  static constexpr unsigned kParts[3] = {0, 8, 17};
+  alignas(16) std::uint8_t place[2][16] = {};    // [to]: bytes of the 32
+  alignas(32) std::uint8_t from[2][3][32] = {};  // [to][part], twice; 0x80 gives zero
+  // Of two blocks, the second one's 32 after the first one's: both blocks' first vector, then
+  // both blocks' second.
+  alignas(64) std::uint16_t pair[32] = {};
+  constexpr ZigzagFours() {
+    for (auto& to : from) {
+      for (auto& part : to) {
+        for (std::uint8_t& byte : part)
+          byte = 0x80;
+      }
+    }
+    for (unsigned to = 0; to < 16; ++to) {
+      const unsigned natural = to / 4 * 8 + to % 4;
+      unsigned position = 0;
+      while (kZigzag.natural[position] != natural)
+        ++position;
+      const unsigned part = position < kParts[1] ? 0 : position < kParts[2] ? 1 : 2;
+      for (unsigned byte = 0; byte < 2; ++byte) {
+        const unsigned at = to % 8 * 2 + byte;
+        place[to / 8][at] = static_cast<std::uint8_t>(position * 2 + byte);
+        from[to / 8][part][at] = from[to / 8][part][at + 16] =
+            static_cast<std::uint8_t>((position - kParts[part]) * 2 + byte);
+      }
+      pair[to / 8 * 16 + to % 8] = static_cast<std::uint16_t>(position);
+      pair[to / 8 * 16 + to % 8 + 8] = static_cast<std::uint16_t>(position + 32);
+    }
+  }
+};
+inline constexpr ZigzagFours kZigzagFours;
+
 inline constexpr int kConstBits = 13;  // bits after the binary point
 // Factors, named after their decimal values: k0298 is 0.298...
 inline constexpr int k0298 = 2446, k0390 = 3196, k0541 = 4433, k0765 = 6270, k0899 = 7373,
-                     k1175 = 9633, k1501 = 12299, k1847 = 15137, k1961 = 16069, k2053 = 16819,
-                     k2562 = 20995, k3072 = 25172;
+                     k1000 = 8192, k1175 = 9633, k1306 = 10703, k1501 = 12299, k1847 = 15137,
+                     k1961 = 16069, k2053 = 16819, k2562 = 20995, k3072 = 25172;
 
 // The amount that a frequency adds to the mean of the first two samples, and to that of the third
 // and fourth where it is an odd one: sqrt(2) cos(k pi / 16) cos(k pi / 8), and with cos(3 k pi /
@@ -95,12 +132,13 @@ inline constexpr int k0298 = 2446, k0390 = 3196, k0541 = 4433, k0765 = 6270, k08
 inline constexpr std::int16_t kMeans[8][2] = {{}, {10498, 4348}, {7568, 0},  {3686, -8900},
                                               {}, {-2463, 5946}, {-3135, 0}, {-2088, -865}};
 
-// The factors of the passes: instruction sets that multiply by a lane keep these in three vectors.
-inline constexpr std::int16_t kFactors[24] = {
+// The factors of the passes: instruction sets that multiply by a lane keep these in four vectors.
+inline constexpr std::int16_t kFactors[32] = {
     k0541,         k0541 - k1847, k0541 + k0765, k1175 - k1961, k1175,        k1175 - k0390,
     k0298 - k0899, -k0899,        k1501 - k0899, k2053 - k2562, -k2562,       k3072 - k2562,
     kMeans[1][0],  kMeans[2][0],  kMeans[3][0],  kMeans[5][0],  kMeans[6][0], kMeans[7][0],
-    kMeans[1][1],  kMeans[3][1],  kMeans[5][1],  kMeans[7][1]};
+    kMeans[1][1],  kMeans[3][1],  kMeans[5][1],  kMeans[7][1],  k1000,        -k1000,
+    k1306,         -k1306};
 
 // Shuffles that spread consecutive bytes to the places of a mask's ones. By mask: for each of eight
 // places, the number of the byte that goes there, or 0x80, which a shuffle turns into zero.

@@ -178,6 +178,52 @@ SLUICE_INLINE void Transpose8(Vector16x2* v) noexcept {
   }
 }
 
+SLUICE_INLINE void Transpose4(Wide32x2* w) noexcept {
+  const __m256i a = _mm256_unpacklo_epi32(w[0].v, w[1].v);
+  const __m256i b = _mm256_unpackhi_epi32(w[0].v, w[1].v);
+  const __m256i c = _mm256_unpacklo_epi32(w[2].v, w[3].v);
+  const __m256i d = _mm256_unpackhi_epi32(w[2].v, w[3].v);
+  w[0].v = _mm256_unpacklo_epi64(a, c);
+  w[1].v = _mm256_unpackhi_epi64(a, c);
+  w[2].v = _mm256_unpacklo_epi64(b, d);
+  w[3].v = _mm256_unpackhi_epi64(b, d);
+}
+
+// Numbers below 2^30 as high * 2^15 + low, interleaved.
+struct Parts {
+  Vector16x2 high, low;
+};
+SLUICE_INLINE Parts InterleaveParts(const Wide32x2& a, const Wide32x2& b) noexcept {
+  const __m256i low = _mm256_blend_epi16(a.v, _mm256_slli_epi32(b.v, 16), 0xAA);
+  return {{_mm256_blend_epi16(_mm256_srli_epi32(a.v, 15), _mm256_slli_epi32(b.v, 1), 0xAA)},
+          {_mm256_and_si256(low, _mm256_set1_epi16(0x7FFF))}};
+}
+
+// Of each block, the first four values of `a`, then those of `b`.
+SLUICE_INLINE Vector16x2 JoinFours(const Vector16x2& a, const Vector16x2& b) noexcept {
+  return {_mm256_unpacklo_epi64(a.v, b.v)};
+}
+// Of each block, the first two values of `a`, those of `b`, and once more the same.
+SLUICE_INLINE Vector16x2 JoinTwos(const Vector16x2& a, const Vector16x2& b) noexcept {
+  const __m256i both = _mm256_unpacklo_epi32(a.v, b.v);
+  return {_mm256_unpacklo_epi64(both, both)};
+}
+// JoinTwos() of a block's first two rows, in zigzag order.
+SLUICE_INLINE Vector16x2 LoadZigzagTwos(const std::int16_t* a, const std::int16_t* b) noexcept {
+  const __m128i places = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 8, 9, 0, 1, 2, 3, 4, 5, 8, 9);
+  return {_mm256_shuffle_epi8(Vector16x2::Load(a, b).v, _mm256_broadcastsi128_si256(places))};
+}
+
+// The inverse transform of 2 x 2 values that JoinTwos() made, eight times as large. By columns.
+SLUICE_INLINE Wide32x2 TwoPoints(const Vector16x2& a) noexcept {
+  const __m128i signs = _mm_setr_epi16(1, 1, 1, 1, 1, -1, 1, -1);
+  // Sums of both rows, then differences.
+  const __m256i rows = _mm256_madd_epi16(a.v, _mm256_broadcastsi128_si256(signs));
+  const __m256i others = _mm256_shuffle_epi32(rows, 0xB1);
+  const __m256i minus = _mm256_setr_epi32(1, -1, 1, -1, 1, -1, 1, -1);
+  return {_mm256_add_epi32(others, _mm256_sign_epi32(rows, minus))};
+}
+
 SLUICE_INLINE void StoreColumns(const Vector16x2* v, std::uint8_t* a, std::size_t a_stride,
                                 std::uint8_t* b, std::size_t b_stride) noexcept {
   const __m256i middle = _mm256_set1_epi8(static_cast<char>(0x80));
@@ -189,6 +235,34 @@ SLUICE_INLINE void StoreColumns(const Vector16x2* v, std::uint8_t* a, std::size_
     _mm_storeh_pd(reinterpret_cast<double*>(a + (x + 1) * a_stride), _mm_castsi128_pd(of_a));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(b + x * b_stride), of_b);
     _mm_storeh_pd(reinterpret_cast<double*>(b + (x + 1) * b_stride), _mm_castsi128_pd(of_b));
+  }
+}
+
+// Four columns of four samples, two in each vector.
+SLUICE_INLINE void StoreFours(const Vector16x2* v, std::uint8_t* a, std::uint8_t* b,
+                              std::size_t stride) noexcept {
+  const __m256i samples = _mm256_add_epi8(_mm256_packs_epi16(v[0].v, v[1].v),
+                                          _mm256_set1_epi8(static_cast<char>(0x80)));
+  const __m128i of[2] = {_mm256_castsi256_si128(samples), _mm256_extracti128_si256(samples, 1)};
+  for (int i = 0; i < 2; ++i, a = b) {
+    const int column[4] = {_mm_cvtsi128_si32(of[i]), _mm_extract_epi32(of[i], 1),
+                           _mm_extract_epi32(of[i], 2), _mm_extract_epi32(of[i], 3)};
+    for (std::size_t x = 0; x < 4; ++x)
+      std::memcpy(a + x * stride, &column[x], 4);
+  }
+}
+
+// Two columns of two samples.
+SLUICE_INLINE void StoreTwos(const Vector16x2& v, std::uint8_t* a, std::uint8_t* b,
+                             std::size_t stride) noexcept {
+  const __m256i samples =
+      _mm256_add_epi8(_mm256_packs_epi16(v.v, v.v), _mm256_set1_epi8(static_cast<char>(0x80)));
+  const __m128i of[2] = {_mm256_castsi256_si128(samples), _mm256_extracti128_si256(samples, 1)};
+  for (int i = 0; i < 2; ++i, a = b) {
+    const int both = _mm_cvtsi128_si32(of[i]);
+    std::memcpy(a, &both, 2);
+    const int right = both >> 16;
+    std::memcpy(a + stride, &right, 2);
   }
 }
 

@@ -22,6 +22,20 @@ SLUICE_INLINE void LoadZigzag(const std::int16_t* a, const std::int16_t* b,
   }
 }
 
+// Loads the 4 x 4 lowest frequencies of two blocks that are in zigzag order, as JoinFours() of rows
+// 0 and 1, and of rows 2 and 3.
+SLUICE_INLINE void LoadZigzagFours(const std::int16_t* a, const std::int16_t* b,
+                                   Vector16x2* v) noexcept {
+  const auto part = [&](int to, int i) __attribute__((always_inline)) {
+    const unsigned at = ZigzagFours::kParts[i];
+    return _mm256_shuffle_epi8(
+        Vector16x2::Load(a + at, b + at).v,
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(kZigzagFours.from[to][i])));
+  };
+  v[0].v = _mm256_or_si256(part(0, 0), part(0, 1));
+  v[1].v = _mm256_or_si256(_mm256_or_si256(part(1, 0), part(1, 1)), part(1, 2));
+}
+
 // Stores the rows of two blocks in zigzag order.
 SLUICE_INLINE void StoreZigzag(const Vector16x2* v, std::int16_t* a, std::int16_t* b) noexcept {
 #pragma GCC unroll 8

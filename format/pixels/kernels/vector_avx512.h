@@ -28,6 +28,15 @@ SLUICE_INLINE void LoadZigzag(const std::int16_t* a, const std::int16_t* b,
   }
 }
 
+// Loads the 4 x 4 lowest frequencies of two blocks that are in zigzag order, as JoinFours() of rows
+// 0 and 1, and of rows 2 and 3.
+SLUICE_INLINE void LoadZigzagFours(const std::int16_t* a, const std::int16_t* b,
+                                   Vector16x2* v) noexcept {
+  const __m512i both = InOrder(kZigzagFours.pair, _mm512_loadu_si512(a), _mm512_loadu_si512(b));
+  v[0].v = _mm512_castsi512_si256(both);
+  v[1].v = _mm512_extracti64x4_epi64(both, 1);
+}
+
 // Stores the rows of two blocks in zigzag order.
 SLUICE_INLINE void StoreZigzag(const Vector16x2* v, std::int16_t* a, std::int16_t* b) noexcept {
   __m512i rows[4];  // two rows of both

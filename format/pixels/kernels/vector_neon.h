@@ -61,7 +61,11 @@ struct Vector16 {
   }
   SLUICE_INLINE void SetFirst(std::int16_t a) noexcept { v = vsetq_lane_s16(a, v, 0); }
   static SLUICE_INLINE Vector16 Load(const std::int16_t* a) noexcept { return {vld1q_s16(a)}; }
-  // Named as in the other sets, whose vectors hold two blocks.
+  // As in the other sets, whose vectors hold two blocks.
+  static SLUICE_INLINE Vector16 Load(const std::int16_t* a, const std::int16_t* /*b*/) noexcept {
+    return Load(a);
+  }
+  static SLUICE_INLINE Vector16 LoadTwice(const std::int16_t* a) noexcept { return Load(a); }
   static SLUICE_INLINE Vector16 LoadTwice(const std::uint16_t* a) noexcept {
     return {vreinterpretq_s16_u16(vld1q_u16(a))};
   }
@@ -182,6 +186,77 @@ SLUICE_INLINE void Transpose8(Vector16* v) noexcept {
   }
 }
 
+SLUICE_INLINE void Transpose4(Wide32* w) noexcept {
+  const int64x2_t a = vreinterpretq_s64_s32(vtrn1q_s32(w[0].v, w[1].v));
+  const int64x2_t b = vreinterpretq_s64_s32(vtrn2q_s32(w[0].v, w[1].v));
+  const int64x2_t c = vreinterpretq_s64_s32(vtrn1q_s32(w[2].v, w[3].v));
+  const int64x2_t d = vreinterpretq_s64_s32(vtrn2q_s32(w[2].v, w[3].v));
+  w[0].v = vreinterpretq_s32_s64(vtrn1q_s64(a, c));
+  w[1].v = vreinterpretq_s32_s64(vtrn1q_s64(b, d));
+  w[2].v = vreinterpretq_s32_s64(vtrn2q_s64(a, c));
+  w[3].v = vreinterpretq_s32_s64(vtrn2q_s64(b, d));
+}
+
+// Numbers below 2^30 as high * 2^15 + low.
+struct Parts {
+  Interleaved high, low;
+};
+SLUICE_INLINE Parts InterleaveParts(const Wide32& a, const Wide32& b) noexcept {
+  const int16x4_t low = vdup_n_s16(0x7FFF), zero = vdup_n_s16(0);
+  return {
+      {vcombine_s16(vshrn_n_s32(a.v, 15), zero), vcombine_s16(vshrn_n_s32(b.v, 15), zero), false},
+      {vcombine_s16(vand_s16(vmovn_s32(a.v), low), zero),
+       vcombine_s16(vand_s16(vmovn_s32(b.v), low), zero), false}};
+}
+
+// The first four values of `a`, then those of `b`.
+SLUICE_INLINE Vector16 JoinFours(const Vector16& a, const Vector16& b) noexcept {
+  return {vcombine_s16(vget_low_s16(a.v), vget_low_s16(b.v))};
+}
+// The first two values of `a`, those of `b`, and once more the same.
+SLUICE_INLINE Vector16 JoinTwos(const Vector16& a, const Vector16& b) noexcept {
+  const int16x4_t both = vreinterpret_s16_s32(
+      vzip1_s32(vreinterpret_s32_s16(vget_low_s16(a.v)), vreinterpret_s32_s16(vget_low_s16(b.v))));
+  return {vcombine_s16(both, both)};
+}
+// JoinTwos() of a block's first two rows, in zigzag order; `b` is for sets whose vectors hold two.
+SLUICE_INLINE Vector16 LoadZigzagTwos(const std::int16_t* a, const std::int16_t* /*b*/) noexcept {
+  const std::uint8_t places[16] = {0, 1, 2, 3, 4, 5, 8, 9, 0, 1, 2, 3, 4, 5, 8, 9};
+  return {vreinterpretq_s16_u8(vqtbl1q_u8(vreinterpretq_u8_s16(vld1q_s16(a)), vld1q_u8(places)))};
+}
+
+// The inverse transform of 2 x 2 values that JoinTwos() made, eight times as large. By columns.
+SLUICE_INLINE Wide32 TwoPoints(const Vector16& a) noexcept {
+  const std::int16_t signs[4] = {1, -1, 1, -1};
+  const std::int32_t minus[4] = {1, -1, 1, -1};
+  // Sums of both rows, then differences.
+  const int32x4_t rows =
+      vpaddq_s32(vmovl_s16(vget_low_s16(a.v)), vmull_s16(vget_high_s16(a.v), vld1_s16(signs)));
+  return {vmlaq_s32(vrev64q_s32(rows), rows, vld1q_s32(minus))};
+}
+
+// Four columns of four samples, two in each vector; `b` is for sets whose vectors hold two blocks.
+SLUICE_INLINE void StoreFours(const Vector16* v, std::uint8_t* a, std::uint8_t* /*b*/,
+                              std::size_t stride) noexcept {
+  const int8x16_t both = vqmovn_high_s16(vqmovn_s16(v[0].v), v[1].v);
+  const uint8x16_t samples = veorq_u8(vreinterpretq_u8_s8(both), vdupq_n_u8(0x80));
+  alignas(16) std::uint8_t columns[16];
+  vst1q_u8(columns, samples);
+  for (std::size_t x = 0; x < 4; ++x)
+    std::memcpy(a + x * stride, columns + x * 4, 4);
+}
+
+// Two columns of two samples.
+SLUICE_INLINE void StoreTwos(const Vector16& v, std::uint8_t* a, std::uint8_t* /*b*/,
+                             std::size_t stride) noexcept {
+  const uint8x8_t samples = veor_u8(vreinterpret_u8_s8(vqmovn_s16(v.v)), vdup_n_u8(0x80));
+  const std::uint32_t both = vget_lane_u32(vreinterpret_u32_u8(samples), 0);
+  const auto left = static_cast<std::uint16_t>(both),
+             right = static_cast<std::uint16_t>(both >> 16);
+  std::memcpy(a, &left, 2);
+  std::memcpy(a + stride, &right, 2);
+}
+
 SLUICE_INLINE void StoreColumns(const Vector16* v, std::uint8_t* a, std::size_t stride) noexcept {
   const uint8x16_t middle = vdupq_n_u8(0x80);
   for (std::size_t x = 0; x < 8; x += 2) {
@@ -218,6 +293,15 @@ SLUICE_INLINE void LoadZigzag(const std::int16_t* a, Vector16* v) noexcept {
     const uint8x16_t from_low = vqtbl4q_u8(low, places);
     v[row].v = vreinterpretq_s16_u8(vqtbx4q_u8(from_low, high, vsubq_u8(places, vdupq_n_u8(64))));
   }
+}
+
+// Loads the 4 x 4 lowest frequencies of a block that is in zigzag order, as JoinFours() of rows 0
+// and 1, and of rows 2 and 3; `b` is for sets whose vectors hold two.
+SLUICE_INLINE void LoadZigzagFours(const std::int16_t* a, const std::int16_t* /*b*/,
+                                   Vector16* v) noexcept {
+  const uint8x16x4_t first = vld1q_u8_x4(reinterpret_cast<const std::uint8_t*>(a));
+  for (int i = 0; i < 2; ++i)
+    v[i].v = vreinterpretq_s16_u8(vqtbl4q_u8(first, vld1q_u8(kZigzagFours.place[i])));
 }
 
 // Stores the rows of a block in zigzag order; `b` is for sets whose vectors hold two.

@@ -241,16 +241,115 @@ inline void Transpose8(Vector16x2* v) noexcept {
   }
 }
 
+// Of each block, the first four values of `a`, then those of `b`.
+inline Vector16x2 JoinFours(const Vector16x2& a, const Vector16x2& b) noexcept {
+  Vector16x2 r;
+  for (int block = 0; block < 16; block += 8) {
+    std::memcpy(r.lane + block, a.lane + block, 8);
+    std::memcpy(r.lane + block + 4, b.lane + block, 8);
+  }
+  return r;
+}
+// Of each block, the first two values of `a`, those of `b`, and once more the same.
+inline Vector16x2 JoinTwos(const Vector16x2& a, const Vector16x2& b) noexcept {
+  Vector16x2 r;
+  for (int half = 0; half < 16; half += 4) {
+    std::memcpy(r.lane + half, a.lane + half / 8 * 8, 4);
+    std::memcpy(r.lane + half + 2, b.lane + half / 8 * 8, 4);
+  }
+  return r;
+}
+
+// Four frequencies to four samples, with 13 bits of fraction more.
+template <class Value>
+inline void FourSamples(const Value* in, Value* out) noexcept {
+  const Value even = (in[0] + in[2]) * k1000;
+  const Value other_even = (in[0] - in[2]) * k1000;
+  const Value odd = in[1] * k1306 + in[3] * k0541;
+  const Value other_odd = in[1] * k0541 - in[3] * k1306;
+  out[0] = even + odd;
+  out[1] = other_even + other_odd;
+  out[2] = other_even - other_odd;
+  out[3] = even - odd;
+}
+// TransformToFour() in 64 bits, which are faster here than sums of two parts.
+inline void TransformToFour(const Vector16x2* rows, Vector16x2* columns) noexcept {
+  for (int block = 0; block < 16; block += 8) {
+    std::int32_t across[4][4];
+    for (int v = 0; v < 4; ++v) {
+      std::int32_t in[4];
+      for (int u = 0; u < 4; ++u)
+        in[u] = rows[v / 2].lane[block + v % 2 * 4 + u];
+      FourSamples(in, across[v]);
+    }
+    for (int x = 0; x < 4; ++x) {
+      std::int64_t in[4], out[4];
+      for (int v = 0; v < 4; ++v)
+        in[v] = across[v][x];
+      in[0] += std::int64_t{1} << (kConstBits + 2);  // half of what the shift takes
+      FourSamples(in, out);
+      for (int y = 0; y < 4; ++y) {
+        const std::int64_t value = out[y] >> (2 * kConstBits + 3);
+        columns[x / 2].lane[block + x % 2 * 4 + y] =
+            static_cast<std::int16_t>(value < -128  ? -128
+                                      : value > 127 ? 127
+                                                    : value);
+      }
+    }
+  }
+}
+
+inline Vector16x2 TransformToTwo(const Vector16x2& square) noexcept {
+  Vector16x2 r;
+  for (int block = 0; block < 16; block += 8) {
+    const std::int16_t* const in = square.lane + block;
+    const std::int32_t sums[2] = {in[0] + in[1] + 4, in[2] + in[3]};  // of both rows
+    const std::int32_t differences[2] = {in[0] - in[1] + 4, in[2] - in[3]};
+    const std::int32_t out[4] = {sums[0] + sums[1], sums[0] - sums[1],
+                                 differences[0] + differences[1], differences[0] - differences[1]};
+    for (int i = 0; i < 4; ++i)
+      r.lane[block + i] = static_cast<std::int16_t>(out[i] >> 3);
+  }
+  return r;
+}
+
+inline std::uint8_t SampleOf(std::int16_t value) noexcept {
+  return static_cast<std::uint8_t>(value < -128 ? 0 : value > 127 ? 255 : value + 128);
+}
+
+// Four columns of four samples, two in each vector.
+inline void StoreFours(const Vector16x2* v, std::uint8_t* a, std::uint8_t* b,
+                       std::size_t stride) noexcept {
+  for (std::size_t x = 0; x < 4; ++x) {
+    const std::int16_t* const in = v[x / 2].lane + x % 2 * 4;
+    std::uint8_t column[2][4];
+    for (std::size_t y = 0; y < 4; ++y) {
+      column[0][y] = SampleOf(in[y]);
+      column[1][y] = SampleOf(in[8 + y]);
+    }
+    std::memcpy(a + x * stride, column[0], 4);
+    std::memcpy(b + x * stride, column[1], 4);
+  }
+}
+
+// Two columns of two samples.
+inline void StoreTwos(const Vector16x2& v, std::uint8_t* a, std::uint8_t* b,
+                      std::size_t stride) noexcept {
+  for (std::size_t y = 0; y < 2; ++y) {
+    a[y] = SampleOf(v.lane[y]);
+    a[stride + y] = SampleOf(v.lane[2 + y]);
+    b[y] = SampleOf(v.lane[8 + y]);
+    b[stride + y] = SampleOf(v.lane[10 + y]);
+  }
+}
+
 // The eight vectors as columns of two blocks of samples: 128 added, clamped to 0..255.
 inline void StoreColumns(const Vector16x2* v, std::uint8_t* a, std::size_t a_stride,
                          std::uint8_t* b, std::size_t b_stride) noexcept {
-  const auto sample = [](std::int16_t value) {
-    return static_cast<std::uint8_t>(value < -128 ? 0 : value > 127 ? 255 : value + 128);
-  };
   for (std::size_t x = 0; x < 8; ++x) {
     for (std::size_t y = 0; y < 8; ++y) {
-      a[x * a_stride + y] = sample(v[x].lane[y]);
-      b[x * b_stride + y] = sample(v[x].lane[8 + y]);
+      a[x * a_stride + y] = SampleOf(v[x].lane[y]);
+      b[x * b_stride + y] = SampleOf(v[x].lane[8 + y]);
     }
   }
 }
@@ -281,6 +380,25 @@ inline void LoadZigzag(const std::int16_t* a, const std::int16_t* b, Vector16x2*
     v[natural / 8].lane[natural % 8] = a[i];
     v[natural / 8].lane[8 + natural % 8] = b[i];
   }
+}
+
+// Loads the 4 x 4 lowest frequencies of two blocks that are in zigzag order, as JoinFours() of rows
+// 0 and 1, and of rows 2 and 3.
+inline void LoadZigzagFours(const std::int16_t* a, const std::int16_t* b, Vector16x2* v) noexcept {
+  for (int i = 0; i < 32; ++i) {
+    const int place = kZigzagFours.pair[i];
+    v[i / 16].lane[i % 16] = place < 32 ? a[place] : b[place - 32];
+  }
+}
+// JoinTwos() of a block's first two rows, in zigzag order.
+inline Vector16x2 LoadZigzagTwos(const std::int16_t* a, const std::int16_t* b) noexcept {
+  Vector16x2 r;
+  for (int half = 0; half < 16; half += 4) {
+    const std::int16_t* const from = half < 8 ? a : b;
+    std::memcpy(r.lane + half, from, 6);
+    r.lane[half + 3] = from[4];
+  }
+  return r;
 }
 
 // Stores the rows of two blocks in zigzag order.
