@@ -235,7 +235,7 @@ void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
 }
 
 // Sets defaults that depend on other options or on the dataset.
-void Complete(EpochArguments& arguments) {
+void Complete(EpochArguments& arguments, const std::stop_token& stop) {
   EpochOptions& options = arguments.options;
   options.dataset = arguments.dataset;
   if (options.cold) options.warm_up = 0;
@@ -283,7 +283,7 @@ void Complete(EpochArguments& arguments) {
   if (prefetch || options.batches_per_step > 1) {
     prefetch = std::max<std::size_t>(prefetch.value_or(0), options.batches_per_step);
   }
-  std::vector<Dataset> datasets = OpenPlayed(options);
+  std::vector<Dataset> datasets = OpenPlayed(options, stop);
   const Dataset& dataset = datasets.front();
   if (dataset.size() == 0)
     throw Error(ErrorCode::kNotFound, ShownPath(options.dataset.string()),
@@ -389,11 +389,11 @@ cli::Command AddEpochCommand(CLI::App& program) {
   AddMeasuringOptions(*app, *arguments);
   app->footer(std::string(kEpochExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {
-            Complete(*arguments);
             CheckWritable(arguments->trace_file);
             return RunMeasuring(arguments->output, "playing",
                                 "playing " + cli::Printable(ShownPath(arguments->dataset)),
                                 [&](const std::stop_token& stop, cli::Progress& progress) {
+                                  Complete(*arguments, stop);
                                   return EpochAnswer(*arguments, stop, progress);
                                 });
           }};

@@ -94,7 +94,7 @@ AcceleratorSearch SearchAccelerators(
 AcceleratorSearch FindAccelerators(const EpochOptions& options, double wanted,
                                    const EpochHooks& hooks,
                                    const std::function<void(const AcceleratorTrial&)>& on_trial) {
-  const std::uint64_t samples = Dataset::Open(options.dataset).size();
+  const std::uint64_t samples = Dataset::Open(options.dataset, {}, hooks.stop).size();
   EpochOptions alone = TrialOptions(options, 1, kTrialSteps, samples);
   alone.step = {};
   alone.warm_up = options.cold ? 0 : 1;
@@ -183,7 +183,7 @@ std::vector<double> MeasureStops(const EpochOptions& options, std::uint64_t load
                                  const std::stop_token& stop) {
   using Clock = std::chrono::steady_clock;
   constexpr std::uint64_t kFurthest = 16;  // batches
-  const std::vector<Dataset> datasets = OpenPlayed(options);
+  const std::vector<Dataset> datasets = OpenPlayed(options, stop);
   std::vector<double> seconds;
   for (std::uint64_t round = 0; round < loaders; ++round) {
     ThrowIfStopped(stop);
@@ -209,7 +209,7 @@ constexpr std::uint64_t kRounds = 3;
 std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_image,
                                        const std::stop_token& stop) {
   try {
-    const Dataset dataset = Dataset::Open(options.dataset, options.limits);
+    const Dataset dataset = Dataset::Open(options.dataset, options.limits, stop);
     // If the dataset has both forms, measure the form of its first picture.
     const bool packed = dataset.size() > 0 && dataset[0].Payload().codec == Codec::kPacked;
     std::vector<DecodeItem> items =
@@ -231,6 +231,7 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
         {"other", "checksums, fields, pixel steps, waiting for a CPU", 1 - sum / whole});
     return parts;
   } catch (const Error&) {
+    ThrowIfStopped(stop);
     return {};  // no JPEGs or packed images, or only ones that another decoder handles
   } catch (const cli::UsageError&) {
     return {};  // the transform has a border

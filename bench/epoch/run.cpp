@@ -145,12 +145,13 @@ std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options) {
   return folders;
 }
 
-std::vector<Dataset> OpenPlayed(const EpochOptions& options, std::optional<Dataset> first) {
+std::vector<Dataset> OpenPlayed(const EpochOptions& options, const std::stop_token& stop,
+                                std::optional<Dataset> first) {
   std::vector<Dataset> datasets;
   if (first) datasets.push_back(*std::exchange(first, std::nullopt));
   const std::vector<std::filesystem::path> folders = PlayedFolders(options);
   for (std::size_t i = datasets.size(); i < folders.size(); ++i)
-    datasets.push_back(OpenDataset(folders[i], options.limits, options.link));
+    datasets.push_back(OpenDataset(folders[i], options.limits, options.link, stop));
   return datasets;
 }
 
@@ -234,7 +235,8 @@ class EpochRunner {
   }
 
   void MakeLoader() {
-    std::vector<Dataset> datasets = OpenPlayed(options_, std::exchange(opened_, std::nullopt));
+    std::vector<Dataset> datasets =
+        OpenPlayed(options_, hooks_.stop, std::exchange(opened_, std::nullopt));
     run_.samples = run_.dataset_bytes = 0;
     for (const Dataset& dataset : datasets) {
       run_.samples += dataset.size();

@@ -124,7 +124,8 @@ inline constexpr auto kStepSettings = option_list::Options<TrainingStep>(
 std::vector<std::filesystem::path> PlayedFolders(const EpochOptions& options);
 
 // Opens the datasets. `first`: options.dataset, if it is already open. Throws Error.
-std::vector<Dataset> OpenPlayed(const EpochOptions& options, std::optional<Dataset> first = {});
+std::vector<Dataset> OpenPlayed(const EpochOptions& options, const std::stop_token& stop,
+                                std::optional<Dataset> first = {});
 
 // Makes a loader that takes over the datasets: when it is destroyed, nothing keeps them open.
 Loader MakeLoader(const EpochOptions& options, std::vector<Dataset> datasets,

@@ -65,8 +65,8 @@ bool IsRemote(const std::filesystem::path& dataset, const std::optional<SlowLink
 }
 
 Dataset OpenDataset(const std::filesystem::path& dataset, const ReadLimits& limits,
-                    const std::optional<SlowLink>& link) {
-  if (!link) return Dataset::Open(dataset, limits);
+                    const std::optional<SlowLink>& link, const std::stop_token& stop) {
+  if (!link) return Dataset::Open(dataset, limits, stop);
   std::shared_ptr<ObjectStore> store;
   if (IsStoreUrl(dataset.string())) {
     store = OpenStore(dataset.string());
@@ -74,7 +74,7 @@ Dataset OpenDataset(const std::filesystem::path& dataset, const ReadLimits& limi
     store = std::make_shared<LocalStore>(dataset);
   }
   return DatasetOf(
-      DatasetState::Open(std::make_shared<SlowStore>(std::move(store), *link), limits));
+      DatasetState::Open(std::make_shared<SlowStore>(std::move(store), *link), limits, stop));
 }
 
 void AddLink(nlohmann::ordered_json& json, const std::optional<SlowLink>& link) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,10 @@ void AddStoreOptions(CLI::App& app, std::optional<SlowLink>& link);
 // Whether a dataset is read from an object store, simulated or not.
 bool IsRemote(const std::filesystem::path& dataset, const std::optional<SlowLink>& link);
 
-// Opens a dataset, through the simulated link if there is one.
+// Opens a dataset, through the simulated link if there is one. After a stop request, all that waits
+// for the dataset's server ends soon with an Error.
 Dataset OpenDataset(const std::filesystem::path& dataset, const ReadLimits& limits,
-                    const std::optional<SlowLink>& link);
+                    const std::optional<SlowLink>& link, const std::stop_token& stop);
 
 // Adds JSON members that describe the link, if there is one.
 void AddLink(nlohmann::ordered_json& json, const std::optional<SlowLink>& link);

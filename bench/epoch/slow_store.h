@@ -28,6 +28,7 @@ class SlowStore : public ObjectStore {
   std::vector<std::byte> Get(std::string_view object, std::uint64_t limit,
                              ObjectInfo* info) override;
   ObjectInfo Head(std::string_view object) override;
+  void StopCalls() override { store_->StopCalls(); }
   std::uint64_t Read(RangeRead read) override;
   void Cancel(std::uint64_t ticket) override;
   std::uint64_t UsefulBytesInFlight() const noexcept override;

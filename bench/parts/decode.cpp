@@ -256,7 +256,7 @@ void ReportStages(const char* form, const char* member, const std::vector<Decode
 
 void MeasureDecode(const DecodeArguments& arguments, PartResult& part,
                    const std::stop_token& stop) {
-  const Dataset dataset = Dataset::Open(arguments.dataset);
+  const Dataset dataset = Dataset::Open(arguments.dataset, {}, stop);
   const std::vector<DecodeItem> items =
       ChooseDecodeItems(dataset, arguments.transform, arguments.images, arguments.seed, true);
   std::vector<NamedVariant> variants = DecodeVariants();

@@ -384,8 +384,8 @@ constexpr option_list::Option kIoRounds("rounds", &IoArguments::rounds, "rounds 
 constexpr Shown kMegabytes{1e-6, 0};
 
 void MeasureRemote(const IoArguments& arguments, PartResult& part, const std::stop_token& stop) {
-  const DownloadRates rates =
-      MeasureDownload(OpenDataset(arguments.dataset, {}, arguments.link), arguments.rounds, stop);
+  const DownloadRates rates = MeasureDownload(
+      OpenDataset(arguments.dataset, {}, arguments.link, stop), arguments.rounds, stop);
   TextTable table({"fetching", "MB/s", "<least to most"});
   part.Add(table, "a bare download", {"download_bytes_per_second", "B/s", true, rates.download},
            kMegabytes);

@@ -361,7 +361,7 @@ void MeasureOrder(const OrderArguments& arguments, PartResult& part, const std::
     if (arguments.ranks.empty() && samples > 4'000'000'000)
       throw cli::UsageError("--samples: an order has at most 4G samples (with --ranks, 1000G)");
   }
-  const Dataset dataset = Dataset::Open(arguments.dataset);
+  const Dataset dataset = Dataset::Open(arguments.dataset, {}, stop);
   const DatasetShape& shape = dataset.state()->facts->shape;
   part.members["dataset"] = ShownPath(arguments.dataset);
   AddMembers(part.members, arguments, kOrderOptions);

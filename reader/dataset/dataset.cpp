@@ -29,10 +29,11 @@ std::shared_ptr<DatasetState> DatasetState::Open(const std::filesystem::path& pa
 }
 
 std::shared_ptr<DatasetState> DatasetState::Open(std::shared_ptr<ObjectStore> store,
-                                                 const ReadLimits& limits) {
-  const std::filesystem::path url = store->url();
+                                                 const ReadLimits& limits,
+                                                 const std::stop_token& stop) {
   return std::make_shared<DatasetState>(
-      std::make_shared<const DatasetFacts>(DatasetFacts::Source{url, std::move(store)}, limits),
+      std::make_shared<const DatasetFacts>(DatasetFacts::Source::Of(std::move(store), stop),
+                                           limits),
       ShardTable::Options());
 }
 

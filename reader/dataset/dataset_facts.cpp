@@ -108,7 +108,11 @@ DatasetFacts::Source DatasetFacts::Source::Of(const std::filesystem::path& path,
                                               const std::stop_token& stop) {
   const std::filesystem::path folder = DatasetFolderOf(path);
   if (!IsStoreUrl(folder.string())) return {folder, StoreIfUnmappable(folder)};
-  std::shared_ptr<ObjectStore> store = OpenStore(folder.string());
+  return Of(OpenStore(folder.string()), stop);
+}
+
+DatasetFacts::Source DatasetFacts::Source::Of(std::shared_ptr<ObjectStore> store,
+                                              const std::stop_token& stop) {
   using OnStop = std::stop_callback<std::function<void()>>;
   return {store->url(), store, std::make_shared<OnStop>(stop, [store] { store->StopCalls(); })};
 }

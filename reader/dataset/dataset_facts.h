@@ -82,6 +82,7 @@ struct DatasetFacts {
     std::shared_ptr<void> on_stop = {};  // while it lives, a stop request stops the store's calls
     // Takes the dataset's folder or URL, or its manifest's.
     static Source Of(const std::filesystem::path& path, const std::stop_token& stop);
+    static Source Of(std::shared_ptr<ObjectStore> store, const std::stop_token& stop);
   };
   // Reads the manifest. Throws Error.
   DatasetFacts(Source source, const ReadLimits& read_limits);
