@@ -69,20 +69,23 @@ std::string_view WithoutSecrets(std::string_view scheme, std::string_view rest) 
 }  // namespace
 
 bool IsStoreUrl(std::string_view path) noexcept {
-  const std::size_t colon = path.find("://");
+  const std::size_t colon = path.find(":/");
   if (colon == std::string_view::npos || colon == 0) return false;
   const char first = path.front();
   const bool letter = (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
-  return letter && SchemeAtEnd(path.substr(0, colon)).size() == colon;
+  const std::string_view scheme = SchemeAtEnd(path.substr(0, colon));
+  return letter && scheme.size() == colon &&
+         (path.substr(colon).starts_with("://") || IsKnownScheme(scheme));
 }
 
 std::string ShownUrl(std::string_view url) {
-  const std::size_t scheme = url.find("://");
+  const std::size_t scheme = url.find(":/");
   if (scheme == std::string_view::npos) return std::string(url.substr(0, url.find_first_of("?#")));
-  std::string_view rest = WithoutSecrets(url.substr(0, scheme), url.substr(scheme + 3));
+  const std::size_t begin = scheme + (url.substr(scheme).starts_with("://") ? 3 : 2);
+  std::string_view rest = WithoutSecrets(url.substr(0, scheme), url.substr(begin));
   while (rest.ends_with('/'))
     rest.remove_suffix(1);
-  return std::string(url.substr(0, scheme + 3)) + std::string(rest);
+  return std::string(url.substr(0, begin)) + std::string(rest);
 }
 
 std::string ShownPath(std::string_view path) {

@@ -13,8 +13,9 @@ namespace sluice {
 TEST_CASE("URLs of stores and paths are distinguished") {
   for (const char* url : {"s3://b/p", "gs://b", "http://h/p", "https://h"})
     CHECK(IsStoreUrl(url));
-  for (const char* path : {"", "data", "/data", "s3:/b", "s3", "./http://x", "://b", "a b://c",
-                           "data/s3://b", "3s://b", "\xc3\xa9://b"})
+  for (const char* path :
+       {"", "data", "/data", "az:/b", "s3:b", "./s3:/b", "/s3:/b", "s3", "./http://x", "://b",
+        "a b://c", "data/s3://b", "3s://b", "\xc3\xa9://b"})
     CHECK_FALSE(IsStoreUrl(path));
 }
 
@@ -28,6 +29,18 @@ TEST_CASE("URLs of stores that cannot be opened are URLs, too, and refused with 
     CHECK(error->code() == ErrorCode::kInvalidArgument);
     CHECK_THAT(error->sentence(), Catch::Matchers::ContainsSubstring(
                                       "these begin with s3://, gs://, http:// or https://"));
+  }
+}
+
+TEST_CASE("a URL that pathlib.Path made a path of is refused, and nothing secret in it is shown") {
+  for (const char* url : {"s3:/b/p", "gs:/b", "http:/h/p", "https:/me:secret@h/p?sig=secret"}) {
+    CAPTURE(url);
+    CHECK(IsStoreUrl(url));
+    const auto error = test::ErrorOf([&] { OpenStore(url); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kInvalidArgument);
+    CHECK_THAT(error->sentence(), Catch::Matchers::ContainsSubstring("pass a URL as a string"));
+    CHECK_THAT(error->what(), !Catch::Matchers::ContainsSubstring("secret"));
   }
 }
 

@@ -13,7 +13,8 @@ std::string ShownPath(std::string_view path);
 
 // Whether a dataset's or source's path is a URL, "SCHEME://...", and not a path on this machine.
 // Sluice opens s3://, gs://, http:// and https://; it refuses every other scheme with
-// Error(kInvalidArgument) where it would open it. "./az://x" is a path.
+// Error(kInvalidArgument) where it would open it, and "s3:/x", which Python's pathlib.Path makes of
+// "s3://x". "./az://x" is a path.
 bool IsStoreUrl(std::string_view path) noexcept;
 
 }  // namespace sluice

@@ -187,6 +187,12 @@ StoreUrl ParseStoreUrl(std::string_view url) {
   if (url.starts_with("s3://")) return ParseBucketUrl(url, StoreUrl::Kind::kS3);
   if (url.starts_with("gs://")) return ParseBucketUrl(url, StoreUrl::Kind::kGoogle);
   if (url.starts_with("http://") || url.starts_with("https://")) return ParsePlainUrl(url);
+  if (url.find("://") == std::string_view::npos) {
+    RefuseUrl(
+        url,
+        "has one slash after its scheme. Python's pathlib.Path drops the other: pass a URL as "
+        "a string. To name a folder that is called so, give its absolute path");
+  }
   RefuseUrl(url,
             "is not a URL that Sluice reads or writes: these begin with s3://, gs://, http:// or "
             "https://, in small letters. Give a folder of this machine as a path; one whose name "
