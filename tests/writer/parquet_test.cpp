@@ -1,17 +1,22 @@
 // Conversions of Parquet files that pyarrow wrote (goldens/write_parquet.py), and of damaged ones.
 #include <fstream>
 
+#include <sys/resource.h>
+
 #include <sluice/convert.h>
 #include <sluice/error.h>
 
+#include "format/disk/zstd.h"
 #include "tests/catch.h"
 #include "tests/file_content.h"
 #include "tests/format/error_of.h"
+#include "tests/sanitized.h"
 #include "tests/temporary_folder.h"
 #include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
 #include "writer/source/list/packed_page.h"
+#include "writer/source/records/parquet_column.h"
 #include "writer/source/records/records.h"
 
 namespace sluice::test {
@@ -250,6 +255,49 @@ TEST_CASE("a Parquet file with a wrong byte anywhere is read or refused", "[no-t
     if (ErrorOf([&] { ReadParquet(source, {}); })) ++refused;
   }
   CHECK(refused > whole.size() / 88);
+}
+
+TEST_CASE("a page takes memory for what it unpacks to, not for what its head claims") {
+  if (kSanitized) return;  // they need address space
+  constexpr std::uint64_t kClaim = std::uint64_t{200} << 20;
+  for (const PageCodec codec : {PageCodec::kSnappy, PageCodec::kZstd}) {
+    const TemporaryFolder folder;
+    // Thrift's compact protocol: the type, the two sizes, and a head with the number of values.
+    std::string page = {0x15, 0x00, 0x15};
+    std::uint64_t zigzag = 2 * kClaim;
+    for (; zigzag > 127; zigzag >>= 7)
+      page += static_cast<char>(zigzag | 128);
+    page += static_cast<char>(zigzag);
+    const std::string stored = codec == PageCodec::kZstd
+                                   ? std::string(AsText(ZstdCompress(AsBytes("abcdefgh"))))
+                                   : std::string(
+                                         "\x08\x1c"
+                                         "abcdefgh");
+    page += {0x15, static_cast<char>(2 * stored.size())};
+    page += {0x2c, 0x15, 0x02, 0x15, 0x00, 0x15, 0x06, 0x15, 0x06, 0x00, 0x00};
+    WriteSource(folder / "page", page + stored);
+    ParquetFile file;
+    file.path = folder / "page";
+    file.file = OpenForReading(file.path);
+    file.bytes = page.size() + stored.size();
+    ParquetChunk chunk;
+    chunk.bytes = file.bytes;
+    chunk.values = 1;
+    chunk.codec = codec;
+    ParquetLeaf leaf;
+    leaf.name = "id";
+    leaf.type = ParquetType::kInt64;
+    rlimit before{};
+    REQUIRE(getrlimit(RLIMIT_DATA, &before) == 0);
+    const rlimit less{kClaim / 2, before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_DATA, &less) == 0);
+    const std::optional<Error> error =
+        ErrorOf([&] { ParquetColumn(file, chunk, leaf, nullptr, 0).NextRow([](const auto&) {}); });
+    REQUIRE(setrlimit(RLIMIT_DATA, &before) == 0);
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kCorrupt);
+    CHECK_THAT(error->sentence(), ContainsSubstring("a page cannot be decompressed"));
+  }
 }
 
 TEST_CASE("Snappy's copies may overlap, and none reads outside the bytes") {
