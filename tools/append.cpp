@@ -53,7 +53,7 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   const std::string name = NameOf(arguments.source);
   const cli::Interrupt interrupt;
   std::optional<PipedArchive> piped;
-  if (!PutPipeAside(arguments.source, interrupt, piped)) return std::nullopt;
+  if (!PutPipeAside(arguments.source, interrupt, piped, RequireFolder)) return std::nullopt;
   // Each run stores standard input in a new file, so times differ and only sizes can be compared.
   if (piped) arguments.options.run.check = SourceCheck::kSizes;
   cli::Progress progress(cli::ProgressStyleFor(arguments.output.json || arguments.output.quiet),

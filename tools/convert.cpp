@@ -343,7 +343,7 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   const cli::Interrupt interrupt;
   arguments.name = NameOf(arguments.source);
   std::optional<PipedArchive> piped;
-  if (!PutPipeAside(arguments.source, interrupt, piped)) return cli::kInterrupted;
+  if (!PutPipeAside(arguments.source, interrupt, piped, RequirePlace)) return cli::kInterrupted;
   // Each run stores the pipe in a new file, with a new time.
   if (piped && app.count("--check") == 0) arguments.options.run.check = SourceCheck::kSizes;
   try {

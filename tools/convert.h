@@ -139,9 +139,11 @@ class PipedArchive {
 // as one of standard input. Returns any other error unchanged.
 Error NamedAsInput(const Error& error, const std::optional<PipedArchive>& piped);
 
-// If the source is "-", stores standard input in `piped` and makes that file the source. Returns
-// false after an interruption, which a message has reported. Throws Error and UsageError.
+// If the source is "-", calls `check` for the dataset, stores standard input in `piped` and makes
+// that file the source. Returns false after an interruption, which a message has reported. Throws
+// Error and UsageError.
 bool PutPipeAside(SourceArguments& source, const cli::Interrupt& interrupt,
-                  std::optional<PipedArchive>& piped);
+                  std::optional<PipedArchive>& piped,
+                  void (*check)(const std::filesystem::path& dataset));
 
 }  // namespace sluice

@@ -22,6 +22,7 @@
 #include <sluice/error.h>
 #include <sluice/loader_option_list.h>
 #include <sluice/shown_path.h>
+#include <sluice/work_folder.h>
 
 #include "tools/cli/declared.h"
 #include "tools/cli/option.h"
@@ -355,7 +356,7 @@ void RequireEmpty(const std::filesystem::path& folder) {
   }
   std::error_code error;
   const bool there = std::filesystem::exists(folder, error);
-  if (there && !std::filesystem::is_empty(folder, error)) {
+  if (there && !std::filesystem::is_empty(folder, error) && !WorkFolder::IsAt(folder)) {
     throw Error(ErrorCode::kExists, folder.string(),
                 "is not empty; empty it, or choose a folder that does not exist yet");
   }
@@ -432,8 +433,12 @@ int RunExport(ExportArguments& arguments) {
       [&](const EditHooks& hooks) {
         dataset = Dataset::Open(arguments.dataset, arguments.limits, hooks.stop);
         readable.emplace(*dataset, hooks.stop);
+        WorkFolder folder(arguments.folder);  // an export that was stopped may have left it
+        folder.Empty();
         const Export out(*dataset, *readable, arguments, hooks.stop);
+        folder.Keep();
         totals = ExportAll(*readable, out, arguments, hooks);
+        folder.Finish();
       });
   if (!done) return cli::kInterrupted;
   if (arguments.output.json) {

@@ -68,7 +68,7 @@ void NewFile::Fail(int error) const {
               error == EEXIST ? "exists already: this file system takes two of the names for the "
                                 "same one; export to another file system"
                               : "cannot be written: " + std::generic_category().message(error) +
-                                    "; empty the export's folder before you try again");
+                                    "; run the same command again to begin again");
 }
 
 std::vector<char> EncodePng(const Image& image) {

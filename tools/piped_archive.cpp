@@ -70,7 +70,8 @@ Error NamedAsInput(const Error& error, const std::optional<PipedArchive>& piped)
 }
 
 bool PutPipeAside(SourceArguments& source, const cli::Interrupt& interrupt,
-                  std::optional<PipedArchive>& piped) {
+                  std::optional<PipedArchive>& piped,
+                  void (*check)(const std::filesystem::path& dataset)) {
   const auto begin = source.places.begin();
   if (!source.table.empty() || !source.paths.empty() || source.places.size() < 2) return true;
   if (std::find(begin, source.places.end() - 1, "-") == source.places.end() - 1) return true;
@@ -78,6 +79,7 @@ bool PutPipeAside(SourceArguments& source, const cli::Interrupt& interrupt,
     throw cli::UsageError(
         "\"-\" is one archive, from standard input; give no other source with it");
   }
+  check(source.places.back());
   try {
     piped.emplace(source.places.back(), interrupt.token());
   } catch (const Error& error) {

@@ -331,7 +331,7 @@ struct DatasetWriter::State {
   void CloseShard();
 
   std::filesystem::path folder;
-  FileHandle lock;  // keeps other processes from writing there
+  std::optional<NewFolder> made_in;  // until it is finished
   std::shared_ptr<const Schema> schema;
   RowLayout layout;
   std::uint64_t header_bytes;
@@ -434,7 +434,8 @@ DatasetWriter::DatasetWriter(const std::filesystem::path& dataset, const Schema&
   state_->manifest =
       BeginManifest(options.name.empty() ? FolderName(dataset) : options.name, schema);
   state_->manifest.made = MadeJson(options);
-  state_->lock = LockNewFolder(dataset);
+  state_->made_in.emplace(dataset);
+  state_->made_in->Keep();
 }
 
 DatasetWriter::~DatasetWriter() = default;
@@ -472,7 +473,8 @@ void DatasetWriter::Finish() {
   Id128 id;
   const std::string text = ManifestToJson(state_->manifest, id);
   WriteFile(state_->folder / kManifestName, AsBytes(text));
-  state_->lock = FileHandle();
+  state_->made_in->Finish();
+  state_->made_in.reset();
 }
 
 std::uint64_t DatasetWriter::samples() const noexcept {

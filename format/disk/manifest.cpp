@@ -12,6 +12,7 @@
 
 #include <sluice/error.h>
 #include <sluice/version.h>
+#include <sluice/work_folder.h>
 
 #include "format/disk/checksum.h"
 #include "format/disk/file.h"
@@ -464,6 +465,11 @@ Manifest ReadManifest(const std::filesystem::path& folder, Id128& id) {
     }
     if (!std::filesystem::exists(folder, ignored)) {
       throw Error(ErrorCode::kNotFound, folder.string(), "there is no dataset here");
+    }
+    if (WorkFolder::IsAt(folder)) {
+      throw Error(ErrorCode::kNotFound, folder.string(),
+                  "is not a dataset yet: the command or program that makes it has not finished. If "
+                  "it was stopped, run it again");
     }
     std::filesystem::path part;  // the first of those that `sluice convert --split` makes
     for (std::filesystem::directory_iterator inside(folder, ignored), end; inside != end;

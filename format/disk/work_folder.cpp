@@ -117,12 +117,20 @@ void WorkFolder::Empty() const {
   if (error) Fail(path_, "cannot be emptied", error.value());
 }
 
+bool WorkFolder::IsAt(const fs::path& path) {
+  return static_cast<bool>(OpenMark(path / kMarkName, 0));
+}
+
+void WorkFolder::Finish() {
+  keep_ = true;
+  if (unlink((path_ / kMarkName).c_str()) != 0 && errno != ENOENT)
+    Fail(path_ / kMarkName, "cannot be removed", errno);
+}
+
 void WorkFolder::Remove() {
   Empty();
   SyncFolder(path_);  // first make sure that the rest stays removed
-  if (unlink((path_ / kMarkName).c_str()) != 0 && errno != ENOENT)
-    Fail(path_ / kMarkName, "cannot be removed", errno);
-  keep_ = true;
+  Finish();
   // ENOTEMPTY: another process has made a mark there meanwhile.
   if (rmdir(path_.c_str()) != 0 && errno != ENOENT && errno != ENOTEMPTY)
     Fail(path_, "cannot be removed", errno);

@@ -2,11 +2,14 @@
 // cannot be read. If an edit could not write samples, or was not allowed to read them, it must
 // never call them lost.
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <map>
 
 #include "tests/catch.h"
 #include "tests/interruption/conversion.h"
 #include "tests/interruption/file_record.h"
+#include "tests/sanitized.h"
 #include "tests/tools/sources.h"
 #include "tests/writer/stored.h"
 
@@ -20,6 +23,16 @@ struct Edit {
   Words command;  // without the dataset that it makes
   int exit_code = 0;
 };
+
+std::map<std::string, std::string> FilesIn(const std::filesystem::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) {
+      files[entry.path().lexically_relative(folder).string()] = ContentOf(entry.path());
+    }
+  }
+  return files;
+}
 
 class Edits {
  public:
@@ -64,6 +77,28 @@ class Edits {
     Words words = edit.command;
     words.insert(words.begin() + (words[0] == "merge" ? 3 : 2), At("made"));
     return Sluice(words, Conversion::WithSeam(At("made"), action, record));
+  }
+
+  // Kills the command before each `step`-th of its file calls, and then runs it again.
+  void KillAndRepeat(const Edit& edit, std::size_t step) const {
+    std::filesystem::remove_all(At("made"));
+    const auto record = folder_ / "record";
+    std::filesystem::remove(record);
+    REQUIRE(Run(edit, "", record).exit_code == edit.exit_code);
+    const auto whole = FilesIn(At("made"));
+    const std::size_t calls = ReadRecord(record).size();
+    REQUIRE(calls > 5);
+    for (std::size_t call = 0; call < calls; call += step) {
+      INFO(edit.command[0] << " killed before call " << call << " of " << calls);
+      std::filesystem::remove_all(At("made"));
+      CHECK(Run(edit, "kill:" + std::to_string(call)).signal == SIGKILL);
+      const bool finished = std::filesystem::exists(At("made") + "/manifest.json");
+      const Outcome again = Run(edit, "");
+      INFO("stdout: " << again.out << "\nstderr: " << again.err);
+      CHECK(again.exit_code == (finished ? 1 : edit.exit_code));
+      CHECK(FilesIn(At("made")) == whole);
+    }
+    std::filesystem::remove_all(At("made"));
   }
 
   // Runs with enough space; returns the bytes of each write.
@@ -130,6 +165,33 @@ TEST_CASE("an edit on a disk of any smaller size stops and leaves nothing", "[sl
     for (std::uint64_t space = 0; space < bytes; space += 37)
       edits.RunOutOfSpace(edit, space);
   }
+}
+
+TEST_CASE("an edit or an export that was killed is run again, and makes the same files") {
+  const Edits edits;
+  std::vector<Edit> all = edits.All();
+  all.push_back({{"export", edits.At("first"), "--threads", "1"}, 0});
+  for (const Edit& edit : all)
+    edits.KillAndRepeat(edit, kSanitized ? 23 : 3);
+}
+
+TEST_CASE("a folder that is not of a killed edit is left as it is") {
+  const Edits edits;
+  const std::string precious = edits.At("made") + "/thesis.txt";
+  for (const Edit& edit : edits.All()) {
+    WriteBytes(precious, "precious");
+    CHECK(edits.Run(edit, "").exit_code == 1);
+    CHECK(ContentOf(precious) == "precious");
+  }
+  std::filesystem::remove_all(edits.At("made"));
+  // Shards whose manifest is lost are a dataset that can be repaired.
+  std::filesystem::copy(edits.At("first"), edits.At("made"));
+  for (const char* const name : {"/manifest.json", "/plan.json"})
+    std::filesystem::remove(edits.At("made") + name);
+  const auto before = FilesIn(edits.At("made"));
+  for (const Edit& edit : edits.All())
+    CHECK(edits.Run(edit, "").exit_code == 1);
+  CHECK(FilesIn(edits.At("made")) == before);
 }
 
 TEST_CASE("a full disk while a dataset is repacked leaves the dataset as it was") {

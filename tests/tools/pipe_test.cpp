@@ -1,4 +1,5 @@
 // sluice convert - and sluice append -: a tar archive on standard input.
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 
@@ -84,6 +85,25 @@ TEST_CASE("an interrupt ends the wait for standard input") {
     CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("nothing was done"));
     CHECK_FALSE(std::filesystem::exists(data));
     CHECK_FALSE(std::filesystem::exists(data + ".spool"));
+  }
+  close(writer);
+}
+
+TEST_CASE("a URL that cannot be written is refused before standard input is read") {
+  const TemporaryFolder folder;
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const int writer = open((folder / "pipe").c_str(), O_RDWR | O_CLOEXEC);  // and never writes
+  REQUIRE(writer >= 0);
+  for (const Words& command : {Words{"convert", "-", "az://b/data"}, Words{"convert", "-", "s3://"},
+                               Words{"append", "-", "s3://bkt/data"}}) {
+    Running running(SLUICE_COMMAND, command, From(folder / "pipe"));
+    const auto begin = std::chrono::steady_clock::now();
+    const Outcome outcome = running.Wait([&](const Outcome&) {
+      if (std::chrono::steady_clock::now() - begin > std::chrono::seconds(10))
+        running.Signal(SIGKILL);
+    });
+    CAPTURE(command, outcome.err);
+    CHECK(outcome.exit_code == 2);
   }
   close(writer);
 }

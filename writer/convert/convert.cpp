@@ -303,6 +303,19 @@ ConvertSummary ConvertIntoStore(const ConvertSource& source, const std::filesyst
 
 }  // namespace
 
+void RequirePlace(const std::filesystem::path& dataset) {
+  if (IsStoreUrl(dataset.native())) OpenStore(dataset.native());
+}
+
+void RequireFolder(const std::filesystem::path& dataset) {
+  if (!IsStoreUrl(dataset.native())) return;
+  // The message leaves the URL out: it may contain a secret.
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      "datasets are changed in folders, not at URLs: work on a folder, and use `sluice copy` "
+      "between it and the URL");
+}
+
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options, const ConvertHooks& hooks) {
   if (IsStoreUrl(dataset.native())) {
@@ -312,7 +325,7 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
                   "folder, and compare or copy that");
     }
     if (!options.run.dry_run) return ConvertIntoStore(source, dataset, options, hooks);
-    OpenStore(dataset.native());  // a dry run refuses the URLs that a run would refuse
+    RequirePlace(dataset);
   }
   return ConvertSources(nullptr, source, dataset, options, hooks);
 }

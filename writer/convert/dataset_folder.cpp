@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include <sluice/convert.h>
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
@@ -100,13 +101,43 @@ FileHandle LockFolder(const std::filesystem::path& folder, bool shared) {
   return lock;
 }
 
-FileHandle LockNewFolder(const std::filesystem::path& folder) {
+NewFolder::NewFolder(const std::filesystem::path& folder) {
   RequireFolder(folder);
+  std::error_code error;
+  is_new_ = !std::filesystem::exists(folder, error) && !error;
   CreateFolder(folder);
-  FileHandle lock = LockFolder(folder);
-  if (std::filesystem::is_empty(folder)) return lock;
-  throw Error(ErrorCode::kExists, folder.string(),
-              "is not empty; empty it, or choose a folder that does not exist yet");
+  lock_ = LockFolder(folder);
+  const bool left = WorkFolder::IsAt(folder);
+  // A process may be killed between writing the manifest and removing the mark.
+  const bool whole = std::filesystem::exists(folder / kManifestName);
+  if (left && !whole) is_new_ = true;
+  if (whole || (!left && !std::filesystem::is_empty(folder))) {
+    if (left) WorkFolder(folder).Finish();
+    throw Error(ErrorCode::kExists, folder.string(),
+                "is not empty; empty it, or choose a folder that does not exist yet");
+  }
+  work_.emplace(folder);
+  if (left) work_->Empty();
+}
+
+void NewFolder::Keep() noexcept {
+  work_->Keep();
+  stays_ = true;
+}
+
+void NewFolder::Finish() {
+  stays_ = true;
+  work_->Finish();
+}
+
+NewFolder::~NewFolder() {
+  if (stays_ || is_new_) return;  // otherwise, the WorkFolder removes all
+  try {
+    work_->Empty();
+    work_->Finish();
+  } catch (const std::exception&) {
+    // The mark is still there: the next process removes what could not be removed now.
+  }
 }
 
 std::string OldManifestName(const Id128& id) {

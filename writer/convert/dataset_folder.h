@@ -7,6 +7,7 @@
 
 #include <sluice/convert_source.h>
 #include <sluice/error.h>
+#include <sluice/work_folder.h>
 
 #include "format/disk/file.h"
 #include "format/disk/manifest.h"
@@ -65,9 +66,30 @@ void RemoveEmptyShardNotes(const std::filesystem::path& folder);
 // unlocked. `shared`: together with other processes that ask for a shared lock.
 FileHandle LockFolder(const std::filesystem::path& folder, bool shared = false);
 
-// Locks the folder of a new dataset: creates it if needed; throws Error(kExists) unless it is
-// empty.
-FileHandle LockNewFolder(const std::filesystem::path& folder);
+// The folder of a new dataset that no plan describes, locked while it is made. Until it is finished
+// it has the mark of a WorkFolder, by which a later call knows what a killed one has left, removes
+// it and begins again.
+class NewFolder {
+ public:
+  // Creates the folder if needed. Throws Error, with kExists if it holds anything else.
+  explicit NewFolder(const std::filesystem::path& folder);
+  // Without Finish() or Keep(), removes what is in the folder, and the folder unless it existed
+  // before.
+  ~NewFolder();
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  // Leaves what is in the folder for a later call to remove.
+  void Keep() noexcept;
+  // The dataset's manifest is there.
+  void Finish();
+
+ private:
+  bool is_new_ = false;
+  bool stays_ = false;  // after Keep() or Finish()
+  FileHandle lock_;
+  std::optional<WorkFolder> work_;
+};
 
 // The name of a manifest that another one has replaced: "manifest-ID.json".
 std::string OldManifestName(const Id128& id);
@@ -80,15 +102,5 @@ void RemoveConversion(const std::filesystem::path& folder);
 // Throws Error(kInvalidArgument) if the dataset would lie in the folder that the conversion scans,
 // where it would read its own output.
 void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path& dataset);
-
-// Throws Error(kInvalidArgument) for a URL.
-inline void RequireFolder(const std::filesystem::path& path) {
-  if (!IsStoreUrl(path.string())) return;
-  // The message leaves the URL out: it may contain a secret.
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      "datasets are changed in folders, not at URLs: work on a folder, and use `sluice copy` "
-      "between it and the URL");
-}
 
 }  // namespace sluice

@@ -15,11 +15,6 @@ namespace sluice {
 
 namespace {
 
-bool Exists(const std::filesystem::path& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error) || error;
-}
-
 // Gives a file a second name; if that is impossible, copies it. The caller syncs the folder.
 // `direct` as for AtomicFile.
 void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
@@ -54,24 +49,12 @@ DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::strin
                            const Schema& schema, std::uint64_t total, const EditHooks& hooks)
     : folder_(folder),
       hooks_(hooks),
-      folder_is_new_(!Exists(folder)),
+      made_in_(folder),
       manifest_(BeginManifest(name, schema)),
       schema_(schema),
       layout_(schema),
       total_(total) {
   if (hooks.direct) direct_.emplace();
-  lock_ = LockNewFolder(folder);
-}
-
-DatasetBuild::~DatasetBuild() {
-  if (finished_) return;
-  shard_.reset();
-  std::error_code ignored;
-  // The manifest is removed first, so that it never names missing shards.
-  std::filesystem::remove(folder_ / kManifestName, ignored);
-  for (std::uint32_t name = 0; name < names_; ++name)
-    std::filesystem::remove(folder_ / ShardFileName(name), ignored);
-  if (folder_is_new_) std::filesystem::remove(folder_, ignored);
 }
 
 std::string DatasetBuild::NextName() {
@@ -170,7 +153,7 @@ EditSummary DatasetBuild::Finish(const std::string& made) {
   Id128 id;
   const std::string text = ManifestToJson(manifest_, id);
   WriteFile(folder_ / kManifestName, AsBytes(text));
-  finished_ = true;
+  made_in_.Finish();
   EditSummary summary = Summarize(manifest_);
   summary.shards_linked = linked_;
   if (direct_ && direct_->refused()) summary.warnings.push_back(DirectRefusal(folder_));

@@ -12,6 +12,7 @@
 #include <sluice/dataset_edit.h>
 
 #include "format/disk/file.h"
+#include "writer/convert/dataset_folder.h"
 #include "writer/edit/stored_dataset.h"
 #include "writer/shard_writer.h"
 
@@ -20,13 +21,11 @@ namespace sluice {
 // Builds a new dataset from shards linked from other datasets and shards written sample by sample.
 class DatasetBuild {
  public:
-  // Creates `folder`, and locks it while the build lives. Error(kExists) if it is not empty, kState
-  // if another process writes into it. `total`: samples to come, for the hooks. All arguments must
-  // outlive the build.
+  // Creates `folder` as a NewFolder, and locks it while the build lives; without Finish(), removes
+  // what was written. `total`: samples to come, for the hooks. All arguments must outlive the
+  // build.
   DatasetBuild(const std::filesystem::path& folder, const std::string& name, const Schema& schema,
                std::uint64_t total, const EditHooks& hooks);
-  // Without Finish(), removes what was written, and the folder unless it existed before.
-  ~DatasetBuild();
 
   // Adds a shard unchanged, by a hard link, under the next name. `survey`: the shard's entry in the
   // manifest and its totals.
@@ -58,9 +57,7 @@ class DatasetBuild {
 
   const std::filesystem::path& folder_;
   const EditHooks& hooks_;
-  bool folder_is_new_;
-  bool finished_ = false;
-  FileHandle lock_;
+  NewFolder made_in_;
   Manifest manifest_;
   Schema schema_;
   RowLayout layout_;

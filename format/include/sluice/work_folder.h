@@ -21,6 +21,10 @@ class WorkFolder {
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
+  // Whether a folder with a mark is at this path: one that a process uses, or a killed one has
+  // left.
+  static bool IsAt(const std::filesystem::path& path);
+
   // Where the folder is.
   const std::filesystem::path& path() const noexcept { return path_; }
   // Whether an earlier process left it.
@@ -30,6 +34,9 @@ class WorkFolder {
   void Keep() noexcept { keep_ = true; }
   // Removes all that is in it but the mark. Throws Error(kIo).
   void Empty() const;
+  // What is in the folder is finished: removes the mark alone. Nothing else may be called then.
+  // Throws Error(kIo).
+  void Finish();
   // Removes it with all that is in it, the mark last. Nothing else may be called then. Throws
   // Error(kIo).
   void Remove();

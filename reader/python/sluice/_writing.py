@@ -58,7 +58,7 @@ class Writer:
     bytes; None is an absent value.
 
     The end of the `with` block finishes the dataset. If an exception ends the block, the folder is left
-    without a manifest. Several threads may call add(); add_all() starts threads, and keeps the order.
+    without a manifest; another Writer of that folder removes what is there, and begins again. Several threads may call add(); add_all() starts threads, and keeps the order.
     """
 
     def __init__(

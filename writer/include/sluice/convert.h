@@ -129,6 +129,13 @@ struct ConvertOptions {
   RunOptions run = {};            // how the conversion runs
 };
 
+// Throws the Error with which Convert() refuses a dataset's URL that it cannot open
+// (kInvalidArgument; in a build without object stores, kUnsupported). Sends nothing; no-op for a
+// path. For a caller that first reads a pipe to its end, say.
+void RequirePlace(const std::filesystem::path& dataset);
+// Throws the Error(kInvalidArgument) with which edits such as AppendToDataset() refuse any URL.
+void RequireFolder(const std::filesystem::path& dataset);
+
 // How far a conversion has come.
 struct ConvertProgress {
   std::uint64_t samples_done = 0;   // converted or left out

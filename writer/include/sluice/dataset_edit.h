@@ -5,9 +5,10 @@
 //
 // Every function but AppendToDataset() and RepackDataset() writes a new folder, which may exist if
 // it is empty, and leaves its inputs as they are. One that fails (a full disk, say) or is stopped
-// removes what it has written, and can be called again; one that is killed leaves a folder without
-// a manifest, which readers refuse: remove it and begin again. All look at each input shard's size
-// and header before they begin. Errors: kExists (the folder holds something), kNotFound, kIo,
+// removes what it has written, and can be called again. One that is killed leaves a folder without
+// a manifest, which readers refuse; any of them, called with that folder, removes what is in it and
+// begins again. All look at each input shard's size and header before they begin. Errors: kExists
+// (the folder holds something else), kNotFound, kIo,
 // kCorrupt (an input that is damaged, with the place), kInvalidArgument, kState (stopped).
 #pragma once
 
