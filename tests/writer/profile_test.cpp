@@ -36,26 +36,31 @@ FileBytes WithProfile(const FileBytes& jpeg, const FileBytes& profile, std::size
 }
 
 // The PNG with an iCCP chunk of that content, whether it is a profile or not.
+// The PNG with a chunk after its header.
+FileBytes WithChunk(const FileBytes& png, const FileBytes& named) {
+  const auto big_endian = [](ByteWriter& out, std::size_t value) {
+    for (int shift = 24; shift >= 0; shift -= 8)
+      out.U8(static_cast<unsigned>(value >> shift & 255));
+  };
+  ByteWriter chunk;
+  big_endian(chunk, named.size() - 4);
+  chunk.Add(named);
+  big_endian(chunk, crc32(0, reinterpret_cast<const Bytef*>(named.data()),
+                          static_cast<uInt>(named.size())));
+  FileBytes file = png;
+  file.insert(file.begin() + 33, chunk.bytes().begin(), chunk.bytes().end());
+  return file;
+}
+
 FileBytes WithProfileChunk(const FileBytes& png, const FileBytes& content) {
   uLongf size = compressBound(content.size());
   FileBytes packed(size);
   REQUIRE(compress(reinterpret_cast<Bytef*>(packed.data()), &size,
                    reinterpret_cast<const Bytef*>(content.data()), content.size()) == Z_OK);
   packed.resize(size);
-  const auto big_endian = [](ByteWriter& out, std::size_t value) {
-    for (int shift = 24; shift >= 0; shift -= 8)
-      out.U8(static_cast<unsigned>(value >> shift & 255));
-  };
   ByteWriter named;
   named.Text("iCCPname").U8(0).U8(0).Add(packed);
-  ByteWriter chunk;
-  big_endian(chunk, named.bytes().size() - 4);
-  chunk.Add(named.bytes());
-  big_endian(chunk, crc32(0, reinterpret_cast<const Bytef*>(named.bytes().data()),
-                          static_cast<uInt>(named.bytes().size())));
-  FileBytes file = png;
-  file.insert(file.begin() + 33, chunk.bytes().begin(), chunk.bytes().end());  // after IHDR
-  return file;
+  return WithChunk(png, named.bytes());
 }
 
 ConvertOptions Converting(unsigned channels = 3) {
@@ -102,6 +107,40 @@ TEST_CASE("a PNG's profile is not even read if it is dropped") {
   CHECK(Difference(broken.picture, picture) == 0);
   CHECK(broken.summary.profiles_dropped == 1);
 #endif
+}
+
+TEST_CASE("a PNG whose chunks describe colours other than sRGB's counts as one with a profile") {
+  const auto numbers = [](const char* name, const std::vector<std::uint32_t>& values) {
+    ByteWriter chunk;
+    chunk.Text(name);
+    for (const std::uint32_t value : values) {
+      for (int shift = 24; shift >= 0; shift -= 8)
+        chunk.U8(value >> shift & 255);
+    }
+    return chunk.bytes();
+  };
+  const Picture picture = MakePicture(20, 10);
+  const FileBytes plain = MakePng(picture);
+  const auto dropped = [&](const FileBytes& png) {
+    const Converted converted = ConvertOne(png);
+    CHECK(converted.reason.empty());
+    CHECK(Difference(converted.picture, picture) == 0);
+    return converted.summary.profiles_dropped;
+  };
+  const std::vector<std::uint32_t> srgb = {31'270, 32'900, 64'000, 33'000,
+                                           30'000, 60'000, 15'000, 6'000};
+  const std::vector<std::uint32_t> wide = {31'270, 32'900, 68'000, 32'000,
+                                           26'500, 69'000, 15'000, 6'000};
+  const FileBytes linear = WithChunk(plain, numbers("gAMA", {100'000}));
+  CHECK(dropped(linear) == 1);
+  CHECK(dropped(WithChunk(plain, numbers("cHRM", wide))) == 1);
+  CHECK(dropped(WithChunk(plain, numbers("cICP", {0x09'10'00'01}))) == 1);  // BT.2020, PQ
+  CHECK(dropped(WithChunk(plain, numbers("gAMA", {45'455}))) == 0);
+  CHECK(dropped(WithChunk(plain, numbers("cHRM", srgb))) == 0);
+  CHECK(dropped(WithChunk(plain, numbers("cICP", {0x01'0d'00'01}))) == 0);  // sRGB
+  FileBytes says_srgb = numbers("sRGB", {});
+  says_srgb.push_back(std::byte{0});
+  CHECK(dropped(WithChunk(linear, says_srgb)) == 0);
 }
 
 #ifndef SLUICE_HAS_LCMS

@@ -279,6 +279,62 @@ TEST_CASE("a 16-bit TIFF is read in tiles and in planes, too") {
   }
 }
 
+TEST_CASE("TIFFs whose values have other numbers of bits than 8, 16 and 32 use the whole range") {
+  for (const unsigned bits : {2U, 4U, 6U, 9U, 10U, 11U, 12U, 13U, 14U, 15U, 24U}) {
+    for (const unsigned samples : {1U, 3U}) {
+      if (samples == 1 && bits < 6) continue;  // libtiff reads these itself
+      constexpr std::uint32_t kWidth = 5, kHeight = 3;
+      const std::uint32_t most = (1U << bits) - 1;
+      Page page{kWidth, kHeight, bits, samples, PHOTOMETRIC_RGB, {}, {}};
+      if (samples == 1) page.photometric = PHOTOMETRIC_MINISBLACK;
+      Values expected;
+      for (std::uint32_t y = 0; y < kHeight; ++y) {
+        std::vector<bool> row;  // the highest bit of each value first
+        for (std::uint32_t i = 0; i < kWidth * samples; ++i) {
+          const std::uint32_t value = (i * 0x9E3779B1U + y * 0x85EBCA77U) >> (32 - bits);
+          for (unsigned bit = bits; bit-- > 0;)
+            row.push_back((value >> bit & 1) != 0);
+          if (bits ==
+              24) {  // libtiff takes these in the machine's order, here the lowest byte first
+            for (unsigned bit = 0; bit < 8; ++bit) {
+              const std::size_t at = row.size() - 24 + bit;
+              const bool high = row[at];
+              row[at] = row[at + 16];
+              row[at + 16] = high;
+            }
+          }
+          expected.insert(expected.end(), samples == 1 ? 3 : 1,
+                          static_cast<std::uint8_t>(std::lround(255.0 * value / most)));
+        }
+        row.resize((row.size() + 7) / 8 * 8);
+        for (std::size_t i = 0; i < row.size(); i += 8) {
+          unsigned byte = 0;
+          for (std::size_t bit = 0; bit < 8; ++bit)
+            byte = byte << 1 | (row[i + bit] ? 1U : 0U);
+          page.rows.push_back(static_cast<std::uint8_t>(byte));
+        }
+      }
+      CAPTURE(bits, samples);
+      for (const char* const mode : {"wl", "wb"}) {
+        const Converted converted = ConvertOne(WriteTiff({page}, mode));
+        CHECK(converted.reason.empty());
+        CHECK(LargestDifference(converted.picture.pixels, expected) <= 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("a TIFF with a palette of 16 bits gives its colours") {
+  std::vector<std::uint16_t> map(3 << 16);
+  const std::size_t index = 40'000, plane = 1 << 16;
+  map[index] = 200 * 257, map[plane + index] = 100 * 257, map[2 * plane + index] = 50 * 257;
+  Page page{2, 1, 16, 1, PHOTOMETRIC_PALETTE, {}, BytesOfAll<std::uint16_t>({40'000, 7})};
+  page.settle = [&](TIFF* file) {
+    TIFFSetField(file, TIFFTAG_COLORMAP, map.data(), map.data() + plane, map.data() + 2 * plane);
+  };
+  CHECK(ConvertOne(WriteTiff({page})).picture.pixels == Values{200, 100, 50, 0, 0, 0});
+}
+
 TEST_CASE("a TIFF whose numbers are not a known brightness is left out with its range") {
   CHECK(ConvertOne(WriteTiff({FloatPage(1, 32, BytesOfAll<float>({0, 17, 255}))})).reason ==
         "unsupported TIFF: its values go from 0 to 255, and not from 0 to 1");

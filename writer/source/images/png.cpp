@@ -1,8 +1,9 @@
 // PNG, by spng: every colour type and bit depth, interlaced or not, as a picture or as a mask.
 //
-// Pictures: 16-bit values are rounded to 8 bits. Without a profile, gamma and chromaticities are
-// ignored. Of an animation, the default image is taken. Masks: the values that the file stores,
-// palette indices among them.
+// Pictures: 16-bit values are rounded to 8 bits. Gamma, chromaticities and cICP are ignored; a
+// picture whose colours they say are not sRGB's counts as one with a profile that is not used. Of
+// an animation, the default image is taken. Masks: the values that the file stores, palette indices
+// among them.
 //
 // PngFile is what both stand on. spng inflates texts to reach the pixels, refuses a picture for a
 // damaged text or other chunk that no pixel depends on, and inflates a profile that nobody asked
@@ -39,7 +40,8 @@ class PngFile {
 
   spng_ctx* get() const noexcept { return context_.get(); }
   spng_ihdr Header() const;
-  // Whether there is a colour profile before the pixels.
+  // Whether there is a colour profile before the pixels, or chunks that describe colours other than
+  // sRGB's.
   bool has_profile() const noexcept { return has_profile_; }
   // The text that holds XMP, inflated; empty if it is missing or cannot be read.
   std::string Xmp() const;
@@ -126,18 +128,47 @@ bool IsDispensable(const PngChunk& chunk) noexcept {
   return ancillary && as_transparency < 3 && !ChecksumHolds(chunk);
 }
 
+std::uint32_t PngNumber(Bytes content, std::size_t index) noexcept {
+  std::uint32_t number = 0;
+  for (std::size_t i = 4 * index; i < 4 * index + 4; ++i)
+    number = number << 8 | std::to_integer<std::uint32_t>(content[i]);
+  return number;
+}
+
+// Whether gAMA, cHRM or cICP describe colours other than sRGB's, by what anybody could see.
+bool DescribesOtherColours(const PngChunk& chunk) noexcept {
+  const auto differs = [&](std::size_t index, std::uint32_t of, std::uint32_t by) {
+    const std::uint32_t number = PngNumber(chunk.content, index);
+    return number + by < of || number > of + by;
+  };
+  if (chunk.name == "gAMA" && chunk.content.size() == 4) return differs(0, 45'455, 2'300);
+  if (chunk.name == "cHRM" && chunk.content.size() == 32) {
+    constexpr std::uint32_t kOfSrgb[] = {31'270, 32'900, 64'000, 33'000,
+                                         30'000, 60'000, 15'000, 6'000};
+    for (std::size_t i = 0; i < std::size(kOfSrgb); ++i)
+      if (differs(i, kOfSrgb[i], 1'000)) return true;
+  }
+  if (chunk.name == "cICP" && chunk.content.size() == 4)
+    return PngNumber(chunk.content, 0) != 0x01'0d'00'01;  // primaries, curve, RGB, full range
+  return false;
+}
+
 // The file cut into runs that leave out its texts, damaged chunks that are dispensable, and its
 // profile if that is not wanted. From where chunks cannot be told apart, or if it is not a PNG, the
 // rest is one run.
 std::vector<Bytes> PngFile::Cut(Bytes file, bool with_profile) {
   std::vector<Bytes> runs;
   std::size_t begin = 0;
-  bool pixels = false;
+  bool pixels = false, srgb = false, other = false, cicp = false;
   for (std::size_t at = kSignatureBytes; const auto chunk = PngChunkAt(file, at);) {
     const std::size_t end = at + chunk->whole.size();
     pixels = pixels || chunk->name == "IDAT";
     const bool profile = chunk->name == "iCCP" && !pixels;
     has_profile_ = has_profile_ || profile;
+    if (!pixels && !IsDispensable(*chunk)) {
+      srgb = srgb || chunk->name == "sRGB";
+      (chunk->name == "cICP" ? cicp : other) |= DescribesOtherColours(*chunk);
+    }
     if (IsText(chunk->name) || (profile && !with_profile) || IsDispensable(*chunk)) {
       runs.push_back(file.subspan(begin, at - begin));
       begin = end;
@@ -147,6 +178,7 @@ std::vector<Bytes> PngFile::Cut(Bytes file, bool with_profile) {
     at = end;
     if (chunk->name == "IEND") break;
   }
+  has_profile_ = has_profile_ || cicp || (other && !srgb);
   runs.push_back(file.subspan(begin));
   return runs;
 }

@@ -2,11 +2,12 @@
 //
 // libtiff can convert most files to 8-bit colours itself (TIFFRGBAImage): palettes, YCbCr, Lab and
 // more. But some files it refuses, truncates, or converts without their profile. These are grey and
-// RGB of more than 8 bits per value, integer or floating-point, and CMYK. TiffSampleReader reads
-// the values of these files piece by piece, a piece being a strip or tile. TiffSource chooses
-// between the two ways.
+// RGB of more than 8 bits per value, integer or floating-point, RGB of 2 and 4 bits, palettes of 16
+// bits, and CMYK. TiffSampleReader reads the values of these files piece by piece, a piece being a
+// strip or tile. TiffSource chooses between the two ways.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -88,6 +89,10 @@ class TiffSampleReader {
     inks_ = HasInks(file);
     const std::uint16_t photometric = TagOf(file, TIFFTAG_PHOTOMETRIC);
     inverted_ = photometric == PHOTOMETRIC_MINISWHITE;
+    palette_ = photometric == PHOTOMETRIC_PALETTE;
+    row_bits_ = bits_ * (planes_ ? 1 : samples_);
+    if (palette_ && TIFFGetField(file, TIFFTAG_COLORMAP, &map_[0], &map_[1], &map_[2]) != 1)
+      ThrowUnsupportedTiff("it has no palette");
     colours_ = inks_ ? 4 : photometric == PHOTOMETRIC_RGB ? 3 : 1;
     if (samples_ < colours_) ThrowUnsupportedTiff("its pixels have too few values");
     if (format_ == SAMPLEFORMAT_INT) ThrowUnsupportedTiff("its values have signs");
@@ -149,9 +154,29 @@ class TiffSampleReader {
                          : Loaded<double>(at);
   }
 
-  std::uint16_t ValueAt(const std::uint8_t* at) noexcept {
+  // The value of `bits_` bits that begins at that bit of the piece. libtiff has put whole bytes
+  // into the machine's order; other values follow each other, the highest bit first.
+  std::uint64_t Integer(std::size_t bit) const noexcept {
+    const std::uint8_t* const at = &piece_[bit / 8];
+    switch (bits_) {
+      case 8: return *at;
+      case 16: return Loaded<std::uint16_t>(at);
+      case 24:
+        return std::endian::native == std::endian::little
+                   ? std::uint32_t{at[2]} << 16 | std::uint32_t{at[1]} << 8 | at[0]
+                   : std::uint32_t{at[0]} << 16 | std::uint32_t{at[1]} << 8 | at[2];
+      case 32: return Loaded<std::uint32_t>(at);
+      default: break;
+    }
+    std::uint64_t value = 0;
+    for (std::size_t i = bit; i < bit + bits_; ++i)
+      value = value << 1 | (piece_[i / 8] >> (7 - i % 8) & 1U);
+    return value;
+  }
+
+  std::uint16_t ValueAt(std::size_t bit) noexcept {
     if (format_ == SAMPLEFORMAT_IEEEFP) {
-      const double value = Float(at);
+      const double value = Float(&piece_[bit / 8]);
       if (std::isnan(value)) {
         numbers_ = false;
         return 0;
@@ -160,32 +185,25 @@ class TiffSampleReader {
       most_ = std::max(most_, value);
       return static_cast<std::uint16_t>(std::lround(std::clamp(value, 0.0, 1.0) * 65'535));
     }
-    switch (bits_) {
-      case 8: return static_cast<std::uint16_t>(*at * 257);
-      case 16: return Loaded<std::uint16_t>(at);
-      default: {
-        const std::uint64_t value = Loaded<std::uint32_t>(at);
-        return static_cast<std::uint16_t>((value * 65'535 + UINT32_MAX / 2) / UINT32_MAX);
-      }
-    }
+    if (bits_ == 16) return static_cast<std::uint16_t>(Integer(bit));
+    const std::uint64_t most = (std::uint64_t{1} << bits_) - 1;
+    return static_cast<std::uint16_t>((Integer(bit) * 65'535 + most / 2) / most);
   }
 
   // Copies a decoded piece to its place in the picture.
   void Spread(std::uint32_t plane, std::uint32_t left, std::uint32_t top,
               std::vector<std::uint16_t>& values) {
-    const std::size_t bytes = bits_ / 8;
-    const std::size_t step = bytes * (planes_ ? 1 : samples_);
+    const std::size_t line = (piece_width_ * row_bits_ + 7) / 8 * 8;  // a line begins with a byte
     const std::uint32_t columns = std::min(piece_width_, width_ - left);
     const std::uint32_t rows = std::min(piece_height_, height_ - top);
     for (std::uint32_t y = 0; y < rows; ++y) {
       for (std::uint32_t x = 0; x < columns; ++x) {
-        const std::size_t at = (std::size_t{y} * piece_width_ + x) * step;
-        if (at + step > piece_.size()) return;
+        const std::size_t at = y * line + x * row_bits_;
+        if (at + row_bits_ > piece_.size() * 8) return;
         std::uint16_t* const pixel = &values[((std::size_t{top} + y) * width_ + left + x) * 4];
         for (std::uint32_t c = planes_ ? plane : 0; c < (planes_ ? plane + 1 : colours_); ++c)
-          Put(c, ValueAt(&piece_[at + (planes_ ? 0 : c * bytes)]), pixel);
-        if (!planes_ && opacity_ != 0)
-          Put(opacity_, ValueAt(&piece_[at + opacity_ * bytes]), pixel);
+          Put(c, ValueAt(at + (planes_ ? 0 : c * bits_)), pixel);
+        if (!planes_ && opacity_ != 0) Put(opacity_, ValueAt(at + opacity_ * bits_), pixel);
       }
     }
   }
@@ -193,6 +211,9 @@ class TiffSampleReader {
   void Put(std::uint32_t sample, std::uint16_t value, std::uint16_t* pixel) const noexcept {
     if (opacity_ != 0 && sample == opacity_) {
       pixel[3] = value;
+    } else if (palette_) {
+      for (std::size_t c = 0; c < 3; ++c)
+        pixel[c] = map_[c][value];
     } else if (colours_ == 1) {
       std::fill_n(pixel, 3, inverted_ ? static_cast<std::uint16_t>(65'535 - value) : value);
     } else {
@@ -218,6 +239,9 @@ class TiffSampleReader {
   bool planes_ = false;
   bool inks_ = false;
   bool inverted_ = false;
+  bool palette_ = false;  // of 16 bits
+  std::array<const std::uint16_t*, 3> map_{};
+  std::size_t row_bits_ = 0;  // of a pixel, or of its value in a plane
   std::uint32_t piece_width_ = 0, piece_height_ = 0;
   std::vector<std::uint8_t> piece_;
   double least_ = 0, most_ = 0;  // of floating-point values
@@ -234,8 +258,13 @@ bool IsForSamples(tiff* file) noexcept {
   const std::uint16_t photometric = TagOf(file, TIFFTAG_PHOTOMETRIC);
   const bool grey = photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE;
   if (grey && bits == 8 && TagOf(file, TIFFTAG_SAMPLESPERPIXEL) == 2) return true;
-  if (bits != 16 && bits != 32 && !(floats && bits == 64)) return false;
-  return grey || photometric == PHOTOMETRIC_RGB || HasInks(file);
+  const bool coloured = photometric == PHOTOMETRIC_RGB || HasInks(file);
+  if (floats) return (bits == 16 || bits == 32 || bits == 64) && (grey || coloured);
+  if (photometric == PHOTOMETRIC_PALETTE) return bits == 16;
+  if (TagOf(file, TIFFTAG_COMPRESSION) == COMPRESSION_JPEG) return false;  // 12 bits
+  const bool packed = bits == 6 || (bits >= 9 && bits <= 15) || bits == 24;
+  if (coloured && (bits == 2 || bits == 4)) return true;
+  return (packed || bits == 16 || bits == 32) && (grey || coloured);
 }
 
 class TiffSource : public PixelSource {
