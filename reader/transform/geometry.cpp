@@ -144,6 +144,13 @@ std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, 
   if (std::min(low, high) == 0 || std::max(low, high) > kMaxImageSide) {
     throw Error(ErrorCode::kInvalidArgument, "ProgressiveSizes needs sides of 1 to 65535 pixels");
   }
+  if (std::min(low, high) <= multiple / 2) {  // it would be rounded to 0
+    throw Error(ErrorCode::kInvalidArgument,
+                "ProgressiveSizes makes sides that are multiples of " + std::to_string(multiple) +
+                    ", and " + std::to_string(std::min(low, high)) +
+                    " is nearer to 0; the least side is " + std::to_string(multiple / 2 + 1) +
+                    ", or give another multiple");
+  }
   const auto side_of = [&](std::uint64_t epoch) {
     const double share = epoch <= begin ? 0 : double(epoch - begin) / double(end - begin);
     const double units = (low + share * (double(high) - low)) / multiple;

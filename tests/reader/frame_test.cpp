@@ -258,6 +258,13 @@ TEST_CASE("A centred crop by ratio takes the same region as FFCV's") {
   const Region half = FrameOf({wide}, {500, 375, 1, {}}, 0).region;
   CHECK(
       (half.x.length == 250 && half.y.length == 125 && half.x.start == 125 && half.y.start == 125));
+  // The largest rectangle touches two sides of the picture, whatever rounding does.
+  for (std::uint32_t side = 1; side < 2000; ++side) {
+    const Region high =
+        FrameOf({CenterResizedCrop(50, 100).with_ratio(1)}, {2000, side, 1, {}}, 0).region;
+    CAPTURE(side);
+    REQUIRE((high.y.length == side && high.x.length == std::max(side / 2, 1U)));
+  }
   const Region dot = FrameOf({CenterResizedCrop(8)}, {1, 9, 1, {}}, 0).region;
   CHECK((dot.x.length == 1 && dot.y.length == 1));
 }
@@ -392,6 +399,9 @@ TEST_CASE("Sizes that grow by epoch are those of FFCV's recipe") {
         std::vector<OutputSize>{{0, 192, 192}, {2, 160, 160}, {3, 128, 128}});
   CHECK_THROWS_AS(ProgressiveSizes(0, 192, 0, 8), Error);
   CHECK_THROWS_AS(ProgressiveSizes(160, 70000, 0, 8), Error);
+  CHECK(ProgressiveSizes(17, 64, 0, 8).front() == OutputSize{0, 32, 32});
+  CHECK_THROWS_WITH(ProgressiveSizes(16, 64, 0, 8), ContainsSubstring("ProgressiveSizes") &&
+                                                        ContainsSubstring("the least side is 17"));
   const Geometry geometry({RandomResizedCrop(224), HorizontalFlip{}}, sizes);
   CHECK((geometry.stages() == 2 && geometry.StageOf(11) == 0 && geometry.StageOf(99) == 1));
   const Frame late = geometry.FrameFor(300, 200, 1, 2, 1);

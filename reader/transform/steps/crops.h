@@ -46,14 +46,12 @@ struct StepOf<CenterResizedCrop> : GeometricStep {
   static void Take(const CenterResizedCrop& op, Framing& framing) {
     const std::uint32_t width = framing.width();
     const std::uint32_t height = framing.height();
-    // The size of the largest rectangle of the target's aspect ratio; for squares, exactly the
-    // shorter side.
-    const double unit = std::min(double(width) / op.width, double(height) / op.height);
-    const bool square = op.width == op.height;
-    const double shorter = std::min(width, height);
+    // The sides of the largest rectangle of the target's aspect ratio. It is as wide or as high as
+    // the picture. Products of sides are exact, so a quotient that is a whole number is exact, too.
+    const bool as_wide = std::uint64_t{width} * op.height <= std::uint64_t{height} * op.width;
+    const double limit = as_wide ? width : height, limited = as_wide ? op.width : op.height;
     const auto side = [&](std::uint32_t of, std::uint32_t most) {
-      const double whole = square ? shorter : unit * of;
-      return std::clamp(static_cast<std::uint32_t>(op.ratio * whole), 1U, most);
+      return std::clamp(static_cast<std::uint32_t>(op.ratio * (limit * of / limited)), 1U, most);
     };
     const std::uint32_t crop_width = side(op.width, width);
     const std::uint32_t crop_height = side(op.height, height);
