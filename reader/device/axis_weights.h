@@ -37,11 +37,15 @@ SLUICE_ON_DEVICE inline void MakeOutput(const kernels::WeightRule& rule, std::ui
   for (std::uint32_t t = 0; t < rule.taps; ++t)
     sum += ShareOf(offset + static_cast<float>(t), reach, slope);
   const float unit = sum > 0 ? 65536.0F / sum : 0;
+  const bool many = rule.taps > kernels::kManyTaps;
+  float carry = 0;
   std::int32_t total = 0, largest = -1;
   std::uint32_t where = 0;
   for (std::uint32_t t = 0; t < rule.taps; ++t) {
     const float share = ShareOf(offset + static_cast<float>(t), reach, slope);
-    const auto value = static_cast<std::int32_t>(share * unit + 0.5F);
+    const float exact = share * unit + carry;
+    const auto value = static_cast<std::int32_t>(exact + 0.5F);
+    if (many) carry = exact - static_cast<float>(value);
     weights[t] = static_cast<std::uint16_t>(value);
     total += value;
     if (value > largest) {
@@ -88,16 +92,21 @@ SLUICE_ON_DEVICE inline void MakeWeightsShare(const JpegJob& job, const JpegPict
 
 namespace sluice::on_device {
 
-// The number that a sum starts from, so that it is rounded: half of what EndOfSum() cuts off, and
-// half of what Weighted() cuts off from each product.
-SLUICE_ON_DEVICE inline std::uint32_t FirstOfSum(std::uint32_t taps) {
-  return taps / 2 + 128;
-}
-SLUICE_ON_DEVICE inline std::uint32_t Weighted(std::uint32_t sample, std::uint32_t weight) {
-  return sample * weight >> 8;
-}
-SLUICE_ON_DEVICE inline std::uint32_t EndOfSum(std::uint32_t sum) {
-  return (sum > 65535 ? 65535 : sum) >> 8;
-}
+// The sum of weighted samples, as kernels::LineSum says.
+struct TapSum {
+  std::uint32_t cut;  // bits that are cut off from each product
+  // Begins so that the sum is rounded: with half of what End() cuts off, and half of what is cut
+  // off from each product.
+  std::uint32_t first;
+  SLUICE_ON_DEVICE explicit TapSum(std::uint32_t taps)
+      : cut(taps > kernels::kManyTaps ? 0 : 8), first(cut == 0 ? 32768 : taps / 2 + 128) {}
+  SLUICE_ON_DEVICE std::uint32_t Weighted(std::uint32_t sample, std::uint32_t weight) const {
+    return sample * weight >> cut;
+  }
+  SLUICE_ON_DEVICE std::uint32_t End(std::uint32_t sum) const {
+    sum >>= 8 - cut;
+    return (sum > 65535 ? 65535 : sum) >> 8;
+  }
+};
 
 }  // namespace sluice::on_device

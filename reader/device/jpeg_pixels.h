@@ -41,14 +41,15 @@ SLUICE_ON_DEVICE inline std::uint8_t ResampledAt(const JpegJob& job, const JpegW
   const std::uint8_t* line = SamplesOf(job, picture, component) +
                              (std::uint64_t{component.y.first} + of_y[y]) * stride +
                              component.x.first + of_x[x];
-  std::uint32_t down = on_device::FirstOfSum(y_taps);
+  const on_device::TapSum of_columns(x_taps), of_lines(y_taps);
+  std::uint32_t down = of_lines.first;
   for (std::uint32_t t = 0; t < y_taps; ++t, line += stride) {
-    std::uint32_t across = on_device::FirstOfSum(x_taps);
+    std::uint32_t across = of_columns.first;
     for (std::uint32_t s = 0; s < x_taps; ++s)
-      across += on_device::Weighted(line[s], x_weights[s]);
-    down += on_device::Weighted(on_device::EndOfSum(across), y_weights[t]);
+      across += of_columns.Weighted(line[s], x_weights[s]);
+    down += of_lines.Weighted(of_columns.End(across), y_weights[t]);
   }
-  return static_cast<std::uint8_t>(on_device::EndOfSum(down));
+  return static_cast<std::uint8_t>(of_lines.End(down));
 }
 
 // Makes a thread's share of a picture's pixels: that of number `thread` of `threads`.

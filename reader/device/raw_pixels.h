@@ -44,15 +44,16 @@ SLUICE_ON_DEVICE inline std::uint8_t RawValue(const std::uint8_t* pixel, std::ui
   const std::uint64_t stride = std::uint64_t{width} * channels;
   const std::uint8_t* column = pixel + y.first * stride + std::uint64_t{x.first} * channels;
   if (x.weights == nullptr) return *column;
-  std::uint32_t across = FirstOfSum(x.count);
+  const TapSum of_columns(x.count), of_lines(y.count);
+  std::uint32_t across = of_columns.first;
   for (std::uint32_t s = 0; s < x.count; ++s, column += channels) {
-    std::uint32_t down = FirstOfSum(y.count);
+    std::uint32_t down = of_lines.first;
     const std::uint8_t* value = column;
     for (std::uint32_t t = 0; t < y.count; ++t, value += stride)
-      down += Weighted(*value, y.weights[t]);
-    across += Weighted(EndOfSum(down), x.weights[s]);
+      down += of_lines.Weighted(*value, y.weights[t]);
+    across += of_columns.Weighted(of_lines.End(down), x.weights[s]);
   }
-  return static_cast<std::uint8_t>(EndOfSum(across));
+  return static_cast<std::uint8_t>(of_columns.End(across));
 }
 
 }  // namespace on_device

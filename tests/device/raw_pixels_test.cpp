@@ -58,6 +58,10 @@ TEST_CASE("A device copies, resizes and mirrors raw pictures to the host's pixel
     Region area = Part(2, 1, 55, 44, 20, 13);
     area.filter = Filter::kArea;
     CheckSame(MakePicture(61, 47, channels), {area});
+    area = Part(0, 0, 1500, 3, 2, 2);
+    CheckSame(MakePicture(1500, 3, channels), {area});
+    area.filter = Filter::kArea;
+    CheckSame(MakePicture(1500, 3, channels), {area});
     CheckSame(MakePicture(1, 1, channels), {Region::Whole(1, 1), Part(0, 0, 1, 1, 4, 4)});
   }
 }

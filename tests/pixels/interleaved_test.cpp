@@ -128,6 +128,26 @@ TEST_CASE("Raw pixels are resampled by the filters' definitions, rounded after e
   }
 }
 
+TEST_CASE("A reduction by hundreds and thousands gives the mean, too") {
+  for (const std::uint32_t size : {250U, 300U, 513U, 1000U, 3000U, 8000U}) {
+    Picture one = MakePicture(size, 1, 1, 1), checkers = one, white = one;
+    std::fill(one.pixels.begin(), one.pixels.end(), std::uint8_t{0});
+    one.pixels[size / 2] = 255;
+    for (std::uint32_t x = 0; x < size; ++x)
+      checkers.pixels[x] = x % 2 == 0 ? 0 : 255;
+    std::fill(white.pixels.begin(), white.pixels.end(), std::uint8_t{255});
+    for (const Filter filter : {Filter::kTriangle, Filter::kArea}) {
+      for (const Picture& picture : {MakePicture(size, 1, 1, 2), one, checkers, white}) {
+        const Region across =
+            RegionOf(SpanOf(0, size, size, 1, 0, 1), SpanOf(0, 1, 1, 1, 0, 1), false, filter);
+        const int pixel = Decode(picture, across, PixelOrder::kInterleaved)[0];
+        CAPTURE(size, int(filter), pixel, ByDefinition(picture, across, 0, 0, 0));
+        CHECK(std::fabs(pixel - ByDefinition(picture, across, 0, 0, 0)) <= 1);
+      }
+    }
+  }
+}
+
 TEST_CASE("Raw pixels by channel are the interleaved ones in another order") {
   const std::uint32_t channels = GENERATE(1U, 2U, 3U, 4U);
   const Picture picture = MakePicture(61, 47, channels, channels);

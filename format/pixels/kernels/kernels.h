@@ -141,7 +141,8 @@ struct WeightJob : WeightRule {
 };
 
 // A weighted sum of lines: out[i] = (sum over t of (lines[t * stride + i] * 256 * weights[t] >> 16)
-// + taps / 2 + 128) >> 8, saturating. Weights are in 1/65536 and add up to 65536 at most.
+// + taps / 2 + 128) >> 8, saturating; of more than kManyTaps taps, (sum over t of lines[...] *
+// weights[t] + 32768) >> 16. Weights are in 1/65536 and add up to 65536 at most.
 struct LineSum {
   const std::uint8_t* lines = nullptr;
   std::size_t stride = 0;

@@ -21,6 +21,22 @@ constexpr std::size_t kBlockSize = 64;
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
+inline void SumManyLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
+  constexpr std::size_t kAtOnce = 64;
+  for (std::size_t begin = 0; begin < count; begin += kAtOnce) {
+    const std::size_t columns = count - begin < kAtOnce ? count - begin : kAtOnce;
+    std::uint32_t total[kAtOnce];
+    for (std::uint32_t& one : total)
+      one = 32'768;
+    const std::uint8_t* line = sum.lines + begin;
+    for (std::uint32_t t = 0; t < sum.taps; ++t, line += sum.stride)
+      for (std::size_t i = 0; i < columns; ++i)
+        total[i] += std::uint32_t{line[i]} * sum.weights[t];
+    for (std::size_t i = 0; i < columns; ++i)
+      out[begin + i] = static_cast<std::uint8_t>(total[i] >> 24 != 0 ? 255 : total[i] >> 16);
+  }
+}
+
 // Whole lines are summed by SumLinesOf(), which has the number of taps as a constant (0: any other
 // number), and transposed by TransposeTile() in tiles of 16 x 16; lines_*.h has both.
 inline void SumLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
@@ -31,7 +47,8 @@ inline void SumLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
     case 4: return SumLinesOf<4>(sum, count, out);
     case 5: return SumLinesOf<5>(sum, count, out);
     case 6: return SumLinesOf<6>(sum, count, out);
-    default: return SumLinesOf<0>(sum, count, out);
+    default:
+      return sum.taps > kManyTaps ? SumManyLines(sum, count, out) : SumLinesOf<0>(sum, count, out);
   }
 }
 

@@ -7,7 +7,7 @@ namespace sluice::kernels {
 
 // The axis begins at `start` and its outputs' centres are at start + (i + 0.5) * scale. A sample
 // whose centre lies d from an output's centre gets a share of (reach - d) * slope, clamped to
-// [0, 1]; the shares are then scaled to add up to 65536. All in samples, below 2^30.
+// [0, 1]; the shares are then scaled to add up to 65536, and rounded. All in samples, below 2^30.
 struct WeightRule {
   double start = 0, scale = 1;
   double reach = 1, slope = 1;
@@ -21,5 +21,10 @@ struct WeightRule {
 // Centres are computed from the centre of the first of this many outputs, so that rounding is the
 // same everywhere.
 inline constexpr std::uint32_t kWeightGroup = 32;
+
+// An output of more taps than this, as of a reduction by more than 256, has weights so small that
+// cutting off a part of each product, or rounding each weight by itself, shows in the result. Then
+// products are summed whole, and the rounding of a weight is carried to the next one.
+inline constexpr std::uint32_t kManyTaps = 512;
 
 }  // namespace sluice::kernels

@@ -19,12 +19,36 @@ struct WeightGroup {
   std::int32_t total[kSize];    // of the rounded weights
   std::int32_t largest[kSize];  // of them
   std::int32_t where[kSize];    // its tap
+  float carry[kSize];           // of many taps: what rounding has left of the weights so far
 };
 
 // The share that the filter gives a tap at a distance.
 SLUICE_INLINE float Share(float distance, float reach, float slope) noexcept {
   const float share = (reach - __builtin_fabsf(distance)) * slope;
   return share > 1 ? 1 : share > 0 ? share : 0;
+}
+
+// Rounds the weights of all taps.
+template <bool kMany>
+SLUICE_INLINE void RoundGroup(const WeightJob& job, std::uint32_t from, std::uint32_t count,
+                              WeightGroup& group) noexcept {
+  const auto reach = static_cast<float>(job.reach);
+  const auto slope = static_cast<float>(job.slope);
+  for (std::uint32_t t = 0; t < job.taps; ++t) {
+    for (std::uint32_t j = 0; j < WeightGroup::kSize; ++j) {
+      const float share = Share(group.offset[j] + static_cast<float>(t), reach, slope);
+      const float exact = share * group.unit[j] + (kMany ? group.carry[j] : 0);
+      const auto value = static_cast<std::int32_t>(exact + 0.5F);
+      if (kMany) group.carry[j] = exact - static_cast<float>(value);
+      group.value[j] = value;
+      group.total[j] += value;
+      group.where[j] = value > group.largest[j] ? static_cast<std::int32_t>(t) : group.where[j];
+      group.largest[j] = value > group.largest[j] ? value : group.largest[j];
+    }
+    std::uint16_t* to = job.values + std::size_t{from} * job.taps + t;
+    for (std::uint32_t j = 0; j < count; ++j, to += job.taps)
+      *to = static_cast<std::uint16_t>(group.value[j]);
+  }
 }
 
 // Makes `count` outputs from `from` on, in the order in which they are wanted.
@@ -51,6 +75,7 @@ inline void MakeGroup(const WeightJob& job, std::uint32_t from, std::uint32_t co
     group.sum[j] = 0;
     group.total[j] = group.where[j] = 0;
     group.largest[j] = -1;
+    group.carry[j] = 0;
   }
   std::memcpy(job.begin + from, begin, count * sizeof(begin[0]));
   for (std::uint32_t t = 0; t < job.taps; ++t) {
@@ -59,19 +84,8 @@ inline void MakeGroup(const WeightJob& job, std::uint32_t from, std::uint32_t co
   }
   for (std::uint32_t j = 0; j < kSize; ++j)
     group.unit[j] = group.sum[j] > 0 ? 65536.0F / group.sum[j] : 0;
-  for (std::uint32_t t = 0; t < job.taps; ++t) {
-    for (std::uint32_t j = 0; j < kSize; ++j) {
-      const float share = Share(group.offset[j] + static_cast<float>(t), reach, slope);
-      const auto value = static_cast<std::int32_t>(share * group.unit[j] + 0.5F);
-      group.value[j] = value;
-      group.total[j] += value;
-      group.where[j] = value > group.largest[j] ? static_cast<std::int32_t>(t) : group.where[j];
-      group.largest[j] = value > group.largest[j] ? value : group.largest[j];
-    }
-    std::uint16_t* to = job.values + std::size_t{from} * job.taps + t;
-    for (std::uint32_t j = 0; j < count; ++j, to += job.taps)
-      *to = static_cast<std::uint16_t>(group.value[j]);
-  }
+  job.taps > kManyTaps ? RoundGroup<true>(job, from, count, group)
+                       : RoundGroup<false>(job, from, count, group);
 }
 
 inline void MakeWeights(const WeightJob& job) {
