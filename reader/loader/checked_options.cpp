@@ -125,7 +125,7 @@ void CheckEpoch(const DatasetFacts& dataset, const LoaderOptions& options, std::
   }
   // Only LastBatch::kDrop leaves samples out.
   const std::string keep =
-      ", or keep short batches (LoaderOptions::ranks.last_batch = kKeep or kPad)";
+      ", or keep short batches (LoaderOptions::ranks.last_batch = kKeep or LastBatch::kPad)";
   std::string what = "it has " + std::to_string(size.positions) + " samples, ";
   if (options.ranks.world_size > 1) {
     what += std::to_string(size.least) + " for the rank of " +

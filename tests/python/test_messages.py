@@ -1,5 +1,7 @@
 """The messages of wrong calls use Python's words."""
 
+import re
+
 import pytest
 import sluice
 from sluice import _command
@@ -115,6 +117,52 @@ def test_messages_use_names_of_python(raw, jpeg):
     with pytest.raises(sluice.Error, match=r"integrity=sluice.IntegrityOptions\(on_fault=sluice.OnFault.SKIP\) .*Loader.faults\(\)"):
         list(loader)
     assert loader.faults()[0].reason.startswith("sample_function raised: ZeroDivisionError")
+
+
+def test_messages_and_docstrings_have_no_words_of_cpp(raw, tmp_path):
+    with pytest.raises(sluice.Error, match=r"or keep short batches \(ranks=sluice.RankOptions\(last_batch=sluice.LastBatch."
+                                           r"KEEP\) or sluice.LastBatch.PAD\)"):
+        ranks = sluice.RankOptions(0, 1, last_batch="drop")
+        list(sluice.Loader(raw, 64, ranks=ranks))
+    with pytest.raises(sluice.Error, match=r"progress.*: .*progressive_sizes\(\)|^progressive_sizes\(\)"):
+        sluice.progressive_sizes(8, 64, 0, 4)
+
+    def reads(name, how):
+        def function(sample):
+            getattr(sample, how)(name)
+
+        with pytest.raises(sluice.Error) as raised:
+            list(sluice.Loader(raw, 8, sample_function=function))
+        return str(raised.value)
+
+    assert "use field(), which is int32" in reads("label", "variable")
+    assert "use variable(), which is float32" in reads("boxes", "field")
+    assert "it holds bytes; use variable()" in reads("caption", "field")
+
+    seen, cpp = [], re.compile(r"\w::\w|\bk[A-Z][a-z]|\w\.h\b|std::|\w<\w")
+
+    def read(name, thing):
+        doc = getattr(thing, "__doc__", None)
+        if isinstance(doc, str):
+            seen.append(name)
+            assert not cpp.search(doc), (name, doc)
+
+    for name, thing in vars(sluice).items():
+        if name[0] == "_":
+            continue
+        read(name, thing)
+        for inner, part in vars(thing).items() if isinstance(thing, type) else ():
+            if inner[0] != "_":
+                read(f"{name}.{inner}", part)
+    assert len(seen) > 200
+
+
+def test_a_transform_that_is_no_list_is_shown(raw):
+    class Compose:
+        pass
+
+    with pytest.raises(sluice.Error, match="a transform is a list of steps such as .* this is not such a list: .*Compose"):
+        sluice.Loader(raw, 8, transform=Compose())
 
 
 @pytest.mark.parametrize("values, words", [

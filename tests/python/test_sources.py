@@ -117,7 +117,8 @@ def test_boxes_of_turned_pictures_count_as_upright_by_default(tmp_path):
         (sample,) = sluice.Dataset(tmp_path / name)
         return sample["box"].tolist(), [text for text in summary.warnings if "orientation" in text], summary.turned
 
-    box, (warning,), turned = convert("upright")
+    with pytest.warns(sluice.ConvertWarning, match="with ConvertSource.upright = False; ConvertSource.upright = True confirms"):
+        box, (warning,), turned = convert("upright")
     assert box == [[1, 2, 3, 4]] and "a.jpg" in warning and "--as-stored" in warning
     assert turned.count == 1 and turned.examples == ["a.jpg"]
     source.upright = False

@@ -379,7 +379,7 @@ void BindLoader(nb::module_& module) {
   const std::string doc =
       "Epochs of batches from a dataset or a Mixture, decoded ahead by threads. `for batch in "
       "loader` plays the next epoch; epoch(n) plays any.\n\n"
-      "Options are those of loader_options.h. transform: a list of steps, or their text form; "
+      "transform: a list of steps, or their text form; "
       "schedule: a list of (epoch, steps); device: 'cpu' or 'cuda:0'; resume_from: the text of an "
       "earlier state(); timeout: seconds.\n" +
       std::apply([](const auto&... options) { return KeywordLines(options...); },

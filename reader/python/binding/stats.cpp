@@ -18,7 +18,7 @@ void BindFigures(nb::module_& module) {
       .value("PREFETCH", Bound::kPrefetch);
   const auto verdict = [](const LoaderStats& stats) { return InPythonsWords(stats.Verdict()); };
   nb::class_<LoaderStats>(module, "LoaderStats",
-                          "A loader's measurements of itself: see loader_stats.h for each figure")
+                          "A loader's measurements of itself; str() says in words what they mean")
       .def_ro("seconds", &LoaderStats::seconds)
       .def_ro("samples", &LoaderStats::samples)
       .def_ro("batches", &LoaderStats::batches)

@@ -192,14 +192,15 @@ Pipeline PipelineOf(nb::handle steps) {
   if (steps.is_none()) return {};
   if (nb::isinstance<nb::str>(steps)) return ParsePipeline(Utf8Of(steps));
   Pipeline pipeline;
-  for (const nb::handle step : nb::iter(steps)) {
-    if (!nb::try_cast(step, pipeline.emplace_back())) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "a transform is a list of steps such as sluice.RandomResizedCrop(224), or their "
-                  "text form; this is not a step: " +
-                      Utf8Of(nb::repr(step)));
-    }
-  }
+  const auto refuse = [](const char* what, nb::handle given) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "a transform is a list of steps such as sluice.RandomResizedCrop(224), or their "
+                "text form; this is not " +
+                    (what + Utf8Of(nb::repr(given))));
+  };
+  if (!nb::isinstance<nb::iterable>(steps)) refuse("such a list: ", steps);
+  for (const nb::handle step : nb::iter(steps))
+    if (!nb::try_cast(step, pipeline.emplace_back())) refuse("a step: ", step);
   return pipeline;
 }
 

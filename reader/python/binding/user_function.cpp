@@ -297,8 +297,9 @@ void BindUserFunctions(nb::module_& module) {
           "position", [](const SeenSample& seen) { return seen->position(); },
           "The sample's position in the epoch")
       .def(
-          "key", [](const SeenSample& seen) { return nb::bytes(seen->key().c_str()); },
-          "The sample's key; slow: see user_function.h")
+          "key", [](const SeenSample& seen) { return TextOf(seen->key()); },
+          "The sample's key, as Sample.key. Slow: nearly every call decompresses the keys of some "
+          "thousands of samples, in one thread at a time; a table by index needs none of that")
       .def(
           "has", [](const SeenSample& seen, const std::string& field) { return seen->Has(field); },
           "field"_a, "Whether the sample has a value in that field")

@@ -29,6 +29,7 @@ Rules MakeRules() {
   add(R"((Batch::)?WaitOn\(\))", "Batch.wait_on()");
   add(R"(Batch::image\(\))", "batch[\"image\"]");
   add(R"(SampleList::Of\b)", "SampleList.of");
+  add(R"(\bProgressiveSizes\b)", "progressive_sizes()");
   add(R"(SampleList::Weighted)", "SampleList.weighted");
   add(R"(SampleList::ClassBalanced)", "SampleList.class_balanced");
   add(R"(device = Device::Cuda\(\))", "device=\"cuda\"");
@@ -52,7 +53,12 @@ Rules MakeRules() {
   add(R"((DecodedPictures|Stage|OneHot|Normalize|RandomCrop|View)::(\w+))", "sluice.$1($2=...)");
   add(R"(DatasetWriterOptions::(\w+) = true)", "sluice.Writer($1=True)");
   add(R"(ReadLimits::(\w+))", "sluice.Dataset($1=...)");
+  add(R"(Field<T>\(\), where T is (\w+))", "field(), which is $1");
+  add(R"(Variable<T>\(\), where T is (\w+))", "variable(), which is $1");
+  add(R"(Variable<std::byte>\(\))", "variable()");
   // Options of the command that ConvertSource has as attributes.
+  add(R"(--as-stored \(ConvertSource::upright = false\))", "--as-stored");
+  add(R"(--upright \(true\))", "--upright");
   add(R"(--classes-of\b)", "ConvertSource.label.classes_of");
   add(R"(--(classes|numbers)\b)", "ConvertSource.label.$1");
   add(R"(--upright\b)", "ConvertSource.upright = True");
