@@ -264,7 +264,7 @@ inline constexpr auto OptionsOf<ConvertSource> = Options<ConvertSource>(
     "ConvertSource",
     "What is converted: a folder (with one sub-folder for each class, or images directly), a "
     "table, a list of paths, archives, Parquet, TFRecord, RecordIO or .beton files, or images with "
-    "label files. Its attributes are the members of convert_source.h, which describes each.",
+    "label files. Its attributes say which rows, labels and part of it are taken.",
     Option("kind", &ConvertSource::kind, "where the samples are"),
     Option("root", &ConvertSource::root, "the folder that paths and keys are relative to"),
     Option("table", &ConvertSource::table, "the table's file"),
