@@ -32,7 +32,7 @@ constexpr const char* kCompareDescription =
     "turn, a loader plays whole epochs, with a random resized crop and a flip, after one epoch "
     "that is not counted. A plain threaded loader of files (samples/plain_loader.h) is measured, "
     "too. A dataset of raw images of one size is instead compared with FFCV's raw form and with a "
-    "bare loop that copies and does nothing else; there, each loader delivers the middle of each "
+    "loop that copies and does nothing else; there, each loader delivers the middle of each "
     "picture. bench/peers/setup.sh installs the other loaders; if one is missing or fails, a line "
     "in the table says so.\n";
 

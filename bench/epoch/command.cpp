@@ -211,7 +211,7 @@ constexpr auto kEpochLengths = Options<EpochOptions>(
            "after the measured epochs, play N with a cold cache, to compare",
            {.most = 1e6, .comparable = true}),
     Option("floor", &EpochOptions::floor,
-           "afterwards, measure a bare loop of the same decoding (for raw images, copying) on as "
+           "afterwards, measure a loop that only decodes the same images (copies raw ones) on as "
            "many threads",
            {.comparable = true}),
     Option("stops", &EpochOptions::stops,
@@ -252,7 +252,8 @@ void Complete(EpochArguments& arguments, const std::stop_token& stop) {
         "--profile");
   }
   if (options.pretend.microseconds > 0) {
-    if (options.floor) throw cli::UsageError("--floor is a bare loop: leave out --pretend-decode");
+    if (options.floor)
+      throw cli::UsageError("--floor only decodes or copies: leave out --pretend-decode");
     options.loader.sample_function = Decoding(options.pretend);
   }
   if (options.floor && IsStoreUrl(options.dataset.string())) {
@@ -275,7 +276,7 @@ void Complete(EpochArguments& arguments, const std::stop_token& stop) {
       (arguments.find_accelerators || !arguments.trace_file.empty() || options.floor ||
        options.also_cold > 0 || options.stops > 0)) {
     throw cli::UsageError(
-        "--find-accelerators, --trace, --floor, --also-cold and --stops take one count of "
+        "--find-accelerators, --trace, --floor, --also-cold and --stops need a single number in "
         "--threads");
   }
   // During a step, the loader decodes the batches of the next step.

@@ -32,7 +32,9 @@ CopyLoop::CopyLoop(Dataset dataset, const std::vector<std::uint64_t>& samples, s
     const ImagePayload image = dataset_[number].Payload();
     if (image.codec != Codec::kRaw || image.width < side || image.height < side) {
       throw Error(ErrorCode::kUnsupported, dataset_.path().string(),
-                  "copies need raw images that are as large as the part to be copied");
+                  "sample " + std::to_string(number) + " is not a raw image of at least " +
+                      std::to_string(side) + " x " + std::to_string(side) +
+                      " pixels; the copy loop copies only such images");
     }
     const std::size_t pixel = image.channels * SizeOf(image.pixel_type);
     const std::size_t stride = image.width * pixel;
@@ -106,6 +108,7 @@ void Floor::Gather(const LoaderOptions& options) {
     channels_ = static_cast<std::uint32_t>(batch.image().channels);
     for (const std::uint64_t index : batch.samples().first(batch.valid())) {
       Item item;
+      item.number = index;
       item.payload = dataset_[index].Payload(options.output.image);
       item.region =
           geometry.FrameFor(item.payload.width, item.payload.height, draw_seed, items_.size())
@@ -126,7 +129,7 @@ void Floor::DoOne(const Item& item, PayloadDecoder& decoder, std::byte* row) con
   const PixelTarget target{reinterpret_cast<std::uint8_t*>(row), channels_, order_};
   if (const Defect defect = decoder.Decode(item.payload, item.region, target)) {
     throw Error(ErrorCode::kCorrupt,
-                std::string("the bare loop cannot decode an image: ") + defect);
+                "--floor cannot decode sample " + std::to_string(item.number) + ": " + defect);
   }
 }
 

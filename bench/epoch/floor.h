@@ -58,6 +58,7 @@ class Floor {
 
  private:
   struct Item {
+    std::uint64_t number = 0;  // the sample's number in the dataset
     ImagePayload payload;
     Region region;
   };

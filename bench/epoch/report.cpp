@@ -63,11 +63,12 @@ std::string MediansText(const EpochReport& report) {
     if (figures.cold && !report.options.cold) cold.push_back(ImagesPerSecond(figures));
   }
   if (!cold.empty()) {
-    text += Format("cold, from opening the dataset on: median %s images/s, %.2f of warm\n",
-                   cli::RateText(Median(cold)).c_str(), PerSecond(Median(cold), rates.median));
+    text += Format(
+        "with a cold cache, opening the dataset included: median %s images/s, %.2f of warm\n",
+        cli::RateText(Median(cold)).c_str(), PerSecond(Median(cold), rates.median));
   }
   if (report.run.floor) {
-    text += Format("bare %s %s images/s; the loader reaches %.0f%% of that\n",
+    text += Format("a loop of nothing but %s: %s images/s; the loader reaches %.0f%% of that\n",
                    report.run.floor->work.c_str(),
                    cli::RateText(report.run.floor->images_per_second).c_str(),
                    100 * PerSecond(rates.median, report.run.floor->images_per_second));
@@ -234,7 +235,7 @@ std::string TextOf(const EpochReport& report) {
   }
   text += StorageText(options.loader, run.stats);
   text +=
-      Format("memory of its own at most %s, and %s of mapped files\n",
+      Format("the loader's own memory is at most %s, and it maps %s of files\n",
              cli::BytesText(run.memory.own()).c_str(), cli::BytesText(run.memory.mapped).c_str());
   if (options.cold || std::holds_alternative<Direct>(options.loader.storage)) text += ColdLine(run);
   if (!report.stop_seconds.empty()) {
@@ -302,7 +303,7 @@ std::string TextOf(const AcceleratorSearch& search, const EpochOptions& options,
                       : ("of " + profile).c_str(),
       PercentText(search.wanted).c_str(), options.loader.batch_size, options.step.milliseconds);
   if (search.fed == 0) {
-    text += Format("loading gives one of them %.0f%% of the images it asks for\n",
+    text += Format("the loader gives one accelerator %.0f%% of the images that it asks for\n",
                    100 * search.trials.front().images_per_second * options.step.milliseconds /
                        1000 / static_cast<double>(options.loader.batch_size));
   }

@@ -62,7 +62,7 @@ std::string BusText(const DeviceUse& use) {
   text += Format("; copies took %.0f%% of the time, at %s",
                  100 * Share(use.upload_seconds, use.seconds), GigabytesText(rate).c_str());
   if (use.bare_copies && *use.bare_copies > 0) {
-    text += Format(" (bare pinned copies: %s, so %.0f%% of them)",
+    text += Format(" (pinned copies alone reach %s; this is %.0f%% of that)",
                    GigabytesText(*use.bare_copies).c_str(), 100 * rate / *use.bare_copies);
   }
   return text;

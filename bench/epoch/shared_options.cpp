@@ -42,7 +42,7 @@ std::uint64_t ParseRate(std::string_view text) {
   constexpr std::string_view kPerSecond = "/s";
   if (text.ends_with(kPerSecond)) text.remove_suffix(kPerSecond.size());
   const std::uint64_t rate = cli::ParseBytes(text);
-  if (rate == 0) throw UsageError("nothing comes over a link of 0 bytes a second");
+  if (rate == 0) throw UsageError("must be greater than 0, such as 100MB/s");
   return rate;
 }
 
@@ -52,11 +52,13 @@ void AddStoreOptions(CLI::App& app, std::optional<SlowLink>& link) {
                  "time to its first byte, such as 50ms",
                  [&link](const std::string& text) { LinkOf(link).delay = ParseDelay(text); });
   cli::AddOption(
-      app, "--store-rate", "RATE", "... over a link of this rate, such as 100MB/s",
+      app, "--store-rate", "RATE",
+      "simulate an object store behind a link of this rate, such as 100MB/s",
       [&link](const std::string& text) { LinkOf(link).bytes_per_second = ParseRate(text); });
   cli::AddOption(
       app, "--store-errors", "SHARE",
-      "... where this share of the requests, such as 0.05, fails and is sent again",
+      "simulate an object store where this share of the requests, such as 0.05, fails and is sent "
+      "again",
       [&link](const std::string& text) { LinkOf(link).errors = cli::ParseNumber(text, 0.9); });
 }
 
@@ -85,12 +87,12 @@ void AddLink(nlohmann::ordered_json& json, const std::optional<SlowLink>& link) 
 }
 
 std::string TransformHelp() {
-  std::string text = "steps joined by commas, or none: ";
+  std::string text = "steps, joined by commas, or the word none. The steps are ";
   for (const std::string& form : PipelineSteps())
     text += form + ", ";
   return text +
-         "with brackets around what may be left out. A size is N or WxH; normalize uses ImageNet's "
-         "mean and deviation; @P after a step applies it with probability P: blur:23/0.1/2@0.5";
+         "where parts in brackets are optional. A size is N or WxH; normalize uses ImageNet's mean "
+         "and deviation; @P after a step applies it with probability P: blur:23/0.1/2@0.5";
 }
 
 std::vector<OutputSize> ParseSizes(const std::string& text) {

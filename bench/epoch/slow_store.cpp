@@ -16,8 +16,13 @@ constexpr std::size_t kLinkPieceBytes = std::size_t{64} << 10;
 constexpr std::chrono::milliseconds kBeforeRepeat{5};
 
 const SlowLink& Checked(const SlowLink& link) {
-  if (link.errors >= 0 && link.errors < 1 && link.connections > 0) return link;
-  throw Error(ErrorCode::kInvalidArgument, "a simulated store fails for a share of 0 to below 1");
+  if (!(link.errors >= 0 && link.errors < 1)) {
+    throw Error(ErrorCode::kInvalidArgument, "SlowLink::errors must be at least 0 and below 1");
+  }
+  if (link.connections == 0) {
+    throw Error(ErrorCode::kInvalidArgument, "SlowLink::connections must be at least 1");
+  }
+  return link;
 }
 
 }  // namespace

@@ -222,9 +222,9 @@ void ReportBandwidth(const BandwidthFigures& figures, PartResult& part) {
   }
   part.text += "\n" + table.Text();
   part.AddNote(Format(
-      "MB/s counts reads and writes. Per image: %.0f bytes of packed rows read, %.0f of pixels "
-      "written, from %.0f MB of images in random order. Memory would be the limit at about %.0f "
-      "such threads.",
+      "MB/s counts reads and writes. For each image, a thread reads %.0f bytes of packed data and "
+      "writes %.0f bytes of pixels; the images, %.0f MB of them, come in random order. About %.0f "
+      "threads would use the whole bandwidth of the memory.",
       figures.read_bytes_per_image, figures.written_bytes_per_image,
       1e-6 * static_cast<double>(figures.arena_bytes), ThreadsToLimit(figures)));
   part.members["bandwidth"] = {{"read_bytes_per_image", figures.read_bytes_per_image},

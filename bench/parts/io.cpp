@@ -356,12 +356,12 @@ DownloadRates MeasureDownload(const Dataset& dataset, std::uint64_t rounds,
 }
 
 constexpr const char* kIoDescription =
-    "Reads a dataset without decoding it, and compares with the disk's own rate.\n\n"
-    "Each round reads all shards four times. First file after file in large pieces past the page "
-    "cache: the disk's own rate. Then the blocks in random order, as a shuffled epoch does: past "
-    "the page cache (as with the loader's storage = Direct), from an emptied page cache, and again "
-    "from memory. An epoch cannot be faster than these reads.\n\n"
-    "For a dataset at a URL, each round fetches all shards twice: as a bare download, and as "
+    "Reads a dataset without decoding it, and compares the rate with the disk's own.\n\n"
+    "Each round reads all shards four times. It first reads file after file in large pieces past "
+    "the page cache, which gives the disk's own rate. It then reads the blocks in random order, as "
+    "a shuffled epoch does: past the page cache (as with the loader's storage = Direct), with an "
+    "emptied page cache, and again from memory. An epoch cannot be faster than these reads.\n\n"
+    "For a dataset at a URL, each round fetches all shards twice: in large ranges in order, and as "
     "blocks in random order, as the loader fetches them. It also counts the requests.\n";
 
 constexpr const char* kIoExamples =
@@ -387,15 +387,17 @@ void MeasureRemote(const IoArguments& arguments, PartResult& part, const std::st
   const DownloadRates rates = MeasureDownload(
       OpenDataset(arguments.dataset, {}, arguments.link, stop), arguments.rounds, stop);
   TextTable table({"fetching", "MB/s", "<least to most"});
-  part.Add(table, "a bare download", {"download_bytes_per_second", "B/s", true, rates.download},
-           kMegabytes);
+  part.Add(table, "large ranges in order",
+           {"download_bytes_per_second", "B/s", true, rates.download}, kMegabytes);
   part.Add(table, "blocks in random order", {"blocks_bytes_per_second", "B/s", true, rates.blocks},
            kMegabytes);
   part.text = table.Text();
-  part.AddNote(cli::Format("%s in all; an epoch takes %s; %llu were repeated",
-                           cli::BytesText(rates.bytes).c_str(),
-                           cli::CountText(rates.block_requests, "request", "requests").c_str(),
-                           static_cast<unsigned long long>(rates.repeated_requests)));
+  part.AddNote(cli::Format(
+      "the dataset has %s, and an epoch needs %s; in all rounds together, %s sent again, after "
+      "failing or taking long",
+      cli::BytesText(rates.bytes).c_str(),
+      cli::CountText(rates.block_requests, "request", "requests").c_str(),
+      cli::CountText(rates.repeated_requests, "request was", "requests were").c_str()));
   part.members = {{"dataset", ShownPath(arguments.dataset)},
                   {"dataset_bytes", rates.bytes},
                   {"rounds", arguments.rounds},
@@ -424,7 +426,7 @@ void MeasureLocal(const IoArguments& arguments, PartResult& part, const std::sto
   if (rates.left_in_cache_bytes > 0) {
     part.warnings.push_back(cli::BytesText(rates.left_in_cache_bytes) +
                             " stayed in the page cache (mapped by another process, or a file "
-                            "system in memory), so the figures called cold are not");
+                            "system in memory), so the row called cold partly measures the cache");
   }
   part.members = {{"dataset", ShownPath(arguments.dataset)},
                   {"dataset_bytes", rates.bytes},
@@ -442,7 +444,7 @@ cli::Command AddIoCommand(CLI::App& program) {
   const auto arguments = std::make_shared<IoArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder or URL of the dataset");
   AddStoreOptions(*app, arguments->link);
-  cli::AddThreads(*app, arguments->threads, "readers of blocks");
+  cli::AddThreads(*app, arguments->threads, "threads that read blocks");
   cli::AddDeclared(*app, *arguments, kIoRounds);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kIoExamples) + cli::kExitCodeHelp);

@@ -347,11 +347,11 @@ void ReportOrders(const OrderArguments& arguments, const std::vector<SizeFigures
     list.push_back({{"name", size.name}, {"samples", size.samples}, {"orders", std::move(orders)}});
   }
   part.text = table.Text();
-  part.AddNote(
-      Format("batches of %llu, %u lanes; medians of %llu rounds of whole epochs on one "
-             "thread; the first size is the dataset's",
-             static_cast<unsigned long long>(arguments.batch_size), arguments.lanes,
-             static_cast<unsigned long long>(arguments.rounds)));
+  part.AddNote(Format(
+      "batches have %llu samples, and epochs %u lanes; figures are medians of %llu epochs on "
+      "one thread; the first size is that of the dataset, the others are made up",
+      static_cast<unsigned long long>(arguments.batch_size), arguments.lanes,
+      static_cast<unsigned long long>(arguments.rounds)));
   part.members["sizes"] = std::move(list);
 }
 
@@ -359,7 +359,7 @@ void MeasureOrder(const OrderArguments& arguments, PartResult& part, const std::
                   cli::Progress& progress) {
   for (const std::uint64_t samples : arguments.samples) {
     if (arguments.ranks.empty() && samples > 4'000'000'000)
-      throw cli::UsageError("--samples: an order has at most 4G samples (with --ranks, 1000G)");
+      throw cli::UsageError("--samples must be at most 4000000000 (with --ranks, 1000000000000)");
   }
   const Dataset dataset = Dataset::Open(arguments.dataset, {}, stop);
   const DatasetShape& shape = dataset.state()->facts->shape;

@@ -107,7 +107,9 @@ class StepRunner {
       } else if (ConcernsBatch(step)) {
         throw cli::UsageError("--steps: \"" + text + "\" has a step that only changes labels");
       } else if (!mixes_.empty()) {
-        throw cli::UsageError("--steps: \"" + text + "\" has a step after one for whole batches");
+        throw cli::UsageError("--steps: \"" + text +
+                              "\" has another step after one that mixes images; steps that mix "
+                              "images come last");
       }
     }
     steps.resize(steps.size() - mixes_.size());

@@ -381,8 +381,10 @@ void MeasureUploads(const UploadArguments& arguments, PartResult& part,
   part.text = table.Text();
   const double uploads = Median(rates.uploads);
   part.AddNote(cli::Format(
-      "%.1f%% of the limit; %s and %.3g ms a batch", 100 * uploads / Median(rates.limit),
-      cli::BytesText(rates.batch_bytes).c_str(), 1e3 * double(rates.batch_bytes) / uploads));
+      "the loader's batches reach %.1f%% of the rate of copies alone; a batch has %s and takes "
+      "%.3g ms to copy",
+      100 * uploads / Median(rates.limit), cli::BytesText(rates.batch_bytes).c_str(),
+      1e3 * double(rates.batch_bytes) / uploads));
   AddMembers(part.members, arguments.shape, kUploadShape);
   AddMembers(part.members, arguments, kUploadOptions);
   part.members.update({{"device", Device::Cuda(arguments.device).name()},

@@ -46,6 +46,16 @@ constexpr SlowLink kBadLink{2ms, 200'000'000, 0.1, 16};
 
 }  // namespace
 
+TEST_CASE("the error of a wrong simulated link names the member that is wrong", "[remote]") {
+  const TemporaryFolder folder;
+  const auto path = WriteJpegDataset(folder, 1);
+  const auto refusal = [&](const SlowLink& link) {
+    return ErrorText([&] { OpenRemote(path, link); }, ErrorCode::kInvalidArgument);
+  };
+  CHECK(refusal({.errors = 1}) == "SlowLink::errors must be at least 0 and below 1");
+  CHECK(refusal({.connections = 0}) == "SlowLink::connections must be at least 1");
+}
+
 TEST_CASE("a sample of a dataset in an object store has the values of the local one", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteJpegDataset(folder, 60);

@@ -73,8 +73,8 @@ TEST_CASE("upload reports the rates of the bus, the work of the CPUs, and NVML's
                        "4",      "--rounds",     "2", "--normalize", "bf16"};
   const Outcome shown = BenchOnCard(words);
   REQUIRE(shown.exit_code == 0);
-  for (const char* part :
-       {"copies alone", "of the limit", "converting a batch", "\nCPUs: ", "\nGPU: unknown"})
+  for (const char* part : {"copies alone", "of the rate of copies alone", "converting a batch",
+                           "\nCPUs: ", "\nGPU: unknown"})
     CHECK_THAT(shown.out, ContainsSubstring(part));
   Words json = words;
   json.push_back("--json");
