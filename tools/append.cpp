@@ -30,9 +30,9 @@ constexpr const char* kAppendDescription =
     "are not disturbed. SOURCE may only have classes of the dataset (if it has others,\n"
     "convert it to another dataset, and merge). Run an interrupted command again to resume; a\n"
     "command that was finished adds nothing a second time.\n\n"
-    "With --repack, all samples, old and new, are then put in a new random order, in new\n"
-    "shards. The old shards stay for programs that read them. Without a SOURCE, only this is\n"
-    "done.\n";
+    "With --repack, append then writes all samples, old and new, in a new random order into\n"
+    "new shards. The old shards stay for programs that read them. With --repack and without a\n"
+    "SOURCE, append adds no samples and only writes the new order.\n";
 
 constexpr const char* kAppendExamples =
     "\nExamples:\n"
@@ -155,10 +155,10 @@ cli::Command AddAppendCommand(CLI::App& program) {
   AddSourceOptions(*app, arguments->source);
   cli::AddDeclared(*app, arguments->options.run, &RunOptions::threads);
   cli::AddDeclared(*app, arguments->options.run, &RunOptions::on_error);
-  app->add_flag(
-      "--repack", arguments->repack,
-      "after that, put all samples in a new random order, in new shards; needs as much disk space "
-      "again");
+  app->add_flag("--repack", arguments->repack,
+                "after appending, write all samples in a new random order into new shards; needs "
+                "as much free "
+                "disk space as the dataset has");
   cli::AddDeclared(*app, *arguments,
                    option_list::Option("seed", &AppendArguments::seed, "seed of the new order"))
       ->needs("--repack");

@@ -198,7 +198,7 @@ void Complete(const CLI::App& app, ConvertArguments& arguments) {
   if (options.form.image == ImageCodec::kRaw) {
     for (const char* name : {"--quality", "--restart", "--subsampling"}) {
       if (app.count(name) > 0) {
-        throw UsageError(std::string(name) + " is for making JPEGs, and --image raw makes none");
+        throw UsageError(std::string(name) + " applies to JPEGs only, and --image raw stores none");
       }
     }
   }

@@ -33,7 +33,8 @@ namespace {
 
 void CheckName(const std::string& name, const std::string& text) {
   if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) {
-    throw UsageError("\"" + text + "\" has a part without a usable name, such as train");
+    throw UsageError("\"" + text +
+                     "\" has a part without a usable name; a usable name is, for instance, train");
   }
 }
 
@@ -214,8 +215,10 @@ std::vector<ConvertPart> SplitFiles(const SourceArguments& arguments, unsigned t
   std::map<std::string, std::vector<std::string>> files = FilesBySplit(arguments);
   const std::size_t splits = files.size() - (files.contains("") ? 1 : 0);
   if (splits > 1 && files.contains("") && arguments.split_folders) {
-    throw UsageError("\"" + files[""].front() + "\" is of none of the splits " + SplitNames(files) +
-                     ", to which the other files belong by their names; leave it out or rename it");
+    throw UsageError("the name of \"" + files[""].front() +
+                     "\" does not say its split, and other "
+                     "files are of the splits " +
+                     SplitNames(files) + "; leave the file out or rename it");
   }
   if (splits > 1 && !arguments.split_folders) {
     throw UsageError("the files are of the splits " + SplitNames(files) + "; " + kOneOrEach);
@@ -225,7 +228,7 @@ std::vector<ConvertPart> SplitFiles(const SourceArguments& arguments, unsigned t
     throw UsageError(
         "--split-folders takes one folder, or files whose names (train-0.tar, test-0.tar) or "
         "folders (train/0.tar, test/0.tar) say their splits; these files are " +
-        (splits == 0 ? "of none" : "all of " + SplitNames(files)));
+        (splits == 0 ? "of no split" : "all of the split " + SplitNames(files)));
   }
   return {};
 }
@@ -321,8 +324,8 @@ PartsMade MakeParts(const SourceArguments& arguments, const std::string& split, 
   const auto file = std::find_if(places.begin(), places.end(), IsFileThere);
   if (folder != places.end() && file != places.end()) {
     throw UsageError("\"" + *folder + "\" is a folder and \"" + *file +
-                     "\" a file; convert folders and files apart (sluice merge makes one dataset "
-                     "of several)");
+                     "\" is a file; convert folders and files separately (sluice merge makes one "
+                     "dataset of several)");
   }
   const bool folders =
       arguments.places.size() > 2 && !IsAnnotated(arguments) && arguments.table.empty() &&

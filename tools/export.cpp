@@ -417,7 +417,7 @@ ExportTotals ExportAll(ReadableSamples& samples, const Export& out,
   if (error) std::rethrow_exception(error);
   if (done < samples.size()) {  // it was stopped
     throw Error(ErrorCode::kState, arguments.folder,
-                "holds " + std::to_string(totals.samples) + " of the samples");
+                "has only " + std::to_string(totals.samples) + " of the samples");
   }
   table.Close();
   return totals;

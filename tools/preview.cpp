@@ -403,7 +403,7 @@ void CheckPreview(const PreviewArguments& arguments) {
   if (options.count * options.side * options.side > kMaxPixels) {
     throw cli::UsageError("--count " + std::to_string(options.count) + " pictures of --side " +
                           std::to_string(options.side) +
-                          " are more than 64 million pixels; lower one of them");
+                          " are more than 64 million pixels; lower one of the two");
   }
 }
 

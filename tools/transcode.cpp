@@ -37,7 +37,8 @@ void CheckTogether(const CLI::App& app, const TranscodeArguments& arguments) {
   if (arguments.options.image != ImageCodec::kRaw) return;
   for (const char* name : {"--quality", "--restart", "--subsampling"}) {
     if (app.count(name) > 0) {
-      throw cli::UsageError(std::string(name) + " is for making JPEGs, and --image raw makes none");
+      throw cli::UsageError(std::string(name) +
+                            " applies to JPEGs only, and --image raw stores none");
     }
   }
 }

@@ -197,7 +197,8 @@ TEST_CASE("Lists and tables name pictures in a bucket, or on a plain server") {
   if (plain) {
     const auto error = ErrorOf(plan);
     REQUIRE(error);
-    CHECK_THAT(error->what(), ContainsSubstring("keeps no password and no query"));
+    CHECK_THAT(error->what(),
+               ContainsSubstring("has a password or a query, which Sluice does not save"));
     CHECK_THAT(error->what(), !ContainsSubstring("secret"));
   } else {
     bucket.Fill(pictures, "pictures@home/");

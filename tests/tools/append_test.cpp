@@ -180,7 +180,8 @@ TEST_CASE("append and its repack touch no folder of the user's, whatever its nam
     const auto refused = [&] {
       const Outcome outcome = Sluice(command);
       CHECK(outcome.exit_code == 1);
-      CHECK_THAT(outcome.err, ContainsSubstring(beside) && ContainsSubstring("move it away"));
+      CHECK_THAT(outcome.err,
+                 ContainsSubstring(beside) && ContainsSubstring("move or rename that folder"));
       CHECK(ContentsOf(a) == before);
     };
     refused();

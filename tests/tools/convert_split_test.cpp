@@ -237,7 +237,7 @@ TEST_CASE("files of several splits are recognised by their names or folders, and
   const Outcome one =
       Sluice({"convert", (folder / train).string(), (folder / "one").string(), "--split-folders"});
   CHECK(one.exit_code == 2);
-  CHECK_THAT(one.err, Catch::Matchers::ContainsSubstring("all of train"));
+  CHECK_THAT(one.err, Catch::Matchers::ContainsSubstring("all of the split train"));
 }
 
 TEST_CASE("archives of several splits have the same class numbers") {

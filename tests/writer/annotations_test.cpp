@@ -291,7 +291,7 @@ TEST_CASE("VOC's labels may lie next to their images, in its own tree, and under
   add("names/b.xml", label("a.jpg"));  // a copy of it, renamed
   const ConvertSummary summary = convert("names", "named");
   REQUIRE(summary.skipped.size() == 1);
-  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("correct one of them"));
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("correct one of the two"));
   CHECK(folder.Data().Keys() == Strings{"a.jpg"});
 }
 

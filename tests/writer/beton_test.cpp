@@ -137,9 +137,10 @@ TEST_CASE("a sample of a .beton whose payload is invalid is left out with the re
   CHECK(summary.samples == 1);
   REQUIRE(summary.skipped.size() == 4);
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("not one of the file's payloads"));
-  CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("a way that is not known"));
-  CHECK_THAT(summary.skipped[2].reason, ContainsSubstring("not as many as its size says"));
-  CHECK_THAT(summary.skipped[3].reason, ContainsSubstring("does not lie in the file"));
+  CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("a mode that Sluice does not know"));
+  CHECK_THAT(summary.skipped[2].reason,
+             ContainsSubstring("the number of bytes that width and height give"));
+  CHECK_THAT(summary.skipped[3].reason, ContainsSubstring("position is outside the file"));
 }
 
 TEST_CASE("a .beton with false claims is refused before memory is taken") {
@@ -154,11 +155,13 @@ TEST_CASE("a .beton with false claims is refused before memory is taken") {
   }
   SECTION("more samples than the file has bytes for") {
     folder.Put(8, std::uint64_t{1} << 58);
-    CHECK_THAT(folder.Refusal(ErrorCode::kCorrupt), ContainsSubstring("tables do not lie in it"));
+    CHECK_THAT(folder.Refusal(ErrorCode::kCorrupt),
+               ContainsSubstring("tables would lie outside the file"));
   }
   SECTION("a table of payloads beyond the file's end") {
     folder.Put(16, std::uint64_t{1} << 62);
-    CHECK_THAT(folder.Refusal(ErrorCode::kCorrupt), ContainsSubstring("tables do not lie in it"));
+    CHECK_THAT(folder.Refusal(ErrorCode::kCorrupt),
+               ContainsSubstring("tables would lie outside the file"));
   }
   SECTION("cut short") {
     folder.content.resize(folder.content.size() - 7);

@@ -154,7 +154,7 @@ TEST_CASE("classes that files number differently are one class if they share a n
   source.archives = {Golden("bare"), Golden("other")};
   const std::optional<Error> error = ErrorOf([&] { sluice::Convert(source, folder / "more"); });
   REQUIRE(error.has_value());
-  CHECK_THAT(error->what(), ContainsSubstring("put that one first"));
+  CHECK_THAT(error->what(), ContainsSubstring("put that other file first"));
 }
 
 TEST_CASE("a Parquet file without metadata has its image in the only column of bytes") {
@@ -171,14 +171,13 @@ TEST_CASE("of several image columns, the one with the usual name or the named on
   const ParquetFolder folder;
   const ConvertSummary summary = folder.Convert(ConvertSource::Archives({Golden("depth")}));
   REQUIRE(summary.warnings.size() == 2);  // the other column is not used
-  CHECK_THAT(summary.warnings[0],
-             ContainsSubstring("depth, image; of these one is taken, \"image\""));
+  CHECK_THAT(summary.warnings[0], ContainsSubstring("depth, image; Sluice takes \"image\""));
   CHECK(IsPicture(folder.Data().samples[0].fields[0], 1));
 
   ConvertSource views = ConvertSource::Archives({Golden("views")});
   const std::optional<Error> error = ErrorOf([&] { sluice::Convert(views, folder / "views"); });
   REQUIRE(error.has_value());
-  CHECK_THAT(error->what(), ContainsSubstring("(--path-column) to one of them: left, right"));
+  CHECK_THAT(error->what(), ContainsSubstring("name one of them by --path-column: left, right"));
   views.rows.path_column = "right";
   std::filesystem::remove_all(folder / "data");
   folder.Convert(views);
@@ -193,7 +192,7 @@ TEST_CASE("incomplete rows of a Parquet file are left out alone, with advice") {
   REQUIRE(whole.skipped.size() == 2);
   CHECK(whole.skipped[1].reason == "column kinds: a list has an entry that is null");
   CHECK(whole.skipped[0].reason ==
-        "column score: has no value; name the columns that are wanted (--field), without this one");
+        "column score: has no value; name the columns to use by --field, and leave this one out");
   std::filesystem::remove_all(folder / "data");
   source.rows.columns = {{"kinds", ColumnType::kClasses}};
   CHECK(folder.Convert(source).skipped.size() == 1);
@@ -218,7 +217,8 @@ TEST_CASE("unsupported Parquet files are refused with advice") {
     return error->sentence();
   };
   CHECK_THAT(sentence(ConvertSource::Archives({Golden("gzip")})),
-             ContainsSubstring("is compressed by gzip; Snappy, zstd and no compression are read"));
+             ContainsSubstring(
+                 "is compressed with gzip; Sluice reads Snappy, zstd and uncompressed columns"));
   ConvertSource source = ConvertSource::Archives({Golden("bare")});
   source.rows.columns = {{"size", ColumnType::kText}};
   CHECK_THAT(sentence(source), ContainsSubstring("no column \"size\"; it has: label"));
@@ -226,7 +226,7 @@ TEST_CASE("unsupported Parquet files are refused with advice") {
   source.rows.path_column = "photo";
   CHECK_THAT(sentence(source), ContainsSubstring("no column \"photo\" of images"));
   CHECK_THAT(sentence(ConvertSource::Archives({Golden("plain"), Golden("bare")})),
-             ContainsSubstring("convert files of different columns apart"));
+             ContainsSubstring("convert files with different columns separately"));
 }
 
 TEST_CASE("a Parquet file that is truncated anywhere is refused") {

@@ -53,15 +53,18 @@ TEST_CASE("a dataset larger than its sources gives a warning that names a smalle
   AddGrowth(other, summary);
   other.form.image = ImageCodec::kRaw;
   AddGrowth(other, summary);
-  CHECK(summary.warnings ==
-        std::vector<std::string>{
-            "the dataset takes 250% of the bytes of its sources; smaller would be: a --quality "
-            "below 90, --quality keep where sources are JPEGs of the right size, or fewer pixels "
-            "(--max-side, --short-side)",
-            "the dataset takes 250% of the bytes of its sources; smaller would be: --image jpeg, "
-            "which takes 0.7 of packed, or fewer pixels (--max-side, --short-side)",
-            "the dataset takes 250% of the bytes of its sources; smaller would be: --image jpeg or "
-            "packed, or fewer pixels (--max-side, --short-side)"});
+  CHECK(
+      summary.warnings ==
+      std::vector<std::string>{
+          "the dataset takes 250% of the bytes of its sources; to make it smaller, use a --quality "
+          "below 90, --quality keep where sources are JPEGs of the right size, or fewer pixels "
+          "(--max-side, --short-side)",
+          "the dataset takes 250% of the bytes of its sources; to make it smaller, use --image "
+          "jpeg, "
+          "which takes 0.7 of packed, or fewer pixels (--max-side, --short-side)",
+          "the dataset takes 250% of the bytes of its sources; to make it smaller, use --image "
+          "jpeg or "
+          "packed, or fewer pixels (--max-side, --short-side)"});
 }
 
 TEST_CASE("find_duplicates lists sources with the same bytes and leaves none out") {
@@ -121,7 +124,7 @@ TEST_CASE("a few empty classes are named, and many are only counted") {
     source.label.classes.push_back("x" + std::to_string(i));
   const ConvertSummary many = Convert(source, folder / "many");
   CHECK(many.warnings.size() == 1);
-  CHECK(Warns(many, "501 classes have no sample, such as class 1 (b); their numbers stay"));
+  CHECK(Warns(many, "501 classes have no sample, such as class 1 (b); they keep their numbers"));
 }
 
 TEST_CASE("images smaller than the requested size are counted, with a warning") {

@@ -217,7 +217,7 @@ TEST_CASE("incomplete rows are left out with their line") {
   for (const char* reason :
        {"line 3: column n: \"one\" is not a whole number", "line 4: the path is empty",
         "line 5: the path does not lie below", "line 6: its image cannot be opened: No such file",
-        "line 7: column n: has no value", "line 8: column v: there are 3 numbers, and not 2",
+        "line 7: column n: has no value", "line 8: column v: there are 3 numbers instead of 2",
         "line 9: column b: a box has four numbers", "line 10: the file is not an image"}) {
     CHECK_THAT(reasons, ContainsSubstring(reason));
   }
@@ -236,7 +236,7 @@ TEST_CASE("a table without the requested columns is refused, naming those it has
   CHECK_THAT(refusal("path,y\na.jpg,1\n", {{"z", ColumnType::kText}}),
              ContainsSubstring("no column \"z\"; it has: path, y"));
   CHECK_THAT(refusal("path,y\na.jpg,1\n", {{"y", ColumnType::kBoxClasses}}),
-             ContainsSubstring("needs one of boxes"));
+             ContainsSubstring("needs a column of type boxes"));
   CHECK_THAT(refusal("path,y\na.jpg,1\n", {{"y", ColumnType::kText}, {"y", ColumnType::kJson}}),
              ContainsSubstring("y"));
 }

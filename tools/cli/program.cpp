@@ -312,7 +312,8 @@ Command AddCompleteCommand(CLI::App& program) {
   return {app, [&program, app] {
             std::vector<std::string> words = app->remaining();
             if (words.size() < 2)
-              throw UsageError("complete: give a dot and the words typed so far");
+              throw UsageError(
+                  "complete: give a dot, which is ignored, and then the words typed so far");
             words.erase(words.begin());
             PrintOut(Completions(program, words));
             return static_cast<int>(kDone);

@@ -52,7 +52,7 @@ ConvertSource WithPaths(const ConvertSource& source, const std::filesystem::path
   whole.paths = PathsOfPlan(AsText(plan));
   if (!whole.paths.empty()) return whole;
   throw Error(ErrorCode::kNotFound, dataset.string(),
-              "holds no list of paths of an earlier run, and the one that was given is empty");
+              "has no list of paths from an earlier run, and the list that was given is empty");
 }
 
 std::string FieldNames(const Schema& schema) {
@@ -76,7 +76,7 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
     Field same = schema.fields[f];
     same.classes = wanted.fields[f].classes;
     if (same != wanted.fields[f]) {
-      refuse("the source has another kind of field \"" + same.name + "\" than the dataset has");
+      refuse("field \"" + same.name + "\" of the source has another kind than in the dataset");
     }
   }
   refuse(

@@ -164,7 +164,7 @@ std::string SourceDifference(const json& then, const Plan& plan) {
 [[noreturn]] void ThrowOtherPlan(const json& then, const Plan& plan, const std::string& file) {
   const json& now = plan.inputs;
   std::string what;
-  std::string how = "repeat that command, or choose another folder";
+  std::string how = "repeat the earlier command to finish it, or choose another folder";
   if (then.value("options", json()) != now.at("options")) {
     what = "other options: " + FirstDifference(then.value("options", json()), now.at("options"));
   } else if (then.value("sources", json()) != now.at("sources")) {
@@ -175,7 +175,7 @@ std::string SourceDifference(const json& then, const Plan& plan) {
         "other libraries: " + FirstDifference(then.value("libraries", json()), now.at("libraries"));
   }
   throw Error(ErrorCode::kExists, file,
-              "the dataset's folder holds a conversion with " + what + "; " + how);
+              "the folder has a conversion that was begun with " + what + "; " + how);
 }
 
 }  // namespace
@@ -612,9 +612,10 @@ void WritePlannedSources(const std::filesystem::path& folder, const SourceList& 
                          const ConvertOptions& options) {
   if (list.secret_root) {
     throw Error(ErrorCode::kUnsupported, list.root.string(),
-                "a conversion in parts, or into a store, keeps no password and no query of its "
-                "source's URL, and its workers could not read it; convert to a local folder in one "
-                "piece, or take a source whose credentials come from the environment (s3://)");
+                "the source's URL has a password or a query, which Sluice does not save, so the "
+                "workers of a conversion in parts, or into a store, could not read the source; "
+                "convert to a local folder in one piece, or take a source whose credentials come "
+                "from the environment (s3://)");
   }
   PlannedSourcesWriter out(folder / kPlannedSourcesName);
   out.Pass(options.run.on_error, options.run.find_duplicates, list.root);

@@ -39,7 +39,7 @@ void AddEmptyClasses(ConvertSummary& summary) {
   }
   if (empty.size() > kMaxNamed) {
     summary.warnings.push_back(std::to_string(empty.size()) + " classes have no sample, such as " +
-                               ClassText(summary, empty[0]) + "; their numbers stay");
+                               ClassText(summary, empty[0]) + "; they keep their numbers");
     return;
   }
   for (const std::size_t c : empty)
@@ -165,7 +165,7 @@ void AddGrowth(const ConvertOptions& options, ConvertSummary& summary) {
       static_cast<std::uint64_t>(100.0 * static_cast<double>(summary.bytes_out) /
                                  static_cast<double>(std::max<std::uint64_t>(summary.bytes_in, 1)));
   summary.warnings.push_back("the dataset takes " + std::to_string(per_cent) +
-                             "% of the bytes of its sources; smaller would be: " + advice +
+                             "% of the bytes of its sources; to make it smaller, use " + advice +
                              ", or fewer pixels (--max-side, --short-side)");
 }
 

@@ -380,14 +380,16 @@ class Repair {
   RepairReport InPlace() {
     if (damaged_.manifest) {
       throw Error(ErrorCode::kInvalidArgument, folder_.string(),
-                  "has its manifest; give NEW, a folder for the repaired dataset");
+                  "has a manifest, and only a dataset without one can be repaired in place; give "
+                  "a folder for the repaired dataset: sluice repair DATASET NEW");
     }
     Manifest manifest = BeginManifest(folder_.filename().string(), damaged_.schema);
     for (const std::string& file : damaged_.files) {
       const ShardFile shard(folder_ / file, damaged_.schema);
       if (!IsWhole(shard)) {
-        throw Error(ErrorCode::kCorrupt, (folder_ / file).string(),
-                    "is damaged; give NEW, a folder for the repaired dataset");
+        throw Error(
+            ErrorCode::kCorrupt, (folder_ / file).string(),
+            "is damaged; give a folder for the repaired dataset: sluice repair DATASET NEW");
       }
       AddShard(SurveyShard(shard, file), manifest);
     }

@@ -396,8 +396,10 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
                 "images (--paths)");
   }
   if (!source.rows.columns.empty() || !source.rows.path_column.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, source.archives.front().string(),
-                "is an archive without columns; its members' names say what they are");
+    throw Error(
+        ErrorCode::kInvalidArgument, source.archives.front().string(),
+        "is an archive without columns, so --field and --path-column do not apply; the names "
+        "of its members say what each member is");
   }
   return ReadArchives(source, threads, stop);
 }
@@ -415,7 +417,8 @@ std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset,
   const std::size_t field = schema.ClassField();
   if (field != Schema::kNone) return schema.fields[field].classes;
   throw Error(ErrorCode::kInvalidArgument, ShownPath(dataset.native()),
-              "has no field with classes, and cannot number those of another dataset");
+              "has no field with classes, so no class numbers can be taken from it "
+              "(--classes-of)");
 }
 
 }  // namespace

@@ -381,7 +381,8 @@ class CocoFile {
     if (lost > 0 && lost == waiting_.size()) {
       throw Error(ErrorCode::kCorrupt, source_.label_files.path.string(),
                   "none of its " + std::to_string(lost) +
-                      " annotations has an image_id that is the id of one of its images");
+                      " annotations belongs to an image of the file: no image has the annotation's "
+                      "image_id as its id");
     }
     if (lost > 0) {
       read_.warnings.push_back((lost == 1 ? "1 annotation is of an image"
@@ -408,7 +409,7 @@ class CocoFile {
     // Merged files may list an image twice.
     const std::string& other = read_.images[known->second].path;
     if (image.path == other) return;
-    Misread("has the id of another one: " + element["id"].dump() + " is " + ToUtf8(other) +
+    Misread("has the same id as another image: " + element["id"].dump() + " is " + ToUtf8(other) +
             " and " + ToUtf8(image.path) + "; give each image an id of its own");
   }
 
@@ -428,8 +429,8 @@ class CocoFile {
     if (points != element.end() && points->is_array()) category.points = NamesOf(*points, false);
     const auto [known, added] = categories_.emplace(IdOf(element, "id"), category);
     if (added || known->second.name == category.name) return;
-    Misread("has the id of another one: " + element["id"].dump() + " is " + known->second.name +
-            " and " + category.name + "; give each category an id of its own");
+    Misread("has the same id as another category: " + element["id"].dump() + " is " +
+            known->second.name + " and " + category.name + "; give each category an id of its own");
   }
 
   // Unless names come from elsewhere, classes are ordered by their categories' ids.
@@ -450,7 +451,8 @@ class CocoFile {
       if (points == 0) continue;
       if (read_.points == 0) read_.points = points;
       if (read_.points == points) continue;
-      read_.warnings.push_back("key points are not taken: objects have different numbers of them");
+      read_.warnings.push_back(
+          "key points are left out: objects have different numbers of key points");
       read_.points = 0;
       return;
     }

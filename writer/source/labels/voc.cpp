@@ -97,7 +97,8 @@ AnnotatedObject ObjectOf(const XmlElement& object, ClassNames& names) {
   AnnotatedObject made;
   const std::string& name = ChildOf(object, "name").text;
   const std::optional<std::int32_t> number = names.Add(name);
-  if (!number) Misread("has the class \"" + ToUtf8(name) + "\", which is not one of those given");
+  if (!number)
+    Misread("has the class \"" + ToUtf8(name) + "\", which is not one of the given classes");
   made.label = *number;
   const XmlElement& box = ChildOf(object, "bndbox");
   // VOC counts pixels from 1, and a box includes its last pixel.
@@ -176,9 +177,8 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
         const bool there = IsStoreUrl(source.root.native()) ||
                            std::filesystem::exists(source.root / beside, ignored);
         if (there && renamed != beside && std::filesystem::exists(source.root / renamed, ignored)) {
-          Misread("is for the image " + ToUtf8(beside.native()) +
-                  " by its filename inside, and for " + ToUtf8(renamed.native()) +
-                  " by its own name; correct one of them");
+          Misread("names the image " + ToUtf8(beside.native()) + " in its element filename, but " +
+                  ToUtf8(renamed.native()) + " by its own file name; correct one of the two");
         }
         if (there)
           image.path = beside.native();

@@ -19,14 +19,17 @@ namespace sluice {
 
 namespace {
 
+[[noreturn]] void ThrowTooLarge(std::uint64_t bytes) {
+  throw Error(ErrorCode::kLimit, "has " + std::to_string(bytes) +
+                                     " bytes; Sluice reads images of " +
+                                     std::to_string(kMaxSourceBytes) + " bytes at most");
+}
+
 // Reads a file below the list's root, or below another folder.
 void ReadFileOf(const SourceList& list, const std::filesystem::path& folder, const std::string& key,
                 std::uint64_t expected, std::vector<std::byte>& content) {
   if (list.store != nullptr && folder == list.root) {
-    if (expected > kMaxSourceBytes) {
-      throw Error(ErrorCode::kLimit, "has " + std::to_string(expected) + " bytes, more than the " +
-                                         std::to_string(kMaxSourceBytes) + " that are read");
-    }
+    if (expected > kMaxSourceBytes) ThrowTooLarge(expected);
     return list.store->Read(key, expected, content);
   }
   ReadFile(folder / key, kMaxSourceBytes, content);
@@ -49,11 +52,7 @@ void ReadRun(const std::filesystem::path& path, std::uint64_t offset, std::uint6
 }
 
 void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::byte>& content) {
-  if (extent.bytes > kMaxSourceBytes) {
-    throw Error(ErrorCode::kLimit, "has " + std::to_string(extent.bytes) +
-                                       " bytes, more than the " + std::to_string(kMaxSourceBytes) +
-                                       " that are read");
-  }
+  if (extent.bytes > kMaxSourceBytes) ThrowTooLarge(extent.bytes);
   if ((extent.archive & kInPage) != 0) {
     const PackedPage& page = list.pages.at(extent.archive & ~kInPage);
     const std::filesystem::path& path = list.archives.at(page.archive);

@@ -313,7 +313,7 @@ class BetonRows final : public ImageRows {
     row_bytes_ = PlaceBetonFields(fields_);
     if (data_end_ > bytes || data_end_ < table_at_ ||
         rows_ > (data_end_ - table_at_) / row_bytes_) {
-      Fail(ErrorCode::kCorrupt, "is damaged: its tables do not lie in it");
+      Fail(ErrorCode::kCorrupt, "is damaged: its tables would lie outside the file");
     }
     data_begin_ = table_at_ + rows_ * row_bytes_;
     if ((bytes - data_end_) % kAllocationBytes != 0) {
@@ -342,7 +342,8 @@ class BetonRows final : public ImageRows {
   // The position of a payload. Throws Error(kCorrupt) if it lies outside the payloads.
   Extent ExtentAt(std::uint64_t offset, std::uint64_t bytes) const {
     if (offset < data_begin_ || !Inside(offset, bytes, data_end_)) {
-      throw Error(ErrorCode::kCorrupt, "its payload does not lie in the file");
+      throw Error(ErrorCode::kCorrupt,
+                  "its image's position is outside the file, which is damaged or cut short");
     }
     return {offset, bytes, archive_};
   }
@@ -366,9 +367,9 @@ class BetonRows final : public ImageRows {
         sniffed_ = {ImageKind::kJpeg, "JPEG"};
         return;
       }
-      trouble_ = "its image is stored in a way that is not known";
+      trouble_ = "its image is stored in a mode that Sluice does not know";
       if (mode != 1) return;
-      trouble_ = "its pixels are not as many as its size says";
+      trouble_ = "its image does not have the number of bytes that width and height give";
       if (width == 0 || height == 0 || *bytes != width * height * 3) return;
       const Extent pixels = ExtentAt(offset, *bytes);
       const std::uint64_t plain =

@@ -31,7 +31,8 @@ class ImageRowList {
         if (HasHeading(rows->headings(), heading)) continue;
         throw Error(ErrorCode::kInvalidArgument, source_.archives[archive].string(),
                     "has no column \"" + ToUtf8(heading) +
-                        "\", as the first file has; convert files of different columns apart");
+                        "\", although the first file has one; convert files with different "
+                        "columns separately");
       }
       if (archive > 0) AddClasses(*rows);
       rows->Use(used_);

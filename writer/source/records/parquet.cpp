@@ -171,8 +171,8 @@ class ParquetRows final : public ImageRows {
 
   std::string why_no_image() const override {
     if (key_path_.empty()) return "has no image";
-    return "has only the path of its image; write the file with the images embedded (datasets: "
-           "embed_table_storage)";
+    return "has only the path of its image; write the file with the images embedded (with "
+           "Hugging Face's datasets library: embed_table_storage)";
   }
   std::string key() const override { return key_path_.empty() ? ImageRows::key() : key_path_; }
 
@@ -234,8 +234,8 @@ class ParquetRows final : public ImageRows {
     if (TakeUsual(images.empty() ? plain : images)) {
       if (images.size() > 1 && archive_ == 0) {
         list_.warnings.push_back("several columns hold images: " + ListedHeadings(images) +
-                                 "; of these one is taken, \"" + ToUtf8(ImageColumn()) +
-                                 "\" (--path-column names another)");
+                                 "; Sluice takes \"" + ToUtf8(ImageColumn()) +
+                                 "\" (to take another, name it by --path-column)");
       }
       return;
     }
@@ -243,11 +243,11 @@ class ParquetRows final : public ImageRows {
     for (const ParquetLeaf& leaf : file_.leaves)
       names.push_back(leaf.name);
     throw Error(ErrorCode::kInvalidArgument, file_.path.string(),
-                images.empty() ? "has no column that is known to hold images; set the path column "
-                                 "(--path-column) to one of its columns: " +
+                images.empty() ? "has no column that Sluice recognises as images; name the column "
+                                 "that holds them by --path-column; the file has: " +
                                      ListedHeadings(names)
-                               : "has several columns of images; set the path column "
-                                 "(--path-column) to one of them: " +
+                               : "has several columns of images; name one of them by "
+                                 "--path-column: " +
                                      ListedHeadings(images));
   }
 
@@ -295,8 +295,8 @@ class ParquetRows final : public ImageRows {
       }
       if (!used.classes.empty() && leaf.type != ParquetType::kBytes) {
         if (value.integer < 0 || static_cast<std::uint64_t>(value.integer) >= used.classes.size()) {
-          used.trouble = std::to_string(value.integer) + " is not the number of one of its " +
-                         std::to_string(used.classes.size()) + " classes";
+          used.trouble = std::to_string(value.integer) + " is not a class number: the column has " +
+                         std::to_string(used.classes.size()) + " classes, numbered from 0";
           return;
         }
         one = used.classes[static_cast<std::size_t>(value.integer)];

@@ -199,13 +199,14 @@ class FooterReader {
       static constexpr std::array kNames = {"", "", "gzip", "LZO", "Brotli", "LZ4", "", "LZ4"};
       const bool known = codec > 0 && codec < static_cast<std::int64_t>(kNames.size());
       throw Error(ErrorCode::kUnsupported, file_.path.string(),
-                  std::string("is compressed by ") +
-                      (known ? kNames[static_cast<std::size_t>(codec)] : "a library not known") +
-                      "; Snappy, zstd and no compression are read: write it again with one of "
-                      "these");
+                  std::string("is compressed with ") +
+                      (known ? kNames[static_cast<std::size_t>(codec)] : "an unknown codec") +
+                      "; Sluice reads Snappy, zstd and uncompressed columns: write the file again "
+                      "in one of these ways");
     }
     if (chunk.values > file_.bytes) {
-      throw Error(ErrorCode::kLimit, file_.path.string(), "has a column of more values than bytes");
+      throw Error(ErrorCode::kLimit, file_.path.string(),
+                  "claims more values in a column than the file has bytes, so it is damaged");
     }
     chunk.codec = static_cast<PageCodec>(codec);
     const std::int64_t offset = dictionary > 0 && dictionary < data ? dictionary : data;

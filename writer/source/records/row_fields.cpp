@@ -174,8 +174,8 @@ void RowFields::AddClasses(const std::string& heading, const std::vector<std::st
     if (taking.given || taking.column.column != heading) continue;
     if (!taking.named && !names.empty()) {
       Refuse("does not name the classes of the column \"" + ToUtf8(heading) +
-             "\", as another of the files does; put that one first, give the names (--classes), or "
-             "convert the files apart");
+             "\", but another file does; put that other file first, give the names (--classes), or "
+             "convert the files separately");
     }
     taking.names.Extend(names);
   }
@@ -231,7 +231,7 @@ void RowFields::Check() {
   };
   if (count(Feed::kBoxes) > 1) Refuse("only one column of boxes can be used");
   if (count(Feed::kBoxClasses) > 0 && count(Feed::kBoxes) == 0) {
-    Refuse("a column of box classes needs one of boxes");
+    Refuse("a column of type box-classes needs a column of type boxes");
   }
 }
 
@@ -305,10 +305,9 @@ std::string RowFields::Join(Values& whole, const Values& more, bool same_label) 
 void RowFields::RequireNone(const Taking& taking) const {
   if (list_.fields[taking.field].field.kind == FieldKind::kArray) {
     const bool chosen = source_.rows.columns.empty() && taking.column.type != ColumnType::kClass;
-    throw Error(
-        ErrorCode::kCorrupt,
-        std::string("has no value") +
-            (chosen ? "; name the columns that are wanted (--field), without this one" : ""));
+    throw Error(ErrorCode::kCorrupt,
+                std::string("has no value") +
+                    (chosen ? "; name the columns to use by --field, and leave this one out" : ""));
   }
 }
 
@@ -373,7 +372,7 @@ std::vector<std::byte> RowFields::NumbersValue(const Taking& taking, const Cell&
   }
   if (numbers.size() != expected) {
     throw Error(ErrorCode::kCorrupt, "there are " + std::to_string(numbers.size()) +
-                                         " numbers, and not " + std::to_string(expected) +
+                                         " numbers instead of " + std::to_string(expected) +
                                          (shape.empty() ? "" : " as in the earlier rows"));
   }
   if (list_.fields[taking.field].field.dtype == DType::kFloat64) {

@@ -271,8 +271,8 @@ std::string PathColumn(const ConvertSource& source, const std::vector<std::strin
     if (HasHeading(headings, usual)) return usual;
   }
   Refuse(source,
-         "has no column named path, file, filename, file_name, image or key; set the path column "
-         "(--path-column) to one of its columns: " +
+         "has no column named path, file, filename, file_name, image or key; name the column of "
+         "paths by --path-column; the table has: " +
              ListedHeadings(headings));
 }
 

@@ -120,7 +120,8 @@ class Message {
   }
   [[noreturn]] void Fail() const {
     throw Error(ErrorCode::kCorrupt,
-                "is not a tf.train.Example: byte " + std::to_string(at_) + " is damaged");
+                "cannot be read as a tf.train.Example: wrong value at byte " + std::to_string(at_) +
+                    "; the file is damaged, or its records are of another type");
   }
 
  private:
@@ -325,7 +326,9 @@ class TfRows final : public ImageRows {
     if (names.contains(image_feature_)) return;
     throw Error(ErrorCode::kInvalidArgument, path_.string(),
                 image_feature_.empty()
-                    ? "has no feature that begins as an image; it has: " + ListedHeadings(headings_)
+                    ? "has no feature whose values begin like an image; name the feature that "
+                      "holds the images by --path-column; the file has: " +
+                          ListedHeadings(headings_)
                     : "has no feature \"" + ToUtf8(image_feature_) +
                           "\"; it has: " + ListedHeadings(headings_));
   }
