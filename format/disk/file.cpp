@@ -142,9 +142,9 @@ std::string UnmappedNote(const std::filesystem::path& dataset) {
   const std::filesystem::path folder = DatasetFolderOf(dataset);
   if (!MapsNoFiles(folder / kManifestName) && !MapsNoFiles(folder / kPlanName)) return {};
   return folder.string() +
-         ": its file system maps no files, so a process that reads it does so into memory of its "
-         "own: block by block, and by whole shards where a conversion resumes or is repaired; on a "
-         "disk that maps files it takes none";
+         ": its file system cannot map files (mmap), so each process copies what it reads into its "
+         "own memory: single blocks, and whole shards to resume or repair a conversion. To save "
+         "this memory, move the dataset to a file system that can map files";
 }
 
 MappedFile::MappedFile(const FileHandle& file, std::filesystem::path path, MapAdvice advice)

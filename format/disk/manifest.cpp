@@ -440,7 +440,7 @@ Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128&
     return FromJson(parsed, file);
   } catch (const json::parse_error& error) {
     throw Error(ErrorCode::kCorrupt, file,
-                "cannot be read: it is not JSON from byte " + std::to_string(error.byte) + " on");
+                "cannot be read: it is not valid JSON at byte " + std::to_string(error.byte));
   } catch (const json::exception&) {
     throw Error(ErrorCode::kCorrupt, file,
                 "cannot be read: a member is missing or has the wrong type");

@@ -18,8 +18,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "format/disk/read_guard.h"
-
 namespace sluice {
 
 namespace {

@@ -118,8 +118,8 @@ void SharedFolder::Check(const FileHandle& file, const std::string& name, bool f
   if (!IsOurs(info) && !of_group) Refuse(name, OfAnother(info, path_));
   if (!folder && info.st_nlink > 1) {
     Refuse(name,
-           "has another name besides (a hard link), and the file of that name would be "
-           "overwritten; remove this one");
+           "is a hard link: writing it would also overwrite the file under its other name; remove "
+           "this link");
   }
   if (of_group && info.st_uid == geteuid()) {
     const mode_t mode = (info.st_mode & 07777) | S_IRGRP | S_IWGRP |

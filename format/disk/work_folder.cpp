@@ -24,8 +24,8 @@ constexpr std::string_view kMarkText =
 
 [[noreturn]] void Refuse(const fs::path& folder) {
   throw Error(ErrorCode::kExists, folder.string(),
-              "sluice works in a folder of this name, and the one that is there is not sluice's; "
-              "nothing in it was touched: move it away, or give it another name");
+              "Sluice needs this name for a folder of its own, but finds a folder that it did not "
+              "make, and changed nothing in it; move or rename that folder");
 }
 
 [[noreturn]] void Fail(const fs::path& path, const char* what, int error_number) {

@@ -46,9 +46,10 @@ const SizedRows& SizedRowsOf(const Slot& slot, std::string_view field) {
   if (field.empty() && layout.images.empty())
     throw Error(ErrorCode::kInvalidArgument, "the batch has no image");
   if (layout.image_sizes == ImageSizes::kEqual) {
-    RefuseField(layout.NameFor(field),
-                "has images of one size, which image() gives; set "
-                "LoaderOptions::output.image_sizes for others");
+    RefuseField(
+        layout.NameFor(field),
+        "has images of one size: use image(field) without a sample; for images of different "
+        "sizes, set LoaderOptions::output.image_sizes");
   }
   return slot.images[ImageIn(layout, field)].sized;
 }

@@ -228,12 +228,13 @@ Followers Followers::Of(const DatasetFacts& dataset, const FieldChoice& choice,
   FollowerFinder finder(dataset, choice, layout);
   if (view.pixels.moves()) {
     finder.RefuseFollowers(
-        "RandAugment and TrivialAugmentWide move without it; leave it out of "
+        "RandAugment and TrivialAugmentWide would move without this field; leave it out of "
         "LoaderOptions::output.fields, or use RandomAffine and steps that change colours");
   }
   if (mixes) {
     finder.RefuseFollowers(
-        "MixUp and CutMix mix with another sample's, but it would stay unmixed; leave it out of "
+        "MixUp and CutMix would mix with another sample's image, without mixing this field; leave "
+        "it out of "
         "LoaderOptions::output.fields, or mix in a batch_function");
   }
   if (view.geometry.empty()) return {};

@@ -123,7 +123,7 @@ Geometry::Extent ExtentOf(const DatasetFacts& dataset, const ImageSummary& image
   }
   const Region region = geometry.FrameFor(images.max_width, images.max_height, 0, 0, stage).region;
   if (!geometry.swapping_step().empty() && region.width() != region.height()) {
-    Refuse(dataset, geometry.swapping_step() + " needs square images, and those of field \"" +
+    Refuse(dataset, geometry.swapping_step() + " needs square images, and the images of field \"" +
                         images.field + "\" would be " + std::to_string(region.width()) + "x" +
                         std::to_string(region.height()) + "; add a crop or resize to a square");
   }

@@ -122,7 +122,7 @@ std::span<std::byte> MutableRows::ImageBytes(std::string_view field) {
   const ImageBatch image = shape(field);
   if (count_ > 1 && slot_.layout->image_sizes == ImageSizes::kOwn) {
     RefuseField(slot_.layout->NameFor(field),
-                "has images of different sizes; ask for those of one row after another");
+                "has images of different sizes; ask for the image of one row at a time");
   }
   return {const_cast<std::byte*>(reinterpret_cast<const std::byte*>(image.data)),
           count_ * image.sample_bytes()};

@@ -81,8 +81,8 @@ FieldChoice FieldChoice::Of(const DatasetFacts& dataset, const LoaderOptions& op
     if (needs_leader && (leader == Schema::kNone || !choice.chosen[leader])) {
       throw Error(
           ErrorCode::kInvalidArgument, dataset.folder.string(),
-          "field \"" + field.name + "\" follows image \"" + field.follows +
-              "\", which LoaderOptions::output.fields leaves out; name that image there, too");
+          "field \"" + field.name + "\" is transformed together with image \"" + field.follows +
+              "\", which LoaderOptions::output.fields leaves out; add that image to the list");
     }
   }
   if (choice.image == Schema::kNone && transforms) {

@@ -60,8 +60,9 @@ std::optional<std::uint64_t> KeyIndex::Find(DatasetState& dataset, std::string_v
     if (fault == nullptr) return std::nullopt;
   }
   throw Error(fault->code(), fault->file(), fault->place(),
-              fault->sentence() + "; none of the shards that can be read has the key " +
-                  "that Dataset::Find() was asked for, so this one may have it");
+              fault->sentence() +
+                  "; Dataset::Find() did not find the key in the readable shards, " +
+                  "so it may be in this damaged one");
 }
 
 std::optional<std::uint64_t> KeyIndex::FindIn(const Keys& keys, DatasetState& dataset,

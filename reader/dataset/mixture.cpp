@@ -29,9 +29,9 @@ const std::vector<std::string>& Longer(const Field& field, const std::vector<std
   if (std::equal(shorter.begin(), shorter.end(), longer.begin())) return longer;
   RefuseMixing(
       dataset,
-      "the classes of field \"" + field.name + "\" are not those of " + other.folder.string() +
-          " in the same order, so the same number would mean two classes; convert one with "
-          "the classes of the other (`sluice convert --classes`)");
+      "field \"" + field.name + "\" has other classes than in " + other.folder.string() +
+          ", or another order of them, so one number would mean two classes; convert one dataset "
+          "with the classes of the other (`sluice convert --classes-of`)");
 }
 
 std::string PairsOf(const Field& field) {
@@ -44,14 +44,14 @@ void RequireSame(const Field& field, const Field& known, const DatasetFacts& dat
   const auto refuse = [&](const std::string& what) {
     RefuseMixing(dataset, "field \"" + field.name + "\" has another " + what + " than in " +
                               other.folder.string() +
-                              "; give it another name in one of them when you convert it");
+                              "; convert one of the datasets with another name for the field");
   };
   if (field.kind != known.kind) refuse("kind");
   const bool numbers = field.kind == FieldKind::kArray || field.kind == FieldKind::kVariable;
   if (numbers && field.dtype != known.dtype) refuse("element type");
   if (numbers && field.shape != known.shape) refuse("shape");
   if (field.role != known.role) refuse("role");
-  if (field.follows != known.follows) refuse("image that it follows");
+  if (field.follows != known.follows) refuse("image that it belongs to");
   if (field.coordinates != known.coordinates) refuse("convention of coordinates");
   if (PairsOf(field) != PairsOf(known)) refuse("list of flip_pairs");
 }
@@ -187,10 +187,11 @@ DatasetFacts::Joined::Joined(const Mixture& mixture) : rule(RuleOf(mixture)) {
   for (const Mixture::Part& part : mixture.parts) {
     const std::shared_ptr<DatasetState>& dataset = part.dataset.state();
     if (dataset->facts->store != nullptr) {
-      RefuseMixing(*dataset,
-                   "datasets at URLs, or on file systems that map no files, cannot be mixed yet; "
-                   "copy it to a local disk "
-                   "(`sluice copy`), or join them with `sluice merge`");
+      RefuseMixing(
+          *dataset,
+          "datasets at URLs, or on file systems that cannot map files, cannot be mixed yet; "
+          "copy it to a local disk "
+          "(`sluice copy`), or join them with `sluice merge`");
     }
     if (dataset->facts->manifest.samples == 0)
       RefuseMixing(*dataset, "it has no samples; leave it out");

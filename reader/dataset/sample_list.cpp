@@ -237,7 +237,8 @@ void CheckList(const SampleList& list, std::uint64_t samples, const std::string&
   }
   if (!state.dataset.empty() && state.dataset != dataset) {
     RefuseList("LoaderOptions::order.samples was made from the dataset with id " + state.dataset +
-               ", but this one has id " + dataset + "; make the list from the dataset you play");
+               ", but this one has id " + dataset +
+               "; make the list from the dataset that you load");
   }
 }
 

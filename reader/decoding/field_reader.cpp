@@ -179,7 +179,7 @@ ValueFault FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_
     return Fault(field.field, "the image's checksum does not match: the shard is damaged");
   }
   if (field.leader != field.field && leader.width == 0) {
-    return Fault(field.field, "the sample lacks the image that this one follows");
+    return Fault(field.field, "the sample lacks the image that this one belongs to");
   }
   Frame frame;
   if (field.leader == field.field) {
@@ -246,7 +246,7 @@ ValueFault FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::
   const std::span<std::byte> bytes = NumbersOf(slot, row, boxes);
   if (bytes.empty()) return {};
   if (picture.width == 0) {
-    return {"the sample has boxes but not the image that they follow"};
+    return {"the sample has boxes but not the image that they belong to"};
   }
   const PointMap map(picture.frame, picture.width, picture.height);
   WithNumbers(boxes.doubles, bytes,
@@ -273,7 +273,7 @@ ValueFault FieldReader::MovePoints(Slot& slot, std::size_t row, const Followers:
   const std::span<std::byte> bytes = NumbersOf(slot, row, points);
   if (bytes.empty()) return {};
   if (picture.width == 0) {
-    return {"the sample has key points but not the image that they follow"};
+    return {"the sample has key points but not the image that they belong to"};
   }
   const PointMap map(picture.frame, picture.width, picture.height);
   WithNumbers(points.doubles, bytes,

@@ -52,22 +52,23 @@ void CheckRank(const DatasetFacts& dataset, const LoaderOptions& options) {
 void CheckFunctionRows(const LoaderOptions& options) {
   const std::string what =
       "DecodedPictures::function_is_deterministic keeps what LoaderOptions::sample_function made";
-  if (!options.sample_function) Refuse(what + ", and there is no such function; leave it false");
+  if (!options.sample_function) Refuse(what + ", but that function is not set; leave it false");
   if (options.sizes.size() > 1 || options.output.image_sizes != ImageSizes::kEqual) {
     Refuse(what +
-           ", for images of one size; leave it false, or LoaderOptions::sizes empty and "
-           "output.image_sizes at kEqual");
+           ", which needs images of one size; leave it false, or leave LoaderOptions::sizes empty "
+           "and output.image_sizes at kEqual");
   }
   if (!options.schedule.empty()) {
     Refuse(what +
-           ", after the same steps in each epoch; leave it false, or "
+           ", which needs the same steps in each epoch; leave it false, or leave "
            "LoaderOptions::schedule empty");
   }
   const auto check = [&](const Pipeline& steps) {
     for (const Transform& step : steps) {
       if (!DrawsNumbers(step) || ConcernsBatch(step)) continue;
-      Refuse(what + ", and " + StepText(step) +
-             " before it draws anew in each epoch; leave it false, or draw in a batch_function");
+      Refuse(what + ", but " + StepText(step) +
+             ", which comes before the function, is random in each epoch; leave it false, or make "
+             "random changes in a batch_function");
     }
   };
   check(options.transform);
@@ -86,7 +87,8 @@ void CheckStorage(const DatasetFacts& dataset, const LoaderOptions& options) {
     Refuse(
         "LoaderOptions::storage = Direct and Locked are for files that can be mapped; leave "
         "storage "
-        "as Mapped for a dataset at a URL, or on a file system that maps no files, and set stage "
+        "as Mapped for a dataset at a URL, or on a file system that cannot map files, and set "
+        "stage "
         "to "
         "keep what was read on a local disk");
   }
@@ -192,7 +194,7 @@ void CheckDecoding(const LoaderOptions& options) {
   if (options.on_device.images != ImagesIn::kStorage) {
     if (options.on_device.decode != DecodeOn::kDevice) {
       Refuse(
-          "LoaderOptions::on_device.images says where a device finds what it decodes: set "
+          "LoaderOptions::on_device.images only matters for pictures that the device decodes; set "
           "on_device.decode = kDevice, or leave images at kStorage");
     }
     if (options.stage) {

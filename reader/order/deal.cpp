@@ -144,10 +144,10 @@ std::string ShareText(const Rank& rank, std::uint64_t samples, std::uint64_t of_
   return "rank " + std::to_string(rank.rank) + " of " + std::to_string(rank.world_size) + " (" +
          (found ? "from the environment: " + std::string(rank.variables)
                 : std::string("LoaderOptions::ranks.rank and world_size")) +
-         ") plays " + std::to_string(samples) + " of " + std::to_string(of_samples) +
+         ") loads " + std::to_string(samples) + " of " + std::to_string(of_samples) +
          " samples an epoch" +
-         (found ? "; a loader that is to play all of them alone, as for validation on one rank, "
-                  "needs LoaderOptions::ranks.world_size = 1"
+         (found ? "; if this process shall load all samples, as for validation on one rank, set "
+                  "LoaderOptions::ranks.world_size = 1"
                 : "");
 }
 
@@ -175,13 +175,14 @@ void RefuseHalf() {
   const char* const size = std::getenv(kPairs[0].size);
   if ((rank == nullptr) == (size == nullptr)) return;
   if (size != nullptr && std::string_view(size) == "1") return;
-  throw Error(ErrorCode::kInvalidArgument,
-              std::string("the environment says ") +
-                  (rank != nullptr ? std::string("RANK=") + rank + ", but not WORLD_SIZE"
-                                   : std::string("WORLD_SIZE=") + size + ", but not RANK") +
-                  ", so which share of the samples is this process's is not known; set both, or "
-                  "neither, or set LoaderOptions::ranks.rank and world_size (1 for a process that "
-                  "trains alone)");
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      std::string("the environment says ") +
+          (rank != nullptr ? std::string("RANK=") + rank + ", but not WORLD_SIZE"
+                           : std::string("WORLD_SIZE=") + size + ", but not RANK") +
+          ", so Sluice cannot tell which share of the samples this process loads; set both, "
+          "or neither, or set LoaderOptions::ranks.rank and world_size (1 for a process "
+          "that trains alone)");
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ class Deal {
   DealOptions options_;
 };
 
-// "rank 1 of 4 (from the environment: RANK, WORLD_SIZE) plays 250 of 1000 samples an epoch; ...";
+// "rank 1 of 4 (from the environment: RANK, WORLD_SIZE) loads 250 of 1000 samples an epoch; ...";
 // empty for a process that plays alone.
 std::string ShareText(const Rank& rank, std::uint64_t samples, std::uint64_t of_samples);
 

@@ -132,9 +132,10 @@ std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
 void LockInMemory(DatasetState& dataset, bool pass_over) {
   if (!dataset.table.keeps_all()) {
     throw Error(ErrorCode::kLimit, dataset.facts->folder.string(),
-                "has " + std::to_string(dataset.facts->shards.size()) + " shards, and " +
+                "has " + std::to_string(dataset.facts->shards.size()) +
+                    " shards, but Sluice keeps at most " +
                     std::to_string(dataset.table.max_mapped()) +
-                    " at most stay mapped: it cannot be locked in memory (LoaderOptions::storage = "
+                    " mapped, so the dataset cannot be locked in memory (LoaderOptions::storage = "
                     "Locked); convert again with a larger --shard-size, or set storage = Mapped");
   }
   const std::uint64_t bytes = dataset.facts->shape.bytes();

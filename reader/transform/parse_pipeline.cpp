@@ -251,8 +251,8 @@ std::vector<ScheduledTransform> ParseSchedule(std::string_view text) {
     if (sign == part.size() || error != std::errc() || stop != number_end) {
       throw Error(ErrorCode::kInvalidArgument,
                   "\"" + std::string(part) +
-                      "\" is not a part of a schedule, which has an epoch, = and steps, such as "
-                      "80=rrc:224,flip; parts are joined by ;");
+                      "\" is not a part of a schedule; write EPOCH=STEPS, such as "
+                      "80=rrc:224,flip, and separate parts by \";\"");
     }
     later.transform = ParsePipeline(part.substr(sign + 1));
     schedule.push_back(std::move(later));

@@ -22,7 +22,7 @@ std::size_t CountOf(const std::string& text, const std::string& part) {
   return count;
 }
 
-constexpr const char* kUnmapped = "its file system maps no files";
+constexpr const char* kUnmapped = "its file system cannot map files";
 
 }  // namespace
 

@@ -217,7 +217,7 @@ with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("default")
     for _ in range(2):
         played = sum(len(batch.samples) for batch in sluice.Loader(sys.argv[1], 16).epoch(0))
-print(played, [str(one.message).count("maps no files") for one in said])
+print(played, [str(one.message).count("cannot map files") for one in said])
 """
 
 

@@ -270,11 +270,11 @@ TEST_CASE(
     CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
                ContainsSubstring(why));
   };
-  refused("there is no such function");
+  refused("but that function is not set");
   options.sample_function = [](MutableSample&) {};
   for (const Transform& step : {Transform(HorizontalFlip()), Transform(RandomErasing())}) {
     options.transform = {Resize(24, 24), step};
-    refused("draws anew in each epoch");
+    refused("is random in each epoch");
   }
   options.transform = {RandomResizedCrop(24)};
   refused("RandomResizedCrop");

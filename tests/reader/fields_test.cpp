@@ -376,7 +376,7 @@ TEST_CASE("Invalid choices of fields are refused with advice") {
   options.output.fields = {"lable"};
   CHECK_THAT(refusal(options), ContainsSubstring("no field \"lable\""));
   options.output.fields = {"mask", "depth"};
-  CHECK_THAT(refusal(options), ContainsSubstring("follows image \"image\""));
+  CHECK_THAT(refusal(options), ContainsSubstring("transformed together with image \"image\""));
   options.output.fields = {"label"};
   options.transform = {Resize(4)};
   CHECK_THAT(refusal(options), ContainsSubstring("chooses no image"));

@@ -421,7 +421,7 @@ TEST_CASE("A loader of several ranks describes its rank, where that comes from, 
   {
     Loader found(dataset, options);
     const auto says = ContainsSubstring(
-        "rank 1 of 4 (from the environment: RANK, WORLD_SIZE) plays 13 of 50 samples an epoch; ");
+        "rank 1 of 4 (from the environment: RANK, WORLD_SIZE) loads 13 of 50 samples an epoch; ");
     const auto advises = ContainsSubstring("LoaderOptions::ranks.world_size = 1");
     CHECK_THAT(found.Describe(), says && advises);
     CHECK_THAT(found.Stats().Verdict(), says && advises);
@@ -433,7 +433,7 @@ TEST_CASE("A loader of several ranks describes its rank, where that comes from, 
   Loader told(dataset, options);
   CHECK_THAT(
       told.Describe(),
-      ContainsSubstring("rank 3 of 4 (LoaderOptions::ranks.rank and world_size) plays 13 of 50 "
+      ContainsSubstring("rank 3 of 4 (LoaderOptions::ranks.rank and world_size) loads 13 of 50 "
                         "samples an epoch\n"));
   options.ranks.rank = 0;
   options.ranks.world_size = 1;

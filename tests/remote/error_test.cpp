@@ -137,7 +137,7 @@ TEST_CASE("Requests that cannot succeed are not repeated") {
     for (const std::string& url : {std::string("s3://bkt"), server.plain_url()}) {
       const auto store = OpenStoreWith(url, settings);
       const Error error = ErrorWithoutLoss([&] { store->Get("a", 100); });
-      CHECK_THAT(error.what(), ContainsSubstring("does not answer as HTTP/1.1 wants it"));
+      CHECK_THAT(error.what(), ContainsSubstring("does not answer in HTTP/1.1"));
       CHECK(CodeOf([&] { ReadRange(*store, "a", 0, 1); }) == ErrorCode::kIo);
     }
     CHECK(server.web().requests().size() == 4);

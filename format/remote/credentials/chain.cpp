@@ -187,7 +187,7 @@ std::optional<Credentials> CredentialsOfWebIdentity(const CredentialSearch& sear
     if (auto credentials = CredentialsFromSts(reply.body)) return credentials;
   }
   throw Error(ErrorCode::kInvalidArgument,
-              "the role of AWS_ROLE_ARN could not be taken with the token of "
+              "the role in AWS_ROLE_ARN could not be assumed with the token in "
               "AWS_WEB_IDENTITY_TOKEN_FILE (" +
                   StatusText(reply) + " from " + StsEndpoint(search) +
                   "); check the role's trust policy, and that the token is not too old");

@@ -160,11 +160,10 @@ std::optional<Credentials> CredentialsOfProfile(const CredentialSearch& search, 
     if (token_file.empty()) {
       throw Error(ErrorCode::kInvalidArgument,
                   "profile '" + name +
-                      "' takes a role by another profile, which Sluice does not do itself; give it "
-                      "credential_process = aws configure export-credentials --profile " +
-                      name +
-                      " --format process "
-                      "in a profile of its own");
+                      "' assumes a role through another profile, which Sluice does not support; "
+                      "add a second profile with the line credential_process = aws configure "
+                      "export-credentials --profile " +
+                      name + " --format process, and name that profile in AWS_PROFILE");
     }
     return CredentialsOfWebIdentity(search, token_file, role, setting("role_session_name"));
   }

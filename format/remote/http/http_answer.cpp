@@ -95,11 +95,11 @@ Verdict JudgeFailure(const HttpReply& reply, const std::string& server) {
           "the server " + server + " ended the connection in the middle (" + reply.why + ")");
     case HttpFailure::kBadUrl:
       return FinalVerdict(ErrorCode::kInvalidArgument, EINVAL,
-                          "is not a URL that can be asked for; check it");
+                          "is not a URL that can be requested; check its spelling");
     case HttpFailure::kNotHttp:
       return MakeVerdict(Kind::kFinal, EPROTO,
-                         "the server " + server + " does not answer as HTTP/1.1 wants it (" +
-                             reply.why + "); check the address and the port");
+                         "the server " + server + " does not answer in HTTP/1.1 (" + reply.why +
+                             "); check the address and the port");
     case HttpFailure::kStopped:
       return MakeVerdict(Kind::kFinal, ECANCELED, "the store was closed meanwhile");
     default:
@@ -113,7 +113,7 @@ Verdict JudgeCommonStatus(const HttpReply& reply, const std::string& server) {
   if (reply.status == 412) return ReplacedVerdict();
   if (reply.status == 416) {
     return FinalVerdict(ErrorCode::kCorrupt, 0,
-                        "ends before what should be read of it; it was cut short or replaced");
+                        "is shorter than expected; it was cut short or replaced");
   }
   if (reply.status != 408 && reply.status != 429 && reply.status < 500) return {};
   const bool busy = reply.status == 503 || reply.status == 429;
@@ -124,9 +124,9 @@ Verdict JudgeCommonStatus(const HttpReply& reply, const std::string& server) {
                                 : never ? Kind::kFinal
                                         : Kind::kAgain,
                                 EAGAIN,
-                                answer + (busy    ? ": it is asked for more than it can do"
-                                          : never ? ": it does not know such requests"
-                                                  : ": it has a fault of its own"));
+                                answer + (busy    ? ": it has too many requests"
+                                          : never ? ": it does not support such requests"
+                                                  : ": it has an internal error"));
   verdict.wait = AskedWait(reply.retry_after);
   return verdict;
 }
@@ -160,10 +160,10 @@ Verdict JudgeRangeAnswer(const HttpReply& reply, const WantedRange& wanted) {
     // The whole object: correct if the wanted range is the whole object.
     if (wanted.offset == 0 && reply.length == wanted.bytes) return {};
     if (reply.length && *reply.length < end) return TooShortVerdict(*reply.length, end);
-    return FinalVerdict(
-        ErrorCode::kUnsupported, 0,
-        "its server sends whole files when it is asked for a part; datasets need one that knows "
-        "range requests (nginx and object storage do)");
+    return FinalVerdict(ErrorCode::kUnsupported, 0,
+                        "the server sends the whole file when Sluice asks for a part; a dataset "
+                        "needs a server that "
+                        "supports range requests (nginx and object stores do)");
   }
   const auto range = ParseContentRange(reply.content_range);
   if (!range) {

@@ -52,7 +52,7 @@ Verdict PlainEndpoint::JudgeRedirect(const HttpReply& reply) const {
     return FinalVerdict(ErrorCode::kIo, EXDEV,
                         says + ", without encryption; use the URL that it means if that is wanted");
   }
-  Verdict verdict = FinalVerdict(ErrorCode::kIo, ELOOP, says + ", again and again");
+  Verdict verdict = FinalVerdict(ErrorCode::kIo, ELOOP, says + ", in a loop");
   verdict.kind = Verdict::Kind::kElsewhere;
   verdict.target = std::move(target);
   return verdict;

@@ -169,7 +169,8 @@ ObjectInfo RemoteStore::HeadByRange(const std::string& object) {
     return {*range->total, reply.etag, reply.changed};
   if (reply.status == 200) return {reply.body.size(), reply.etag, reply.changed};
   throw Error(ErrorCode::kUnsupported, endpoint_->Shown(object),
-              "its server does not tell its size");
+              "the server does not report this object's size, neither to HEAD nor to a range "
+              "request; Sluice cannot read from such a server");
 }
 
 std::uint64_t RemoteStore::Read(RangeRead read) {

@@ -378,7 +378,7 @@ void BindLoader(nb::module_& module) {
                          {0, nullptr}};
   const std::string doc =
       "Epochs of batches from a dataset or a Mixture, decoded ahead by threads. `for batch in "
-      "loader` plays the next epoch; epoch(n) plays any.\n\n"
+      "loader` iterates over the next epoch; epoch(n) over epoch n.\n\n"
       "transform: a list of steps, or their text form; "
       "schedule: a list of (epoch, steps); device: 'cpu' or 'cuda:0'; resume_from: the text of an "
       "earlier state(); timeout: seconds.\n" +
