@@ -364,6 +364,30 @@ Answer PlayEpochs(EpochArguments& arguments, EpochHooks hooks, cli::Progress& pr
   return {TextOf(report), JsonOf(report), bars};
 }
 
+// The error of a loader, with this command's flags in place of the options' names in C++.
+Error InFlags(const Error& error, const CLI::App& app) {
+  std::string sentence = error.sentence();
+  const LoaderOptions usual;
+  option_list::ForEachOption(usual, [&](const auto& option, const auto&, const std::string& path) {
+    const std::string flag = cli::FlagOf(option.name, option.facts);
+    if (app.get_option_no_throw(flag) == nullptr) return;
+    const std::string name = "LoaderOptions::" + path;
+    for (std::size_t at = 0; (at = sentence.find(name, at)) != std::string::npos;) {
+      const char next = at + name.size() < sentence.size() ? sentence[at + name.size()] : ' ';
+      const bool whole = next != '_' && std::isalnum(static_cast<unsigned char>(next)) == 0;
+      if (whole) sentence.replace(at, name.size(), flag);
+      at += whole ? flag.size() : name.size();
+      if (whole && sentence.compare(at, 3, " = ") == 0) sentence.replace(at, 3, " ");
+    }
+  });
+  constexpr std::string_view kGpu = "Device::Cuda()";
+  if (const std::size_t at = sentence.find(kGpu); at != std::string::npos)
+    sentence.replace(at, kGpu.size(), "cuda:N");
+  if (sentence.find("LoaderOptions::") != std::string::npos)
+    sentence += " (an option of the loader in C++ and Python; this command does not have it)";
+  return {error.code(), error.file(), error.place(), sentence};
+}
+
 Answer EpochAnswer(EpochArguments& arguments, const std::stop_token& stop,
                    cli::Progress& progress) {
   EpochHooks hooks;
@@ -389,13 +413,17 @@ cli::Command AddEpochCommand(CLI::App& program) {
   cli::AddDeclared(*app, arguments->options.limits, &ReadLimits::max_value_bytes);
   AddMeasuringOptions(*app, *arguments);
   app->footer(std::string(kEpochExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] {
+  return {app, [app, arguments] {
             CheckWritable(arguments->trace_file);
             return RunMeasuring(arguments->output, "playing",
                                 "playing " + cli::Printable(ShownPath(arguments->dataset)),
                                 [&](const std::stop_token& stop, cli::Progress& progress) {
-                                  Complete(*arguments, stop);
-                                  return EpochAnswer(*arguments, stop, progress);
+                                  try {
+                                    Complete(*arguments, stop);
+                                    return EpochAnswer(*arguments, stop, progress);
+                                  } catch (const Error& error) {
+                                    throw InFlags(error, *app);
+                                  }
                                 });
           }};
 }

@@ -165,6 +165,7 @@ template <class Loader, class F>
 void ForEachSetting(Loader& loader, F&& f) {
   f(loader, &LoaderOptions::batch_size);
   f(loader.output, &OutputOptions::image_sizes);
+  f(loader.output, &OutputOptions::channels);
   f(loader.order, &OrderOptions::shuffle);
   f(loader, &LoaderOptions::seed);
   f(loader.order, &OrderOptions::lanes);

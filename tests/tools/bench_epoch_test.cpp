@@ -426,6 +426,25 @@ TEST_CASE("option --device-decode needs a device, and is a setting of the result
   CHECK_THAT(outcome.err, ContainsSubstring("needs a device"));
 }
 
+TEST_CASE("sluice-bench epoch names its own flags where the loader refuses an option") {
+  const Animals animals;
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  WriteJpeg(folder / "grey.src/cat/g.jpg", MakePicture(40, 30, 1));
+  WriteJpeg(folder / "colour.src/cat/c.jpg", MakePicture(40, 30));
+  REQUIRE(Sluice({"convert", at("grey.src"), at("grey"), "--channels", "1"}).exit_code == 0);
+  REQUIRE(Sluice({"convert", at("colour.src"), at("colour")}).exit_code == 0);
+  REQUIRE(Sluice({"merge", at("grey"), at("colour"), at("both")}).exit_code == 0);
+  Words words = {"epoch", at("both"), "--epochs", "1", "--warm-up", "0", "--threads", "1"};
+  const Outcome refused = Run(SLUICE_BENCH_COMMAND, words);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("set --channels to 1 or 3"));
+  words.insert(words.end(), {"--channels", "1", "--json"});
+  const Outcome played = Run(SLUICE_BENCH_COMMAND, words);
+  INFO(played.err);
+  CHECK(JsonOf(played)["channels"] == 1);
+}
+
 TEST_CASE("sluice-bench epoch plays several datasets as one, and images of their own sizes") {
   const Animals animals;
   const TemporaryFolder folder;
