@@ -4,6 +4,8 @@
 #include <sluice/error.h>
 #include <sluice/verify.h>
 
+#include "format/disk/checksum.h"
+#include "format/disk/manifest.h"
 #include "tests/catch.h"
 #include "tests/file_content.h"
 #include "tests/reader/sample_data.h"
@@ -43,6 +45,48 @@ TEST_CASE("A good dataset has no faults, with and without decoding, on any numbe
       CHECK(report.bytes == Dataset::Open(path).shards()[0].bytes);
     }
   }
+}
+
+TEST_CASE("A value with a flag that is not known is one fault, of its sample") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 3);
+  Id128 id;
+  Manifest manifest = ReadManifest(path, id);
+  const std::filesystem::path file = path / manifest.shards[0].file;
+  std::string shard = ContentOf(file);
+  // The flag, and then each checksum that covers it: format/FORMAT.md, "Shards".
+  const auto at = [&shard]<class T>(std::size_t offset, T) {
+    T value;
+    std::memcpy(&value, &shard[offset], sizeof value);
+    return value;
+  };
+  const auto seal = [&shard](std::size_t offset, std::size_t begin, std::size_t size) {
+    const std::uint64_t sum = Hash64(AsBytes(std::string_view(shard).substr(begin, size)));
+    std::memcpy(&shard[offset], &sum, sizeof sum);
+    return sum;
+  };
+  const std::size_t block = at(12, std::uint32_t{}), tail = shard.size() - 64;
+  const std::size_t directory = at(tail + 32, std::uint64_t{});
+  const std::size_t directory_bytes = at(tail + 40, std::uint64_t{});
+  shard[block + 64 + 22] = 1;
+  seal(block + 48, block + 64,
+       std::size_t{at(block + 24, std::uint32_t{})} * at(block + 28, std::uint32_t{}));
+  const std::uint64_t sum = seal(block + 56, block, 56);
+  std::memcpy(&shard[directory + 64 + 24], &sum, sizeof sum);
+  seal(tail + 48, directory, directory_bytes);
+  seal(tail + 56, tail, 56);
+  std::ofstream(file, std::ios::binary) << shard;
+  const std::string_view all = shard;
+  manifest.shards[0].digest =
+      Hash128({AsBytes(all.substr(directory, directory_bytes)), AsBytes(all.substr(tail))});
+  std::ofstream(path / kManifestName, std::ios::binary) << ManifestToJson(manifest, id);
+  const VerifyReport report = VerifyDataset(path);
+  std::vector<std::int64_t> samples;
+  for (const Fault& fault : report.faults) {
+    if (fault.reason.find("the payload's flags are not known") != std::string::npos)
+      samples.push_back(fault.sample);
+  }
+  CHECK(samples == std::vector<std::int64_t>{0});
 }
 
 TEST_CASE("Any flipped bit of a shard is found", "[no-tsan]") {
