@@ -28,14 +28,14 @@ void NoteFault(std::map<Number, SampleFault>& faults, Number number, SampleFault
 
 void FaultLog::Add(SampleFault fault) {
   const MutexLock lock(mutex_);
-  ++count_;
+  Count(fault.epoch);
   const std::uint64_t sample = fault.sample;
   NoteFault(by_sample_, sample, std::move(fault), kMaxEntries - by_shard_.size());
 }
 
 void FaultLog::AddShard(std::uint32_t shard, SampleFault fault) {
   const MutexLock lock(mutex_);
-  ++count_;
+  Count(fault.epoch);
   NoteFault(by_shard_, shard, std::move(fault), kMaxEntries - by_sample_.size());
 }
 
@@ -43,9 +43,20 @@ bool FaultLog::MetAgain(std::uint32_t shard, std::uint64_t epoch) {
   const MutexLock lock(mutex_);
   const auto known = by_shard_.find(shard);
   if (known == by_shard_.end()) return false;
-  ++count_;
+  Count(epoch);
   CountAgain(known->second, epoch);
   return true;
+}
+
+void FaultLog::Count(std::uint64_t epoch) {
+  ++(epoch == epoch_ ? count_ : ahead_[epoch]);
+}
+
+void FaultLog::Begin(std::uint64_t epoch) {
+  const MutexLock lock(mutex_);
+  epoch_ = epoch;
+  const auto met = ahead_.extract(epoch);
+  if (!met.empty()) count_ += met.mapped();
 }
 
 std::uint64_t FaultLog::count() const {

@@ -28,12 +28,19 @@ class FaultLog {
   // Counts a fault of a shard that is in the log already. Returns false if the shard is not in the
   // log.
   bool MetAgain(std::uint32_t shard, std::uint64_t epoch);
+  // From now on the faults of this epoch count; those of other epochs wait until they begin.
+  void Begin(std::uint64_t epoch);
+  // The faults of the epochs that have begun, each time they came up.
   std::uint64_t count() const;
   std::vector<SampleFault> List() const;
 
  private:
+  void Count(std::uint64_t epoch) REQUIRES(mutex_);
+
   mutable Mutex mutex_;
   std::uint64_t count_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t epoch_ GUARDED_BY(mutex_) = UINT64_MAX;              // that began last
+  std::map<std::uint64_t, std::uint64_t> ahead_ GUARDED_BY(mutex_);  // faults of others, by epoch
   std::map<std::uint64_t, SampleFault> by_sample_ GUARDED_BY(mutex_);
   std::map<std::uint32_t, SampleFault> by_shard_ GUARDED_BY(mutex_);
 };

@@ -164,6 +164,7 @@ DecodingContext LoaderState::Context() {
 }
 
 Batch LoaderState::Row(std::uint64_t sample, std::uint64_t epoch) {
+  faults_.Begin(epoch);
   return Batch(rows_->Make(sample, epoch, shared_from_this()));
 }
 
@@ -179,6 +180,7 @@ std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
   const EpochSize size = SizeOf(epoch);
   // Each epoch deals shards again, so one may have no batches.
   CheckEpoch(setup_.recipe.dataset, setup_.recipe.options, epoch, size);
+  faults_.Begin(epoch);
   return ring_->BeginRange(epoch, size);
 }
 

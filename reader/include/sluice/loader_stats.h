@@ -21,10 +21,11 @@ enum class Bound {
 
 // A Loader's measurements of itself. Sums are since the first Epoch(); Since() gives an interval's.
 struct LoaderStats {
-  double seconds = 0;               // since the first Epoch()
-  std::uint64_t samples = 0;        // handed to the consumer
-  std::uint64_t batches = 0;        // handed to the consumer
-  std::uint64_t faults = 0;         // samples that could not be read, each time they came up
+  double seconds = 0;         // since the first Epoch()
+  std::uint64_t samples = 0;  // handed to the consumer
+  std::uint64_t batches = 0;  // handed to the consumer
+  // Samples that could not be read, each time they came up in an epoch that has begun.
+  std::uint64_t faults = 0;
   std::uint64_t payload_bytes = 0;  // size of the decoded payloads
   // Bytes of blocks made resident ahead of decoding; 0 for Shuffle::kRandom, which does not read
   // ahead.
