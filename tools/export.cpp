@@ -292,7 +292,7 @@ class Export {
     if (field.classes.empty()) {
       return values.size() == 1 && field.shape.empty() && field.kind == FieldKind::kArray
                  ? values[0].dump()
-                 : Rows(values, field).dump();
+                 : Shaped(values, field).dump();
     }
     std::vector<std::string> names;
     for (const auto& value : values) {
@@ -304,18 +304,19 @@ class Export {
     return one ? names.at(0) : NamesCell(names);
   }
 
-  // Groups the numbers of boxes and the like into a list of rows.
-  static nlohmann::ordered_json Rows(const nlohmann::ordered_json& values, const Field& field) {
-    const std::size_t inner = field.elements();
-    if (field.kind != FieldKind::kVariable || inner <= 1) return values;
-    auto rows = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < values.size(); i += inner) {
-      auto row = nlohmann::ordered_json::array();
-      for (std::size_t k = i; k < i + inner; ++k)
-        row.push_back(values[k]);
-      rows.push_back(std::move(row));
+  // Nests a value's numbers in lists, as its shape says: boxes are lists of four numbers.
+  static nlohmann::ordered_json Shaped(nlohmann::ordered_json values, const Field& field) {
+    // The number of lists on the outermost level follows from that of the numbers.
+    const std::size_t outer = field.kind == FieldKind::kVariable ? 0 : 1;
+    for (std::size_t extent = field.shape.size(); extent > outer; --extent) {
+      auto lists = nlohmann::ordered_json::array();
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i % field.shape[extent - 1] == 0) lists.push_back(nlohmann::ordered_json::array());
+        lists.back().push_back(std::move(values[i]));
+      }
+      values = std::move(lists);
     }
-    return rows;
+    return values;
   }
 
   std::string WriteImage(const Exporting& of, std::size_t f, std::uint64_t& bytes) const {

@@ -108,7 +108,9 @@ TEST_CASE("export writes fields of every kind, and no name leads out of its fold
   const auto at = [&](const char* name) { return (folder / name).string(); };
   Schema schema{{Field::Image(), Field::Mask("mask", "image"),
                  Field::Variable("boxes", DType::kFloat32, {4}), Field::Bytes("note", Role::kText),
-                 Field::Bytes("sound"), Field::Array("n", DType::kInt64, {})}};
+                 Field::Bytes("sound"), Field::Array("n", DType::kInt64, {}),
+                 Field::Array("grid", DType::kInt32, {2, 3}),
+                 Field::Variable("pose", DType::kFloat32, {2, 2})}};
   DatasetWriter writer(at("data"), schema);
   for (const char* key : {"../../evil.jpg", "a/x.png", "a/x.gif"}) {
     SampleBuilder sample = writer.NewSample(key);
@@ -120,6 +122,8 @@ TEST_CASE("export writes fields of every kind, and no name leads out of its fold
     sample.SetText("note", "one, \"two\"\nthree");
     sample.SetBytes("sound", std::as_bytes(std::span(pixels)));
     sample.Set<std::int64_t>("n", -5);
+    sample.SetArray<std::int32_t>("grid", std::vector<std::int32_t>{1, 2, 3, 4, 5, 6});
+    sample.SetArray<float>("pose", std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7});
     writer.Add(sample);
   }
   writer.Finish();
@@ -130,9 +134,13 @@ TEST_CASE("export writes fields of every kind, and no name leads out of its fold
   CHECK(std::filesystem::exists(folder / "deep/er/out/images/a/x-1.png"));
   CHECK(std::filesystem::exists(folder / "deep/er/out/mask/a/x.png"));
   CHECK(ContentOf(folder / "deep/er/out/sound/a/x.bin") == std::string("\1\2\3\4\5\6"));
-  CHECK_THAT(ContentOf(folder / "deep/er/out/labels.csv"),
-             ContainsSubstring("images/a/x.png,a/x.png,mask/a/x.png,\"[[0.0,0.5,1.0,2.0],[3.0,4.0,"
-                               "5.0,6.0]]\",\"one, \"\"two\"\"\nthree\",sound/a/x.bin,-5\n"));
+  CHECK_THAT(
+      ContentOf(folder / "deep/er/out/labels.csv"),
+      ContainsSubstring(
+          "images/a/x.png,a/x.png,mask/a/x.png,\"[[0.0,0.5,1.0,2.0],[3.0,4.0,"
+          "5.0,6.0]]\",\"one, "
+          "\"\"two\"\"\nthree\",sound/a/x.bin,-5,\"[[1,2,3],[4,5,6]]\",\"[[[0.0,1.0],[2.0,3.0]],"
+          "[[4.0,5.0],[6.0,7.0]]]\"\n"));
 }
 
 namespace {
