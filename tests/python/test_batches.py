@@ -30,10 +30,12 @@ def test_fields_are_read_as_they_were_written(raw):
     assert numbers == list(range(50))
 
 
-def test_a_batch_is_a_mapping_of_its_fields(raw):
+def test_a_batch_has_its_fields_by_name(raw):
     batch = next(iter(sluice.Loader(raw, 8)))
     assert batch.keys()[0] == "image"
-    assert sorted(batch) == ["boxes", "caption", "image", "label", "pose"]
+    assert sorted(batch.keys()) == sorted(dict(batch)) == ["boxes", "caption", "image", "label", "pose"]
+    with pytest.raises(TypeError, match=r"take its fields by name, batch\['image'\], batch\['label'\]"):
+        images, labels, *_ = batch
     assert "pose" in batch and "depth" not in batch
     assert (len(batch), batch.valid, batch.epoch, batch.index) == (8, 8, 0, 0)
     assert batch.flags.tolist() == [int(sluice.SampleFlag.OWN)] * 8

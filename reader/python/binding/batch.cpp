@@ -487,10 +487,18 @@ void BindBatch(nb::module_& module) {
              const std::vector<std::string> fields = In(batch).fields();
              return std::ranges::find(fields, field) != fields.end();
            })
-      .def("__iter__",
-           [](const PyBatch& batch) {
-             return nb::typed<nb::iterator, nb::str>(nb::iter(nb::cast(In(batch).fields())));
-           })
+      .def(
+          "__iter__",
+          [](const PyBatch& batch) {
+            std::string names;
+            for (const std::string& field : In(batch).fields())
+              names += (names.empty() ? "batch['" : ", batch['") + field + "']";
+            throw nb::type_error(("a batch has no order to be unpacked or iterated in: take its "
+                                  "fields by name, " +
+                                  names + ", or all of them by batch.torch() or batch.numpy()")
+                                     .c_str());
+          },
+          nb::sig("def __iter__(self) -> typing.NoReturn"))
       .def(
           "keys", [](const PyBatch& batch) { return In(batch).fields(); },
           "The names of the fields, images first")

@@ -29,7 +29,7 @@ def _group() -> tuple[int, int]:
 
 # What a dict of a batch may carry besides the fields.
 _EXTRAS: dict[str, Callable[[sluice.Batch], Any]] = {
-    "has": lambda batch: {field: torch.from_numpy(batch.has(field)) for field in batch},
+    "has": lambda batch: {field: torch.from_numpy(batch.has(field)) for field in batch.keys()},
     "samples": lambda batch: torch.from_numpy(batch.samples),
     "valid": lambda batch: batch.valid,
     "flags": lambda batch: torch.from_numpy(batch.flags),
