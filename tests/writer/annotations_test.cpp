@@ -316,6 +316,26 @@ TEST_CASE("YOLO's fractions become pixels, with the class names next to the labe
   CHECK(ClassesOf(data, "mask") == Strings{"background", "cat", "big dog", "owl"});
 }
 
+TEST_CASE("images of COCO and labels of YOLO are found in another case or with another ending") {
+  const LabelledImages folder;
+  ConvertSummary summary = folder.Convert(folder.Coco(
+      R"({"images":[{"id":1,"file_name":"A.JPG"},{"id":2,"file_name":"deep/c.png"},)"
+      R"({"id":3,"file_name":"b.jpg"}],"annotations":[{"id":1,"image_id":3,"category_id":1,)"
+      R"("bbox":[1,2,3,4]}],"categories":[{"id":1,"name":"ant"}]})"));
+  CHECK(folder.Data().Keys() == Strings{"a.jpg", "deep/c.jpg", "b.jpg"});
+  CHECK_THAT(summary.warnings.at(0), ContainsSubstring("2 paths do not exist as written"));
+  std::filesystem::remove_all(folder.path() / "data");
+  for (const char* name : {"labels/A.txt", "labels/Deep/c.TXT"})
+    WriteSource(folder.path() / name, std::string("0 0.5 0.5 0.5 0.25\n"));
+  summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images));
+  CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes").size() == 4);
+  CHECK(ValuesIn<float>(folder.Data(), "deep/c.jpg", "boxes").size() == 4);
+  CHECK_THAT(summary.warnings.at(0),
+             ContainsSubstring("2 paths do not exist as written, and were taken for others, such "
+                               "as a.txt, which is A.txt"));
+}
+
 TEST_CASE("images without a description, and labels without an image, are skipped and reported") {
   const LabelledImages folder;
   WriteSource(folder.path() / "voc/a.xml",

@@ -74,6 +74,44 @@ TEST_CASE("files in nested folders belong to the class of the outermost folder")
   CHECK(data.Find("a/x/y/1.jpg").Label() == 0);
 }
 
+TEST_CASE("a folder around all others is no class") {
+  const ClassFolders folders;
+  for (const char* key : {"set/set/cat/1.jpg", "set/set/dog/deep/1.jpg"})
+    folders.Add(key);
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.classes == Strings{"cat", "dog"});
+  CHECK(Mentions(summary.warnings, "set/set/ holds all images, so it is no class;"));
+  CHECK(ReadDataset(folders.data).Keys() == Strings{"set/set/cat/1.jpg", "set/set/dog/deep/1.jpg"});
+  const ClassFolders own;  // an image of its own makes it a class
+  own.Add("set/cat/1.jpg");
+  own.Add("set/2.jpg");
+  CHECK(own.Run().classes == Strings{"set"});
+  const ClassFolders splits;
+  for (const char* key : {"data/train/cat/1.jpg", "data/val/cat/1.jpg"})
+    splits.Add(key);
+  const auto error = ErrorOf([&] { splits.Run(); });
+  REQUIRE(error);
+  CHECK_THAT(error->sentence(), ContainsSubstring("holds data/train/ and data/val/, which look") &&
+                                    ContainsSubstring("--split-folders with SOURCE/data/"));
+}
+
+TEST_CASE("names with a backslash give a warning, as folders of a zip from Windows are lost") {
+  const ClassFolders folders;
+  for (const char* key : {"photos\\cat\\1.jpg", "photos\\dog\\2.jpg"})
+    folders.Add(key);
+  CHECK(Mentions(folders.Run().warnings, "2 images have a \\ in the name, such as photos\\cat"));
+}
+
+TEST_CASE("classes that differ in how their letters are composed give a warning") {
+  const ClassFolders folders;
+  for (const char* key : {"caf\xc3\xa9/1.jpg", "cafe\xcc\x81/1.jpg", "cafe/1.jpg"})
+    folders.Add(key);
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.classes.size() == 3);
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK(Mentions(summary.warnings, "two classes are called caf\xc3\xa9: the accents of one"));
+}
+
 TEST_CASE("folders inside a class folder give a warning that names them") {
   const ClassFolders folders;
   for (const char* key : {"city/cat/1.jpg", "city/dog/1.jpg", "farm/cat/1.jpg", "farm/2.jpg"})

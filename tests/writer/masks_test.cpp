@@ -108,6 +108,24 @@ TEST_CASE("masks of a folder are stored losslessly at their image's size, by nea
                                4, 4, 5, 5, 6, 6, 7, 7, 4, 4, 5, 5, 6, 6, 7, 7});
 }
 
+TEST_CASE("a mask is found in another case, unless it is another image's") {
+  const TemporaryFolder folder;
+  for (const char* name : {"a/One.jpg", "b/2.jpg", "b/x.jpg", "b/X.jpg"})
+    WriteSource(folder / "images" / name, MakeJpeg(MakePicture(40, 20)));
+  for (const char* name : {"A/one.PNG", "b/2.png", "b/X.png"})
+    WriteSource(folder / "masks" / name, MakePng(40, 20, Values(800), {.color_type = 0}));
+  ConvertSource source(folder / "images");
+  source.mask_folder = folder / "masks";
+  const ConvertSummary summary = Convert(source, folder / "data");
+  CHECK(summary.samples == 3);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK(summary.skipped[0].path == "b/x.jpg");
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK(summary.warnings[0] ==
+        "a path does not exist as written, and was taken for another: a/One.png, which is "
+        "A/one.PNG");
+}
+
 TEST_CASE("a mask that changes its size changes the plan") {
   const TemporaryFolder folder;
   WriteSource(folder / "images/1.jpg", MakeJpeg(MakePicture(4, 2)));

@@ -87,6 +87,49 @@ TEST_CASE("a table's rows become samples, with the usual columns if no column is
   CHECK(data.manifest.class_counts == std::vector<std::uint64_t>{1, 1});
 }
 
+TEST_CASE(
+    "a table's paths are found in another case, with another ending or as a Mac writes them") {
+  const TableFolder folders;
+  const FileBytes jpeg = MakeJpeg(MakePicture(60, 40));
+  WriteSource(folders.folder / "images/Cafe\xcc\x81/1.JPG", jpeg);  // e, then an acute
+  WriteSource(folders.folder / "images/\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab.png",
+              MakePng(MakePicture(60, 40)));  // the syllable "han" in three letters
+  const ConvertSummary summary = folders.Convert(
+      folders.Table("t.csv",
+                    "path,text\nA.JPEG,one\nDeep/C.jpg,two\ncaf\xc3\xa9/1.jpg,three\n"
+                    "\xed\x95\x9c.jpg,four\nb.jpg,five\nd.jpg,six\n"));
+  CHECK(summary.samples == 5);
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK(summary.warnings[0] ==
+        "4 paths do not exist as written, and were taken for others, such as A.JPEG, which is "
+        "a.jpg");
+  CHECK(folders.Data().Keys() ==
+        std::vector<std::string>{"a.jpg", "deep/c.jpg", "Cafe\xcc\x81/1.JPG",
+                                 "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab.png", "b.jpg"});
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].path, ContainsSubstring("d.jpg"));
+}
+
+TEST_CASE("of several files whose names are like a path, none is taken") {
+  const TableFolder folders;
+  WriteSource(folders.folder / "images/A.jpg", MakeJpeg(MakePicture(60, 40)));
+  const ConvertSummary summary =
+      folders.Convert(folders.Table("t.csv", "path,text\na.JPG,one\nb.jpg,two\na.jpg,three\n"));
+  CHECK(folders.Data().Keys() == std::vector<std::string>{"b.jpg", "a.jpg"});
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("may be "));
+}
+
+TEST_CASE("a given class may begin or end with a space, and other names are trimmed") {
+  const TableFolder folders;
+  ConvertSource source =
+      folders.Table("t.csv", "path,label\na.jpg, lead\nb.jpg,\"trail \"\ndeep/c.jpg, plain \n");
+  source.label.classes = {" lead", "plain", "trail "};
+  const ConvertSummary summary = folders.Convert(source);
+  CHECK(summary.skipped.empty());
+  CHECK(summary.class_counts == std::vector<std::uint64_t>{1, 1, 1});
+}
+
 TEST_CASE("members that only later objects of a .jsonl file have are read as well") {
   const TableFolder folders;
   const ConvertSummary summary =

@@ -98,6 +98,8 @@ TEST_CASE("folders that look like splits are refused until the user says what th
   const Strings keys =
       GENERATE(Strings{"train/cat/1.jpg", "val/cat/1.jpg"}, Strings{"train/1.jpg", "val/1.jpg"},
                Strings{"Training/a/1.jpg"}, Strings{"train2017/1.jpg", "val2017/1.jpg"},
+               Strings{"test_set/cat/1.jpg", "training_set/cat/1.jpg"},
+               Strings{"testset/1.jpg", "trainset/1.jpg"},
                Strings{"test/a/1.jpg", "train/a/1.jpg", "extra/a/1.jpg"});
   CAPTURE(keys);
   const Tree tree(keys);
@@ -108,6 +110,12 @@ TEST_CASE("folders that look like splits are refused until the user says what th
   CHECK_THAT(error->sentence(), ContainsSubstring("--split-folders"));
   CHECK(ErrorOf([&] { tree.Run(ConvertSource::Paths(keys, tree.source)); }));
   CHECK(tree.Run(FolderLabels::kTop).samples == keys.size());
+}
+
+TEST_CASE("a part of a split that is unpacked into a folder of its own name holds its classes") {
+  const Tree tree({"training_set/training_set/cat/1.jpg", "training_set/training_set/dog/1.jpg"});
+  const ConvertSource source(tree.source / "training_set");
+  CHECK(tree.Run(source).classes == Strings{"cat", "dog"});
 }
 
 TEST_CASE("folders that merely have such a name are classes") {

@@ -15,6 +15,7 @@
 #include "format/disk/checksum.h"
 #include "format/disk/system_error.h"
 #include "format/parallel.h"
+#include "writer/source/list/alike.h"
 #include "writer/source/list/store_files.h"
 #include "writer/text.h"
 
@@ -169,9 +170,23 @@ void AddGrowth(const ConvertOptions& options, ConvertSummary& summary) {
                              ", or fewer pixels (--max-side, --short-side)");
 }
 
+// Warns of two classes whose names look alike, as those of folders from a Mac and from elsewhere.
+void AddAlikeClasses(ConvertSummary& summary) {
+  std::map<std::string, const std::string*> names;
+  for (const std::string& name : summary.classes) {
+    const auto [first, is_new] = names.emplace(Decomposed(name), &name);
+    if (is_new) continue;
+    summary.warnings.push_back("two classes are called " + name +
+                               ": the accents of one are parts of its letters, and those of the "
+                               "other follow them, as on a Mac; rename one to make them one class");
+    return;
+  }
+}
+
 void AddSuspicions(const SourceList& sources, const ConvertOptions& options, bool all,
                    ConvertSummary& summary) {
   AddClasses(summary);
+  AddAlikeClasses(summary);
   AddSmaller(options, summary);
   AddTurned(sources, all, summary);
   AddDim(all, summary);

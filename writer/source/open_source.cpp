@@ -52,9 +52,13 @@ std::string_view ClassOf(std::string_view key, FolderLabels labels) {
 
 // Where the images lie, and which classes that gives.
 struct Layout {
+  // A folder with '/' at its end that holds everything, and is therefore no class, as a zip leaves
+  // it; empty without one.
+  std::string outer;
   std::optional<std::string> yolo;       // a folder with images/ and labels/, with '/' at its end
   std::optional<std::string> direct;     // the first image in the root
   std::optional<std::string> in_folder;  // the first one elsewhere
+  // By their names; below `outer`.
   std::map<std::string, std::int32_t> classes;
   // Each top folder that holds images: whether any of them lies in a sub-folder of it.
   std::map<std::string, bool> top;
@@ -83,16 +87,23 @@ std::optional<std::string> YoloFolder(const FolderTree& tree, const std::vector<
   return std::nullopt;
 }
 
-Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLabels labels) {
+// The rest of a path inside of the folder; empty if it does not lie there.
+std::string_view PathInside(std::string_view key, std::string_view outer) {
+  return key.starts_with(outer) ? key.substr(outer.size()) : std::string_view();
+}
+
+Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLabels labels,
+                std::string outer = {}) {
   Layout layout;
+  layout.outer = std::move(outer);
   layout.yolo = YoloFolder(tree, looks);
   for (std::size_t i = 0; i < tree.files.size(); ++i) {
     if (!looks[i].trouble.empty() || looks[i].sniffed.kind == ImageKind::kNone) continue;
-    const std::string& key = tree.files[i].key;
+    const std::string key(PathInside(tree.files[i].key, layout.outer));
     const std::size_t slash = key.find('/');
     std::optional<std::string>& place =
         slash == std::string::npos ? layout.direct : layout.in_folder;
-    if (!place) place = key;
+    if (!place) place = tree.files[i].key;
     if (slash == std::string::npos) continue;
     bool& nested = layout.top[key.substr(0, slash)];
     nested = nested || key.find('/', slash + 1) != std::string::npos;
@@ -103,14 +114,31 @@ Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLa
   for (auto folder = tree.folders.begin(); folder != tree.folders.end(); ++folder) {
     const auto inside = tree.folders.lower_bound(*folder + "/");
     const bool leaf = inside == tree.folders.end() || !inside->starts_with(*folder + "/");
-    if (top ? folder->find('/') == std::string::npos : leaf) {
-      layout.classes.emplace(ClassOf(*folder + "/", labels), 0);
+    const std::string_view in_outer = PathInside(*folder, layout.outer);
+    if (top ? !in_outer.empty() && in_outer.find('/') == std::string::npos : leaf) {
+      layout.classes.emplace(ClassOf(std::string(in_outer) + "/", labels), 0);
     }
   }
   std::int32_t number = 0;
   for (auto& entry : layout.classes)
     entry.second = number++;
   return layout;
+}
+
+// Whether the layout has a single folder, with folders in it. If all images lie in those, it is no
+// class, unless the caller says so.
+bool HasOuterFolder(const ConvertSource& source, const SourceList& list, const Layout& layout) {
+  const bool one = source.label.store && source.label.folders == FolderLabels::kAuto &&
+                   !layout.direct && layout.top.size() == 1 && layout.classes.size() == 1;
+  if (!one) return false;
+  const auto& [name, nested] = *layout.top.begin();
+  const std::vector<std::string>& wanted = source.label.classes;
+  if (!nested || std::find(wanted.begin(), wanted.end(), ToUtf8(name)) != wanted.end())
+    return false;
+  // A part of a split is refused, unless it is the folder that was asked for, once more.
+  const std::filesystem::path root = std::filesystem::absolute(list.root).lexically_normal();
+  const std::filesystem::path named = root.has_filename() ? root : root.parent_path();
+  return !IsSplitName(name) || named.filename() == name;
 }
 
 constexpr const char* kChoices =
@@ -138,7 +166,7 @@ void RequireClear(const ConvertSource& source, const SourceList& list, const Lay
   std::vector<std::string> names;
   for (const auto& [name, nested] : layout.top) {
     folders.push_back({name, nested});
-    names.push_back(name);
+    names.push_back(layout.outer + name);
   }
   if (folders.empty() || !LookLikeSplit(folders)) return;
   const bool one = names.size() == 1;
@@ -147,7 +175,9 @@ void RequireClear(const ConvertSource& source, const SourceList& list, const Lay
                   (one ? "looks like a part of a split and not like a class; make a dataset of it"
                        : "look like the parts of a split and not like classes; make a dataset of "
                          "each") +
-                  " (--split-folders), or say what the classes are with " + kChoices);
+                  " (--split-folders" +
+                  (layout.outer.empty() ? "" : " with SOURCE/" + ToUtf8(layout.outer)) +
+                  "), or say what the classes are with " + kChoices);
 }
 
 // Sorts the files into sources, broken files and files that are not images.
@@ -158,7 +188,8 @@ void Sort(FolderTree& tree, const std::vector<Look>& looks, const Layout& layout
     if (!TakeOrLeave(looks[i], key, list)) continue;
     std::int32_t label = 0;
     if (list.labelled) {
-      const auto found = layout.classes.find(std::string(ClassOf(key, labels)));
+      const auto found =
+          layout.classes.find(std::string(ClassOf(PathInside(key, layout.outer), labels)));
       if (found == layout.classes.end()) {
         list.broken.push_back(
             {key, "lies in no folder that would be its class; --labels none takes it"});
@@ -186,7 +217,7 @@ void NumberClasses(const ConvertSource& source, const Layout& layout, SourceList
     const std::string name = ToUtf8(folder);
     // A folder must have the name of its class; the class's number is not accepted.
     if (!wanted.empty() && !wanted.contains(name)) {
-      throw Error(ErrorCode::kInvalidArgument, (list.root / folder).string(),
+      throw Error(ErrorCode::kInvalidArgument, (list.root / layout.outer / folder).string(),
                   "the sub-folder is not one of the " + std::to_string(wanted.size()) +
                       (source.label.classes_of.empty()
                            ? " given classes"
@@ -203,10 +234,15 @@ void NumberClasses(const ConvertSource& source, const Layout& layout, SourceList
 }
 
 // Warns of classes with sub-folders: these may be the classes that were meant.
-void WarnOfInnerFolders(SourceList& list) {
+void WarnOfInnerFolders(const Layout& layout, SourceList& list) {
+  if (!layout.outer.empty()) {
+    list.warnings.push_back(ToUtf8(layout.outer) +
+                            " holds all images, so it is no class; those are the folders in it "
+                            "(--labels top makes it the class)");
+  }
   std::map<std::string, std::string> inner;  // the first in each top folder
   for (const Source& source : list.sources) {
-    const std::size_t top = source.key.find('/');
+    const std::size_t top = source.key.find('/', layout.outer.size());
     const std::size_t end = source.key.find('/', top + 1);
     if (end != std::string::npos) {
       inner.emplace(source.key.substr(0, top), source.key.substr(0, end + 1));
@@ -225,6 +261,21 @@ void WarnOfInnerFolders(SourceList& list) {
       "; to say what the classes are, use " + kChoices);
 }
 
+// Warns of names that hold a path of Windows. Their folders, which are the classes, are lost.
+void WarnOfBackslashes(SourceList& list) {
+  const auto has_one = [](const Source& source) {
+    return source.key.find('\\') != std::string::npos;
+  };
+  const auto first = std::find_if(list.sources.begin(), list.sources.end(), has_one);
+  if (first == list.sources.end()) return;
+  const auto count = std::count_if(first, list.sources.end(), has_one);
+  list.warnings.push_back(
+      std::to_string(count) + (count == 1 ? " image has" : " images have") +
+      " a \\ in the name, such as " + ToUtf8(first->key) +
+      ": a zip from Windows, probably, that was unpacked without its folders; unpack it with "
+      "`unzip` or `7z x`, which make them, because folders are classes");
+}
+
 SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree, unsigned threads,
                   const ConvertHooks& hooks) {
   std::vector<Look> looks(tree.files.size());
@@ -232,7 +283,13 @@ SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree,
     looks[i] = LookInto(list, tree.files[i].key, tree.files[i].bytes);
   });
 
-  const Layout layout = LayoutOf(tree, looks, source.label.folders);
+  Layout layout = LayoutOf(tree, looks, source.label.folders);
+  while (HasOuterFolder(source, list, layout)) {
+    Layout inner =
+        LayoutOf(tree, looks, source.label.folders, layout.outer + layout.top.begin()->first + "/");
+    if (inner.direct) break;
+    layout = std::move(inner);
+  }
   RequireClear(source, list, layout);
   list.broken = std::move(tree.broken);
   list.passed_over = std::move(tree.passed_over);
@@ -245,7 +302,7 @@ SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree,
   if (list.labelled) {
     list.fields.push_back({Field::Label(), Feed::kLabel});
     NumberClasses(source, layout, list);
-    if (source.label.folders == FolderLabels::kAuto) WarnOfInnerFolders(list);
+    if (source.label.folders == FolderLabels::kAuto) WarnOfInnerFolders(layout, list);
   } else if (source.label.store) {
     for (const auto& entry : layout.classes) {
       list.warnings.push_back(
@@ -253,6 +310,7 @@ SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree,
           ": the sub-folder has no image and is not a class, because the images lie next to it");
     }
   }
+  WarnOfBackslashes(list);
   SortBy(list.broken, &LeftOut::path);
   SortBy(list.passed_over, &LeftOut::path);
   return list;

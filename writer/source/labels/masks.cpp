@@ -14,7 +14,9 @@
 #include <sluice/error.h>
 
 #include "format/parallel.h"
+#include "writer/source/list/alike.h"
 #include "writer/source/list/look.h"
+#include "writer/source/list/paths.h"
 
 namespace sluice {
 
@@ -260,8 +262,21 @@ void AddMaskFolder(const ConvertSource& source, unsigned threads, const std::sto
   std::vector<Source> sources;
   SourceValues values;
   LinksOut links(folder, source.follow_links);
+  AlikeFiles files(folder);
+  TakenForOthers taken;
+  std::set<std::string> named;  // every image's mask, as it should be called
+  for (const Source& one : list.sources)
+    named.insert(MaskPathOf(one.key));
   for (std::size_t i = 0; i < list.sources.size(); ++i) {
-    const std::string path = MaskPathOf(list.sources[i].key);
+    std::string path = MaskPathOf(list.sources[i].key);
+    if (!looks[i].trouble.empty() && !std::filesystem::exists(folder / path)) {
+      const std::vector<std::string> alike = files.Like(path);
+      if (alike.size() == 1 && !named.contains(alike[0])) {
+        taken.Add(path, alike[0]);
+        path = alike[0];
+        looks[i] = LookInto(folder / path);
+      }
+    }
     if (links.Take(path, list.sources[i].key, list.passed_over)) continue;
     std::string trouble = looks[i].trouble;
     if (trouble.empty() && looks[i].sniffed.kind != ImageKind::kPng) trouble = "is not a PNG";
@@ -275,6 +290,7 @@ void AddMaskFolder(const ConvertSource& source, unsigned threads, const std::sto
     sources.push_back(std::move(list.sources[i]));
   }
   links.Warn(list.warnings);
+  if (!taken.Report().empty()) list.warnings.push_back(taken.Report());
   list.sources = std::move(sources);
   list.values = std::move(values);
   SourceField field{Field::Mask("mask", "image"), Feed::kMask};

@@ -27,9 +27,14 @@ namespace sluice {
 
 namespace {
 
-// "train" for "Train-01"; empty if splits do not have such names.
+// "train" for "Train-01" and "train_set"; empty if splits do not have such names.
 std::string SplitWord(std::string_view name) {
-  std::string word = LowerCase(name.substr(0, name.find_last_not_of("0123456789-_") + 1));
+  constexpr std::string_view kSet = "set", kBehind = "0123456789-_";
+  std::string word = LowerCase(name.substr(0, name.find_last_not_of(kBehind) + 1));
+  if (word.ends_with(kSet) && word.size() > kSet.size()) {
+    word.resize(word.size() - kSet.size());
+    word.resize(word.find_last_not_of(kBehind) + 1);
+  }
   constexpr std::array<std::string_view, 9> kNames = {
       "train", "training", "val", "valid", "validation", "dev", "eval", "test", "testing"};
   return std::find(kNames.begin(), kNames.end(), word) != kNames.end() ? word : "";

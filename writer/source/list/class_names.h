@@ -52,6 +52,9 @@ class ClassNames {
   // number).
   std::optional<std::int32_t> Add(std::string_view name);
 
+  // Whether the name is one of the wanted ones.
+  bool Has(std::string_view name) const { return fixed_ && added_.contains(name); }
+
   // Call it after the last Add(). A warning is added if names that are whole numbers become other
   // classes. Throws Error(kInvalidArgument): with kNumbers, for a name that is not a number; with
   // kNumbersIfAll, if all names are numbers except some that do not stand for a class, such as -1

@@ -7,6 +7,15 @@
 
 namespace sluice {
 
+namespace {
+
+bool HasImageEnding(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return IsImageEnding(name.substr(name.rfind('.') + 1));
+}
+
+}  // namespace
+
 RootPath::RootPath(const std::filesystem::path& root) {
   if (IsStoreUrl(root.native())) {
     url_ = root.native();
@@ -30,7 +39,8 @@ std::optional<std::string> RootPath::KeyOf(std::string_view path) const {
   return key.native();
 }
 
-SameNames::SameNames(std::filesystem::path root) : root_(std::move(root)), below_(root_) {
+SameNames::SameNames(std::filesystem::path root)
+    : root_(std::move(root)), below_(root_), files_(root_) {
   constexpr int kMaxAbove = 3;
   std::filesystem::path folder =
       std::filesystem::absolute(root_.empty() ? "." : root_).lexically_normal();
@@ -54,16 +64,14 @@ void SameNames::Resolve(std::string& key, Look& look) {
     }
   }
   for (const std::string& form : forms) {
-    if (TakeWithEnding(form, key, look)) return;
+    if (TakeAlike(form, key, look)) return;
     for (const std::filesystem::path& folder : above_) {
       const std::optional<std::string> below = below_.KeyOf((folder / form).native());
       if (!below) continue;
-      if (TakeIfImage(*below, key, look) || TakeWithEnding(*below, key, look)) return;
+      if (TakeIfImage(*below, key, look) || TakeAlike(*below, key, look)) return;
     }
   }
-  const std::string name = std::filesystem::path(key).filename();
-  if (!IsImageEnding(std::string_view(name).substr(name.rfind('.') + 1)))
-    look.trouble = "does not exist, with no ending of an image either";
+  if (!HasImageEnding(key)) look.trouble = "does not exist, with no ending of an image either";
 }
 
 bool SameNames::TakeIfImage(std::string other, std::string& key, Look& look) {
@@ -74,23 +82,27 @@ bool SameNames::TakeIfImage(std::string other, std::string& key, Look& look) {
 }
 
 void SameNames::Take(std::string other, Look its, std::string& key, Look& look) {
-  if (resolved_++ == 0) example_ = ToUtf8(key) + ", which is " + ToUtf8(other);
+  taken_.Add(key, other);
   key = std::move(other);
   look = std::move(its);
 }
 
-// Whether there are images with that name and an ending. A single one is taken; if there are
-// several, `look` says so.
-bool SameNames::TakeWithEnding(const std::string& wanted, std::string& key, Look& look) {
+// Whether there is an image that may be meant.
+bool SameNames::TakeAlike(const std::string& wanted, std::string& key, Look& look) {
+  if (TakeOneOf(files_.Like(wanted), key, look)) return true;
+  if (TakeOneOf(files_.WithEnding(wanted), key, look)) return true;
   const std::filesystem::path path(wanted);
-  const Names& names = NamesIn(path.parent_path().native());
+  return HasImageEnding(wanted) &&
+         TakeOneOf(files_.WithEnding((path.parent_path() / path.stem()).native()), key, look);
+}
+
+// Takes the only image among the paths; if there are several, `look` says so.
+bool SameNames::TakeOneOf(const std::vector<std::string>& paths, std::string& key, Look& look) {
   std::vector<std::pair<std::string, Look>> found;
-  const auto [begin, end] = names.equal_range(path.filename().native());
-  for (auto name = begin; name != end; ++name) {
-    std::string other = (path.parent_path() / name->second).native();
+  for (const std::string& other : paths) {
     Look its = LookInto(root_ / other);
     if (its.trouble.empty() && its.sniffed.kind != ImageKind::kNone)
-      found.emplace_back(std::move(other), std::move(its));
+      found.emplace_back(other, std::move(its));
   }
   if (found.size() > 1) {
     look.trouble = "may be " + ToUtf8(found[0].first) + " or " + ToUtf8(found[1].first) +
@@ -101,25 +113,16 @@ bool SameNames::TakeWithEnding(const std::string& wanted, std::string& key, Look
   return !found.empty();
 }
 
-std::string SameNames::Report() const {
-  if (resolved_ == 0) return {};
-  if (resolved_ == 1)
-    return "a path does not exist as written, and was taken for another: " + example_;
-  return std::to_string(resolved_) +
-         " paths do not exist as written, and were taken for others, such as " + example_;
+void TakenForOthers::Add(const std::string& path, const std::string& other) {
+  if (count_++ == 0) example_ = ToUtf8(path) + ", which is " + ToUtf8(other);
 }
 
-const SameNames::Names& SameNames::NamesIn(const std::string& folder) {
-  const auto [known, added] = folders_.try_emplace(folder);
-  if (!added) return known->second;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(root_ / folder, error), end;
-       !error && entry != end; entry.increment(error)) {
-    const std::string name = entry->path().filename().native();
-    const std::size_t dot = name.rfind('.');
-    if (dot != std::string::npos && dot > 0) known->second.emplace(name.substr(0, dot), name);
-  }
-  return known->second;
+std::string TakenForOthers::Report() const {
+  if (count_ == 0) return {};
+  if (count_ == 1)
+    return "a path does not exist as written, and was taken for another: " + example_;
+  return std::to_string(count_) +
+         " paths do not exist as written, and were taken for others, such as " + example_;
 }
 
 }  // namespace sluice

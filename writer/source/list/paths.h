@@ -2,12 +2,12 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "writer/source/list/alike.h"
 #include "writer/source/list/look.h"
 
 namespace sluice {
@@ -27,36 +27,45 @@ class RootPath {
   std::string url_;             // with a slash at its end; empty: a folder
 };
 
+// Paths that were taken for others.
+class TakenForOthers {
+ public:
+  void Add(const std::string& path, const std::string& other);
+  // "3 paths do not exist as written, and were taken for others, such as abc, which is abc.jpg";
+  // empty if there were none.
+  std::string Report() const;
+
+ private:
+  std::size_t count_ = 0;
+  std::string example_;
+};
+
 // Finds the images that are meant by paths at which there is no file.
 class SameNames {
  public:
   explicit SameNames(std::filesystem::path root);
 
   // If `key` does not exist below the root, sets `key` and `look` to the image that is meant:
-  // - the only one beside it with that name and an ending; if there are several, `look.trouble`
-  //   names them;
+  // - the only one that differs in case or in how its letters are composed (AlikeFiles), that has
+  //   a further ending, or another one; if there are several, `look.trouble` names them;
   // - "images/a.jpg" as seen from a folder above, if the root is such a folder "images";
   // - either with "\" between the folders, as on Windows.
   void Resolve(std::string& key, Look& look);
 
-  // "3 paths do not exist as written, and were taken for others, such as abc, which is abc.jpg";
-  // empty if there were none.
-  std::string Report() const;
+  // As TakenForOthers::Report().
+  std::string Report() const { return taken_.Report(); }
 
  private:
-  // The names in a folder by what comes before their last dot.
-  using Names = std::multimap<std::string, std::string>;
-  const Names& NamesIn(const std::string& folder);
-  bool TakeWithEnding(const std::string& wanted, std::string& key, Look& look);
+  bool TakeAlike(const std::string& wanted, std::string& key, Look& look);
+  bool TakeOneOf(const std::vector<std::string>& paths, std::string& key, Look& look);
   bool TakeIfImage(std::string other, std::string& key, Look& look);
   void Take(std::string other, Look its, std::string& key, Look& look);
 
   std::filesystem::path root_;
   std::vector<std::filesystem::path> above_;  // the folders above the root, the nearest first
   RootPath below_;
-  std::map<std::string, Names> folders_;
-  std::size_t resolved_ = 0;
-  std::string example_;
+  AlikeFiles files_;
+  TakenForOthers taken_;
 };
 
 }  // namespace sluice

@@ -273,7 +273,7 @@ RowFields::Values RowFields::Read(const Cells& row, std::int32_t& label) {
         continue;
       }
       if (list_.fields[taking.field].feed == Feed::kLabel) {
-        label = ClassOf(taking, NameOf(cell, row.has_text_cells()));
+        label = ClassOf(taking, NameIn(taking, cell, row.has_text_cells()));
         continue;
       }
       values[taking.field] = ValueOf(taking, cell, row.has_text_cells());
@@ -323,6 +323,12 @@ void RowFields::CheckBoxClasses(const Values& values, std::size_t boxes) const {
   }
 }
 
+// A class that was given may begin or end with a space; other names are trimmed.
+std::string RowFields::NameIn(const Taking& taking, const Cell& cell, bool is_text) {
+  const bool given = cell.is_string() && taking.names.Has(cell.get_ref<const std::string&>());
+  return given ? cell.get<std::string>() : NameOf(cell, is_text);
+}
+
 std::int32_t RowFields::ClassOf(Taking& taking, const std::string& name) {
   const std::optional<std::int32_t> number = taking.names.Add(name);
   if (number) return *number;
@@ -335,7 +341,7 @@ std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool
     return ElementBytes<std::vector<std::uint8_t>>(cell.get_binary());
   }
   switch (column.type) {
-    case ColumnType::kClass: return ElementBytes(ClassOf(taking, NameOf(cell, is_text)));
+    case ColumnType::kClass: return ElementBytes(ClassOf(taking, NameIn(taking, cell, is_text)));
     case ColumnType::kClasses:
     case ColumnType::kBoxClasses: {
       std::vector<std::int32_t> numbers;

@@ -111,6 +111,7 @@ class RowFields {
   void RequireNone(const Taking& taking) const;
   std::filesystem::path Place() const;
   void CheckBoxClasses(const Values& values, std::size_t boxes) const;
+  static std::string NameIn(const Taking& taking, const nlohmann::json& cell, bool is_text);
   static std::int32_t ClassOf(Taking& taking, const std::string& name);
   std::vector<std::byte> ValueOf(Taking& taking, const nlohmann::json& cell, bool is_text);
   std::vector<std::byte> NumbersValue(const Taking& taking, const nlohmann::json& cell);

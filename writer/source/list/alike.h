@@ -1,0 +1,45 @@
+// Names that people take for the same, though their bytes differ: in upper and lower case, and in
+// whether an accent is a part of its letter or follows it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+// UTF-8 with each accent after its letter, as Macs write names (Unicode's NFD), for Latin, Greek,
+// Cyrillic, Arabic, Japanese and Korean letters. Bytes that are not UTF-8 stay.
+std::string Decomposed(std::string_view text);
+
+// Finds the files below a folder whose names are like a given one. Folders are listed when a name
+// in them is first asked for.
+class AlikeFiles {
+ public:
+  explicit AlikeFiles(std::filesystem::path root) : root_(std::move(root)) {}
+
+  // The paths that differ from `path` only in case or in how letters are composed, in any of its
+  // parts. If one has the file's very name, only those that have it.
+  std::vector<std::string> Like(const std::string& path) { return Find(path, &Names::by_name); }
+  // The same for paths that have a further ending: "a/b.jpg" for "a/b" and for "A/B".
+  std::vector<std::string> WithEnding(const std::string& path) {
+    return Find(path, &Names::by_stem);
+  }
+
+ private:
+  // A folder's names by what they have in common with those that are like them.
+  using ByForm = std::multimap<std::string, std::string>;
+  struct Names {
+    ByForm by_name;
+    ByForm by_stem;  // by what comes before their last dot
+  };
+  const Names& NamesIn(const std::string& folder);
+  std::vector<std::string> Find(const std::string& path, ByForm Names::*by);
+
+  std::filesystem::path root_;
+  std::map<std::string, Names> folders_;
+};
+
+}  // namespace sluice
