@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 #include <type_traits>
 #include <unordered_set>
 
@@ -74,6 +75,14 @@ std::size_t FirstField(const Schema& schema, Fits fits) noexcept {
 }
 
 }  // namespace
+
+bool operator==(const Field& a, const Field& b) noexcept {
+  const auto members = [](const Field& field) {
+    return std::tie(field.name, field.kind, field.dtype, field.shape, field.role, field.follows,
+                    field.coordinates, field.classes, field.attributes);
+  };
+  return members(a) == members(b);
+}
 
 bool Field::numbers_classes() const noexcept {
   return IsIntegerLabel(*this) && !classes.empty();

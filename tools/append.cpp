@@ -67,6 +67,7 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   AppendSummary summary;
   try {
     arguments.options.run.direct = arguments.output.direct;
+    arguments.options.shards.meta = arguments.output.meta;
     const std::vector<std::string>& places = arguments.source.places;
     if (places.size() > 2 && std::filesystem::is_directory(places[0])) {
       throw cli::UsageError("\"" + places[1] + "\": only one folder can be added at a time");
@@ -162,6 +163,7 @@ cli::Command AddAppendCommand(CLI::App& program) {
   cli::AddDeclared(*app, *arguments,
                    option_list::Option("seed", &AppendArguments::seed, "seed of the new order"))
       ->needs("--repack");
+  AddMetaOption(*app, arguments->output.meta, kMetaHelp);
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kAppendExamples) + cli::kExitCodeHelp);

@@ -34,10 +34,11 @@ using cli::UsageError;
 constexpr const char* kConvertDescription =
     "Compiles images into a dataset.\n\n"
     "SOURCE is a folder with one folder per class (numbered in the order of their names;\n"
-    "images in nested folders belong to the top folder's class), or a folder of images\n"
-    "without labels. If SOURCE holds train/, val/ and the like, the command asks at a\n"
-    "terminal whether to make a dataset of each, and elsewhere refuses; --split-folders or\n"
-    "--labels answer beforehand. Or it is one or more tar files with WebDataset's names:\n"
+    "images in nested folders belong to the top folder's class; a folder around all others\n"
+    "is no class), or a folder of images without labels. If SOURCE holds train/, val/ and\n"
+    "the like, the command asks at a terminal whether to make a dataset of each, and elsewhere\n"
+    "refuses; --split-folders or --labels answer beforehand. Or it is one or more tar files\n"
+    "with WebDataset's names:\n"
     "KEY.jpg with KEY.cls, KEY.txt, KEY.json and KEY.mask.png; - is a tar file from a pipe,\n"
     "which is stored next to DATASET during the conversion. Or it is one or more Parquet (as\n"
     "Hugging Face's), TFRecord, RecordIO or .beton (FFCV's) files. Or --table or --paths\n"
@@ -132,8 +133,11 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
   const auto add_quality = [&] {
     return AddOption(
         app, "--quality", "Q",
-        "JPEG quality, 1 to 100 (default 90); or keep: a JPEG that needs no resizing keeps its "
-        "coefficients exactly; keep:Q encodes the others at Q",
+        "JPEG quality, 1 to 100 (default 90); or keep: a JPEG keeps its coefficients, unless it is "
+        "resized, its colours change (CMYK, RGB-coded, grey without --channels 1, --icc convert), "
+        "Exif turns it at an incomplete block, or its sampling or steps are unusual; keep:Q "
+        "encodes "
+        "these at Q",
         [&form](const std::string& text) { ParseQuality(text, form); });
   };
   cli::AddDeclared(app, form, {{"keep", nullptr}, {"quality", add_quality}});
@@ -163,6 +167,10 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
       ->needs("--split")
       ->group(group);
   cli::AddDeclared(app, arguments.options.shards);
+  AddMetaOption(app, arguments.options.shards.meta,
+                "say something about the dataset, such as license=CC-BY-4.0; may be given several "
+                "times. `sluice inspect` shows it, and edits keep it");
+  app.get_option("--meta")->group(group);
   app.get_option("--keep-order")->excludes("--seed");
 }
 

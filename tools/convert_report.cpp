@@ -105,7 +105,8 @@ bool IsStored(const ConvertAccount& account) {
   return !account.options.run.dry_run && !account.planned;
 }
 
-// Whether all images were converted by this run, so that its count of shrunk ones is whole.
+// Whether all images were converted by this run, so that its counts of shrunk and of encoded ones
+// are whole.
 bool IsOfOneRun(const ConvertAccount& account) {
   return IsStored(account) && account.found_done == 0;
 }
@@ -152,6 +153,13 @@ std::string MadeLines(const ConvertAccount& account) {
   if (summary.shrunk > 0 && IsOfOneRun(account)) {
     text += "  shrunk     " + CountText(summary.shrunk, "image", "images") + ", to " +
             TargetText(account.options.geometry) + "; --no-resize keeps the sizes\n";
+  }
+  if (summary.reencoded > 0 && IsOfOneRun(account)) {
+    const FormOptions& form = account.options.form;
+    text += "  encoded    " + CountText(summary.reencoded, "JPEG", "JPEGs") + " anew, at quality " +
+            std::to_string(form.quality) +
+            (form.keep ? "; --help says of which JPEGs --quality keep is not possible\n"
+                       : "; --quality keep keeps the coefficients of JPEGs that are not resized\n");
   }
   if (account.options.form.keep && stored) {
     text += "  kept       " + CountText(summary.kept, "image has", "images have") +
@@ -252,6 +260,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"truncated", summary.truncated.size()},
                                  {"kept", summary.kept},
                                  {"shrunk", nullptr},
+                                 {"reencoded", nullptr},
                                  {"boxes_dropped", summary.boxes_dropped},
                                  {"profiles_dropped", summary.profiles_dropped},
                                  {"profiles_converted", summary.profiles_converted},
@@ -270,7 +279,10 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"turned", SomeJson(summary.turned)},
                                  {"dim", SomeJson(summary.dim)},
                                  {"warnings", summary.warnings}};
-  if (IsOfOneRun(account)) json["shrunk"] = summary.shrunk;
+  if (IsOfOneRun(account)) {
+    json["shrunk"] = summary.shrunk;
+    json["reencoded"] = summary.reencoded;
+  }
   if (account.options.run.find_duplicates && !account.planned) json["duplicates"] = duplicates;
   if (account.planned) json["planned"] = true;
   return json;

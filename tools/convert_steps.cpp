@@ -208,6 +208,7 @@ int RunPart(const PartArguments& arguments) {
                     {"samples", summary.samples},
                     {"left_out", summary.left_out},
                     {"shrunk", summary.shrunk},
+                    {"reencoded", summary.reencoded},
                     {"bytes", summary.bytes_out},
                     {"seconds", summary.seconds}});
   } else if (!arguments.quiet) {

@@ -7,6 +7,7 @@
 #include <sluice/error.h>
 #include <sluice/shown_path.h>
 
+#include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 #include "tools/cli/terminal.h"
@@ -18,6 +19,22 @@ using cli::CountText;
 void AddOutputOptions(CLI::App& app, EditOutput& output) {
   app.add_flag("--json", output.json, "print one JSON object to standard output, and no progress");
   app.add_flag("--quiet", output.quiet, "print errors only");
+}
+
+void AddMetaOption(CLI::App& app, std::map<std::string, std::string>& meta, const char* help) {
+  const auto take = [&meta](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      const std::size_t at = text.find('=');
+      if (at == std::string::npos || at == 0)
+        throw cli::UsageError("--meta: \"" + text + "\" is not a name, = and a value");
+      const std::string name = text.substr(0, at);
+      if (!meta.emplace(name, text.substr(at + 1)).second)
+        throw cli::UsageError("--meta: \"" + name + "\" is given twice");
+    }
+  };
+  app.add_option_function<std::vector<std::string>>("--meta", take, help)
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
 }
 
 void AddDirectOption(CLI::App& app, bool& direct) {
@@ -33,6 +50,7 @@ bool RunEdit(const EditOutput& output, const std::string& activity, const std::s
   EditHooks hooks;
   hooks.stop = interrupt.token();
   hooks.direct = output.direct;
+  hooks.meta = output.meta;
   hooks.on_progress = [&progress](std::uint64_t done, std::uint64_t total) {
     progress.Update(done, total);
   };

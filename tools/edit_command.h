@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -18,9 +19,17 @@ struct EditOutput {
   bool json = false;
   bool quiet = false;
   bool direct = false;
+  std::map<std::string, std::string> meta;
 };
 
 void AddOutputOptions(CLI::App& app, EditOutput& output);
+
+// Adds --meta, which may be given several times.
+void AddMetaOption(CLI::App& app, std::map<std::string, std::string>& meta, const char* help);
+// ... for commands that make datasets from datasets.
+inline constexpr const char* kMetaHelp =
+    "say something else about the dataset, such as license=CC-BY-4.0; may be given several times. "
+    "NAME= removes a name. Without it, the new dataset says what its inputs say";
 
 // Adds --direct, for commands that write shards.
 void AddDirectOption(CLI::App& app, bool& direct);

@@ -92,6 +92,7 @@ void PrintInspectJson(const Dataset& dataset, bool with_shards,
             {"fields", fields},
             {"images", images},
             {"classes", ClassesJson(dataset)},
+            {"meta", dataset.meta()},
             {"made_with", Json::parse(dataset.made_with(), nullptr, false)}};
   if (with_shards) {
     json["shard_list"] = Json::array();
@@ -221,6 +222,11 @@ std::string MemberLines(const Json& object, const std::string& prefix) {
   return lines;
 }
 
+std::string MetaLines(const Dataset& dataset) {
+  if (dataset.meta().empty()) return "";
+  return "metadata\n" + MemberLines(Json(dataset.meta()), "");
+}
+
 std::string MadeWithLines(const Dataset& dataset) {
   const Json made = Json::parse(dataset.made_with(), nullptr, false);
   if (!made.is_object() || made.empty()) return "";
@@ -241,7 +247,7 @@ void PrintInspectText(const Dataset& dataset, bool with_shards) {
       dataset.id() + ", format version " + std::to_string(kFormatVersion) + "\nfields\n";
   for (const Field& field : dataset.schema().fields)
     text += FieldLine(dataset, field);
-  text += ClassLines(dataset) + MadeWithLines(dataset);
+  text += ClassLines(dataset) + MetaLines(dataset) + MadeWithLines(dataset);
   if (with_shards) text += ShardLines(dataset);
   cli::PrintOut(text);
 }
@@ -262,8 +268,9 @@ void PrintSampleText(const Dataset& dataset, std::uint64_t sample) {
 
 constexpr const char* kInspectDescription =
     "Shows what a dataset holds.\n\n"
-    "Prints the content of the manifest: schema, counts, classes, sizes, and how the dataset was "
-    "made. Reads a shard only if --sample or --key asks for one of its samples.\n";
+    "Prints the content of the manifest: schema, counts, classes, sizes, metadata (--meta of "
+    "`sluice convert`), and how the dataset was made. Reads a shard only if --sample or --key asks "
+    "for one of its samples.\n";
 
 constexpr const char* kInspectExamples =
     "\n"

@@ -75,6 +75,7 @@ cli::Command AddMergeCommand(CLI::App& program) {
       "do nothing; keep: take it twice; drop: take it once",
       arguments->options.duplicates,
       {{"refuse", Duplicates::kRefuse}, {"keep", Duplicates::kKeep}, {"drop", Duplicates::kDrop}});
+  AddMetaOption(*app, arguments->output.meta, kMetaHelp);
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kMergeExamples) + cli::kExitCodeHelp);

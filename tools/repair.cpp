@@ -98,6 +98,7 @@ cli::Command AddRepairCommand(CLI::App& program) {
   const auto arguments = std::make_shared<RepairArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   app->add_option("NEW", arguments->out, "folder to create")->type_name("");
+  AddMetaOption(*app, arguments->output.meta, kMetaHelp);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kRepairExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunRepair(*arguments); }};

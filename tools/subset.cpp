@@ -94,6 +94,7 @@ cli::Command AddSubsetCommand(CLI::App& program) {
                   "take the samples with the numbers in this file, one a line")
       ->type_name("FILE");
   cli::AddDeclared(*app, selection, kSelectionOptions);
+  AddMetaOption(*app, arguments->output.meta, kMetaHelp);
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kSubsetExamples) + cli::kExitCodeHelp);

@@ -80,6 +80,7 @@ cli::Command AddTranscodeCommand(CLI::App& program) {
   cli::AddDeclared(*app, options);
   app->get_option("--image")->required()->description(
       "jpeg, packed or raw: see `sluice convert --help`");
+  AddMetaOption(*app, arguments->output.meta, kMetaHelp);
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kTranscodeExamples) + cli::kExitCodeHelp);

@@ -7,7 +7,6 @@
 
 #include <sluice/dataset_writer.h>
 #include <sluice/error.h>
-#include <sluice/version.h>
 
 #include "format/disk/block.h"
 #include "format/disk/file.h"
@@ -298,13 +297,15 @@ void CheckOptions(const DatasetWriterOptions& options) {
   if (options.block_samples > kMaxBlockSamples) {
     throw Error(ErrorCode::kInvalidArgument, "block_samples must be at most 65536");
   }
+  CheckMetadata(options.meta);
 }
 
 // Describes how the dataset was made, for its manifest.
 std::string MadeJson(const DatasetWriterOptions& options) {
-  return std::string("{\"by\":\"sluice::DatasetWriter\",\"libraries\":{\"sluice\":\"") +
-         kWriterVersion + "\",\"zstd\":\"" + ZstdVersion() +
-         "\"},\"shard_bytes\":" + std::to_string(options.shard_bytes) + "}";
+  return nlohmann::json{{"by", "sluice::DatasetWriter"},
+                        {"libraries", LibrariesOf({{"zstd", ZstdVersion()}})},
+                        {"shard_bytes", options.shard_bytes}}
+      .dump();
 }
 
 std::string FolderName(const std::filesystem::path& folder) {
@@ -434,6 +435,7 @@ DatasetWriter::DatasetWriter(const std::filesystem::path& dataset, const Schema&
   state_->manifest =
       BeginManifest(options.name.empty() ? FolderName(dataset) : options.name, schema);
   state_->manifest.made = MadeJson(options);
+  ChangeMetadata(options.meta, state_->manifest.meta);
   state_->made_in.emplace(dataset);
   state_->made_in->Keep();
 }

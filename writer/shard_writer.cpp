@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <sluice/error.h>
+#include <sluice/version.h>
 
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
@@ -68,6 +69,12 @@ Manifest BeginManifest(const std::string& name, const Schema& schema) {
   manifest.values = std::move(totals.values);
   manifest.class_counts = std::move(totals.class_counts);
   return manifest;
+}
+
+nlohmann::json LibrariesOf(nlohmann::json others) {
+  others["sluice"] = kLibraryVersion;
+  others["sluice-writer"] = kWriterVersion;
+  return others;
 }
 
 void AddShard(const FinishedShard& finished, Manifest& manifest) {

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include <nlohmann/json.hpp>
+
 #include <sluice/schema.h>
 
 #include "format/disk/file.h"
@@ -32,6 +34,9 @@ std::string DescribedName(const Schema& schema);
 
 // A manifest with a schema and without shards.
 Manifest BeginManifest(const std::string& name, const Schema& schema);
+
+// The libraries that made a dataset, for its manifest: Sluice, its writer, and `others`.
+nlohmann::json LibrariesOf(nlohmann::json others);
 
 // Adds a shard's entry and totals to a manifest that BeginManifest() began.
 void AddShard(const FinishedShard& finished, Manifest& manifest);

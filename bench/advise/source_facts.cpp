@@ -10,6 +10,7 @@
 #include <sluice/shown_path.h>
 
 #include "format/disk/file.h"
+#include "format/disk/manifest.h"
 #include "format/pixels/decode.h"
 #include "format/remote/object_store.h"
 #include "writer/source/images/image_kinds.h"
@@ -180,7 +181,8 @@ SourceFacts LookAtSource(const fs::path& source, const LookLimits& limits, std::
                 "advise tries forms of local files: give it a part of the dataset (sluice subset "
                 "URL DATASET) and --link with the rate that sluice-bench io URL measures");
   }
-  if (fs::exists(source / "manifest.json")) return LookAtDataset(source, limits, random, stop);
+  const ManifestPlace place = ManifestPlace::Of(source);
+  if (fs::exists(place.folder / place.name)) return LookAtDataset(source, limits, random, stop);
   if (!fs::is_directory(source)) {
     throw Error(ErrorCode::kNotFound, source.string(),
                 "is neither a folder of pictures nor a dataset");

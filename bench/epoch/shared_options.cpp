@@ -69,14 +69,15 @@ bool IsRemote(const std::filesystem::path& dataset, const std::optional<SlowLink
 Dataset OpenDataset(const std::filesystem::path& dataset, const ReadLimits& limits,
                     const std::optional<SlowLink>& link, const std::stop_token& stop) {
   if (!link) return Dataset::Open(dataset, limits, stop);
+  const ManifestPlace place = ManifestPlace::Of(dataset);
   std::shared_ptr<ObjectStore> store;
   if (IsStoreUrl(dataset.string())) {
-    store = OpenStore(dataset.string());
+    store = OpenStore(place.folder.string());
   } else {
-    store = std::make_shared<LocalStore>(dataset);
+    store = std::make_shared<LocalStore>(place.folder);
   }
-  return DatasetOf(
-      DatasetState::Open(std::make_shared<SlowStore>(std::move(store), *link), limits, stop));
+  return DatasetOf(DatasetState::Open(std::make_shared<SlowStore>(std::move(store), *link), limits,
+                                      stop, place.name));
 }
 
 void AddLink(nlohmann::ordered_json& json, const std::optional<SlowLink>& link) {

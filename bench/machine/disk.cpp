@@ -28,14 +28,16 @@
 
 #include "bench/report/result.h"
 #include "format/disk/file.h"
+#include "format/disk/manifest.h"
 
 namespace sluice::bench {
 
 std::vector<std::filesystem::path> DatasetFiles(const std::filesystem::path& folder) {
   const Dataset dataset = Dataset::Open(folder);
-  std::vector<std::filesystem::path> files = {dataset.path() / "manifest.json"};
+  const ManifestPlace place = ManifestPlace::Of(dataset.path());
+  std::vector<std::filesystem::path> files = {place.folder / place.name};
   for (const ShardSummary& shard : dataset.shards())
-    files.push_back(dataset.path() / shard.file);
+    files.push_back(place.folder / shard.file);
   return files;
 }
 

@@ -139,7 +139,7 @@ bool MapsNoFiles(const std::filesystem::path& file) noexcept {
 }
 
 std::string UnmappedNote(const std::filesystem::path& dataset) {
-  const std::filesystem::path folder = DatasetFolderOf(dataset);
+  const std::filesystem::path folder = ManifestPlace::Of(dataset).folder;
   if (!MapsNoFiles(folder / kManifestName) && !MapsNoFiles(folder / kPlanName)) return {};
   return folder.string() +
          ": its file system cannot map files (mmap), so each process copies what it reads into its "

@@ -32,9 +32,21 @@ bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept {
   return false;
 }
 
+using nlohmann::json;
+
+std::string MembersBut(std::initializer_list<std::string_view> known, const json& object) {
+  json others;
+  for (const auto& [name, value] : object.items())
+    if (std::find(known.begin(), known.end(), name) == known.end()) others[name] = value;
+  return others.is_null() ? std::string() : others.dump();
+}
+
 namespace {
 
-using nlohmann::json;
+// Adds members that MembersBut() has kept.
+void AddMembers(const std::string& members, json& object) {
+  if (!members.empty()) object.update(json::parse(members));
+}
 
 // Follows the parser through a text, and ends it at the first fault.
 class JsonRules : public json::json_sax_t {
@@ -127,6 +139,9 @@ json FieldToJson(const Field& field) {
   if (!field.coordinates.empty()) out["coordinates"] = field.coordinates;
   if (!field.classes.empty()) out["classes"] = field.classes;
   if (!field.attributes.empty()) out["attributes"] = field.attributes;
+  const json role = out["role"];
+  AddMembers(field.unknown, out);
+  if (field.role != Role::kNone) out["role"] = role;
   return out;
 }
 
@@ -160,7 +175,12 @@ Field FieldFromJson(const json& in, const std::string& file) {
       field.shape.push_back(extent.get<std::uint32_t>());
     }
   }
-  field.role = FindNamed<Role>(in.value("role", "none")).value_or(Role::kNone);
+  const auto role = FindNamed<Role>(in.value("role", "none"));
+  field.role = role.value_or(Role::kNone);
+  // A role that is not known is kept like a member that is not known.
+  field.unknown = MembersBut({"name", "kind", "dtype", "shape", "follows", "coordinates", "classes",
+                              "attributes", role ? "role" : "name"},
+                             in);
   field.follows = in.value("follows", "");
   field.coordinates = in.value("coordinates", "");
   field.classes = in.value("classes", std::vector<std::string>{});
@@ -175,7 +195,9 @@ std::string SchemaToJson(const Schema& schema) {
   for (const Field& field : schema.fields)
     fields.push_back(FieldToJson(field));
   try {
-    return json{{"fields", std::move(fields)}}.dump();
+    json out = {{"fields", std::move(fields)}};
+    AddMembers(schema.unknown, out);
+    return out.dump();
   } catch (const json::exception&) {
     throw Error(ErrorCode::kInvalidArgument,
                 "a name in the schema (of a field, class or attribute) is not valid UTF-8");
@@ -193,6 +215,7 @@ Schema SchemaFromJson(std::string_view text, const std::string& file) {
       throw Error(ErrorCode::kCorrupt, file, "schema", "has no list of fields");
     for (const json& field : fields)
       schema.fields.push_back(FieldFromJson(field, file));
+    schema.unknown = MembersBut({"fields"}, parsed);
   } catch (const json::exception&) {
     throw Error(ErrorCode::kCorrupt, file, "schema",
                 "cannot be read: a member is missing or has the wrong type");

@@ -2,8 +2,11 @@
 // form (format/FORMAT.md, "Conventions" and "Schema").
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include <sluice/schema.h>
 
@@ -12,9 +15,9 @@ namespace sluice {
 // Compact JSON with sorted member names: the same schema always gives the same text.
 std::string SchemaToJson(const Schema& schema);
 
-// Parses and validates. Unknown members are ignored and an unknown role reads as Role::kNone; an
-// unknown kind or dtype is Error(kUnsupported), anything malformed Error(kCorrupt). `file` is for
-// messages.
+// Parses and validates. Unknown members, and a role that is not known, only go into
+// Field::unknown; an unknown kind or dtype is Error(kUnsupported), anything malformed
+// Error(kCorrupt). `file` is for messages.
 Schema SchemaFromJson(std::string_view text, const std::string& file);
 
 // Whether objects and arrays nest more than `limit` deep. Call it before parsing: the parser
@@ -29,5 +32,8 @@ std::string JsonFault(std::string_view text);
 // The first fault of a value's content by its field's role, in the same form: text must be UTF-8,
 // and json a JSON text. Empty for all other roles.
 std::string RoleFault(Role role, std::string_view content);
+
+// The members of `object` that are not among `known`, as a JSON object; empty if there are none.
+std::string MembersBut(std::initializer_list<std::string_view> known, const nlohmann::json& object);
 
 }  // namespace sluice

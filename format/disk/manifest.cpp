@@ -279,10 +279,12 @@ ManifestValues ValuesFromJson(const json& in) {
 }
 
 json ShardToJson(const ManifestShard& shard) {
-  return {
+  json out = {
       {"file", shard.file},       {"id", ToHex(shard.id)},  {"digest", ToHex(shard.digest)},
       {"samples", shard.samples}, {"blocks", shard.blocks}, {"block_samples", shard.block_samples},
       {"bytes", shard.bytes}};
+  if (!shard.unknown.empty()) out.update(json::parse(shard.unknown));
+  return out;
 }
 
 Id128 IdFromJson(const json& in) {
@@ -306,6 +308,8 @@ ManifestShard ShardFromJson(const json& in) {
   shard.block_samples =
       static_cast<std::uint32_t>(Unsigned(in.at("block_samples"), kMaxBlockSamples));
   shard.bytes = Unsigned(in.at("bytes"), kMaxShardBytes);
+  shard.unknown =
+      MembersBut({"file", "id", "digest", "samples", "blocks", "block_samples", "bytes"}, in);
   return shard;
 }
 
@@ -343,6 +347,16 @@ Manifest FromJson(const json& in, const std::string& file) {
   }
   if (!in.at("made").is_object()) throw Malformed{"\"made\" is not an object"};
   manifest.made = in.at("made").dump();
+  // Another writer may mean something else by "meta".
+  const auto meta = in.find("meta");
+  const bool is_text =
+      meta != in.end() && meta->is_object() &&
+      std::all_of(meta->begin(), meta->end(), [](const json& value) { return value.is_string(); });
+  if (is_text) manifest.meta = meta->get<Metadata>();
+  manifest.unknown =
+      MembersBut({"id", "format", "version", "requires", "name", "samples", "schema", "images",
+                  "values", "class_counts", "made", "shards", is_text ? "meta" : "id"},
+                 in);
   const json& shards = List(in, "shards");
   if (shards.size() > kMaxShards) {
     throw Error(ErrorCode::kLimit, file, "names more than 1000000 shards");
@@ -389,6 +403,50 @@ void ManifestValues::Add(const ManifestValues& other) noexcept {
   max_bytes = std::max(max_bytes, other.max_bytes);
 }
 
+std::string OldManifestName(const Id128& id) {
+  return "manifest-" + ToHex(id) + ".json";
+}
+
+bool IsOldManifestName(std::string_view name) noexcept {
+  return name.starts_with("manifest-") && name.ends_with(".json");
+}
+
+ManifestPlace ManifestPlace::Of(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  if (name != kManifestName && !IsOldManifestName(name)) return {path};
+  return {path.has_parent_path() ? path.parent_path() : ".", name};
+}
+
+void CheckMetadata(const Metadata& meta) {
+  try {
+    json(meta).dump();
+  } catch (const json::exception&) {
+    throw Error(ErrorCode::kInvalidArgument, "a name or a value of the metadata is not UTF-8");
+  }
+  if (meta.contains("")) {
+    throw Error(ErrorCode::kInvalidArgument, "a name of the metadata is empty");
+  }
+}
+
+void ChangeMetadata(const Metadata& changes, Metadata& meta) {
+  for (const auto& [name, value] : changes)
+    meta[name] = value;
+  std::erase_if(meta, [](const auto& member) { return member.second.empty(); });
+}
+
+std::vector<std::string> KeepMembers(const Manifest& from, Manifest& manifest) {
+  std::vector<std::string> others;
+  for (const auto& [name, value] : from.meta) {
+    const auto [there, is_new] = manifest.meta.emplace(name, value);
+    if (!is_new && there->second != value) others.push_back(name);
+  }
+  if (from.unknown.empty()) return others;
+  json unknown = json::parse(from.unknown);
+  if (!manifest.unknown.empty()) unknown.update(json::parse(manifest.unknown));
+  manifest.unknown = unknown.dump();
+  return others;
+}
+
 std::string ManifestToJson(const Manifest& manifest, Id128& id) {
   // Written by hand so that `id` comes first and each shard has its own line.
   json images = json::array();
@@ -408,6 +466,15 @@ std::string ManifestToJson(const Manifest& manifest, Id128& id) {
     rest += "\"values\":" + values.dump() + ",\n";
   }
   rest += "\"class_counts\":" + json(manifest.class_counts).dump() + ",\n";
+  if (!manifest.meta.empty()) rest += "\"meta\":" + json(manifest.meta).dump() + ",\n";
+  if (!manifest.unknown.empty()) {
+    const json unknown = json::parse(manifest.unknown);
+    for (const auto& [name, value] : unknown.items()) {
+      // Another writer's "meta" gives way to ours.
+      if (name != "meta" || manifest.meta.empty())
+        rest += json(name).dump() + ":" + value.dump() + ",\n";
+    }
+  }
   rest += "\"made\":" + manifest.made + ",\n\"shards\":[";
   for (std::size_t i = 0; i < manifest.shards.size(); ++i) {
     rest += (i == 0 ? "\n" : ",\n") + ShardToJson(manifest.shards[i]).dump();
@@ -449,13 +516,19 @@ Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128&
   }
 }
 
-Manifest ReadManifest(const std::filesystem::path& folder, Id128& id) {
-  const std::filesystem::path path = folder / kManifestName;
+Manifest ReadManifest(const std::filesystem::path& of, Id128& id) {
+  const ManifestPlace place = ManifestPlace::Of(of);
+  const std::filesystem::path& folder = place.folder;
+  const std::filesystem::path path = folder / place.name;
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     if (error) {  // it may still exist
       throw SystemError(ErrorCode::kIo, path.string(), "cannot be examined: " + error.message(),
                         error.value());
+    }
+    if (place.is_old()) {
+      throw Error(ErrorCode::kNotFound, path.string(),
+                  "is not there; give the dataset's folder for the manifest that is in use");
     }
     std::error_code ignored;
     if (std::filesystem::exists(folder / kPlanName, ignored)) {

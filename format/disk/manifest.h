@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 #include <vector>
 
 #include <sluice/schema.h>
@@ -13,13 +15,23 @@
 namespace sluice {
 
 inline constexpr const char* kManifestName = "manifest.json";
-
-// The dataset's folder, if the path is that folder or the manifest in it.
-inline std::filesystem::path DatasetFolderOf(const std::filesystem::path& path) {
-  if (path.filename() != kManifestName) return path;
-  return path.has_parent_path() ? path.parent_path() : ".";
-}
 inline constexpr const char* kPlanName = "plan.json";
+
+// The name of a manifest that another one has replaced: "manifest-ID.json".
+std::string OldManifestName(const Id128& id);
+bool IsOldManifestName(std::string_view name) noexcept;
+
+// Where a dataset's manifest lies: the folder or URL, and the manifest's name there.
+struct ManifestPlace {
+  std::filesystem::path folder;
+  std::string name = kManifestName;
+
+  // `path`: the dataset's folder or URL, or that of manifest.json or manifest-ID.json in it.
+  static ManifestPlace Of(const std::filesystem::path& path);
+  bool is_old() const noexcept { return name != kManifestName; }
+  // A path that leads here again.
+  std::filesystem::path path() const { return is_old() ? folder / name : folder; }
+};
 
 struct ManifestShard {
   std::string file;  // a plain file name in the dataset's folder
@@ -29,6 +41,7 @@ struct ManifestShard {
   std::uint64_t blocks = 0;
   std::uint32_t block_samples = 0;
   std::uint64_t bytes = 0;
+  std::string unknown = {};  // as Manifest::unknown, of this object of "shards"
 
   friend bool operator==(const ManifestShard&, const ManifestShard&) = default;
 };
@@ -63,6 +76,9 @@ constexpr bool HasValues(const Field& field) noexcept {
   return field.kind == FieldKind::kBytes || field.kind == FieldKind::kVariable;
 }
 
+// What a user says about a dataset: names and values.
+using Metadata = std::map<std::string, std::string>;
+
 struct Manifest {
   std::string name;
   Schema schema;
@@ -72,8 +88,19 @@ struct Manifest {
   std::vector<ManifestValues> values;
   std::vector<std::uint64_t> class_counts;  // of the first label field with classes
   std::string made = "{}";                  // how it was made: a JSON object, for people
+  Metadata meta;
+  // Members that this version does not know, as a JSON object; mostly empty.
+  std::string unknown;
   std::vector<ManifestShard> shards;
 };
+
+// Throws Error(kInvalidArgument) if a name is empty, or a name or value is not UTF-8.
+void CheckMetadata(const Metadata& meta);
+// Sets `changes`, and removes those with an empty value.
+void ChangeMetadata(const Metadata& changes, Metadata& meta);
+// Adds to `manifest` what it does not have of `from`'s metadata and unknown members. Returns the
+// names of metadata that both have with other values.
+std::vector<std::string> KeepMembers(const Manifest& from, Manifest& manifest);
 
 // The file's text; `id` gets the dataset's id.
 std::string ManifestToJson(const Manifest& manifest, Id128& id);
@@ -81,9 +108,9 @@ std::string ManifestToJson(const Manifest& manifest, Id128& id);
 // Parses and checks: digest, version, limits, sums. Errors: kCorrupt, kUnsupported, kLimit.
 Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128& id);
 
-// Reads <folder>/manifest.json. Errors as above, kNotFound, and kUnfinished if a conversion into
-// the folder was begun but not finished.
-Manifest ReadManifest(const std::filesystem::path& folder, Id128& id);
+// Reads a dataset's manifest; `of` as for ManifestPlace::Of(). Errors as above, kNotFound, and
+// kUnfinished if a conversion into the folder was begun but not finished.
+Manifest ReadManifest(const std::filesystem::path& of, Id128& id);
 
 // Summaries of no samples: an entry for each field that HasValues().
 std::vector<ManifestValues> NoValues(const Schema& schema);

@@ -97,16 +97,16 @@ class Looking {
 
 }  // namespace
 
-Manifest ReadManifest(ObjectStore& store, Id128& id) {
-  const std::string url = store.url() + "/" + kManifestName;
+Manifest ReadManifest(ObjectStore& store, Id128& id, const std::string& name) {
+  const std::string url = store.url() + "/" + name;
   const auto read = [&] {
     std::vector<std::byte> content;
     try {
-      content = store.Get(kManifestName, kMaxManifestBytes);
+      content = store.Get(name, kMaxManifestBytes);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kNotFound) throw;
       throw Error(ErrorCode::kNotFound, store.url(),
-                  "there is no dataset here: it has no manifest.json (" + error.sentence() + ")");
+                  "there is no dataset here: it has no " + name + " (" + error.sentence() + ")");
     }
     return ManifestFromJson(AsText(content), url, id);
   };

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// Like ReadManifest() of a folder.
-Manifest ReadManifest(ObjectStore& store, Id128& id);
+// Like ReadManifest() of a folder; `name`: the manifest's.
+Manifest ReadManifest(ObjectStore& store, Id128& id, const std::string& name = kManifestName);
 
 // Like LookAtShards() of a folder. Reads the last bytes of each shard, many shards at a time.
 ShardsLook LookAtShards(ObjectStore& store, const Manifest& manifest,

@@ -30,10 +30,11 @@ std::shared_ptr<DatasetState> DatasetState::Open(const std::filesystem::path& pa
 
 std::shared_ptr<DatasetState> DatasetState::Open(std::shared_ptr<ObjectStore> store,
                                                  const ReadLimits& limits,
-                                                 const std::stop_token& stop) {
+                                                 const std::stop_token& stop,
+                                                 const std::string& manifest) {
   return std::make_shared<DatasetState>(
-      std::make_shared<const DatasetFacts>(DatasetFacts::Source::Of(std::move(store), stop),
-                                           limits),
+      std::make_shared<const DatasetFacts>(
+          DatasetFacts::Source::Of(std::move(store), stop, manifest), limits),
       ShardTable::Options());
 }
 
@@ -87,7 +88,7 @@ const std::string& Dataset::name() const noexcept {
   return state_->facts->manifest.name;
 }
 const std::filesystem::path& Dataset::path() const noexcept {
-  return state_->facts->folder;
+  return state_->facts->path;
 }
 const std::vector<ShardSummary>& Dataset::shards() const noexcept {
   return state_->facts->shards;
@@ -104,6 +105,10 @@ const ReadLimits& Dataset::limits() const noexcept {
 
 const std::string& Dataset::made_with() const noexcept {
   return state_->facts->manifest.made;
+}
+
+const std::map<std::string, std::string>& Dataset::meta() const noexcept {
+  return state_->facts->manifest.meta;
 }
 
 ShardFaults Dataset::LookAtShards(const std::stop_token& stop) const {

@@ -93,11 +93,10 @@ std::vector<ImageSummary> ImagesOfManifest(const Manifest& manifest) {
   return summaries;
 }
 
-Manifest ReadManifestText(const std::filesystem::path& folder, ObjectStore* store,
-                          std::string& id) {
+Manifest ReadManifestText(const ManifestPlace& place, ObjectStore* store, std::string& id) {
   Id128 digest;
-  Manifest manifest =
-      store != nullptr ? ReadManifest(*store, digest) : ReadManifest(folder, digest);
+  Manifest manifest = store != nullptr ? ReadManifest(*store, digest, place.name)
+                                       : ReadManifest(place.path(), digest);
   id = ToHex(digest);
   return manifest;
 }
@@ -106,23 +105,28 @@ Manifest ReadManifestText(const std::filesystem::path& folder, ObjectStore* stor
 
 DatasetFacts::Source DatasetFacts::Source::Of(const std::filesystem::path& path,
                                               const std::stop_token& stop) {
-  const std::filesystem::path folder = DatasetFolderOf(path);
-  if (!IsStoreUrl(folder.string())) return {folder, StoreIfUnmappable(folder)};
-  return Of(OpenStore(folder.string()), stop);
+  ManifestPlace place = ManifestPlace::Of(path);
+  if (IsStoreUrl(place.folder.string()))
+    return Of(OpenStore(place.folder.string()), stop, place.name);
+  std::shared_ptr<ObjectStore> unmappable = StoreIfUnmappable(place.folder);
+  return {std::move(place), std::move(unmappable)};
 }
 
 DatasetFacts::Source DatasetFacts::Source::Of(std::shared_ptr<ObjectStore> store,
-                                              const std::stop_token& stop) {
+                                              const std::stop_token& stop,
+                                              const std::string& manifest) {
+  ManifestPlace place{store->url(), manifest};
   using OnStop = std::stop_callback<std::function<void()>>;
-  return {store->url(), store, std::make_shared<OnStop>(stop, [store] { store->StopCalls(); })};
+  return {std::move(place), store, std::make_shared<OnStop>(stop, [store] { store->StopCalls(); })};
 }
 
 DatasetFacts::DatasetFacts(Source source, const ReadLimits& read_limits)
-    : folder(std::move(source.folder)),
+    : folder(source.place.folder),
+      path(source.place.path()),
       place(source.store != nullptr ? folder : AbsolutePath(folder)),
       store(std::move(source.store)),
       on_stop(std::move(source.on_stop)),
-      manifest(ReadManifestText(folder, store.get(), id)),
+      manifest(ReadManifestText(source.place, store.get(), id)),
       layout(manifest.schema),
       limits(manifest, read_limits),
       shape(ShapeOf(manifest)) {

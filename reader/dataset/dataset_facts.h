@@ -77,12 +77,13 @@ struct MixtureRule {
 struct DatasetFacts {
   // Where a dataset lies: a folder, or an object store.
   struct Source {
-    std::filesystem::path folder;
+    ManifestPlace place;
     std::shared_ptr<ObjectStore> store;
     std::shared_ptr<void> on_stop = {};  // while it lives, a stop request stops the store's calls
     // Takes the dataset's folder or URL, or its manifest's.
     static Source Of(const std::filesystem::path& path, const std::stop_token& stop);
-    static Source Of(std::shared_ptr<ObjectStore> store, const std::stop_token& stop);
+    static Source Of(std::shared_ptr<ObjectStore> store, const std::stop_token& stop,
+                     const std::string& manifest = kManifestName);
   };
   // Reads the manifest. Throws Error.
   DatasetFacts(Source source, const ReadLimits& read_limits);
@@ -93,6 +94,7 @@ struct DatasetFacts {
   DatasetFacts& operator=(const DatasetFacts&) = delete;
 
   std::filesystem::path folder;        // as the caller named it
+  std::filesystem::path path;          // what opens it again: `folder`, or an older manifest in it
   std::filesystem::path place;         // the absolute path, used to open files
   std::shared_ptr<ObjectStore> store;  // null: a folder
   std::shared_ptr<void> on_stop;       // of the Source

@@ -25,7 +25,8 @@ struct DatasetState {
                                             const std::stop_token& stop = {});
   static std::shared_ptr<DatasetState> Open(std::shared_ptr<ObjectStore> store,
                                             const ReadLimits& limits = {},
-                                            const std::stop_token& stop = {});
+                                            const std::stop_token& stop = {},
+                                            const std::string& manifest = kManifestName);
   // Makes the datasets of a mixture one. Their shards are opened, and stay open, in the datasets'
   // own states.
   static std::shared_ptr<DatasetState> Mix(const Mixture& mixture);

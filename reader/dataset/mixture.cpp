@@ -169,6 +169,7 @@ DatasetFacts::DatasetFacts(const Mixture& mixture_of) : DatasetFacts(Joined(mixt
 
 DatasetFacts::DatasetFacts(Joined joined)
     : folder(joined.name),
+      path(folder),
       place(folder),
       id(std::move(joined.id)),
       manifest(std::move(joined.manifest)),

@@ -151,9 +151,38 @@ TEST_CASE("unknown features are unsupported, and are named") {
   CHECK_FALSE(CodeWith("\"version\":1", R"("version":1,"requires":[])").has_value());
 }
 
-TEST_CASE("unknown members are skipped") {
-  CHECK_FALSE(CodeWith("\"version\":1", R"("version":1,"later":[{"x":null}])").has_value());
+TEST_CASE("unknown members mean nothing, and stay in the text") {
+  const std::string text =
+      TextWith(R"("made":{"by":"hand"},)", R"("made":{"by":"hand"},"later":[{"x":null}],)");
+  Id128 id;
+  Manifest manifest = ManifestFromJson(text, "manifest.json", id);
+  CHECK(ManifestToJson(manifest, id).find(R"("later":[{"x":null}],)") != std::string::npos);
   CHECK_FALSE(CodeWith(R"("blocks":1)", R"("blocks":1,"later":true)").has_value());
+  manifest.shards[0].unknown = R"({"later":true})";
+  CHECK(ManifestFromJson(ManifestToJson(manifest, id), "manifest.json", id).shards ==
+        manifest.shards);
+}
+
+TEST_CASE("metadata are texts by name, and anything else of that name is unknown") {
+  const auto read = [](const std::string& meta) {
+    Id128 id;
+    return ManifestFromJson(TextWith(R"("made":)", "\"meta\":" + meta + R"(,"made":)"),
+                            "manifest.json", id);
+  };
+  const Manifest manifest = read(R"({"license":"MIT","":"x"})");
+  CHECK(manifest.meta == Metadata{{"license", "MIT"}, {"", "x"}});
+  CHECK(manifest.unknown.empty());
+  Id128 id;
+  CHECK(ManifestFromJson(ManifestToJson(manifest, id), "manifest.json", id).meta == manifest.meta);
+  for (const char* const other : {R"({"a":1})", "[]", "\"MIT\""}) {
+    CHECK(read(other).meta.empty());
+    CHECK(read(other).unknown == std::string(R"({"meta":)") + other + "}");
+    Manifest changed = read(other);
+    changed.meta = {{"license", "MIT"}};  // takes its place
+    const Manifest again = ManifestFromJson(ManifestToJson(changed, id), "manifest.json", id);
+    CHECK(again.meta == changed.meta);
+    CHECK(again.unknown.empty());
+  }
 }
 
 TEST_CASE("a shard's file name cannot lead out of the dataset's folder") {

@@ -57,11 +57,14 @@ TEST_CASE("the text form is compact, with sorted members and no optional ones le
       R"({"classes":["b","a"],"dtype":"int32","kind":"array","name":"label","role":"label","shape":[]}]})");
 }
 
-TEST_CASE("unknown members and roles are skipped") {
-  const Schema schema = Read(
-      R"({"later":{"x":[1]},"fields":[{"name":"a","kind":"bytes","role":"smell","colour":"red"}]})");
+TEST_CASE("unknown members and roles mean nothing, and stay in the text") {
+  const std::string text =
+      R"({"fields":[{"colour":"red","kind":"bytes","name":"a","role":"smell"}],"later":{"x":[1]}})";
+  const Schema schema = Read(text);
   REQUIRE(schema.fields.size() == 1);
   CHECK(schema.fields[0] == Field::Bytes("a"));
+  CHECK(schema == Schema{{Field::Bytes("a")}});
+  CHECK(SchemaToJson(schema) == text);
 }
 
 TEST_CASE("unknown kinds and element types are refused as unsupported") {

@@ -3,6 +3,7 @@
 import concurrent.futures
 import io
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,30 @@ def test_samples_are_read_as_they_were_written(raw):
     assert dataset.find("folder/31.png") == 31 and dataset.find("none") is None
     assert dataset.column("label").tolist() == [number % 3 for number in range(50)]
     assert dataset.class_counts == [17, 17, 16]
+
+
+def test_a_dataset_says_what_its_maker_said_about_it(raw, tmp_path):
+    meta = {"license": "CC-BY-4.0", "source": "a formula"}
+    with sluice.Writer(tmp_path / "written", FIELDS[:2], meta=meta) as writer:
+        writer.add("0", image=picture(0), label=0)
+    (tmp_path / "photos").mkdir()
+    Image.fromarray(picture(1)).save(tmp_path / "photos/1.png")
+    sluice.convert(tmp_path / "photos", tmp_path / "converted", meta=meta, progress=False)
+    assert sluice.Dataset(tmp_path / "written").meta == sluice.Dataset(tmp_path / "converted").meta == meta
+    assert sluice.Dataset(raw).meta == {}
+    with pytest.raises(sluice.Error, match="a name of the metadata is empty"):
+        sluice.Writer(tmp_path / "other", FIELDS[:2], meta={"": "x"})
+
+
+def test_an_older_manifest_is_a_dataset_of_its_own(jpeg, tmp_path):
+    shutil.copytree(jpeg, tmp_path / "data")
+    now = sluice.Dataset(tmp_path / "data")
+    old = tmp_path / f"data/manifest-{now.id}.json"
+    (tmp_path / "data/manifest.json").rename(old)
+    dataset = sluice.Dataset(old)
+    assert dataset.id == now.id and dataset.path == str(old)
+    assert pickle.loads(pickle.dumps(dataset))[3].key == now[3].key
+    assert sum(batch.valid for batch in sluice.Loader(old, 64)) == 200
 
 
 def test_a_dataset_has_a_readable_repr(raw):

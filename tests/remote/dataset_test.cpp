@@ -111,6 +111,24 @@ TEST_CASE("a dataset at a URL is verified, split, merged and copied") {
   CHECK(Dataset::Open(folder / "merged").size() == 60);
 }
 
+TEST_CASE("an older manifest at a URL is a dataset, to be opened, played, copied and edited") {
+  const TemporaryFolder folder;
+  const auto path = WriteJpegDataset(folder, 60);
+  const std::string id = Dataset::Open(path).id();
+  std::filesystem::rename(path / "manifest.json", path / ("manifest-" + id + ".json"));
+  const WebServer server(Serving(folder.path()));
+  const std::string old = server.origin() + "/jpeg/manifest-" + id + ".json";
+  const Dataset dataset = Dataset::Open(old);
+  CHECK(dataset.id() == id);
+  CHECK(dataset.path() == old);
+  CHECK(dataset[7].key() == "photo-7");
+  CHECK(VerifyDataset(old).faults.empty());
+  CopyDataset(old, folder / "copy");
+  CHECK(Dataset::Open(folder / "copy").id() == id);
+  MergeDatasets({old}, folder / "merged");
+  CHECK(Dataset::Open(folder / "merged").size() == 60);
+}
+
 TEST_CASE("a bit that flips once on its way from a URL is not a fault for verify or an edit") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 64);

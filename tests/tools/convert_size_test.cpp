@@ -76,6 +76,29 @@ TEST_CASE("convert says how many images it shrank, and to what size") {
   CHECK(JsonOf(Sluice(words))["shrunk"] == count);
 }
 
+TEST_CASE("convert says how many JPEGs it encoded anew, and how to keep them") {
+  const TemporaryFolder folder;
+  WriteJpeg(folder / "source/a.jpg", MakePicture(60, 40));
+  WriteJpeg(folder / "source/b.jpg", MakePicture(40, 60));
+  WriteJpeg(folder / "source/c.jpg", MakePicture(30, 20));
+  const auto [options, count, line] = GENERATE(Catch::Generators::table<Words, int, std::string>({
+      {{}, 3, "3 JPEGs anew, at quality 90; --quality keep keeps"},
+      {{"--quality", "80"}, 3, "3 JPEGs anew, at quality 80; --quality keep keeps"},
+      {{"--quality", "keep"}, 0, "3 images have the source's own"},
+      {{"--quality", "keep", "--max-side", "50"}, 2, "2 JPEGs anew, at quality 90; --help says"},
+      {{"--image", "raw"}, 0, ""},
+  }));
+  Words words = {"convert", (folder / "source").string(), (folder / "data").string()};
+  words.insert(words.end(), options.begin(), options.end());
+  const std::string out = Sluice(words).out;
+  CHECK((out.find("\n  encoded    ") != std::string::npos) == (count > 0));
+  CHECK_THAT(out, Catch::Matchers::ContainsSubstring(line));
+  words.push_back("--json");
+  CHECK(JsonOf(Sluice(words))["reencoded"].is_null());  // an earlier run has made the samples
+  words[2] += ".json";
+  CHECK(JsonOf(Sluice(words))["reencoded"] == count);
+}
+
 TEST_CASE("option --max-side shrinks the longer side and leaves smaller images alone") {
   CHECK(Resized(MakePicture(400, 200), {"--max-side", "100"}).SizeText() == "100x50");
   CHECK(Resized(MakePicture(90, 60), {"--max-side", "100"}).SizeText() == "90x60");

@@ -5,7 +5,10 @@
 #include <sluice/dataset_writer.h>
 #include <sluice/error.h>
 
+#include "format/disk/checksum.h"
+#include "tests/tools/dataset_commands.h"
 #include "tests/tools/edited_datasets.h"
+#include "tests/tools/json_answer.h"
 
 namespace sluice::test {
 
@@ -73,6 +76,188 @@ TEST_CASE("a dataset without samples is accepted by every command that makes ano
   }
   CHECK(Dataset::Open(folders.At("merged")).size() == 4);
   CHECK(Dataset::Open(empty).size() == 4);
+}
+
+namespace {
+
+// The dataset's manifest, as JSON, after `change` has changed it.
+template <class Change>
+void ChangeManifest(const std::string& dataset, Change change) {
+  const std::string path = dataset + "/manifest.json";
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(ContentOf(path));
+  change(json);
+  json.erase("id");
+  const std::string rest = "\"," + json.dump().substr(1);
+  WriteBytes(path, "{\"id\":\"" + ToHex(Hash128(AsBytes(rest))) + rest);
+}
+
+nlohmann::json ManifestOf(const std::string& dataset) {
+  return nlohmann::json::parse(ContentOf(dataset + "/manifest.json"));
+}
+
+}  // namespace
+
+TEST_CASE("every edit keeps the members of a manifest that this version does not know") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  const std::string b = folders.Make("b", {"cat", "dog"}, 2, 200);
+  folders.Make("more", {"cat"}, 2, 900);
+  ChangeManifest(a, [](nlohmann::ordered_json& manifest) {
+    manifest["statistics"] = {{"mean", {1, 2.5}}};
+    manifest["schema"]["unit"] = "pixels";
+    manifest["schema"]["fields"][0]["camera"] = {{"lens", "35 mm"}};
+    manifest["shards"][0]["host"] = "disk-7";
+  });
+  ChangeManifest(b, [](nlohmann::ordered_json& manifest) {
+    manifest["statistics"] = "of the second";
+    manifest["contact"] = "b";
+  });
+  const auto samples = SamplesOf(a);
+  struct Edit {
+    Words words;
+    bool links;
+  };
+  for (const auto& [words, links] :
+       {Edit{{"repair", a, folders.At("repaired")}, true},
+        Edit{{"merge", a, b, folders.At("merged")}, true},
+        Edit{{"subset", a, folders.At("some"), "--count", "4"}, false},
+        Edit{{"transcode", a, folders.At("packed"), "--image", "packed"}, false},
+        Edit{{"copy", a, folders.At("copied")}, true},
+        Edit{{"append", folders.At("more.src"), a}, true},
+        Edit{{"append", "--repack", a}, false}}) {
+    INFO(words[0]);
+    const Outcome outcome = Sluice(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    const std::string made = words[0] == "append" ? a : words[words[0] == "merge" ? 3 : 2];
+    CHECK(Sluice({"verify", made}).exit_code == 0);
+    const nlohmann::json manifest = ManifestOf(made);
+    CHECK(manifest["statistics"] == nlohmann::json{{"mean", {1, 2.5}}});
+    CHECK(manifest["schema"]["unit"] == "pixels");
+    CHECK(manifest["schema"]["fields"][0]["camera"]["lens"] == "35 mm");
+    CHECK((manifest["shards"][0].value("host", "") == "disk-7") == links);
+    CHECK(manifest.value("contact", "") == (words[0] == "merge" ? "b" : ""));
+  }
+  // Shards that were written again have the schema's members, too.
+  std::filesystem::remove(folders.At("some") + "/manifest.json");
+  REQUIRE(Sluice({"repair", folders.At("some")}).exit_code == 0);
+  CHECK(ManifestOf(folders.At("some"))["schema"]["unit"] == "pixels");
+}
+
+TEST_CASE("a dataset says what --meta told, and edits keep it or change it") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat"}, 3, 100);
+  const std::string named = folders.At("named");
+  const Words convert = {"convert",
+                         folders.At("a.src"),
+                         named,
+                         "--meta",
+                         "license=CC-BY-4.0",
+                         "--meta",
+                         "source=https://example.org/?a=b"};
+  REQUIRE(Sluice(convert).exit_code == 0);
+  REQUIRE(Sluice(convert).exit_code == 0);  // finds it finished
+  using Meta = std::map<std::string, std::string>;
+  const Meta told = {{"license", "CC-BY-4.0"}, {"source", "https://example.org/?a=b"}};
+  CHECK(Dataset::Open(named).meta() == told);
+  CHECK(JsonOf(Sluice({"inspect", named, "--json"}))["meta"] == nlohmann::json(told));
+  CHECK_THAT(Sluice({"inspect", named}).out,
+             ContainsSubstring("metadata\n  license                  CC-BY-4.0\n"));
+  CHECK(JsonOf(Sluice({"inspect", a, "--json"}))["meta"] == nlohmann::json::object());
+  CHECK_FALSE(ManifestOf(named)["made"]["options"].contains("meta"));
+
+  const std::string out = folders.At("out");
+  for (const Words& words : {Words{"repair", named, out}, Words{"merge", named, a, out},
+                             Words{"subset", named, out, "--count", "2"},
+                             Words{"transcode", named, out, "--image", "raw"}}) {
+    INFO(words[0]);
+    Words command = words;
+    if (words[0] == "merge") command.insert(command.end(), {"--duplicates", "keep"});
+    std::filesystem::remove_all(out);
+    REQUIRE(Sluice(command).exit_code == 0);
+    CHECK(Dataset::Open(out).meta() == told);
+    std::filesystem::remove_all(out);
+    command.insert(command.end(), {"--meta", "license=MIT", "--meta", "source=", "--meta", "x=y"});
+    REQUIRE(Sluice(command).exit_code == 0);
+    CHECK(Dataset::Open(out).meta() == Meta{{"license", "MIT"}, {"x", "y"}});
+  }
+  folders.Make("more", {"cat"}, 1, 900);
+  REQUIRE(Sluice({"append", folders.At("more.src"), named, "--meta", "version=2"}).exit_code == 0);
+  CHECK(Dataset::Open(named).size() == 4);
+  CHECK(Dataset::Open(named).meta().at("version") == "2");
+  REQUIRE(Sluice({"append", "--repack", named, "--meta", "version="}).exit_code == 0);
+  CHECK(Dataset::Open(named).meta() == told);
+
+  const std::string other = folders.At("other");
+  REQUIRE(Sluice({"convert", folders.At("more.src"), other, "--meta", "license=GPL"}).exit_code ==
+          0);
+  std::filesystem::remove_all(out);
+  CHECK_THAT(Sluice({"merge", named, other, out, "--duplicates", "keep"}).err,
+             ContainsSubstring("different metadata \"license\"; \"CC-BY-4.0\""));
+  std::filesystem::remove_all(out);
+  CHECK_THAT(
+      Sluice({"merge", named, other, out, "--duplicates", "keep", "--meta", "license=both"}).err,
+      !ContainsSubstring("metadata"));
+}
+
+TEST_CASE("--meta wants a name, an equals sign and text in UTF-8") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat"}, 1, 100);
+  for (const char* const wrong : {"license", "=MIT", "name=\xff"}) {
+    const Outcome outcome = Sluice({"subset", a, folders.At("x"), "--meta", wrong});
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 2);
+    CHECK(Sluice({"convert", folders.At("a.src"), folders.At("x"), "--meta", wrong}).exit_code ==
+          2);
+    CHECK_FALSE(std::filesystem::exists(folders.At("x")));
+  }
+  CHECK(Sluice({"subset", a, folders.At("x"), "--meta", "a=1", "--meta", "a=2"}).exit_code == 2);
+}
+
+TEST_CASE("every command opens an older manifest by its path, and none changes it") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  folders.Make("more", {"cat"}, 2, 900);
+  const std::string whole = folders.Make("whole", {"cat", "dog"}, 1, 500);
+  const std::string id = Dataset::Open(a).id();
+  const std::string key = Dataset::Open(a)[0].key();
+  const auto samples = SamplesOf(a);
+  REQUIRE(Sluice({"append", folders.At("more.src"), a}).exit_code == 0);
+  REQUIRE(Sluice({"append", "--repack", a}).exit_code == 0);
+  const std::string old = a + "/manifest-" + id + ".json";
+  const Dataset dataset = Dataset::Open(old);
+  CHECK(dataset.id() == id);
+  CHECK(dataset.size() == 6);
+  CHECK(Dataset::Open(dataset.path()).id() == id);
+  CHECK(SamplesOf(old) == samples);
+  CHECK(Dataset::Open(a + "/manifest.json").size() == 8);
+  for (const DatasetCommand& command : DatasetCommands()) {
+    Words words = command.With({old, whole, folders.At("more.src"), folders.At("out")});
+    for (std::string& word : words)
+      if (word == "dog/3.jpg") word = key;
+    INFO(command.words[0]);
+    std::filesystem::remove_all(folders.At("out"));
+    if (command.words[0] == "advise") std::filesystem::create_directory(folders.At("out"));
+    const Outcome outcome = Run(command.program, words);
+    INFO(outcome.err);
+    // Two commands take pictures, or no dataset.
+    if (command.words[0] == "compare" || outcome.err.find("not expected") != std::string::npos)
+      continue;
+    if (command.words[0] != "append") {
+      CHECK(outcome.exit_code == 0);
+      continue;
+    }
+    CHECK(outcome.exit_code == 2);
+    CHECK_THAT(outcome.err, ContainsSubstring("is an older manifest, which is never changed"));
+  }
+  REQUIRE(Sluice({"copy", old, folders.At("copied")}).exit_code == 0);
+  CHECK(Dataset::Open(folders.At("copied")).id() == id);
+  CHECK(
+      Sluice({"convert", folders.At("more.src"), folders.At("x"), "--classes-of", old}).exit_code ==
+      0);
+  const Outcome none = Sluice({"inspect", a + "/manifest-" + std::string(32, '0') + ".json"});
+  CHECK(none.exit_code == 1);
+  CHECK_THAT(none.err, ContainsSubstring("is not there; give the dataset's folder"));
 }
 
 TEST_CASE("convert does not overwrite the shards of a dataset that was edited since") {

@@ -94,6 +94,15 @@ TEST_CASE("inspect --json gives the same as one object") {
   CHECK_FALSE(answer.contains("shard_list"));
 }
 
+TEST_CASE("a dataset names the version of Sluice that --version prints, and that of its writer") {
+  const SortedAnimals animals;
+  const nlohmann::json answer = JsonOf(Sluice({"inspect", animals.data, "--json"}));
+  const nlohmann::json& libraries = answer["made_with"]["libraries"];
+  CHECK_THAT(Sluice({"--version"}).out,
+             Catch::Matchers::StartsWith("sluice " + libraries["sluice"].get<std::string>() + ","));
+  CHECK(libraries["sluice-writer"].is_number_unsigned());
+}
+
 TEST_CASE("inspect --shards lists the shards") {
   const SortedAnimals animals;
   CHECK_THAT(Sluice({"inspect", animals.data, "--shards"}).out,

@@ -8,6 +8,7 @@
 
 #include <sluice/convert_steps.h>
 #include <sluice/dataset_writer.h>
+#include <sluice/version.h>
 
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
@@ -506,10 +507,19 @@ TEST_CASE("the plan is written first and records options, sources and libraries"
   CHECK(plan.at("digest").get<std::string>().size() == 32);
   Convert(folder / "source", folder / "data", {});
   const StoredDataset data = ReadDataset(folder / "data");
-  const auto made = nlohmann::json::parse(data.manifest.made);
+  auto made = nlohmann::json::parse(data.manifest.made);
   CHECK(made.at("plan") == plan.at("digest"));
   CHECK(made.at("options") == plan.at("options"));
+  CHECK(made.at("libraries").at("sluice") == kLibraryVersion);
+  made["libraries"].erase("sluice");  // other versions make the same shards
   CHECK(made.at("libraries") == plan.at("libraries"));
+  Id128 id;
+  Manifest manifest = ReadManifest(folder / "data", id);
+  made["libraries"]["sluice"] = "0.1.9";
+  manifest.made = made.dump();
+  WriteFile(folder / "data/manifest.json", AsBytes(ManifestToJson(manifest, id)));
+  CHECK(Convert(folder / "source", folder / "data", {}).samples == 6);
+  CHECK(ReadDataset(folder / "data").manifest.made == manifest.made);
 }
 
 }  // namespace sluice::test

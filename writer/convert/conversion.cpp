@@ -150,6 +150,7 @@ void Conversion::Summarize(PartSummary& summary) const {
     summary.bytes_out += BytesOf(*made_[shard]);
   }
   summary.shrunk = shrunk_;
+  summary.reencoded = reencoded_;
   summary.direct_refused = direct_ && direct_->refused();
 }
 
@@ -204,6 +205,7 @@ void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
   const Source& source = input_.sources.sources[input_.order[position]];
   if (outcome.reason.empty()) {
     shrunk_ += outcome.shrunk ? 1 : 0;
+    reencoded_ += outcome.reencoded ? 1 : 0;
     writing_->Add(position, std::move(outcome), source.bytes);
   } else {
     FailOn(position, outcome.reason);
@@ -235,6 +237,7 @@ void Conversion::Report(bool now) {
 void Conversion::Finish(ConvertSummary& summary) {
   Manifest manifest = BeginManifest(DescribedName(input_.schema), input_.schema);
   manifest.made = MadeJson(input_.plan);
+  ChangeMetadata(input_.options.shards.meta, manifest.meta);
   for (const std::optional<MadeShard>& made : made_) {
     for (const FinishedShard& part : made->parts)
       AddShard(part, manifest);
@@ -267,6 +270,7 @@ void Conversion::Finish(ConvertSummary& summary) {
   summary.class_counts = manifest.class_counts;
   summary.shards = manifest.shards.size();
   summary.shrunk = shrunk_;
+  summary.reencoded = reencoded_;
   AddSuspicions(input_.sources, input_.options, true, summary);
   if (changed_.count > 0) {
     summary.warnings.push_back(CountOfChanged(changed_) +
@@ -295,11 +299,13 @@ void Conversion::RefuseChanged() const {
               "another folder");
 }
 
-void Conversion::WriteManifest(const Manifest& manifest) const {
+void Conversion::WriteManifest(Manifest manifest) const {
+  Id128 there;
+  const std::optional<Manifest> before = FindManifest(dataset_.path(), there);
+  if (before) manifest.made = before->made;  // it may name an earlier version of Sluice
   Id128 id;
   const std::string text = ManifestToJson(manifest, id);
-  Id128 there;
-  if (!FindManifest(dataset_.path(), there)) return dataset_.Write(kManifestName, text);
+  if (!before) return dataset_.Write(kManifestName, text);
   if (there != id) RefuseChanged();
 }
 

@@ -46,7 +46,7 @@ class Conversion {
   // Drops made shards whose sources changed. `finished`: whether the dataset is finished.
   void ForgetChanged(bool finished, unsigned threads);
   void FailOn(std::uint64_t position, const std::string& reason) const;
-  void WriteManifest(const Manifest& manifest) const;
+  void WriteManifest(Manifest manifest) const;
   [[noreturn]] void RefuseChanged() const;
 
   const DatasetFolder& dataset_;
@@ -59,7 +59,8 @@ class Conversion {
   std::optional<DirectBuffer> direct_;          // if shards bypass the page cache
   std::optional<PlannedShardWriter> writing_;   // the current shard
   ConvertProgress progress_;
-  std::uint64_t shrunk_ = 0;          // images, of the shards made now; shards do not record it
+  // Images, of the shards made now; shards do not record it.
+  std::uint64_t shrunk_ = 0, reencoded_ = 0;
   std::uint64_t finished_bytes_ = 0;  // of finished shards
   std::chrono::steady_clock::time_point last_report_{};
 };

@@ -296,6 +296,7 @@ ConvertSummary ConvertIntoStore(const ConvertSource& source, const std::filesyst
       ConvertPlanned(dataset, {}, {options.run.threads, options.run.direct}, hooks);
   ConvertSummary summary = FinishConversion(dataset, options.run.threads, hooks).summary;
   summary.shrunk = made.shrunk;
+  summary.reencoded = made.reencoded;
   summary.direct_refused = made.direct_refused;
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;

@@ -140,14 +140,6 @@ NewFolder::~NewFolder() {
   }
 }
 
-std::string OldManifestName(const Id128& id) {
-  return "manifest-" + ToHex(id) + ".json";
-}
-
-bool IsOldManifestName(std::string_view name) {
-  return name.starts_with("manifest-") && name.ends_with(".json");
-}
-
 std::optional<Manifest> FindManifest(const std::filesystem::path& folder, Id128& id) {
   Manifest manifest;
   try {

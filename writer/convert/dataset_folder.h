@@ -91,10 +91,6 @@ class NewFolder {
   std::optional<WorkFolder> work_;
 };
 
-// The name of a manifest that another one has replaced: "manifest-ID.json".
-std::string OldManifestName(const Id128& id);
-bool IsOldManifestName(std::string_view name);
-
 // Removes a folder that a conversion left, its plan last. If interrupted at any point, a later
 // conversion into the folder finds either one it can continue or none.
 void RemoveConversion(const std::filesystem::path& folder);

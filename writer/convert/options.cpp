@@ -13,6 +13,7 @@
 
 #include "format/disk/json.h"
 #include "format/disk/limits.h"
+#include "format/disk/manifest.h"
 #include "writer/encode/jpeg.h"
 #include "writer/source/images/icc.h"
 
@@ -70,6 +71,7 @@ void CheckOptions(const ConvertOptions& options) {
   const std::string wrong = option_list::WhatIsOutOfRange(options);
   Require(wrong.empty(), "ConvertOptions::" + wrong);
   CheckGeometry(options.geometry, options.form.image);
+  CheckMetadata(options.shards.meta);
   Require(!options.form.keep || options.form.image != ImageCodec::kRaw,
           "quality keep needs JPEG files; raw pixels have no quality");
   Require(options.form.channels != 2, "channels must be 1 (grey) or 3 (RGB)");
@@ -98,6 +100,7 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
   for (const char* const name : {"background", "icc", "truncated"}) {
     if (out[name] == usual[name]) out.erase(name);
   }
+  if (options.shards.meta.empty()) out.erase("meta");
   return out;
 }
 
@@ -122,6 +125,11 @@ std::optional<V> ValueIn(const nlohmann::json& json) {
     if (!json.is_array() || json.size() != 2) return std::nullopt;
     const auto width = ValueIn<std::uint32_t>(json[0]), height = ValueIn<std::uint32_t>(json[1]);
     return width && height ? std::optional(Size{*width, *height}) : std::nullopt;
+  } else if constexpr (std::is_same_v<V, Metadata>) {
+    const bool fits =
+        json.is_object() &&
+        std::all_of(json.begin(), json.end(), [](const auto& one) { return one.is_string(); });
+    return fits ? std::optional(json.template get<V>()) : std::nullopt;
   } else if constexpr (std::is_integral_v<V>) {
     return FitsIn<V>(json) ? std::optional(json.get<V>()) : std::nullopt;
   } else {  // an array of integers: a colour

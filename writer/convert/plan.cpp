@@ -113,7 +113,7 @@ json SourcesToJson(const SourceList& list) {
 
 // The versions of the libraries that every build has, and of the others that these sources need.
 json LibrariesToJson(const SourceList& sources, const ConvertOptions& options) {
-  json out = {{"sluice", kWriterVersion},
+  json out = {{"sluice-writer", kWriterVersion},
               {"libjpeg-turbo", SLUICE_TEXT_OF(LIBJPEG_TURBO_VERSION)},
               {"zstd", ZstdVersion()},
               {"spng", spng_version_string()}};
@@ -301,10 +301,12 @@ PlanOutline OutlineOfPlan(std::string_view text, const std::string& file) {
 }
 
 std::string MadeJson(const Plan& plan) {
+  json options = plan.inputs.at("options");
+  options.erase("meta");  // a member of the manifest
   return json{{"by", "sluice convert"},
               {"plan", ToHex(plan.digest)},
-              {"options", plan.inputs.at("options")},
-              {"libraries", plan.inputs.at("libraries")}}
+              {"options", std::move(options)},
+              {"libraries", LibrariesOf(plan.inputs.at("libraries"))}}
       .dump();
 }
 

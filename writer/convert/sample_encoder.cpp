@@ -307,6 +307,7 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
       KeepCoefficients(file, source, outcome)) {
     return;
   }
+  outcome.reencoded = options_.form.image != ImageCodec::kRaw;
   if (options_.form.image != ImageCodec::kRaw && geometry.unchanged && rules.transform == nullptr &&
       source.orientation().identity() && Recode(file, source, outcome)) {
     return;

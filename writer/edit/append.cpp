@@ -201,7 +201,8 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
     with_classes.label.classes = ClassesOf(before.manifest.schema);
   AppendSummary summary;
   std::vector<std::string> warnings;
-  const ConvertOptions own = OptionsOf(before.manifest, options, warnings);
+  ConvertOptions own = OptionsOf(before.manifest, options, warnings);
+  own.shards.meta.clear();  // part of a plan, and so of the ids of shards, which it must not change
   summary.converted = ConvertAddition(before.manifest.schema, with_classes, work, own, hooks);
   for (const std::string& warning : summary.converted.warnings) {
     if (warning != DirectRefusal(staging)) warnings.push_back("in what was added: " + warning);
@@ -231,6 +232,7 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
     }
     NewManifest adding(folder, true, options.run.direct);
     adding.TakeAll(added);
+    adding.ChangeMeta(options.shards.meta);
     summary.made = adding.Finish();
   }
   summary.made.warnings = std::move(warnings);
@@ -242,6 +244,7 @@ AppendSummary Append(const StoredDataset& before, const ConvertSource& source,
 
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options, const ConvertHooks& hooks) {
+  CheckMetadata(options.shards.meta);
   const LockedDataset before(dataset);
   WorkFolder work(before.stored.folder.native() + ".append");
   try {

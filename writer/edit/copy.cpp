@@ -87,9 +87,10 @@ class Copying {
   }
 
   std::vector<std::byte> ManifestText() const {
-    if (source_.store != nullptr) return source_.store->Get(kManifestName, kMaxManifestBytes);
+    const std::string& name = source_.manifest_name;
+    if (source_.store != nullptr) return source_.store->Get(name, kMaxManifestBytes);
     std::vector<std::byte> text;
-    ReadFile(source_.folder / kManifestName, kMaxManifestBytes, text);
+    ReadFile(source_.folder / name, kMaxManifestBytes, text);
     return text;
   }
 

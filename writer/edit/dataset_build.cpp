@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
-#include <sluice/version.h>
 
 #include "format/disk/limits.h"
 #include "writer/convert/dataset_folder.h"
@@ -54,6 +53,7 @@ DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::strin
       schema_(schema),
       layout_(schema),
       total_(total) {
+  CheckMetadata(hooks.meta);
   if (hooks.direct) direct_.emplace();
 }
 
@@ -82,6 +82,12 @@ void DatasetBuild::Append(FinishedShard finished) {
                     "): the same samples were given twice");
   }
   AddShard(finished, manifest_);
+}
+
+void DatasetBuild::Keep(const Manifest& from) {
+  for (std::string& name : KeepMembers(from, manifest_)) {
+    if (!hooks_.meta.contains(name)) other_meta_.push_back(std::move(name));
+  }
 }
 
 void DatasetBuild::Link(const std::filesystem::path& shard, FinishedShard survey) {
@@ -149,6 +155,7 @@ void DatasetBuild::EndShard() {
 EditSummary DatasetBuild::Finish(const std::string& made) {
   EndShard();
   manifest_.made = made;
+  ChangeMetadata(hooks_.meta, manifest_.meta);
   SyncFolder(folder_);  // the names of all shards
   Id128 id;
   const std::string text = ManifestToJson(manifest_, id);
@@ -157,13 +164,18 @@ EditSummary DatasetBuild::Finish(const std::string& made) {
   EditSummary summary = Summarize(manifest_);
   summary.shards_linked = linked_;
   if (direct_ && direct_->refused()) summary.warnings.push_back(DirectRefusal(folder_));
+  for (const std::string& name : other_meta_) {
+    summary.warnings.push_back(
+        "the datasets have different metadata \"" + name + "\"; \"" + manifest_.meta[name] +
+        "\" of the first that has any was kept; --meta " + name + "=VALUE says otherwise");
+  }
   return summary;
 }
 
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
                        const nlohmann::json& options) {
   nlohmann::json made = {{"by", std::string("sluice ") + command},
-                         {"libraries", {{"sluice", kWriterVersion}}},
+                         {"libraries", LibrariesOf({})},
                          {"from", nlohmann::json::array()}};
   for (const Id128& id : inputs)
     made["from"].push_back(ToHex(id));
@@ -203,6 +215,7 @@ NewManifest::NewManifest(const std::filesystem::path& folder, bool with_shards, 
   if (with_shards) return;
   Manifest empty = BeginManifest(manifest_.name, manifest_.schema);
   empty.made = manifest_.made;
+  KeepMembers(manifest_, empty);
   manifest_ = std::move(empty);
 }
 
@@ -280,7 +293,13 @@ namespace {
 
 std::filesystem::path FolderOf(const std::filesystem::path& dataset) {
   RequireFolder(dataset);
-  const std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
+  const ManifestPlace place = ManifestPlace::Of(dataset);
+  if (place.is_old()) {
+    throw Error(ErrorCode::kInvalidArgument, dataset.string(),
+                "is an older manifest, which is never changed; `sluice copy` or `sluice subset` "
+                "makes a dataset of it, which can be");
+  }
+  const std::filesystem::path folder = std::filesystem::absolute(place.folder).lexically_normal();
   return folder.has_filename() ? folder : folder.parent_path();  // "data/" is "data"
 }
 

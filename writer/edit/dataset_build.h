@@ -27,6 +27,10 @@ class DatasetBuild {
   DatasetBuild(const std::filesystem::path& folder, const std::string& name, const Schema& schema,
                std::uint64_t total, const EditHooks& hooks);
 
+  // Takes over a manifest's metadata and members that this version does not know, as far as no
+  // manifest before has them. A warning names metadata that differ.
+  void Keep(const Manifest& from);
+
   // Adds a shard unchanged, by a hard link, under the next name. `survey`: the shard's entry in the
   // manifest and its totals.
   void Link(const std::filesystem::path& shard, FinishedShard survey);
@@ -75,6 +79,7 @@ class DatasetBuild {
   std::uint64_t done_ = 0;
   std::uint64_t total_;
   std::uint64_t linked_ = 0;
+  std::vector<std::string> other_meta_;  // names of metadata that differ
 };
 
 // Describes how a dataset was made: "merge" and the like, the ids of its inputs and, for later
@@ -96,6 +101,7 @@ class NewManifest {
 
   const Manifest& manifest() const noexcept { return manifest_; }
   void SetMade(std::string made) { manifest_.made = std::move(made); }
+  void ChangeMeta(const Metadata& changes) { ChangeMetadata(changes, manifest_.meta); }
 
   // Adds the shards of a dataset in another folder, under names that no manifest and no file of
   // this folder has.
@@ -122,7 +128,8 @@ class NewManifest {
 
 // A dataset that this process alone changes, in a folder without a slash at its end.
 struct LockedDataset {
-  // Removes what killed commands have left in the folder. Throws Error.
+  // Removes what killed commands have left in the folder. Throws Error; kInvalidArgument for an
+  // older manifest.
   explicit LockedDataset(const std::filesystem::path& dataset);
 
   StoredDataset stored;

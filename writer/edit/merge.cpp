@@ -81,6 +81,8 @@ class Merging {
     DatasetBuild build(out, described ? DescribedName(schema_) : front.name, schema_, total_,
                        hooks_);
     build.Skip(0);  // throws if a stop was requested meanwhile
+    for (const StoredDataset& dataset : datasets_)
+      build.Keep(dataset.manifest);
     for (std::size_t d = 0; d < datasets_.size(); ++d) {
       std::uint64_t first = 0;  // number of the shard's first sample in its dataset
       for (std::size_t s = 0; s < datasets_[d].manifest.shards.size(); ++s) {
@@ -123,6 +125,7 @@ class Merging {
       const std::string& file = dataset.manifest.shards[s].file;
       RequireWhole(shard, hooks_.stop);
       FinishedShard survey = SurveyShard(shard, file);
+      survey.shard.unknown = dataset.manifest.shards[s].unknown;
       return dataset.remote != nullptr ? build.Copy(shard, std::move(survey))
                                        : build.Link(dataset.folder / file, std::move(survey));
     }

@@ -160,6 +160,7 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
     std::vector<std::string> warnings = build.Finish(made).warnings;
     NewManifest manifest(folder, false, hooks.direct);
     manifest.SetMade(made);
+    manifest.ChangeMeta(hooks.meta);
     manifest.TakeAll(StoredDataset(staging));
     summary = manifest.Finish();
     summary.warnings = std::move(warnings);

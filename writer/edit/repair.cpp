@@ -303,14 +303,15 @@ bool HoldsOldManifest(const std::filesystem::path& folder) {
   });
 }
 
-Damaged LookAt(const std::filesystem::path& folder) {
+Damaged LookAt(const ManifestPlace& place) {
+  const std::filesystem::path& folder = place.folder;
   if (!std::filesystem::is_directory(folder)) {
     throw Error(ErrorCode::kNotFound, folder.string(), "this folder does not exist");
   }
   Damaged damaged;
   try {
     Id128 id;
-    damaged.manifest = ReadManifest(folder, id);
+    damaged.manifest = ReadManifest(place.path(), id);
     damaged.ids.push_back(id);
     damaged.schema = damaged.manifest->schema;
     for (const ManifestShard& shard : damaged.manifest->shards)
@@ -323,7 +324,8 @@ Damaged LookAt(const std::filesystem::path& folder) {
                   "`sluice convert` command again, which completes it either way, or remove "
                   "plan.json to repair from the shards there are");
     }
-    if (error.code() == ErrorCode::kUnsupported || !SaysDataIsLost(error)) throw;
+    const bool lost = error.code() != ErrorCode::kUnsupported && SaysDataIsLost(error);
+    if (!lost || place.is_old()) throw;
   }
   damaged.files = ShardFiles(folder);
   std::string trouble = "there is none";
@@ -352,10 +354,10 @@ bool IsWhole(const ShardFile& shard) {
 
 class Repair {
  public:
-  Repair(const std::filesystem::path& folder, const EditHooks& hooks)
-      : folder_(folder), hooks_(hooks), damaged_(LookAt(folder)) {
+  Repair(const ManifestPlace& place, const EditHooks& hooks)
+      : folder_(place.folder), hooks_(hooks), damaged_(LookAt(place)) {
     report_.manifest_rebuilt = !damaged_.manifest;
-    if (damaged_.manifest || !HoldsOldManifest(folder)) return;
+    if (damaged_.manifest || !HoldsOldManifest(folder_)) return;
     report_.made.warnings.emplace_back(
         "the dataset was appended to or repacked (manifest-ID.json lies beside it), and all shards "
         "in its folder were taken: if `sluice append --repack` had replaced some, their samples "
@@ -367,6 +369,7 @@ class Repair {
         damaged_.manifest ? damaged_.manifest->name : folder_.filename().string();
     DatasetBuild build(out, name, damaged_.schema,
                        damaged_.manifest ? damaged_.manifest->samples : 0, hooks_);
+    if (damaged_.manifest) build.Keep(*damaged_.manifest);
     for (std::size_t s = 0; s < damaged_.files.size(); ++s)
       Mend(s, build);
     EditSummary made = build.Finish(MadeByEdit("repair", damaged_.ids, Options()));
@@ -383,7 +386,9 @@ class Repair {
                   "has a manifest, and only a dataset without one can be repaired in place; give "
                   "a folder for the repaired dataset: sluice repair DATASET NEW");
     }
+    CheckMetadata(hooks_.meta);
     Manifest manifest = BeginManifest(folder_.filename().string(), damaged_.schema);
+    ChangeMetadata(hooks_.meta, manifest.meta);
     for (const std::string& file : damaged_.files) {
       const ShardFile shard(folder_ / file, damaged_.schema);
       if (!IsWhole(shard)) {
@@ -410,6 +415,7 @@ class Repair {
   void Mend(std::size_t s, DatasetBuild& build) {
     const std::filesystem::path path = folder_ / damaged_.files[s];
     if (std::optional<FinishedShard> whole = SurveyIfWhole(s)) {
+      if (damaged_.manifest) whole->shard.unknown = damaged_.manifest->shards[s].unknown;
       return build.Link(path, std::move(*whole));
     }
     std::optional<std::uint64_t> planned;
@@ -508,7 +514,7 @@ class Repair {
     }
   }
 
-  const std::filesystem::path& folder_;
+  const std::filesystem::path folder_;
   const EditHooks& hooks_;
   Damaged damaged_;
   RepairReport report_;
@@ -519,7 +525,7 @@ class Repair {
 RepairReport RepairDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                            const EditHooks& hooks) {
   RequireFolder(dataset);
-  Repair repair(dataset, hooks);
+  Repair repair(ManifestPlace::Of(dataset), hooks);
   return out.empty() ? repair.InPlace() : repair.Into(out);
 }
 

@@ -13,15 +13,17 @@
 
 namespace sluice {
 
-StoredDataset::StoredDataset(const std::filesystem::path& path, const std::stop_token& stop)
-    : folder(path),
-      store(IsStoreUrl(path.string()) ? OpenStore(path.string()) : StoreIfUnmappable(path)) {
+StoredDataset::StoredDataset(const ManifestPlace& place, const std::stop_token& stop)
+    : folder(place.folder),
+      manifest_name(place.name),
+      store(IsStoreUrl(folder.string()) ? OpenStore(folder.string()) : StoreIfUnmappable(folder)) {
   if (store != nullptr) {
     on_stop = std::make_shared<std::stop_callback<std::function<void()>>>(
         stop, [store = store] { store->StopCalls(); });
   }
   if (store != nullptr) folder = store->url();  // the URL without anything secret
-  manifest = store != nullptr ? ReadManifest(*store, id) : ReadManifest(path, id);
+  manifest =
+      store != nullptr ? ReadManifest(*store, id, manifest_name) : ReadManifest(place.path(), id);
   if (store != nullptr) remote = RemoteShards::Open(store, manifest, ToHex(id), {});
 }
 

@@ -15,14 +15,17 @@
 namespace sluice {
 
 struct StoredDataset {
-  // `path`: a folder, or the URL of a dataset in an object store. Reads of the store end soon after
-  // a stop request.
-  explicit StoredDataset(const std::filesystem::path& path, const std::stop_token& stop = {});
+  // `path`: a folder, the URL of a dataset in an object store, or a manifest in either. Reads of
+  // the store end soon after a stop request.
+  explicit StoredDataset(const std::filesystem::path& path, const std::stop_token& stop = {})
+      : StoredDataset(ManifestPlace::Of(path), stop) {}
+  StoredDataset(const ManifestPlace& place, const std::stop_token& stop);
 
   // Opens shard number `shard` and compares it with the manifest.
   ShardFile Open(std::size_t shard) const;
 
   std::filesystem::path folder;
+  std::string manifest_name;           // of its file in the folder
   std::shared_ptr<ObjectStore> store;  // null for a folder
   std::shared_ptr<std::stop_callback<std::function<void()>>> on_stop;
   Id128 id;

@@ -179,6 +179,7 @@ EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::files
   RequireShards(stored, hooks.stop);
   const std::vector<std::uint64_t> samples = Select(stored, selection);
   DatasetBuild build(out, stored.manifest.name, stored.manifest.schema, samples.size(), hooks);
+  build.Keep(stored.manifest);
   const Id128 chosen = Hash128({std::as_bytes(std::span(stored.id.bytes)),
                                 std::as_bytes(std::span<const std::uint64_t>(samples))});
   ForEachSample(

@@ -125,6 +125,7 @@ class Transcoding {
     const std::uint32_t block_samples = ChooseBlockSamples();
     images_ = left_ = 0;  // the probes are transcoded again, and counted then
     DatasetBuild build(out, manifest.name, manifest.schema, manifest.samples, hooks_);
+    build.Keep(manifest);
     // The numbers are part of the shards' ids, so they never change.
     std::string form = "transcode";
     for (const int option :

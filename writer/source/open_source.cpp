@@ -465,13 +465,14 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
 std::vector<std::string> ClassesOfDataset(const std::filesystem::path& dataset,
                                           const std::stop_token& stop) {
   std::shared_ptr<ObjectStore> store;
-  if (IsStoreUrl(dataset.native())) store = OpenStore(dataset.native());
+  const ManifestPlace place = ManifestPlace::Of(dataset);
+  if (IsStoreUrl(dataset.native())) store = OpenStore(place.folder.native());
   const std::stop_callback on_stop(stop, [&store] {
     if (store != nullptr) store->StopCalls();
   });
   Id128 id;
   const Schema schema =
-      (store != nullptr ? ReadManifest(*store, id) : ReadManifest(dataset, id)).schema;
+      (store != nullptr ? ReadManifest(*store, id, place.name) : ReadManifest(dataset, id)).schema;
   const std::size_t field = schema.ClassField();
   if (field != Schema::kNone) return schema.fields[field].classes;
   throw Error(ErrorCode::kInvalidArgument, ShownPath(dataset.native()),

@@ -122,6 +122,9 @@ struct Field {
   std::string coordinates;           // convention of boxes or key points, such as "xyxy-pixels"
   std::vector<std::string> classes;  // kLabel and kMask: the class names, by number
   std::map<std::string, std::string> attributes;  // anything else worth keeping
+  // Members of the field's JSON text that this version does not know, as a JSON object; mostly
+  // empty. Edits of datasets keep them.
+  std::string unknown;
 
   // Elements of one sample (kArray) or of one entry along the first extent (kVariable).
   std::uint64_t elements() const noexcept;
@@ -141,7 +144,8 @@ struct Field {
   // Any number of bytes in each sample.
   static Field Bytes(std::string name, Role role = Role::kNone);
 
-  friend bool operator==(const Field&, const Field&) = default;
+  // Compares all members but `unknown`.
+  friend bool operator==(const Field& a, const Field& b) noexcept;
 };
 
 // The fields of a dataset's samples. (Each sample also has a key.) A schema is chosen once, when a
@@ -149,6 +153,7 @@ struct Field {
 // format/FORMAT.md, "Schema", for its text form and its limits.
 struct Schema {
   std::vector<Field> fields;  // in their order on disk
+  std::string unknown = {};   // as Field::unknown, of the schema
 
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);  // no such field
   // Index of the field of that name, or kNone.
@@ -165,7 +170,8 @@ struct Schema {
   // of FORMAT.md is exceeded.
   void Validate() const;
 
-  friend bool operator==(const Schema&, const Schema&) = default;
+  // Compares the fields.
+  friend bool operator==(const Schema& a, const Schema& b) noexcept { return a.fields == b.fields; }
 };
 
 }  // namespace sluice

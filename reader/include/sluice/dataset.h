@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -139,8 +140,9 @@ struct ShardFaults {
 // mappings. Any number of threads may use one at once.
 class Dataset {
  public:
-  // `path` is the dataset's folder (or its manifest.json), or the URL of one: s3://bucket/prefix,
-  // gs://, https:// or http:// (reader/README.md, "Remote datasets"). Errors: kNotFound;
+  // `path` is the dataset's folder, or the URL of one: s3://bucket/prefix, gs://, https:// or
+  // http:// (reader/README.md, "Remote datasets"); or a manifest in it: manifest.json, or an older
+  // one (manifest-ID.json), which is a dataset of its own. Errors: kNotFound;
   // kUnfinished, with what to do; kCorrupt; kUnsupported for a version this build does not read. A
   // Loader made from it keeps to the same limits. After a stop request, all that waits for the
   // dataset's server, now or later, ends soon with Error(kState).
@@ -165,10 +167,12 @@ class Dataset {
   // Error(kInvalidArgument) for another field; Error(kIo) as Sample::Copy().
   std::vector<std::byte> Column(std::string_view field) const;
 
-  const Schema& schema() const noexcept;                     // the fields of its samples
-  const std::string& id() const noexcept;                    // 32 hexadecimal digits
-  const std::string& name() const noexcept;                  // what the dataset holds, for people
-  const std::filesystem::path& path() const noexcept;        // the dataset's folder or URL
+  const Schema& schema() const noexcept;     // the fields of its samples
+  const std::string& id() const noexcept;    // 32 hexadecimal digits
+  const std::string& name() const noexcept;  // what the dataset holds, for people
+  // The dataset's folder or URL; if an older manifest was opened, that manifest's. Opening it again
+  // gives the same dataset.
+  const std::filesystem::path& path() const noexcept;
   const ReadLimits& limits() const noexcept;                 // the limits that it was opened with
   const std::vector<ShardSummary>& shards() const noexcept;  // in the order of their numbers
   const std::vector<ImageSummary>& images() const noexcept;  // one for each image field, in order
@@ -176,6 +180,8 @@ class Dataset {
   // field.
   const std::vector<std::uint64_t>& class_counts() const noexcept;
   const std::string& made_with() const noexcept;  // how the dataset was made, as JSON text
+  // What its maker says about it, such as its license: `--meta` of `sluice convert`.
+  const std::map<std::string, std::string>& meta() const noexcept;
 
   // Compares the size and header of each shard's file with the manifest. Call it before work that
   // needs all shards. Maps nothing. When asked to stop, returns early with what it has found.

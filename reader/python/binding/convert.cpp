@@ -110,6 +110,8 @@ void BindSummary(nb::module_& module) {
       .def_ro("kept", &ConvertSummary::kept)
       .def_ro("shrunk", &ConvertSummary::shrunk,
               "images that this call stored with fewer pixels than they had")
+      .def_ro("reencoded", &ConvertSummary::reencoded,
+              "JPEGs that this call stored with other coefficients")
       .def_ro("boxes_dropped", &ConvertSummary::boxes_dropped)
       .def_ro("profiles_dropped", &ConvertSummary::profiles_dropped)
       .def_ro("profiles_converted", &ConvertSummary::profiles_converted)

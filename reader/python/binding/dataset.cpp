@@ -367,6 +367,8 @@ void BindDataset(nb::module_& module) {
       .def_prop_ro("path", [](const Dataset& dataset) { return TextOf(dataset.path().string()); })
       .def_prop_ro("class_counts", &Dataset::class_counts, "Samples of each class, by number")
       .def_prop_ro("made_with", &Dataset::made_with, "How it was made, as JSON text")
+      .def_prop_ro("meta", &Dataset::meta,
+                   "What its maker says about it, such as its license: names with values")
       .def("__repr__", [](nb::handle self) { return nb::str(Pictures().attr("line_of")(self)); })
       .def(
           "__reduce__",

@@ -89,11 +89,12 @@ void BindBuilder(nb::module_& module) {
           "__init__",
           [](DatasetWriter* self, const std::filesystem::path& dataset, std::vector<Field> fields,
              const std::string& name, std::uint64_t shard_bytes, std::uint32_t block_samples,
-             bool upright) {
+             bool upright, const std::map<std::string, std::string>& meta) {
             new (self) DatasetWriter(dataset, Schema{std::move(fields)},
-                                     {name, shard_bytes, block_samples, upright});
+                                     {name, shard_bytes, block_samples, upright, meta});
           },
-          "dataset"_a, "fields"_a, "name"_a, "shard_bytes"_a, "block_samples"_a, "upright"_a)
+          "dataset"_a, "fields"_a, "name"_a, "shard_bytes"_a, "block_samples"_a, "upright"_a,
+          "meta"_a)
       .def("new_sample",
            [](const DatasetWriter& writer, const nb::bytes& key) {
              return writer.NewSample({key.c_str(), key.size()});

@@ -55,7 +55,8 @@ class Writer:
     tools show it. Without `upright=True`, a picture that Exif turns is refused if it has boxes, masks or
     key points. `image` says how pixels are stored: "jpeg" (with `quality`), "packed" or "raw". Masks, and
     pixels of uint16, are stored raw and compressed. Other fields are given as numbers, arrays, str or
-    bytes; None is an absent value.
+    bytes; None is an absent value. `meta` is what the dataset says about itself, such as
+    {"license": "CC-BY-4.0"}: see Dataset.meta.
 
     The end of the `with` block finishes the dataset. If an exception ends the block, the folder is left
     without a manifest; another Writer of that folder removes what is there, and begins again. Several threads may call add(); add_all() starts threads, and keeps the order.
@@ -72,6 +73,7 @@ class Writer:
         shard_bytes: int = 64_000_000,
         block_samples: int = 0,
         upright: bool = False,
+        meta: Mapping[str, str] | None = None,
     ) -> None:
         image = image.name.lower() if isinstance(image, ImageCodec) else image
         if image not in ("jpeg", "packed", "raw"):
@@ -81,7 +83,9 @@ class Writer:
         fields = list(fields)
         if not all(isinstance(field, Field) for field in fields):
             raise TypeError("fields are sluice.Field values, such as Field.image() and Field.label()")
-        self._open: _DatasetWriter | None = _DatasetWriter(dataset, fields, name, shard_bytes, block_samples, upright)
+        self._open: _DatasetWriter | None = _DatasetWriter(
+            dataset, fields, name, shard_bytes, block_samples, upright, dict(meta or {})
+        )
         self._adding = threading.Lock()
         self._fields = {field.name: field for field in fields}
         self._image = image

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -85,7 +86,12 @@ struct GeometryOptions {
 struct FormOptions {
   ImageCodec image = ImageCodec::kJpeg;  // the form that images get
   int quality = 90;                      // JPEG quality, 1 to 100
-  bool keep = false;  // a JPEG that needs no change keeps its coefficients; others get `quality`
+  // A JPEG keeps its coefficients, so its pixels. These are encoded anew, at `quality`: a JPEG that
+  // is resized; whose colours change (CMYK and RGB-coded ones, grey ones without channels = 1,
+  // IccProfiles::kConvert); that Exif turns so that an incomplete block would come to the left or
+  // to the top; of unusual sampling; whose quantisation steps or coefficients baseline JPEG cannot
+  // code. ConvertSummary::kept and reencoded count both. Other kinds of images are always encoded.
+  bool keep = false;
   unsigned restart_rows = 1;                    // MCU rows between restart markers; 0 writes none
   Subsampling subsampling = Subsampling::k420;  // of JPEGs that are encoded
   unsigned channels = 3;                        // 3: RGB, 1: grey
@@ -94,13 +100,16 @@ struct FormOptions {
   Truncated truncated = Truncated::kRefuse;                  // images that end early, in every form
 };
 
-// ConvertOptions::shards: how samples lie in the dataset.
+// ConvertOptions::shards: how samples lie in the dataset, and what it says about itself.
 struct ShardOptions {
   // The planned size of a shard, kMinShardBytes to kMaxShardBytes.
   std::uint64_t shard_bytes = kDefaultShardBytes;
   std::uint32_t block_samples = 0;  // samples in a block; 0 chooses for about 512 KiB
   std::uint64_t seed = 0;           // of the permutation of the sources
   bool keep_order = false;  // true: sources in the order of their paths, false: permuted by `seed`
+  // What the dataset is to say about itself, such as its license, by name: Dataset::meta(). Edits
+  // keep it.
+  std::map<std::string, std::string> meta = {};
 };
 
 // ConvertOptions::run: how the conversion runs. Of these, only max_pixels changes the dataset.
@@ -125,7 +134,7 @@ struct RunOptions {
 struct ConvertOptions {
   GeometryOptions geometry = {};  // the size of the stored images
   FormOptions form = {};          // what a stored image is
-  ShardOptions shards = {};       // how samples lie in the dataset
+  ShardOptions shards = {};       // how samples lie in the dataset, its metadata
   RunOptions run = {};            // how the conversion runs
 };
 
@@ -178,6 +187,7 @@ struct ConvertSummary {
   std::vector<LeftOut> truncated;    // images that were taken though they end early, and how
   std::uint64_t kept = 0;            // `keep`: images whose coefficients were kept
   std::uint64_t shrunk = 0;          // images that this call stored with fewer pixels than they had
+  std::uint64_t reencoded = 0;       // JPEGs that this call stored with other coefficients
   std::uint64_t boxes_dropped = 0;   // boxes of which nothing is left in the stored image
   // Images with an embedded colour profile that had no effect: because of the options, or because
   // it is broken or not about the image's kind of values.
@@ -225,7 +235,8 @@ struct ConvertHooks {
 // the same sample, it did not change.
 //
 // The classes of a folder are its sub-folders, numbered in the order of their names' bytes; files
-// deeper in a sub-folder belong to the same class. If all images lie directly in the folder, the
+// deeper in a sub-folder belong to the same class. A single sub-folder that holds only folders is
+// passed over. If all images lie directly in the folder, the
 // dataset has no labels. It is an error if images lie in both places, and if sub-folders look like
 // the parts of a split (FindSplitFolders()). ConvertSource::label.folders changes these rules. A
 // sample's key is its path relative to the source's root, as bytes. Bytes of a class name that are

@@ -129,7 +129,9 @@ inline constexpr auto OptionsOf<FormOptions> = Options<FormOptions>(
     Option("quality", &FormOptions::quality, "JPEG quality, 1 to 100",
            {.least = 1, .most = 100, .changes = Changes::kContent, .value = "Q"}),
     Option("keep", &FormOptions::keep,
-           "a JPEG that needs no resizing keeps its coefficients exactly", Changes::kContent),
+           "a JPEG keeps its coefficients; quality is for JPEGs that are resized, whose colours "
+           "change, that Exif turns at an incomplete block, or that baseline JPEG cannot code",
+           Changes::kContent),
     Option("restart_rows", &FormOptions::restart_rows,
            "rows of blocks between JPEG restart markers, or none; with them, a reader can skip "
            "what a crop "
@@ -166,7 +168,11 @@ inline constexpr auto OptionsOf<ShardOptions> = Options<ShardOptions>(
         {.most = 65536, .changes = Changes::kContent, .zero = "auto"}),
     Option("seed", &ShardOptions::seed, "seed of the stored order", Changes::kOrder),
     Option("keep_order", &ShardOptions::keep_order,
-           "store the samples in the order of their paths, not permuted", Changes::kOrder));
+           "store the samples in the order of their paths, not permuted", Changes::kOrder),
+    Option("meta", &ShardOptions::meta,
+           "what the dataset is to say about itself, such as its license: names with values, which "
+           "`sluice inspect` shows and edits keep",
+           Changes::kContent));
 
 template <>
 inline constexpr auto OptionsOf<RunOptions> = Options<RunOptions>(

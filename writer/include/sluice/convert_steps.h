@@ -40,6 +40,7 @@ struct PartSummary {
   std::uint64_t samples = 0;      // planned for the part, those left out included
   std::uint64_t left_out = 0;     // broken or unsupported images of the part
   std::uint64_t shrunk = 0;       // images that this call stored with fewer pixels than they had
+  std::uint64_t reencoded = 0;    // JPEGs that this call stored with other coefficients
   std::uint64_t bytes_out = 0;    // of the part's shards
   bool dataset_finished = false;  // the manifest is there already: nothing was done
   bool direct_refused = false;    // the file system refused `direct`

@@ -1,7 +1,10 @@
 // Datasets made from datasets: merging, taking a part, growing, mending, another form of the
 // images. Only the last of these decodes anything: payloads are copied as they are stored. Each
 // payload is compared with its checksum on the way, and so is every other byte of a shard that is
-// linked.
+// linked. The new dataset has the metadata of its inputs, and the members of their manifests that
+// this version does not know; where inputs differ, those of the first.
+//
+// An input may be a folder, a URL, or an older manifest (manifest-ID.json) in either.
 //
 // Every function but AppendToDataset() and RepackDataset() writes a new folder, which may exist if
 // it is empty, and leaves its inputs as they are. One that fails (a full disk, say) or is stopped
@@ -15,6 +18,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -24,12 +28,15 @@
 
 namespace sluice {
 
-// How a caller follows an edit, and stops it.
+// How a caller follows an edit, and stops it; and what every edit can be told.
 struct EditHooks {
   // Samples done and in all; called on the thread that called.
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
   std::stop_token stop;  // ends the work with Error(kState)
   bool direct = false;   // as ConvertOptions::run.direct, of shards that are not linked
+  // Changes to the metadata (Dataset::meta()), which the new dataset otherwise has from its inputs:
+  // names with their values. An empty value removes the name.
+  std::map<std::string, std::string> meta = {};
 };
 
 // The dataset that an edit made.
@@ -155,9 +162,9 @@ struct AppendSummary {
 // must be among the dataset's, and fields the same: Error(kInvalidArgument) before anything is
 // converted. The conversion is made in `dataset` + ".append", which is removed at the end;
 // Error(kExists) if that name belongs to something that Sluice did not make. Call it again to
-// resume after an interruption; a finished call, repeated, adds nothing. `threads`, `on_error` and
-// `direct` are taken from `options`; if the dataset does not say how it was converted, all options
-// are, with a warning.
+// resume after an interruption; a finished call, repeated, adds nothing. `threads`, `on_error`,
+// `direct` and `meta` (as EditHooks::meta) are taken from `options`; if the dataset does not say
+// how it was converted, all options are, with a warning.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,6 +38,8 @@ struct DatasetWriterOptions {
   // show it; they are stored as they are given. Otherwise Add() refuses a turned picture that has
   // any, because they may lie off their objects.
   bool upright = false;
+  // What the dataset is to say about itself, such as its license, by name: Dataset::meta().
+  std::map<std::string, std::string> meta = {};
 };
 
 // The fields of one sample. Every array field must be set before Add(); image, bytes and variable
