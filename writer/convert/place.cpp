@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kRequests = 16;  // at the same time
 
-fs::path NewFolder() {
+fs::path TemporaryFolder() {
   std::error_code error;
   const fs::path temporary = fs::temp_directory_path(error);
   std::string name = (temporary / "sluice-conversion-XXXXXX").string();
@@ -73,7 +73,7 @@ class StorePlace final : public ConversionPlace {
 };
 
 StorePlace::StorePlace(std::shared_ptr<ObjectStore> store, std::stop_token stop)
-    : ConversionPlace(NewFolder()),
+    : ConversionPlace(TemporaryFolder()),
       store_(std::move(store)),
       stop_(std::move(stop)),
       on_stop_(stop_, [this] { store_->StopCalls(); }) {
