@@ -356,7 +356,7 @@ DownloadRates MeasureDownload(const Dataset& dataset, std::uint64_t rounds,
 }
 
 constexpr const char* kIoDescription =
-    "Reads a dataset without decoding it, and compares the rate with the disk's own.\n\n"
+    "Reads a dataset without decoding it; compares the rate with the disk's own.\n\n"
     "Each round reads all shards four times. It first reads file after file in large pieces past "
     "the page cache, which gives the disk's own rate. It then reads the blocks in random order, as "
     "a shuffled epoch does: past the page cache (as with the loader's storage = Direct), with an "

@@ -88,11 +88,7 @@ class FullDisk {
                                 ContainsSubstring((work() / filling.made).string()));
     CHECK(AllIn(work() / "data") == AllIn(At("whole")));
     if (filling.made != "data") CheckPartOfExpected(work() / filling.made);
-    if (name == "export") {
-      CHECK_FALSE(fs::exists(work() / "out/labels.csv"));
-      CHECK_THAT(outcome.err, ContainsSubstring("empty"));
-      fs::remove_all(work() / "out");
-    }
+    if (name == "export") CHECK_FALSE(fs::exists(work() / "out/labels.csv"));
     const Outcome again = Sluice(filling.command);
     INFO("again: " << again.out << again.err);
     CHECK(again.exit_code == 0);
@@ -114,6 +110,7 @@ class FullDisk {
   void CheckPartOfExpected(const fs::path& folder) const {
     for (const auto& [name, content] : AllIn(folder)) {
       INFO(name);
+      if (name == "sluice-work.txt") continue;  // says that the folder is not finished
       const auto whole = expected_.find(name);
       REQUIRE(whole != expected_.end());
       CHECK(content == whole->second);

@@ -142,7 +142,7 @@ TEST_CASE("A dataset with more shards than stay mapped cannot be locked in memor
   const FewMapped few;
   LoaderOptions options = OptionsFor(100, 1);
   options.storage = Locked{};
-  REQUIRE_THROWS_WITH(Loader(Dataset::Open(path), options), ContainsSubstring("2 at most"));
+  REQUIRE_THROWS_WITH(Loader(Dataset::Open(path), options), ContainsSubstring("at most 2"));
 }
 
 TEST_CASE("A shard that cannot be opened is tried once per epoch, and is one fault") {

@@ -555,15 +555,16 @@ TEST_CASE("a folder that holds anything is refused") {
   CHECK(CodeOf([&] { DatasetWriter(folder / "data", BytesOnly()); }) == ErrorCode::kExists);
 }
 
-TEST_CASE("without Finish() there is neither a manifest nor an unfinished file") {
+TEST_CASE("without Finish() there is no manifest, and a mark instead of it") {
   const TemporaryFolder folder;
   {
     DatasetWriter writer(folder / "data", BytesOnly(), {"x", 1'000'000, 1});
     AddBlobs(writer, 15, 100'000);
   }
   const auto contents = ContentsOf(folder / "data");
-  REQUIRE(contents.size() == 1);
-  CHECK(contents.begin()->first == "shard-00000.sluice");
+  CHECK(contents.size() == 2);
+  CHECK(contents.count("shard-00000.sluice") == 1);
+  CHECK(contents.count("sluice-work.txt") == 1);
 }
 
 TEST_CASE("a dataset is written to one place, even if the process changes its working directory") {

@@ -192,7 +192,7 @@ TEST_CASE("a TFRecord without an image is refused with the features that it has"
     folder.Convert(folder.Source(TfRecord(IntegerFeature("a", 1) + BytesFeature("b", "x"))));
   });
   REQUIRE(error);
-  CHECK_THAT(error->sentence(), ContainsSubstring("it has: a, b"));
+  CHECK_THAT(error->sentence(), ContainsSubstring("the file has: a, b"));
 }
 
 TEST_CASE("RecordIO's records become samples, and split ones are joined again") {
