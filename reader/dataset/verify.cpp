@@ -197,7 +197,6 @@ void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint3
     return;
   }
   totals_.AddBlock(*view, dataset_.facts->layout, dataset_.facts->manifest.schema);
-  const std::size_t before = faults.size();
   for (std::uint32_t row = 0; row < view->count(); ++row) {
     for (std::size_t f = 0; f < dataset_.facts->manifest.schema.fields.size(); ++f) {
       if (const Defect defect = CheckField(*view, row, f)) {
@@ -209,12 +208,7 @@ void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint3
   }
   if (const Defect defect =
           view->VerifyPlacement(dataset_.facts->manifest.schema, dataset_.facts->layout)) {
-    const std::string ending = std::string(": ") + defect;
-    // A value that cannot be found has been reported, with its sample.
-    const bool known =
-        std::any_of(faults.begin() + static_cast<std::ptrdiff_t>(before), faults.end(),
-                    [&ending](const Fault& fault) { return fault.reason.ends_with(ending); });
-    if (!known) faults.push_back({name, -1, {}, "block " + std::to_string(block) + ending});
+    faults.push_back({name, -1, {}, "block " + std::to_string(block) + ": " + defect});
   }
   // The directory's columns must repeat the scalars in the rows.
   const std::vector<std::size_t> columns = ColumnFields(dataset_.facts->manifest.schema);

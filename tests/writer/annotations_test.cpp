@@ -336,6 +336,22 @@ TEST_CASE("images of COCO and labels of YOLO are found in another case or with a
                                "as a.txt, which is A.txt"));
 }
 
+TEST_CASE("the labels of one image of YOLO are not taken for those of another in another case") {
+  const TemporaryFolder folder;
+  for (const char* name : {"images/A.jpg", "images/a.jpg"})
+    WriteSource(folder.path() / name, MakeJpeg(MakePicture(60, 40)));
+  WriteSource(folder.path() / "labels/a.txt", std::string("0 0.5 0.5 0.5 0.25\n"));
+  const TemporaryFolder out;
+  const ConvertSummary summary =
+      Convert(ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path(), folder.path()),
+              out.path() / "data");
+  for (const std::string& warning : summary.warnings)
+    CHECK_THAT(warning, !ContainsSubstring("taken for"));
+  const StoredDataset data = ReadDataset(out.path() / "data");
+  CHECK(ValuesIn<float>(data, "images/A.jpg", "boxes").empty());
+  CHECK(ValuesIn<float>(data, "images/a.jpg", "boxes").size() == 4);
+}
+
 TEST_CASE("images without a description, and labels without an image, are skipped and reported") {
   const LabelledImages folder;
   WriteSource(folder.path() / "voc/a.xml",

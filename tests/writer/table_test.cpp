@@ -120,6 +120,16 @@ TEST_CASE("of several files whose names are like a path, none is taken") {
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("may be "));
 }
 
+TEST_CASE("a path is not taken for one that another row names") {
+  const TableFolder folders;
+  WriteSource(folders.folder / "images/c.png", MakeJpeg(MakePicture(60, 40)));
+  const ConvertSummary summary =
+      folders.Convert(folders.Table("t.csv", "path,text\nC.PNG,one\nc.jpg,two\nc.png,three\n"));
+  CHECK(folders.Data().Keys() == std::vector<std::string>{"c.png"});
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("No such file"));
+}
+
 TEST_CASE("a given class may begin or end with a space, and other names are trimmed") {
   const TableFolder folders;
   ConvertSource source =

@@ -59,7 +59,8 @@ class Writer:
     {"license": "CC-BY-4.0"}: see Dataset.meta.
 
     The end of the `with` block finishes the dataset. If an exception ends the block, the folder is left
-    without a manifest; another Writer of that folder removes what is there, and begins again. Several threads may call add(); add_all() starts threads, and keeps the order.
+    without a manifest; another Writer of that folder removes what is there, and begins again. Several threads
+    may call add(); add_all() starts threads, and keeps the order.
     """
 
     def __init__(

@@ -55,7 +55,12 @@ class AnnotatedList {
       else
         looks[i].trouble = "does not lie below " + list_.root.string();
     });
-    SameNames names(list_.root);
+    SameNames names(list_.root, [this] {
+      SameNames::Paths paths;
+      for (const AnnotatedImage& image : read_.images)
+        paths.insert(image.path);
+      return paths;
+    });
     LinksOut links(list_.root, source_.follow_links);
     for (std::size_t i = 0; i < looks.size(); ++i) {
       const std::string& path = read_.images[i].path;

@@ -291,45 +291,44 @@ void ReadObjects(std::string_view text, const YoloNames& settings, AnnotatedImag
   }
 }
 
-// Label files whose names are like those that images ask for.
-struct AlikeLabels {
-  AlikeFiles files;
-  std::set<std::string> images;  // the paths of all images, without their endings
-  TakenForOthers taken = {};
-
-  // The only such file, unless an image asks for that very one; else `path` itself.
-  std::string Like(const std::string& path) {
-    const std::vector<std::string> alike = files.Like(path);
-    if (alike.size() != 1) return path;
-    const std::string image = std::filesystem::path(alike[0]).replace_extension().native();
-    if (images.contains(image)) return path;
-    taken.Add(path, alike[0]);
-    return alike[0];
-  }
-};
-
-// The path of an image's labels below `folder`. As for YOLO's own tools, images/ in the path
-// becomes labels/; if there is no such file, the labels have the path of the image. Last comes a
-// file whose name is like that.
-std::string LabelsOf(const std::filesystem::path& folder, const std::string& key,
-                     AlikeLabels& alike) {
-  const auto there = [&](const std::string& path) {
-    std::error_code ignored;
-    return std::filesystem::exists(folder / path, ignored);
-  };
+// Where an image's labels may lie below the folder of labels. As for YOLO's own tools, images/ in
+// the path becomes labels/; if there is no such file, the labels have the path of the image.
+std::vector<std::string> LabelPlacesOf(const std::string& key) {
   const std::string place = std::filesystem::path(key).replace_extension(".txt").native();
   constexpr std::string_view kImages = "images/";
   std::size_t at = place.rfind(kImages);
   while (at != std::string::npos && at > 0 && place[at - 1] != '/')
     at = place.rfind(kImages, at - 1);
-  if (at == std::string::npos) return there(place) ? place : alike.Like(place);
+  if (at == std::string::npos) return {place};
   std::string beside = place;
   beside.replace(at, kImages.size(), "labels/");
-  if (there(beside)) return beside;
-  if (there(place)) return place;
-  const std::string other = alike.Like(beside);
-  return other != beside ? other : alike.Like(place);
+  return {beside, place};
 }
+
+// Finds label files.
+struct LabelFinder {
+  const std::filesystem::path& folder;
+  AlikeFiles files;
+  std::set<std::string> places;  // of all images
+  TakenForOthers taken = {};
+
+  // The path of an image's labels. If there is none, that of the only file whose name is like it,
+  // unless that is another image's; else the last place.
+  std::string LabelsOf(const std::string& key) {
+    const std::vector<std::string> own = LabelPlacesOf(key);
+    for (const std::string& place : own) {
+      std::error_code ignored;
+      if (std::filesystem::exists(folder / place, ignored)) return place;
+    }
+    for (const std::string& place : own) {
+      const std::vector<std::string> alike = files.Like(place);
+      if (alike.size() != 1 || places.contains(alike[0])) continue;
+      taken.Add(place, alike[0]);
+      return alike[0];
+    }
+    return own.back();
+  }
+};
 
 // Lists label files without an image. Other texts in the folder (names, lists, licences) are not
 // listed; they cannot be read as labels.
@@ -372,10 +371,11 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   read.passed_over = tree.passed_over;
   read.warnings.insert(read.warnings.end(), tree.warnings.begin(), tree.warnings.end());
   LinksOut links(source.label_files.path, source.follow_links);
-  AlikeLabels alike{AlikeFiles(source.label_files.path), {}};
+  LabelFinder finder{source.label_files.path, AlikeFiles(source.label_files.path), {}};
   for (const WalkedFile& file : tree.files) {
-    if (!file.key.ends_with(".txt"))
-      alike.images.insert(std::filesystem::path(file.key).replace_extension().native());
+    if (file.key.ends_with(".txt")) continue;  // label files, next to their images
+    for (std::string& place : LabelPlacesOf(file.key))
+      finder.places.insert(std::move(place));
   }
   std::vector<std::byte> content;
   std::set<std::string> used;
@@ -386,7 +386,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
     AnnotatedImage image;
     image.path = file.key;
     if (file.key.ends_with(".txt")) continue;  // label files, next to their images
-    image.place = LabelsOf(source.label_files.path, file.key, alike);
+    image.place = finder.LabelsOf(file.key);
     used.insert(image.place);
     if (links.Take(image.place, file.key, read.passed_over)) continue;
     try {
@@ -410,7 +410,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
     read.images.push_back(std::move(image));
   }
   links.Warn(read.warnings);
-  if (!alike.taken.Report().empty()) read.warnings.push_back(alike.taken.Report());
+  if (!finder.taken.Report().empty()) read.warnings.push_back(finder.taken.Report());
   if (without > 0 && without == read.images.size() && read.broken.empty()) {
     throw Error(ErrorCode::kNotFound, source.label_files.path.string(),
                 "has no label file for any image, such as " + ToUtf8(read.images[0].place) +

@@ -39,8 +39,8 @@ std::optional<std::string> RootPath::KeyOf(std::string_view path) const {
   return key.native();
 }
 
-SameNames::SameNames(std::filesystem::path root)
-    : root_(std::move(root)), below_(root_), files_(root_) {
+SameNames::SameNames(std::filesystem::path root, std::function<Paths()> listed)
+    : root_(std::move(root)), below_(root_), files_(root_), list_(std::move(listed)) {
   constexpr int kMaxAbove = 3;
   std::filesystem::path folder =
       std::filesystem::absolute(root_.empty() ? "." : root_).lexically_normal();
@@ -54,6 +54,7 @@ SameNames::SameNames(std::filesystem::path root)
 void SameNames::Resolve(std::string& key, Look& look) {
   std::error_code ignored;
   if (look.trouble.empty() || std::filesystem::exists(root_ / key, ignored)) return;
+  if (!listed_) listed_ = list_();
   std::vector<std::string> forms = {key};
   if (key.find('\\') != std::string::npos) {
     std::string slashed = key;
@@ -96,7 +97,8 @@ bool SameNames::TakeAlike(const std::string& wanted, std::string& key, Look& loo
          TakeOneOf(files_.WithEnding((path.parent_path() / path.stem()).native()), key, look);
 }
 
-// Takes the only image among the paths; if there are several, `look` says so.
+// Takes the only image among the paths, unless the list names it itself; if there are several,
+// `look` says so. Returns whether there is any.
 bool SameNames::TakeOneOf(const std::vector<std::string>& paths, std::string& key, Look& look) {
   std::vector<std::pair<std::string, Look>> found;
   for (const std::string& other : paths) {
@@ -107,7 +109,7 @@ bool SameNames::TakeOneOf(const std::vector<std::string>& paths, std::string& ke
   if (found.size() > 1) {
     look.trouble = "may be " + ToUtf8(found[0].first) + " or " + ToUtf8(found[1].first) +
                    "; give it with its ending (a VOC file in <filename>)";
-  } else if (!found.empty()) {
+  } else if (!found.empty() && !listed_->contains(found[0].first)) {
     Take(std::move(found[0].first), std::move(found[0].second), key, look);
   }
   return !found.empty();

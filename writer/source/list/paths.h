@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,11 +45,14 @@ class TakenForOthers {
 // Finds the images that are meant by paths at which there is no file.
 class SameNames {
  public:
-  explicit SameNames(std::filesystem::path root);
+  // `listed` gives all paths of the list; it is called once if any does not exist.
+  using Paths = std::set<std::string>;
+  SameNames(std::filesystem::path root, std::function<Paths()> listed);
 
   // If `key` does not exist below the root, sets `key` and `look` to the image that is meant:
   // - the only one that differs in case or in how its letters are composed (AlikeFiles), that has
-  //   a further ending, or another one; if there are several, `look.trouble` names them;
+  //   a further ending, or another one, unless the list names it itself; if there are several,
+  //   `look.trouble` names them;
   // - "images/a.jpg" as seen from a folder above, if the root is such a folder "images";
   // - either with "\" between the folders, as on Windows.
   void Resolve(std::string& key, Look& look);
@@ -65,6 +70,8 @@ class SameNames {
   std::vector<std::filesystem::path> above_;  // the folders above the root, the nearest first
   RootPath below_;
   AlikeFiles files_;
+  std::function<Paths()> list_;
+  std::optional<Paths> listed_;
   TakenForOthers taken_;
 };
 

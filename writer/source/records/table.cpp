@@ -449,7 +449,12 @@ class TableScan {
         }
       }
     });
-    SameNames names(list_.root);
+    SameNames names(list_.root, [this] {
+      SameNames::Paths paths;
+      for (const Source& row : sources_)
+        paths.insert(row.key);
+      return paths;
+    });
     LinksOut links(list_.root, source_.follow_links);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       const std::string& key = sources_[i].key;
