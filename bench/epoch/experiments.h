@@ -122,8 +122,8 @@ struct Stage {
 
 // The loader's stages over the measured epochs (when cold: over the last epoch). The parts of
 // decoding are measured afterwards, by decoding some of the dataset's JPEGs or packed images on one
-// thread; the rest of the stage's time becomes the last part. There are no parts if our decoder
-// does not handle these images. If batches go to a device, a stage holds the copies.
+// thread; the rest of the stage's time becomes the last part. Images that our decoder does not
+// handle give no parts. If batches go to a device, a stage holds the copies.
 std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
                             const std::stop_token& stop);
 

@@ -25,7 +25,7 @@ Schema SchemaFromJson(std::string_view text, const std::string& file);
 bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept;
 
 // The first fault of a text by the rules for JSON in FORMAT.md, "Conventions", such as "is not JSON
-// from byte 7 on"; empty if there is none. The parser alone accepts a byte order mark, a member
+// from byte 7 on"; empty if the text has no fault. The parser alone accepts a byte order mark, a member
 // name that stands twice in an object, and anything after a zero byte.
 std::string JsonFault(std::string_view text);
 
@@ -33,7 +33,7 @@ std::string JsonFault(std::string_view text);
 // and json a JSON text. Empty for all other roles.
 std::string RoleFault(Role role, std::string_view content);
 
-// The members of `object` that are not among `known`, as a JSON object; empty if there are none.
+// The members of `object` that are not among `known`, as a JSON object; empty if all are known.
 std::string MembersBut(std::initializer_list<std::string_view> known, const nlohmann::json& object);
 
 }  // namespace sluice

@@ -76,7 +76,7 @@ constexpr bool HasValues(const Field& field) noexcept {
   return field.kind == FieldKind::kBytes || field.kind == FieldKind::kVariable;
 }
 
-// What a user says about a dataset: names and values.
+// A user's statements about a dataset, such as its license: values by their names.
 using Metadata = std::map<std::string, std::string>;
 
 struct Manifest {

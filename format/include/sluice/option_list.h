@@ -70,7 +70,7 @@ constexpr const char* WordOf(E value) noexcept {
   return "";
 }
 
-// The enumerator of a word; nullopt if there is none.
+// The enumerator of a word; nullopt if no enumerator has that word.
 template <HasWords E>
 constexpr std::optional<E> FromWord(std::string_view text) noexcept {
   for (const Word<E>& word : WordsOf<E>.words) {

@@ -34,7 +34,7 @@ class WorkFolder {
   void Keep() noexcept { keep_ = true; }
   // Removes all that is in it but the mark. Throws Error(kIo).
   void Empty() const;
-  // What is in the folder is finished: removes the mark alone. Nothing else may be called then.
+  // Removes the mark alone, since the rest is finished. Nothing else may be called then.
   // Throws Error(kIo).
   void Finish();
   // Removes it with all that is in it, the mark last. Nothing else may be called then. Throws

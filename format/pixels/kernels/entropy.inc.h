@@ -53,7 +53,7 @@ SLUICE_INLINE std::int32_t DecodeDc(BitReader& in, const baseline::HuffmanTable&
     entry = table.SlowDc(in.bits);
     bad |= entry == 0 ? 1 : 0;
   }
-  // The length of a value varies from block to block, so there is no branch on it.
+  // The length of a value varies from block to block, so the code does not branch on it.
   const std::uint64_t value = in.bits << ((entry >> 8) & 63);
   const std::uint32_t size = (entry >> 16) & 63;
   in.Consume(entry);
