@@ -25,8 +25,8 @@ Schema SchemaFromJson(std::string_view text, const std::string& file);
 bool NestsDeeperThan(std::string_view json, unsigned limit) noexcept;
 
 // The first fault of a text by the rules for JSON in FORMAT.md, "Conventions", such as "is not JSON
-// from byte 7 on"; empty if the text has no fault. The parser alone accepts a byte order mark, a member
-// name that stands twice in an object, and anything after a zero byte.
+// from byte 7 on"; empty if the text has no fault. The parser alone accepts a byte order mark, a
+// member name that stands twice in an object, and anything after a zero byte.
 std::string JsonFault(std::string_view text);
 
 // The first fault of a value's content by its field's role, in the same form: text must be UTF-8,
