@@ -377,11 +377,11 @@ std::shared_ptr<DeviceDriver> OpenCuda(int ordinal) {
   const cudaError_t result = cudaGetDeviceCount(&count);
   if (result != cudaSuccess || count == 0) {
     cudaGetLastError();
-    throw Error(
-        ErrorCode::kUnsupported,
-        std::string("there is no CUDA device here (") +
-            (result != cudaSuccess ? cudaGetErrorString(result) : "the driver has none") +
-            "); without one, leave LoaderOptions::device and ring.pinned at their defaults");
+    throw Error(ErrorCode::kUnsupported,
+                std::string("there is no CUDA device here (") +
+                    (result != cudaSuccess ? cudaGetErrorString(result) : "the driver has none") +
+                    "); without one, leave LoaderOptions::device and LoaderOptions::ring.pinned at "
+                    "their defaults");
   }
   if (ordinal >= count) {
     throw Error(ErrorCode::kUnsupported, "LoaderOptions::device is CUDA device " +

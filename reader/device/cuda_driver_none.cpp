@@ -12,7 +12,7 @@ int Device::CudaCount() noexcept {
 std::shared_ptr<DeviceDriver> OpenCuda(int) {
   throw Error(ErrorCode::kUnsupported,
               "this build of Sluice has no CUDA, which LoaderOptions::device = Device::Cuda() and "
-              "ring.pinned need; configure it with -DSLUICE_WITH_CUDA=ON");
+              "LoaderOptions::ring.pinned need; configure it with -DSLUICE_WITH_CUDA=ON");
 }
 
 }  // namespace sluice

@@ -118,7 +118,7 @@ TEST_CASE("sluice-bench epoch plays to a GPU, or says that it is missing") {
   REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
   const Outcome none = Bench({"epoch", data, "--device", "cuda:1023"});
   CHECK(none.exit_code == 1);
-  CHECK_THAT(none.err, Catch::Matchers::ContainsSubstring("--device cuda:"));
+  CHECK_THAT(none.err, Catch::Matchers::ContainsSubstring("--device"));
 }
 
 TEST_CASE("wrong usage of sluice-bench upload ends with 2 and names the option") {
