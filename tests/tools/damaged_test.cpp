@@ -53,7 +53,8 @@ std::string Complaint(const Outcome& outcome, const fs::path& folder, bool in_ti
   if (json && outcome.exit_code == 0 && !nlohmann::json::accept(outcome.out)) return "is not JSON";
   if (outcome.exit_code == 0) return {};
   const bool names = said.find((folder / "data").string()) != std::string::npos ||
-                     said.find("shard-0000") != std::string::npos;
+                     said.find("shard-0000") != std::string::npos ||
+                     said.find("manifest.json") != std::string::npos;
   return names ? std::string() : "named no file";
 }
 
