@@ -64,7 +64,7 @@ def check_file(place, samples, mode, options):
         importers.check(f"{mode} image {i}", (pixels == images[i]).all(), True)
         importers.check(f"label {i}", row["label"], place.classes[labels[i][0]])
         importers.check(f"weight {i}", json.loads(row["weight"]), [weights[i][0]])
-        importers.check(f"matrix {i}", json.loads(row["matrix"]), matrices[i].flatten().tolist())
+        importers.check(f"matrix {i}", json.loads(row["matrix"]), matrices[i].tolist())
         importers.check(f"JSON {i}", json.loads(row["about"]), unpacked[i])
         importers.check(f"bytes {i}", place.content(mode, row["raw"]), bytes(raw[i])[:1 + i % 255])
 
