@@ -18,6 +18,8 @@
 //   not tests/tools/device_day_test.py    a script that calls it
 //   not reader/                           loaders upload, too
 //   not tools/docs/python_reference.py    a group of names
+//
+// If it takes a dataset, tests/tools/url_test.cpp tries it with a URL.
 #pragma once
 
 #include "tools/cli/program.h"

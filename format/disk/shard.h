@@ -1,6 +1,22 @@
 // A shard file's frame: header, sections, directory and tail (format/FORMAT.md, "Shards").
 //
 // ShardFile opens one for reading; the Build functions are for writers. Blocks are in block.h.
+//
+// A new section gets its number in FORMAT.md, which assigns them. An edit that writes shards anew
+// drops the section unless writer/edit/ copies it. With more than two sections, kSections in
+// shard.cpp grows. A new section also goes into these files,
+// where "kSectionOrigin|\bsection 2\b|2 \| origin" shows how:
+//   format/disk/shard.cpp                 the numbers that a shard may require
+//   format/FORMAT.md
+//   writer/shard_writer.cpp
+//   reader/dataset/verify.cpp             its content
+//   writer/convert/planned_shard.cpp      if a conversion reads it again
+//   tests/format/shard_test.cpp
+//   tests/reader/forged_verify_test.cpp
+//   tests/fuzz/forged_dataset.cpp
+//   tests/fuzz/forged_targets.cpp
+//
+// tests/format/read_from_spec.py has the known numbers, too.
 #pragma once
 
 #include <array>

@@ -20,6 +20,9 @@
 //   reader/loader/checked_options.cpp
 //   reader/loader/memory_bound.cpp
 //   reader/loader/resume.cpp
+//   reader/include/sluice/resume.h
+//   reader/CONCEPTS.md
+//   reader/python/sluice/_arguments.py
 //   reader/ORDER.md
 //   reader/README.md
 //   bench/parts/order.cpp

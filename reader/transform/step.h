@@ -30,6 +30,9 @@
 //   not reader/transform/augment.*        what RandAugment and its kin draw is torchvision's
 //   not tests/reader/augment_*            likewise
 //
+// Equalize has no parameters of its own. A step that has some also has its refused values in
+// tests/reader/pixel_program_test.cpp.
+//
 // A step's program, by its kind:
 // - A geometric step changes the frame: Take() and its properties (GeometricStep in frame.h).
 // - A step that changes pixels draws operations: Draw() (PixelStep). A new operation

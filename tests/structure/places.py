@@ -1,4 +1,4 @@
-"""Checks the notes in headers that say where else a new thing goes: places.py ROOT
+"""Checks the notes in headers that say where else a new thing goes: places.py ROOT [HEADER NAME]
 
 Such a note reads
 
@@ -13,6 +13,9 @@ the list must be there and have it, and every file of the tree that has it must 
 the header itself, files that WORD names (the thing's own), and those of NEVER. If WORD is so common that the list would
 be long, the note says "shows how, among others:"; then the files that are not in the list are only printed.
 A file that CONTRIBUTING.md marks with a * must have such a note.
+
+With HEADER and NAME, it checks a thing that you add instead: it prints the files of that header's list which do not have
+NAME (a regular expression, too) yet.
 """
 
 import pathlib
@@ -82,7 +85,20 @@ def check(root):
     return found, remarks, looked_at
 
 
+def places_without(root, header, word):
+    """The files of that header's lists that do not have the word."""
+    lists = [files for its, _, _, files, _ in notes(root) if its.endswith(header)]
+    if not lists:
+        sys.exit(f"{header} has no list of places")
+    texts = tree(root)
+    return [name for files in lists for name in files if not re.search(word, texts.get(name, ""), re.IGNORECASE)]
+
+
 def main():
+    if len(sys.argv) == 4:
+        missing = places_without(pathlib.Path(sys.argv[1]), *sys.argv[2:])
+        print("\n".join([*missing, f'{len(missing)} files of the list do not have "{sys.argv[3]}"']))
+        return 1 if missing else 0
     found, remarks, looked_at = check(pathlib.Path(sys.argv[1]))
     print("\n".join(remarks + found + [f"{looked_at} files named, {len(found)} wrong"]))
     return 1 if found or looked_at == 0 else 0

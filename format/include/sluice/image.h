@@ -32,6 +32,10 @@
 //   tests/tools/usage_test.cpp
 //   tests/writer/dataset_writer_test.cpp
 //   tests/python/test_values.py           the words of a refusal
+//
+// Code that compares with kRaw, kZstd or kJpeg treats every other codec as one of the rest. Look at
+// each comparison (`[!=]= (Image)?Codec::k`) in format/, reader/, writer/ and tools/, first in
+// writer/convert/options.cpp.
 #pragma once
 
 #include <cstddef>

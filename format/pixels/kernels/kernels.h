@@ -17,6 +17,9 @@
 //   tests/pixels/kernels_test.cpp
 //   bench/notebook/count_instructions.sh
 //   bench/machine/machine.h
+//
+// If it has a file of lines, number_table.h (in reader/transform/) lists that. If one processor has
+// several sets, dispatch.cpp chooses among them, and kernels_test.cpp says which is the last.
 #pragma once
 
 #include <cstddef>

@@ -28,8 +28,9 @@
 // Its sources go into format/remote/CMakeLists.txt. Its credentials are tested in
 // tests/remote/credentials_test.cpp, its URLs in tests/format/shown_path_test.cpp and
 // tests/fuzz/remote_targets.cpp. Azure's az:// stands for a scheme that is refused in
-// format/remote/README.md, sluice/shown_path.h, tests/remote/url_test.cpp, tests/tools/url_test.cpp
-// and tests/writer/dataset_writer_test.cpp.
+// format/remote/README.md, sluice/shown_path.h, tests/remote/url_test.cpp,
+// tests/tools/url_test.cpp, tests/tools/pipe_test.cpp and tests/writer/dataset_writer_test.cpp. The
+// server of the tests (tests/remote/bucket_server.*) speaks S3 alone.
 #pragma once
 
 #include <map>

@@ -36,9 +36,10 @@
 //   not writer/source/images/iso_boxes.h  likewise
 //   not tools/packaging/wheels.sh         copies what a system's libraries need
 //
-// A kind without a library (TGA) has a test of its own in tests/writer/, which makes the files byte
-// by byte, and its smallest file in tests/fuzz/writer_targets.cpp. If sniff.cpp knows the kind as
-// Unsupported() (QOI), change that line: the first signature that fits wins.
+// A kind without a library (TGA) stands in CONTRIBUTING.md, too ("need none"), and has a test of
+// its own in tests/writer/, which makes the files byte by byte, and its smallest file in
+// tests/fuzz/writer_targets.cpp. If sniff.cpp knows the kind as Unsupported() (QOI), change that
+// line: the first signature that fits wins.
 #pragma once
 
 #include <map>

@@ -63,7 +63,7 @@ bool IsImageEnding(std::string_view ending) {
   constexpr std::string_view kEndings[] = {
       "jpg",  "jpeg", "jpe",  "jfif", "png", "webp", "gif", "bmp", "tif", "tiff",
       "avif", "heic", "heif", "hif",  "jxl", "jp2",  "jpx", "j2k", "j2c", "ppm",
-      "pgm",  "pbm",  "pnm",  "pam",  "tga", "ico",  "dds", "pcx", "sgi"};
+      "pgm",  "pbm",  "pnm",  "pam",  "tga", "ico",  "dds", "pcx", "sgi", "qoi"};
   return std::find(std::begin(kEndings), std::end(kEndings), lower) != std::end(kEndings);
 }
 

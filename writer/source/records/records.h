@@ -26,6 +26,9 @@
 //   tests/fuzz/CMakeLists.txt
 //   not bench/parts/convert.cpp           measures FFCV, too
 //   not samples/guides/from-ffcv.md       a guide for users of FFCV
+//
+// tests/importers/CMakeLists.txt and tests/README.md name the library that writes such files. If
+// reading them needs a library, it goes into the files that image_kinds.h lists for that.
 #pragma once
 
 #include <stop_token>
