@@ -35,7 +35,7 @@ struct SizedRows {
 // An image of the batch: the rows of SlotLayout::images at the same index.
 struct SlotImage {
   ImageBatch image;
-  std::vector<std::uint8_t> present;  // by row; of the picture and its views always 1
+  std::vector<std::uint8_t> present;  // by row; always 1 for the picture and its views
   std::vector<VisiblePart> shown;     // by row; empty unless the user's functions may ask for it
   SizedRows sized;
 };

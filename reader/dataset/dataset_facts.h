@@ -31,14 +31,15 @@ struct ValueFault {
   explicit operator bool() const noexcept { return what != nullptr; }
 };
 
-// Limits on single values of a dataset: the manifest's and those of ReadLimits. Sizes that a shard
-// gives are checked against them before memory is allocated.
+// Limits on single values of a dataset: those of the manifest and those of ReadLimits. Sizes that a
+// shard gives are checked against them before memory is allocated.
 class ValueLimits {
  public:
   ValueLimits(const Manifest& manifest, const ReadLimits& limits);
 
   const ReadLimits& read_limits() const noexcept { return limits_; }
-  // The most bytes of a value of that bytes or variable-length field, decompressed.
+  // The largest size in bytes, decompressed, of a value of that bytes field or variable-length
+  // field.
   std::uint64_t bytes(std::size_t field) const noexcept;
   // The most pixels of an image of that field.
   std::uint64_t pixels(std::size_t field) const noexcept;
@@ -46,7 +47,8 @@ class ValueLimits {
   ValueFault CheckBytes(std::size_t field, std::uint64_t bytes) const noexcept;
   // Checks the entry against the manifest only, not ReadLimits.
   ValueFault CheckEntry(std::size_t field, const ImagePayload& image) const noexcept;
-  // CheckEntry(), and ReadLimits: for an image to be decoded.
+  // Checks the entry against the manifest and against ReadLimits. Call it before decoding the
+  // image.
   ValueFault CheckImage(std::size_t field, const ImagePayload& image) const noexcept;
 
  private:
@@ -80,7 +82,7 @@ struct DatasetFacts {
     ManifestPlace place;
     std::shared_ptr<ObjectStore> store;
     std::shared_ptr<void> on_stop = {};  // while it lives, a stop request stops the store's calls
-    // Takes the dataset's folder or URL, or its manifest's.
+    // `path` is the folder or URL of a dataset, or that of its manifest.
     static Source Of(const std::filesystem::path& path, const std::stop_token& stop);
     static Source Of(std::shared_ptr<ObjectStore> store, const std::stop_token& stop,
                      const std::string& manifest = kManifestName);
@@ -97,7 +99,7 @@ struct DatasetFacts {
   std::filesystem::path path;          // what opens it again: `folder`, or an older manifest in it
   std::filesystem::path place;         // the absolute path, used to open files
   std::shared_ptr<ObjectStore> store;  // null: a folder
-  std::shared_ptr<void> on_stop;       // of the Source
+  std::shared_ptr<void> on_stop;       // Source::on_stop
   std::string id;
   Manifest manifest;
   // How rows are laid out, and the limits on their values: see LayoutOf() and LimitsOf().
@@ -126,7 +128,7 @@ struct DatasetFacts {
   // The index of the field of that name. Throws Error(kInvalidArgument) that lists the dataset's
   // fields.
   std::size_t FieldIndex(std::string_view name) const;
-  // The image field of that name, or the first one for {}.
+  // The image field of that name; the first image field if `name` is empty.
   std::size_t ImageField(std::string_view name) const;
   // The manifest's summary of that image field.
   const ImageSummary& ImagesOf(std::size_t field) const;

@@ -41,7 +41,7 @@ struct DatasetState {
   std::string Key(const ShardFile& file, std::uint64_t sample, std::uint64_t max = UINT64_MAX) {
     return keys.Key(file, sample, max);
   }
-  // The number of the first sample of that key. Throws Error. Thread-safe.
+  // The number of the first sample with that key. Throws Error. Thread-safe.
   std::optional<std::uint64_t> Find(std::string_view key) { return by_key.Find(*this, key); }
 
   // The most bytes of memory that the state takes, besides what is mapped.

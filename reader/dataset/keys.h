@@ -44,7 +44,8 @@ class KeyCache {
     Id128 shard;
     KeyChunk chunk;
   };
-  // The shard's entry, which becomes the newest. If there was none, a new one without a chunk.
+  // Returns the shard's entry, which becomes the newest. If the shard has none, adds one without a
+  // chunk.
   Entry& EntryOf(const ShardFile& shard) REQUIRES(mutex_);
   void DropOld() REQUIRES(mutex_);
 
@@ -57,8 +58,8 @@ class KeyCache {
 // not find its key in the other shards tries them again. Thread-safe.
 class KeyIndex {
  public:
-  // The first sample of that key among the shards that can be read. Throws Error if none has it and
-  // a shard cannot be read.
+  // The first sample with that key among the shards that can be read. Throws Error if none of them
+  // has the key and a shard cannot be read.
   std::optional<std::uint64_t> Find(DatasetState& dataset, std::string_view key);
 
  private:

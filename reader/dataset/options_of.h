@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// The most slots in the ring (BatchRing): one that the consumer holds, those decoded ahead, and
-// those that the consumer may hold besides. Block sources ask for it, too, because batches in the
+// The most slots in the ring (BatchRing): one that the consumer holds, those decoded ahead, and the
+// further ones that the consumer may hold. Block sources ask for it, too, because batches in the
 // ring may still read their blocks.
 inline std::size_t SlotsOf(const LoaderOptions& options) noexcept {
   return 1 + *options.ring.prefetch + options.ring.hold;

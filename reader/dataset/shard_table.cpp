@@ -207,7 +207,8 @@ ShardUse ShardTable::OpenInPart(std::uint32_t shard) {
 
 ShardUse ShardTable::OpenNow(std::uint32_t shard) {
   if (!facts_.parts.empty()) return OpenInPart(shard);
-  // Before the mutex, so that several threads can wait for several shards.
+  // The frame is fetched before the mutex is locked, so that several threads can wait for several
+  // shards.
   std::vector<ShardParts::Held> frame;
   if (remote != nullptr) frame = BeginOpening(shard);
   for (const ShardParts::Held& held : frame)
@@ -224,7 +225,7 @@ ShardUse ShardTable::OpenNow(std::uint32_t shard) {
     const MutexLock lock(open_mutex_);
     copy = CopyOf(shard);
   }
-  // Outside of any lock: threads open shards side by side, and one may be opened twice.
+  // No lock is held here, so threads open shards at the same time, and a shard may be opened twice.
   ShardUse opened;
   if (copy.folder != nullptr) {
     try {

@@ -53,9 +53,9 @@ class RecentShards {
   std::unordered_map<std::uint32_t, Shards::iterator> at_ GUARDED_BY(mutex_);
 };
 
-// How many shards of a dataset stay mapped: 16,384, or a quarter of the mappings the system allows
-// a process (vm.max_map_count), because other datasets and code need some; or the number in the
-// environment variable SLUICE_MAX_MAPPED_SHARDS.
+// How many shards of a dataset stay mapped: the number in the environment variable
+// SLUICE_MAX_MAPPED_SHARDS, if it is set. Otherwise 16,384, but at most a quarter of the mappings
+// that the system allows a process (vm.max_map_count), because other datasets and code need some.
 std::size_t MaxMappedShards();
 
 // A copy of a shard in a stage.

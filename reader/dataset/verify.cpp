@@ -1,4 +1,4 @@
-// Checks a dataset against all that FORMAT.md says one is: `sluice verify`.
+// Checks that a dataset is as FORMAT.md specifies: `sluice verify`.
 //
 // Threads take shards from a counter, and each shard is checked from the outside to the inside: its
 // sections, the placement of its blocks, each block's header and table, each value's checksum and
@@ -312,11 +312,11 @@ class TotalsCheck {
   }
   void Compare(const std::string& what, std::uint64_t said, std::uint64_t found) {
     if (said == found) return;
-    faults_.push_back({kManifestName,
-                       -1,
-                       {},
-                       what + " is " + std::to_string(said) + ", but " + std::to_string(found) +
-                           " by the samples"});
+    faults_.push_back(
+        {kManifestName,
+         -1,
+         {},
+         what + " is " + std::to_string(said) + ", but the samples give " + std::to_string(found)});
   }
 
   const Manifest& manifest_;

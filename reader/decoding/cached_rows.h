@@ -2,10 +2,10 @@
 // from DecodedCache and puts there. Each thread has its own objects; they share the cache.
 //
 // The cache keeps each sample's picture before its first random step. If only flips and turns are
-// random, that picture is the row itself before them, and batches are the same to the byte as
-// without keeping. Otherwise, it is the whole picture in the batch's channels, from which each
-// epoch takes its crop. Every sample is then decoded whole first, kept or not, so that batches do
-// not depend on which pictures had room. They differ from batches decoded without keeping, for
+// random, that picture is the row as it is before they are applied, and batches are the same to the
+// byte as without keeping. Otherwise, it is the whole picture in the batch's channels, from which
+// each epoch takes its crop. Every sample is then decoded whole first, kept or not, so that batches
+// do not depend on which pictures had room. They differ from batches decoded without keeping, for
 // which a JPEG's components are resampled, and may be decoded at a reduced size. Raw payloads are
 // not kept: there is nothing to decode.
 //

@@ -32,7 +32,7 @@ class ComparedPayloads {
   }
   void Add(const SampleRef& ref, const ShardFile& file);
 
-  // Bytes of memory for that many samples; `copied`: shards may have a copy, too.
+  // Bytes of memory for that many samples. `copied` says whether shards may also have a copy.
   static std::uint64_t MemoryBytes(std::uint64_t samples, std::uint64_t shards, bool copied) {
     return (copied ? 2 : 1) * (samples / 8 + 128 * shards);
   }

@@ -28,9 +28,11 @@ class FaultLog {
   // Counts a fault of a shard that is in the log already. Returns false if the shard is not in the
   // log.
   bool MetAgain(std::uint32_t shard, std::uint64_t epoch);
-  // From now on the faults of this epoch count; those of other epochs wait until they begin.
+  // From now on, faults of this epoch are counted. Faults of a later epoch are counted once it
+  // begins.
   void Begin(std::uint64_t epoch);
-  // The faults of the epochs that have begun, each time they came up.
+  // The number of faults in the epochs that have begun. A sample counts each time it could not be
+  // read.
   std::uint64_t count() const;
   std::vector<SampleFault> List() const;
 
@@ -39,8 +41,9 @@ class FaultLog {
 
   mutable Mutex mutex_;
   std::uint64_t count_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t epoch_ GUARDED_BY(mutex_) = UINT64_MAX;              // that began last
-  std::map<std::uint64_t, std::uint64_t> ahead_ GUARDED_BY(mutex_);  // faults of others, by epoch
+  std::uint64_t epoch_ GUARDED_BY(mutex_) = UINT64_MAX;  // the epoch that began last
+  std::map<std::uint64_t, std::uint64_t> ahead_
+      GUARDED_BY(mutex_);  // faults in other epochs, by epoch
   std::map<std::uint64_t, SampleFault> by_sample_ GUARDED_BY(mutex_);
   std::map<std::uint32_t, SampleFault> by_shard_ GUARDED_BY(mutex_);
 };
@@ -48,14 +51,14 @@ class FaultLog {
 // Chooses the sample that takes the place of one that cannot be read.
 //
 // The choice depends on the position alone, so that every rank, thread and resumed process agrees.
-// In the quasi-random order it stays in the position's lane, whose blocks are being read anyway;
-// later tries lie further and further away, so that one broken block or shard does not use up all
-// tries. Used by one thread.
+// In the quasi-random order, the substitute comes from the position's lane, whose blocks are being
+// read anyway; later tries lie further and further away, so that one broken block or shard does not
+// use up all tries. An object is used by one thread.
 class Substitutes {
  public:
   static constexpr unsigned kTries = 64;
 
-  // Both must outlive it. `options` are checked ones.
+  // `dataset` and `options` must outlive it. `options` must have been checked.
   Substitutes(const DatasetState& dataset, const LoaderOptions& options)
       : dataset_(dataset), options_(options), deal_(dataset.facts->shape, DealOptionsOf(options)) {}
 

@@ -1,7 +1,7 @@
 // Reads all fields of a sample except its picture. Variable fields are checked and decompressed
 // into the row; other images go through the frame of the image that they belong to. Then key points
-// and boxes are moved by that frame, points first: if nothing of a box is left, it is dropped, and
-// its points and other entries with it.
+// and boxes are moved by that frame. Points come first: a box of which nothing is left is dropped,
+// and its points and other entries with it.
 #include "reader/decoding/field_reader.h"
 
 #include <algorithm>

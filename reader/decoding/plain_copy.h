@@ -1,11 +1,12 @@
-// Fills rows whose images need no decoding: raw images of one size, of which the batch holds the
-// stored pixels unchanged: all, or a rectangle, perhaps mirrored.
+// Fills rows whose images need no decoding. All images are raw and have one size, and the batch
+// holds stored pixels: all of an image, or a rectangle of it, perhaps mirrored.
 //
 // It takes a chunk of rows at a time: it finds where their bytes lie, copies each array field of
-// all rows, copies their images, and asks at the end whether the files stayed whole. That costs a
-// tenth of reading row by row, which matters where an image is a few kilobytes. A row that is
-// unusual in any way is left to SampleReader, which reads it or reports its fault: its block or
-// payload was not verified yet, its table says something else, or its file lost pages or was cut.
+// all rows, copies their images, and checks at the end that no file was cut or lost pages
+// meanwhile. That costs a tenth of reading row by row, which matters where an image is a few
+// kilobytes. A row that is unusual in any way is left to SampleReader, which reads it or reports
+// its fault: its block or payload was not verified yet, its table says something else, or its file
+// lost pages or was cut.
 #pragma once
 
 #include <vector>
@@ -23,12 +24,12 @@ class PlainCopy {
   // Rows of a chunk, at most.
   static constexpr std::size_t kMaxRows = 64;
 
-  // Whether rows of that recipe can be copied. They cannot if something else works on each row, or
-  // if every payload is compared with its checksum each time.
+  // Whether rows of this recipe can be copied. They cannot if, for example, a step changes pixels,
+  // a user's function gets each sample, or every checksum is always compared (Verify::kAlways).
   static bool Serves(const BatchRecipe& recipe);
 
-  // `compared`: which payloads have been compared; null if no payload has to be. Both must outlive
-  // it.
+  // `compared` says which payloads have been compared with their checksums; null if none has to be.
+  // `recipe` and `compared` must outlive this object.
   PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared);
 
   // Fills those of rows begin .. end - 1 (at most kMaxRows) that can be copied. Filled() then says
@@ -45,7 +46,7 @@ class PlainCopy {
     const std::byte* block = nullptr;  // the block's first byte
     std::uint64_t block_bytes = 0;
     const std::byte* entries = nullptr;  // the row's entries in the block's table
-    const std::byte* pixels = nullptr;   // null if the image is not as usual
+    const std::byte* pixels = nullptr;   // null if SampleReader must read this row
   };
   void FindRows(const Slot& slot, std::size_t begin, std::size_t end);
   void FindPixels();
@@ -58,7 +59,7 @@ class PlainCopy {
   const Geometry& geometry_;
   ComparedPayloads* const compared_;
   const std::uint64_t row_bytes_;     // of a block's table
-  const std::uint64_t entry_offset_;  // of the image, in a row of it
+  const std::uint64_t entry_offset_;  // of the image's entry, in a row of that table
   ImagePayload image_;                // what all images have in common; no bytes
   const std::size_t image_bytes_;
   const bool whole_;       // images are copied from their first byte to their last

@@ -207,7 +207,7 @@ bool RowWorker::TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdic
                            Outcome& outcome) {
   const SampleRef& ref = slot.refs[row];
   const Error& error = *verdict.error;
-  if (verdict.lacks_memory()) {  // which samples are played must not depend on that
+  if (verdict.lacks_memory()) {  // which samples are played must not depend on free memory
     outcome.failed_row = row;
     outcome.error = error;
     return false;

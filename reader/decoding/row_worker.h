@@ -65,11 +65,12 @@ class RowWorker {
   // not, `outcome` says why.
   bool TreatFault(Slot& slot, std::size_t row, const RowVerdict& verdict, Outcome& outcome);
   bool Substitute(Slot& slot, std::size_t row);
-  // Makes the row: reads it and calls the user's sample_function; or takes what is cached of that.
+  // Makes the row: takes it from the cache of rows, or reads it and calls the user's
+  // sample_function.
   RowVerdict MakeRow(Slot& slot, std::size_t row);
   RowVerdict Read(Slot& slot, std::size_t row);
-  // Whether the row's file still held its bytes when they were read, or the row could be made
-  // again.
+  // Checks that the row's file still held its bytes when they were read. If the file is a copy that
+  // did not, makes the row again from the shard.
   RowVerdict CheckFile(Slot& slot, std::size_t row);
   RowVerdict Failure(const Slot& slot, std::size_t row, ErrorCode code,
                      const std::string& what) const;

@@ -49,7 +49,7 @@ struct RowVerdict {
     return {.error = std::make_shared<const Error>(error)};
   }
   bool failed() const noexcept { return error != nullptr; }
-  // Whether the sample may be whole, and this process has no memory left to read it with.
+  // Whether this process lacked the memory to read the sample, which may be whole itself.
   bool lacks_memory() const noexcept { return failed() && error->code() == ErrorCode::kMemory; }
 };
 
@@ -67,7 +67,7 @@ class SampleReader {
   // Prefetches into the CPU's cache what Read() of that row will need, if that is known beforehand.
   void Prefetch(const Slot& slot, std::size_t row) const noexcept;
   // If the row was read from a copy of its shard (LoaderOptions::stage), gives up the copy for the
-  // shard itself. False if it was not.
+  // shard itself. Returns false if the row was not read from a copy.
   bool LeaveCopy(const Slot& slot, std::size_t row);
 
   // Empty if the key cannot be read.
@@ -88,7 +88,7 @@ class SampleReader {
     Bytes picture;                          // the payload that the picture was made from, if any
     ComparedBefore compared_before = ComparedBefore::kNotAsked;
     bool unverified = false;     // the picture was made without comparing a checksum
-    bool needs_picture = false;  // whose bytes the held block lacks
+    bool needs_picture = false;  // the held block lacks the picture's bytes
   };
 
   std::optional<RowVerdict> Open(const Slot& slot, std::size_t row, Sample& sample);
@@ -110,7 +110,8 @@ class SampleReader {
   const SlotLayout& layout_;
   const DecodingContext context_;
   const Verify verify_;
-  const std::size_t raw_bytes_;  // of a picture, if all are raw, read and of one size; else 0
+  const std::size_t
+      raw_bytes_;  // of a picture, if all are raw, of one size, and read from shards; else 0
   PayloadDecoder decoder_;
   RowPainter painter_;
   FieldReader fields_;

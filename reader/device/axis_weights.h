@@ -61,7 +61,7 @@ SLUICE_ON_DEVICE inline void MakeOutput(const kernels::WeightRule& rule, std::ui
 
 }  // namespace on_device
 
-// Makes a thread's share of an axis's outputs: that of number `thread` of `threads`.
+// Makes a thread's share of an axis's outputs: that of thread number `thread` out of `threads`.
 SLUICE_ON_DEVICE inline void MakeAxisShare(const JpegJob& job, const JpegPicture& picture,
                                            const JpegAxis& axis, std::uint32_t thread,
                                            std::uint32_t threads) {

@@ -164,7 +164,8 @@ SLUICE_ON_DEVICE inline void TransformJpegBlock(const JpegJob& job, const JpegPi
   }
 }
 
-// Transforms a thread's share of all blocks of a picture: that of number `thread` of `threads`.
+// Transforms a thread's share of all blocks of a picture: that of thread number `thread` out of
+// `threads`.
 SLUICE_ON_DEVICE inline void TransformJpegShare(const JpegJob& job, const JpegPicture& picture,
                                                 std::uint32_t thread, std::uint32_t threads) {
   if (picture.raw.width > 0) return;

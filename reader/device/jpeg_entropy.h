@@ -161,7 +161,8 @@ SLUICE_ON_DEVICE bool DecodeJpegRow(const JpegJob& job, const JpegTables& tables
   return in.Position() <= end && (right < picture.mcus_across || end - in.Position() < 8);
 }
 
-// Clears a thread's share of a picture's coefficients: that of number `thread` of `threads`.
+// Clears a thread's share of a picture's coefficients: that of thread number `thread` out of
+// `threads`.
 SLUICE_ON_DEVICE inline void ClearCoefficientsShare(const JpegJob& job, const JpegPicture& picture,
                                                     std::uint32_t thread, std::uint32_t threads) {
   if (picture.packed || picture.raw.width > 0)

@@ -31,7 +31,7 @@ struct JpegRow {
 struct JpegAxis {
   kernels::WeightRule rule;  // without taps there is nothing to weight
   std::uint32_t at = 0;
-  std::uint32_t first = 0;  // is added to each first sample: gives its number in the plane
+  std::uint32_t first = 0;  // added to each output's first sample, to give its number in the plane
   bool shared = false;      // another axis makes these weights: Cr uses Cb's
 };
 

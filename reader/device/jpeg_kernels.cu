@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreads) MakePixels(JpegJob job) {
 }
 
 // A warp unpacks a row of blocks, and then perhaps others. Each warp is a thread block by itself:
-// there are enough rows to occupy the GPU so.
+// there are enough rows to keep the GPU busy this way.
 struct Warp {
   static constexpr std::uint32_t kThreads = 32;
   static constexpr unsigned kAll = 0xFFFFFFFFU;

@@ -1,12 +1,13 @@
-// One region of one picture, taken apart for a device to decode (jpeg_job.h): the rows of MCUs of a
-// JPEG, or the rows of blocks of a packed picture, as far as the region needs them; the
-// quantisation; and the rules for the weights. Where and at which size to decode is found as the
-// host's own decoders find it (format/pixels/baseline and packed), so the pixels come out the same.
+// One region of one picture, taken apart for a device to decode (jpeg_job.h). A parcel has the rows
+// that the region needs (rows of MCUs of a JPEG, or rows of blocks of a packed picture), the
+// quantisation tables, and the rules by which the device computes its resampling weights
+// (JpegAxis). The same code as in the host's decoders (format/pixels/baseline and packed) decides
+// which part to decode and at which size, so the pixels are the same.
 //
 // A parcel takes the forms that our writer stores: packed; and baseline, with a restart marker at
 // each row of MCUs and the standard's Huffman tables. Anything else is left to the host, which also
-// decides what is broken. A picture may lie in memory that the device reads (StoredPicture); then
-// no byte of it is looked at here, and it may be raw, too.
+// decides what is broken. If a picture already lies in memory that the device reads
+// (StoredPicture), the parcel does not read its bytes. Only such a picture may also be raw.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +26,6 @@
 
 namespace sluice {
 
-// A JPEG or packed picture taken apart for a device: its form (JpegForm), which decides how its
-// rows are decoded, and the rows (JpegParts). Only the forms that a device decodes are known here;
-// the text above says which.
-
 // The properties that pictures of one form share, whatever their size. For each component: the
 // sampling factors, which of the standard's Huffman tables it uses, and the quantisation in natural
 // order.
@@ -43,21 +40,25 @@ static_assert(std::has_unique_object_representations_v<JpegForm>, "compared as b
 // Appends bytes and fills up the last word with zeros. Returns the number of the first word.
 std::uint32_t AppendTo(std::vector<std::uint32_t>& words, const void* bytes, std::size_t count);
 
+// A whole JPEG or packed picture, taken apart for a device: its form, which decides how its rows
+// are decoded, and its rows. Only forms that a device decodes are accepted; the head of this file
+// names them.
 class JpegParts {
  public:
-  // False: it is not of a form that a device decodes. The payload must outlive the rows.
+  // Returns false if the payload does not have a form that a device decodes. The payload must
+  // outlive the calls of AppendRows().
   bool Take(const ImagePayload& payload);
   const JpegForm& form() const noexcept { return form_; }
-  // The header of a JPEG, and that of a packed picture. Only the picture's own kind is set.
+  // The header of a JPEG, or that of a packed picture. Only the one that fits the picture is set.
   const baseline::Header& header() const noexcept { return header_; }
   const packed::Header& packed_header() const noexcept { return packed_; }
-  // Rows of MCUs, or of all components' blocks.
+  // The number of rows: of MCUs or, for a packed picture, of blocks (counted for each component).
   std::uint32_t rows() const noexcept {
     return form_.packed != 0 ? packed_.rows() : header_.mcus_down;
   }
-  // Appends rows [begin, end), each in whole words and without a JPEG's stuffed zeros; their places
-  // count from the beginning of `words`. Returns false if the picture lacks any of them. Row
-  // numbers must grow from call to call.
+  // Appends rows [begin, end) to `words`, each padded to whole words and without a JPEG's stuffed
+  // zeros. JpegRow::at is the index of the row's first word in `words`. Returns false if the
+  // picture lacks any of them. Row numbers must grow from call to call.
   bool AppendRows(std::uint32_t begin, std::uint32_t end, std::vector<std::uint32_t>& words,
                   std::vector<JpegRow>& rows);
 
@@ -75,8 +76,8 @@ class JpegParts {
 // The standard's tables, as every job needs them.
 JpegTables StandardJpegTables();
 
-// A picture that lies in memory which the device reads, word-aligned: the rows of JpegParts, or raw
-// pixels.
+// A picture in memory that the device reads. `at` is word-aligned; there lie the rows that
+// JpegParts made, or raw pixels.
 struct StoredPicture {
   const std::byte* at = nullptr;
   const JpegForm* form = nullptr;            // null: raw
@@ -86,22 +87,23 @@ struct StoredPicture {
 // Keeps its memory from picture to picture; one thread at a time.
 class JpegParcel {
  public:
-  // False: the host must decode the region. `channels`: of the image.
+  // Returns false if the host must decode the region. `channels` are those of the image.
   bool Make(const ImagePayload& payload, const Region& region, std::uint32_t channels);
   // Does the same for a picture that lies where the device reads it. The bytes of `payload` are not
   // read.
   bool Make(const StoredPicture& stored, const ImagePayload& payload, const Region& region,
             std::uint32_t channels);
 
-  // The results of the last Make(). Places count from the parcel's own first word, and rows are of
-  // picture 0.
+  // The results of the last Make(). `at` and `quant` are indices into words(), and JpegRow::picture
+  // is 0.
   const JpegPicture& picture() const noexcept { return picture_; }
   std::span<const JpegRow> rows() const noexcept { return rows_; }
   std::span<const std::uint32_t> words() const noexcept { return words_; }
   // The device's scratch memory that the picture needs, in units of 16 bytes.
   std::uint64_t scratch() const noexcept { return scratch_; }
 
-  // Writes the picture as number `number` of a job, whose words from `at` on are this parcel's.
+  // Copies the picture and its rows into a job. There the picture has the number `number`, and
+  // words() begin at index `at` of the job's words.
   void Put(std::uint32_t number, std::uint32_t at, JpegPicture& picture,
            std::span<JpegRow> rows) const noexcept;
 

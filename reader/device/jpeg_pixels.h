@@ -52,7 +52,7 @@ SLUICE_ON_DEVICE inline std::uint8_t ResampledAt(const JpegJob& job, const JpegW
   return static_cast<std::uint8_t>(of_lines.End(down));
 }
 
-// Makes a thread's share of a picture's pixels: that of number `thread` of `threads`.
+// Makes a thread's share of a picture's pixels: that of thread number `thread` out of `threads`.
 SLUICE_ON_DEVICE inline void MakeJpegPixels(const JpegJob& job, const JpegWave& wave,
                                             std::uint32_t number, std::uint32_t thread,
                                             std::uint32_t threads) {

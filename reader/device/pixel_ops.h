@@ -137,8 +137,8 @@ SLUICE_ON_DEVICE inline PhaseKind FirstPhaseOf(PixelOpKind kind) {
   }
   return PhaseKind::kStart;
 }
-// Whether the picture must first be changed in memory by the operations before. For a blur always:
-// its weights are stored during that phase.
+// Whether the operations before this one must first change the picture in memory. Before a blur
+// they always must: its weights are stored during that phase.
 SLUICE_ON_DEVICE inline bool SettlesFirst(const Phase& phase, PhaseKind first) {
   switch (first) {
     case PhaseKind::kClear: return phase.table;

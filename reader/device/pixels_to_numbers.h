@@ -103,8 +103,8 @@ SLUICE_ON_DEVICE inline void ConvertFours(const Conversion& job, const Number* t
   }
 }
 
-// Does one thread's share if there are no operations on pixels: that of number `thread` of
-// `threads`.
+// Does one thread's share if there are no operations on pixels: that of thread number `thread` out
+// of `threads`.
 template <class Number>
 SLUICE_ON_DEVICE inline void ConvertShare(const Conversion& job, const Number* table,
                                           std::uint64_t thread, std::uint64_t threads) {

@@ -58,7 +58,7 @@ SLUICE_ON_DEVICE inline std::uint8_t RawValue(const std::uint8_t* pixel, std::ui
 
 }  // namespace on_device
 
-// Makes a thread's share of a raw picture's image: that of number `thread` of `threads`.
+// Makes a thread's share of a raw picture's image: that of thread number `thread` out of `threads`.
 SLUICE_ON_DEVICE inline void MakeRawPixels(const JpegJob& job, const JpegWave& wave,
                                            std::uint32_t number, std::uint32_t thread,
                                            std::uint32_t threads) {

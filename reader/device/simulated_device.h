@@ -1,5 +1,6 @@
-// A device made of threads of this process: each stream is a thread that does its work in order, at
-// any time. It lets tests without a GPU check ordering, reuse and shutdown for real.
+// A device made of threads of this process: each stream is a thread that does its work in order,
+// with no fixed timing against other streams. It lets tests check ordering, reuse and shutdown
+// without a GPU.
 //
 // It keeps to CUDA's rules, and is stricter than CUDA must be: a copy to or from the wrong kind of
 // memory throws, and memory freed while a stream works on it is gone.
@@ -57,8 +58,8 @@ class SimulatedDevice final : public DeviceDriver {
   bool IsDone(Event event) override;
   double SecondsBetween(Event begin, Event end) override;
 
-  // Things that a trainer does with a device: run a kernel; capture a graph (that stream's work is
-  // not done meanwhile; Wait and Record throw).
+  // What a trainer does with a device. Run() runs a kernel. While SetCapturing() is on, the stream
+  // captures a graph: its work is not done, and Wait() and Record() throw.
   void Run(Stream stream, std::function<void()> kernel);
   void SetCapturing(Stream stream, bool capturing);
   // From now on, every call to the device throws an Error with that reason. If the reason is empty,

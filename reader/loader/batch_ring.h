@@ -118,11 +118,11 @@ class BatchRing {
   // for its batch. Call it before the first range.
   void DecodeInConsumer(std::function<void(const Rows&)> decode);
 
-  // Waits for rows to decode. `thread` counts from 0. Empty: the ring is stopped.
+  // Waits for rows to decode. `thread` counts from 0. Returns nothing once the ring is stopped.
   std::optional<Rows> TakeRows(unsigned thread);
-  // Reports rows as done. `spent`: to be added to the counters. `worker`: the thread's own, for
-  // what a device refuses to decode. True: these were the batch's last rows, and the thread must
-  // close the batch and then call Closed().
+  // Reports rows as done. `spent` is added to the counters. `worker` is the thread's own, for what
+  // a device refuses to decode. Returns true if these were the batch's last rows; the thread must
+  // then close the batch and call Closed().
   bool FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent,
                   RowWorker& worker);
   void Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker);

@@ -32,14 +32,13 @@ namespace sluice {
 // Throws Error(kInvalidArgument) unless LoaderOptions::stage is empty or complete.
 void CheckStage(const LoaderOptions& options);
 
-// Returns the options with those left open filled in: `threads` gets the largest value that tuning
-// may choose, as does `ring.prefetch` if that is fixed (BatchRecipe fills it in otherwise),
-// `ranks.rank` and `ranks.world_size` those of the environment.
-// Throws Error(kInvalidArgument).
+// Returns the options, with those left open filled in. `threads` gets the largest value that tuning
+// may choose, and so does `ring.prefetch` if it is fixed (otherwise BatchRecipe fills it in).
+// `ranks.rank` and `ranks.world_size` come from the environment. Throws Error(kInvalidArgument).
 LoaderOptions CheckedOptions(const DatasetFacts& dataset, LoaderOptions options);
 
 // Throws Error(kInvalidArgument) if the epoch has no batches, and says why and what to change.
-// `options` are checked ones.
+// `options` must have been checked.
 void CheckEpoch(const DatasetFacts& dataset, const LoaderOptions& options, std::uint64_t epoch,
                 const EpochSize& size);
 

@@ -35,9 +35,10 @@ std::shared_ptr<LoaderState> MakeState(const Dataset& dataset, LoaderOptions opt
 
 Dataset JoinedDataset(const Mixture& mixture, const LoaderOptions& options) {
   if (options.stage || ReadsDirectly(options)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "Mixture: LoaderOptions::stage and storage = Direct are for one dataset yet; leave "
-                "stage empty and storage as Mapped, or join the datasets with `sluice merge`");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "Mixture: LoaderOptions::stage and storage = Direct do not work with a mixture yet; leave "
+        "stage empty and storage as Mapped, or join the datasets with `sluice merge`");
   }
   return DatasetOf(DatasetState::Mix(mixture));
 }

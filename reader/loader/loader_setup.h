@@ -26,8 +26,8 @@ namespace sluice {
 ResumePoint StartOf(const DatasetFacts& dataset, const LoaderOptions& options);
 
 // Throws Error(kInvalidArgument), which says what to set, unless `point` was taken from the order
-// that `start` describes and lies between two batches of `global_batch` samples. `positions`: of
-// the point's epoch, over all ranks.
+// that `start` describes and lies between two batches of `global_batch` samples. `positions` is the
+// number of positions of the point's epoch, over all ranks.
 void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64_t global_batch,
                  std::uint64_t positions);
 
@@ -46,8 +46,8 @@ std::string DescriptionOf(const BatchRecipe& recipe, bool device_decodes);
 // Everything but LoaderMemory::variable and LoaderMemory::device.
 LoaderMemory MemoryBound(const BatchRecipe& recipe);
 
-// The memory that Loader::Row() adds, once it was called. `row`: the recipe of its batches,
-// `recipe` the loader's.
+// The memory that Loader::Row() adds, once it was called. `row` is the recipe of Row()'s batches,
+// `recipe` that of the loader.
 LoaderMemory RowBound(const BatchRecipe& row, const BatchRecipe& recipe);
 
 // Throws Error(kLimit) unless the machine has memory left for that many slots and for an epoch's
@@ -59,8 +59,8 @@ void RequireRoom(const BatchRecipe& recipe, std::size_t slots);
 // of samples to ranks. Made before any thread runs; then all threads only read it.
 class LoaderSetup {
  public:
-  // `nodes`: of the machine. Throws Error for options that do not fit each other, the dataset or
-  // the point to resume from.
+  // `nodes` are those of the machine. Throws Error for options that do not fit each other, the
+  // dataset or the point to resume from.
   LoaderSetup(const Dataset& dataset, LoaderOptions options, CpuNodes nodes = CpuNodes());
 
   // The number of samples by which ResumePoint::position grows with each batch.

@@ -28,8 +28,8 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   ~LoaderState() { Stop(); }
 
   // The consumer's side. StartEpoch() returns the number of a range; Next() returns the range's
-  // next batch, or a Batch without a slot at its end. `walk`: the iterator's mark, if an iterator
-  // calls. Both throw Error.
+  // next batch, or, at the range's end, a Batch without a slot. `walk`: the iterator's mark, if an
+  // iterator calls. Both throw Error.
   std::uint64_t StartEpoch(std::uint64_t epoch);
   Batch Next(std::uint64_t range, const OneConsumer::Walk& walk = nullptr);
 

@@ -196,7 +196,7 @@ std::string LoaderStats::BoundText() const {
           1e6 * device_decode_seconds / double(device_pictures > 0 ? device_pictures : 1), waited,
           idle,
           device_share < 1 ? "smaller images or a faster device help"
-                           : "OnDevice::decode = kAuto gives those a share");
+                           : "OnDevice::decode = kAuto gives the decoding threads a share");
     case Bound::kPrefetch: break;
   }
   return Sentence(

@@ -1,5 +1,5 @@
-// Chooses the number of threads, the length of the ring and the depth of reading ahead, where
-// LoaderOptions leaves them to the loader, from what the loader measures.
+// Chooses the number of threads, the length of the ring and the depth of reading ahead, as far as
+// LoaderOptions leaves them to the loader. The choice follows from what the loader measures.
 //
 // It learns from one interval after the other, each of at least 8 batches. After two intervals in a
 // row with the same bottleneck it adds what helps: for decoding, a thread; for the ring, a batch or

@@ -15,8 +15,8 @@
 //
 // If blocks have several sizes (a merge, or a list of samples), or more than one in eight is short
 // (shards of few blocks), lanes dealt like that would differ much in length and leave a long tail,
-// of which every rank reads most blocks. In that case, the i-th block goes to the lane with the
-// fewest samples so far, so that lanes differ by less than a block; memory and set-up are
+// and every rank reads most of the tail's blocks. In that case, the i-th block goes to the lane
+// with the fewest samples so far, so that lanes differ by less than a block; memory and set-up are
 // O(blocks).
 //
 // ../ORDER.md specifies it fully, so that other programs can play the same order.

@@ -141,12 +141,12 @@ void MixturePlan::SetDrawsOfBatches(const std::vector<std::uint64_t>& weights) {
   }
 }
 
-// Spreads the parts evenly over the word: draw j of a part that has a draws in the word is due at
-// the fraction (2j + 1) / 2a of its length.
+// Spreads the parts evenly over the word. If a part has n draws in the word, its draw j is due at
+// the fraction (2j + 1) / 2n of the word's length.
 void MixturePlan::WriteWord() {
   struct Due {
     std::uint64_t twice = 0;  // 2j + 1
-    std::uint64_t of = 0;     // a
+    std::uint64_t of = 0;     // n
     std::uint16_t part = 0;
     bool operator>(const Due& other) const noexcept {
       const Wide here = Wide{twice} * other.of;
@@ -262,7 +262,7 @@ MixtureOrder::Draw MixtureOrder::DrawInBatch(std::uint64_t position) {
   return {part, of_rank * parameters.world_size + rank};
 }
 
-// At any time, the columns' draws of a part lie a few rows of columns apart (kRowsApart is
+// At any time, the draws that the columns take from a part lie a few rows apart (kRowsApart is
 // assumed), so the orders of several cycles may be in use at once. If the draws lie further apart,
 // an order that was erased is made again.
 std::uint64_t MixtureOrder::MostOrders(const MixturePlan::Part& part,

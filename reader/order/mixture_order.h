@@ -21,7 +21,7 @@ struct MixtureParameters {
   std::vector<double> weights;  // of the datasets; above 0
   MixtureShares shares = MixtureShares::kOfSamples;
   MixtureLength length = MixtureLength::kFirst;
-  std::uint64_t samples = 0;  // MixtureLength::kSamples
+  std::uint64_t samples = 0;  // in an epoch, for MixtureLength::kSamples
   std::size_t batch_size = 1;
   unsigned world_size = 1;
   std::uint32_t lanes = 192;

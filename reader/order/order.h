@@ -66,8 +66,8 @@ struct OrderParameters {
   StopFlag give_up = nullptr;      // once it is set, making the order throws OrderGivenUp
 };
 
-// The part of the dataset that an order is over: some shards, ascending, a list of samples, or
-// datasets mixed by weight.
+// The part of the dataset that an order covers: some shards (in ascending order), a list of
+// samples, or datasets mixed by weight.
 struct ShardPart {
   std::vector<std::uint32_t> shards;
 };

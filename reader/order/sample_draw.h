@@ -72,8 +72,8 @@ struct EpochBatches {
 
 class BatchLists {
  public:
-  // `samples`: the number of the dataset's samples; `most`: the most samples that one list may
-  // have.
+  // `samples` is the number of the dataset's samples; `most` is the largest number of samples that
+  // one list may have.
   BatchLists(BatchSampler::Function function, std::uint64_t seed, std::uint64_t samples,
              std::uint64_t most)
       : function_(std::move(function)), seed_(seed), samples_(samples), most_(most) {}

@@ -50,9 +50,9 @@ class DatasetShape {
   const std::vector<Shard>& shards() const noexcept { return shards_; }
   std::uint64_t first_sample(std::size_t shard) const noexcept { return first_sample_[shard]; }
   std::uint64_t first_block(std::size_t shard) const noexcept { return first_block_[shard]; }
-  // Whether all blocks have the same number of samples, except that the last block of a shard may
-  // have fewer, which holds for at most one block in eight. One conversion usually makes such
-  // blocks.
+  // Whether all blocks have the same number of samples. The last block of a shard may have fewer,
+  // but at most one block in eight may be such a short block. The blocks of one conversion are
+  // usually even.
   bool even() const noexcept { return even_; }
 
   // Each of these three takes O(log shards).

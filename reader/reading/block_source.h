@@ -96,9 +96,10 @@ class BlockSource {
   const PictureCache* const kept_;
   const std::atomic<bool>& give_up_;
   std::uint64_t opened_ = 0;
-  // The first of the opened blocks: all wanted parts are in flight or read.
+  // How many of the opened blocks, from the first on, have been begun: all of their wanted parts
+  // are in flight or read.
   std::uint64_t begun_ = 0;
-  std::uint64_t finished_ = 0;  // the first of the begun blocks, all read
+  std::uint64_t finished_ = 0;  // how many blocks, from the first on, have been read
   std::uint64_t bytes_in_flight_ = 0;
   std::uint64_t bytes_read_ = 0;
 

@@ -1,4 +1,5 @@
-// When an epoch needs each block, for a cache that evicts the block that is needed last.
+// When an epoch needs each block, for a cache that evicts the block whose next use is furthest
+// away.
 #pragma once
 
 #include <cstdint>

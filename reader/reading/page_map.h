@@ -25,7 +25,7 @@ class PageMap {
  private:
   // Examines a range of addresses by one call; empty if the kernel lacks that call.
   std::optional<bool> Scan(std::uint64_t begin, std::uint64_t end) const;
-  bool ReadEntries(std::uint64_t begin, std::uint64_t end);  // page numbers
+  bool ReadEntries(std::uint64_t begin, std::uint64_t end);  // `begin` and `end` are page numbers
 
   FileHandle file_;  // empty: the kernel gives no page map
   bool by_range_;

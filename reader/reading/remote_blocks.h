@@ -29,13 +29,13 @@
 
 namespace sluice {
 
-// The most bytes that a loader has on their way, and again the most for the next windows, unless
-// Mapped::read_ahead_bytes says otherwise.
+// The most bytes that a loader has in flight, and also the most that it fetches for the next
+// windows, unless Mapped::read_ahead_bytes says otherwise.
 inline constexpr std::uint64_t kMaxRemoteAhead = std::uint64_t{128} << 20;
 
 class RemoteBlocks : public BlockSource {
  public:
-  // `options` are checked ones.
+  // `options` must have been checked.
   RemoteBlocks(const Wanted& wanted, const LoaderOptions& options);
 
   // The most bytes of blocks that an epoch has open at once; beyond that, the least recently used
@@ -100,7 +100,7 @@ class RemoteBlocks : public BlockSource {
   const std::uint64_t most_ahead_;
   OpenBlocks open_;
   std::deque<Pending> pending_;  // in the order of the requests
-  std::size_t next_ = 0;         // the first of them not begun
+  std::size_t next_ = 0;         // the index of the first request that has not begun
   // Blocks of the next windows.
   struct Suggested {
     ShardParts::Held piece;

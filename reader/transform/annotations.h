@@ -71,7 +71,7 @@ void MapPoints(std::span<T> entries, const PointShape& shape, const Coordinates&
                const PointMap& map);
 
 // Parses Field::attributes["flip_pairs"], such as "1-2,3-4": pairs of left and right points.
-// Returns nothing if it cannot be read, or if a number is not below `points`.
+// Returns nothing if the text cannot be read, or if a number is not below `points`.
 std::optional<std::vector<std::pair<std::size_t, std::size_t>>> ParsePairs(std::string_view text,
                                                                            std::size_t points);
 

@@ -17,7 +17,7 @@ double Exp(double x) noexcept {
   return x < -600 ? 0 : PortableExp(x);
 }
 
-// In (0, 1].
+// A draw from (0, 1].
 double Positive(RandomStream& draws) noexcept {
   return 1 - draws.Uniform();
 }

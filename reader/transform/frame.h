@@ -89,9 +89,8 @@ struct GeometricStep : AnyStep {
   static constexpr const char* kRuns = "fused with decoding";
   static constexpr bool kResizes = false;  // such a step cannot follow a border
   static constexpr bool kTurns = false;  // only mirrors and turns; such a step can follow any other
-  static constexpr bool kSwapsSides =
-      false;                             // may swap width and height, which must be equal for it
-  static constexpr bool kWarps = false;  // adds a second pass; a pipeline can have one
+  static constexpr bool kSwapsSides = false;  // may swap width and height, so these must be equal
+  static constexpr bool kWarps = false;       // adds a second pass; a pipeline can have one
   // Whether it may add a border to pictures of size `from`, if that is known.
   static bool MayPad(const auto&, const std::optional<PictureExtent>&) { return false; }
 

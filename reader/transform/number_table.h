@@ -114,8 +114,8 @@ class NumberTable {
   explicit NumberTable(const Normalize& op);
 
   FloatType type() const noexcept { return type_; }
-  // Whether pictures of that many channels have one for each mean and deviation; a single mean and
-  // deviation fit any picture.
+  // Whether pictures of that many channels have a channel for each mean and deviation; a single
+  // mean and deviation fit any picture.
   bool Fits(std::uint32_t channels) const noexcept { return channels >= channels_; }
   // For each of three channels, the numbers for the values 0 to 255, as Write() makes them.
   std::span<const std::byte> bits() const noexcept;

@@ -44,9 +44,9 @@ class PixelProgram {
       : PixelProgram(StagesOf(pipeline), part) {}
 
   std::size_t stages() const noexcept { return stages_.size(); }  // by epoch, as Geometry's
-  // No stage has a step that changes pixels.
+  // Whether no stage has a step that changes pixels.
   bool empty() const noexcept;
-  // Nothing to do on the host: pixels may be decoded straight into a batch.
+  // Whether the host has nothing to do: pixels may then be decoded straight into a batch.
   bool idle(std::size_t stage = 0) const noexcept {
     return stages_[stage].steps_here == 0 && !output();
   }
@@ -122,7 +122,8 @@ DevicePart DevicePartOf(const LoaderOptions& options) noexcept;
 // Whether MixUp or CutMix mixes the pictures of a batch in some epoch.
 bool MixesPictures(const LoaderOptions& options) noexcept;
 
-// The first is for LoaderOptions::transform. Throws Error(kInvalidArgument).
+// Makes the programs of all views; the first is for LoaderOptions::transform. Throws
+// Error(kInvalidArgument).
 std::vector<ViewProgram> ViewsOf(const LoaderOptions& options);
 
 }  // namespace sluice

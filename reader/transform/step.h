@@ -112,8 +112,9 @@ class ParameterList {
   // Width and height, the parameter "size": 1 to 65535 pixels each, written N or WxH.
   virtual void Size(std::uint32_t&, std::uint32_t&) {}
   virtual void Number(const char*, double&, Limits, Shown = Shown::kAlways) {}
-  // low <= high. The text form has the name once or twice. Once: a typed x sets low to -x and high
-  // to x. Twice: the first number sets low and the second high, which equals low if left out.
+  // low <= high. The text form has the name once or twice. If once, a typed x sets low to -x and
+  // high to x. If twice, the first number sets low and the second sets high, which equals low if
+  // left out.
   virtual void Range(const char*, double& /*low*/, double& /*high*/, Limits,
                      Shown = Shown::kAlways) {}
   // Along both axes, the parameter "shift". A text form sets both to the same number.
@@ -169,8 +170,8 @@ struct StepOf;
 
 // Defaults for all declarations.
 struct AnyStep {
-  // An error beyond the limits of single parameters, as the text after the step's name in a
-  // sentence; nullptr if there is none.
+  // What is wrong with the step although each parameter is within its limits: the text that follows
+  // the step's name in a sentence. nullptr if nothing is wrong.
   static const char* Wrong(const auto&) { return nullptr; }
 };
 struct BatchStep : AnyStep {

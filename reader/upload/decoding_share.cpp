@@ -9,13 +9,13 @@ namespace {
 
 // An interval with fewer rows than this says nothing about their cost.
 constexpr std::uint64_t kEnoughRows = 8;
-// A move of the share is worth making if it is at least this part of the share, and at least two of
-// DeviceShare::kParts.
+// The share moves only by at least this fraction of itself, and by at least 2 of its
+// DeviceShare::kParts parts.
 constexpr double kWorthMoving = 0.1;
 
 // Sets `cost` to the mean of what it was and the interval's cost: an interval counts as much as all
 // those before it.
-void Learn(double& cost, double seconds, std::uint64_t rows) noexcept {
+void UpdateMean(double& cost, double seconds, std::uint64_t rows) noexcept {
   if (rows < kEnoughRows) return;
   const double now = seconds / double(rows);
   cost = cost < 0 ? now : (cost + now) / 2;
@@ -30,7 +30,8 @@ DecodingShare::DecodingShare(DecodeOn decode) noexcept
                                        : DeviceShare::kParts / 2) {}
 
 unsigned DecodingShare::Best(unsigned threads) const noexcept {
-  if (offered_ >= kept_) return 1;
+  if (offered_ >= kept_) return 1;  // leaving a row to the device saves a thread nothing
+  // The x of the formula in decoding_share.h.
   const double share = kept_ / (threads * device_ + kept_ - offered_);
   return static_cast<unsigned>(
       std::clamp(std::lround(share * DeviceShare::kParts), long{1}, long{DeviceShare::kParts}));
@@ -38,9 +39,9 @@ unsigned DecodingShare::Best(unsigned threads) const noexcept {
 
 bool DecodingShare::Learn(const LoaderStats& interval, const DecodingCosts& costs) noexcept {
   if (fixed_) return false;
-  sluice::Learn(kept_, costs.kept.seconds, costs.kept.count);
-  sluice::Learn(offered_, costs.offered.seconds, costs.offered.count);
-  sluice::Learn(device_, interval.device_decode_seconds, costs.offered.count);
+  UpdateMean(kept_, costs.kept.seconds, costs.kept.count);
+  UpdateMean(offered_, costs.offered.seconds, costs.offered.count);
+  UpdateMean(device_, interval.device_decode_seconds, costs.offered.count);
   const Bound bound = interval.bound();
   const bool decoding =
       bound == Bound::kDecoding || bound == Bound::kDevice || bound == Bound::kPrefetch;
@@ -49,13 +50,14 @@ bool DecodingShare::Learn(const LoaderStats& interval, const DecodingCosts& cost
     return false;
   }
   const unsigned best = Best(std::max(interval.threads, 1U));
-  const int by = static_cast<int>(best) - static_cast<int>(parts_);
-  if (std::abs(by) < std::max(2.0, kWorthMoving * parts_) &&
-      !(best == DeviceShare::kParts && by > 0)) {
+  const int change = static_cast<int>(best) - static_cast<int>(parts_);
+  const bool rises_to_all = best == DeviceShare::kParts && change > 0;
+  if (std::abs(change) < std::max(2.0, kWorthMoving * parts_) && !rises_to_all) {
     streak_ = 0;
     return false;
   }
-  streak_ = by > 0 ? std::max(streak_, 0) + 1 : std::min(streak_, 0) - 1;
+  // A change in the other direction restarts the count.
+  streak_ = change > 0 ? std::max(streak_, 0) + 1 : std::min(streak_, 0) - 1;
   if (std::abs(streak_) < int{kMoveAfter}) return false;
   streak_ = 0;
   parts_ = best;

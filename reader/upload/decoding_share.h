@@ -1,5 +1,6 @@
-// Chooses how many of a batch's pictures are offered to the device to decode, where LoaderOptions
-// leaves that to the loader (DecodeOn::kAuto), from what the loader measures.
+// Chooses how many of a batch's pictures are offered to the device to decode, if LoaderOptions
+// leaves that to the loader (DecodeOn::kAuto). The choice follows from costs that the loader
+// measures.
 //
 // The threads and the device work at the same time, so a batch takes as long as the slower side.
 // Let a row cost a thread `kept` seconds if the host decodes it and `offered` if it is left to the

@@ -31,8 +31,8 @@ class DeviceCache final : public PictureCache {
   // An upper bound on the memory for that many pictures of a field.
   static std::uint64_t BytesFor(const ImageSummary& field, std::uint64_t pictures) noexcept;
 
-  // Makes a cache for pictures of a dataset of `samples` samples. Takes `bytes` bytes for the
-  // pictures at once. Throws Error(kLimit), with the sizes, if there is not so much memory.
+  // Makes a cache for a dataset of `samples` samples, and allocates `bytes` bytes for pictures now.
+  // Throws Error(kLimit), with the sizes, if that much memory is not free.
   DeviceCache(const Device& device, std::shared_ptr<DeviceDriver> driver, ImagesIn where,
               std::uint64_t samples, std::uint64_t bytes);
   ~DeviceCache() override;
@@ -54,7 +54,8 @@ class DeviceCache final : public PictureCache {
   std::uint64_t pictures() const noexcept { return pictures_.load(std::memory_order_relaxed); }
   std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
   std::uint64_t device_bytes() const noexcept { return device_memory_.size(); }
-  // Memory of the host: page-locked, and for the table of `samples` pictures of a field.
+  // Host memory: page_locked_bytes() is page-locked, and the table of `samples` pictures of a field
+  // takes TableBytes().
   std::uint64_t page_locked_bytes() const noexcept;
   static std::uint64_t TableBytes(const ImageSummary& field, std::uint64_t samples) noexcept;
 
@@ -100,15 +101,15 @@ class DeviceCache final : public PictureCache {
   std::unordered_set<JpegForm, FormHash, FormEqual> forms_;
   std::vector<std::unique_ptr<std::uint32_t[]>> rows_;
   std::uint32_t* rows_end_ = nullptr;  // the end of the last array of rows_
-  std::size_t rows_left_ = 0;          // the unused numbers of that array
+  std::size_t rows_left_ = 0;          // how many numbers of that array are still free
   std::atomic<std::uint64_t> pictures_{0}, bytes_{0};
 };
 
 // The thread that fills the cache.
 class DeviceCacheFiller {
  public:
-  // All must outlive it. `direct` is null unless shards are read directly; `samples`: those that
-  // are played.
+  // All arguments must outlive the filler. `direct` is null unless shards are read with O_DIRECT.
+  // `samples` are the samples that the loader plays.
   DeviceCacheFiller(DatasetState& dataset, std::size_t field, const SampleList& samples,
                     DirectFiles* direct, DeviceCache& cache);
   ~DeviceCacheFiller() { Stop(); }
@@ -117,8 +118,8 @@ class DeviceCacheFiller {
   // Returns once the thread has ended; the thread first finishes the block that it is reading.
   void Stop();
 
-  // How many distinct samples of the dataset the list plays; all, unless it is the same in each
-  // epoch.
+  // The number of distinct samples that the list can play. If the list may differ from epoch to
+  // epoch, this is the number of samples of the dataset.
   static std::uint64_t CountOf(const DatasetState& dataset, const SampleList& samples);
 
  private:

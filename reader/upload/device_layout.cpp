@@ -30,8 +30,8 @@ PictureRoom PictureRoom::For(const ImageSummary& stored, bool raw, std::size_t i
   // JPEGs of 3072 or 1536 lines, and for packed pictures of 768 or 512.
   constexpr std::uint64_t kMaxRowsEach = 192;
   // Scratch memory: for each pixel of three components at full size, rounded up to whole MCUs, a
-  // sample and a coefficient; and for each column and each line the weights of three components, of
-  // which each has the number of its first sample and two weights, in 16 bits.
+  // sample and a coefficient; and for each column and each line the weights of three components:
+  // each has the number of its first sample and two weights, in 16 bits each.
   constexpr std::uint64_t kPixelBytes = 3 * (1 + sizeof(std::int16_t));
   constexpr std::uint64_t kMargin = 32;
   constexpr std::uint64_t kSideUnits =

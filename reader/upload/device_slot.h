@@ -1,9 +1,9 @@
 // A slot's memory on a device, the events that order who may touch it, and the slot's part for the
 // device in host memory (DeviceLayout).
 //
-// The copy waits for the work that the trainer's streams had before the trainer dropped the
-// previous batch. The trainer's streams wait for the copy. Before the slot's host memory is written
-// again, the planner thread waits until the copy has read it. Nothing else has to wait.
+// The copy waits for the work that the trainer's streams had when the trainer dropped the previous
+// batch. The trainer's streams wait for the copy. Before the slot's host memory is written again,
+// the planner thread waits until the copy has read it. Nothing else has to wait.
 //
 // A thread of the host waits for the trainer's work, too, before it starts the copy
 // (AwaitTrainer()): on an H100, each kernel of the trainer began a microsecond later while a stream
@@ -47,9 +47,9 @@ class DeviceSlot final : public DeviceBatch {
   void TakeBackAll() override;
   void MoveRow(std::size_t from, std::size_t to) override;
 
-  // Leaves the view of the row to the device. False: there is no more room, so the host must decode
-  // it. Threads may put pictures of different rows at the same time. Until the batch is uploaded,
-  // JpegPicture::scratch says how much the picture needs.
+  // Leaves the view of the row to the device. Returns false if there is no more room; the host must
+  // decode the view then. Threads may put pictures of different rows at the same time. Until the
+  // batch is uploaded, JpegPicture::scratch says how much the picture needs.
   bool Put(std::size_t view, std::size_t row, const JpegParcel& parcel);
   // Places in the slot's host memory, for a view of a row or for the whole batch. All but OpsOf()
   // need a layout with room for pictures.
@@ -66,8 +66,8 @@ class DeviceSlot final : public DeviceBatch {
   std::size_t shift = 0;  // for At()
 
   // For the uploader. AwaitTrainer() lets the calling thread wait for the work that
-  // WaitForTrainer() would make a stream wait for, until `give_up` is set; but not long, since the
-  // trainer may have blocked its stream until it has more batches than there are slots.
+  // WaitForTrainer() would make a stream wait for, until `give_up` is set. It waits for 250 ms at
+  // most: the trainer may have blocked its stream until it has more batches than there are slots.
   // WaitForTrainer() makes the stream wait for the trainer's streams that used the memory before.
   void AwaitTrainer(const std::atomic<bool>& give_up) noexcept;
   void WaitForTrainer(DeviceDriver::Stream stream);

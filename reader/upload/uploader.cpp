@@ -323,7 +323,7 @@ void Uploader::PlanDecoding(const Slot& slot, const DeviceSlot& place) {
     SortRows(place, wave);
     row_count_ += std::size_t{wave.row_count} + wave.packed_count;
   }
-  for (std::size_t w = waves_; w < room.views; ++w)  // the graph runs that many
+  for (std::size_t w = waves_; w < room.views; ++w)  // the graph always runs room.views waves
     place.Waves()[w] = {};
 }
 

@@ -1,5 +1,5 @@
-// Uploads finished batches to a device. It copies on one stream, the device decodes on others, and
-// on one more it converts, so that each overlaps with the others' work for other batches. It
+// Uploads finished batches to a device. It copies on one stream, decodes on one stream for each
+// lane, and converts on one more, so that these kinds of work overlap for different batches. It
 // allocates all its memory in its constructor, and a slot's in NewSlot().
 //
 // A batch goes through a lane, and batches take the lanes in turn. The lane has what a batch needs
@@ -104,7 +104,7 @@ class Uploader final : public PinnedSlots {
   void PlanDecoding(const Slot& slot, const DeviceSlot& place) REQUIRES(mutex_);
   void SortRows(const DeviceSlot& place, const JpegWave& wave) REQUIRES(mutex_);
   void StartDecoding(const Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
-  JpegJob JobOf(const DeviceSlot& place, const Lane& lane) const;  // on the batch's first wave
+  JpegJob JobOf(const DeviceSlot& place, const Lane& lane) const;  // for the batch's first wave
   void Decode(DeviceDriver::Stream stream, const Slot& slot, const DeviceSlot& place,
               const Lane& lane, std::size_t waves) const;
   void StartConversions(DeviceSlot& place) REQUIRES(mutex_);

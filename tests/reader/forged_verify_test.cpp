@@ -298,13 +298,13 @@ std::vector<ForgedCase> ForgedCases() {
       // The manifest's sums.
       CaseOfManifest("a false class count",
                  [](Manifest& m) { m.class_counts = {2, 2}; },
-                 "class_counts of class 0 is 2, but 3 by the samples"),
+                 "class_counts of class 0 is 2, but the samples give 3"),
       {"a false number of images",
        [](Forged& f) {
          f.Value(4, kPictureField) = FieldValue{};
          f.change_manifest = [](Manifest& m) { m.images[0].present = 5; };
        },
-       "images of field \"image\": present is 5, but 4 by the samples", -1, false, "manifest.json"},
+       "images of field \"image\": present is 5, but the samples give 4", -1, false, "manifest.json"},
       CaseOfManifest("a false sum of images", [](Manifest& m) { m.images[0].payload_bytes = 29; },
                  "payload_bytes is 29, but 30"),
       CaseOfManifest("a false size of an image", [](Manifest& m) { m.images[0].max_payload_bytes = 7; },
@@ -324,7 +324,7 @@ std::vector<ForgedCase> ForgedCases() {
          f.Value(4, kCaptionField) = FieldValue{};
          f.change_manifest = [](Manifest& m) { m.values[0].present = 5; };
        },
-       "values of field \"caption\": present is 5, but 4 by the samples", -1, false, "manifest.json"},
+       "values of field \"caption\": present is 5, but the samples give 4", -1, false, "manifest.json"},
       CaseOfManifest("a false sum of values", [](Manifest& m) { m.values[1].bytes -= 1; },
                  "values of field \"facts\": bytes is"),
       CaseOfManifest("a false size of a value", [](Manifest& m) { m.values[2].max_bytes = 17; },

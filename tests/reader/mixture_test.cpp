@@ -337,7 +337,7 @@ TEST_CASE("Datasets that cannot be mixed, and options that do not fit, are refus
   CHECK(Loader(Mixture{{a}, {a}}, options).samples_per_epoch() == 2);
   options = OptionsFor(4, 1);
   options.storage = Direct{};
-  refused(mixture, options, "are for one dataset yet");
+  refused(mixture, options, "do not work with a mixture yet");
 }
 
 TEST_CASE("A mixture's resume point fits no other mixture") {

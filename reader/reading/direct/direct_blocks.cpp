@@ -211,7 +211,7 @@ std::shared_ptr<const HeldBlock> DirectBlocks::Use(std::uint64_t block) {
 }
 
 std::shared_ptr<HeldBlock> DirectBlocks::AskFor(std::uint64_t block) {
-  // First: if this throws, no entry is left that is never read.
+  // Made first: if this throws, no entry is left that is never read.
   auto held = std::make_shared<HeldBlock>();
   Pending& pending = pending_.emplace_back();
   pending.number = block;

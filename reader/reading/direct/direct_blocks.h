@@ -93,7 +93,8 @@ class DirectFiles {
 class DirectBlocks : public BlockSource {
  public:
   // `files` must outlive this object. `one_at_a_time`: rows come in the order of blocks
-  // (Shuffle::kSequential). `io` null: io_uring if it is available, otherwise threads.
+  // (Shuffle::kSequential). If `io` is null, io_uring is used if it is available, and threads
+  // otherwise.
   DirectBlocks(const Wanted& wanted, DirectFiles& files, bool one_at_a_time,
                std::unique_ptr<BlockIo> io = nullptr);
   ~DirectBlocks() override;

@@ -42,8 +42,8 @@ class BlockMemory : public std::enable_shared_from_this<BlockMemory> {
     HostBuffer buffer_;
   };
 
-  // Returns a piece of at least `bytes`. May exceed the budget, which is for the caller to keep.
-  // Throws std::bad_alloc.
+  // Returns a piece of at least `bytes`. May exceed the budget: the caller must keep to it. Throws
+  // std::bad_alloc.
   Piece Take(std::uint64_t bytes);
 
   // Whether the budget has room for a piece of that many bytes.
@@ -108,7 +108,7 @@ class HeldBlock {
   }
   std::byte* data() noexcept { return memory_.data(); }
   Bytes bytes() const noexcept { return bytes_; }
-  // False if the block's shard could not be opened, or memory was lacking.
+  // False if the block's shard could not be opened, or if there was not enough memory.
   bool read() const noexcept { return shard_ != nullptr && (!bytes_.empty() || fault_); }
   // The shard that the block was read from, if it was read.
   const ShardUse& shard() const noexcept { return shard_; }

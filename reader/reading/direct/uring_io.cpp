@@ -1,6 +1,6 @@
 // Reads of blocks by io_uring: the kernel works on many at once, without threads. If the ring is
-// full, the read is made here; if the kernel completes only a part of one, the rest is submitted
-// again.
+// full, the calling thread reads; if the kernel completes only a part of a read, the rest is
+// submitted again.
 #include <cerrno>
 #include <vector>
 
