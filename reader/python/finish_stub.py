@@ -25,7 +25,7 @@ if "class Error(" not in text:  # a build may come here again with the same stub
 
 class Error(RuntimeError):
     """
-    Everything that a caller of Sluice can do something about; code, file and place say what, where.
+    An error that a caller of Sluice can do something about. `code` is its kind; `file` and `place` say where.
     """
 
     code: str

@@ -69,10 +69,10 @@ constexpr std::size_t SizeOf(PixelType type) noexcept {
   return type == PixelType::kUint8 ? 1 : 2;
 }
 
-// How pixels are computed from others when an image is resized. Both are anti-aliased: a pixel
-// takes from all that it covers.
+// How pixels are computed from others when an image is resized. Both are anti-aliased: a pixel is
+// computed from all source pixels that it covers.
 enum class Filter : std::uint8_t {
-  // Weights that fall linearly with the distance, to none at max(1, scale) source pixels: Pillow's
+  // Weights that fall linearly with the distance, to 0 at max(1, scale) source pixels: Pillow's
   // BILINEAR, torchvision's and PyTorch's antialias=True.
   kTriangle = 0,
   // The mean of the area that the pixel covers: Pillow's BOX, OpenCV's INTER_AREA. Along an axis on
@@ -92,8 +92,8 @@ struct ImagePayload {
 };
 
 // Returns the JPEG file of a payload. A payload of codec kJpeg is one already. One of codec kPacked
-// gives its coefficients as a baseline file without metadata, which has the very bytes of the
-// packed file if a conversion wrote that. Throws Error(kUnsupported) for another codec,
+// gives its coefficients as a baseline file without metadata, which equals, to the byte, the JPEG
+// that was packed, if a conversion wrote the payload. Throws Error(kUnsupported) for another codec,
 // Error(kCorrupt) for a payload that is broken.
 std::vector<std::byte> JpegFileOf(const ImagePayload& payload);
 

@@ -93,7 +93,7 @@ enum class NumberForm {
   kCount,  // "178M"
 };
 
-// All of an option but its name, its member and its help.
+// Everything about an option except its name, its member and its help.
 struct OptionFacts {
   // The range of a number, both ends included. (An option may also be std::nullopt.)
   double least = -std::numeric_limits<double>::infinity();

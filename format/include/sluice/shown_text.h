@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// A text with the secrets of all URLs in it left out. All messages of Error go through it.
+// The text without the secrets of the URLs in it. All messages of Error go through this function.
 std::string ShownText(std::string_view text);
 
 // A single URL without its secrets: "https://user:password@host/data/?sig=x" is

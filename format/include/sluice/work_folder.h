@@ -11,10 +11,10 @@ namespace sluice {
 // While the object lives, it holds a lock on the mark.
 class WorkFolder {
  public:
-  // Creates the folder, or takes over a folder that has a mark, with its content, or an empty
-  // folder, since a process may be killed before it has made its mark. Throws Error: kExists (it
-  // holds files and has no mark, or the name belongs to something that is not a folder), kState
-  // (another process is using it), kIo.
+  // Creates the folder, or takes over one that has a mark (with its content) or is empty, since a
+  // process may be killed before it has made its mark. Throws Error: kExists (it holds files and
+  // has no mark, or the name belongs to something that is not a folder), kState (another process is
+  // using it), kIo.
   explicit WorkFolder(const std::filesystem::path& path);
   // Removes it, as Remove() does, unless Keep() was called.
   ~WorkFolder();

@@ -1,10 +1,10 @@
 // A batch, as a loader hands it over, and how to read its fields.
 //
 // It has every field that LoaderOptions::output.fields chooses. Images lie in the batch's slot, one
-// sample after another, all of one size (but see ImageSizes); so do fixed-shape arrays. Fields
-// whose length varies (boxes, text, other bytes) come as the values of all samples, one after
-// another, with the offset of each sample. Everything stays valid as long as a handle to the batch
-// does.
+// sample after another, all of one size (unless ImageSizes says otherwise). Fixed-shape arrays lie
+// there in the same way. Fields whose length varies (boxes, text, other bytes) come as the values
+// of all samples, one after another, with the offset of each sample. Everything stays valid as long
+// as a handle to the batch does.
 //
 // With LoaderOptions::device, images and fixed-shape arrays are on that device: see
 // Batch::WaitOn().
@@ -101,7 +101,7 @@ constexpr bool IsReadAs(ElementType type) noexcept {
 [[noreturn]] void RefuseValuesOf(ElementType type, std::string_view field = {});
 
 // The decoded images of a batch, samples one after another, in the memory of the batch's device.
-// With ImageSizes::kOwn, height and width are 0, and `data` is what Batch::offsets() count from.
+// With ImageSizes::kOwn, height and width are 0, and Batch::offsets() count from `data`.
 struct ImageBatch {
   const std::uint8_t* data = nullptr;                            // the first element's first byte
   std::size_t samples = 0, height = 0, width = 0, channels = 0;  // the four extents
@@ -168,7 +168,7 @@ struct Slot;  // private
 class Batch {
  public:
   std::size_t size() const noexcept;     // samples
-  std::size_t valid() const noexcept;    // size() without the last rows, if they only fill up
+  std::size_t valid() const noexcept;    // size() without the last rows that only fill up the batch
   std::uint64_t epoch() const noexcept;  // the epoch that the batch belongs to
   std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
 
@@ -181,7 +181,8 @@ class Batch {
   // One sample of an image field ({}: of image()), as a batch of one image.
   ImageBatch image(std::string_view field, std::size_t sample) const;
   // By sample, the size of its own image in that field ({}: in image()), which is at the upper left
-  // of a padded one; 0 x 0 if the sample has none. Error(kInvalidArgument) with ImageSizes::kEqual.
+  // of the padded image; 0 x 0 if the sample has no image. Error(kInvalidArgument) with
+  // ImageSizes::kEqual.
   std::span<const ImageSize> sizes(std::string_view field = {}) const;
   // By sample, where its image begins, in values from that field's `data`. With ImageSizes::kOwn,
   // there may be gaps between images. Errors as above.

@@ -58,9 +58,9 @@ class Sample {
   // memory.
   std::span<const std::byte> Bytes(std::string_view field) const;
   std::string_view Text(std::string_view field) const;  // Bytes(), as text
-  // A copy of what Array(), Bytes() or Payload() points to ({}: the first image field). Where the
-  // file has lost these bytes, as when it was cut short while it was open, this throws Error(kIo);
-  // reading them in place raises SIGBUS.
+  // A copy of what Array(), Bytes() or Payload() points to ({}: the first image field). If the file
+  // has lost these bytes, for instance because it was cut short while it was open, this throws
+  // Error(kIo); reading them in place would raise SIGBUS.
   std::vector<std::byte> Copy(std::string_view field) const;
 
   bool Has(std::string_view field) const;  // false if the sample has no value in that field
@@ -144,8 +144,8 @@ class Dataset {
   // http:// (reader/README.md, "Remote datasets"); or a manifest in it: manifest.json, or an older
   // one (manifest-ID.json), which is a dataset of its own. Errors: kNotFound;
   // kUnfinished, with what to do; kCorrupt; kUnsupported for a version this build does not read. A
-  // Loader made from it keeps to the same limits. After a stop request, all that waits for the
-  // dataset's server, now or later, ends soon with Error(kState).
+  // Loader made from it keeps to the same limits. After a request on `stop`, every call that waits
+  // for the dataset's server, then or later, soon ends with Error(kState).
   static Dataset Open(const std::filesystem::path& path, const ReadLimits& limits = {},
                       const std::stop_token& stop = {});
 
@@ -153,9 +153,9 @@ class Dataset {
   Sample operator[](std::uint64_t index) const;  // Error(kInvalidArgument) beyond the end
   // The number of the sample with that key (Sample::key()), the first if several have it; empty if
   // none has. The first call reads the keys of all samples, so it maps all shards and takes time in
-  // proportion to the dataset; the Dataset and its copies then keep 16 bytes a sample (up to 48
-  // while they read). Further calls decompress one chunk of up to 4096 keys, unless it is one of
-  // the 64 read last.
+  // proportion to the dataset. The Dataset and its copies then keep 16 bytes a sample (up to 48
+  // while the call reads). Further calls decompress one chunk of up to 4096 keys, unless it is one
+  // of the 64 read last.
   //
   // Shards that are missing or whose keys cannot be read are passed over: the sample found need not
   // be the first with that key, which may lie in such a shard. If no sample is found, each call
@@ -170,8 +170,8 @@ class Dataset {
   const Schema& schema() const noexcept;     // the fields of its samples
   const std::string& id() const noexcept;    // 32 hexadecimal digits
   const std::string& name() const noexcept;  // what the dataset holds, for people
-  // The dataset's folder or URL; if an older manifest was opened, that manifest's. Opening it again
-  // gives the same dataset.
+  // The dataset's folder or URL; if an older manifest was opened, the path or URL of that manifest.
+  // Opening it again gives the same dataset.
   const std::filesystem::path& path() const noexcept;
   const ReadLimits& limits() const noexcept;                 // the limits that it was opened with
   const std::vector<ShardSummary>& shards() const noexcept;  // in the order of their numbers

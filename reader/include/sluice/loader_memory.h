@@ -6,14 +6,13 @@
 namespace sluice {
 
 // In bytes. own() is an upper bound on the loader's private memory (anonymous or page-locked). Once
-// Loader::Row() was called, own() also counts what that takes, with one such row; further rows that
+// Loader::Row() was called, own() also counts the memory for Row() and one row; further rows that
 // you hold are not counted. `window` and `mapped` are pages of mapped shards; they belong to the
 // page cache, so the kernel takes them back when it needs them, and several processes share them.
 struct LoaderMemory {
   // (1 + prefetch + hold) batches, without variable-length and bytes fields. Each row of images
   // that differ in size counts as the largest that can come: see OutputOptions::image_sizes. With
-  // OnDevice::decode also room for compressed rows, a quarter more than the pictures have on
-  // average.
+  // OnDevice::decode, also room for 1.25 times the mean size of the pictures' compressed rows.
   std::uint64_t slots = 0;
   // Variable-length and bytes fields, for each chosen field: (1 + prefetch + hold) x batch_size x
   // (twice the field's largest value + 128 bytes). Twice, because a value is stored for its row and
@@ -21,21 +20,21 @@ struct LoaderMemory {
   // did, the shards' tables are read for them. Values that the user's functions put there are not
   // counted.
   std::uint64_t variable = 0;
-  // Threads, and with OnDevice::decode one more, x (2 MiB + 24 bytes for each pixel of (largest
-  // width + 32) x (largest height + 32) + the largest payload). It covers decoding the largest
-  // image from any kind of file, and steps that need a second buffer, several views, masks and
-  // mixing. Most loaders use a tenth of it.
+  // The number of threads (with OnDevice::decode, plus one) x (2 MiB + 24 bytes for each pixel of
+  // (largest width + 32) x (largest height + 32) + the largest payload). It covers decoding the
+  // largest image from any kind of file, and steps that need a second buffer, several views, masks
+  // and mixing. Most loaders use a tenth of it.
   std::uint64_t scratch = 0;
   // The epoch's order, the shards' directories, the rows of the batches, the list of faults. For a
-  // dataset at a URL also buffers of up to 192 connections (36 MiB), and 100 bytes for each block;
-  // with a cache, another order, and 24 bytes for each block. With OrderOptions::batches the lists
-  // of the longest epoch so far.
+  // dataset at a URL, also buffers of up to 192 connections (36 MiB), and 100 bytes for each block;
+  // with a cache, a second order, and another 24 bytes for each block. With OrderOptions::batches,
+  // also the lists of the longest epoch so far.
   std::uint64_t bookkeeping = 0;
   // LoaderOptions::keep: 24 bytes a sample, plus DecodedPictures::bytes if pictures are kept in
   // memory.
   std::uint64_t kept = 0;
-  // LoaderOptions::device: device memory, not this machine's. The slots are page-locked then. With
-  // OnDevice::images = kDevice it also counts the dataset's images.
+  // LoaderOptions::device: memory of the device, not of the host. The slots are then page-locked.
+  // With OnDevice::images = kDevice it also counts the dataset's images.
   std::uint64_t device = 0;
   // OnDevice::images: page-locked memory of this machine, for the images or for those on their way
   // to the device (8 MiB); for each sample 24 bytes, and 12 for each eight lines of the largest

@@ -40,9 +40,9 @@ struct OrderOptions {
   // The samples of an epoch: a subset, or drawn by weight or class. Empty: each sample once.
   SampleList samples = {};
   // Batches composed by a function of yours, instead of by shuffle, samples, lanes and
-  // window_bytes: buckets, pairs, hard examples. See batch_sampler.h. Not with ranks.by_shards,
-  // another last_batch than kKeep, or storage = Direct. Memory() counts the lists of the longest
-  // epoch so far.
+  // window_bytes: buckets, pairs, hard examples. See batch_sampler.h. Cannot be combined with
+  // ranks.by_shards, with last_batch other than kKeep, or with storage = Direct. Loader::Memory()
+  // includes the lists of the longest epoch so far.
   BatchSampler batches = {};
   // kQuasiRandom: the number of streams an epoch is interleaved from, 1 to 65536. A rank reads
   // whole lanes, so `lanes` must be a multiple of the world size.
@@ -81,16 +81,16 @@ enum class Behind {
 };
 
 // LoaderOptions::storage: how shards are read. (A dataset at a URL is always Mapped: its blocks are
-// fetched into memory that is mapped like a file, and given up when the window has passed them.)
-// Batches are the same bytes either way.
+// fetched into memory that is mapped like a file, and each is released once all of its samples are
+// decoded.) Batches are the same bytes either way.
 //
 // Mapped, through the page cache.
 struct Mapped {
   Behind behind = Behind::kKeep;  // the fate of a block once its samples are decoded
   // How many bytes of blocks are being read at any time, 1 MiB to 1 GiB. Empty: 16 MiB, which the
   // loader raises up to 64 MiB if the training waits for storage. For a dataset at a URL, the value
-  // is the most; empty: as much as keeps the link busy (what it transfers in the time to the first
-  // byte, measured), up to 128 MiB.
+  // is an upper limit. If it is empty, the loader measures the link and keeps it busy: it requests
+  // as many bytes at a time as the link transfers in the time to the first byte, at most 128 MiB.
   std::optional<std::uint64_t> read_ahead_bytes = {};
 };
 // Mapped. The loader's constructor reads all shards and locks them in memory for as long as the
@@ -117,8 +117,8 @@ using Storage = std::variant<Mapped, Locked, Direct>;
 //
 // With `function_is_deterministic`, rows are kept as LoaderOptions::sample_function left them: the
 // images and all fields. A kept sample is not read again, and the function is not called for it.
-// Needs a transform in which no step draws before the function (steps over the batch come after
-// it), and one size of images.
+// No step of the transform may draw random numbers before the function is called (steps over the
+// batch run after it), and all images must have one size.
 struct DecodedPictures {
   std::uint64_t bytes = 0;  // the most that is kept; above 0
   // A folder on a local disk; empty: in memory. The file there has no name and goes away with the
@@ -148,12 +148,12 @@ struct Stage {
 struct RingOptions {
   // Batches decoded ahead of the one the consumer holds, 1 to 1024. The more there are, the better
   // the ring evens out slow samples. Empty: the loader begins with 2, and raises that if the ring
-  // is too short to even out slow samples and memory is left: up to 8, or up to 32 if the batches
-  // then take at most 128 MiB and no memory besides their slots (no variable-length or bytes
-  // fields, neither Direct nor a remote dataset). It begins with 8 for batches of up to 4 MiB that
-  // are copies of raw images. Page-locked memory is allocated once, so the number is fixed there:
-  // 4, or 6 if a device decodes (OnDevice::decode). Such a device decodes half of all (1 + prefetch
-  // + hold) batches at once, 2 to 8.
+  // is too short to even out slow samples and memory is left: up to 8. It raises it up to 32 if the
+  // batches then take at most 128 MiB and use no memory outside of their slots: no variable-length
+  // or bytes fields, not Direct, not a dataset at a URL. It begins with 8 for batches of up to 4
+  // MiB that are copies of raw images. Page-locked memory is allocated once, so the number is fixed
+  // there: 4, or 6 if a device decodes (OnDevice::decode). Such a device decodes several batches at
+  // once: half of the slots (1 + prefetch + hold), at least 2 and at most 8.
   std::optional<std::size_t> prefetch = {};
   // Further batches the consumer may hold at the same time, at most 1024. Asking for one more is
   // Error(kState).
@@ -165,22 +165,23 @@ struct RingOptions {
 
 // LoaderOptions::output: the content of batches.
 struct OutputOptions {
-  // The fields that batches hold; other fields are not read at all. Empty: every field, but of the
-  // images only the one that `image` names and those that follow it. A mask comes only together
-  // with the image it follows.
+  // The fields that batches hold; other fields are not read at all. If empty, batches hold every
+  // field, except that of the image fields they hold only the one that `image` names and those that
+  // follow it (Field::follows). A mask comes only together with the image it follows.
   std::vector<std::string> fields = {};
   // The field that Batch::image() returns; empty: the first chosen image field that follows no
   // other.
   std::string image = {};
   Layout layout = Layout::kNHWC;  // the order of an image batch's dimensions
-  // Whether batches may have images that differ in size, and how. With kPadded and kOwn, all images
-  // of a batch may differ, a mask together with the image that it follows. Padding comes after all
-  // steps, to the right and below: zeros, and for masks what `mask_fill` says. Boxes and key points
-  // stay as they are. Each row of a slot has room for the largest image that the manifest and the
-  // transform allow. (With kOwn, if flips and quarter turns are the only geometric steps, it has
-  // room for ReadLimits::max_pixels if that is less.) All steps run on the host. Not with MixUp,
-  // CutMix and DecodedPictures::function_is_deterministic. With kPadded, the size of a batch
-  // depends on which samples the rank has in it.
+  // Whether the images of a batch may differ in size, and how the batch then holds them (ImageSizes
+  // in batch.h). With kPadded and kOwn, all images of a batch may differ, a mask together with the
+  // image that it follows. Padding comes after all steps, to the right and below: zeros, and for
+  // masks what `mask_fill` says. Boxes and key points stay as they are. Each row of a slot has room
+  // for the largest image that the manifest and the transform allow. (With kOwn, if flips and
+  // quarter turns are the only geometric steps, it has room for ReadLimits::max_pixels if that is
+  // less.) All steps run on the host. kPadded and kOwn cannot be combined with MixUp, CutMix or
+  // DecodedPictures::function_is_deterministic. With kPadded, the size of a batch depends on which
+  // samples the rank has in it.
   ImageSizes image_sizes = ImageSizes::kEqual;
   // 1 or 3: images are converted to grey or RGB. 0: images keep the channels that they are stored
   // with, and all must have the same number. Raw images of two or four channels come as they are
@@ -195,12 +196,12 @@ struct OutputOptions {
   // masks, too.) It is also the value of all pixels of a sample that has no mask. A
   // mixture in which a dataset lacks the whole field is refused if it is not named here.
   std::map<std::string, std::uint32_t> mask_fill = {};
-  // Says that a dataset of a mixture may lack fields that the others have, and what its samples
-  // hold there: labels and other arrays this number (-100, say, which losses usually ignore), lists
-  // such as boxes no entries, and further images black. Empty: a loader of such a mixture is
-  // refused, because a training would take these for real values. A mask that a dataset lacks needs
-  // `mask_fill` instead; bytes and texts may always be missing. Batch::Has() tells these samples
-  // from the others.
+  // Allows a dataset of a mixture to lack fields that the others have. In its samples, labels and
+  // other arrays then hold this number (losses usually ignore -100), lists such as boxes have no
+  // entries, and further images are black. Empty: a loader of such a mixture is refused, because a
+  // training would take these for real values. A mask that a dataset lacks needs `mask_fill`
+  // instead; bytes and texts may always be missing. Batch::Has() tells these samples from the
+  // others.
   std::optional<std::int64_t> absent = {};
   // Array, variable-length and bytes fields that are not in the dataset. The user's functions fill
   // them; otherwise arrays are zeros and the others empty.
@@ -213,9 +214,9 @@ enum class Verify {
   // where comparing would take as long as copying.
   kAuto,
   kAlways,  // each payload's checksum is compared before it is decoded
-  // Each payload's checksum is compared until it has matched once: in the first epoch that this
-  // Loader plays, if that one is played whole; and once more for a copy of its shard
-  // (LoaderOptions::stage).
+  // Each payload's checksum is compared until it has matched once. If this Loader's first epoch is
+  // played to its end, all of its payloads have then been compared. A payload in a copied shard
+  // (LoaderOptions::stage) is compared once more.
   kFirstEpoch,
   kNever,  // headers and tables are still checked
 };
@@ -224,11 +225,11 @@ enum class Verify {
 // cut short, unreadable or gone.
 enum class OnFault {
   kError,  // the step that would deliver its batch throws
-  // The batch is one sample shorter; no other sample moves. A batch may be empty; if all of an
-  // epoch's batches are, the last one is an Error instead.
+  // The batch is one sample shorter; no other sample moves. A batch may be empty. If all batches of
+  // an epoch are empty, the step that would deliver the last one throws Error.
   kSkip,
   // The sample's row gets another sample from later in the epoch, chosen by the row's position
-  // alone. If 64 of those cannot be read either, it is an error.
+  // alone. If 64 such samples cannot be read either, the step throws.
   kSubstitute,
 };
 
@@ -244,9 +245,9 @@ enum class DecodeOn {
   kHost,  // by the decoding threads
   // On LoaderOptions::device, as far as it can: packed pictures, and JPEGs of the form that `sluice
   // convert` stores (baseline, the standard's Huffman tables, a restart marker at each row of
-  // MCUs), in images without a border, a turn or a rotation. The host copies the compressed rows
-  // that an image needs, and decodes all other pictures as ever, in the same batch. The bytes are
-  // the same.
+  // MCUs), if the transform adds no border and does not turn or rotate the image. For these, the
+  // host only copies the compressed rows that an image needs. It decodes all other pictures itself;
+  // both kinds may be in one batch. The bytes are the same.
   kDevice,
   // As kDevice, but the device is offered only a share of the pictures, the last of each batch, and
   // the host decodes the others. The loader begins with a half, and moves the share to where
@@ -257,12 +258,12 @@ enum class DecodeOn {
 // Where LoaderOptions::device finds the pictures that it decodes. With kDevice and kPageLocked, a
 // thread of the loader puts all pictures into that memory once, while the first epoch is already
 // being played. Pictures that have arrived there are no longer read from storage or sent with
-// batches. JPEGs lie there compressed, raw pictures as they are stored, which the device then
-// crops, resizes, pads and mirrors. The bytes of batches are the same. Each payload's checksum is
-// compared when it is put there.
+// batches. JPEGs and packed pictures lie there compressed. Raw pictures lie there as they are
+// stored, and the device crops, resizes, pads and mirrors them. The bytes of batches are the same.
+// Each payload's checksum is compared when it is put there.
 enum class ImagesIn {
-  kStorage,  // in shards; each batch brings its own
-  kDevice,   // in its own memory, which must have room for all of them
+  kStorage,  // in shards; pictures are sent to the device with each batch
+  kDevice,   // in the device's memory, which must have room for all of them
   // The pictures lie in page-locked memory of the host, out of which the device reads the part that
   // each image shows: for datasets that do not fit into the device.
   kPageLocked,
@@ -270,23 +271,24 @@ enum class ImagesIn {
 
 // LoaderOptions::on_device: the work done on LoaderOptions::device, if that is not the host.
 struct OnDevice {
-  // The device also runs the steps that change pixels; Describe() says which. Their random numbers
-  // are drawn on the host, and the bytes are the same. The device runs at most 256 operations a
-  // picture (a jitter counts 4, a RandAugment 5 for each of its operations, a blur up to 44): it
-  // runs the last steps that fit, and the host those before. If CutMix, MixUp or the user's
-  // functions follow, the host runs all of them. A blur, AdjustSharpness and the augments need
-  // device memory for one or two more batches of pixels. False: the host runs the steps that
-  // change pixels, for a device without time to spare.
+  // True: the device also runs the steps that change pixels; Describe() says which. Their random
+  // numbers are drawn on the host, and the bytes are the same. The device runs at most 256
+  // operations a picture (a jitter counts 4, a RandAugment 5 for each of its operations, a blur up
+  // to 44): it runs the last steps that fit, and the host those before. If CutMix, MixUp or the
+  // user's functions come after them, the host runs all steps. A blur, AdjustSharpness and the
+  // augments need device memory for one or two more batches of pixels. False: the host runs the
+  // steps that change pixels, for a device without time to spare.
   bool steps = true;
-  // Other than kHost: not with LoaderOptions::keep, MixUp, CutMix, the user's functions, or
-  // image_sizes other than kEqual, which need the pixels on the host. A batch is delivered once the
-  // device has decoded it and has found no row broken. The host decodes again what the device
-  // refuses. If a sample is left out (OnFault::kSkip), the host decodes its whole batch. For
-  // decoding, the device needs up to 256 MiB of its own memory, or up to a 32nd of what is free if
-  // that is more, and each slot needs a quarter more than its pictures take compressed.
+  // kDevice and kAuto cannot be combined with LoaderOptions::keep, MixUp, CutMix, the user's
+  // functions, or image_sizes other than kEqual: these need the pixels on the host. A batch is
+  // delivered once the device has decoded it and has found no row broken. The host decodes again
+  // what the device refuses. If a sample is left out (OnFault::kSkip), the host decodes its whole
+  // batch. For decoding, the device needs up to 256 MiB of its memory, or 1/32 of its free memory
+  // if that is more. In addition, each slot needs 1.25 times the compressed size of its pictures.
   DecodeOn decode = DecodeOn::kHost;
-  // Other than kStorage: with decode = kDevice, and not with stage. Error(kLimit), with the sizes,
-  // if there is not enough free memory. LoaderStats::stored_pictures says how many have arrived.
+  // kDevice and kPageLocked need decode = kDevice, and cannot be combined with `stage`.
+  // Error(kLimit), with the sizes, if there is not enough free memory. LoaderStats::stored_pictures
+  // says how many have arrived.
   ImagesIn images = ImagesIn::kStorage;
 };
 
@@ -327,9 +329,9 @@ struct LoaderOptions {
   // multiple of their product. The state of any rank serves all ranks.
   std::optional<ResumePoint> resume_from = {};
   // Where a batch's images and fixed-shape arrays are delivered. Images are copied to a device as
-  // uint8; Normalize and the layout are done there and give the same bytes as on the host. (MixUp
-  // and the user's functions need the normalized numbers: with them, the host makes these.)
-  // Page-locked and device memory is allocated when the loader is made, and never again.
+  // uint8; Normalize and the layout are done there and give the same bytes as on the host. (If
+  // MixUp or the user's functions are used, the host normalizes, because they need the normalized
+  // numbers.) Page-locked and device memory is allocated when the loader is made, and never again.
   Device device = {};
   // The user's own steps, after all others: see user_function.h.
   SampleFunction sample_function = {};

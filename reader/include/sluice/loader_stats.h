@@ -24,7 +24,7 @@ struct LoaderStats {
   double seconds = 0;         // since the first Epoch()
   std::uint64_t samples = 0;  // handed to the consumer
   std::uint64_t batches = 0;  // handed to the consumer
-  // Samples that could not be read, each time they came up in an epoch that has begun.
+  // Samples that could not be read, counted each time that they came in an epoch that has begun.
   std::uint64_t faults = 0;
   std::uint64_t payload_bytes = 0;  // size of the decoded payloads
   // Bytes of blocks made resident ahead of decoding; 0 for Shuffle::kRandom, which does not read

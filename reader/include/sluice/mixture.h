@@ -12,9 +12,9 @@
 // only the class names may differ, if one list begins with the whole of the other. Where a dataset
 // lacks a field, its samples have no value in it: Batch::Has() is false. Texts and other bytes are
 // empty then. For all other fields, the options must say what such samples hold, or the mixture is
-// refused: LoaderOptions::output.absent (arrays this number, lists no entries, further images
-// black), and for masks output.mask_fill. The images that a batch is made of must be in all
-// datasets.
+// refused: LoaderOptions::output.absent (arrays hold this number, lists have no entries, further
+// images are black), and for masks output.mask_fill. The images that a batch is made of must be in
+// all datasets.
 //
 // With weights, the loader plans an epoch when it is made, in 6 bytes for each
 // LoaderOptions::order.lanes samples of it (31 kB for a million). Memory() counts them;

@@ -23,10 +23,10 @@ struct PaddedValues {
   std::vector<std::size_t> counts;  // by sample: the entries that are its own, which come first
 };
 
-// `fill`: the value of every element after a sample's own. `at_least`: the fewest entries of a row,
-// so that batches may all have one shape. The values are copies, so the batch may be dropped. The
-// result takes samples x longest entries, so one very long sample costs as much as a batch of such
-// samples.
+// `fill`: the value of every element after a sample's own. `at_least`: every row has at least this
+// many entries, so that all batches may have one shape. The values are copies, so the batch may be
+// dropped. The result takes samples x longest entries, so one very long sample costs as much as a
+// batch of such samples.
 template <class T>
 PaddedValues<T> Pad(const VariableValues<T>& of, std::type_identity_t<T> fill = T(),
                     std::size_t at_least = 0) {

@@ -94,9 +94,9 @@ class MutableRows {
   void WriteBorder(std::span<std::uint8_t> map, std::string_view field = {}) const;
 
   // Keeps the memory that the spans lie in as long as the result lives, for a binding that cannot
-  // take back what a function has kept. The batch is then an Error(kState), whatever
-  // LoaderOptions::integrity.on_fault says, since what was kept could still change it; and the
-  // loader takes new memory for further batches.
+  // take back the spans that a function has kept. The step that would deliver the batch then throws
+  // Error(kState), whatever LoaderOptions::integrity.on_fault says, since the kept spans could
+  // still change the batch. The loader takes new memory for further batches.
   std::shared_ptr<const void> Keep();
 
   // Random numbers of this function's own, for this sample or batch.
@@ -217,9 +217,10 @@ class MutableBatch : public MutableRows {
 using SampleFunction = std::function<void(MutableSample&)>;
 // LoaderOptions::batch_function: called for each batch, by several threads at once.
 using BatchFunction = std::function<void(MutableBatch&)>;
-// Makes what a decoding thread's functions find as state<T>(): called once by each thread, with its
-// number from 0, before it decodes. The Loader's constructor waits for all of them. What it made is
-// destroyed when the thread ends, with the loader. An exception is an Error of the constructor.
+// Makes the object that a decoding thread's functions find as state<T>(): called once by each
+// thread, with its number from 0, before it decodes. The Loader's constructor waits for all of
+// them. The object is destroyed when the thread ends, with the loader. An exception is an Error
+// of the constructor.
 using ThreadSetup = std::function<std::any(unsigned thread)>;
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
-// Checks a dataset against all that format/FORMAT.md says one is, values included if asked for.
+// Checks a dataset against all rules of format/FORMAT.md, those about the content of values only if
+// asked.
 #pragma once
 
 #include <cstdint>

@@ -35,15 +35,16 @@ nb::object ExceptionOf(const Error& error) {
 void BindErrors(nb::module_& module) {
   ErrorType() = nb::steal(PyErr_NewExceptionWithDoc(
       "sluice.Error",
-      "Everything that a caller of Sluice can do something about. str() says what happened, to\n"
-      "which file and sample, and what to do; code names the kind of error ('not found', "
+      "An error that a caller of Sluice can do something about. str() says what happened, to\n"
+      "which file and sample, and what to do. `code` is the kind of error ('not found', "
       "'corrupt',\n"
-      "...), file the file and place the position in it (both may be empty).",
+      "...), `file` the file, and `place` the position in the file; both may be empty.",
       PyExc_RuntimeError, nullptr));
   module.attr("Error") = ErrorType();
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
-    // Not an exception: a function of this module called Python code, which lost the GIL, and the
-    // interpreter is ending this thread.
+    // `thrown` is null if the stack is unwound without an exception: the interpreter is shutting
+    // down and ends this thread, because Python code that this module called could not get the GIL
+    // back.
     if (thrown == nullptr) SleepForever();
     try {
       std::rethrow_exception(thrown);

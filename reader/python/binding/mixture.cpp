@@ -7,7 +7,8 @@ namespace sluice::python {
 
 namespace {
 
-// The type of the argument `parts`, as the stub names it.
+// Names the type of the argument `parts` in the stub. PartsOf() and SetParts() check the parts, so
+// Any() accepts all.
 class Parts : public nb::object {
   static bool Any(nb::handle) { return true; }
 
@@ -54,7 +55,8 @@ Mixture::Part PartOf(nb::handle part, std::size_t number) {
   return made;
 }
 
-// The parts by their paths, as one would write them.
+// The parts for reading Mixture.parts, as a caller would write them: a dataset by its path, or as
+// the Dataset if its limits are not the default ones; with its weight if it has one.
 Parts PartsOf(const Mixture& mixture) {
   nb::list parts;
   for (const auto& [dataset, weight] : mixture.parts) {
@@ -75,7 +77,8 @@ void SetParts(Mixture& mixture, const Parts& parts) {
 }  // namespace
 
 void BindMixture(nb::module_& module) {
-  Words<MixtureShares>(module, "MixtureShares", "What a weight of a Mixture is a share of")
+  Words<MixtureShares>(module, "MixtureShares",
+                       "The whole that a weight of a Mixture is a share of")
       .value("OF_SAMPLES", MixtureShares::kOfSamples)
       .value("OF_EACH_BATCH", MixtureShares::kOfEachBatch,
              "each batch has the same number of samples of each dataset");
@@ -103,7 +106,8 @@ void BindMixture(nb::module_& module) {
             const Mixture::Origin origin = mixture.Of(sample);
             return std::pair(origin.part, origin.sample);
           },
-          "sample"_a, "The number of the dataset that a sample is from, and its number there");
+          "sample"_a,
+          "The index of the dataset that the sample is from, and its number in that dataset");
 }
 
 }  // namespace sluice::python

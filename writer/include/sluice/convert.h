@@ -61,7 +61,7 @@ enum class Truncated {
 // made samples from them. Changes of names, sizes, labels, other values and options are always
 // found.
 enum class SourceCheck {
-  kSizes,    // by these alone: a file replaced by one of the same size is not noticed
+  kSizes,    // by sizes alone: a file replaced by one of the same size is not noticed
   kTimes,    // sources that changed since are converted again, in memory, and compared
   kContent,  // all sources are converted again and compared
 };
@@ -140,7 +140,7 @@ struct ConvertOptions {
 
 // Throws the Error with which Convert() refuses a dataset's URL that it cannot open
 // (kInvalidArgument; in a build without object stores, kUnsupported). Sends nothing; no-op for a
-// path. For a caller that first reads a pipe to its end, say.
+// path. For instance, a caller that first reads a pipe to its end calls it before.
 void RequirePlace(const std::filesystem::path& dataset);
 // Throws the Error(kInvalidArgument) with which edits such as AppendToDataset() refuse any URL.
 void RequireFolder(const std::filesystem::path& dataset);
@@ -283,7 +283,7 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads = 0,
                                      const std::stop_token& stop = {});
 
-// Which folders FindSplitFolders() takes for the folders of splits.
+// The folders that FindSplitFolders() takes for the folders of splits.
 struct SplitFolderOptions {
   // True: folders of any name count, not only "train", "val" and the like, because the caller has
   // said that the folders are parts. Images that lie in none of them are then counted in

@@ -14,8 +14,8 @@
 namespace sluice {
 
 // The kind of field that a table's column becomes. If a row has no value (an empty cell, null, no
-// such member), a variable, text, JSON or mask field of the sample is absent; for other kinds, the
-// row is left out.
+// such member), the sample's field is absent if it is a variable, text, JSON or mask field; for
+// other kinds, the row is left out.
 enum class ColumnType {
   kClass,  // one class: int32 of role label. Names are numbered in the order of their bytes; if all
            // rows have whole numbers, these are the classes' numbers
@@ -53,11 +53,11 @@ struct Column {
   std::vector<std::string> classes = {};
 };
 
-// Which of the folders that an image lies in is its class.
+// Which of the folders around an image is its class.
 enum class FolderLabels {
-  kAuto,    // the outermost, but not one around all others; none if all images lie directly in the
-            // root. Images in both places, and folders that look like the parts of a split (train,
-            // val), are an error
+  kAuto,  // the outermost, except that a single folder around all others is passed over. There are
+          // no classes if all images lie directly in the root. Images in both places, and folders
+          // that look like the parts of a split (train, val), are an error
   kTop,     // the outermost. With this and the next two, images directly in the root are left out
   kParent,  // the innermost, by its own name: a/x/1.jpg and b/x/2.jpg are of one class
   kPath,    // all of them, as a path: "a/x"
@@ -96,7 +96,7 @@ struct RowOptions {
   // The columns to take. Empty: one named label or class as kClass, text or caption as kText.
   std::vector<Column> columns = {};
   // A table: rows of the same path make one sample. Boxes and classes of all its rows are joined in
-  // the table's order; other columns must say the same in each row.
+  // the table's order; other columns must have the same value in each row.
   bool group = false;
 };
 
@@ -119,10 +119,10 @@ struct SplitPart {
 
 // ConvertSource::label: the classes of samples, and their numbers.
 struct LabelOptions {
-  // False: no label is stored, and nothing is read as a class: folders' names (images may then lie
-  // anywhere below the root), a table's columns label and class, archives' .cls.
+  // False: no label is stored, and these are not read as classes: folders' names (images may then
+  // lie anywhere below the root), a table's columns label and class, archives' .cls.
   bool store = true;
-  // Of folders and paths: which folder of an image is its class.
+  // For folders and paths: which of an image's folders is its class.
   FolderLabels folders = FolderLabels::kAuto;
   // The folders' names are whole numbers, which are the classes' numbers, as a table's are; another
   // name is an error. False: folders are numbered in the order of their names' bytes (0, 1, 10, 2).
@@ -162,10 +162,10 @@ struct ConvertSource {
   // are columns, which `rows` chooses from.
   static ConvertSource Archives(std::vector<std::filesystem::path> files);
   // Images below `root` with the boxes, outlines, key points and captions of `annotations`: a file
-  // or a folder, as the format says. COCO and VOC say which images; of YOLO it is all of them.
-  // Classes without `label.classes`: COCO's categories in the order of their ids; VOC's names in
-  // the order of their bytes; YOLO's numbers, with the names in classes.txt, obj.names or a .yaml
-  // next to the labels.
+  // or a folder, as the format says. COCO's and VOC's files name the images; with YOLO, all images
+  // below `root` are taken. Classes without `label.classes`: COCO's categories in the order of
+  // their ids; VOC's names in the order of their bytes; YOLO's numbers, with the names in
+  // classes.txt, obj.names or a .yaml next to the labels.
   static ConvertSource Annotated(AnnotationFormat format, std::filesystem::path annotations,
                                  std::filesystem::path root);
 
@@ -193,7 +193,8 @@ struct ConvertSource {
   // Whether boxes, masks and key points were drawn on upright images, which matters for images that
   // are turned or mirrored by Exif's orientation (or XMP's, or their file's own). true: the upright
   // image, as viewers, cv2.imread, Ultralytics, Detectron2, CVAT and Label Studio show it. false:
-  // the rows as the file stores them. nullopt: as true, with a warning if a turned image has any.
+  // the rows as the file stores them. nullopt: as true, with a warning if a turned image has boxes,
+  // masks or key points.
   std::optional<bool> upright = std::nullopt;
 
   // Also takes files that symbolic links lead to outside of `root`, of the folder of label files or

@@ -1,8 +1,8 @@
-// Datasets made from datasets: merging, taking a part, growing, mending, another form of the
-// images. Only the last of these decodes anything: payloads are copied as they are stored. Each
-// payload is compared with its checksum on the way, and so is every other byte of a shard that is
-// linked. The new dataset has the metadata of its inputs, and the members of their manifests that
-// this version does not know; where inputs differ, those of the first.
+// Datasets made from datasets: merging, taking a part, appending, repairing, and changing the form
+// of the images. Only the last of these decodes anything: payloads are copied as they are stored.
+// Each payload is compared with its checksum on the way, and so is every other byte of a shard that
+// is linked. The new dataset has the metadata of its inputs, and the members of their manifests
+// that this version does not know; where inputs differ, it has those of the first.
 //
 // An input may be a folder, a URL, or an older manifest (manifest-ID.json) in either.
 //
@@ -10,8 +10,8 @@
 // it is empty, and leaves its inputs as they are. One that fails (a full disk, say) or is stopped
 // removes what it has written, and can be called again. One that is killed leaves a folder without
 // a manifest, which readers refuse; any of them, called with that folder, removes what is in it and
-// begins again. All look at each input shard's size and header before they begin. Errors: kExists
-// (the folder holds something else), kNotFound, kIo,
+// starts from the beginning. All look at each input shard's size and header before they begin.
+// Errors: kExists (the folder holds something else), kNotFound, kIo,
 // kCorrupt (an input that is damaged, with the place), kInvalidArgument, kState (stopped).
 #pragma once
 
@@ -28,7 +28,7 @@
 
 namespace sluice {
 
-// How a caller follows an edit, and stops it; and what every edit can be told.
+// How a caller follows an edit, and stops it; and options that every edit has.
 struct EditHooks {
   // Samples done and in all; called on the thread that called.
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
