@@ -79,7 +79,8 @@ constexpr auto kTrialOptions = Options<FormTrialOptions>(
     "FormTrialOptions", "",
     Option("sample", &FormTrialOptions::pictures, "pictures to try the forms on",
            {.least = 1, .most = 10'000}),
-    Option("seconds", &FormTrialOptions::seconds, "seconds of epochs for each rate, at least",
+    Option("seconds", &FormTrialOptions::seconds,
+           "seconds that the epochs for one rate take together, at least",
            {.most = 3600, .comparable = true, .value = "X"}),
     Option("scratch", &FormTrialOptions::scratch,
            "folder for the trials, best on the disk that the dataset is for (default: TMPDIR, or "

@@ -17,7 +17,7 @@ constexpr std::size_t kColumns = 100;
 
 std::string SidesText(const SourceFacts& facts) {
   if (facts.uniform()) return Format("all %ux%u", facts.median_width, facts.median_height);
-  return Format("%ux%u in the middle, sides %u to %u", facts.median_width, facts.median_height,
+  return Format("median %ux%u, sides %u to %u", facts.median_width, facts.median_height,
                 std::min(facts.least_width, facts.least_height),
                 std::max(facts.most_width, facts.most_height));
 }

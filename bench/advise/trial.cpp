@@ -89,8 +89,8 @@ std::vector<Form> FormsOfFolder(const SourceFacts& facts, std::uint32_t side,
     }
     forms.push_back(std::move(raw));
   }
-  // The sources' own coefficients, if there are any. If nothing is resized this is the first
-  // choice; otherwise it shows the cost of keeping the size.
+  // If any source is a JPEG: the JPEGs' own coefficients, not encoded again (--quality keep). If
+  // nothing is resized, this is the first choice; otherwise it shows the cost of keeping the size.
   if (facts.kinds.contains("JPEG")) {
     const bool resized = sizes.front().max_side.has_value();
     for (const ImageCodec image : {ImageCodec::kJpeg, ImageCodec::kPacked}) {
@@ -114,15 +114,16 @@ std::vector<Form> FormsOfDataset(const SourceFacts& facts) {
   now.name = most->first + ", as it is";
   now.as_it_is = true;
   std::vector<Form> forms = {now};
+  // 0 is the most preferred. A raw dataset loses quality if it becomes JPEG or packed, so there the
+  // unchanged dataset (0) is preferred to the others.
+  const std::uint32_t preference = most->first == "raw" ? 1 : 0;
   for (const auto& [name, image, help] : option_list::WordsOf<ImageCodec>.words) {
     if (most->first == name) continue;
     Form form;
     form.name = name;
     form.options = std::string("--image ") + name;
     form.convert.form.image = image;
-    // 0 is the most preferred. JPEG and packed lose something if they are made from pixels, so raw
-    // comes first there.
-    form.preference = most->first == "raw" ? 1 : 0;
+    form.preference = preference;
     forms.push_back(std::move(form));
   }
   return forms;

@@ -1,5 +1,5 @@
-// Tries the forms that a dataset could have on a sample of the actual pictures. Two thirds of the
-// sample give the constants; the last third shows how well these predict.
+// Tries the forms that a dataset could have on a sample of the actual pictures. Sizes and rates are
+// measured on two thirds of the sample (FormConstants); the last third shows how well they predict.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Form {
   std::string options;           // of `sluice convert` or `sluice transcode`, as typed
   ConvertOptions convert;        // for a folder
   bool as_it_is = false;         // whether this is the dataset itself, unchanged
-  std::uint32_t preference = 0;  // 0: the most wanted size and quality
+  std::uint32_t preference = 0;  // rank of the size and quality; 0: the most wanted
 };
 
 // The forms to try.
@@ -43,7 +43,7 @@ struct FormConstants {
   double one_thread_per_second = 0;   // images, through the whole loader, from memory
   double all_threads_per_second = 0;  // the same on `Resources::threads`
   double converted_per_second = 0;    // images, on all threads; 0: there is nothing to convert
-  std::uint32_t preference = 0;       // 0: the most wanted size and quality
+  std::uint32_t preference = 0;       // rank of the size and quality; 0: the most wanted
 };
 
 struct FormTrialOptions {
@@ -53,7 +53,7 @@ struct FormTrialOptions {
   std::uint32_t side = 224;     // side of the pictures whose quality is measured
   std::uint64_t pictures = 96;  // in the sample, at most
   unsigned threads = 1;         // threads of the loader
-  double seconds = 0.4;         // of epochs for each rate, at least
+  double seconds = 0.4;         // how long the epochs that measure one rate take together, at least
 };
 
 struct Trial {
@@ -61,9 +61,10 @@ struct Trial {
   FormConstants constants;            // from two thirds of the sample
   double held_bytes_per_image = 0;    // measured on the last third
   double held_images_per_second = 0;  // the same, on all threads
-  std::optional<double> decibels;     // PSNR of the picture shrunk to a square of `side`, against
-                                      // the source; 99: the same. Empty if sizes cannot show it
-  std::string failed;                 // why figures are missing; empty: they are there
+  // Mean PSNR of pictures shrunk to a square of `side`, against their sources; 99: identical. Empty
+  // if the sample has no 8-bit picture to compare with.
+  std::optional<double> decibels;
+  std::string failed;  // why the form could not be tried; empty if it could
 };
 
 struct Trials {

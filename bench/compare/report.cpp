@@ -63,9 +63,9 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
   std::stable_sort(sorted.begin(), sorted.end(), [](const Compared* a, const Compared* b) {
     return Median(a->Rates()) > Median(b->Rates());
   });
-  TextTable table({"loader", "images/s", "least-most", "sluice", "CPU s", "peak", "first",
+  TextTable table({"loader", "images/s", "least-most", "sluice /", "CPU s", "peak", "first",
                    "packing", "disk", "PSNR"});
-  table.Add({"", "", "", "is", "/1000", "MB", "batch s", "s", "MB", "dB"});
+  table.Add({"", "", "", "loader", "/1000", "MB", "batch s", "s", "MB", "dB"});
   for (const Compared* const one : sorted)
     AddRow(*one, table);
   std::string text = table.Text() + "\n";
@@ -74,23 +74,24 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
       text += cli::Wrapped(one->contender.name + ": " + one->runs.front().about, 100) + "\n";
   }
   const std::string transform =
-      Format(comparison.raw ? "the middle %u pixels of each side, as stored"
+      Format(comparison.raw ? "the middle %u pixels in width and height, as stored"
                             : "random-resized-crop to %u and flip",
              comparison.size);
   text += cli::Wrapped(
               Format("%s, each repeated %s per epoch; %s; batches of %zu; %s; %s, with the order "
                      "rotating; at least %g s of whole epochs per turn, after one uncounted "
-                     "warm-up epoch. Packing is from the images as files, sluice's from the "
-                     "source; PSNR %s",
+                     "warm-up epoch. The packing time starts from image files, for sluice from the "
+                     "source. PSNR is %s",
                      cli::CountText(comparison.pictures, "picture", "pictures").c_str(),
                      cli::CountText(options.repeat, "time", "times").c_str(), transform.c_str(),
                      options.batch_size,
                      cli::CountText(comparison.threads, "thread or process", "threads or processes")
                          .c_str(),
                      cli::CountText(options.rounds, "round", "rounds").c_str(), options.seconds,
-                     comparison.raw ? "of what is shown, against what is stored (99: the same)"
-                                    : "of whole frames resized, against the nearer of two "
-                                      "references (triangle, area)"),
+                     comparison.raw
+                         ? "that of the delivered pixels against the stored ones (99: identical)"
+                         : "that of whole resized frames against the more similar of two "
+                           "references (triangle filter, area filter)"),
               100) +
           "\n";
   return text + WarningsText(comparison.warnings);
@@ -219,6 +220,7 @@ SideBySide CompareSeveral(const CompareOptions& options,
     CompareOptions one = options;
     one.source = sources[i / threads.size()];
     one.threads = threads[i % threads.size()];
+    // Threads do not change the quality, so it is measured once for each source.
     if (i % threads.size() > 0) one.quality_images = 0;
     if (sources.size() > 1) one.work /= std::to_string(1 + i / threads.size());
     StepHooks mine = hooks;

@@ -27,7 +27,8 @@ EpochOptions OneEpoch(const EpochOptions& options, std::uint64_t warm_up) {
   return one;
 }
 
-// An epoch that has enough batches for `steps` steps of `accelerators` each.
+// The options for an epoch that is long enough for `steps` steps, in each of which every one of
+// `accelerators` accelerators takes a batch.
 EpochOptions TrialOptions(const EpochOptions& options, std::uint64_t accelerators,
                           std::uint64_t steps, std::uint64_t samples) {
   EpochOptions trial = OneEpoch(options, 0);
@@ -71,14 +72,15 @@ AcceleratorSearch SearchAccelerators(
   search.wanted = wanted;
   std::uint64_t failed = 0;  // the smallest number of accelerators that failed; 0: none yet
   std::uint64_t stride = 1;  // doubles until one number has passed and one has failed
-  for (std::uint64_t n = std::max<std::uint64_t>(estimate, 1); search.trials.size() < kMaxTrials;) {
+  std::uint64_t n = std::max<std::uint64_t>(estimate, 1);
+  while (search.trials.size() < kMaxTrials) {
     search.trials.push_back(trial(n));
     if (search.trials.back().utilisation >= wanted) {
       search.fed = n;
     } else {
       failed = n;
     }
-    if (failed == search.fed + 1) break;
+    if (failed == search.fed + 1) break;  // neighbours: `fed` is the largest number that passes
     if (failed == 0) {
       n += stride;
     } else if (search.fed == 0) {
@@ -222,7 +224,9 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
     for (double& milliseconds : added)  // noise can make a difference negative
       milliseconds = std::max(milliseconds, 0.0);
     const double sum = std::accumulate(added.begin(), added.end(), 0.0);
-    const double whole = std::max(sum, per_image);  // images kept decoded cost less
+    // With LoaderOptions::keep, images are not decoded again, so `per_image` may be less than
+    // `sum`.
+    const double whole = std::max(sum, per_image);
     std::vector<StagePart> parts;
     if (sum <= 0) return parts;
     for (std::size_t i = 0; i < added.size(); ++i)
@@ -251,41 +255,45 @@ std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
     handed_over += static_cast<double>(figures->images);
   }
   const double per_image = images > 0 ? 1e3 * stats.decode_seconds / images : 0;
-  std::vector<Stage> stages = {
-      {"read",
-       "order, and blocks read ahead",
-       1,
-       images,
-       stats.read_seconds,
-       stats.read_wait_seconds,
-       {}},
-      {"decode", "payload to pixels, checksum included", run.threads, images, stats.decode_seconds,
-       stats.decode_wait_seconds, PartsOfDecoding(options, per_image, stop)},
-      {"hand-over",
-       "batches given to the consumer",
-       1,
-       handed_over,
-       hand_over,
-       stats.consumer_wait_seconds,
-       {}}};
+  std::vector<Stage> stages = {{.name = "read",
+                                .description = "order, and blocks read ahead",
+                                .threads = 1,
+                                .images = images,
+                                .seconds = stats.read_seconds,
+                                .waiting_seconds = stats.read_wait_seconds,
+                                .parts = {}},
+                               {.name = "decode",
+                                .description = "payload to pixels, checksum included",
+                                .threads = run.threads,
+                                .images = images,
+                                .seconds = stats.decode_seconds,
+                                .waiting_seconds = stats.decode_wait_seconds,
+                                .parts = PartsOfDecoding(options, per_image, stop)},
+                               {.name = "hand-over",
+                                .description = "batches given to the consumer",
+                                .threads = 1,
+                                .images = handed_over,
+                                .seconds = hand_over,
+                                .waiting_seconds = stats.consumer_wait_seconds,
+                                .parts = {}}};
   if (!options.loader.device.is_host()) {
-    // By the device's own clock; for the rest of the time the device had nothing to copy.
-    stages.push_back({"upload",
-                      "copies to the device",
-                      1,
-                      images,
-                      stats.upload_seconds,
-                      std::max(0.0, stats.seconds - stats.upload_seconds),
-                      {}});
+    // Measured with the device's own clock. In the rest of the time the device had nothing to copy.
+    stages.push_back({.name = "upload",
+                      .description = "copies to the device",
+                      .threads = 1,
+                      .images = images,
+                      .seconds = stats.upload_seconds,
+                      .waiting_seconds = std::max(0.0, stats.seconds - stats.upload_seconds),
+                      .parts = {}});
   }
   if (stats.device_pictures > 0) {
-    stages.push_back({"decode there",
-                      "payload to pixels on the device",
-                      1,
-                      static_cast<double>(stats.device_pictures),
-                      stats.device_decode_seconds,
-                      std::max(0.0, stats.seconds - stats.device_decode_seconds),
-                      {}});
+    stages.push_back({.name = "decode on device",
+                      .description = "payload to pixels on the device",
+                      .threads = 1,
+                      .images = static_cast<double>(stats.device_pictures),
+                      .seconds = stats.device_decode_seconds,
+                      .waiting_seconds = std::max(0.0, stats.seconds - stats.device_decode_seconds),
+                      .parts = {}});
   }
   return stages;
 }

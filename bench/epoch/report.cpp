@@ -76,7 +76,8 @@ std::string MediansText(const EpochReport& report) {
   return text;
 }
 
-// The line that says how cold the epochs were.
+// For epochs with a cold page cache: how fast blocks were read ahead, and how many pages the
+// decoding threads had to wait for.
 std::string ColdLine(const EpochsRun& run) {
   std::vector<double> rates;
   std::uint64_t faults = 0;
@@ -124,8 +125,9 @@ std::string StepText(const EpochReport& report) {
       text += Format("; wanted %s: %s", PercentText(report.wanted_utilisation).c_str(),
                      Median(used) >= report.wanted_utilisation ? "passed" : "not reached");
     }
-    text += Format("\n  (from the first step's end on, as MLPerf counts; of the whole epoch %s)\n",
-                   PercentText(Median(used_in_all)).c_str());
+    text += Format(
+        "\n  (measured from the end of the first step, like MLPerf; over the whole epoch: %s)\n",
+        PercentText(Median(used_in_all)).c_str());
   }
   if (report.pipeline) {
     const PipelineCost& cost = *report.pipeline;
@@ -228,10 +230,11 @@ std::string TextOf(const EpochReport& report) {
       option_list::WordOf(options.loader.order.shuffle),
       option_list::WordOf(options.loader.integrity.verify), options.cold ? "; cold" : "");
   if (run.stats.changes > 0) {
-    text += Format("the loader settled at %s at work, %llu batches ahead and %s in flight\n",
-                   cli::CountText(run.stats.threads, "thread", "threads").c_str(),
-                   static_cast<unsigned long long>(run.stats.prefetch),
-                   cli::BytesText(run.stats.read_ahead_depth_bytes).c_str());
+    text += Format(
+        "the loader's final settings: %s decoding, %llu batches ahead, %s being read at a time\n",
+        cli::CountText(run.stats.threads, "thread", "threads").c_str(),
+        static_cast<unsigned long long>(run.stats.prefetch),
+        cli::BytesText(run.stats.read_ahead_depth_bytes).c_str());
   }
   text += StorageText(options.loader, run.stats);
   text +=
@@ -271,7 +274,9 @@ std::string TextOf(const ThreadCurve& curve) {
       text += Format(", within %.1f%% of every point", 100 * curve.fit.worst_residual);
     text += "\n";
   } else {
-    text += "no serial share: it needs two counts of threads that this process has CPUs for\n";
+    text +=
+        "no serial share: the fit needs at least two thread counts, none of them above the "
+        "number of CPUs that this process may use\n";
   }
   if (curve.points.back().threads > curve.cpus) {
     text += Format("this process may use %s: more threads than that are not part of the fit\n",
@@ -302,7 +307,7 @@ std::string TextOf(const AcceleratorSearch& search, const EpochOptions& options,
       profile.empty() ? (search.fed == 1 ? "such accelerator" : "such accelerators")
                       : ("of " + profile).c_str(),
       PercentText(search.wanted).c_str(), options.loader.batch_size, options.step.milliseconds);
-  if (search.fed == 0) {
+  if (search.fed == 0) {  // trials.front() is the loader alone, without steps
     text += Format("the loader gives one accelerator %.0f%% of the images that it asks for\n",
                    100 * search.trials.front().images_per_second * options.step.milliseconds /
                        1000 / static_cast<double>(options.loader.batch_size));

@@ -454,8 +454,9 @@ std::string VerdictOf(const EpochsRun& run) {
   if (run.device && bound != sluice::Bound::kDevice &&
       bound != sluice::Bound::kUpload) {  // in that case the verdict says so itself
     const auto [busiest, share] = BusiestOf(*run.device);
-    text += cli::Format("; of decoding there, copies and the CPUs, the busiest was %s: %.0f%%",
-                        busiest.c_str(), 100 * share);
+    text +=
+        cli::Format("; of decoding on the device, copies and the CPUs, the busiest was %s: %.0f%%",
+                    busiest.c_str(), 100 * share);
   }
   if (const std::optional<GpuUse> gpu = GpuUseOf(run)) text += "; the GPU was " + GpuText(gpu);
   return text;

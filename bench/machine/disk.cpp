@@ -206,9 +206,10 @@ void ClaimWorkFolder(const std::filesystem::path& folder) {
   const fs::path mark = folder / "sluice-bench.txt";
   if (fs::exists(mark)) return;
   if (fs::exists(folder) && !(fs::is_directory(folder) && fs::is_empty(folder))) {
-    throw Error(ErrorCode::kState, folder.string(),
-                "is not empty, and sluice-bench did not make it; give another folder with --work, "
-                "because its content is overwritten");
+    throw Error(
+        ErrorCode::kState, folder.string(),
+        "is not empty, and sluice-bench did not make it. sluice-bench would overwrite what is "
+        "in it; give another folder with --work");
   }
   std::error_code error;
   fs::create_directories(folder, error);

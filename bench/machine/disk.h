@@ -44,9 +44,9 @@ struct AlignedBuffer {
   std::unique_ptr<std::byte, void (*)(void*)> data;
 };
 
-// Opens the file for reads past the page cache. If its file system does not support them (a file
-// system in memory, say), opens it for ordinary reads and sets `direct` to false. Throws
-// Error(kIo).
+// If `direct` is true, opens the file for reads past the page cache. If its file system does not
+// support them (a file system in memory, say), or if `direct` is false, opens it for ordinary reads
+// and sets `direct` to false. Throws Error(kIo).
 FileHandle OpenDirect(const std::filesystem::path& path, bool& direct);
 
 // Reads up to `bytes`; reads fewer only at the file's end. Throws Error(kIo).

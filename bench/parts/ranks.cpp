@@ -1,7 +1,8 @@
 // `sluice-bench order --ranks`: what each rank of a job has to set up, hold and read.
 //
 // This needs no cluster: an epoch is dealt as a loader of each rank would deal it, and its order is
-// drawn here, for a few ranks spread over all of them. The result of a figure is its largest value.
+// drawn here, for a few ranks spread over all of them. Each figure is the largest value among these
+// ranks.
 #include <algorithm>
 #include <chrono>
 #include <set>

@@ -52,7 +52,7 @@ TEST_CASE("epoch reports the work of the card, the bus and the CPUs: as text, JS
   const Outcome shown = EpochOnCard(animals.data(), {"--device-decode", "device"});
   REQUIRE(shown.exit_code == 0);
   for (const char* words : {"to cuda:0:\n", "\n  decoding ", "\n  bus ", "\n  CPUs ", "\n  GPU ",
-                            "(pinned", "\ndecode there"})
+                            "(pinned", "\ndecode on device"})
     CHECK_THAT(shown.out, ContainsSubstring(words));
   for (std::size_t begin = 0; begin < shown.out.size();) {
     const std::size_t end = shown.out.find('\n', begin);
