@@ -17,7 +17,7 @@ shift 2
 command -v valgrind > /dev/null || { printf '%s\n' "valgrind is not installed" >&2; exit 1; }
 
 images=60
-pixels=$((224 * 224)) # of what comes out
+pixels=$((224 * 224)) # of the output
 if [ ! -d "$folder/photos" ]; then
   mkdir -p "$folder"
   rm -rf "$folder/photos.part"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything that wants an NVIDIA card, on a machine that has one and perhaps no network:
+# Everything that needs an NVIDIA card, on a machine that has one and perhaps no network:
 #
 #   bench/notebook/device_day.sh pack BUILD FOLDER [--cifar DIR] [--photos DIR] [--wheel FILE]   # where Sluice was built
 #   FOLDER/device_day.sh run OUT [STAGE...]            # where the card is
@@ -9,27 +9,27 @@
 # libraries that they need except the C and C++ ones, and what train_cifar is compiled and linked with, with its
 # source; compressed, less than 60 MiB in all. --cifar: pictures for train_cifar, CIFAR-10 as train/CLASS/*.jpg and
 # test/CLASS/*.jpg. --photos: a folder of pictures, of which 400 are packed as `sluice convert` stores them by
-# default; without it, the run makes pictures up. --wheel: the Python package's, for the python3 of that machine.
+# default; without it, the run makes pictures up. --wheel: the Python package, for the python3 of that machine.
 # For a small pack, configure BUILD with -DSLUICE_CUDA_TARGETS=sm_90 and without AVIF, HEIF, JXL, JP2 and REMOTE.
 #
 # `run` needs NVIDIA's driver. To look into kernels it needs compute-sanitizer and ncu (on the PATH or in the
 # toolkit's folder); for the training, a python3 with torch (and torchvision, to compare with) and g++. Stages that
 # need something that is missing are skipped. Stages:
 #
-#   check                                       is it right: the tests
+#   check                                       the tests, which say whether results are right
 #   decode                                      whole epochs that the card decodes
 #   nvjpeg                                      torchvision's decoding on the card
 #   stored                                      the dataset lies in page-locked memory
 #   epoch                                       whole epochs to the card that the host decodes
 #   cores_decode, cores                         on 1, 2, 4, ... cores, decoded by the card and by the host
 #   upload                                      copies and conversions alone, beside a bare copy and torch's
-#   conversions                                 more of those
-#   profiles_decode, profiles                   how many pretend accelerators this machine feeds, likewise
+#   conversions                                 more conversions
+#   profiles_decode, profiles                   how many pretend accelerators this machine feeds, decoded likewise
 #   train, peers                                ResNet-9 on CIFAR-10; the same from other loaders
 #   resnet18                                    ResNet-18 at 224: DataLoader, Sluice, one batch again and again
 #   memcheck, racecheck, initcheck, synccheck   compute-sanitizer, one stage for each of its tools
 #   decode_kernels                              how long the card's kernels take, and what holds them back, by ncu
-#   kernels                                     the same of conversions
+#   kernels                                     the same for the kernels of conversions
 #
 # Three sets of stages take less than ten minutes each: first (check decode nvjpeg upload decode_kernels), second
 # (train peers), third (resnet18). Without named stages or sets, all three run in this order. Each part has a time
