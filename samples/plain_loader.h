@@ -1,5 +1,4 @@
-// The loader of JPEG files that a sensible person writes, with threads, before looking for a
-// library.
+// A loader of JPEG files with threads, as a person would write it before looking for a library.
 //
 // Shuffles each epoch's files. Each thread takes one file after another, decodes all of it with
 // libjpeg-turbo, crops a random part (torchvision's random-resized-crop), resizes the part with an

@@ -158,7 +158,7 @@ std::string MadeLines(const ConvertAccount& account) {
     const FormOptions& form = account.options.form;
     text += "  encoded    " + CountText(summary.reencoded, "JPEG", "JPEGs") + " anew, at quality " +
             std::to_string(form.quality) +
-            (form.keep ? "; --help says of which JPEGs --quality keep is not possible\n"
+            (form.keep ? "; --help says for which JPEGs --quality keep is not possible\n"
                        : "; --quality keep keeps the coefficients of JPEGs that are not resized\n");
   }
   if (account.options.form.keep && stored) {

@@ -29,7 +29,7 @@ void AddMetaOption(CLI::App& app, std::map<std::string, std::string>& meta, cons
 // ... for commands that make datasets from datasets.
 inline constexpr const char* kMetaHelp =
     "say something else about the dataset, such as license=CC-BY-4.0; may be given several times. "
-    "NAME= removes a name. Without it, the new dataset says what its inputs say";
+    "NAME= removes a name. Without it, the new dataset says the same as its inputs";
 
 // Adds --direct, for commands that write shards.
 void AddDirectOption(CLI::App& app, bool& direct);

@@ -2,11 +2,11 @@
 # Installs the system packages that are missing: tools/setup.sh [build|package|python|docs|test|ci|tidy|arm64|--libraries]
 #
 #   build  what building the libraries, commands and samples needs (the default)
-#   package that, and what making a .deb needs (tools/packaging/deb.cmake)
+#   package that of build, and what making a .deb needs (tools/packaging/deb.cmake)
 #   python that of build, and what `pip install .` needs
 #   docs   that of build, and what making the site needs (tools/docs/build.sh)
 #   test   that of build, and what the tests need
-#   ci     that, the checker of .ci/run, and what some tests are skipped without
+#   ci     that of test, the checker of .ci/run, and what some tests are skipped without
 #   tidy   that of build, and the checker of .ci/tidy
 #   arm64  that of test, a compiler for 64-bit Arm and an emulator, for .ci/arm64
 #
@@ -64,11 +64,11 @@ case $id in
 esac
 libraries="$jpeg libturbojpeg0-dev libzstd-dev libxxhash-dev libspng-dev libexif-dev libcli11-dev
   nlohmann-json3-dev liburing-dev"
-# A build does without these, and then without some kinds of images, colour profiles or datasets at URLs.
+# A build can do without these; it then lacks some kinds of images, colour profiles or datasets at URLs.
 libraries="$libraries libwebp-dev libgif-dev libtiff-dev libavif-dev libheif-dev libjxl-dev
   libopenjp2-7-dev liblcms2-dev libcurl4-openssl-dev libssl-dev"
-# Besides their framework the tests need means that are not Sluice's own: libpng to write pictures,
-# Python and what follows it for a reader that knows the format by its document alone.
+# In addition to their framework, the tests need libpng, to write pictures, and (below) Python with python3-xxhash and
+# zstd, for a reader that is written from FORMAT.md alone.
 test_libraries="catch2 libpng-dev"
 if [ "$wanted" = --libraries ]; then
   # shellcheck disable=SC2086  # a list
@@ -89,8 +89,8 @@ case $wanted in
   *) packages="$packages $test_libraries python3 python3-xxhash zstd" ;;
 esac
 [ "$wanted" != arm64 ] || packages="$packages g++-aarch64-linux-gnu qemu-user"
-# Done without where a system lacks them: checkers in the one version that is wanted, and for tests a
-# file system that fails at will (FUSE), real ranks (Open MPI), a web server (nginx) and what makes the site.
+# Left out if a system does not offer them: checkers in the one version that is wanted, and for tests a file system that
+# fails at will (FUSE), real ranks (Open MPI), a web server (nginx) and what makes the site.
 optional=
 case $wanted in
   ci) optional="clang-14 clang-format-14 fuse3 python3-fusepy openmpi-bin nginx-light doxygen python3-venv" ;;

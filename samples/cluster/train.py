@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Trains a ResNet-18 on one or many machines: train.py DATASET [--epochs N] [--checkpoint FILE] [--stage DIR]
 
-A process for each GPU (or one without), started by torchrun, Open MPI or Slurm; README.md beside this has
-the commands. DATASET is a folder that every machine sees, or a URL (s3://bucket/dataset). It goes on from
-the checkpoint if that is there, in the middle of an epoch too, and with any number of processes. Needs
-torch, torchvision and the package sluice.
+A process for each GPU (or one without), started by torchrun, Open MPI or Slurm; README.md next to it has
+the commands. DATASET is a folder that every machine sees, or a URL (s3://bucket/dataset). If the
+checkpoint exists, the training resumes from it, also in the middle of an epoch and with any number of
+processes. Needs torch, torchvision and the package sluice.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def is_first():
 
 
 def save(path, state):
-    """So that a reader finds the old checkpoint or the new one, whatever happens."""
+    """Replaces the checkpoint so that a reader finds the old one or the new one, whatever happens."""
     made = path.with_name(path.name + ".new")
     torch.save(state, made)
     os.replace(made, path)

@@ -11,7 +11,7 @@ import sluice
 
 
 def stored(image):
-    """Of a column "jpeg" the file, which is stored as it is; other pictures are encoded."""
+    """For a column "jpeg", the file, which is stored as it is. Other pictures are encoded."""
     return image.fp.getvalue() if getattr(image, "format", None) == "JPEG" else image
 
 

@@ -25,7 +25,7 @@ template <>
 inline constexpr auto WordsOf<Behind> =
     Words("Behind", "What happens to a mapped block once it is decoded",
           Word("keep", Behind::kKeep, "it stays mapped"), Word("unmap", Behind::kUnmap),
-          Word("drop", Behind::kDrop, "from the page cache, too"));
+          Word("drop", Behind::kDrop, "it leaves the page cache, too"));
 
 template <>
 inline constexpr auto WordsOf<Layout> = Words("Layout", "The order of an image batch's dimensions",
@@ -62,13 +62,14 @@ inline constexpr auto WordsOf<DecodeOn> =
 template <>
 inline constexpr auto WordsOf<ImagesIn> =
     Words("ImagesIn", "Where the device finds the pictures that it decodes",
-          Word("storage", ImagesIn::kStorage, "in shards; each batch brings its own"),
+          Word("storage", ImagesIn::kStorage,
+               "in shards; pictures are sent to the device with each batch"),
           Word("device", ImagesIn::kDevice, "in device memory, copied there once"),
           Word("page_locked", ImagesIn::kPageLocked, "in pinned host memory"));
 
 template <>
 inline constexpr auto OptionsOf<ReadLimits> = Options<ReadLimits>(
-    "ReadLimits", "The most that one value of a dataset, which may come from a stranger, may take",
+    "ReadLimits", "The largest values that are read from a dataset, which may come from a stranger",
     Option("max_pixels", &ReadLimits::max_pixels,
            "do not decode larger images; checked before memory is allocated",
            {.least = 1, .form = NumberForm::kCount}),
@@ -182,7 +183,7 @@ inline constexpr auto OptionsOf<OutputOptions> = Options<OutputOptions>(
     Option("mask_fill", &OutputOptions::mask_fill,
            "by mask field, the value of pixels outside the picture", Changes::kContent),
     Option("absent", &OutputOptions::absent,
-           "what labels and numbers hold for samples of a mixture's dataset that lacks the field",
+           "in a mixture, the value of labels and numbers in fields that a dataset lacks",
            Changes::kContent),
     Option("made_fields", &OutputOptions::made_fields, "fields that your functions fill",
            Changes::kContent));

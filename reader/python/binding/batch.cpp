@@ -419,8 +419,8 @@ void BindRagged(nb::module_& module) {
                               std::move(shape), self, true);
            })
       .def("padded", &Padded, "fill"_a = 0, "at_least"_a = 0,
-           "(values, counts): samples x longest x entry as a numpy array, filled up behind each "
-           "sample's own entries, and how many those are")
+           "(values, counts). values: a numpy array of samples x longest x entry, filled up after "
+           "each sample's own entries. counts: how many entries each sample has of its own")
       .def("__repr__", [](const Ragged& field) {
         return "Ragged('" + field.field + "', " + std::to_string(field.batch().size()) +
                " samples)";

@@ -83,7 +83,8 @@ void BindSummary(nb::module_& module) {
   nb::class_<Duplicate>(module, "Duplicate", "A source with the same bytes as another")
       .def_prop_ro("path", [](const Duplicate& one) { return TextOf(one.path); })
       .def_ro("class_name", &Duplicate::class_name);
-  nb::class_<SomeImages>(module, "SomeImages", "Images that something is true of")
+  nb::class_<SomeImages>(module, "SomeImages",
+                         "Some images: how many there are, and the paths of the first ones")
       .def_ro("count", &SomeImages::count)
       .def_prop_ro("examples",
                    [](const SomeImages& images) {
@@ -106,7 +107,8 @@ void BindSummary(nb::module_& module) {
       .def_ro("seconds", &ConvertSummary::seconds)
       .def_ro("skipped", &ConvertSummary::skipped, "broken or unsupported images")
       .def_ro("passed_over", &ConvertSummary::passed_over, "files that are not images")
-      .def_ro("truncated", &ConvertSummary::truncated, "taken though they end early")
+      .def_ro("truncated", &ConvertSummary::truncated,
+              "images that were taken although they end early")
       .def_ro("kept", &ConvertSummary::kept)
       .def_ro("shrunk", &ConvertSummary::shrunk,
               "images that this call stored with fewer pixels than they had")

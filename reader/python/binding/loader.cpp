@@ -451,8 +451,9 @@ void BindLoader(nb::module_& module) {
           "The samples that could not be read so far")
       .def(
           "memory", [](PyLoader& loader) { return MemoryOf(loader->Memory()); },
-          "The most memory the loader uses, in bytes: \"own\" is its own, if the ring grows to its "
-          "limit; \"mapped\" is of mapped files, which the kernel takes back where it needs it")
+          "The most memory the loader uses, in bytes: \"own\" is its own memory, if the ring grows "
+          "to its limit; \"mapped\" is memory of mapped files, which the kernel takes back when it "
+          "needs memory")
       .def(
           "describe", [](PyLoader& loader) { return loader->Describe(); },
           "How each step runs, and the shape and type of the result")

@@ -30,8 +30,9 @@ void BindFigures(nb::module_& module) {
       .def_ro("refused_shards", &LoaderStats::refused_shards)
       .def_ro("staged_shards", &LoaderStats::staged_shards)
       .def_ro("fetched_bytes", &LoaderStats::fetched_bytes,
-              "Of a dataset at a URL: from the server")
-      .def_ro("cached_bytes", &LoaderStats::cached_bytes, "... from the cache")
+              "Of a dataset at a URL: bytes of blocks from the server")
+      .def_ro("cached_bytes", &LoaderStats::cached_bytes,
+              "Of a dataset at a URL: bytes of blocks from the cache")
       .def_ro("past_cache_bytes", &LoaderStats::past_cache_bytes)
       .def_ro("requests", &LoaderStats::requests)
       .def_ro("repeated_requests", &LoaderStats::repeated_requests)

@@ -76,9 +76,10 @@ void BindCrops(nb::module_& module) {
       module, "ResizeShortSide",
       "Resizes so that the shorter side has `size` pixels; a crop must follow.",
       Member("size", &ResizeShortSide::side), Member("filter", &ResizeShortSide::filter));
-  BindStep<CenterCrop>(module, "CenterCrop",
-                       "The centre of the image, of this size; where the image is smaller, zeros.",
-                       SizeOf<CenterCrop>());
+  BindStep<CenterCrop>(
+      module, "CenterCrop",
+      "The centre of the image, of this size; if the image is smaller, the rest is zeros.",
+      SizeOf<CenterCrop>());
   using Centre = CenterResizedCrop;
   BindStep<Centre>(
       module, "CenterResizedCrop",
@@ -90,11 +91,12 @@ void BindCrops(nb::module_& module) {
       "A crop of this size at a random place of the image with a border of `padding` pixels.",
       SizeOf<RandomCrop>(), Member("padding", &RandomCrop::padding),
       Member("padding_mode", &RandomCrop::border), Member("fill", &RandomCrop::fill));
-  BindStep<RandomTranslate>(
-      module, "RandomTranslate",
-      "Moves the image by -padding to padding whole pixels along each axis, as FFCV's does.",
-      Member("padding", &RandomTranslate::padding),
-      Member("padding_mode", &RandomTranslate::border), Member("fill", &RandomTranslate::fill));
+  BindStep<RandomTranslate>(module, "RandomTranslate",
+                            "Moves the image by -padding to padding whole pixels along each axis, "
+                            "like FFCV's RandomTranslate.",
+                            Member("padding", &RandomTranslate::padding),
+                            Member("padding_mode", &RandomTranslate::border),
+                            Member("fill", &RandomTranslate::fill));
   BindChance<HorizontalFlip>(module, "HorizontalFlip", "Mirrors left to right.");
   BindChance<VerticalFlip>(module, "VerticalFlip", "Mirrors top to bottom.");
   BindChance<RandomQuarterTurns>(
@@ -121,21 +123,23 @@ void BindColours(nb::module_& module) {
                         Member("saturation", &ColorJitter::saturation),
                         Member("hue", &ColorJitter::hue), Chance<ColorJitter>());
   BindChance<RandomGrayscale>(module, "RandomGrayscale", "Sets all channels to the lightness.");
-  BindStep<GaussianBlur>(module, "GaussianBlur",
-                         "A blur of kernel_size (odd) pixels in square with sigma drawn uniformly.",
-                         Member("kernel_size", &GaussianBlur::kernel),
-                         Range("sigma", &GaussianBlur::min_sigma, &GaussianBlur::max_sigma),
-                         Chance<GaussianBlur>());
+  BindStep<GaussianBlur>(
+      module, "GaussianBlur",
+      "A Gaussian blur of kernel_size x kernel_size pixels (odd), with sigma drawn uniformly.",
+      Member("kernel_size", &GaussianBlur::kernel),
+      Range("sigma", &GaussianBlur::min_sigma, &GaussianBlur::max_sigma), Chance<GaussianBlur>());
   BindStep<Solarize>(module, "Solarize", "Inverts values at or above the threshold (0 to 256).",
                      Member("threshold", &Solarize::threshold), Chance<Solarize>());
   BindStep<Posterize>(module, "Posterize", "Keeps the upper bits (1 to 8) of each value.",
                       Member("bits", &Posterize::bits), Chance<Posterize>());
   BindChance<Equalize>(module, "Equalize", "Makes all values of a channel about equally frequent.");
   BindChance<AutoContrast>(module, "AutoContrast", "Stretches each channel to 0 to 255.");
-  BindChance<Invert>(module, "Invert", "255 - x.");
-  BindStep<AdjustSharpness>(
-      module, "AdjustSharpness", "0 gives the smoothed picture, 1 the original, 2 sharpens.",
-      Member("sharpness_factor", &AdjustSharpness::factor), Chance<AdjustSharpness>());
+  BindChance<Invert>(module, "Invert", "Replaces each value by 255 minus it.");
+  BindStep<AdjustSharpness>(module, "AdjustSharpness",
+                            "Blends with a smoothed picture: factor 0 gives the smoothed picture, "
+                            "1 the original, 2 sharpens.",
+                            Member("sharpness_factor", &AdjustSharpness::factor),
+                            Chance<AdjustSharpness>());
   using Erasing = RandomErasing;
   BindStep<Erasing>(module, "RandomErasing",
                     "Replaces a rectangle of random area (share) and ratio; before Normalize.",
@@ -143,7 +147,8 @@ void BindColours(nb::module_& module) {
                     Range("ratio", &Erasing::min_ratio, &Erasing::max_ratio),
                     Member("value", &Erasing::value), Member("noise", &Erasing::noise));
   BindStep<RandAugment>(
-      module, "RandAugment", "Applies num_ops operations of fourteen, of one magnitude.",
+      module, "RandAugment",
+      "Applies num_ops operations, drawn from fourteen, all of one magnitude.",
       Member("num_ops", &RandAugment::operations), Member("magnitude", &RandAugment::magnitude),
       Member("num_magnitude_bins", &RandAugment::bins), Member("bilinear", &RandAugment::bilinear),
       Member("fill", &RandAugment::fill), Chance<RandAugment>());
@@ -159,11 +164,12 @@ void BindLast(nb::module_& module) {
       .value("FLOAT32", FloatType::kFloat32)
       .value("FLOAT16", FloatType::kFloat16)
       .value("BFLOAT16", FloatType::kBFloat16);
-  BindStep<Normalize>(module, "Normalize",
-                      "(value / 255 - mean) / std, as floating-point numbers; mean and std are for "
-                      "pixels from 0 to 1, as torchvision's, one or one for each channel.",
-                      Floats("mean", &Normalize::mean), Floats("std", &Normalize::deviation),
-                      Member("type", &Normalize::type));
+  BindStep<Normalize>(
+      module, "Normalize",
+      "(value / 255 - mean) / std, as floating-point numbers; mean and std are for pixels from 0 "
+      "to 1, as torchvision's are: one number, or one for each channel.",
+      Floats("mean", &Normalize::mean), Floats("std", &Normalize::deviation),
+      Member("type", &Normalize::type));
   BindStep<OneHot>(
       module, "OneHot",
       "Adds a float32 field with one number for each class, smoothed. classes: how many; 0: as "

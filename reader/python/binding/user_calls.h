@@ -14,7 +14,7 @@
 namespace sluice::python {
 
 // The GIL guards the object, except for IsRunningHere(). The Loader shows its objects to Python's
-// garbage collector, and so each is referenced here once and by no C++ object besides.
+// garbage collector, so each object is referenced once here, and by no other C++ object.
 class UserCalls : public std::enable_shared_from_this<UserCalls> {
  public:
   UserCalls() = default;

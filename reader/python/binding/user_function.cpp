@@ -127,7 +127,7 @@ nb::class_<Seen<Rows>> BindRows(nb::module_& module, const char* name, const cha
       .def_prop_ro("index", [](const Seen<Rows>& seen) { return seen->index(); })
       .def_prop_ro(
           "state", [](const Seen<Rows>& seen) { return *seen->template state<UserCalls::Kept>(); },
-          "What Loader(thread_setup=...) returned for this thread")
+          "The object that Loader(thread_setup=...) returned for this thread")
       .def("__contains__",
            [](const Seen<Rows>& seen, const std::string& field) {
              try {
@@ -291,8 +291,9 @@ BatchFunction BatchFunctionOf(nb::object function, const std::shared_ptr<UserCal
 }
 
 void BindUserFunctions(nb::module_& module) {
-  BindRows<MutableSample>(module, "MutableSample",
-                          "What a sample_function gets: one row of a batch, after the transform")
+  BindRows<MutableSample>(
+      module, "MutableSample",
+      "The argument of a sample_function: one row of a batch, after the transform")
       .def_prop_ro(
           "position", [](const SeenSample& seen) { return seen->position(); },
           "The sample's position in the epoch")
@@ -307,7 +308,8 @@ void BindUserFunctions(nb::module_& module) {
            "A variable-length field as a numpy array, a bytes field as bytes; a copy")
       .def("set_variable", &SetVariable, "name"_a, "value"_a,
            "Replaces a variable-length field by any number of whole entries, or a bytes field");
-  BindRows<MutableBatch>(module, "MutableBatch", "What a batch_function gets: all rows of a batch")
+  BindRows<MutableBatch>(module, "MutableBatch",
+                         "The argument of a batch_function: all rows of a batch")
       .def("__len__", [](const SeenBatch& seen) { return seen->size(); })
       .def_prop_ro("samples",
                    [](const SeenBatch& seen) { return ArrayOf(seen->samples(), DType::kInt64); })

@@ -1,4 +1,4 @@
-"""What a call with wrong arguments is told: which keyword is wrong, and what it takes; and the signatures of
+"""The errors of calls with wrong arguments, which say which keyword is wrong and what it takes; and the signatures of
 classes and functions, which nanobind has as text."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import sluice
 from sluice._sluice import _refused  # type: ignore[attr-defined]
 
-# The words of PyTorch's DataLoader, and what is said here.
+# The options of PyTorch's DataLoader, and how they are written for a Loader.
 _OF_PYTORCH = {
     "shuffle": "order=sluice.OrderOptions(shuffle=sluice.Shuffle.RANDOM), and QUASI_RANDOM is the default",
     "drop_last": "ranks=sluice.RankOptions(last_batch=sluice.LastBatch.DROP)",
@@ -94,8 +94,8 @@ def _parameters(signature: str) -> list[str]:
 
 
 def _outside(value: Any) -> str:
-    """What an argument takes instead of this number, which its type does not hold (if it was refused last), or of
-    this text, which UTF-8 does not hold; or ''."""
+    """What the argument takes, if its type cannot hold this number (the one that was refused last) or if UTF-8 cannot
+    hold this text; otherwise ''."""
     if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
         return f"text without lone surrogates, which UTF-8 cannot hold, not {value!r}"
     number, low, high = _refused()
@@ -163,7 +163,7 @@ def _refuse(self: Any, *given: Any, **named: Any) -> NoReturn:
                     "list, dict or object")
 
 
-# What attributes give that are copies: it can be read, compared and copied, but not changed in place.
+# Lists and dicts that attributes return as copies: they can be read, compared and copied, but not changed in place.
 class _ReadOnlyList(list[Any]):
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse  # type: ignore[assignment]
     __delitem__ = __iadd__ = __imul__ = __setitem__ = _refuse  # type: ignore[assignment]
@@ -182,7 +182,7 @@ class _ReadOnlyDict(dict[Any, Any]):
 
 @functools.cache
 def _read_only_type(kind: type) -> type:
-    """The same class, whose objects' attributes cannot be set."""
+    """A subclass whose objects' attributes cannot be set."""
 
     def reduce(self: Any) -> Any:
         made, given = kind.__reduce__(self)
@@ -193,7 +193,7 @@ def _read_only_type(kind: type) -> type:
 
 
 def _read_only(value: Any) -> Any:
-    """The value of an attribute that is a copy."""
+    """The value of an attribute that returns a copy, in a form that cannot be changed."""
     if isinstance(value, list):
         return _ReadOnlyList(map(_read_only, value))
     if isinstance(value, dict):
@@ -207,7 +207,7 @@ def _read_only(value: Any) -> Any:
 
 
 def _given_as_copy(getter: Any) -> bool:
-    """Whether what an attribute gives is a list, a dict, or something that may be one."""
+    """Whether an attribute returns a list, a dict, or something that may be one."""
     annotation = getter.__nb_signature__[0][0].rpartition(" -> ")[2]
     return annotation.partition("[")[0] in ("list", "dict", "object", "collections.abc.Iterable")
 

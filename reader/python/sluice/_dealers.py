@@ -6,8 +6,8 @@ from __future__ import annotations
 import sys
 import types
 
-# By module, the classes that take an iterable dataset's batches and deal them out. The first reads in one process for
-# all; of the others, each process has one, reads everything and takes its part.
+# By module, the classes that deal out an iterable dataset's batches to processes. A DataLoaderDispatcher reads in one
+# process for all. Of IterableDatasetShard, each process has its own, which reads everything and takes its part.
 _DEALERS = {
     "accelerate.data_loader": ("DataLoaderDispatcher", "IterableDatasetShard"),
     "transformers.trainer_pt_utils": ("IterableDatasetShard",),
@@ -33,7 +33,7 @@ def refusal(rank: int, world_size: int) -> str:
     dealer = _dealer() if world_size > 1 else None
     data = sys.modules.get("torch.utils.data")
     worker = data.get_worker_info() if dealer and data else None
-    if dealer is None or worker and (worker.id, worker.num_workers) == (rank, world_size):  # a share of the workers
+    if dealer is None or worker and (worker.id, worker.num_workers) == (rank, world_size):  # this worker's own share
         return ""
     return (
         f"{dealer} deals batches out to the processes, but this loader already plays the share of rank {rank} of "

@@ -65,7 +65,7 @@ def contact_sheet(dataset: Dataset, count: int = 12, side: int = 128) -> str:
 
 
 def table_of(dataset: Dataset) -> Any:
-    """What Dataset.to_pandas() returns."""
+    """The result of Dataset.to_pandas()."""
     import pandas
 
     fields = [field for field in dataset.fields if field.kind == "array" and not field.shape]

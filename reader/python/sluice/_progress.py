@@ -1,4 +1,4 @@
-"""What convert() tells its progress to."""
+"""Shows the progress of convert()."""
 
 from __future__ import annotations
 

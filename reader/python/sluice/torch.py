@@ -1,4 +1,4 @@
-"""At home in PyTorch: a dataset for torch's DataLoader, and state for torchdata's.
+"""Sluice in PyTorch: a dataset for torch's DataLoader, and for torchdata's, which also asks for its state.
 
     dataset = sluice.torch.IterableDataset("data/photos", batch_size=256, transform="rrc:224,flip,normalize",
                                            output=sluice.OutputOptions(layout=sluice.Layout.NCHW))
@@ -21,13 +21,13 @@ from sluice import _dealers
 
 
 def _group() -> tuple[int, int]:
-    """Rank and world size of torch.distributed, where it is initialised; else (0, 0): by the environment."""
+    """Rank and world size of torch.distributed, if it is initialised; else (0, 0), so that the environment decides."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()
     return 0, 0
 
 
-# What a dict of a batch may carry besides the fields.
+# What a batch's dict may have in addition to the fields.
 _EXTRAS: dict[str, Callable[[sluice.Batch], Any]] = {
     "has": lambda batch: {field: torch.from_numpy(batch.has(field)) for field in batch.keys()},
     "samples": lambda batch: torch.from_numpy(batch.samples),
@@ -65,8 +65,8 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
                 raise ValueError(f"extras are {', '.join(map(repr, _EXTRAS))}, not {name!r}")
         self._arguments = (dataset, batch_size)
         self._options = options
-        # An epoch whose batches have all been given, its end not yet; and one whose end alone is to come,
-        # since such a state was loaded.
+        # _ended: an epoch whose batches have all been handed over, but whose iteration has not ended. _only_ends: an
+        # epoch that ends without a batch when it is iterated, because the state of such an epoch was loaded.
         self._ended: int | None = None
         self._only_ends: int | None = None
         self._open(before_launch="WORLD_SIZE" in os.environ and "RANK" not in os.environ)
@@ -77,7 +77,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
 
     @property
     def loader(self) -> sluice.Loader:
-        """The loader that plays. A new one where torch.distributed was initialised after it was made."""
+        """The loader that plays; a new one if torch.distributed was initialised after the old one was made."""
         if self._before_launch or _group() not in ((0, 0), self._made_for):
             self._loader.close()
             self._open()
@@ -112,7 +112,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
                 "DataLoader puts each batch of this dataset into one more dimension: give it batch_size=None",
                 stacklevel=2,
             )
-        # Here, too, so that each process gets the error: a dealer may ask for batches in one of them only.
+        # Checked here, too, so that each process gets the error: a dealer may ask for batches in only one of them.
         refusal = _dealers.refusal(*self.loader.rank)
         if refusal:
             raise RuntimeError(refusal)

@@ -67,14 +67,14 @@ inline constexpr auto WordsOf<Truncated> = Words(
     "Truncated", "What happens to images whose data end early",
     Word("refuse", Truncated::kRefuse, "leave them out"),
     Word("warn", Truncated::kWarn, "take what is there, the rest grey or black, and list them"),
-    Word("accept", Truncated::kAccept, "the same silently"));
+    Word("accept", Truncated::kAccept, "the same, but do not list them"));
 
 template <>
-inline constexpr auto WordsOf<SourceCheck> =
-    Words("SourceCheck", "Which sources a repeated conversion compares with their samples",
-          Word("sizes", SourceCheck::kSizes, "none, only their names and sizes"),
-          Word("times", SourceCheck::kTimes, "those written, copied or moved since then"),
-          Word("content", SourceCheck::kContent, "all"));
+inline constexpr auto WordsOf<SourceCheck> = Words(
+    "SourceCheck", "Which sources a repeated conversion compares with their samples",
+    Word("sizes", SourceCheck::kSizes, "none; only names and sizes are compared"),
+    Word("times", SourceCheck::kTimes, "those written, copied or moved after the conversion began"),
+    Word("content", SourceCheck::kContent, "all"));
 
 template <>
 inline constexpr auto WordsOf<ColumnType> =
