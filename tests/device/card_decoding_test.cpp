@@ -204,9 +204,11 @@ TEST_CASE("A card decodes photos to the host's bytes, of every form, wherever th
           options.on_device.decode = decode;
           options.on_device.images = images;
           LoaderStats stats;
-          // While pictures are stored; from batches that were perhaps prepared before; and after.
+          // The epochs play while pictures are being stored, with batches that were perhaps
+          // prepared before that, and afterwards.
           const std::uint64_t epochs[] = {2, 3, 4, 5};
-          // On a busy machine, four epochs may be over before a picture is stored: then once more.
+          // On a busy machine, four epochs may be over before a picture is stored: then they are
+          // played again.
           for (int i = 0; i < 10 && stats.device_pictures == 0; ++i) {
             REQUIRE(PlayOnCard(dataset, options, epochs, stats) ==
                     std::vector<std::vector<PlayedBatch>>(expected.begin(), expected.end()));

@@ -164,7 +164,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Pictures that a device cannot decode are left to the host, and faults are found as ever") {
+    "Pictures that a device cannot decode are left to the host, and faults are found as without a "
+    "device") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteForms(folder, 40, [](int i) {
     JpegOptions form = StoredForm();

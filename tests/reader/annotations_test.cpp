@@ -53,7 +53,7 @@ TEST_CASE("Boxes are moved and cut off by a crop, and dropped if nothing is left
   CHECK(mapped.kept == std::vector<std::uint8_t>{1, 1, 0});
 }
 
-TEST_CASE("If a crop adds a border, boxes are moved by it and end at the picture's edge") {
+TEST_CASE("Boxes are mirrored by a flip") {
   CheckNear(Boxes({10, 5, 30, 15}, MapOf({HorizontalFlip{1}}, 100, 50)).boxes, {70, 5, 90, 15});
 }
 

@@ -105,7 +105,7 @@ TEST_CASE("Ranks share each composed batch in contiguous parts") {
   }
 }
 
-TEST_CASE("Composed batches can have rows, substitutes and skipped samples") {
+TEST_CASE("Row(), substitutes and skipped samples work with composed batches") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = SamplerOptions(2);

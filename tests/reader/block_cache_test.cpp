@@ -249,7 +249,7 @@ TEST_CASE("a dataset that no process uses makes room for another", "[remote]") {
   CHECK(std::filesystem::exists(folder / "cache/0123456789abcdef0123456789abcdef/thesis.tex"));
 }
 
-TEST_CASE("a loader plays past a cache on a full disk", "[remote]") {
+TEST_CASE("a loader plays without its cache if the cache's disk is full", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteLargerDataset(folder, 640);  // 8 MB
   const std::filesystem::path small = folder / "small";

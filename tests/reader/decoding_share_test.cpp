@@ -12,9 +12,9 @@ namespace {
 
 // Two sides that decode, and the seconds that a row costs each.
 struct Sides {
-  double kept = 0;     // a thread, if the host decodes it
-  double offered = 0;  // a thread, if it leaves it to the device
-  double device = 0;   // the device then
+  double kept = 0;     // of a thread, for a row that the host decodes
+  double offered = 0;  // of a thread, for a row that is left to the device
+  double device = 0;   // of the device, for such a row
   unsigned threads = 4;
   bool trainer_waits = true;
 

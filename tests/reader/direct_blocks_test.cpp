@@ -100,7 +100,7 @@ TEST_CASE("A file system that accepts O_DIRECT but fails to read so is asked onc
         reading.Open(block, 16);
       reading.EndBatch();
       reading.Await(20);
-      CHECK(refusals <= (depth == 1 ? 1 : 20));  // of those in flight, each
+      CHECK(refusals <= (depth == 1 ? 1 : 20));  // one for each read in flight
       CHECK(files.refused() == 1);
       for (std::uint32_t block = 0; block < 20; ++block) {
         const auto held = reading.Use(block);

@@ -133,7 +133,7 @@ TEST_CASE("Copies on a stage are read past the page cache, too") {
   REQUIRE(PlayBatches(later, 4) == PlayBatches(mapped, 4));
 }
 
-TEST_CASE("Epochs that are left, repeated, begun in the middle and run on read the same") {
+TEST_CASE("Epochs that are left, repeated or resumed are read the same past the page cache") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3000));
   LoaderOptions options = OptionsFor(40, 2);
@@ -259,7 +259,7 @@ TEST_CASE("Any file system works, and shards that refuse direct reads are counte
   options.storage = Direct{};
   Loader loader(dataset, options);
   PlayBatches(loader, 0);
-  // Newer kernels let it be asked for there.
+  // Newer kernels accept O_DIRECT in a file system in memory.
   const std::uint64_t refused = loader.Stats().refused_shards;
   CHECK((refused == 0 || refused == dataset.shards().size()));
 }

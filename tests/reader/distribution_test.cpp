@@ -249,14 +249,14 @@ TEST_CASE("Batches are mixed as often as the probability says, by shares of Beta
     for (std::uint64_t epoch = 0; epoch < 6; ++epoch) {
       for (const Batch& batch : loader.Epoch(epoch)) {
         const auto labels = batch.Field<std::int32_t>("label");
-        if (labels[0] == labels[1]) continue;  // nothing shows
+        if (labels[0] == labels[1]) continue;  // mixing these two does not change the target
         ++batches;
         const auto targets = batch.Field<float>("target");
         const double own = targets[static_cast<std::size_t>(labels[0])];
         if (own != 1) shares.push_back(own);
       }
     }
-    // A cut of less than a quarter of each side is of no pixel of eight.
+    // A cut of less than a quarter of each side (2 of 8 pixels) covers no pixel.
     const double expected = 0.4 * double(batches) * (cut ? 1 - 1.0 / 16 : 1);
     CHECK(double(shares.size()) == Approx(expected).margin(5 * std::sqrt(expected)));
     if (!cut) CheckUniform(shares);  // Beta(1, 1)

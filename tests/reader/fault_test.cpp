@@ -152,7 +152,7 @@ TEST_CASE("Faults are listed with shard, sample, key and reason, and counted") {
     CHECK(faults[i].epoch == 0);
     CHECK(faults[i].times >= 2);  // 3 if the next epoch was begun ahead
   }
-  // What was read of the next epoch counts when that begins.
+  // Faults that were met while reading ahead into the next epoch count once that epoch begins.
   CHECK(loader.Stats().faults == 2 * kDamaged.size());
 }
 

@@ -145,7 +145,7 @@ TEST_CASE("Data that is damaged in the store is a fault, with and without a cach
     INFO(what);
     flip.for_ever = true;
     LoaderOptions options = Skipping();
-    if (what == "the keys" || what == "the manifest") continue;  // no sample's, or all of them
+    if (what == "the keys" || what == "the manifest") continue;  // needed by no sample, or by all
     const std::size_t lost = what == "a payload" ? 1 : what.find("a block's") == 0 ? 16 : 320;
     for (const bool cache : {false, true}) {
       if (cache) options.stage = Stage{folder / ("cache of " + what), 100'000'000};

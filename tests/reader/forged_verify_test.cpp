@@ -77,6 +77,7 @@ struct Forged {
     Id128 id;
     std::string text = ManifestToJson(manifest, id);
     change_text(text);
+    // The text begins with {"id":" and 32 digits; the id is the hash of all that follows them.
     constexpr std::size_t kIdAt = 7, kIdDigits = 32;
     text.replace(kIdAt, kIdDigits, ToHex(Hash128(AsBytes(text.substr(kIdAt + kIdDigits)))));
     WriteFile(folder / kManifestName, AsBytes(text));
@@ -96,7 +97,7 @@ void SealForged(BuiltShard& shard) {
       {file.subspan(tail.directory_offset, tail.directory_bytes), file.last(sizeof(ShardTail))});
 }
 
-// Changes the directory's entry of the section at that place of the list.
+// Changes the directory's entry of section number `place` (counted from 0).
 template <class Change>
 auto WithSection(std::size_t place, Change change) {
   return [=](std::vector<BuiltShard>& shards) {
@@ -109,7 +110,7 @@ auto WithSection(std::size_t place, Change change) {
   };
 }
 
-// Replaces the schema's text in the shard's header by one that is not longer than the header.
+// Changes the schema's text in the shard's header. The new text must fit the header.
 template <class Change>
 auto WithSchemaText(Change change) {
   return [=](std::vector<BuiltShard>& shards) {
@@ -125,7 +126,7 @@ auto WithSchemaText(Change change) {
   };
 }
 
-// Changes the entry of sample 1's value.
+// Changes the entry of sample 1 for that field.
 template <class Change>
 auto WithEntry(std::size_t field, Change change) {
   return [=](std::vector<BuiltShard>& shards) {
@@ -155,8 +156,9 @@ struct ForgedCase {
   const char* file = "shard-00000.sluice";
 };
 
-FieldValue JpegValue(std::uint32_t channels, std::uint8_t said) {
-  return ImageValue(20, 12, said, TextIn(MakeJpeg(MakePicture(20, 12, channels))), Codec::kJpeg);
+FieldValue JpegValue(std::uint32_t channels, std::uint8_t claimed_channels) {
+  return ImageValue(20, 12, claimed_channels, TextIn(MakeJpeg(MakePicture(20, 12, channels))),
+                    Codec::kJpeg);
 }
 
 FieldValue
@@ -170,7 +172,7 @@ ForgedCase CaseOfValue(const char* name, std::size_t field, FieldValue value, co
   return {name, [=](Forged& forged) { forged.Value(3, field) = value; }, reason, 3, content};
 }
 
-// A case in which the manifest says a false number.
+// A case in which a number in the manifest is wrong.
 template <class Change>
 ForgedCase CaseOfManifest(const char* name, Change change, const char* reason) {
   return {name,   [=](Forged& forged) { forged.change_manifest = change; },
@@ -217,6 +219,7 @@ std::vector<ForgedCase> ForgedCases() {
              [](std::string& text) { ReplaceText(text, "{\"fields", "{\"x\":1,\"x\":1,\"fields"); });
        },
        "has the member \"x\" twice"},
+      // The header is made for a long schema, which then gets shorter by more than a page.
       {"a header with an empty page",
        [](Forged& f) {
          for (int i = 0; i < 100; ++i)
@@ -248,11 +251,11 @@ std::vector<ForgedCase> ForgedCases() {
               "its codec is one of images"),
       CaseOfValue("a codec that is not assigned", kCaptionField, PayloadValue("x", static_cast<Codec>(5)),
               "its codec is not known"),
-      CaseOfValue("such a codec of an image", kPictureField,
+      CaseOfValue("an image with a codec that is not assigned", kPictureField,
               ImageValue(2, 1, 3, "pixels", static_cast<Codec>(5)), "codec is not known"),
       CaseOfValue("entries of a variable field cut short", kPointsField, PayloadValue("12345"),
               "not hold a whole number of entries"),
-      CaseOfValue("entries of a compressed one cut short", kPointsField, ZstdValue("12345"),
+      CaseOfValue("entries of a compressed variable field cut short", kPointsField, ZstdValue("12345"),
               "not hold a whole number of entries"),
       CaseOfValue("bytes that are not a zstd frame", kCaptionField, PayloadValue("x", Codec::kZstd),
               "not a zstd frame"),

@@ -390,7 +390,8 @@ TEST_CASE("Sizes that grow by epoch are those of FFCV's recipe") {
   CHECK(ProgressiveSizes(128, 192, 0, 4) ==
         std::vector<OutputSize>{{0, 128, 128}, {2, 160, 160}, {3, 192, 192}});
   CHECK_THROWS_AS(ProgressiveSizes(160, 192, 8, 8), Error);
-  // Every size is used, however long it lasts: rounded at 1.5, 2.5 (to 2) and 3.5 units.
+  // Every size is used, however many epochs there are. In units of 32, sides are rounded at 1.5,
+  // 2.5 (to 2) and 3.5.
   const std::vector<OutputSize> slow = ProgressiveSizes(32, 128, 0, std::uint64_t{3} << 60);
   REQUIRE(slow.size() == 4);
   CHECK((slow[1].width == 64 && double(slow[1].epoch) == Approx(0x1p59)));

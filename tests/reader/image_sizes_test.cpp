@@ -329,7 +329,7 @@ TEST_CASE("Memory() counts room for the largest image in each row, and no more")
     LoaderOptions options = SizesOptions(image_sizes);
     options.output.fields = {"image"};
     options.transform = std::move(transform);
-    options.batch_size = 4096;  // pages do not count
+    options.batch_size = 4096;  // so many rows that rounding to pages does not matter
     options.ring.prefetch = 2;
     options.integrity.on_fault = OnFault::kSkip;
     Loader loader(Dataset::Open(folder / "sizes", limits), options);

@@ -204,7 +204,7 @@ TEST_CASE("Twenty thousand shards play with no more of them mapped than promised
     REQUIRE(samples.size() == 2 * kShards);
     for (std::size_t i = 0; i < samples.size(); ++i)
       REQUIRE(samples[i] == i);
-    // And at most those that samples in the ring come from.
+    // In addition, at most the shards that samples in the ring come from are mapped.
     const std::size_t rows = 256 * (1 + *options.ring.prefetch + options.ring.hold);
     CHECK(MappedShards(path) <= dataset.state()->table.max_mapped() + rows);
   }

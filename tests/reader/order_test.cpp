@@ -306,7 +306,7 @@ TEST_CASE("Ranks read about 1/W each, also with blocks of several sizes") {
         std::uint64_t samples = 0;
         for (const std::uint64_t block : read)
           samples += shape.SamplesIn(block);
-        // Lanes differ by less than a block; of the tail a rank may read all blocks.
+        // Lanes differ by less than a block; a rank may read all blocks of the tail.
         const std::uint64_t tail = 24 * shape.max_block_samples();
         CHECK(samples <= (shape.samples() - tail) / world_size + 2 * tail);
       }
@@ -422,8 +422,8 @@ TEST_CASE("A resumed epoch announces the rest, and how many samples of each bloc
 
 TEST_CASE("A batch of a class-sorted dataset shows as many classes as the simulation") {
   // 1,281,167 samples in 1000 sorted classes, blocks of 8: independent draws show 641 distinct
-  // classes in a batch of 1024; 192 lanes with windows of 4 blocks 472, by an independent
-  // simulation.
+  // classes in a batch of 1024; 192 lanes with windows of 4 blocks show 472, according to an
+  // independent simulation.
   constexpr std::uint64_t kSamples = 1'281'167;
   std::vector<DatasetShape::Shard> shards;
   for (std::uint64_t left = kSamples; left > 0;) {

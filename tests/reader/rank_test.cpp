@@ -357,7 +357,7 @@ TEST_CASE("Each launcher's variables give the rank") {
   // A batch script of Slurm does not have a rank.
   CHECK(found({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}) == Rank{0, 1});
   CHECK(found({{"WORLD_SIZE", "1"}}) == Rank{0, 1});
-  // The variables of another launcher are complete.
+  // If one launcher's variables are incomplete, those of another launcher are used.
   CHECK(found({{"WORLD_SIZE", "4"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}) == Rank{1, 4});
   // With torchrun under srun, the inner launcher decides.
   CHECK(found({{"RANK", "7"},

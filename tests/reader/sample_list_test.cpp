@@ -217,7 +217,8 @@ TEST_CASE("Lists balanced over several labels per sample have equally many of ea
       SampleBuilder sample = writer.NewSample(std::to_string(i));
       const std::vector<std::uint8_t> pixels(12, static_cast<std::uint8_t>(i));
       sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
-      std::vector<std::int32_t> numbers;  // both for 0, no class for the last ten; 1 twice
+      std::vector<std::int32_t>
+          numbers;  // sample 0 has both classes, the last ten none; class 1 is listed twice
       if (i < 3) numbers.push_back(0);
       if (i == 0 || (i >= 3 && i < 50)) numbers.insert(numbers.end(), {1, 1});
       sample.SetArray<std::int32_t>("tags", numbers);
@@ -265,7 +266,7 @@ TEST_CASE("An empty list is refused with the reason why it is empty") {
              ContainsSubstring("the filter of SampleList::Where keeps none of 30 samples"));
 }
 
-TEST_CASE("A list balanced over classes of which no sample has one says so") {
+TEST_CASE("A class-balanced list is refused with that reason if no sample has a class") {
   const TemporaryFolder folder;
   Field tags = Field::Variable("tags", DType::kInt32, {});
   tags.role = Role::kLabel;
