@@ -26,8 +26,8 @@ inline std::string_view Trimmed(std::string_view text,
   return text;
 }
 
-// The number that the whole text stands for, as std::from_chars() reads it (`base` as there);
-// nullopt if it is not one.
+// The whole text, read as a number by std::from_chars(), which also gets `base`; nullopt if the
+// text is not a number.
 template <class T, class... Base>
 std::optional<T> ParseNumber(std::string_view text, Base... base) noexcept {
   T number{};

@@ -79,7 +79,7 @@ unsigned QuotaVersion1(const std::string& folder) {
   return CpusOfQuota(quota, period);
 }
 
-// The tightest quota from the process's group up to the root.
+// The smallest quota of the process's group and of its parents up to the root.
 template <class Quota>
 unsigned TightestQuota(const std::string& root, std::string path, Quota quota) {
   unsigned least = 0;
@@ -102,7 +102,7 @@ unsigned AvailableCpus() noexcept {
     if (version2 != 0) cpus = std::min(cpus, version2);
     if (version1 != 0) cpus = std::min(cpus, version1);
   } catch (...) {
-    // No memory for a path: the affinity mask alone must do.
+    // There is no memory for a path, so only the affinity mask is used.
   }
   return cpus;
 }

@@ -39,8 +39,8 @@ enum class Purpose : std::uint32_t {
   kMixtureTail = 11,     // reader: the last turns of an epoch of a mixture
   kMixturePart = 12,     // reader: the seed of each dataset of a mixture
   kPixelTransform = 30,  // the draws of a step that changes pixels
-  kSampleFunction = 31,  // the user's own function, for a sample
-  kBatchFunction = 32,   // ... for a batch
+  kSampleFunction = 31,  // the user's own function for a sample
+  kBatchFunction = 32,   // the user's own function for a batch
   kMix = 33,             // the samples of a batch that are mixed
 };
 

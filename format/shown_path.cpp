@@ -31,7 +31,7 @@ bool IsOfScheme(char c) {
          c == '-' || c == '.';
 }
 
-// The scheme that ends where the text does.
+// The scheme at the end of the text; empty if there is none.
 std::string_view SchemeAtEnd(std::string_view text) {
   std::size_t begin = text.size();
   while (begin > 0 && IsOfScheme(text[begin - 1]))

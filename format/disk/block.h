@@ -17,7 +17,7 @@ namespace sluice {
 struct BlockHeader {
   std::uint32_t magic = kMagic;
   std::uint32_t number = 0;        // within the shard
-  std::uint64_t bytes = 0;         // of the whole block: whole pages
+  std::uint64_t bytes = 0;         // of the whole block; a multiple of the page size
   std::uint64_t first_sample = 0;  // within the shard
   std::uint32_t count = 0;         // samples, at least 1
   std::uint32_t row_bytes = 0;
@@ -55,7 +55,7 @@ struct EncodedSample {
 std::uint64_t BlockBytesOf(const EncodedSample& sample, const Schema& schema,
                            const RowLayout& layout) noexcept;
 
-// The most bytes of a block whose samples add up to `sample_bytes` (by BlockBytesOf).
+// An upper bound for the size of a block whose samples add up to `sample_bytes` (by BlockBytesOf).
 constexpr std::uint64_t BlockBytes(std::uint64_t sample_bytes) noexcept {
   return AlignUp(sizeof(BlockHeader) + kPayloadAlignment + sample_bytes, kPageBytes);
 }
@@ -107,13 +107,13 @@ class BlockView {
   static Defect CheckContentCodec(const Payload& payload) noexcept;
   Defect GetImage(const RowLayout& layout, std::uint32_t row, std::size_t field,
                   ImagePayload& image, std::uint64_t& checksum) const noexcept;
-  // Whether a payload of this block has that checksum. A payload from an object store that fails is
-  // fetched once more.
+  // Whether a payload of this block has that checksum. If it does not match and came
+  // from an object store, it is fetched and compared once more.
   bool Matches(Bytes payload, std::uint64_t checksum) const;
 
-  // Everything the format promises beyond checksums: payloads lie exactly where the rule puts them,
-  // and every byte between them is zero. For verify; reads the whole block. Ends without a defect
-  // at a payload that GetPayload() refuses.
+  // Checks what the format promises beyond checksums: payloads lie exactly where the rule puts
+  // them, and every byte between them is zero. For `sluice verify`; reads the whole block. Stops at
+  // a payload that GetPayload() refuses, and does not report it.
   Defect VerifyPlacement(const Schema& schema, const RowLayout& layout) const noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // Files: reading whole ones, mapping them, and writing them so that a crash leaves either the old
-// state or the new one. Every failure is an Error that names the file: kNotFound, kMemory, kLimit
-// where said below, and otherwise kIo.
+// state or the new one. Every failure is an Error that names the file: kNotFound, kMemory or kLimit
+// where a comment below says so, and otherwise kIo.
 #pragma once
 
 #include <cstddef>
@@ -93,7 +93,7 @@ class MappedFile {
   ReadGuard Guard() const noexcept { return {bytes_, *lost_}; }
   bool Lost(Bytes range) const noexcept { return lost_->Any() && lost_->Touch(range); }
   bool LostAny() const noexcept { return lost_->Any(); }
-  // The mapping as one of several that a ReadGuard guards.
+  // The mapping, as an entry of the list that a ReadGuard takes.
   GuardedMapping guarded() const noexcept { return {bytes_, lost_.get()}; }
 
   // The present size of the file with the name it was opened by. If another file has that name now,
@@ -169,11 +169,11 @@ void CreateFolder(const std::filesystem::path& path);
 
 void SyncFolder(const std::filesystem::path& path);
 
-// "No space left on device" and the like.
+// The system's text for an errno, such as "No space left on device".
 std::string SystemErrorText(int error_number);
 
-// The path made absolute and otherwise unchanged; as given, if it is empty or the working directory
-// is gone.
+// Makes the path absolute and changes nothing else. Returns it as given if it is empty or the
+// working directory is gone.
 inline std::filesystem::path AbsolutePath(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::path absolute = std::filesystem::absolute(path, error);
@@ -193,7 +193,7 @@ std::filesystem::path TemporaryName(const std::filesystem::path& path, const std
 std::string_view NameOfTemporary(std::string_view name) noexcept;
 
 // A buffer from which files are written past the page cache (O_DIRECT), reused from file to file.
-// It also remembers whether the file system refused.
+// It also remembers whether the file system has refused such writes.
 class DirectBuffer {
  public:
   // The alignment of addresses, offsets and sizes: no file system needs more than a page.

@@ -38,11 +38,11 @@ struct KeyChunk {
   std::uint64_t first = 0;  // number of the chunk's first sample
   std::uint64_t count = 0;
   std::vector<std::byte> content;
-  std::uint64_t number = 0;  // the chunk's number, and its frame's offset; 0: never read
-  std::uint64_t offset = 0;
+  std::uint64_t number = 0;  // of the chunk
+  std::uint64_t offset = 0;  // of the chunk's frame in the section; 0: no chunk was read yet
 
   bool Holds(std::uint64_t index) const noexcept { return index - first < count; }
-  std::string_view Key(std::uint64_t index) const noexcept;  // of one that it Holds()
+  std::string_view Key(std::uint64_t index) const noexcept;  // Holds(index) must be true
 };
 
 // ReadKeyChunk() returns this pointer for a chunk that is larger than its caller reads. Compare the
@@ -53,7 +53,8 @@ inline constexpr char kKeyChunkTooLarge[] = "the chunk of keys is larger than ma
 inline constexpr char kKeyTooLong[] = "a key has more than 65535 bytes";
 
 // Moves `chunk`, which is new or was read from the same section, to the one that holds sample
-// `index` of `samples`. `most`: the largest content in bytes; if it is larger, kKeyChunkTooLarge.
+// `index` of `samples`. Returns kKeyChunkTooLarge if the chunk's content has more than `most`
+// bytes.
 Defect ReadKeyChunk(Bytes section, std::uint64_t samples, std::uint64_t index, KeyChunk& chunk,
                     std::uint64_t most = UINT64_MAX);
 

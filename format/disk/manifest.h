@@ -29,7 +29,7 @@ struct ManifestPlace {
   // `path`: the dataset's folder or URL, or that of manifest.json or manifest-ID.json in it.
   static ManifestPlace Of(const std::filesystem::path& path);
   bool is_old() const noexcept { return name != kManifestName; }
-  // A path that leads here again.
+  // A path from which Of() gives this place again.
   std::filesystem::path path() const { return is_old() ? folder / name : folder; }
 };
 
@@ -41,7 +41,7 @@ struct ManifestShard {
   std::uint64_t blocks = 0;
   std::uint32_t block_samples = 0;
   std::uint64_t bytes = 0;
-  std::string unknown = {};  // as Manifest::unknown, of this object of "shards"
+  std::string unknown = {};  // like Manifest::unknown, for this shard's object in "shards"
 
   friend bool operator==(const ManifestShard&, const ManifestShard&) = default;
 };
@@ -89,7 +89,7 @@ struct Manifest {
   std::vector<std::uint64_t> class_counts;  // of the first label field with classes
   std::string made = "{}";                  // how it was made: a JSON object, for people
   Metadata meta;
-  // Members that this version does not know, as a JSON object; mostly empty.
+  // Members that this version does not know, as a JSON object; usually empty.
   std::string unknown;
   std::vector<ManifestShard> shards;
 };
@@ -98,8 +98,8 @@ struct Manifest {
 void CheckMetadata(const Metadata& meta);
 // Sets `changes`, and removes those with an empty value.
 void ChangeMetadata(const Metadata& changes, Metadata& meta);
-// Adds to `manifest` what it does not have of `from`'s metadata and unknown members. Returns the
-// names of metadata that both have with other values.
+// Adds to `manifest` those of `from`'s metadata and unknown members that it lacks. Returns the
+// names of metadata that both have with different values.
 std::vector<std::string> KeepMembers(const Manifest& from, Manifest& manifest);
 
 // The file's text; `id` gets the dataset's id.
@@ -124,8 +124,8 @@ struct SampleTotals {
   // Counts a sample for its class, given its value of Schema::ClassField(). A number that is not a
   // class's (in a damaged or forged dataset) is ignored.
   void CountClass(const Field& field, Bytes element) noexcept;
-  // Adds those values of a block's samples whose payloads can be found. Returns null, or what is
-  // wrong with the first of the others. The caller must hold a guard.
+  // Adds the values of a block's samples, except those whose payload cannot be found. Returns null,
+  // or what is wrong with the first of these. The caller must hold a guard.
   Defect AddBlock(const BlockView& block, const RowLayout& layout, const Schema& schema) noexcept;
   void Add(const SampleTotals& other) noexcept;
 };

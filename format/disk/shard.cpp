@@ -6,9 +6,9 @@
 // first asked for.
 //
 // The bytes may be a mapped file, which other programs can cut or overwrite, or parts that are
-// brought from an object store when they are needed (ShardParts). So if bytes fail a check,
-// Mended() first fetches a store's once more, and Corrupt() then looks whether the file was cut or
-// overwritten after it was opened: the error says so instead.
+// brought from an object store when they are needed (ShardParts). So if bytes from a store fail a
+// check, Mended() first fetches them once more. Corrupt() then looks whether the file was cut or
+// overwritten after it was opened; if so, its error says that instead.
 #include "format/disk/shard.h"
 
 #include <algorithm>
@@ -200,8 +200,8 @@ bool ShardFile::CutBefore(Bytes range) const noexcept {
   if (static_cast<std::uint64_t>(range.data() + range.size() - file_.bytes().data()) > left) {
     return true;
   }
-  // The size of a file without a name cannot be found: a copy, say, that was removed because it was
-  // cut. Then the file's last bytes tell.
+  // If the file has lost its name (a copy, say, that was removed because it was cut), its size
+  // cannot be found by the name. Then its last bytes show whether it was cut.
   if (parts_ != nullptr || left < file_.bytes().size() || HasItsName()) return false;
   const ReadGuard guard = Guard();
   std::atomic_thread_fence(std::memory_order_seq_cst);  // after what was read before

@@ -3,9 +3,9 @@
 // ShardFile opens one for reading; the Build functions are for writers. Blocks are in block.h.
 //
 // A new section gets its number in FORMAT.md, which assigns them. An edit that writes shards anew
-// drops the section unless writer/edit/ copies it. With more than two sections, kSections in
-// shard.cpp grows. A new section also goes into these files,
-// where "kSectionOrigin|\bsection 2\b|2 \| origin" shows how:
+// drops the section unless writer/edit/ copies it. With more than four sections, kSections in
+// shard.cpp must grow. A new section also goes into these files, where
+// "kSectionOrigin|\bsection 2\b|2 \| origin" shows how:
 //   format/disk/shard.cpp                 the numbers that a shard may require
 //   format/FORMAT.md
 //   writer/shard_writer.cpp
@@ -45,9 +45,9 @@ namespace sluice {
 // once nobody holds the part. Thread-safe.
 class ShardParts {
  public:
-  // Header and end are asked for before anything is known of the shard, so each may turn out to be
-  // longer, and its rest is a part by itself. A block has two parts: its header and table, up to a
-  // page's end, and its payloads.
+  // The header and the end are requested before anything is known of the shard. Each may turn out
+  // to be longer; then its rest is a separate part. A block has two parts: its header and table, up
+  // to a page's end, and its payloads.
   enum PartNumber : std::uint64_t { kHeader, kHeaderRest, kSections, kEndRest, kEnd, kFirstBlock };
   static constexpr std::uint64_t FirstPartOf(std::uint64_t block) {
     return kFirstBlock + 2 * block;
@@ -189,7 +189,7 @@ struct ShardSchema {
   explicit ShardSchema(const Schema& of);
 
   Schema schema;
-  std::string text;  // as it stands in a shard's header, most often
+  std::string text;  // nearly always the same as in a shard's header
   RowLayout layout;
   std::vector<std::size_t> columns;  // ColumnFields()
 };
@@ -252,9 +252,10 @@ class ShardFile {
   Bytes bytes() const noexcept { return file_.bytes(); }
   ReadGuard Guard() const noexcept { return file_.Guard(); }
   bool Lost(Bytes range) const noexcept { return file_.Lost(range); }
-  // The mapping as one of several that a ReadGuard guards, for code that reads rows of many shards.
+  // The mapping, as an entry of the list that a ReadGuard takes, for code that reads rows of many
+  // shards.
   GuardedMapping guarded() const noexcept { return file_.guarded(); }
-  // Whether the file's last bytes are those it was opened with: no longer if the file was cut, or
+  // Whether the file's last bytes are those it was opened with. False once the file was cut, or
   // overwritten with another shard. Call it under a guard, and after a fence that keeps earlier
   // reads before it. No system call.
   //
@@ -269,15 +270,16 @@ class ShardFile {
   // Whether all that was read of the mapping so far was there. Same preconditions as EndIsThere().
   bool WholeSoFar() const noexcept { return EndIsThere() && !file_.LostAny(); }
   // Whether a byte of the range lies after the file's present end. Asks the file system. A file
-  // without a name cannot be asked for: true for every range once EndIsThere() fails.
+  // that has lost its name has no size to ask for: then true for every range once EndIsThere()
+  // fails.
   bool CutBefore(Bytes range) const noexcept;
   FileId file() const noexcept { return file_.id(); }
   // Whether an open file is the same file as the mapped one.
   bool Maps(const FileHandle& file) const noexcept { return file_.Maps(file); }
   // Whether the file still has the name it was opened by: only then does it have a WrittenAt().
   bool HasItsName() const noexcept { return file_.WrittenAt().has_value(); }
-  // False once another program has written another shard over this one; from then on, its blocks
-  // are Error(kIo). Asks the file system when the file was last written to, and compares the
+  // False once another program has written another shard over this one; from then on, Block()
+  // throws Error(kIo). Asks the file system when the file was last written to, and compares the
   // directory only if that has changed, so that a `touch`, or a copy of the same bytes, does no
   // harm.
   bool StillTheSame() const;
@@ -300,8 +302,8 @@ class ShardFile {
   BlockView Block(std::uint32_t block) const;
   // Like Block(), for a copy of the block's bytes; `checked`: an earlier call has verified them.
   BlockView Block(std::uint32_t block, Bytes bytes, bool checked) const;
-  // Like Block(), for a block that is there already: one that the caller holds (parts()), or any of
-  // a file.
+  // Like Block(), for a block that is there already: one that the caller holds (parts()), or any
+  // block of a shard that is a file.
   BlockView BlockThere(std::uint32_t block) const;
   // The first byte of a file's block, if the block's header and table have been verified; otherwise
   // null: call Block().

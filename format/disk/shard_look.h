@@ -26,9 +26,9 @@ struct ShardsLook {
   static constexpr std::size_t kMaxKept = 100;
 
   std::vector<bool> faulty;   // by shard
-  std::uint64_t shards = 0;   // that are faulty
-  std::uint64_t samples = 0;  // that the manifest says these have
-  std::vector<Error> errors;  // of the first kMaxKept of them
+  std::uint64_t shards = 0;   // how many of them are faulty
+  std::uint64_t samples = 0;  // of the faulty shards, by the manifest
+  std::vector<Error> errors;  // of the first kMaxKept faulty shards
 };
 
 // Ends early, with what it has seen, when asked to stop.

@@ -38,8 +38,8 @@ bool IsInGroup(gid_t group) {
   return std::find(groups.begin(), groups.end(), group) != groups.end();
 }
 
-// The group that shares a folder, if one does. Nobody else could have made a folder look shared:
-// its owner is this user or root, or belongs to a group that this user is in, too.
+// The group that shares a folder, if one does. A stranger's folder that only looks shared does not
+// count: it must belong to this user or to root, or its group must be one of this user's.
 std::optional<gid_t> SharingGroup(const struct stat& info) {
   const bool shared = (info.st_mode & S_ISGID) != 0 && (info.st_mode & S_IWGRP) != 0 &&
                       (info.st_mode & S_IWOTH) == 0;

@@ -2,8 +2,8 @@
 //
 // Anybody who may write there could put a symbolic or hard link in the place of a file, and so
 // choose which file of this user is emptied and overwritten. Therefore a folder is opened once, and
-// what lies in it is opened by its name there: links are not followed, files have one name, and all
-// belongs to this user or to root.
+// what lies in it is opened by its name there. Links are not followed, a file with a second name (a
+// hard link) is refused, and so is everything that belongs neither to this user nor to root.
 //
 // A group can share such a folder: it has the setgid bit, the group may write to it, and others may
 // not. Then files of that group are accepted from any of its members, and files that are made there

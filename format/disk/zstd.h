@@ -19,8 +19,8 @@ std::optional<std::uint64_t> ZstdContentBytes(Bytes frame) noexcept;
 // std::bad_alloc.
 bool ZstdDecompress(Bytes frame, std::span<std::byte> content);
 
-// The same, after the bytes that `content` has already. Takes memory for bytes that the frame
-// gives, not for the `bytes` that it should give.
+// Like ZstdDecompress(), but appends to `content`; false if the frame's content is not `bytes`
+// long. Takes memory as the frame gives bytes, not for all `bytes` in advance.
 bool ZstdAppend(Bytes frame, std::uint64_t bytes, std::vector<std::byte>& content);
 
 // The library's version, such as "1.5.4".

@@ -6,10 +6,10 @@
 // and the run of samples is clipped at the edge of those that may be used. Weights are in 1/65536
 // and add up to 65536; a single weight is 65535.
 //
-// A third filter is a value of Filter, with its shares in kernels/weights.inc.h (weights are
-// unsigned: negative lobes change the sums of all lines_*.h) and, if it reaches further than the
-// triangle, NeededPixels() in decode.cpp. resample.h has the triangle alone. It also
-// goes into these files, where
+// To add a third filter, add a value to Filter and the filter's shares to kernels/weights.inc.h
+// (weights are unsigned: with negative lobes, the sums of all lines_*.h change). If it reaches
+// further than the triangle, change NeededPixels() in decode.cpp. resample.h keeps the triangle
+// alone. The filter also goes into these files, where
 // "kArea\b|:area\b|Filter.AREA|area filter|(by|triangle,) area|\"area\"}" shows how:
 //   format/include/sluice/image.h         the enumeration
 //   format/pixels/axis.cpp                its reach
@@ -29,10 +29,10 @@
 //   tests/reader/parse_pipeline_test.cpp
 //   tests/python/test_values.py
 //   tests/pixels/packed_test.cpp
-//   not format/pixels/planar.cpp          chooses it for chroma
-//   not writer/README.md                  says that
-//   not reader/include/sluice/transform.h  has an example with it, as has the next
-//   not reader/transform/parse_pipeline.cpp  likewise
+//   not format/pixels/planar.cpp          needs no change: it chooses area for chroma
+//   not writer/README.md                  needs no change: says that of chroma
+//   not reader/include/sluice/transform.h  needs no change: an example with area
+//   not reader/transform/parse_pipeline.cpp  needs no change: an example with area
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ void SumExactly(const kernels::Kernels& set, const kernels::LineSum& sum, std::s
   const std::size_t whole = count / kLineStep * kLineStep;
   if (whole > 0) set.sum_lines(sum, whole, out);
   if (whole == count) return;
-  if (whole > 0) {  // the last step again, ending at the end of the lines
+  if (whole > 0) {  // one more step, which ends where the lines end
     set.sum_lines({sum.lines + count - kLineStep, sum.stride, sum.weights, sum.taps}, kLineStep,
                   out + count - kLineStep);
     return;

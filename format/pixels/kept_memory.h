@@ -10,7 +10,7 @@ namespace sluice {
 template <class Value>
 void MakeRoom(std::size_t size, std::vector<Value>& memory) {
   if (memory.size() >= size) return;
-  memory.clear();  // nothing is to be copied
+  memory.clear();  // so that growing copies nothing
   memory.resize(size);
 }
 

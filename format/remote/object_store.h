@@ -6,13 +6,13 @@
 // simulated stores. A dataset's objects never change while it is used: a shard that was replaced is
 // an Error, never a mixture of two.
 //
-// A new one of Counts also goes into these files, where "\.repeated\b" shows how:
+// A new member of Counts also goes into these files, where "\.repeated\b" shows how:
 //   format/remote/server/remote_store.cpp
 //   format/remote/server/range_reads.cpp
 //   bench/epoch/slow_store.cpp
 //   reader/loader/loader_state.cpp
 //   bench/parts/io.cpp                    if `io` is to print it
-//   not tests/remote/                     tests of what is counted
+//   not tests/remote/                     need no change: they test what is counted
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ function(build_samples prefix folder)
     -D CMAKE_PREFIX_PATH=${prefix}
     # A consumer has no use for the JSON headers; a package that asked for them would fail here.
     -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON
-    # Takes a minute to compile, and is built within the tree.
+    # The trainer with LibTorch takes a minute to compile, and the build of the tree compiles it already.
     -D CMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
   file(STRINGS ${folder}/CMakeCache.txt found REGEX "^sluice_DIR:")
   if(NOT found MATCHES "=${prefix}/")
@@ -34,7 +34,7 @@ function(build_samples prefix folder)
   run(${CMAKE_COMMAND} --build ${folder})
 endfunction()
 
-# Compiles the tutorial only with the flags that pkg-config gives for that module.
+# Compiles the tutorial with nothing but the flags that pkg-config gives for the module.
 function(compile_sample prefix module program)
   set(ENV{PKG_CONFIG_PATH} ${prefix}/${PC_DIR})
   execute_process(COMMAND pkg-config --cflags --libs ${module} OUTPUT_VARIABLE flags
@@ -60,7 +60,7 @@ target_link_libraries(trainer PRIVATE sluice::reader)
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${folder} -B ${folder}/build -G Ninja --no-warn-unused-cli
     -D CMAKE_CXX_COMPILER=${COMPILER} ${ARGN}
     RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  string(REGEX REPLACE "[ \n]+" " " output "${output}")  # as CMake wraps its messages
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")  # because CMake wraps its messages
   set(RESULT "${result}" PARENT_SCOPE)
   set(OUTPUT "${output}" PARENT_SCOPE)
 endfunction()
@@ -84,7 +84,8 @@ function(try_out prefix samples trainer)
   file(REMOVE_RECURSE ${photos} ${dataset})
   run(${samples}/make_photos ${photos} 2 8 64)
   run(${prefix}/bin/sluice convert ${photos} ${dataset})
-  # The installed programs find the shared libraries themselves; the trainer knows no place.
+  # The installed programs find the shared libraries through their rpath. The trainer may have none, so it gets
+  # LD_LIBRARY_PATH.
   cmake_path(GET PC_DIR PARENT_PATH libdir)
   set(ENV{LD_LIBRARY_PATH} ${prefix}/${libdir})
   run(${trainer} ${dataset} 2)
@@ -99,7 +100,7 @@ elseif(STEP STREQUAL "pkg_config")
   compile_sample(${WORK}/prefix sluice ${WORK}/train_softmax)
   compile_sample(${WORK}/prefix sluice-reader ${WORK}/train_softmax)
 elseif(STEP STREQUAL "one_library")
-  # As the guide to projects of one's own says it.
+  # Makes one library, in the way that samples/guides/cpp-project.md shows.
   cmake_path(GET PC_DIR PARENT_PATH libdir)
   file(REMOVE ${WORK}/libsluice.a)
   file(WRITE ${WORK}/one_library.mri "create ${WORK}/libsluice.a\n")
@@ -134,7 +135,7 @@ if(sluice_trainer_FOUND OR NOT sluice_reader_FOUND)
 endif()" -D CMAKE_PREFIX_PATH=${WORK}/prefix)
   expect_success()
 elseif(STEP STREQUAL "part")
-  # As after `ninja sluice_reader`: its libraries are there, and nothing else.
+  # As after `ninja sluice_reader`: the reader's libraries are built, and nothing else.
   file(REMOVE_RECURSE ${WORK}/part)
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/part -G Ninja -D CMAKE_CXX_COMPILER=${COMPILER}
     -D BUILD_SHARED_LIBS=OFF -D SLUICE_BUILD_TESTS=OFF -D SLUICE_BUILD_SAMPLES=OFF)
@@ -154,7 +155,7 @@ elseif(STEP STREQUAL "part")
   expect_failure("Sluice's writer is not installed in .*part-prefix, since it had not been built")
   compile_sample(${WORK}/part-prefix sluice-reader ${WORK}/part-train_softmax)
 elseif(STEP STREQUAL "headers")
-  # What users write, behind every header but torch.h, which needs LibTorch.
+  # Compiles code as users write it, after including every header except torch.h, which needs LibTorch.
   file(GLOB headers RELATIVE ${WORK}/prefix/include ${WORK}/prefix/include/sluice/*.h)
   foreach(header ${headers})
     file(STRINGS ${WORK}/prefix/include/${header} macros REGEX "^ *# *define")
@@ -170,7 +171,11 @@ elseif(STEP STREQUAL "headers")
   return sum;
 }
 ")
-  foreach(kind -I -isystem)  # in the alphabet's order, then backward
+  # With -I in alphabetical order, with -isystem in the reverse order.
+  foreach(kind -I -isystem)
+    if(kind STREQUAL "-isystem")
+      list(REVERSE headers)
+    endif()
     list(JOIN headers "" includes)
     file(WRITE ${WORK}/headers${kind}.cpp "${includes}float Sum(const sluice::Batch& batch);\n${use}")
     foreach(compiler ${COMPILER} ${CLANG})
@@ -179,7 +184,6 @@ elseif(STEP STREQUAL "headers")
           -Wsign-conversion ${kind} ${WORK}/prefix/include ${WORK}/headers${kind}.cpp)
       endif()
     endforeach()
-    list(REVERSE headers)
   endforeach()
 elseif(STEP STREQUAL "without_catch")
   foreach(tests AUTO ON)
@@ -193,13 +197,14 @@ elseif(STEP STREQUAL "without_catch")
       expect_failure("SLUICE_BUILD_TESTS is ON, but Catch2 or libpng was not found")
     else()
       expect_success()
-      if(NOT OUTPUT MATCHES "Sluice: no tests; catch2 and libpng-dev would bring")
+      if(NOT OUTPUT MATCHES "Sluice: no tests; install catch2 and libpng-dev")
         message(FATAL_ERROR "it does not say that there are no tests: ${OUTPUT}")
       endif()
     endif()
   endforeach()
 elseif(STEP STREQUAL "other_name")
-  # The name that is there becomes one that cannot be used, and the other leads to the same library.
+  # libspng has one of two pkg-config names, by the build system that built it. Makes the name that this system has
+  # unusable, and the other name lead to the same library.
   execute_process(COMMAND pkg-config --variable=pcfiledir ${SPNG} OUTPUT_VARIABLE system
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   set(other libspng)

@@ -1,7 +1,7 @@
 # A package for Debian and Ubuntu, with libraries, headers, commands, manual pages and completion; also with the
 # Python package, if the build has it. Run, after tools/setup.sh package and a release build:
 #   cpack -G DEB --config build/release/CPackConfig.cmake
-# DEBFULLNAME and DEBEMAIL, when the build is configured, name who answers for the package.
+# DEBFULLNAME and DEBEMAIL, when the build is configured, name the package's maintainer.
 if(CPACK_TEMPORARY_DIRECTORY)  # cpack includes this file, too, before it packs that folder
   file(GLOB pages ${CPACK_TEMPORARY_DIRECTORY}/usr/share/man/man1/*.1)
   file(GLOB libraries ${CPACK_TEMPORARY_DIRECTORY}/usr/lib/*.a)
@@ -63,7 +63,7 @@ if(TARGET sluice_python)
   math(EXPR next "${minor} + 1")
   set(CPACK_DEBIAN_PACKAGE_DEPENDS
     "python3 (>= 3.${minor}~), python3 (<< 3.${next}), python3-numpy")
-  # What Python compiled there is no package's.
+  # Files that Python compiled there belong to no package, so the removal of this one deletes them.
   file(WRITE ${doc}/prerm "#!/bin/sh\nset -e\nrm -rf /usr/${python}/__pycache__\n")
   set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${doc}/prerm)
   set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

@@ -63,7 +63,7 @@ foreach(directory LIBDIR INCLUDEDIR)
 endforeach()
 
 foreach(layer format remote reader writer)
-  # Not Requires.private: if only static libraries are installed, every link needs these.
+  # These are in Requires, not in Requires.private: if only static libraries are installed, every link needs them.
   set(modules ${SLUICE_NEEDS_${layer}})
   list(TRANSFORM modules REPLACE "^JPEG$" ":libjpeg")
   list(FILTER modules INCLUDE REGEX ":")

@@ -34,7 +34,7 @@ namespace {
 std::string OwnWord() {
   Id128 id;
   if (getrandom(id.bytes.data(), id.bytes.size(), 0) != static_cast<ssize_t>(id.bytes.size())) {
-    throw Error(ErrorCode::kIo, "no random numbers can be had from the system");
+    throw Error(ErrorCode::kIo, "cannot get random numbers from the system");
   }
   return kOwnPrefix.substr(1).data() + ToHex(id);
 }

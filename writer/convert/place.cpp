@@ -34,7 +34,7 @@ fs::path TemporaryFolder() {
   std::string name = (temporary / "sluice-conversion-XXXXXX").string();
   if (error || mkdtemp(name.data()) == nullptr) {
     throw Error(ErrorCode::kIo, temporary.string(),
-                "a folder for shards on their way cannot be created there: " +
+                "cannot create a folder there for shards that wait for their upload: " +
                     (error ? error.message() : SystemErrorText(errno)) +
                     "; set TMPDIR to a folder for temporary files");
   }

@@ -247,9 +247,9 @@ std::string NewManifest::FreeName() {
   }
 }
 
-// Whether the shard may get the name `to`, which no manifest has. If a file has that name already:
-// a killed call left it if it is this very shard, which is then removed. Any other file belongs to
-// someone, and stays.
+// Whether the shard may get the name `to`, which no manifest has. If a file already has that name
+// and is this very shard, a killed call left it, and it is removed. Any other file belongs to
+// somebody, and stays.
 bool NewManifest::MayHave(const std::filesystem::path& to, const ManifestShard& shard) const {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(to, error))) return true;

@@ -52,13 +52,13 @@ std::string_view ClassOf(std::string_view key, FolderLabels labels) {
 
 // Where the images lie, and which classes that gives.
 struct Layout {
-  // A folder with '/' at its end that holds everything, and is therefore no class, as a zip leaves
-  // it; empty without one.
+  // The folder (with '/' at its end) that holds everything, as an unpacked zip may leave it, and is
+  // therefore not a class; empty if there is none.
   std::string outer;
   std::optional<std::string> yolo;       // a folder with images/ and labels/, with '/' at its end
   std::optional<std::string> direct;     // the first image in the root
   std::optional<std::string> in_folder;  // the first one elsewhere
-  // By their names; below `outer`.
+  // The classes' numbers by their names, which are those of folders below `outer`.
   std::map<std::string, std::int32_t> classes;
   // Each top folder that holds images: whether any of them lies in a sub-folder of it.
   std::map<std::string, bool> top;
@@ -125,8 +125,8 @@ Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLa
   return layout;
 }
 
-// Whether the layout has a single folder, with folders in it. If all images lie in those, it is no
-// class, unless the caller says so.
+// Whether the layout has a single folder, with folders in it. If all images lie in these inner
+// folders, the single folder is not a class, unless the caller says so.
 bool HasOuterFolder(const ConvertSource& source, const SourceList& list, const Layout& layout) {
   const bool one = source.label.store && source.label.folders == FolderLabels::kAuto &&
                    !layout.direct && layout.top.size() == 1 && layout.classes.size() == 1;
@@ -135,7 +135,8 @@ bool HasOuterFolder(const ConvertSource& source, const SourceList& list, const L
   const std::vector<std::string>& wanted = source.label.classes;
   if (!nested || std::find(wanted.begin(), wanted.end(), ToUtf8(name)) != wanted.end())
     return false;
-  // A part of a split is refused, unless it is the folder that was asked for, once more.
+  // A folder that is named like a part of a split is refused later, unless the source itself has
+  // the same name (as in train/train).
   const std::filesystem::path root = std::filesystem::absolute(list.root).lexically_normal();
   const std::filesystem::path named = root.has_filename() ? root : root.parent_path();
   return !IsSplitName(name) || named.filename() == name;

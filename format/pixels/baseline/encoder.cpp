@@ -15,7 +15,7 @@ McuRow::McuRow(const Header& header) noexcept
 }
 
 kernels::BlockPlaces McuRow::InRows(std::uint32_t c, std::int16_t* rows) const noexcept {
-  const Part& part = part_[c];  // of h and v of 1 or 2
+  const Part& part = part_[c];  // its h and v are 1 or 2
   return {rows + PlaceOf(c, 0, 0),
           part.across,
           part.down,

@@ -165,7 +165,7 @@ struct Standard {
     jpeg_compress_struct object{};
     libjpeg::ErrorTrap trap{};
     object.err = libjpeg::Set(trap);
-    if (setjmp(trap.jump) != 0) {  // the tables need memory, and nothing else that may be missing
+    if (setjmp(trap.jump) != 0) {  // libjpeg can only have run out of memory
       jpeg_destroy_compress(&object);
       throw std::bad_alloc();
     }

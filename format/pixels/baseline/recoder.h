@@ -1,8 +1,8 @@
 // Makes the coefficients of a JPEG from those of another JPEG of the same picture. A component that
 // keeps its size never becomes samples: each coefficient is the nearest that the new steps allow.
-// Chroma that is halved becomes the means of 2x2 samples and is transformed again. These values are
-// clamped to the range of samples after the mean is taken; but where some of the four samples are
-// missing, at the picture's edge, before.
+// Chroma that is halved becomes the means of 2x2 samples and is transformed again. The means are
+// clamped to the range of samples. At the picture's edge, where some of the four samples are
+// missing, the samples are clamped before the mean is taken.
 #pragma once
 
 #include <vector>

@@ -1,10 +1,10 @@
 // Reads a baseline JPEG. ScanDecoder decodes the scan to what a job asks for. Decoder makes planes
 // of the part that a region needs; BlockReader gives the coefficients as they are.
 //
-// ScanDecoder takes the fastest way: segments between restart markers three at once, a whole
-// picture without them from three places at once (strands.h tells how), and one segment after
-// another where that does not pay: short segments, and parts of pictures with Huffman tables of
-// their own.
+// ScanDecoder takes the fastest way. It decodes three segments between restart markers at once, or
+// a whole picture without restart markers from three places at once (strands.h tells how). Where
+// that does not pay, it decodes one segment after another: short segments, and parts of pictures
+// with Huffman tables of their own.
 #pragma once
 
 #include <cstdint>
@@ -59,8 +59,8 @@ class ScanDecoder {
   struct CachedTable {
     HuffmanSpec spec;
     HuffmanTable table;
-    bool valid = false;                      // its codes are there
-    bool look_ups = false, skips = false;    // these are as well
+    bool valid = false;                      // its codes are made
+    bool look_ups = false, skips = false;    // its look-ups are made; its skips
     std::size_t standard = kStandardTables;  // StandardNumber()
   };
 

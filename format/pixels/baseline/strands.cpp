@@ -296,7 +296,8 @@ bool SplitSegment::RunParts(std::size_t parts) {
   return true;
 }
 
-// A part's MCUs count from the place where the part before it met it; those before are dropped.
+// Keeps the MCUs of each part from the mark at which the part before it met it, and drops the MCUs
+// before that mark.
 void SplitSegment::Join(std::size_t parts) {
   bool in_step = true;
   for (std::size_t i = 1; i < parts; ++i) {

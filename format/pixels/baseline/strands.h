@@ -135,7 +135,7 @@ class SplitSegment {
               const StrandTables* tables);
 
  private:
-  static constexpr std::uint32_t kPartBlocks = 384;        // blocks that a part has, about
+  static constexpr std::uint32_t kPartBlocks = 384;        // about how many blocks a part has
   static constexpr std::uint32_t kRoom = 2 * kPartBlocks;  // the most blocks of a part that wait
   // The first MCUs of a part, each of which is noted: after them the strand is likely to be in
   // step.

@@ -1,11 +1,12 @@
 // Entropy coding of blocks: the reverse of entropy.inc.h. Included once for each instruction set.
 //
-// No branch depends on how many bits a code has: every two coefficients, eight bytes are written,
-// and the output moves on by those that are full. The caller adds stuffing and the last byte.
+// No branch depends on how many bits a code has: after every two coefficients, eight bytes are
+// written, and the output moves on by as many as are full. The caller adds stuffing and the last
+// byte.
 
 struct BitWriter {
-  std::uint64_t bits;   // the lowest of them are yet to be written:
-  std::uint64_t count;  // as many as its lowest six bits say; shifts use no others
+  std::uint64_t bits;   // the lowest bits are yet to be written;
+  std::uint64_t count;  // its lowest six bits say how many; shifts use no others
   std::uint8_t* out;
 
   // Up to seven bits and two words may wait for a flush.

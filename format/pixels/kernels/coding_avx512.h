@@ -34,7 +34,7 @@ struct WordPair {
   for (const std::uint16_t *at = list.number, *end = at + list.count; at < end; at += 4) {
     const WordPair first(words[at[0]], words[at[1]]), second(words[at[2]], words[at[3]]);
     first.PutTo(to);
-    // 52 bits each at most, but rarely.
+    // Each pair has at most 52 bits. More than 56 in both are rare.
     if (__builtin_expect(first.length + second.length > 56, 0)) to.Flush();
     second.PutTo(to);
     to.Flush();

@@ -160,7 +160,8 @@ SLUICE_INLINE void FourPoints(const In& even, const In& odd, const Multiply& mul
   out[3] = outer - slow;
 }
 
-// Transforms 4 x 4 coefficients, of rows 0 and 1 and of rows 2 and 3, to two times two columns.
+// Transforms 4 x 4 coefficients, given as rows 0 and 1 and as rows 2 and 3, to two pairs of
+// columns.
 template <class V>
 SLUICE_INLINE void TransformToFour(const V* rows, V* columns) noexcept {
   using W = typename V::Wide;
@@ -208,7 +209,7 @@ SLUICE_INLINE void JoinRows(const V* row, V* low) noexcept {
   }
 }
 
-// Loads them of as many blocks as a vector holds.
+// Loads these coefficients of as many blocks as a vector holds.
 template <class V, BlockOrder kOrder, std::uint32_t kSizeLog2>
 SLUICE_INLINE void LoadLow(const std::int16_t* a, const std::int16_t* b, V* low) noexcept {
   if constexpr (kOrder == kNaturalOrder) {
@@ -245,7 +246,7 @@ SLUICE_INLINE void TransformLow(const V* low, const LowSteps<V, kSizeLog2>& step
   }
 }
 
-// To the mean alone.
+// Transforms a block to one sample, its mean.
 SLUICE_INLINE std::uint8_t TransformToOne(std::int16_t dc, std::int16_t step) noexcept {
   const int sample = (static_cast<std::int16_t>(dc * step) + 4 + 128 * 8) >> 3;
   return static_cast<std::uint8_t>(sample < 0 ? 0 : sample > 255 ? 255 : sample);
@@ -260,7 +261,8 @@ struct BlockRow {
   std::uint32_t count;
 };
 
-// Calls use(a, b) for each pair of blocks. A last one without a partner is both.
+// Calls use(a, b) for each pair of blocks. If the last block has no partner, it is both `a` and
+// `b`.
 template <class Use>
 SLUICE_INLINE void ForEachPair(const BlockRow& row, std::uint32_t size_log2,
                                const Use& use) noexcept {

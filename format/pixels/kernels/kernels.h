@@ -10,7 +10,7 @@
 // SLUICE_ISA=plain, avx2, avx512 or neon in the environment forces one set, if the build and the
 // machine have it; the variable is read once.
 //
-// Another set also goes into these files, where "neon" shows how:
+// A new instruction set also goes into these files, where "neon" shows how:
 //   format/CMakeLists.txt
 //   format/pixels/kernels/dispatch.cpp
 //   tools/ENVIRONMENT.md
@@ -18,8 +18,9 @@
 //   bench/notebook/count_instructions.sh
 //   bench/machine/machine.h
 //
-// If it has a file of lines, number_table.h (in reader/transform/) lists that. If one processor has
-// several sets, dispatch.cpp chooses among them, and kernels_test.cpp says which is the last.
+// If it has its own lines_*.h, number_table.h (in reader/transform/) includes that file, too. If
+// one processor can run several sets, dispatch.cpp chooses among them, and kernels_test.cpp says
+// which is the last.
 #pragma once
 
 #include <cstddef>
@@ -51,8 +52,8 @@ struct ComponentJob {
 };
 
 // Turns one JPEG's quantised coefficients into another's, in zigzag order: into the nearest, halves
-// away from zero. Lanes have 16 bits, and most of them no sign; but vectors are loaded from signed
-// numbers.
+// away from zero. Most lanes are unsigned 16-bit numbers; they are stored as signed numbers,
+// because vectors are loaded from these.
 struct NewSteps {
   // Magnitudes above this cannot be stored in the other file, or are not computed exactly.
   alignas(32) std::int16_t most[64] = {};
@@ -156,7 +157,7 @@ struct LineSum {
 // In what follows, coefficients for coding lie in blocks of 64 in zigzag order, one after another
 // as a scan has them: each MCU's in turn.
 
-// Where the coding of a run of blocks stands, and the run.
+// A run of blocks to code, and the state of the coding.
 struct CodeJob {
   struct Component {
     const baseline::CodeWord* table = nullptr;  // one of the standard's
@@ -224,8 +225,8 @@ struct PackedKernels {
 struct LineKernels {
   void (*make_weights)(const WeightJob& job);
   void (*sum_lines)(const LineSum& sum, std::size_t count, std::uint8_t* out);
-  // out[y * out_stride + x] = in[x * in_stride + y], for `columns` of `rows` values each. Writes
-  // whole groups of 16 x 16: both buffers are that much larger.
+  // out[y * out_stride + x] = in[x * in_stride + y], for `columns` of `rows` values each. Reads and
+  // writes whole groups of 16 x 16, so both buffers must be that much larger.
   void (*transpose)(const std::uint8_t* in, std::size_t in_stride, std::size_t columns,
                     std::size_t rows, std::uint8_t* out, std::size_t out_stride);
   // Y Cb Cr to interleaved RGB, as JFIF defines it and libjpeg rounds it. Writes exactly 3 * count.
@@ -292,7 +293,7 @@ struct StepKernels {
                     const float* offsets, std::uint16_t* out);  // IEEE 754 binary16
   void (*to_bfloats)(const std::uint8_t* values, std::size_t count, const float* scales,
                      const float* offsets, std::uint16_t* out);
-  // Whether these two are faster than a table of the 256 values' numbers.
+  // // Whether to_halves and to_bfloats are faster than a table of the 256 values' numbers.
   bool rounds_fast;
 };
 

@@ -1,5 +1,5 @@
-// Lines of samples in plain C++: weighted sums, transposition, colour. The definition of what the
-// other sets must give. Included inside a namespace of its own.
+// Lines of samples in plain C++: weighted sums, transposition, colour. This code defines
+// what the other sets must give. Included inside a namespace of its own.
 
 template <std::uint32_t kTaps>
 SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_t* out) {

@@ -12,7 +12,7 @@ SLUICE_INLINE std::uint32_t CountBits(std::uint64_t word) noexcept {
   return static_cast<std::uint32_t>(__builtin_popcountll(word));
 }
 
-// The ones in `size` bytes. Reads up to eight bytes more.
+// The number of one bits in `size` bytes. Reads up to eight bytes more.
 SLUICE_INLINE std::size_t CountBits(const std::uint8_t* bytes, std::size_t size) noexcept {
   std::size_t count = 0;
   std::size_t i = 0;

@@ -1,5 +1,5 @@
 // Entropy decoding at several places of a scan side by side (baseline/strands.h), so that the
-// look-ups of one are on their way while those of the others are used. Included once for each
+// look-up of one place is loaded while those of the others are used. Included once for each
 // instruction set.
 //
 // A strand runs freely: no branch depends on where its blocks end. Each entry of a table says how

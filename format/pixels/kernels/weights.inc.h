@@ -15,11 +15,11 @@ struct WeightGroup {
   float offset[kSize];          // from the output's centre to the first tap's
   float sum[kSize];             // of the shares that the filter gives the taps
   float unit[kSize];            // factor that makes the sum 65536
-  std::int32_t value[kSize];    // of the current tap
+  std::int32_t value[kSize];    // weight of the current tap
   std::int32_t total[kSize];    // of the rounded weights
-  std::int32_t largest[kSize];  // of them
-  std::int32_t where[kSize];    // its tap
-  float carry[kSize];           // of many taps: what rounding has left of the weights so far
+  std::int32_t largest[kSize];  // the largest rounded weight
+  std::int32_t where[kSize];    // the tap that has it
+  float carry[kSize];           // for many taps: what rounding has cut off the weights so far
 };
 
 // The share that the filter gives a tap at a distance.

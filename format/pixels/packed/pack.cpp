@@ -1,7 +1,8 @@
-// Between JPEG files and packed payloads lie coefficients: quantised, in natural order, without any
-// coding. A JPEG is read into them by our own decoder, or by libjpeg if it is progressive or
-// arithmetic coded; written again, a file that a conversion made gives the same bytes. Packing lays
-// the blocks of a row out as FORMAT.md ("Packed") says; unpacking checks every rule of it.
+// JPEG files and packed payloads are turned into each other by way of their coefficients:
+// quantised, in natural order, without any coding. Our own decoder reads a JPEG's coefficients; if
+// the JPEG is progressive or arithmetic coded, libjpeg does. A JPEG file that a conversion made is
+// written again with the same bytes. Packing lays the blocks of a row out as FORMAT.md ("Packed")
+// says; unpacking checks every rule of it.
 #include "format/pixels/packed/pack.h"
 
 #include <algorithm>

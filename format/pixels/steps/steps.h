@@ -62,8 +62,8 @@ AffineMap operator*(const AffineMap& a, const AffineMap& b) noexcept;
 // farther away than 2^30 pixels.
 
 // The bilinear mean of the four pixels around the place; in the half pixel at the edge, the edge
-// pixel itself. As Pillow's Image.transform(AFFINE, BILINEAR), which truncates fractions while this
-// rounds.
+// pixel itself. Like Pillow's Image.transform(AFFINE, BILINEAR), except that Pillow truncates
+// fractions and this function rounds.
 void WarpBilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
                   const Pixels& out) noexcept;
 // The pixel that the place lies in: Pillow's NEAREST, which counts places in 2^-16 of a pixel.

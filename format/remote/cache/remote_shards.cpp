@@ -395,7 +395,7 @@ namespace {
 // Neighbouring pieces are joined into requests of up to this size. (A larger block is one request.)
 constexpr std::uint64_t kMaxJoined = std::uint64_t{8} << 20;
 
-// While a range is fetched again, a decoding thread waits; no longer than this if the server hangs.
+// How long a decoding thread waits while a range is fetched again, if the server hangs.
 constexpr std::chrono::seconds kMaxForAgain{30};
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace sluice {
 
 Error GivenUpError(const std::string& object) {
-  return {ErrorCode::kState, object, "was given up, because a stop was asked for"};
+  return {ErrorCode::kState, object, "was given up after a stop request"};
 }
 
 namespace {
@@ -83,7 +83,7 @@ Verdict JudgeFailure(const HttpReply& reply, const std::string& server) {
               "signed it by AWS_CA_BUNDLE or CURL_CA_BUNDLE");
     case HttpFailure::kTls:
       return MakeVerdict(Kind::kAgain, EPROTO,
-                         "no encrypted connection to " + server + " came about (" + reply.why +
+                         "cannot set up an encrypted connection to " + server + " (" + reply.why +
                              "); check that it speaks TLS on that port",
                          true);
     case HttpFailure::kTimeout:

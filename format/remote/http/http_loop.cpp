@@ -525,7 +525,7 @@ void HttpLoop::State::BeginCall(HttpLoop& loop, const HttpRequest& request, std:
   } catch (const std::bad_alloc&) {
     HttpReply reply;
     reply.failure = HttpFailure::kOther;
-    reply.why = "no memory";  // short enough to take none
+    reply.why = "no memory";  // short enough to need no allocation
     Answer(waiting, std::move(reply));
   }
 }

@@ -1,6 +1,6 @@
 // A store's URL has three forms (s3://, gs://, http and https) and may carry secrets: a name and
-// password, or a signature in its query. What is shown to people never has them; errors about a URL
-// that cannot be parsed therefore quote no part that could hold one.
+// password, or a signature in its query. Text shown to people never contains these secrets; an
+// error about a URL that cannot be parsed therefore quotes no part that could hold one.
 #include "format/remote/http/url.h"
 
 #include <algorithm>
@@ -96,12 +96,12 @@ StoreUrl ParseBucketUrl(std::string_view url, StoreUrl::Kind kind) {
   if (parsed.bucket.find('@') != std::string::npos) {
     RefuseUrl(
         url,
-        "keys do not belong into a URL; give them by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
-        "or by a profile");
+        "keys do not belong in a URL; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use "
+        "a profile");
   }
   if (!IsBucketName(parsed.bucket)) {
     RefuseUrl(url, "names no bucket: after " + std::string(url.substr(0, 5)) +
-                       " stands its name, of letters, digits, '.', '-' and '_'");
+                       " comes its name, of letters, digits, '.', '-' and '_'");
   }
   if (slash != std::string_view::npos) parsed.prefix = WithoutSlashes(rest.substr(slash));
   parsed.shown = std::string(url.substr(0, 5)) + parsed.bucket;

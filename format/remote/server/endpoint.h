@@ -1,9 +1,9 @@
 // Where a store's objects are, and how to speak to its server: the differences between S3 and a
 // plain HTTP server. Thread-safe.
 //
-// Another protocol is an endpoint of its own, made in open_store.cpp, with its credentials in
-// credentials/. Today all writing and listing needs an S3Endpoint (remote_store.cpp). It also goes
-// into these files, where "gs://|google\b[^-]" shows how:
+// A new protocol is a new Endpoint, which open_store.cpp makes, with its credentials in
+// credentials/. Today all writing and listing needs an S3Endpoint (remote_store.cpp). The protocol
+// also goes into these files, where "gs://|google\b[^-]" shows how:
 //   format/remote/http/url.h
 //   format/remote/http/url.cpp
 //   format/shown_path.cpp                 otherwise its URLs pass for paths
@@ -23,12 +23,12 @@
 //   tests/remote/url_test.cpp
 //   tests/remote/endpoint_test.cpp
 //   tests/remote/convert_test.cpp
-//   not format/remote/server/s3_endpoint.*  Google's protocol is S3's
+//   not format/remote/server/s3_endpoint.*  needs no change: Google's protocol is S3's
 //
 // Its sources go into format/remote/CMakeLists.txt. Its credentials are tested in
 // tests/remote/credentials_test.cpp, its URLs in tests/format/shown_path_test.cpp and
-// tests/fuzz/remote_targets.cpp. Azure's az:// stands for a scheme that is refused in
-// format/remote/README.md, sluice/shown_path.h, tests/remote/url_test.cpp,
+// tests/fuzz/remote_targets.cpp. If the new scheme is Azure's az://, replace it as the example of a
+// refused scheme in format/remote/README.md, sluice/shown_path.h, tests/remote/url_test.cpp,
 // tests/tools/url_test.cpp, tests/tools/pipe_test.cpp and tests/writer/dataset_writer_test.cpp. The
 // server of the tests (tests/remote/bucket_server.*) speaks S3 alone.
 #pragma once

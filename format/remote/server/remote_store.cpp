@@ -214,7 +214,7 @@ void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
     return Error(ErrorCode::kExists, endpoint_->Shown(object),
                  "there is an object of that name already");
   };
-  // Google's service has no If-None-Match for writing: a check beforehand must do.
+  // Google's service has no If-None-Match for writing, so the object is looked for beforehand.
   if (only_new && s3.google()) {
     const StoreCall look{.method = "HEAD", .object = std::string(object)};
     if (Send(look, 0, {404}).reply.status != 404) throw exists();
@@ -367,8 +367,8 @@ void RemoteStore::FinishUpload(const std::string& object, const std::string& upl
     if (sent.reply.status == 404) {
       if ((sent.repeated || tries > 0) && Head(object).bytes == bytes) return;
       throw Error(ErrorCode::kIo, endpoint_->Shown(object),
-                  "the upload in parts is gone from the server, ended by another or by a rule of "
-                  "the bucket; begin it again");
+                  "the upload in parts is gone from the server: another program or a rule of the "
+                  "bucket ended it; begin it again");
     }
     // A server may begin its answer with 200, and report an error at the end of the body.
     std::string code;

@@ -212,11 +212,13 @@ Verdict S3Endpoint::Judge(const StoreCall& call, const Credentials& credentials,
       return verdict;
     }
     if (redirected) {
-      return FinalVerdict(ErrorCode::kIo, EXDEV,
-                          "the server " + Server() + " sends requests elsewhere (HTTP " +
-                              std::to_string(reply.status) + " to '" + ShownUrl(reply.location) +
-                              "'), where signed ones do not go; name the right "
-                              "one by AWS_ENDPOINT_URL, and the bucket's region by AWS_REGION");
+      return FinalVerdict(
+          ErrorCode::kIo, EXDEV,
+          "the server " + Server() + " sends requests elsewhere (HTTP " +
+              std::to_string(reply.status) + " to '" + ShownUrl(reply.location) +
+              "'), which Sluice does not follow with a signed "
+              "request; set AWS_ENDPOINT_URL to the right server, and AWS_REGION to "
+              "the bucket's region");
     }
   }
   return JudgeAnswer(call, credentials, reply, error);
@@ -234,7 +236,7 @@ Verdict S3Endpoint::JudgeAnswer(const StoreCall& call, const Credentials& creden
       error.code == "OperationAborted" || error.code == "ConditionalRequestConflict" ||
       reply.status == 409) {
     Verdict verdict = FinalVerdict(ErrorCode::kIo, EAGAIN,
-                                   "the server " + Server() + " asks for patience (" + said + ")");
+                                   "the server " + Server() + " asks to wait (" + said + ")");
     verdict.kind = error.code == "SlowDown" ? Verdict::Kind::kBusy : Verdict::Kind::kAgain;
     return verdict;
   }
@@ -255,9 +257,10 @@ Verdict S3Endpoint::JudgeAnswer(const StoreCall& call, const Credentials& creden
                                 (custom_.origin.empty() ? "" : " and the endpoint"));
       }
       if (error.code == "NoSuchUpload") {
-        return FinalVerdict(ErrorCode::kIo, 0,
-                            "the upload in parts is gone from the server, ended by another or by a "
-                            "rule of the bucket; begin it again");
+        return FinalVerdict(
+            ErrorCode::kIo, 0,
+            "the upload in parts is gone from the server: another program or a rule "
+            "of the bucket ended it; begin it again");
       }
       if (error.code.empty() && !reply.body.empty()) {
         return FinalVerdict(ErrorCode::kIo, EPROTO,

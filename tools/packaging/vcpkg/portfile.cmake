@@ -3,7 +3,7 @@
 #   vcpkg install 'sluice[tools]' --overlay-ports=tools/packaging/vcpkg --no-binarycaching
 #
 # vcpkg does not notice a change of the checkout: after one, call `vcpkg remove sluice` first. Nobody has run this file
-# yet. tests/install/recipes.py holds it and vcpkg.json against CMakeLists.txt.
+# yet. tests/install/recipes.py compares it and vcpkg.json with CMakeLists.txt.
 get_filename_component(SOURCE_PATH ${CMAKE_CURRENT_LIST_DIR}/../../.. ABSOLUTE)
 vcpkg_find_acquire_program(PKGCONFIG)
 vcpkg_check_features(OUT_FEATURE_OPTIONS features FEATURES tools SLUICE_BUILD_TOOLS)

@@ -36,15 +36,15 @@ class AvifSource : public PixelSource {
 
   Bytes file_;
   std::unique_ptr<avifDecoder, void (*)(avifDecoder*)> decoder_;
-  std::uint32_t left_ = 0, top_ = 0;  // where the picture begins in what is decoded (cropping)
+  std::uint32_t left_ = 0, top_ = 0;  // the crop's top left corner in the decoded image
 };
 
 constexpr const char* kBrokenAvif = "broken AVIF";
 
 // libavif may have to decode more pixels than the picture has: the stream may be padded, or be a
 // grid of tiles that extend beyond the picture's edges.
-constexpr std::uint64_t kMaxPixelsBesides = 1 << 20;
-constexpr std::uint64_t kMaxTimesThePixels = 4;
+constexpr std::uint64_t kMaxExtraPixels = 1 << 20;
+constexpr std::uint64_t kMaxPixelFactor = 4;
 
 // The file's rotation and mirroring as one Orientation: rotate first, then mirror.
 Orientation TurnOf(const avifImage& image) noexcept {
@@ -52,6 +52,7 @@ Orientation TurnOf(const avifImage& image) noexcept {
   // 8, 3, 6. Then mirrored from top to bottom: 4, 5, 2, 7; or from left to right: 2, 7, 4, 5.
   constexpr unsigned kTurned[4] = {1, 8, 3, 6};
   constexpr unsigned kTopToBottom[4] = {4, 5, 2, 7};
+  constexpr unsigned kLeftToRight[4] = {2, 7, 4, 5};
   const unsigned turns =
       (image.transformFlags & AVIF_TRANSFORM_IROT) != 0 ? image.irot.angle & 3U : 0;
   if ((image.transformFlags & AVIF_TRANSFORM_IMIR) == 0) {
@@ -62,18 +63,19 @@ Orientation TurnOf(const avifImage& image) noexcept {
 #else
   const bool left_to_right = image.imir.mode == 1;
 #endif
-  return OrientationOf(kTopToBottom[left_to_right ? turns ^ 2 : turns]);
+  return OrientationOf(left_to_right ? kLeftToRight[turns] : kTopToBottom[turns]);
 }
 
-// Whether the colours are not sRGB, although no ICC profile describes them.
+// Whether the file's colour numbers (CICP) describe other colours than sRGB.
 bool HasOtherColours(const avifImage& image) noexcept {
-  const bool primaries = image.colorPrimaries <= AVIF_COLOR_PRIMARIES_UNSPECIFIED;
+  // 0: unknown, 1: BT.709 (as sRGB), 2: unspecified.
+  const bool usual_primaries = image.colorPrimaries <= AVIF_COLOR_PRIMARIES_UNSPECIFIED;
   switch (image.transferCharacteristics) {
     case AVIF_TRANSFER_CHARACTERISTICS_UNKNOWN:
     case AVIF_TRANSFER_CHARACTERISTICS_BT709:
     case AVIF_TRANSFER_CHARACTERISTICS_UNSPECIFIED:
     case AVIF_TRANSFER_CHARACTERISTICS_BT601:
-    case AVIF_TRANSFER_CHARACTERISTICS_SRGB: return !primaries;
+    case AVIF_TRANSFER_CHARACTERISTICS_SRGB: return !usual_primaries;
     default: return true;
   }
 }
@@ -149,7 +151,7 @@ Picture AvifSource::Decode(const ColorRules& rules) {
   // The limit of a decoder cannot be changed, so the file is parsed by a new one.
   const std::uint64_t pixels = std::uint64_t{decoder_->image->width} * decoder_->image->height;
   Parse(static_cast<std::uint32_t>(std::min<std::uint64_t>(
-      pixels * kMaxTimesThePixels + kMaxPixelsBesides, AVIF_DEFAULT_IMAGE_SIZE_LIMIT)));
+      pixels * kMaxPixelFactor + kMaxExtraPixels, AVIF_DEFAULT_IMAGE_SIZE_LIMIT)));
   // libavif decodes the picture completely or not at all, so a file that ends early is always
   // refused, whatever ConvertOptions::form.truncated says.
   const avifResult result = avifDecoderNextImage(decoder_.get());
@@ -165,6 +167,7 @@ Picture AvifSource::Decode(const ColorRules& rules) {
   rgb.depth = deep_ ? 16 : 8;
   rgb.avoidLibYUV = AVIF_TRUE;  // libyuv rounds differently on different processors
   const std::size_t value_bytes = rgb.depth / 8;
+  // 4 values for each pixel; uint16_t for the alignment, so half as many of them.
   std::vector<std::uint16_t> pixels_read(std::size_t{image.width} * image.height * 2 * value_bytes);
   rgb.pixels = reinterpret_cast<std::uint8_t*>(pixels_read.data());
   rgb.rowBytes = static_cast<std::uint32_t>(image.width * 4 * value_bytes);

@@ -1,6 +1,6 @@
 // The kinds of image files that can be converted. A table in image_kinds.cpp has an entry for each.
 //
-// To add a kind, write a source file here that defines a function of pixel_source.h. It also
+// To add a kind, write a source file here that defines a function of pixel_source.h. The kind also
 // goes into these files, where "jxl|jpeg xl" shows how:
 //   writer/source/images/sniff.h          its ImageKind
 //   writer/source/images/sniff.cpp        its signature
@@ -12,7 +12,7 @@
 //   writer/include/sluice/convert.h
 //   writer/README.md
 //   tests/writer/sniff_test.cpp
-//   CMakeLists.txt                        this and the rest if it needs a library
+//   CMakeLists.txt                        if it needs a library: this and all that follow
 //   CONTRIBUTING.md                       "Libraries"
 //   SECURITY.md
 //   tools/setup.sh
@@ -32,14 +32,14 @@
 //   tests/fuzz/picture_target.cpp
 //   tests/fuzz/fuzz_test.cpp
 //   tests/interruption/no_memory_test.cpp
-//   not tests/fuzz/mutate.h               knows the boxes that these kinds have in common
-//   not writer/source/images/iso_boxes.h  likewise
-//   not tools/packaging/wheels.sh         copies what a system's libraries need
+//   not tests/fuzz/mutate.h               needs no change: knows the boxes that these kinds share
+//   not writer/source/images/iso_boxes.h  needs no change: knows these boxes, too
+//   not tools/packaging/wheels.sh         needs no change: copies what a system's libraries need
 //
-// A kind without a library (TGA) stands in CONTRIBUTING.md, too ("need none"), and has a test of
-// its own in tests/writer/, which makes the files byte by byte, and its smallest file in
-// tests/fuzz/writer_targets.cpp. If sniff.cpp knows the kind as Unsupported() (QOI), change that
-// line: the first signature that fits wins.
+// If a kind needs no library (as TGA), CONTRIBUTING.md names it, too ("need none"). It has its own
+// test in tests/writer/, which makes the files byte by byte; tests/fuzz/writer_targets.cpp gets its
+// smallest file. If sniff.cpp knows the kind as Unsupported() (as QOI), change that line: the first
+// signature that fits wins.
 #pragma once
 
 #include <map>

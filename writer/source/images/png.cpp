@@ -1,13 +1,13 @@
 // PNG, by spng: every colour type and bit depth, interlaced or not, as a picture or as a mask.
 //
-// Pictures: 16-bit values are rounded to 8 bits. Gamma, chromaticities and cICP are ignored; a
-// picture whose colours they say are not sRGB's counts as one with a profile that is not used. Of
-// an animation, the default image is taken. Masks: the values that the file stores, palette indices
-// among them.
+// Pictures: 16-bit values are rounded to 8 bits. Gamma, chromaticities and cICP are ignored; if
+// they describe colours other than sRGB's, the picture counts as one whose profile is not used.
+// From an animation, the default image is used. Masks: the values that the file stores, which may
+// be palette indices.
 //
-// PngFile is what both stand on. spng inflates texts to reach the pixels, refuses a picture for a
-// damaged text or other chunk that no pixel depends on, and inflates a profile that nobody asked
-// for. So it is given the file without them, as a list of runs.
+// Both are built on PngFile. To reach the pixels, spng inflates texts, and a profile even if nobody
+// asked for it. It also refuses a picture because of a damaged chunk that no pixel depends on. So
+// PngFile gives spng the file without such chunks, as a list of runs.
 #include "writer/source/images/png.h"
 
 #include <algorithm>
@@ -135,7 +135,7 @@ std::uint32_t PngNumber(Bytes content, std::size_t index) noexcept {
   return number;
 }
 
-// Whether gAMA, cHRM or cICP describe colours other than sRGB's, by what anybody could see.
+// Whether gAMA, cHRM or cICP describe colours that differ from sRGB's visibly.
 bool DescribesOtherColours(const PngChunk& chunk) noexcept {
   const auto differs = [&](std::size_t index, std::uint32_t of, std::uint32_t by) {
     const std::uint32_t number = PngNumber(chunk.content, index);
@@ -154,8 +154,8 @@ bool DescribesOtherColours(const PngChunk& chunk) noexcept {
 }
 
 // The file cut into runs that leave out its texts, damaged chunks that are dispensable, and its
-// profile if that is not wanted. From where chunks cannot be told apart, or if it is not a PNG, the
-// rest is one run.
+// profile if that is not wanted. From the first place on at which no chunk can be recognised, and
+// in a file that is not a PNG, the rest is one run.
 std::vector<Bytes> PngFile::Cut(Bytes file, bool with_profile) {
   std::vector<Bytes> runs;
   std::size_t begin = 0;
@@ -261,8 +261,8 @@ class PngSource : public PixelSource {
     std::uint32_t pixel_bytes = 0;
   };
   RowFormat FormatFor(bool opaque) const;
-  // True at the end of a file that ends early and is taken all the same. Throws for every other
-  // result than SPNG_OK.
+  // Returns true if the file ends early and that is accepted, false for SPNG_OK; throws for every
+  // other result.
   bool Ended(int result);
   void DecodeRows(RowFormat format, const ColorRules& rules, Picture& picture);
   void DecodeInterlaced(RowFormat format, const ColorRules& rules, Picture& picture);
@@ -325,7 +325,7 @@ Picture PngSource::Decode(const ColorRules& rules) {
                       color_type_ != SPNG_COLOR_TYPE_TRUECOLOR_ALPHA &&
                       spng_get_trns(png_.get(), &transparency) == SPNG_ECHUNKAVAIL;
   Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));
-  FindOrientation();  // of Exif before the pixels; below, after them
+  FindOrientation();  // from Exif before the pixels; below, from Exif after them
   if (interlaced_) {
     DecodeInterlaced(FormatFor(opaque), rules, picture);
   } else {

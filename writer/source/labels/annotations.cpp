@@ -4,7 +4,8 @@
 // The readers give images, each with its objects, without looking at a picture. Here the pictures
 // are found and looked into, fields are made of what the label files have, and classes are
 // numbered. Pictures that no label file describes may have been forgotten, so they are listed as
-// passed over; not for YOLO, where they are samples without objects, nor in an object store.
+// passed over. This is not done in an object store, nor for YOLO, where they are samples without
+// objects.
 #include "writer/source/labels/annotations.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Images and their objects, as label files describe them, and the samples made of them.
 //
-// To add a format, write a source file here that fills Annotations. It also goes into these
+// To add a format, write a source file here that fills Annotations. The format also goes into these
 // files, where "yolo" shows how:
 //   writer/include/sluice/convert_source.h  its AnnotationFormat
 //   writer/include/sluice/convert_option_list.h

@@ -19,9 +19,9 @@ struct TopFolder {
 // "train", "Validation", "test2017"
 bool IsSplitName(std::string_view name);
 
-// Whether these folders look like the parts of a split. They do in two cases. Either all have a
-// split's name, and there are several, or the only one contains folders. Or at least two have a
-// split's name, and one of these contains folders; other folders do not matter then.
+// Whether these folders look like the parts of a split. They do in three cases: there are several
+// folders, all with a split's name; there is one folder, which has a split's name and contains
+// folders; or at least two of the folders have a split's name, and one of these contains folders.
 bool LookLikeSplit(const std::vector<TopFolder>& folders);
 
 // "train/, val/ and 3 more"

@@ -312,8 +312,9 @@ struct LabelFinder {
   std::set<std::string> places;  // of all images
   TakenForOthers taken = {};
 
-  // The path of an image's labels. If there is none, that of the only file whose name is like it,
-  // unless that is another image's; else the last place.
+  // The path of an image's label file. If no such file exists, it is the path of the only file with
+  // a similar name (AlikeFiles), unless that is a place for another image's labels; otherwise it is
+  // the last place of LabelPlacesOf().
   std::string LabelsOf(const std::string& key) {
     const std::vector<std::string> own = LabelPlacesOf(key);
     for (const std::string& place : own) {

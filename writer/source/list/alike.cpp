@@ -1,6 +1,7 @@
-// The table names composed letters by their accent, each after its base letter. It is Unicode's,
-// for the scripts whose names meet in both forms: Macs decompose names, most else composes them.
-// Korean syllables are computed. A letter with two accents is decomposed twice.
+// The table names composed letters by their accent, each after its base letter. It is taken from
+// Unicode, for the scripts whose names occur in both forms: Macs decompose names, most other
+// systems compose them. Korean syllables are computed. A letter with two accents is decomposed
+// twice.
 #include "writer/source/list/alike.h"
 
 #include <algorithm>

@@ -24,8 +24,8 @@ struct FolderId {
 
 constexpr const char* kLinkOut = "a link out of the source, which --follow-links takes";
 
-// Whether links lead from the path to a place that is not below `inside`, which has none. False
-// also for a broken link, which gets a message of its own.
+// Whether `path`, after its links are followed, lies outside of `inside`, a folder's path without
+// links. Also false for a broken link, which gets another message.
 bool LiesOutside(const std::filesystem::path& path, const std::filesystem::path& inside) {
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(path, error);

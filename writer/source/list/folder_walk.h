@@ -31,9 +31,9 @@ struct FolderTree {
 };
 
 // The part of a path that keeps its file out of every source: a name that begins with a dot, or a
-// folder that systems and their tools leave next to users' own ("__MACOSX", "@eaDir"). One rule for
-// folders, lists of paths, stores and archives; only a path that a table or a label file names is
-// taken in spite of it.
+// folder that systems and their tools leave next to users' own ("__MACOSX", "@eaDir"). The same
+// rule holds for folders, lists of paths, stores and archives. Only a path that a table or a label
+// file names is taken in spite of it.
 struct IgnoredPart {
   std::string_view path;    // up to that name: of "a/.git/x/1.jpg" it is "a/.git"
   const char* reason = "";  // "hidden"
@@ -75,8 +75,8 @@ class LinksOut {
   // With `follow`, or for a URL, finds no link.
   LinksOut(const std::filesystem::path& folder, bool follow);
 
-  // Whether a link leads out of the folder on the way to that file of it, of which the sample `key`
-  // is made. If so, lists the sample as passed over.
+  // Whether a link on the path of `file`, from which the sample `key` is made, leads out of the
+  // folder. If so, lists the sample as passed over.
   bool Take(const std::string& file, const std::string& key, std::vector<LeftOut>& passed_over);
   // Adds a warning if there were any such samples.
   void Warn(std::vector<std::string>& warnings) const;

@@ -88,7 +88,8 @@ void SameNames::Take(std::string other, Look its, std::string& key, Look& look) 
   look = std::move(its);
 }
 
-// Whether there is an image that may be meant.
+// Looks for images whose path is similar to `wanted`, and takes the only one. Returns whether there
+// is any.
 bool SameNames::TakeAlike(const std::string& wanted, std::string& key, Look& look) {
   if (TakeOneOf(files_.Like(wanted), key, look)) return true;
   if (TakeOneOf(files_.WithEnding(wanted), key, look)) return true;

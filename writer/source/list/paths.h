@@ -50,11 +50,11 @@ class SameNames {
   SameNames(std::filesystem::path root, std::function<Paths()> listed);
 
   // If `key` does not exist below the root, sets `key` and `look` to the image that is meant:
-  // - the only one that differs in case or in how its letters are composed (AlikeFiles), that has
-  //   a further ending, or another one, unless the list names it itself; if there are several,
-  //   `look.trouble` names them;
+  // - the only image whose path differs in case or in how its letters are composed (AlikeFiles), or
+  //   that has a further ending or another one, unless the list names that image itself; if there
+  //   are several, `look.trouble` names two of them;
   // - "images/a.jpg" as seen from a folder above, if the root is such a folder "images";
-  // - either with "\" between the folders, as on Windows.
+  // - one of these two, if the path has "\" between the folders, as on Windows.
   void Resolve(std::string& key, Look& look);
 
   // As TakenForOthers::Report().

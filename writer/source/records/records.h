@@ -2,7 +2,7 @@
 // archives of several kinds, which hold the images.
 //
 // To add a kind of archive, write a source file here (row_fields.h makes fields of its columns).
-// It also goes into these files, where "beton" shows how:
+// The new kind also goes into these files, where "beton" shows how:
 //   writer/source/open_source.cpp
 //   writer/source/list/look.cpp           the endings of its files
 //   writer/source/records/image_rows.h    the base of its reader
@@ -24,8 +24,8 @@
 //   tests/fuzz/targets.cpp
 //   tests/fuzz/fuzz_test.cpp
 //   tests/fuzz/CMakeLists.txt
-//   not bench/parts/convert.cpp           measures FFCV, too
-//   not samples/guides/from-ffcv.md       a guide for users of FFCV
+//   not bench/parts/convert.cpp           needs no change: it only measures FFCV
+//   not samples/guides/from-ffcv.md       needs no change: a guide for users of FFCV
 //
 // tests/importers/CMakeLists.txt and tests/README.md name the library that writes such files. If
 // reading them needs a library, it goes into the files that image_kinds.h lists for that.
@@ -66,9 +66,8 @@ SourceList ReadArchives(const ConvertSource& source, unsigned threads, const std
 // Errors: those of parquet_file.h, parquet_column.h and image_rows.h.
 SourceList ReadParquet(const ConvertSource& source, const std::stop_token& stop);
 
-// TFRecord files with tf.train.Example, and MXNet's RecordIO files.
-//
-// Whether a file is one, by its first bytes (at least 12).
+// TFRecord files that hold tf.train.Example messages, and MXNet's RecordIO files. These two
+// functions say, by a file's first bytes (at least 12), whether it is one.
 bool IsTfRecord(Bytes start) noexcept;
 bool IsRecordIo(Bytes start) noexcept;
 
@@ -80,8 +79,8 @@ bool IsRecordIo(Bytes start) noexcept;
 // Errors: those of image_rows.h; kCorrupt (framing or messages are damaged, with the byte), kIo.
 SourceList ReadTfRecords(const ConvertSource& source, const std::stop_token& stop);
 
-// The same for RecordIO. The column of a record with one label is "label", with several "labels";
-// labels in MXNet's form for object detection become "boxes" and "classes".
+// The same for RecordIO. A single label becomes the column "label", several become "labels". Labels
+// in MXNet's form for object detection become "boxes" and "classes".
 SourceList ReadRecordIo(const ConvertSource& source, const std::stop_token& stop);
 
 // FFCV's .beton files, version 2 (FFCV 1.0).

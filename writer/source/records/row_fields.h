@@ -2,9 +2,8 @@
 //
 // To add a type of column, add a value to ColumnType. The compiler then warns of the switches in
 // row_fields.cpp, but not of IsStoredAsIs(), Join() and SettleClasses() there (which takes every
-// field with the role label for int32 classes), nor of the parsing in table_values.cpp. It also
-// goes into these files, where
-// "(?<!Feed::)kBoxClasses|box-classes|BOX_CLASSES" shows how:
+// field with the role label for int32 classes), nor of the parsing in table_values.cpp. The type
+// also goes into these files, where "(?<!Feed::)kBoxClasses|box-classes|BOX_CLASSES" shows how:
 //   writer/include/sluice/convert_source.h
 //   writer/source/records/row_fields.cpp
 //   tools/convert_source.cpp              ParseColumn() and the help of --field
@@ -15,10 +14,10 @@
 //   tests/writer/table_test.cpp
 //   tests/fuzz/table_target.cpp
 //   tests/python/test_sources.py
-//   not tests/                            others have columns of that type
-//   not writer/source/list/source_list.h  a Feed of that name
-//   not writer/source/records/recordio.cpp  its columns have that type
-//   not tools/export_files.h              what its tables can be read as
+//   not tests/                            need no change: they only have such columns
+//   not writer/source/list/source_list.h  needs no change: a Feed of that name
+//   not writer/source/records/recordio.cpp  needs no change: its columns have that type
+//   not tools/export_files.h              needs no change: what its tables can be read as
 //
 // For a new DType, see sluice/schema.h.
 #pragma once

@@ -49,7 +49,7 @@ class TableReader : public Cells {
   // an empty cell.
   nlohmann::json Get(const std::string& heading) const override;
 
-  // Whether the whole table is.
+  // Whether the whole table is UTF-8.
   bool is_utf8() const noexcept;
 
   // "labels.csv, line 17"
