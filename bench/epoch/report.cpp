@@ -31,6 +31,11 @@ std::string TransformText(const EpochReport& report) {
   return text;
 }
 
+// Whether the epoch is one of --also-cold: a cold one after warm ones.
+bool IsExtraCold(const EpochFigures& figures, const EpochOptions& options) {
+  return figures.cold && !options.cold;
+}
+
 // "median 7480 images/s (7310 to 7550); ..."
 std::string MediansText(const EpochReport& report) {
   const Spread rates = SpreadOf(report.run.Rates());
@@ -60,7 +65,7 @@ std::string MediansText(const EpochReport& report) {
     text += Format("energy of the CPUs: %.3g J per 1000 images\n", Median(joules));
   std::vector<double> cold;
   for (const EpochFigures& figures : report.run.epochs) {
-    if (figures.cold && !report.options.cold) cold.push_back(ImagesPerSecond(figures));
+    if (IsExtraCold(figures, report.options)) cold.push_back(ImagesPerSecond(figures));
   }
   if (!cold.empty()) {
     text += Format(
@@ -182,7 +187,7 @@ EpochTable::EpochTable(const EpochOptions& options)
 void EpochTable::PrintRow(const EpochFigures& figures) {
   ++rows_;
   std::string name = figures.warm_up ? "warm-up" : std::to_string(rows_ - options_.warm_up);
-  if (figures.cold && !options_.cold) name = "cold";
+  if (IsExtraCold(figures, options_)) name = "cold";
   table_.Add(
       {name, Format("%.3f", figures.seconds), cli::RateText(ImagesPerSecond(figures)),
        cli::RateText(PerSecond(static_cast<double>(figures.bytes_read) / 1e6, figures.seconds)),
@@ -307,10 +312,12 @@ std::string TextOf(const AcceleratorSearch& search, const EpochOptions& options,
       profile.empty() ? (search.fed == 1 ? "such accelerator" : "such accelerators")
                       : ("of " + profile).c_str(),
       PercentText(search.wanted).c_str(), options.loader.batch_size, options.step.milliseconds);
-  if (search.fed == 0) {  // trials.front() is the loader alone, without steps
+  if (search.fed == 0) {
+    const double loader_alone = search.trials.front().images_per_second;  // without steps
+    const double needed =
+        static_cast<double>(options.loader.batch_size) * 1000 / options.step.milliseconds;
     text += Format("the loader gives one accelerator %.0f%% of the images that it asks for\n",
-                   100 * search.trials.front().images_per_second * options.step.milliseconds /
-                       1000 / static_cast<double>(options.loader.batch_size));
+                   100 * loader_alone / needed);
   }
   return text;
 }

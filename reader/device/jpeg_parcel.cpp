@@ -16,13 +16,13 @@ std::uint32_t AppendTo(std::vector<std::uint32_t>& words, const void* bytes, std
   return static_cast<std::uint32_t>(at);
 }
 
-bool JpegParts::Take(const ImagePayload& payload) {
+bool JpegParts::Parse(const ImagePayload& payload) {
   if (payload.pixel_type != PixelType::kUint8) return false;
   form_ = {};
   payload_ = payload.bytes;
   switch (payload.codec) {
-    case Codec::kJpeg: return TakeJpeg(payload);
-    case Codec::kPacked: return TakePacked(payload);
+    case Codec::kJpeg: return ParseJpeg(payload);
+    case Codec::kPacked: return ParsePacked(payload);
     case Codec::kRaw:
     case Codec::kZstd:
     case Codec::kAbsent: break;
@@ -30,7 +30,7 @@ bool JpegParts::Take(const ImagePayload& payload) {
   return false;
 }
 
-bool JpegParts::TakeJpeg(const ImagePayload& payload) {
+bool JpegParts::ParseJpeg(const ImagePayload& payload) {
   if (!baseline::ParseHeader(payload.bytes, header_) || header_.width != payload.width ||
       header_.height != payload.height || !baseline::HoldsPicture(header_)) {
     return false;
@@ -54,7 +54,7 @@ bool JpegParts::TakeJpeg(const ImagePayload& payload) {
   return true;
 }
 
-bool JpegParts::TakePacked(const ImagePayload& payload) {
+bool JpegParts::ParsePacked(const ImagePayload& payload) {
   if (packed::ParseHeader(payload.bytes, packed_) != nullptr || packed_.width != payload.width ||
       packed_.height != payload.height || packed_.components != payload.channels) {
     return false;
@@ -215,7 +215,7 @@ bool JpegParcel::PlaceWindow(const baseline::Header& header, const JpegForm& for
 bool JpegParcel::Make(const ImagePayload& payload, const Region& region, std::uint32_t channels) {
   Clear();
   if (channels != 1 && channels != 3) return false;
-  if (region.bordered() || !IsPart(region, payload) || !parts_.Take(payload)) return false;
+  if (region.bordered() || !IsPart(region, payload) || !parts_.Parse(payload)) return false;
   const JpegForm& form = parts_.form();
   if (form.packed != 0) return MakePacked(nullptr, parts_.packed_header(), form, region, channels);
   return PlaceWindow(parts_.header(), form, region, channels) &&
@@ -288,8 +288,8 @@ bool JpegParcel::MakeRaw(const ImagePayload& payload, const Region& region) {
   return true;
 }
 
-void JpegParcel::Put(std::uint32_t number, std::uint32_t at, JpegPicture& picture,
-                     std::span<JpegRow> rows) const noexcept {
+void JpegParcel::CopyToJob(std::uint32_t number, std::uint32_t at, JpegPicture& picture,
+                           std::span<JpegRow> rows) const noexcept {
   picture = picture_;
   for (JpegComponent& component : picture.component)
     component.quant += at;

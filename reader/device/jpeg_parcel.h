@@ -47,7 +47,7 @@ class JpegParts {
  public:
   // Returns false if the payload does not have a form that a device decodes. The payload must
   // outlive the calls of AppendRows().
-  bool Take(const ImagePayload& payload);
+  bool Parse(const ImagePayload& payload);
   const JpegForm& form() const noexcept { return form_; }
   // The header of a JPEG, or that of a packed picture. Only the one that fits the picture is set.
   const baseline::Header& header() const noexcept { return header_; }
@@ -63,8 +63,8 @@ class JpegParts {
                   std::vector<JpegRow>& rows);
 
  private:
-  bool TakeJpeg(const ImagePayload& payload);
-  bool TakePacked(const ImagePayload& payload);
+  bool ParseJpeg(const ImagePayload& payload);
+  bool ParsePacked(const ImagePayload& payload);
 
   baseline::Header header_;
   packed::Header packed_;
@@ -104,8 +104,8 @@ class JpegParcel {
 
   // Copies the picture and its rows into a job. There the picture has the number `number`, and
   // words() begin at index `at` of the job's words.
-  void Put(std::uint32_t number, std::uint32_t at, JpegPicture& picture,
-           std::span<JpegRow> rows) const noexcept;
+  void CopyToJob(std::uint32_t number, std::uint32_t at, JpegPicture& picture,
+                 std::span<JpegRow> rows) const noexcept;
 
  private:
   void Clear();

@@ -314,7 +314,7 @@ void DeviceCacheFiller::Put(std::uint64_t sample, const ImagePayload& payload) {
   }
   words_.clear();
   rows_.clear();
-  if (parts_.Take(payload) && parts_.AppendRows(0, parts_.rows(), words_, rows_))
+  if (parts_.Parse(payload) && parts_.AppendRows(0, parts_.rows(), words_, rows_))
     cache_.Put(sample, parts_.form(), rows_, words_);
 }
 

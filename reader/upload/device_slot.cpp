@@ -216,8 +216,8 @@ bool DeviceSlot::Put(std::size_t view, std::size_t row, const JpegParcel& parcel
     return false;
   }
   JpegPicture& picture = PictureOf(view, row);
-  parcel.Put(static_cast<std::uint32_t>(NumberOf(view, row)), first_word, picture,
-             {PictureRows() + first_row, count});
+  parcel.CopyToJob(static_cast<std::uint32_t>(NumberOf(view, row)), first_word, picture,
+                   {PictureRows() + first_row, count});
   picture.first_row = first_row;
   picture.rows = static_cast<std::uint32_t>(count);
   picture.scratch = static_cast<std::uint32_t>(parcel.scratch());

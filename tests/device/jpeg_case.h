@@ -87,7 +87,7 @@ class JpegCase {
       const auto* const pixels = reinterpret_cast<const std::uint8_t*>(payload.bytes.data());
       stored_.push_back(Sent(std::vector<std::uint8_t>(pixels, pixels + payload.bytes.size())));
     } else {
-      if (!parts.Take(payload) || !parts.AppendRows(0, parts.rows(), words, rows))
+      if (!parts.Parse(payload) || !parts.AppendRows(0, parts.rows(), words, rows))
         return Append(false, region);
       stored_.push_back(Sent(words));
       for (const JpegRow& row : rows)
@@ -150,8 +150,8 @@ class JpegCase {
       width_ = region.width();
       height_ = region.height();
       std::vector<JpegRow> rows(parcel_.rows().size());
-      parcel_.Put(static_cast<std::uint32_t>(pictures_.size()),
-                  static_cast<std::uint32_t>(words_.size()), picture, rows);
+      parcel_.CopyToJob(static_cast<std::uint32_t>(pictures_.size()),
+                        static_cast<std::uint32_t>(words_.size()), picture, rows);
       picture.scratch = static_cast<std::uint32_t>(scratch_);
       scratch_ += parcel_.scratch();
       std::vector<JpegRow>& all = picture.packed ? packed_rows_ : rows_;
