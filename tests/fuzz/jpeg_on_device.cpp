@@ -42,7 +42,7 @@ std::optional<std::vector<DevicePlane>> DecodeOnDevice(const ImagePayload& paylo
   const auto words = Exactly(parcel.words().data(), parcel.words().size());
   std::vector<JpegRow> rows(parcel.rows().size());
   JpegPicture picture;
-  parcel.Put(0, 0, picture, rows);
+  parcel.CopyToJob(0, 0, picture, rows);
   struct alignas(16) Sixteen {
     std::byte at[16];
   };
