@@ -86,8 +86,8 @@ inline constexpr double kNearlyAsFast = 0.75;
 // and of these forms the smallest in bytes. If there is no such form, takes the smallest of the
 // forms that need the fewest machines.
 //
-// Without a need: of the most preferred size and quality, takes the smallest form that is nearly as
-// fast as the fastest.
+// Without a need: takes the smallest of the forms that have the most preferred size and quality and
+// are nearly as fast as the fastest.
 //
 // Forms that do not fit the disk are considered only if all forms are too large.
 std::size_t ChooseForm(const std::vector<FormConstants>& forms,

@@ -206,7 +206,7 @@ namespace {
 constexpr std::uint64_t kImages = 60;
 constexpr std::uint64_t kRounds = 3;
 
-// Splits the stage's time among the parts of decoding. `per_image`: the stage's milliseconds per
+// Splits the stage's time among the parts of decoding. `per_image` is the stage's milliseconds per
 // image.
 std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_image,
                                        const std::stop_token& stop) {

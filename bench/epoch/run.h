@@ -231,8 +231,8 @@ struct EpochHooks {
 // size, else a random-resized-crop to 224.
 Pipeline DefaultTransform(const std::vector<Dataset>& datasets, ImageSizes image_sizes);
 
-// Plays the epochs. `opened`: the dataset, if it is open and nothing else keeps it open: the first
-// loader takes it over. Throws Error, and Interrupted if a stop is requested.
+// Plays the epochs. `opened` is the dataset, if it is open and nothing else keeps it open; the
+// first loader takes it over. Throws Error, and Interrupted if a stop is requested.
 EpochsRun RunEpochs(const EpochOptions& options, const EpochHooks& hooks,
                     std::optional<Dataset> opened = {});
 

@@ -43,8 +43,8 @@ struct GpuUse {
 
 class GpuMeter {
  public:
-  // Starts a thread that asks the library ten times a second. `bus_id`: the GPU's place on the bus,
-  // as DeviceDriver::BusId() gives it; empty: no figures.
+  // Starts a thread that asks the library ten times a second. `bus_id` is the GPU's place on the
+  // bus, as DeviceDriver::BusId() gives it; if it is empty, there are no figures.
   explicit GpuMeter(const std::string& bus_id, const char* library = "libnvidia-ml.so.1");
   GpuMeter(const GpuMeter&) = delete;
   GpuMeter& operator=(const GpuMeter&) = delete;

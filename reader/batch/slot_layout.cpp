@@ -153,7 +153,8 @@ std::vector<Geometry::Extent> LeastOf(const ImageSummary& images, const Geometry
   Refuse(dataset, "a batch of this size takes more than 1 TiB; lower LoaderOptions::batch_size");
 }
 
-// The bytes that a row of the image takes in a slot. `most_pixels`: of a stored image.
+// The bytes that a row of the image takes in a slot. A stored image has at most `most_pixels`
+// pixels.
 std::size_t RowBytesOf(const DatasetFacts& dataset, const LoaderOptions& options,
                        const ImageBatch& image, const std::vector<Geometry::Extent>& extents,
                        const Geometry& geometry, std::uint64_t most_pixels) {

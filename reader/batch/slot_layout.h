@@ -67,7 +67,7 @@ struct SlotLayout {
 
   std::size_t batch_size = 0;
   // The views of the picture (the field that LoaderOptions::output.image names), then fields that
-  // lead others, then the rest. Empty: batches have no image.
+  // lead others, then the rest. Empty if batches have no image.
   std::vector<ImageField> images;
   std::size_t views = 0;  // how many of `images`, from the first on, are views of the picture
   ImageSizes image_sizes = ImageSizes::kEqual;
@@ -103,7 +103,7 @@ std::size_t FindIn(const std::vector<FieldOfLayout>& fields, std::string_view na
 }
 
 // Throws the Error for a field that is not of the kind asked for, such as "fixed-shape array"; it
-// says how to ask for the field. `of_bytes`: the functions that read a bytes field.
+// says how to ask for the field. `of_bytes` names the functions that read a bytes field.
 [[noreturn]] void RefuseKind(const SlotLayout& layout, std::string_view name, const char* kind,
                              const char* of_bytes = "Bytes() or Text()");
 

@@ -31,7 +31,7 @@ struct DatasetState {
   // own states.
   static std::shared_ptr<DatasetState> Mix(const Mixture& mixture);
   // Returns the same dataset with a shard table of its own, in which no shard is mapped yet.
-  // `cache`: where to keep what is fetched of a dataset in an object store.
+  // `cache` says where to keep what is fetched of a dataset in an object store.
   std::shared_ptr<DatasetState> WithOwnShards(MapAdvice advice,
                                               const std::optional<BlockCache>& cache = {}) const;
 

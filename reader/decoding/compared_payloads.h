@@ -23,7 +23,8 @@ class ComparedPayloads {
  public:
   explicit ComparedPayloads(std::size_t shards) : last_used_(shards), chains_(shards) {}
 
-  // `file`: the sample's shard or a copy of it. The first call for a file may throw std::bad_alloc.
+  // `file` is the sample's shard or a copy of it. The first call for a file may throw
+  // std::bad_alloc.
   bool Has(const SampleRef& ref, const ShardFile& file) {
     const std::uint64_t number = std::uint64_t{ref.block} * file.block_samples() + ref.row;
     const std::uint64_t word =

@@ -20,7 +20,8 @@ struct alignas(8) FourCoefficients {
 struct OneThread {
   static constexpr std::uint32_t kThreads = 1;
   std::uint32_t thread() const { return 0; }
-  // The sum of the values that threads before this one bring; `all`: of all threads.
+  // Returns the sum of the values that threads before this one bring; `all` becomes the sum of all
+  // threads' values.
   std::uint32_t SumBefore(std::uint32_t value, std::uint32_t& all) const {
     all = value;
     return 0;

@@ -25,7 +25,7 @@
 namespace sluice {
 
 // The new value that kStretch and kEqualize give to a value of a channel. Any thread can compute
-// one by itself. `counts`: the number of the channel's pixels with each of the 256 values.
+// one by itself. `counts` has the number of the channel's pixels with each of the 256 values.
 
 SLUICE_ON_DEVICE inline std::uint8_t StretchedBy(const std::uint32_t* counts, std::uint32_t value) {
   int low = 0, high = 255;

@@ -34,7 +34,8 @@ class BatchRing {
   static std::size_t FirstSlots(const LoaderSetup& setup) noexcept {
     return 1 + setup.tuning.now().prefetch + setup.recipe.options.ring.hold;
   }
-  // Allocates the slots' memory, on `device` if it is not null. Both must outlive the ring.
+  // Allocates the slots' memory, on `device` if it is not null. `setup` and `device` must outlive
+  // the ring.
   BatchRing(const LoaderSetup& setup, LoaderDevice* device);
   ~BatchRing();
   BatchRing(const BatchRing&) = delete;
@@ -90,9 +91,9 @@ class BatchRing {
     bool ends_epoch = false;
     std::uint64_t read_ahead_bytes = 0;  // the most that may be in flight
   };
-  // Says what to do next; waits while there is nothing. `in_hand`: the stream of the batches
-  // planned and not published, if there are any. `has_room`: the planner may plan another before
-  // those are read.
+  // Says what to do next; waits while there is nothing. `in_hand` is the stream of the batches
+  // planned and not published, if there are any. `has_room` says whether the planner may plan
+  // another batch before those are read.
   Turn NextTurn(std::optional<std::uint64_t> in_hand, bool has_room);
   void GiveBack(Slot& slot);
   // Waits until the slot's host memory may be written, since the slot's last batch may still be on
@@ -136,7 +137,7 @@ class BatchRing {
   // on its way there as soon as its rows are done.
   void BeginUploadsUntilStopped();
   // Waits for the device to decode the batches whose uploads have begun, and hands them over.
-  // `worker`: the thread's own.
+  // `worker` is the thread's own.
   void EndUploadsUntilStopped(RowWorker& worker);
 
  private:

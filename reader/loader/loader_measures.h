@@ -33,7 +33,7 @@ class LoaderMeasures {
 
   // Called when the first epoch begins; later calls do nothing.
   void Start(Clock::time_point now) noexcept;
-  // The consumer got a batch. `ready`: the batches that were ready, this one included.
+  // The consumer got a batch. `ready` is the number of batches that were ready, this one included.
   void CountBatch(std::size_t samples, std::uint64_t ready) noexcept;
 
   LoaderStats Now() const;

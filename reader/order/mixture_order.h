@@ -44,8 +44,8 @@ struct MixtureParameters {
 // ../ORDER.md specifies it.
 class MixturePlan {
  public:
-  // `shapes`: of the datasets, each with at least one sample. Throws Error(kInvalidArgument or
-  // kLimit).
+  // `shapes` are those of the datasets, each of which must have a sample. Throws
+  // Error(kInvalidArgument or kLimit).
   MixturePlan(std::vector<DatasetShape> shapes, const MixtureParameters& parameters);
 
   struct Part {

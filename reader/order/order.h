@@ -89,8 +89,8 @@ class EpochOrder {
   EpochOrder& operator=(const EpochOrder&) = delete;
 
   // Adds to `opened` the blocks (by number in the dataset) that are needed from now on, for reading
-  // ahead. Cheap if positions are asked for in order. `fills_up`: the position has been asked for
-  // before, so only the sample's own block is opened.
+  // ahead. The call is cheap if positions are asked for in order. `fills_up` says that the position
+  // has been asked for before; then only the sample's own block is opened.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
   // Does what At() does for positions `position`, `position` + `stride`, and so on, until `samples`

@@ -27,8 +27,8 @@ class DirectFiles;
 
 class BlockSource {
  public:
-  // The data to read. All references must outlive the source. `kept`: pictures that need no
-  // reading, or null.
+  // The data to read. All references must outlive the source. `kept` has the pictures that need no
+  // reading; it may be null.
   struct Wanted {
     DatasetState& dataset;
     const FieldChoice& choice;
@@ -39,8 +39,8 @@ class BlockSource {
 
   // Blocks opened from now on belong to this epoch.
   virtual void BeginEpoch(std::uint64_t /*epoch*/) {}
-  // Asks for a block, by its number in the dataset. `rows`: the number of its rows in this epoch;
-  // 0: unknown.
+  // Asks for a block, by its number in the dataset. `rows` is the number of its rows in this epoch,
+  // or 0 if that is unknown.
   virtual void Open(std::uint64_t block, std::uint64_t rows) = 0;
   // The next row of the batch is in that block. Returns its memory, which is filled once
   // Await(opened()) returns; null unless holds_blocks().

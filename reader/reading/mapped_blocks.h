@@ -34,8 +34,8 @@ class BlocksBehind {
   // must outlive the object. `options` must have been checked.
   static std::optional<BlocksBehind> For(DatasetState& dataset, const LoaderOptions& options);
 
-  // The order has announced a block. `block`: its index in the dataset; `rows`: the number of its
-  // rows in this epoch, 0 if unknown.
+  // The order has announced a block. `block` is its index in the dataset, and `rows` the number of
+  // its rows in this epoch, or 0 if that is unknown.
   void Open(std::uint64_t block, std::uint64_t rows);
   // Reading of a block has begun, and the order will announce the block later.
   void Expect(std::uint64_t block);
@@ -105,8 +105,8 @@ class MappedBlocks : public BlockSource {
   void Suggest(std::uint64_t block) override;
 
  private:
-  // A wanted part of a block. `there`: whether it was in this process's page tables already. If the
-  // dataset fits into memory, most parts that an earlier epoch has read are.
+  // A wanted part of a block. `there` says whether the part was in this process's page tables
+  // already. If the dataset fits into memory, most parts that an earlier epoch has read are there.
   struct Part {
     Bytes bytes;
     bool there = false;

@@ -42,8 +42,8 @@ class Geometry {
   std::size_t stages() const noexcept { return stages_.size(); }
   std::size_t StageOf(std::uint64_t epoch) const noexcept;
 
-  // The frame for a picture of that size. `draw_seed`: see DrawSeed() below; `position`: the
-  // sample's position in the epoch.
+  // The frame for a picture of that size. `draw_seed` comes from DrawSeed() below; `position` is
+  // the sample's position in the epoch.
   Frame FrameFor(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,
                  std::uint64_t position, std::size_t stage = 0) const;
 

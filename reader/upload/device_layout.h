@@ -31,10 +31,10 @@ struct PictureRoom {
   // In a slot's memory.
   std::size_t broken_at = 0, waves_at = 0, pictures_at = 0, rows_at = 0, words_at = 0;
 
-  // For batches of that many images; `view_sides`: the sum of an image's width and height, by view;
-  // `raw`: all pictures are raw, so none crosses with a batch. The room begins at `slot_bytes`,
-  // which grows by the room's size. There is one lane, with as much scratch memory as a batch may
-  // need.
+  // For batches of that many images. `view_sides` has the sum of an image's width and height, by
+  // view. `raw` says that all pictures are raw, so none crosses with a batch. The room begins at
+  // `slot_bytes`, which grows by the room's size. There is one lane, with as much scratch memory as
+  // a batch may need.
   static PictureRoom For(const ImageSummary& stored, bool raw, std::size_t images,
                          std::span<const std::size_t> view_sides, std::size_t& slot_bytes);
   // Chooses the number of lanes for a ring of that many slots, and cuts their scratch memory down

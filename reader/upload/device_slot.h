@@ -130,7 +130,7 @@ class SlotPainter final : public DevicePainter {
                std::size_t row) const override;
 
  private:
-  // `cached`: where the device finds the picture, if `at` is not null.
+  // `cached` says where the device finds the picture, unless `cached.at` is null.
   bool Put(const StoredPicture& cached, const ImagePayload& payload, const Frame& frame, Slot& slot,
            std::size_t view, std::size_t row);
 

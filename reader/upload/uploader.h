@@ -45,9 +45,9 @@ class PinnedSlots : public LoaderDevice {
 
 class Uploader final : public PinnedSlots {
  public:
-  // `shipped`: the layout of a slot on the host, with its part for the device. `programs`: those of
-  // its views. If a program leaves steps to the device, the device runs them, and lays out the
-  // result as `layout`. Throws Error.
+  // `shipped` is the layout of a slot on the host, with its part for the device. `programs` are
+  // those of its views. If a program leaves steps to the device, the device runs them, and lays out
+  // the result as `layout`. Throws Error.
   struct Work {
     const SlotLayout& shipped;
     const DeviceLayout& device_part;
@@ -76,7 +76,8 @@ class Uploader final : public PinnedSlots {
     std::size_t from = 0;  // in a slot's host memory
     std::size_t to = 0;    // in its DeviceSlot
     ImageBatch delivered;  // of a full batch of the largest size
-    // True: the device converts the image. False: the image is copied straight to its DeviceSlot.
+    // If true, the device converts the image; if false, the image is copied straight to its
+    // DeviceSlot.
     bool converts = false;
     DeviceNeed need;
     std::size_t staged = 0;  // in staging

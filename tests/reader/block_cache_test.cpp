@@ -198,8 +198,8 @@ TEST_CASE("a cache of half the dataset fetches again no more than Belady's minim
     for (const std::uint64_t sample : SamplesOf(PlayBatches(loader, epoch)))
       if (uses.empty() || uses.back() != sample / 16) uses.push_back(sample / 16);
   REQUIRE(uses.size() >= kEpochs * blocks - kEpochs);
-  // The smallest possible number of fetches if a fetched block need not be cached. `slots`: the
-  // blocks that the cache has room for.
+  // The smallest possible number of fetches if a fetched block need not be cached. The cache has
+  // room for `slots` blocks.
   const auto least = [&](std::uint64_t slots) {
     const auto next_use = [&](std::size_t at) {
       const auto next =

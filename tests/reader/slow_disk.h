@@ -17,7 +17,7 @@ inline bool MayMountDisks() {
 
 class MountedDisk {
  public:
-  // `how`: the arguments FILE BEGIN END [DELAY] [direct_io] of eio_fs.py.
+  // `how` has the arguments FILE BEGIN END [DELAY] [direct_io] of eio_fs.py.
   MountedDisk(const std::filesystem::path& shown, const std::string& how) {
     const std::string start = "/usr/bin/python3 '" SLUICE_EIO_FS "' '" + shown.string() + "' '" +
                               path().string() + "' " + how;

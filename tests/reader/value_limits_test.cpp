@@ -20,8 +20,8 @@ FieldValue Zeros(std::size_t bytes) {
   return PayloadValue(AsText(ZstdCompress(std::vector<std::byte>(bytes), 1)), Codec::kZstd);
 }
 
-// A dataset of one field "blob". `sizes`: the bytes to which the values inflate. `values`: the
-// manifest's statement of them, left out if empty.
+// A dataset of one field "blob". `sizes` are the bytes to which the values inflate. `values` is
+// what the manifest states about them, left out if empty.
 Dataset WriteBlobs(const TemporaryFolder& folder, const std::vector<std::size_t>& sizes,
                    const std::vector<ManifestValues>& values, const ReadLimits& limits = {}) {
   const Schema schema{{Field::Bytes("blob")}};

@@ -173,7 +173,7 @@ std::uint64_t DirectFiles::refused() const {
 namespace {
 
 constexpr unsigned kDirectThreads = 8;
-// Fewer than the places in an io_uring.
+// Fewer than the entries of the io_uring (kRingEntries in uring_io.cpp).
 constexpr std::size_t kMaxReads = 96;
 
 std::unique_ptr<BlockIo> MakeIo() {
