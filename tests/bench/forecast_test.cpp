@@ -40,7 +40,8 @@ std::size_t Chosen(const std::vector<FormConstants>& forms, std::uint64_t images
 
 TEST_CASE(
     "a forecast for data that fits memory is bound by decoding, and its first epoch by the disk") {
-  // 1000 images of 50 kB: 50 MB of 80 MB. The disk gives 200 images a second, decoding 500.
+  // 1000 images of 50 kB are 50 MB, less than the 80 MB (80% of memory) that the page cache may
+  // take. The disk gives 200 images a second, decoding 500.
   const Forecast forecast = ForecastOf(FormOf(50'000, 500), 1000, SomeMachine(), {});
   CHECK(forecast.dataset_bytes == 50'000'000);
   CHECK(forecast.fits_disk);
@@ -68,7 +69,8 @@ TEST_CASE("a forecast for data larger than memory is bound by the slower of disk
 
 TEST_CASE(
     "a forecast for a fed trainer takes the trainer's pace, and no more threads than needed") {
-  // 4 threads in proportion: 125 each; 200 and its margin of 15% need two.
+  // Each of the 4 threads decodes 125 images a second. 200 images and a margin of 15% need two
+  // threads.
   const Forecast forecast = ForecastOf(FormOf(50'000, 500), 1000, SomeMachine(), NeedOf(200));
   CHECK(forecast.bound == Bound::kTrainer);
   CHECK(forecast.epoch_seconds == Approx(5));
@@ -83,8 +85,9 @@ TEST_CASE(
   CHECK(small.machines == 3);
   CHECK(small.bound == Bound::kTrainer);
   CHECK(small.epoch_seconds == Approx(1));
-  // 250 MB: one machine or two read the disk (200 per second each), three almost keep their 83 MB,
-  // and four keep 63 MB and decode 500 per second each.
+  // The dataset has 250 MB. If one, two or three machines share it, no machine's part fits its 80
+  // MB, and each reads 200 images a second from the disk: too few. Each of four machines keeps its
+  // 63 MB and decodes 500 images a second.
   const Forecast large = ForecastOf(FormOf(50'000, 500), 5000, SomeMachine(), NeedOf(1000));
   CHECK(large.machines == 4);
   CHECK(large.in_memory);
@@ -92,7 +95,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a forecast over a link gives requests, the start, and the rest that a cache must fetch") {
+    "a forecast for a dataset at a URL gives requests, the time to the first batch, and the "
+    "cache's effect") {
   // 2000 blocks of 512 KiB in 17 shards; decoding 500 images a second, the link gives 400.
   Resources resources = SomeMachine();
   resources.link = StoreLink{52'428'800, 0.05, 0, 0.0004};
@@ -100,12 +104,13 @@ TEST_CASE(
   const FormConstants form = FormOf(131'072, 500);
   const Forecast none = ForecastOf(form, kImages, resources, {});
   CHECK(none.bound == Bound::kLink);
-  CHECK(none.fits_disk);  // it is not local
+  CHECK(none.fits_disk);  // it takes no space on the local disk
   CHECK_FALSE(none.in_memory);
   CHECK(none.images_per_second == Approx(400));
   CHECK(none.first_requests == 2000 + 2 * 17);
   CHECK(none.requests == 2000);
-  CHECK(none.first_batch_seconds == Approx(0.15 + 192 * 524'288 / 52'428'800.0));
+  // Three requests one after another (manifest, directories, blocks), then 192 blocks.
+  CHECK(none.first_batch_seconds == Approx(3 * 0.05 + 192 * 524'288 / 52'428'800.0));
   // A cache of half the dataset: half of the blocks come over the link.
   resources.link->cache_bytes = kImages * 131'072 / 2;
   const Forecast half = ForecastOf(form, kImages, resources, {});
@@ -143,7 +148,8 @@ TEST_CASE("with a need, the smallest form that meets it at the most preferred si
   CHECK(Chosen(forms, 1000, NeedOf(500)) == 1);
   CHECK(Chosen(forms, 1000, NeedOf(860)) == 2);
   CHECK(Chosen(forms, 1000, NeedOf(2000)) == 3);
-  CHECK(Chosen(forms, 1000, NeedOf(50'000)) == 3);  // not even that: the fewest machines
+  CHECK(Chosen(forms, 1000, NeedOf(50'000)) ==
+        3);  // no form meets this need on one machine: the one with the fewest machines is chosen
 }
 
 TEST_CASE("a form that does not fit the disk is chosen only if no other fits") {

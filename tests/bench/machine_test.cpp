@@ -33,14 +33,14 @@ TEST_CASE("other processes' load is never negative, nor more than the machine ha
   CHECK(watch.OtherCpus() <= static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-TEST_CASE("a tree's use is that of a process and of its children") {
+TEST_CASE("UseOfTree() counts the memory of a process and of its children") {
   int ready[2], go[2];
   REQUIRE(pipe(ready) == 0);
   REQUIRE(pipe(go) == 0);
-  const pid_t parent = fork();
-  if (parent == 0) {
-    // A child that has 30 MB of its own, and a grandchild that has another 30 MB.
-    const pid_t child = fork();
+  const pid_t child = fork();
+  if (child == 0) {
+    // The child takes 30 MB, and the grandchild another 30 MB.
+    const pid_t grandchild = fork();  // both processes run what follows
     constexpr std::size_t kBytes = 30'000'000;
     char* const memory = static_cast<char*>(malloc(kBytes));
     for (std::size_t i = 0; i < kBytes; i += 1000)
@@ -49,20 +49,20 @@ TEST_CASE("a tree's use is that of a process and of its children") {
     if (write(ready[1], &byte, 1) != 1) _exit(1);
     close(go[1]);
     if (read(go[0], &byte, 1) != 0) _exit(1);  // until the test closes its end
-    if (child > 0) waitpid(child, nullptr, 0);
+    if (grandchild > 0) waitpid(grandchild, nullptr, 0);
     _exit(0);
   }
   close(go[0]);
   char bytes[2];
   REQUIRE(read(ready[0], bytes, 1) == 1);
   REQUIRE(read(ready[0], bytes, 1) == 1);
-  const TreeUse use = UseOfTree(parent, true);
+  const TreeUse use = UseOfTree(child, true);
   CHECK(use.resident_bytes >= 60'000'000);
   CHECK(use.cpu_seconds >= 0);
-  CHECK(UseOfTree(parent, false).resident_bytes == 0);
+  CHECK(UseOfTree(child, false).resident_bytes == 0);
   close(go[1]);
-  waitpid(parent, nullptr, 0);
-  CHECK(UseOfTree(parent, true).resident_bytes == 0);
+  waitpid(child, nullptr, 0);
+  CHECK(UseOfTree(child, true).resident_bytes == 0);
 }
 
 }  // namespace sluice::bench

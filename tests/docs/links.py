@@ -35,7 +35,7 @@ for page in pages.all_pages(root):
 
 first = (root / "README.md").read_text(encoding="utf-8").splitlines()
 if len(first) > 140:
-    faults.append(f"README.md has {len(first)} lines; 140 are the most")
-faults += [f"README.md:{number}: {len(line)} characters; 120 are the most"
+    faults.append(f"README.md has {len(first)} lines; at most 140 are allowed")
+faults += [f"README.md:{number}: {len(line)} characters; at most 120 are allowed"
            for number, line in enumerate(first, 1) if len(line) > 120]
 pages.fail(faults)

@@ -41,7 +41,7 @@ TEST_CASE("AlignUp goes to the next multiple and no further") {
   CHECK(AlignUp(65, 64) == 128);
 }
 
-TEST_CASE("a number is all of a text, or the digits that begin it") {
+TEST_CASE("a number is read from a whole text, or from the digits that begin it") {
   CHECK(ParseNumber<std::uint8_t>("e9", 16) == 0xE9);
   CHECK(ParseNumber<double>("-0.5") == -0.5);
   CHECK_FALSE(ParseNumber<std::uint8_t>("256"));

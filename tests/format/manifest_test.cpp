@@ -210,7 +210,7 @@ TEST_CASE("counts that contradict each other are refused") {
   CHECK(CodeWith(R"("width":[3,4])", R"("width":[3])") == ErrorCode::kCorrupt);
   CHECK(CodeWith(R"("width":[3,4])", R"("width":[3,65536])") == ErrorCode::kCorrupt);
   CHECK(CodeWith(R"("kind":"image")", R"("kind":"bytes")") ==
-        ErrorCode::kCorrupt);  // images: 0 != 1
+        ErrorCode::kCorrupt);  // no image field, but one entry in "images"
 }
 
 TEST_CASE("a shard that claims to hold more samples than its size allows is refused") {
@@ -279,7 +279,7 @@ TEST_CASE(
   CHECK(with(of_boxes, "[1]")->code() == ErrorCode::kCorrupt);
   CHECK(with(scalar, "[]")->code() == ErrorCode::kCorrupt);
   CHECK(with(scalar, "[1,1,0]")->code() == ErrorCode::kCorrupt);
-  CHECK(with(scalar, "[1,2]")->code() == ErrorCode::kCorrupt);  // of two samples
+  CHECK(with(scalar, "[1,2]")->code() == ErrorCode::kCorrupt);  // the dataset has two samples
   CHECK(with(scalar, "[281474976710656,1]")->code() == ErrorCode::kCorrupt);
   CHECK(CodeWith(R"("class_counts":[])", R"("class_counts":[2])") == ErrorCode::kCorrupt);
 }

@@ -1,4 +1,4 @@
-// What is made of a declaration of options, for a struct of this file.
+// What is made of the options that a struct declares. The structs are this file's own.
 #include <vector>
 
 #include <sluice/option_list.h>

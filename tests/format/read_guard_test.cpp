@@ -153,7 +153,7 @@ TEST_CASE("Without a guard, a SIGBUS goes to the handler before ours") {
   sigaction(SIGBUS, nullptr, &now);
   const bool ours_is_new = (now.sa_flags & SA_SIGINFO) == 0;
   for (const bool with_handler : {false, true}) {
-    if (with_handler && !ours_is_new) continue;  // our handler is older: it has no handler to call
+    if (with_handler && !ours_is_new) continue;  // ours came first, and cannot call this one
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {

@@ -20,7 +20,8 @@ std::string InOtherWords(const sluice::Manifest& manifest) {
   const std::string role = ",\"role\":\"none\"";
   for (std::size_t at = text.find(role); at != std::string::npos; at = text.find(role, at))
     text.replace(at, role.size(), ",\"unit\":\"mm\"");
-  constexpr std::size_t kId = 7, kRest = 39;  // of the id's digits, and of the text they digest
+  constexpr std::size_t kId = 7,
+                        kRest = 39;  // offsets of the id's digits and of the text that they digest
   const std::string rest = text.substr(kRest);
   return text.substr(0, kId) + sluice::ToHex(sluice::Hash128(sluice::AsBytes(rest))) + rest;
 }

@@ -246,7 +246,7 @@ void ChangeSample(EncodedSample& sample, const EncodedSample& other, const Chang
   const std::size_t f = change.field % sample.fields.size();
   FieldValue& value = sample.fields[f];
   if (change.place == kElements) return ChangeWord(value.bytes, change);
-  if (value.codec == Codec::kAbsent) return;  // or an array
+  if (value.codec == Codec::kAbsent) return;  // an absent value, or an array
   switch (change.place) {
     case kPayload: {
       RandomStream random(change.number, static_cast<Purpose>(0xF26), 0);

@@ -19,7 +19,7 @@
 
 namespace sluice::fuzz {
 
-// Parts that are left in disagreement after the changes.
+// Which parts are left in disagreement after the changes.
 enum Disagreement : std::uint8_t {
   kShardLines = 1,     // the manifest's counts and ids of the shards (sizes and digests agree)
   kTotals = 2,         // the manifest's sums over images and values
@@ -36,7 +36,7 @@ enum Place : std::uint8_t {
   kElements,   // a word of a value
   kPayload,    // a payload, by its own structure
   kZeros,      // a payload becomes a zstd frame of zeros
-  kZeroImage,  // the same, and the image as large
+  kZeroImage,  // the same, and the image's size is set to match
   kEntry,      // codec, sizes, pixel type
   kKey,
   // A word of a shard's structures.
@@ -83,7 +83,7 @@ void SetSchema(std::span<std::byte> file, const std::string& text);
 // bits of Disagreement to leave.
 void MakeAgree(Bytes sound, std::span<std::byte> file, std::uint8_t left);
 
-// The manifest's entry for a shard, from its current file.
+// Updates the manifest's entry for a shard from the shard's current file.
 void FollowShard(Bytes file, ManifestShard& line, std::uint8_t left);
 
 // The samples of forged datasets: small, with every kind of field, and pictures in six forms.

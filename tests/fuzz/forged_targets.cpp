@@ -94,7 +94,7 @@ LoaderOptions OptionsFor(std::uint16_t use) {
   return options;
 }
 
-// Every byte of it must be readable, and its values possible.
+// Checks that every byte of a batch can be read and that its values are possible.
 void LookAt(const Batch& batch, const Dataset& dataset) {
   Promise(batch.size() <= 4 && batch.valid() <= batch.size(), "a batch is as large as asked for");
   for (const std::uint64_t sample : batch.samples())
@@ -138,7 +138,8 @@ void UseLoader(const ForgedFolder& folder) {
   const Dataset dataset = Dataset::Open(folder.dataset);
   Loader loader(dataset, OptionsFor(folder.use));
   (void)loader.Describe();
-  // Its own memory, the test's pages, and memory that is freed only later.
+  // The loader's own memory, and 16 MiB for the test's pages and for memory that is freed only
+  // later.
   const MemoryBound memory(loader.Memory().own() + (std::size_t{16} << 20));
   for (const std::uint64_t epoch : {0, 1})
     PlayEpoch(loader, dataset, epoch);

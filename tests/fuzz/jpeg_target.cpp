@@ -2,16 +2,16 @@
 // a part of a picture against the whole. The input is a JPEG file; everything else follows from it.
 //
 // Promises:
-//   - Every set of kernels takes or refuses the same files and regions and gives the same samples,
-//     with used scratch memory as with fresh, and restart intervals side by side as one after
-//     another.
-//   - A file that the decoder takes whole is one that libjpeg takes without making anything up, is
-//     Y Cb Cr or grey to it too, and has the same samples, all but those of blocks whose
-//     coefficients no picture has: see SamplesAreDefined().
-//   - A region of it is taken too, and has the samples of the whole picture at that size.
-//   - Rewriting and recoding: see rewrite_target.cpp and recode_target.cpp.
-//   - A device's functions, as far as they take a file, find the same files broken, and give the
-//     same samples.
+//   - Every set of kernels takes or refuses the same files and regions and gives the same samples.
+//     Used scratch memory makes no difference, nor whether restart intervals are decoded side by
+//     side or one after another.
+//   - If the decoder takes a whole file, libjpeg takes it without making anything up, and also as
+//     Y Cb Cr or grey. Both give the same samples, except in blocks whose coefficients no picture
+//     has: see SamplesAreDefined().
+//   - A region of such a file is taken too, and has the samples of the whole picture at that size.
+//   - The promises of rewriting and recoding are in rewrite_target.cpp and recode_target.cpp.
+//   - A device's functions find the same files broken and give the same samples, if they take the
+//     file at all.
 #include <array>
 #include <cstdio>
 

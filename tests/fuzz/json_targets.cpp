@@ -29,7 +29,7 @@ void ReadManifestText(std::string_view text) {
   }
   const std::string back = ManifestToJson(manifest, written);
   const Manifest second = ManifestFromJson(back, "manifest.json", again);
-  Promise(again == written, "a manifest that was written has the id that was told");
+  Promise(again == written, "a manifest that was written has the id that writing it returned");
   Promise(second.schema == manifest.schema && second.shards == manifest.shards &&
               second.images == manifest.images && second.values == manifest.values &&
               second.made == manifest.made && second.name == manifest.name &&
@@ -39,7 +39,7 @@ void ReadManifestText(std::string_view text) {
 
 }  // namespace
 
-// Reads the input as the text after the id, with a right id; and as the whole text.
+// Reads the input twice: as the text after the id, which is made right, and as the whole text.
 void RunManifest(Bytes input) {
   ReadManifestText(AsText(input));
   std::string text(kOpening);

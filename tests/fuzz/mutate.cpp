@@ -84,7 +84,7 @@ struct Box {
   std::vector<std::size_t> around;  // the beginnings of the boxes around it
 };
 
-// Of the bytes from `begin` to `end`, including the boxes inside.
+// Finds the boxes in the bytes from `begin` to `end`, and the boxes inside of them.
 void FindBoxes(const Input& file, std::size_t begin, std::size_t end,
                const std::vector<std::size_t>& around, std::vector<Box>& boxes) {
   static constexpr std::string_view kHoldBoxes = "iprp ipco moov trak mdia minf stbl dinf jp2h ";
@@ -105,7 +105,8 @@ void FindBoxes(const Input& file, std::size_t begin, std::size_t end,
   }
 }
 
-// Moves items' places after `at`: numbers in 'iloc' that may be such places.
+// Moves the items that lie after `at`: adds `by` to each number in 'iloc' that may be such an
+// item's place.
 void MoveItems(Input& file, const Box& iloc, std::size_t at, std::size_t by) {
   for (std::size_t i = iloc.begin + kHeadBytes; i + 4 <= iloc.end; ++i) {
     const std::uint32_t place = BigAt(file, i);

@@ -3,11 +3,12 @@
 //
 // Promises:
 //   - Every set of kernels takes or refuses the same payloads and regions and gives the same
-//     samples, with used scratch memory as with fresh.
-//   - A device's functions refuse what they refuse, and beyond that only what breaks a rule; else
-//     they give the same samples.
-//   - A payload that is read by all of its rules is decoded too, has no other way of being written,
-//     and stands for a JPEG with its coefficients; a region of that has the same samples.
+//     samples, whether its scratch memory is used or fresh.
+//   - A device's functions refuse every payload that the kernels refuse, and others only if they
+//     break a rule of the form. For all other payloads they give the same samples.
+//   - A payload that keeps all rules is decoded, and its coefficients can be packed in no other
+//   way.
+//     A JPEG with the same coefficients gives the same samples of each region.
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"

@@ -6,7 +6,7 @@
 
 namespace sluice::fuzz {
 
-// Like the source target, within a bound.
+// Runs the source target within bounds of memory and time.
 void RunPicture(Bytes input) {
   // For pictures of up to a million pixels: a few copies with 16 bytes per pixel.
   constexpr std::size_t kMaxHeapBytes = std::size_t{512} << 20;

@@ -2,8 +2,8 @@
 //
 // Promises:
 //   - Every set of kernels recodes or refuses the same files, to the same bytes and blocks.
-//   - A file that is recoded is one that libjpeg reads without making anything up, and the
-//     coefficients of components that keep their size are the nearest that the new steps allow.
+//   - If a file is recoded, libjpeg reads it without making anything up, and the coefficients of
+//   components that keep their size are the nearest that the new steps allow.
 #include "format/disk/checksum.h"
 #include "tests/fuzz/jpeg_content.h"
 #include "tests/fuzz/targets.h"
@@ -59,7 +59,7 @@ void CompareRecoding(Bytes input, Bytes until_scan_end) {
   if (!made) return;
   JpegContent from, to;
   Promise(ReadContent(until_scan_end, from), "a JPEG that is recoded is sound to libjpeg");
-  Promise(ReadContent(*made, to), "what was made of it is, too");
+  Promise(ReadContent(*made, to), "a recoded JPEG is sound to libjpeg");
   for (std::size_t c = 0; c < header.components; ++c) {
     const baseline::Component& sizes = target.component[c];
     if (header.max_h * sizes.h == target.max_h * header.component[c].h &&

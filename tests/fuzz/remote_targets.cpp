@@ -31,7 +31,7 @@ void Check(const std::optional<Credentials>& credentials) {
 
 }  // namespace
 
-// As a page of a list, as any XML, and as text inside XML.
+// Reads the input as a page of a list, as any XML, and as text inside XML.
 void RunListing(Bytes input) {
   const std::string_view text = AsText(input);
   if (const auto page = ParseListing(text)) {
@@ -61,7 +61,7 @@ std::vector<Input> ListingSeeds() {
                   "--><Code>NoSuchKey</Code><Message><![CDATA[<x>]]></Message><Empty/></Error>")};
 }
 
-// As JSON and XML with credentials, a file of profiles, and a command line.
+// Reads the input as JSON and XML with credentials, a file of profiles, and a command line.
 void RunCredentials(Bytes input) {
   const std::string_view text = AsText(input);
   Check(CredentialsFromJson(text));
@@ -94,7 +94,7 @@ std::vector<Input> CredentialsSeeds() {
               "'a b' \"c\\\"\" d\\ e\n")};
 }
 
-// As a store's URL, an endpoint, a percent-encoded text and a Content-Range.
+// Reads the input as a store's URL, an endpoint, a percent-encoded text and a Content-Range.
 void RunStoreUrl(Bytes input) {
   const std::string_view text = AsText(input);
   Promise(PercentDecoded(PercentEncoded(text, false)) == text,

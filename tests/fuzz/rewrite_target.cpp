@@ -2,8 +2,8 @@
 //
 // Promises:
 //   - Every set of kernels reads or refuses the same files, to the same coefficients.
-//   - A file that is read is one that libjpeg reads without making anything up, and, where its DC
-//     coefficients are those of 8-bit samples, becomes the bytes that libjpeg writes.
+//   - If a file is read, libjpeg reads it without making anything up. If its DC coefficients are
+//     also possible for 8-bit samples, rewriting gives the bytes that libjpeg writes.
 #include "format/disk/checksum.h"
 #include "format/pixels/baseline/encoder.h"
 #include "format/pixels/baseline/scan_decoder.h"
@@ -45,8 +45,8 @@ Rewritten RewriteBy(baseline::BlockReader& reader, const kernels::Kernels& set, 
   return rewritten;
 }
 
-// libjpeg keeps the sampling factors of a single component, which mean nothing. A parsed header has
-// ones instead, and conversions do not rewrite files with other factors.
+// The sampling factors of a single component mean nothing. libjpeg keeps them; a parsed header has
+// 1 and 1 instead, and conversions do not rewrite files with other factors.
 void ForgetLoneFactors(Input& file) {
   constexpr std::size_t kFrame = 89;  // after its start, JFIF's segment and one table of steps
   if (file.size() > kFrame + 11 && file[kFrame + 1] == std::byte{0xC0} &&

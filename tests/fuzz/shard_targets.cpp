@@ -142,7 +142,7 @@ void OpenAndRead(Bytes content) {
 
 }  // namespace
 
-// Reads it once damaged, and once with its checksums corrected.
+// Reads the shard twice: as patched, and with its checksums corrected.
 void RunShard(Bytes input) {
   std::vector<std::byte> file = PatchedShard(input);
   OpenAndRead(file);

@@ -82,10 +82,10 @@ std::vector<Input> RecordsSeeds();
 
 // Returns whether the input was a valid packed image, so that it was compared with its JPEG.
 bool ComparePacked(Bytes input);
-// For a JPEG: rewriting it (rewrite_target.cpp).
+// Rewrites a JPEG and checks the result (rewrite_target.cpp).
 void CompareRewriting(Bytes input);
-// For a JPEG: recoding it (recode_target.cpp). `until_scan_end`: the same file up to the end of its
-// first scan.
+// Recodes a JPEG and checks the result (recode_target.cpp). `until_scan_end`: the same file up to
+// the end of its first scan.
 void CompareRecoding(Bytes input, Bytes until_scan_end);
 
 // Ends the process, naming the promise, unless it holds.

@@ -44,7 +44,7 @@ with importers.Workplace() as place:
         part = datasets.Dataset.from_generator(rows_of, features=features, cache_dir=str(place.folder / "cache"),
                                                gen_kwargs={"place": place, "begin": begin, "end": end})
         files.append(place.folder / f"train-{k:05}-of-00002.parquet")
-        # What the command writes as well as push_to_hub(): the second file in small groups of rows.
+        # push_to_hub() writes such files, too. The second one has small groups of rows.
         part.to_parquet(str(files[-1]), batch_size=3 if k else None)
         parts.append(part)
     whole = datasets.concatenate_datasets([

@@ -52,8 +52,8 @@ class Workplace:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def convert(self, files, *options, name="data"):
-        """The rows of labels.csv of the dataset that `sluice convert` makes, each with `image`, its file. In the order
-        of the sources."""
+        """Converts, verifies and exports the files. Returns the rows of labels.csv, in the order of the sources, each
+        with the content of its exported file as `image`."""
         data = self.folder / name
         out = self.folder / f"{name}-files"
         self.run("convert", *files, data, "--keep-order", "--quiet", *options)
@@ -81,7 +81,7 @@ def check(what, one, other):
 
 
 def check_pixels(what, decode, one, other):
-    """`decode`: the library's, of a file's bytes to an array."""
+    """Compares two files' pixels. `decode` is the library's: it makes an array of a file's bytes."""
     one, other = decode(one), decode(other)
     if one.shape != other.shape or (one != other).any():
         sys.exit(f"{what}: other pixels")

@@ -17,7 +17,7 @@ def decoded(content):
 
 
 def written(place, name, labels):
-    """A file with a record for each picture and its labels: its number, or an array."""
+    """A file with a record for each picture. labels[i] is the label of picture i: a number, or an array."""
     file = place.folder / f"{name}.rec"
     out = mxnet.recordio.MXIndexedRecordIO(str(file.with_suffix(".idx")), str(file), "w")
     for i, (path, _) in enumerate(place.files):

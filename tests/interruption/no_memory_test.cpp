@@ -2,8 +2,8 @@
 // or every few. Each command must then end with a message and 1, or do its work. It must never end
 // by a signal, or call intact data broken.
 //
-// Libraries that decode pictures may not survive that a small allocation of theirs fails, which
-// hardly happens; they must survive what does happen, a limit of the address space. So they get
+// Libraries that decode pictures may crash if one of their small allocations fails, which hardly
+// ever happens. What does happen is a limit of the address space, so the libraries are tested with
 // one.
 #include "tests/catch.h"
 #include "tests/interruption/conversion.h"

@@ -15,8 +15,8 @@ class Parts {
   explicit Parts(const Conversion& conversion)
       : conversion_(conversion), data_(conversion.folder() / "parts") {}
 
-  // Runs some step, with its number of parts, and kills it before some file call. Returns whether
-  // the kill came before its end.
+  // Runs a random step (the planner, a part or the finisher) and kills it before a random file
+  // call. Returns whether it was killed before its end.
   bool KillSome(RandomStream& random) const {
     const bool planned = std::filesystem::exists(data_ / "plan.json");
     const std::uint64_t number = random.Below(10);
@@ -38,7 +38,7 @@ class Parts {
     return false;
   }
 
-  // Does the rest, every part and the finisher twice at once, and checks the bytes.
+  // Runs all steps, each part and the finisher as two processes at once, and checks the bytes.
   void CheckGoesOn() const {
     Check({Plan()}, {0});
     Check({Part(0, 2), Part(0, 2), Part(1, 2), Part(1, 2)}, {0});

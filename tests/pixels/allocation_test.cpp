@@ -1,5 +1,5 @@
-// Counts heap allocations. A program of its own, because it replaces operator new. (Not inlined:
-// GCC would warn that free() frees memory from new.)
+// Counts heap allocations. This is a program of its own, because it replaces operator new. (Its
+// operators are not inlined: GCC would warn that free() frees memory from new.)
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -63,7 +63,7 @@ std::vector<std::vector<std::byte>> MakeFiles(std::uint32_t width, std::uint32_t
     JpegOptions options;
     options.restart_rows = static_cast<int>(i % 2);
     options.subsample = i % 3 != 0;
-    options.optimise = own_tables;  // large enough for strand tables
+    options.optimise = own_tables;  // in files this large, the decoder builds strand tables
     files.push_back(MakeJpeg(MakePicture(width, height, i % 4 == 3 ? 1 : 3, i), options));
   }
   return files;
@@ -95,7 +95,12 @@ void Decode(PayloadDecoder& decoder, const std::vector<std::byte>& file, std::ui
 TEST_CASE("After the first pictures, decoding allocates no memory") {
   std::vector<std::uint8_t> out(224 * 224 * 3);
   PayloadDecoder decoder;
-  const Region region = {{20, 250, 20, 250, 224, 0, 224}, {10, 220, 10, 220, 224, 0, 224}, true};
+  const Region region = {
+      .x =
+          {.start = 20, .length = 250, .bound = 20, .bound_length = 250, .out = 224, .target = 224},
+      .y =
+          {.start = 10, .length = 220, .bound = 10, .bound_length = 220, .out = 224, .target = 224},
+      .flip = true};
   CHECK(CountAllocations(MakeFiles(320, 240, false), [&](const auto& file, std::uint32_t channels) {
           for (const PixelOrder order : {PixelOrder::kInterleaved, PixelOrder::kPlanar})
             Decode(decoder, file, 320, 240, region, {out.data(), channels, order});
@@ -115,9 +120,9 @@ TEST_CASE("After the first pictures, decoding and recoding whole ones allocates 
 }
 
 TEST_CASE("Memory for a large picture is released with it") {
-  constexpr std::uint32_t kWidth = 4000;  // and so 29 MB of coefficients
+  constexpr std::uint32_t kWidth = 4000;  // 29 MB of coefficients with 4:2:0
   constexpr std::uint32_t kHeight = 2400;
-  constexpr std::int64_t kKept = 24 << 20;  // several memories of up to 16 MiB are kept
+  constexpr std::int64_t kKept = 24 << 20;  // buffers of up to 16 MiB each may be kept
   const std::vector<std::byte> small = MakeJpeg(MakePicture(64, 48), {.quality = 80});
   for (const bool subsample : {true, false}) {
     const std::vector<std::byte> large =
@@ -156,7 +161,9 @@ TEST_CASE("Memory for a large picture is released with it") {
   }
 }
 
-TEST_CASE("A header's claims allocate no memory if its file cannot be recoded") {
+TEST_CASE(
+    "A file that cannot be recoded makes the recoder allocate nothing, whatever its header "
+    "claims") {
   const std::vector<std::byte> file = MakeJpeg(MakePicture(64, 48), {.progressive = true});
   JpegRecoder recoder;
   const std::uint64_t before = taken.load();

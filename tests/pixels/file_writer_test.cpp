@@ -124,7 +124,8 @@ void CheckSame(const Planes& planes, int quality) {
   REQUIRE(packed::ReadCoefficients(expected, blocks, why) == packed::Taken::kYes);
   for (const kernels::Kernels* set : Sets()) {
     INFO(set->name);
-    CHECK((EncodeOurs(planes, *set) == expected));  // not shown if they differ
+    CHECK(
+        (EncodeOurs(planes, *set) == expected));  // in parentheses: Catch2 does not print the bytes
     CHECK((packed::Pack(TransformOurs(planes, *set)) == packed::Pack(blocks)));
   }
 }
@@ -135,7 +136,7 @@ std::uint8_t Photo(std::uint32_t c, std::size_t x, std::size_t y) {
   return static_cast<std::uint8_t>(value % 256);
 }
 
-// The same, transcoded by our own reader and writer.
+// The file, transcoded by our own reader and writer.
 FileBytes RewriteOurs(const FileBytes& file, std::uint32_t interval, const kernels::Kernels& set) {
   baseline::BlockReader reader(set);
   REQUIRE(reader.Begin(file));

@@ -25,7 +25,7 @@ TEST_CASE("a repeated append adds nothing, says so, and succeeds") {
   CHECK(again.exit_code == 0);
   CHECK_THAT(again.out, ContainsSubstring("2 samples, all there already: nothing was added"));
   CHECK(Dataset::Open(a).size() == 8);
-  // Nor if the pictures were put in another order since, and others were added.
+  // It also adds nothing if the samples were put in another order since, and others were added.
   REQUIRE(Sluice({"append", "--repack", a}).exit_code == 0);
   folders.Make("others", {"dog"}, 1, 950);
   REQUIRE(Sluice({"append", folders.At("others.src"), a}).exit_code == 0);
@@ -82,7 +82,7 @@ TEST_CASE("append adds shards converted like the others and keeps the old manife
   CHECK(open.size() == 6);  // a dataset opened before keeps working
   CHECK(open[5].Payload().bytes.size() > 0);
   CHECK_FALSE(std::filesystem::exists(a + ".append"));
-  // The same samples are not added again, and a class of its own is refused.
+  // The same samples are not added again, and a class that the dataset lacks is refused.
   CHECK(Sluice({"append", folders.At("more"), a}).exit_code == 3);
   CHECK(Dataset::Open(a).size() == 7);
   std::filesystem::remove_all(a + ".append");
@@ -145,7 +145,7 @@ TEST_CASE(
   const Outcome table = Sluice({"append", "--table", folders.At("flat/t.csv"), a});
   CHECK(table.exit_code == 2);
   CHECK_THAT(table.err, ContainsSubstring("image, label, text"));
-  // Nothing is left that would block the right source.
+  // The refused command leaves nothing that would block the right source.
   WriteBytes(folders.folder / "flat/t.csv", "path,label\nx.jpg,cat\n");
   CHECK(Sluice({"append", "--table", folders.At("flat/t.csv"), a}).exit_code == 0);
   CHECK(Dataset::Open(a).size() == 5);
@@ -186,7 +186,7 @@ TEST_CASE("append and its repack touch no folder of the user's, whatever its nam
     };
     refused();
     CHECK(ContentsOf(beside) == own);
-    // Nor the target of a link.
+    // The target of a link is not touched either.
     std::filesystem::rename(beside, folders.At("mine"));
     std::filesystem::create_directory_symlink(folders.At("mine"), beside);
     refused();
@@ -221,7 +221,7 @@ TEST_CASE("append overwrites no file, even if no manifest names it") {
   CHECK(ContentOf(a + "/shard-00002.sluice") == "notes");
 }
 
-// A name that other writers may give to a shard: a manifest's names are any plain ones.
+// A manifest may give a shard any plain name, so other writers may use such a one.
 TEST_CASE("append, repack and copy keep shards whose names look like unfinished files") {
   const Datasets folders;
   folders.Make("more", {"cat"}, 2, 900);

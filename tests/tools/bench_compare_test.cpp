@@ -274,7 +274,8 @@ TEST_CASE("a comparison of nothing, or in which sluice itself fails, is a failur
   WriteClasses(folder / "source", 8, 80, 60);
   const std::string data = (folder / "data").string();
   REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
-  // One picture's pixels are not the stored ones: copying does not notice that, playing does.
+  // One picture's pixels differ from the stored ones: copying them notices nothing, but playing
+  // compares checksums.
   const std::string shard = data + "/shard-00000.sluice";
   std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
   file.seekg(static_cast<std::streamoff>(std::filesystem::file_size(shard) / 2));
@@ -300,7 +301,7 @@ pid_t NumberIn(const std::filesystem::path& path) {
   return static_cast<pid_t>(std::stol(line));
 }
 
-// The process has ended, even if its parent has not waited for it yet.
+// Whether the process has ended. True also if its parent has not waited for it yet.
 bool HasEnded(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
@@ -331,7 +332,7 @@ TEST_CASE("an interrupted comparison ends the running loader and its child proce
   while (!HasEnded(NumberIn(folder / "parent"))) {
   }
   if (signal == SIGKILL) {
-    kill(NumberIn(folder / "child"), SIGKILL);  // no process was left to do it
+    kill(NumberIn(folder / "child"), SIGKILL);  // the killed command cannot
     return;
   }
   CHECK(outcome.exit_code == 130);

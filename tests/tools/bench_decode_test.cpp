@@ -15,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Arguments for decoding a small dataset.
+// Runs sluice-bench decode on a small dataset.
 Outcome DecodeSmall(const TemporaryFolder& folder, const Words& options) {
   const std::string data = (folder / "data").string();
   if (!std::filesystem::exists(data)) {
@@ -49,7 +49,7 @@ TEST_CASE("sluice-bench decode --json has every decoder with its time, ratio and
     CHECK(names.count(name) == 1);
 }
 
-TEST_CASE("A dataset of packed images is measured like that of the JPEGs they were made of") {
+TEST_CASE("a dataset of packed images is measured like the JPEGs that it was made of") {
   const TemporaryFolder folder;
   const nlohmann::json jpeg = JsonOf(DecodeSmall(folder, {"--json"}));
   const std::string packed = (folder / "packed").string();
@@ -80,7 +80,7 @@ TEST_CASE("option --stages gives the time that each stage of decoding adds") {
   CHECK_THAT(DecodeSmall(folder, {"--stages"}).out, ContainsSubstring("inverse DCT"));
 }
 
-TEST_CASE("option --only leaves one decoder, and refuses an unknown name") {
+TEST_CASE("option --only measures one decoder alone, and refuses an unknown name") {
   const TemporaryFolder folder;
   const nlohmann::json answer = JsonOf(DecodeSmall(folder, {"--only", "planes", "--json"}));
   REQUIRE(answer["ways"].size() == 1);

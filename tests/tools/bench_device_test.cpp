@@ -82,7 +82,7 @@ TEST_CASE("upload reports the rates of the bus, the work of the CPUs, and NVML's
   CHECK(answer["measurements"].size() == 2);
   CHECK(answer["cpus_busy"].get<double>() >= 0);
   CHECK(answer["conversion_seconds"].get<double>() > 0);
-  // Each image crosses once; with it, labels and the padding to pages.
+  // Each image crosses the bus once, and so do labels and the padding to pages.
   const double images = 4 * 64 * 64 * 3;
   CHECK(answer["batch_bytes"].get<double>() >= images);
   CHECK(answer["batch_bytes"].get<double>() < images + 8192);

@@ -191,7 +191,7 @@ TEST_CASE("a warning says that an epoch is too short, and --repeat makes it long
   CHECK(answer["epochs"][0]["images"] == 150);
   CHECK(answer["epochs"][0]["batches"] == 19);
   CHECK(answer["repeat"] == 5);
-  const Outcome refused = animals.Epoch({"--repeat", "1000000"});  // out of 30 samples
+  const Outcome refused = animals.Epoch({"--repeat", "1000000"});  // the dataset has 30 samples
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, ContainsSubstring("at most 20000000 samples"));
 }

@@ -74,8 +74,8 @@ TEST_CASE("options --direct, --cache and --stage reach the loader and the result
       animals.EpochJson({"--epochs", "19", "--prefetch", "2", "--cache", "decoded:3MB"});
   CHECK(kept["cache"] == "decoded");
   CHECK(kept["cache_bytes"] == 3'000'000);
-  // Twenty epochs of the pictures that the first one kept. A sample may be decoded for several
-  // epochs at once before it is kept: for as many as there are batches in flight.
+  // Twenty epochs are played, and most of them take the pictures from the cache. Before a sample is
+  // kept, it may be decoded for as many epochs as there are batches in flight.
   CHECK(BytesRead(kept) < 10 * Dataset::Open(animals.data()).images()[0].payload_bytes);
   CHECK(animals.EpochJson({"--cache", "decoded"})["cache_bytes"].get<std::uint64_t>() > 0);
   const std::string folder = (stage / "with:colon").string();

@@ -100,7 +100,7 @@ TEST_CASE("help2man makes a page of each command, with its options, and examples
     std::istringstream lines(Sluice({command, "--help"}).out);
     for (std::string line; std::getline(lines, line);) {
       if (!line.starts_with("  --")) continue;
-      // Hyphens as troff writes them.
+      // troff writes a hyphen as \-.
       std::string option = line.substr(2, line.find(' ', 2) - 2);
       for (std::size_t at = 0; (at = option.find('-', at)) != std::string::npos; at += 2)
         option.insert(at, "\\");

@@ -18,7 +18,7 @@ struct PartsFolder : TemporaryFolder {
     WriteBytes(path() / "source/cat/broken.jpg", TruncatedJpeg());
   }
   std::string At(const std::string& name) const { return (path() / name).string(); }
-  // Five shards or six.
+  // The command with options that give five or six shards.
   Words Convert(const std::string& command, const std::string& data) const {
     return {command,   At("source"), At(data),       "--size", "200x160",
             "--image", "raw",        "--shard-size", "1MB"};

@@ -47,7 +47,7 @@ TEST_CASE("a split gives each part its share of every class, and every sample go
   CHECK(all.size() == 30);
   CHECK(Dataset::Open(folder / "data/val").class_counts()[1] == 2);
   CHECK(Dataset::Open(folder / "data/train").class_counts()[2] == 7);
-  // The seed decides.
+  // --split-seed decides which samples a part gets, and --seed does not.
   CHECK(Sluice({"convert", at("source"), at("same"), "--split", "train=0.7,val=0.2,test=0.1",
                 "--seed", "9"})
             .exit_code == 3);
@@ -145,7 +145,7 @@ TEST_CASE(
   CHECK(KeysOf(folder / "data/val") == std::set<std::string>{"owl/1.jpg"});
   CHECK(Dataset::Open(folder / "data/test").size() == 2);  // flat: without labels
   CHECK(Dataset::Open(folder / "data/test").schema().fields.size() == 1);
-  // With --labels, they are classes.
+  // With --labels, these folders are classes.
   CHECK(Sluice({"convert", at("source"), at("one"), "--labels", "top"}).exit_code == 0);
   CHECK(Dataset::Open(folder / "one").class_counts() == Counts{2, 2, 1});
   CHECK(Sluice({"convert", at("source"), at("x"), "--split-folders", "--split", "a=1"}).exit_code ==
@@ -157,7 +157,8 @@ TEST_CASE("without --mask-dir, --split-folders looks for masks nowhere") {
   const TemporaryFolder folder;
   for (const char* key : {"source/train/cat/1.jpg", "source/val/cat/1.jpg"})
     WriteJpeg(folder / key, MakePicture(20, 20));
-  std::filesystem::create_directory(folder / "train");  // of a part's name, where the command runs
+  // A folder with a part's name, in the folder where the command runs.
+  std::filesystem::create_directory(folder / "train");
   const WorkingDirectory here(folder.path());
   const Outcome outcome = Sluice({"convert", "source", "data", "--split-folders"});
   INFO(outcome.err);
@@ -188,7 +189,7 @@ TEST_CASE(
   CHECK_THAT(none.err, Catch::Matchers::ContainsSubstring("--follow-links takes what lies there"));
 }
 
-TEST_CASE("convert --split-folders says which images lie beside the folders") {
+TEST_CASE("convert --split-folders names images that lie in no folder of a part") {
   const TemporaryFolder folder;
   for (const char* key : {"train/cat/1.jpg", "val/cat/2.jpg", "stray.jpg"})
     WriteJpeg(folder / "source" / key, MakePicture(20, 20));

@@ -51,7 +51,7 @@ TEST_CASE("copy resumes where it was interrupted, and repairs wrong files") {
   const std::string to = folders.At("to");
   std::filesystem::create_directory(to);
   std::filesystem::copy_file(from + "/shard-00000.sluice", to + "/shard-00000.sluice");
-  // As long as the shard, but not the shard.
+  // A file of the shard's size with other content.
   std::ofstream(to + "/shard-00001.sluice")
       << std::string(std::filesystem::file_size(from + "/shard-00001.sluice"), 'x');
   const nlohmann::json answer = JsonOf(Sluice({"copy", from, to, "--json"}));
@@ -86,7 +86,7 @@ TEST_CASE("neither copy nor merge passes on a damaged payload, and copy repairs 
     CHECK_FALSE(std::filesystem::exists(folders.At("out") + "/manifest.json"));
     std::filesystem::remove_all(folders.At("out"));
   }
-  // It has the shard's size, directory and tail, and was damaged after it was copied.
+  // The copy was damaged later, and still has the shard's size, directory and tail.
   const nlohmann::json answer = JsonOf(Sluice({"copy", good, bad, "--json"}));
   CHECK(answer["shards_already_there"] == 0);
   CHECK(VerifyDataset(bad).faults.empty());

@@ -151,7 +151,7 @@ std::vector<Json> Lies() {
           "text",        Json::array(), Json{{1, 2}}, Json::object()};
 }
 
-// Things that may stand in the place of `file`.
+// Adds a damage in which `make` puts something else in the place of `file`.
 void Replace(std::vector<Damage>& all, const char* file, const char* name,
              const std::function<void(const fs::path&)>& make) {
   all.push_back({std::string(file) + " is " + name, [=](const fs::path& folder) {

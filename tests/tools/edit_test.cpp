@@ -144,7 +144,7 @@ TEST_CASE("every edit keeps the members of a manifest that this version does not
   CHECK(ManifestOf(folders.At("some"))["schema"]["unit"] == "pixels");
 }
 
-TEST_CASE("a dataset says what --meta told, and edits keep it or change it") {
+TEST_CASE("a dataset shows the metadata that --meta gave it, and edits keep or change them") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat"}, 3, 100);
   const std::string named = folders.At("named");
@@ -200,7 +200,7 @@ TEST_CASE("a dataset says what --meta told, and edits keep it or change it") {
       !ContainsSubstring("metadata"));
 }
 
-TEST_CASE("an addition to the meta data wants a name, an equals sign and text in UTF-8") {
+TEST_CASE("option --meta needs a name, an equals sign and text in UTF-8") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat"}, 1, 100);
   for (const char* const wrong : {"license", "=MIT", "name=\xff"}) {
@@ -240,7 +240,7 @@ TEST_CASE("every command opens an older manifest by its path, and none changes i
     if (command.words[0] == "advise") std::filesystem::create_directory(folders.At("out"));
     const Outcome outcome = Run(command.program, words);
     INFO(outcome.err);
-    // Two commands take pictures, or no dataset.
+    // compare also takes pictures, and some commands take no dataset here.
     if (command.words[0] == "compare" || outcome.err.find("not expected") != std::string::npos)
       continue;
     if (command.words[0] != "append") {
@@ -274,7 +274,7 @@ TEST_CASE("convert does not overwrite the shards of a dataset that was edited si
   const std::size_t planned = Dataset::Open(data).shards().size();
   REQUIRE(planned >= 3);
   REQUIRE(Sluice({"append", "--repack", data}).exit_code == 0);
-  // Nobody needs the old order any more, and its names become free.
+  // The user removes the shards of the old order, so that their names become free.
   std::set<std::string> used = {"manifest.json", "plan.json", "skipped.tsv"};
   const Dataset repacked = Dataset::Open(data);
   for (const ShardSummary& shard : repacked.shards())

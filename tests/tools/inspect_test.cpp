@@ -179,7 +179,7 @@ TEST_CASE("inspect says that a folder is not a dataset") {
   }
 }
 
-TEST_CASE("a folder that holds datasets, as a split does, is told from one that holds none") {
+TEST_CASE("inspect of a folder of datasets, which a split makes, names a dataset in it") {
   const SortedAnimals animals;
   const Outcome outcome = Sluice({"inspect", animals.folder.path().string()});
   CHECK(outcome.exit_code == 1);

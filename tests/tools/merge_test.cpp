@@ -54,8 +54,8 @@ TEST_CASE("merge refuses datasets that cannot be merged, and says why") {
 TEST_CASE("samples that two datasets share are refused by merge, or kept once or twice") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
-  // Two of the same pictures, in classes with other numbers; one other picture under one of their
-  // keys; and one more.
+  // The second dataset has two of the same pictures, in classes with other numbers; under another
+  // key of the first dataset, another picture; and one picture with a new key.
   const auto source = folders.folder / "b.src";
   std::filesystem::create_directories(source / "ant");
   std::filesystem::create_directories(source / "cat");

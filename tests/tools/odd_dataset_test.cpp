@@ -132,7 +132,7 @@ TEST_CASE("merge refuses a label without a class that would get one, and names f
   }
 }
 
-TEST_CASE("merge keeps a label that is not a class in the merged dataset, either") {
+TEST_CASE("merge keeps a label that is a class neither before nor after the merge") {
   const Labelled few({0, 7, -1});
   const Labelled more({3}, {"cat", "dog", "owl", "bat"});
   const std::string out = (few.folder / "out").string();

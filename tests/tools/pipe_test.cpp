@@ -122,7 +122,7 @@ TEST_CASE("an archive from standard input gives the same bytes as a file") {
   CHECK(ContentOf(archive.folder / "pipe" / "skipped.tsv").find("standard-input.tar: z") !=
         std::string::npos);
   CHECK_FALSE(std::filesystem::exists(archive.folder / "pipe.spool"));
-  // Given again, the archive is already done.
+  // If the archive is given again, nothing is left to do.
   const Outcome again =
       Sluice({"convert", "-", archive.At("pipe"), "--json"}, From(archive.At("in.tar")));
   CHECK(JsonOf(again)["found_done"] == 9);

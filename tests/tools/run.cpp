@@ -19,7 +19,7 @@
 namespace sluice::test {
 namespace {
 
-// Between fork and exec: only calls that are safe there.
+// Runs between fork and exec, so it uses only calls that are safe there.
 [[noreturn]] void Become(char* const* words, char* const* environment, int in, int out, int err) {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);

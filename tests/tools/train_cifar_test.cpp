@@ -55,7 +55,7 @@ TEST_CASE("train_cifar learns on the CPU, from Sluice and from files") {
   }
 }
 
-TEST_CASE("train_cifar says which datasets it accepts when given another") {
+TEST_CASE("train_cifar prints its usage when it is given a loader that it does not know") {
   const Outcome outcome = Run(TRAIN_CIFAR, {"--loader", "other", "a", "b"});
   CHECK(outcome.exit_code == 1);
   CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("usage: train_cifar"));

@@ -23,7 +23,7 @@ struct Stored {
   friend bool operator==(const Stored&, const Stored&) = default;
 };
 
-// By key. The dataset is verified on the way.
+// The stored images, by key. The dataset is verified on the way.
 std::map<std::string, Stored> StoredIn(const std::string& path, std::string_view field = {}) {
   REQUIRE(Sluice({"verify", path, "--decode", "--quiet"}).exit_code == 0);
   const Dataset dataset = Dataset::Open(path);

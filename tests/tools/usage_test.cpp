@@ -18,7 +18,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// The flags of all options that a struct declares, but for these, and further words.
+// The flags of all options that a struct declares, except `without`, and then `more`.
 template <class Declared>
 Words DeclaredFlags(const std::set<std::string>& without, Words more) {
   const Declared usual;
@@ -28,7 +28,7 @@ Words DeclaredFlags(const std::set<std::string>& without, Words more) {
   return more;
 }
 
-// Those of the options of `sluice-bench epoch` that are declared, and further words.
+// The flags of all declared options of `sluice-bench epoch`, and then `more`.
 Words EpochFlags(Words more) {
   const auto add = [&more](const auto&... options) {
     (more.push_back(cli::FlagOf(options.name, options.facts)), ...);

@@ -167,7 +167,7 @@ TEST_CASE("an image whose size differs from its label file is left out") {
   CHECK(summary.skipped[0].reason == "has 60x41 pixels, but its label file describes 60x40");
 }
 
-TEST_CASE("JSON that is not a COCO file is refused with the place") {
+TEST_CASE("JSON that is not a COCO file is refused, and the error names the file") {
   const LabelledImages folder;
   const std::string deep(40, '[');
   for (const std::string text : {"[1]", "{\"images\":[", "", "7", "{}", "{\"images\":[{\"id\":1}]}",
@@ -215,7 +215,8 @@ TEST_CASE("Pascal VOC's boxes begin at 1, and its images are found by name witho
       ContainsSubstring("is not valid XML: the end tag does not match <object>, at byte 20"));
 }
 
-TEST_CASE("a VOC file whose image does not exist is left out with what was looked for") {
+TEST_CASE(
+    "a VOC file whose image does not exist is left out, and the reason names the missing file") {
   const LabelledImages folder;
   WriteSource(folder.path() / "voc/a.xml", std::string("<annotation></annotation>"));
   WriteSource(folder.path() / "voc/x.xml", std::string("<annotation></annotation>"));
@@ -235,7 +236,7 @@ TEST_CASE("a VOC file whose image does not exist is left out with what was looke
   CHECK_THAT(summary.skipped[2].reason, ContainsSubstring("give it with its ending"));
 }
 
-TEST_CASE("a folder of VOC's labels without an .xml is refused as such") {
+TEST_CASE("a folder of VOC's labels that holds no .xml is refused") {
   const LabelledImages folder;
   const auto error = ErrorOf([&] {
     folder.Convert(ConvertSource::Annotated(AnnotationFormat::kVoc, folder.images, folder.images));
@@ -264,7 +265,8 @@ TEST_CASE("VOC's classes that are whole numbers keep them, and \"?\" among them 
   CHECK_THAT(error->sentence(), ContainsSubstring("the class \"?\" among whole numbers"));
 }
 
-TEST_CASE("VOC's labels may lie next to their images, in its own tree, and under an earlier name") {
+TEST_CASE(
+    "VOC's labels may lie next to their images or in Annotations/, but not twice for one image") {
   const LabelledImages folder;
   const auto label = [](const std::string& image) {
     return "<annotation><filename>" + image + "</filename></annotation>";
@@ -288,7 +290,7 @@ TEST_CASE("VOC's labels may lie next to their images, in its own tree, and under
   CHECK(convert("set", "set").skipped.empty());
   CHECK(folder.Data().Keys() == Strings{"JPEGImages/a.jpg"});
   add("names/a.xml", label("a.jpg"));
-  add("names/b.xml", label("a.jpg"));  // a copy of it, renamed
+  add("names/b.xml", label("a.jpg"));  // a copy of a.xml, which still names a.jpg
   const ConvertSummary summary = convert("names", "named");
   REQUIRE(summary.skipped.size() == 1);
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("correct one of the two"));
@@ -316,7 +318,7 @@ TEST_CASE("YOLO's fractions become pixels, with the class names next to the labe
   CHECK(ClassesOf(data, "mask") == Strings{"background", "cat", "big dog", "owl"});
 }
 
-TEST_CASE("images of COCO and labels of YOLO are found in another case or with another ending") {
+TEST_CASE("images of COCO and labels of YOLO are found if their names differ in case or ending") {
   const LabelledImages folder;
   ConvertSummary summary = folder.Convert(folder.Coco(
       R"({"images":[{"id":1,"file_name":"A.JPG"},{"id":2,"file_name":"deep/c.png"},)"
@@ -336,7 +338,7 @@ TEST_CASE("images of COCO and labels of YOLO are found in another case or with a
                                "as a.txt, which is A.txt"));
 }
 
-TEST_CASE("the labels of one image of YOLO are not taken for those of another in another case") {
+TEST_CASE("YOLO's labels of a.jpg are not taken for those of A.jpg") {
   const TemporaryFolder folder;
   for (const char* name : {"images/A.jpg", "images/a.jpg"})
     WriteSource(folder.path() / name, MakeJpeg(MakePicture(60, 40)));

@@ -95,7 +95,8 @@ TEST_CASE("members that share a key form a sample, and their endings name its fi
   CHECK(data.samples[1].fields[4].width == 40);
 }
 
-TEST_CASE("hidden folders and folders of systems are skipped as in a folder, each reported once") {
+TEST_CASE(
+    "hidden folders and system folders in an archive are skipped, and each is reported once") {
   const Folders folders;
   std::string archive = Member("cat/a.jpg", Jpeg(1));
   for (const char* name :
@@ -154,7 +155,9 @@ TEST_CASE("without labels, a .cls is neither needed nor used") {
   CHECK(AsText(data.Find("b").fields[1].bytes) == "b");
 }
 
-TEST_CASE("a .cls that is not a class among whole numbers is refused with its sample's name") {
+TEST_CASE(
+    "a .cls without a class, where all others are whole numbers, is refused and its sample is "
+    "named") {
   const Folders folders;
   for (const std::string gap : {"-1", "nan", "?", "unknown"}) {
     CAPTURE(gap);
@@ -181,7 +184,8 @@ TEST_CASE("a number above 65535 in a .cls is reported, since all classes are the
   CHECK_THAT(summary.warnings[0], ContainsSubstring("though some are numbers: \"65536\""));
 }
 
-TEST_CASE("an image of an unsupported kind is left out of an archive, named by its kind") {
+TEST_CASE(
+    "an image of an unsupported kind in an archive is left out, and the reason names the kind") {
   const Folders folders;
   const ConvertSummary summary = folders.Convert(
       {Member("a.jpg", Jpeg(1)) +
@@ -211,7 +215,8 @@ TEST_CASE("samples without an image or a class are left out and named") {
   CHECK_THAT(reasons, ContainsSubstring("part0.tar: g: its .json is not JSON"));
 }
 
-TEST_CASE("a .json is stored without a byte order mark, and refused if it says a member twice") {
+TEST_CASE(
+    "a .json is stored without its byte order mark, and refused if a member occurs in it twice") {
   const Folders folders;
   const ConvertSummary summary =
       folders.Convert({Member("a.jpg", Jpeg(1)) + Member("a.json", "\xEF\xBB\xBF{\"n\":1}") +

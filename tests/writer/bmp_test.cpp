@@ -86,7 +86,7 @@ TEST_CASE("BMPs of 16 and 32 bits are split by their masks") {
         Values{128, 0, 255});
 }
 
-TEST_CASE("a BMP's opacity counts if a long header has a mask for it and some pixel is not clear") {
+TEST_CASE("a BMP's opacity counts if a long header has a mask for it and some pixel is visible") {
   const std::vector<std::uint32_t> masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000};
   CHECK(PixelsOf({2, 1, 32, 3, 108, masks, {}, BytesOf({200, 100, 0, 128, 1, 2, 3, 0})}) ==
         Values{Over(0, 128 / 255.0), Over(100 / 255.0, 128 / 255.0), Over(200 / 255.0, 128 / 255.0),
@@ -96,7 +96,8 @@ TEST_CASE("a BMP's opacity counts if a long header has a mask for it and some pi
 
 TEST_CASE("run-length BMPs give their runs, literals and jumps") {
   const std::vector<std::uint32_t> palette = {0x000000, 0x010101, 0x020202, 0x030303, 0x040404};
-  // Two of 1; literals 2 3 4 and a byte of padding; end of row. One right and none up; one of 4.
+  // Two pixels of index 1; literals 2 3 4 and a byte of padding; end of row. A jump by one to the
+  // right and none up; one pixel of index 4.
   const FileBytes runs8 = BytesOf({2, 1, 0, 3, 2, 3, 4, 0, 0, 0, 0, 2, 1, 0, 1, 4, 0, 1});
   const auto grey = [](std::initializer_list<int> values) {
     Values pixels;
@@ -105,7 +106,7 @@ TEST_CASE("run-length BMPs give their runs, literals and jumps") {
     return pixels;
   };
   CHECK(PixelsOf({5, 2, 8, 1, 40, {}, palette, runs8}) == grey({0, 4, 0, 0, 0, 1, 1, 2, 3, 4}));
-  // Nibbles: three of 1 2 1; literals 3 4 3 in two bytes; end of picture.
+  // Nibbles: three pixels, 1 2 1; literals 3 4 3 in two bytes; end of picture.
   const FileBytes runs4 = BytesOf({3, 0x12, 0, 3, 0x34, 0x30, 0, 1});
   CHECK(PixelsOf({6, 1, 4, 2, 40, {}, palette, runs4}) == grey({1, 2, 1, 3, 4, 3}));
   // The end mark may be missing, but pixels may not.
@@ -132,11 +133,11 @@ TEST_CASE("a BMP whose pixel offset points into its palette is read from after t
   };
   const Bmp whole{2, 1, 8, 0, 40, {}, palette, BytesOf({1, 0, 0, 0})};
   const Values expected = {255, 0, 0, 10, 20, 30};
-  CHECK(moved(whole, 62).picture.pixels == expected);  // as it is
+  CHECK(moved(whole, 62).picture.pixels == expected);  // the right offset
   CHECK(moved(whole, 54).picture.pixels == expected);
   CHECK(moved(whole, 58).picture.pixels == expected);
   CHECK(moved({2, 1, 8, 1, 40, {}, palette, BytesOf({1, 1, 1, 0, 0, 1})}, 54).picture.pixels ==
-        expected);  // runs
+        expected);  // a picture of runs
   // Without any palette everything would be black.
   FileBytes none = WriteBmp({2, 1, 8, 0, 40, {}, {}, BytesOf({1, 0, 0, 0})});
   none[46] = std::byte{2};

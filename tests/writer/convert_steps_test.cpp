@@ -162,7 +162,7 @@ TEST_CASE("a damaged or forged list of sources is refused") {
   const fs::path data = folder / "data";
   PlanConversion(source, data, FiveShards());
   const std::string content = ContentOf(data / "plan-sources.bin");
-  // One frame: a head of three numbers, then zstd; then a head of zeros.
+  // The list has one frame, a head of three numbers and zstd data. A head of zeros ends the list.
   constexpr std::size_t kBegin = 16;
   constexpr std::size_t kHead = 24;
   std::vector<std::byte> plain(LoadAt<std::uint64_t>(AsBytes(content), kBegin));
@@ -181,8 +181,9 @@ TEST_CASE("a damaged or forged list of sources is refused") {
   write(plain);
   CHECK(ConvertPlanned(data, {0, 2}).shards > 0);
   fs::remove(data / "shard-00000.sluice");
-  // Changes the highest byte of each number in the list, and then truncates the list: an error, or
-  // the same part where the number does not matter (a name in a warning).
+  // At every fifth byte of the list, changes both ends of a number of 8 bytes that may begin there;
+  // then truncates the list. The result must be an error, or a part if the number does not matter
+  // (a name in a warning).
   for (std::size_t at = 0; at + 8 <= plain.size(); at += 5) {
     std::vector<std::byte> forged = plain;
     forged[at] ^= std::byte{0x81};
@@ -191,7 +192,7 @@ TEST_CASE("a damaged or forged list of sources is refused") {
     try {
       ConvertPlanned(data, {0, 1}, {.threads = 1});
       fs::remove(data / "shard-00000.sluice");
-    } catch (const Error&) {  // any other exception or a memory fault would fail
+    } catch (const Error&) {  // any other exception, or a memory fault, fails the test
     }
   }
   write({plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(plain.size() / 2)});
@@ -202,14 +203,14 @@ TEST_CASE("a damaged or forged list of sources is refused") {
 }
 
 TEST_CASE("a list of sources takes memory for what it holds, not for what its heads claim") {
-  if (kSanitized) return;  // they need address space
+  if (kSanitized) return;  // sanitizers need address space
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 3);
   const fs::path data = folder / "data";
   PlanConversion(folder / "source", data, FiveShards());
   const std::string content = ContentOf(data / "plan-sources.bin");
   constexpr std::uint64_t kClaim = std::uint64_t{1} << 30;
-  // A frame that is not there, and one whose content is said to be longer than it is.
+  // A frame whose data are missing, and a frame whose head claims more content than it has.
   const std::vector<std::byte> stored(30'000, std::byte{1});
   const std::uint64_t absent[3] = {kClaim, kClaim, 0};
   const std::uint64_t longer[3] = {kClaim, stored.size(), Hash64(stored)};

@@ -61,7 +61,7 @@ StoredDataset WriteBlobs(const std::filesystem::path& path, const DatasetWriterO
 
 }  // namespace
 
-TEST_CASE("a URL is no folder for a writer") {
+TEST_CASE("a writer refuses a URL as its folder") {
   for (const char* const url : {"s3://bucket/x", "az://x"}) {
     CHECK(CodeOf([&] { DatasetWriter(url, {{Field::Bytes("x")}}); }) ==
           ErrorCode::kInvalidArgument);
@@ -347,7 +347,8 @@ TEST_CASE("a JPEG with an Exif orientation is stored upright, without loss for w
     writer.Finish();
     return ReadDataset(path).samples[0].fields[0];
   };
-  // The stored place of the upright picture's place (x, y): Exif 2.32, 4.6.4 A.
+  // `across` and `down`: where the stored picture has the pixel (x, y) of the upright one, by Exif
+  // 2.32, 4.6.4 A, for orientations 1 to 8.
   const auto upright = [](const Picture& picture, int orientation) {
     const bool swaps = orientation >= 5;
     Picture turned{
@@ -459,7 +460,7 @@ TEST_CASE("values that do not fit the schema are refused, and the writer continu
   CHECK(ReadDataset(folder / "data").samples.size() == 1);
 }
 
-TEST_CASE("a text that is not UTF-8 or not JSON is refused by field and sample") {
+TEST_CASE("a text that is not UTF-8 or not JSON is refused, and the error names field and sample") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data",
                        {{Field::Bytes("caption", Role::kText), Field::Bytes("facts", Role::kJson),
@@ -555,7 +556,7 @@ TEST_CASE("a folder that holds anything is refused") {
   CHECK(CodeOf([&] { DatasetWriter(folder / "data", BytesOnly()); }) == ErrorCode::kExists);
 }
 
-TEST_CASE("without Finish() there is no manifest, and a mark instead of it") {
+TEST_CASE("without Finish() the folder has a mark instead of a manifest") {
   const TemporaryFolder folder;
   {
     DatasetWriter writer(folder / "data", BytesOnly(), {"x", 1'000'000, 1});

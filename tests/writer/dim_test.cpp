@@ -66,7 +66,7 @@ TEST_CASE("dim images are counted and named, with advice") {
   CHECK(summary.dim.count == 4);
   CHECK(WarningWith(summary, "more than 8 bits") == expected);
   CHECK(WarningWith(Convert(folder / "source", folder / "data", options), "more than 8 bits") ==
-        expected);  // found
+        expected);  // the second run finds the dataset finished
   options.run.dry_run = true;
   CHECK(WarningWith(Convert(folder / "source", folder / "data", options), "more than 8 bits") ==
         "at least " + expected);

@@ -23,7 +23,8 @@ void CheckSame(const Picture& picture, bool subsample, int quality, unsigned res
                          .restart_rows = static_cast<int>(restart_rows)});
   INFO(picture.width << "x" << picture.height << "x" << picture.channels << ", quality "
                      << quality);
-  CHECK((ours == expected));  // not shown if they differ
+  CHECK((ours ==
+         expected));  // in parentheses, so that Catch2 does not print the bytes if they differ
   packed::Coefficients blocks;
   std::string why;
   REQUIRE(packed::ReadCoefficients(expected, blocks, why) == packed::Taken::kYes);

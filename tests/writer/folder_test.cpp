@@ -74,7 +74,7 @@ TEST_CASE("files in nested folders belong to the class of the outermost folder")
   CHECK(data.Find("a/x/y/1.jpg").Label() == 0);
 }
 
-TEST_CASE("a folder around all others is no class") {
+TEST_CASE("a folder that holds all the others is not a class") {
   const ClassFolders folders;
   for (const char* key : {"set/set/cat/1.jpg", "set/set/dog/deep/1.jpg"})
     folders.Add(key);
@@ -95,7 +95,8 @@ TEST_CASE("a folder around all others is no class") {
                                     ContainsSubstring("--split-folders with SOURCE/data/"));
 }
 
-TEST_CASE("names with a backslash give a warning, as folders of a zip from Windows are lost") {
+TEST_CASE(
+    "names with a backslash give a warning: the folders of a zip file from Windows were lost") {
   const ClassFolders folders;
   for (const char* key : {"photos\\cat\\1.jpg", "photos\\dog\\2.jpg"})
     folders.Add(key);
@@ -479,7 +480,7 @@ TEST_CASE("a dataset inside its own source folder is refused") {
   CHECK(into(folders.source / "out") == ErrorCode::kInvalidArgument);
   CHECK(into(folders.source) == ErrorCode::kInvalidArgument);
   CHECK_FALSE(std::filesystem::exists(folders.source / "out"));
-  // A folder whose name only begins alike is fine.
+  // A folder whose name merely begins with the source's name is accepted.
   Convert(folders.source, folders.path() / "source-data", {});
 }
 

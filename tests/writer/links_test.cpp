@@ -48,21 +48,22 @@ struct LinkedImages : LabelledImages {
 
 }  // namespace
 
-TEST_CASE("a list of paths follows links out of its folder only if asked") {
+TEST_CASE("a list of paths follows links out of its folder only on request") {
   const LinkedImages folder;
   ConvertSource source = ConvertSource::Paths({"a.jpg", "b.jpg", "deep/c.jpg"}, folder.images);
   source.label.store = false;
   folder.CheckFollowsOnlyIfAsked(source, {"b.jpg", "deep/c.jpg"}, "images");
 }
 
-TEST_CASE("a table's images are links out of their folder only if asked, also without an ending") {
+TEST_CASE(
+    "a table's images may be links out of their folder only on request, also without an ending") {
   const LinkedImages folder;
   WriteSource(folder.images / "t.csv", std::string("path\na.jpg\nb\ndeep/c.jpg\n"));
   folder.CheckFollowsOnlyIfAsked(ConvertSource::Table(folder.images / "t.csv"),
                                  {"b.jpg", "deep/c.jpg"}, "images");
 }
 
-TEST_CASE("COCO's images are links out of their folder only if asked") {
+TEST_CASE("COCO's images may be links out of their folder only on request") {
   const LinkedImages folder;
   folder.CheckFollowsOnlyIfAsked(
       folder.Coco(R"({"images":[{"id":1,"file_name":"a.jpg"},{"id":2,"file_name":"b.jpg"},
@@ -71,7 +72,7 @@ TEST_CASE("COCO's images are links out of their folder only if asked") {
       {"b.jpg", "deep/c.jpg", "deep"}, "images");
 }
 
-TEST_CASE("VOC's images are links out of their folder only if asked") {
+TEST_CASE("VOC's images may be links out of their folder only on request") {
   const LinkedImages folder;
   for (const char* const name : {"a", "b", "deep/c"})
     WriteSource(folder.path() / "voc" / (std::string(name) + ".xml"),
@@ -81,7 +82,7 @@ TEST_CASE("VOC's images are links out of their folder only if asked") {
       {"b.jpg", "deep/c.jpg", "deep"}, "images");
 }
 
-TEST_CASE("VOC's and YOLO's label files are links out of their folder only if asked") {
+TEST_CASE("VOC's and YOLO's label files may be links out of their folder only on request") {
   const LabelledImages folder;
   const std::string xml = "<annotation></annotation>";
   WriteSource(folder.path() / "elsewhere.xml", xml);
@@ -117,7 +118,7 @@ TEST_CASE("YOLO's images that are links out of the source are counted") {
   CHECK(summary.passed_over.size() == 2);
 }
 
-TEST_CASE("masks are links out of their folder only if asked, and the folders may be links") {
+TEST_CASE("masks may be links out of their folder only on request, and the folders may be links") {
   const LinkedImages folder;
   fs::remove(folder.images / "b.jpg");
   fs::remove(folder.images / "deep");
@@ -136,7 +137,7 @@ TEST_CASE("masks are links out of their folder only if asked, and the folders ma
   folder.CheckFollowsOnlyIfAsked(source, {"b.jpg", "deep/c.jpg"}, "linked masks");
 }
 
-TEST_CASE("a table's masks are links out of its folder only if asked") {
+TEST_CASE("a table's masks may be links out of its folder only on request") {
   const LinkedImages folder;
   const FileBytes mask = MakePng(60, 40, std::vector<std::uint8_t>(2400), {.color_type = 0});
   WriteSource(folder.images / "in.png", mask);

@@ -1,4 +1,4 @@
-// Label files as other tools write them, not the authors of COCO, VOC and YOLO.
+// Label files in forms that the authors of COCO, VOC and YOLO do not write, but other tools do.
 #include <sluice/error.h>
 
 #include "tests/format/error_of.h"
@@ -22,7 +22,8 @@ constexpr const char* kOwlBox = R"({"image_id":1,"category_id":1,"bbox":[10,5,20
 }  // namespace
 
 TEST_CASE(
-    "a COCO file that lists an image twice has it once, and one that confuses two is refused") {
+    "a COCO file that lists an image twice gives one sample, and two images with one id are "
+    "refused") {
   const LabelledImages folder;
   folder.Convert(folder.Coco(OwlText(std::string(kOwlImage) + "," + kOwlImage, kOwlBox)));
   CHECK(folder.Data().Keys() == Strings{"a.jpg"});
@@ -78,6 +79,7 @@ TEST_CASE("COCO's images are found by LVIS's URLs, and by paths from a parent fo
 
 TEST_CASE("a missing box of a COCO annotation is drawn around its outlines or runs") {
   const LabelledImages folder;
+  // Runs go down the columns of 40 pixels: the first run of 43 ends in column 1, at row 3.
   folder.Convert(folder.Coco(
       OwlText(kOwlImage,
               R"({"image_id":1,"category_id":1,"segmentation":[[10,10,14,10,14,15],[2,3,4,5,6,20]]},
@@ -98,7 +100,8 @@ TEST_CASE("images of a COCO file in panoptic form are left out, with that form a
   CHECK_THAT(error->sentence(), ContainsSubstring("panoptic form"));
 }
 
-TEST_CASE("Pascal VOC's names are read from UTF-16 and older encodings, and from numbers") {
+TEST_CASE(
+    "Pascal VOC's class names are read from UTF-16, older encodings and character references") {
   const LabelledImages folder;
   const auto [text, name] = GENERATE(Catch::Generators::table<std::string, std::string>({
       {"<?xml version='1.0' encoding='ISO-8859-1'?><annotation>caf\xe9", "café"},
@@ -166,7 +169,8 @@ TEST_CASE(
              ContainsSubstring("has the number 30.0, but YOLO's are fractions"));
 }
 
-TEST_CASE("a YOLO .yaml whose names cannot be read is refused by its name") {
+TEST_CASE(
+    "a YOLO .yaml whose class names cannot be read is refused, and the error names the file") {
   const LabelledImages folder;
   WriteSource(folder.path() / "labels/a.txt", std::string("0 0.5 0.5 0.5 0.5\n"));
   WriteSource(folder.path() / "labels/data.yaml", std::string("names: *cats\n"));
@@ -178,16 +182,19 @@ TEST_CASE("a YOLO .yaml whose names cannot be read is refused by its name") {
   CHECK(error->file() == (folder.path() / "labels/data.yaml").string());
 }
 
-TEST_CASE("unmatched brackets in a YOLO .yaml give no key points") {
-  for (const char* const shape : {"] 17, 3 [", "[17, 3", "17, 3]", "", "]", "["}) {
+TEST_CASE("unmatched brackets in a YOLO .yaml do not harm its classes") {
+  const auto read = [](const std::string& shape) {
+    return ParseYoloYaml("kpt_shape: " + shape + "\nnames: [owl]\n");
+  };
+  for (const char* const shape : {"] 17, 3 [", "17, 3]", "", "]", "["}) {
     CAPTURE(shape);
-    const YoloNames found = ParseYoloYaml("kpt_shape: " + std::string(shape) + "\nnames: [owl]\n");
-    CHECK(found.classes == Strings{"owl"});
-    CHECK((found.points == 0 || std::string(shape) == "[17, 3"));
+    CHECK(read(shape).classes == Strings{"owl"});
+    CHECK(read(shape).points == 0);
   }
+  CHECK(read("[17, 3").classes == Strings{"owl"});  // its points may be used
 }
 
-TEST_CASE("names in a YOLO .yaml are read by YAML's rules, or refused") {
+TEST_CASE("class names in a YOLO .yaml are read by YAML's rules, or refused") {
   CHECK(ParseYoloYaml("names: ['it''s', \"q\\\"x\", plain's, \"a, b\"]\n").classes ==
         std::vector<std::string>{"it's", "q\"x", "plain's", "a, b"});
   CHECK(ParseYoloYaml("names:\n  0: 'it''s'  # one\n  1: b # two\n").classes ==

@@ -309,7 +309,7 @@ TEST_CASE("on_error fail throws at the first broken source in the dataset's orde
   // Skipping broken sources is another way to run, not another plan.
   options.run.on_error = OnError::kSkip;
   CHECK(Convert(folder / "source", folder / "data", options).samples == 37);
-  // Even if everything has been made already.
+  // The error comes even if everything has been made already.
   options.run.on_error = OnError::kFail;
   const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
   REQUIRE(error);

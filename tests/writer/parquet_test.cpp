@@ -258,7 +258,7 @@ TEST_CASE("a Parquet file with a wrong byte anywhere is read or refused", "[no-t
 }
 
 TEST_CASE("a page takes memory for what it unpacks to, not for what its head claims") {
-  if (kSanitized) return;  // they need address space
+  if (kSanitized) return;  // sanitizers need address space
   constexpr std::uint64_t kClaim = std::uint64_t{200} << 20;
   for (const PageCodec codec : {PageCodec::kSnappy, PageCodec::kZstd}) {
     const TemporaryFolder folder;

@@ -42,7 +42,7 @@ TEST_CASE("hidden files and system folders in a list are skipped as in a folder"
   CHECK(summary.passed_over[1].path == "ant/.ipynb_checkpoints");
 }
 
-TEST_CASE("a path outside the root is refused with its place in the list") {
+TEST_CASE("a path outside the root is refused, and the error gives its number in the list") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 1);
   const auto error = ErrorOf([&] {

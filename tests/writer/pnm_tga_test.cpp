@@ -1,4 +1,5 @@
-// Netpbm's and Truevision's files, made byte by byte from their documents.
+// PBM, PGM, PPM and PAM (Netpbm) and TGA (Truevision) files, made byte by byte from their
+// specifications.
 #include "tests/catch.h"
 #include "tests/writer/converted.h"
 
@@ -102,7 +103,7 @@ FileBytes Tga(const TgaHeader& header, std::initializer_list<int> pixels, int pa
       .U16(static_cast<unsigned>(header.height))
       .U8(static_cast<unsigned>(header.depth))
       .U8(static_cast<unsigned>(header.descriptor))
-      .Text("its")  // the name for this first byte
+      .Text("its")  // the image ID, whose length is the header's first byte
       .Values(pixels)
       .bytes();
 }
@@ -122,7 +123,7 @@ TEST_CASE("a TGA's rows run upwards or downwards, from either side") {
 }
 
 TEST_CASE("TGAs of 15 to 32 bits, grey, palettes and run lengths give their colours") {
-  // Red has the highest of three times five bits.
+  // Red, green and blue have 5 bits each; red has the highest.
   CHECK(TgaPixels({2, 15, 0x20, 2, 1}, {0x00, 0x7C, 0xE1, 0x03}) == Values{255, 0, 0, 0, 255, 8});
   CHECK(TgaPixels({2, 16, 0x21, 2, 1}, {0x00, 0xFC, 0x00, 0x7C}) ==
         Values{255, 0, 0, 255, 255, 255});

@@ -35,8 +35,7 @@ FileBytes WithProfile(const FileBytes& jpeg, const FileBytes& profile, std::size
   return file;
 }
 
-// The PNG with an iCCP chunk of that content, whether it is a profile or not.
-// The PNG with a chunk after its header.
+// The PNG with a chunk after its header. `named`: the chunk's name and content.
 FileBytes WithChunk(const FileBytes& png, const FileBytes& named) {
   const auto big_endian = [](ByteWriter& out, std::size_t value) {
     for (int shift = 24; shift >= 0; shift -= 8)
@@ -309,7 +308,8 @@ TEST_CASE("grey profiles apply to grey pictures, including transparent ones") {
              {Over(expected / 255.0, 128 / 255.0, 0), Over(expected / 255.0, 128 / 255.0, 0),
               Over(expected / 255.0, 128 / 255.0, 250)},
              1));
-  // A profile of RGB here, with three times about the same value; sRGB's own profile has no effect.
+  // A profile of RGB may apply to grey as well: the result has three nearly equal values, of which
+  // one is stored. sRGB's own profile has no effect.
   const FileBytes flat = FlatJpeg({100});
   CHECK(Near(ConvertOne(WithProfile(flat, PowerProfile(1)), Converting(1)).picture.at(3, 3),
              {expected}, 2));

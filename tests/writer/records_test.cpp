@@ -127,8 +127,8 @@ std::vector<T> NumbersIn(const StoredField& field) {
 
 }  // namespace
 
-TEST_CASE("CRC-32C is that of its standard") {
-  CHECK(Crc32c(AsBytes("123456789")) == 0xe3069283U);  // the check value of the catalogue of CRCs
+TEST_CASE("CRC-32C gives the published check value") {
+  CHECK(Crc32c(AsBytes("123456789")) == 0xe3069283U);  // from the catalogue of CRCs
   CHECK(Crc32c(AsBytes("")) == 0);
 }
 
@@ -265,7 +265,7 @@ TEST_CASE("RecordIO's objects whose class is not a number leave their image out"
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("a number is not finite"));
 }
 
-TEST_CASE("record files truncated within a record are refused, and no changed byte misleads") {
+TEST_CASE("record files truncated within a record are refused, and a changed byte does no harm") {
   const RecordFolder folder;
   const bool tf = GENERATE(true, false);
   const std::string whole =

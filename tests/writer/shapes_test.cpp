@@ -39,7 +39,7 @@ TEST_CASE("an outline covers the same pixels as in pycocotools") {
   CHECK(RowsOf({outline, {}, 0, 0}) == rows);
 }
 
-TEST_CASE("compressed runs are those of pycocotools") {
+TEST_CASE("compressed runs cover the same pixels as in pycocotools") {
   Shape shape;
   shape.runs = DecodeRuns("V15700MJ0630000a2L");  // mask.encode()
   shape.width = 16;

@@ -116,7 +116,7 @@ TEST_CASE("a JPEG whose picture is whole is accepted in every form, whatever fol
       {"zeros", Zeros(3000)},
       {"half a marker", bytes({0xFF})},
       {"a segment that reaches beyond the file", bytes({0xFF, 0xE1, 0xFF, 0xFF, 1, 2, 3})},
-      {"that and an end marker", bytes({0xFF, 0xE1, 0xFF, 0xFF, 1, 2, 0xFF, 0xD9})},
+      {"that segment and an end marker", bytes({0xFF, 0xE1, 0xFF, 0xFF, 1, 2, 0xFF, 0xD9})},
       {"a marker that does not exist", bytes({0xFF, 0x37, 0, 4, 1, 2})},
       {"another picture", baseline}};
   for (const auto& [name, end] : ends) {
@@ -202,7 +202,7 @@ TEST_CASE("the pixels of a JPEG that ends early are used in every form, and the 
   CHECK(std::vector<std::uint8_t>(last, last + 3) == std::vector<std::uint8_t>{128, 128, 128});
   REQUIRE(converted.summary.warnings.size() == 1);
   CHECK(Has(converted.summary.warnings[0], "one"));
-  // Bytes without meaning are not an end.
+  // Bytes without meaning do not count as an end.
   FileBytes damaged = WithOrientation(whole, 1);
   damaged.resize(60);
   CHECK(ConvertOne(damaged, raw).reason != "");
