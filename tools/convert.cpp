@@ -35,7 +35,7 @@ constexpr const char* kConvertDescription =
     "Compiles images into a dataset.\n\n"
     "SOURCE is a folder with one folder per class (numbered in the order of their names;\n"
     "images in nested folders belong to the top folder's class; a folder around all others\n"
-    "is no class), or a folder of images without labels. If SOURCE holds train/, val/ and\n"
+    "is not a class), or a folder of images without labels. If SOURCE holds train/, val/ and\n"
     "the like, the command asks at a terminal whether to make a dataset of each, and elsewhere\n"
     "refuses; --split-folders or --labels answer beforehand. Or it is one or more tar files\n"
     "with WebDataset's names:\n"

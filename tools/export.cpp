@@ -47,8 +47,8 @@ constexpr const char* kExportDescription =
     "FOLDER/labels.csv has a row for each sample: the file's path, its key, and every other field, "
     "with classes by name. FOLDER/classes/FIELD.txt has a field's classes in the order of their "
     "numbers, and FOLDER/classes.txt those of the label: `sluice convert --table labels.csv "
-    "--classes classes.txt` reads both. Where there are more fields than label and text, name all "
-    "of them: `--field label=class --field tags=classes,classes=classes/tags.txt`. Damaged samples "
+    "--classes classes.txt` reads both. If there are other fields than label and text, name all of "
+    "them: `--field label=class --field tags=classes,classes=classes/tags.txt`. Damaged samples "
     "are left out and named.\n";
 
 constexpr const char* kExportExamples =

@@ -2,8 +2,9 @@
 
     RAY_ADDRESS=head:6379 python ray_convert.py 64 /data/photos /data/photos.sluice --image packed
 
-Plans here, makes the parts as tasks, and finishes. Ray runs the part of a lost node again elsewhere. SOURCE and
-DATASET are on a file system that all nodes see, or URLs; the OPTIONs are those of `sluice plan`."""
+Plans on this machine, converts each part as a Ray task, and finishes on this machine. If a node is lost, Ray runs
+its part again on another. SOURCE and DATASET are on a file system that all nodes see, or URLs; the OPTIONs are those
+of `sluice plan`."""
 
 import os
 import subprocess

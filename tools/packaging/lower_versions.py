@@ -11,7 +11,7 @@ import sys
 
 from elftools.elf.elffile import ELFFile
 
-# (version, the former one): the symbols that had it, and what changed
+# (version, the former one): the symbols that have the version, and what it changed
 FORMER = {
     # No longer sets errno.
     ("GLIBC_2.35", "GLIBC_2.2.5"): {"hypot", "hypotf"},

@@ -3,21 +3,22 @@
 #   tools/packaging/wheels.sh [--no-cuda] [--libraries PREFIX] [PYTHON...]
 #
 # One wheel for each interpreter; without any, for those found of CPython 3.10, 3.11 and 3.12 or later. The last is
-# for all later versions (stable ABI). The wheels come to build/wheels; the last lines say what they hold.
+# for all later versions (stable ABI). The wheels are put into build/wheels; the last lines say what they hold.
 # try_wheel.sh installs one on a bare system. If nvcc is found here, the wheel can use GPUs (unless --no-cuda): it looks
 # for the driver when a loader asks for a device, and needs none until then.
 #
-# For Debian 12, where it makes manylinux_2_34 wheels; on newer systems the tag is theirs. Needs root or sudo if packages
-# are missing, the system's package servers, and PyPI. ccache is used if it is there.
+# For Debian 12, where it makes manylinux_2_34 wheels; on a newer system, the tag is that of its glibc. Needs root or
+# sudo if packages are missing, the system's package servers, and PyPI. ccache is used if it is there.
 #
 # The libraries are the distribution's. Three are built here, from the distribution's sources with its fixes: libavif and
 # libheif without encoders (x265, which Debian's libheif loads, is under the GPL and takes 16 MB), and libcurl for HTTP
 # alone, without Kerberos, LDAP and the like. The texts of all licences are in the wheel.
 #
-# The tag is the oldest glibc that can load a wheel. What is linked on glibc 2.34 or newer needs 2.34 at least, because
-# that version moved pthread_*, dl* and others into libc.so.6. Three newer symbols are lowered: lower_versions.py.
-# An older tag has to be linked on an older system, which lacks most of the libraries: manylinux_2_28.Containerfile
-# builds these, too, and then calls this script with --libraries. No one has run that file yet.
+# The tag is the oldest glibc that can load a wheel. A file that is linked on glibc 2.34 or newer needs 2.34 at least,
+# because that version moved pthread_*, dl* and others into libc.so.6. Three newer symbols are lowered:
+# lower_versions.py. An older tag has to be linked on an older system, which lacks most of the libraries:
+# manylinux_2_28.Containerfile builds these, too, and then calls this script with --libraries. No one has run that file
+# yet.
 set -eu
 cd "$(dirname "$0")/../.."
 fail() { printf '%s\n' "wheels: $*" >&2; exit 1; }

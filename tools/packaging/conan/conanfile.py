@@ -4,7 +4,7 @@
 
 takes the libraries that it needs from Conan; with -o "sluice/*:system=True" it takes the system's, which tools/setup.sh
 installs. A project that requires the package uses the generator CMakeDeps; then find_package(sluice) brings
-sluice::reader and sluice::writer. tests/install/recipes.py holds the lists below against CMakeLists.txt.
+sluice::reader and sluice::writer. tests/install/recipes.py compares the lists below with CMakeLists.txt.
 """
 import os
 import re
@@ -15,7 +15,7 @@ from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load, rmdir
 from conan.tools.gnu import PkgConfigDeps
 
-# What a build needs, as Conan names it: the libraries to link, and the layers that need them.
+# The packages that a build needs, by Conan's names: the libraries to link, and the layers that need them.
 LIBRARIES = {
     "cli11/[*]": ("", ""),
     "nlohmann_json/[>=3.10]": ("", ""),
