@@ -93,7 +93,7 @@ namespace {
 
 constexpr std::uint32_t kTurnTile = 32;  // pixels: a tile's lines of both pictures fit into a cache
 
-// Pixels have `kPixel` bytes, or `pixel` bytes if it is 0.
+// Pixels have kPixel bytes, or `pixel` bytes if kPixel is 0.
 template <std::size_t kPixel>
 void TransposeRuns(const std::uint8_t* in, std::uint32_t width, std::uint32_t height,
                    std::size_t pixel, std::uint8_t* out) noexcept {

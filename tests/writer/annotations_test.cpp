@@ -229,11 +229,11 @@ TEST_CASE(
       ConvertSource::Annotated(AnnotationFormat::kVoc, folder.path() / "voc", folder.images));
   REQUIRE(summary.skipped.size() == 3);
   CHECK(summary.skipped[0].reason ==
-        "x.xml: its image does not exist, with no ending of an image either");
+        "x.xml: its image does not exist, and neither does an image with an ending added");
   CHECK(summary.skipped[1].reason ==
         "y.xml (whose <filename> IMG_1.jpg does not exist): its image does not exist, with no "
         "ending of an image either");
-  CHECK_THAT(summary.skipped[2].reason, ContainsSubstring("give it with its ending"));
+  CHECK_THAT(summary.skipped[2].reason, ContainsSubstring("give the path with its ending"));
 }
 
 TEST_CASE("a folder of VOC's labels that holds no .xml is refused") {

@@ -369,7 +369,8 @@ TEST_CASE(
   REQUIRE(summary.skipped.size() == 2);
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("its image may be b."));
   CHECK_THAT(summary.skipped[1].reason,
-             ContainsSubstring("its image does not exist, with no ending of an image either"));
+             ContainsSubstring(
+                 "its image does not exist, and neither does an image with an ending added"));
 }
 
 TEST_CASE(

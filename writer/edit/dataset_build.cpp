@@ -165,9 +165,11 @@ EditSummary DatasetBuild::Finish(const std::string& made) {
   summary.shards_linked = linked_;
   if (direct_ && direct_->refused()) summary.warnings.push_back(DirectRefusal(folder_));
   for (const std::string& name : other_meta_) {
-    summary.warnings.push_back(
-        "the datasets have different metadata \"" + name + "\"; \"" + manifest_.meta[name] +
-        "\" of the first that has any was kept; --meta " + name + "=VALUE says otherwise");
+    summary.warnings.push_back("the datasets have different metadata \"" + name +
+                               "\"; that of the first dataset that has "
+                               "it, \"" +
+                               manifest_.meta[name] + "\", was kept; --meta " + name +
+                               "=VALUE sets another");
   }
   return summary;
 }

@@ -2,10 +2,10 @@
 //
 // A shard that is sound is linked. From a damaged one, SalvageShard() takes what it can: it looks
 // for blocks at each page of the file, with or without header, directory and tail
-// (format/FORMAT.md, "Rebuilding what was lost"). Keys come from the shard's own section as far as
-// it can be read (SalvagedKeys). Lost samples are listed one by one, as long as the list takes no
-// more memory than the shard itself (LossList). Work and memory are in proportion to the file's
-// size, whatever its content claims.
+// (format/FORMAT.md, "Rebuilding what was lost"). Keys come from the shard's section of keys, as
+// far as that can be read (SalvagedKeys). Lost samples are listed one by one, as long as the list
+// takes no more memory than the shard itself (LossList). Work and memory are in proportion to the
+// file's size, whatever its content claims.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -30,7 +30,7 @@ namespace sluice {
 
 namespace {
 
-// The keys in a shard's own section, as far as it can be read.
+// The keys in a shard's section of keys, as far as that can be read.
 class SalvagedKeys {
  public:
   // `section` may be damaged or empty; it must outlive the object.
@@ -77,8 +77,8 @@ SalvagedKeys::SalvagedKeys(Bytes section, std::uint64_t samples) noexcept
   const std::uint64_t each = LoadAt<std::uint32_t>(section, 0);
   const std::uint64_t chunks = LoadAt<std::uint32_t>(section, sizeof(std::uint32_t));
   if (each == 0 || each > kMaxKeyChunkSamples) return;
-  // In all other cases no chunk is read: the section may claim far more chunks than the file has
-  // bytes.
+  // If the numbers do not fit together, no chunk is read: the section may claim far more chunks
+  // than the file has bytes.
   if (chunks == samples / each + (samples % each != 0 ? 1 : 0)) chunk_samples_ = each;
 }
 

@@ -59,9 +59,9 @@ class McuRow {
 
 // The numbers by which forward transforms divide.
 
-// A step q, of 255 at most, lies in [2^b, 2^(b + 1)). The reciprocal is 2^(15 + b) / q, rounded up
-// by less than one, so that x * reciprocal / 2^(18 + b), which the two multiplications give for x
-// below 2^14, is never a whole number more than x / 8q.
+// A step q, of 255 at most, lies in [2^b, 2^(b + 1)). The reciprocal is 2^(15 + b) / q, rounded up.
+// The two multiplications give x * reciprocal / 2^(18 + b), which for x below 2^14 has the same
+// whole part as x / 8q.
 inline kernels::ForwardSteps MakeForwardSteps(const std::int16_t* quant) noexcept {
   kernels::ForwardSteps steps;
   for (std::size_t i = 0; i < std::size(steps.half); ++i) {

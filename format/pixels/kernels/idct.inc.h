@@ -197,8 +197,8 @@ SLUICE_INLINE V TransformToTwo(const V& square) noexcept {
   return Narrow(sums, sums);
 }
 
-// The coefficients that a reduced transform takes, as it takes them: for 4 x 4 in two vectors, and
-// for 2 x 2 in one (JoinTwos()). `row`: the block's first rows.
+// The coefficients of a reduced transform, in the form that it takes: two vectors for 4 x 4, and
+// one for 2 x 2 (JoinTwos()). `row`: the block's first rows.
 template <class V, std::uint32_t kSizeLog2>
 SLUICE_INLINE void JoinRows(const V* row, V* low) noexcept {
   if constexpr (kSizeLog2 == 2) {

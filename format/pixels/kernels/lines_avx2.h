@@ -1,8 +1,8 @@
 // Lines of samples in AVX2. Included inside a namespace of its own.
 
-// `kTaps` taps, or sum.taps if it is 0: thirty-two outputs at a time. Each byte goes into the high
-// half of a 16-bit lane, so that the high half of its product with a 16-bit weight is its
-// contribution in 1/256.
+// Makes thirty-two outputs at a time from kTaps taps each (sum.taps if kTaps is 0). Each byte goes
+// into the high half of a 16-bit lane, so that the high half of its product with a 16-bit weight is
+// its contribution in 1/256.
 template <std::uint32_t kTaps>
 SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_t* out) {
   const std::uint32_t taps = kTaps != 0 ? kTaps : sum.taps;

@@ -64,7 +64,7 @@ SLUICE_INLINE void SumLinesBy(const LineSum& sum, std::size_t count, std::uint8_
   }
 }
 
-// `kTaps` taps, or sum.taps if it is 0.
+// Each output has kTaps taps (sum.taps if kTaps is 0).
 template <std::uint32_t kTaps>
 SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_t* out) {
   if (kTaps == 0 && sum.taps > kSafeTaps) return SumLinesBy<0, true>(sum, count, out);

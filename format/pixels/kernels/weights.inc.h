@@ -94,9 +94,9 @@ inline void MakeWeights(const WeightJob& job) {
     const std::uint32_t left = job.out - from;
     const std::uint32_t count = left < WeightGroup::kSize ? left : WeightGroup::kSize;
     MakeGroup(job, from, count, group);
-    // The remainder of the rounding goes to the largest weight; a full 65536 does not fit, and the
-    // missing one does not matter. If rounding pushed a region off the edge of its samples, the
-    // nearest sample gets everything.
+    // The remainder of the rounding goes to the largest weight. A weight of 65536 does not fit into
+    // 16 bits; 65535 is so close that it does not matter. If rounding pushed a region off the edge
+    // of its samples, the nearest sample gets everything.
     for (std::uint32_t j = 0; j < WeightGroup::kSize; ++j) {
       const std::int32_t value = group.largest[j] + 65536 - group.total[j];
       group.value[j] = value < 0 ? 0 : value > 65535 ? 65535 : value;

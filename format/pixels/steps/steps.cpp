@@ -175,7 +175,7 @@ void Bilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* 
   }
 }
 
-// Pixels have `kBytes` bytes, or in.channels if it is 0. The pictures are passed by value:
+// Pixels have kBytes bytes, or in.channels bytes if kBytes is 0. The pictures are passed by value:
 // otherwise the compiler must assume that each pixel written may change their sizes.
 template <std::size_t kBytes>
 void Nearest(Pixels in, const AffineMap& to_source, const std::uint8_t* fill, Pixels out) noexcept {

@@ -72,7 +72,8 @@ void SameNames::Resolve(std::string& key, Look& look) {
       if (TakeIfImage(*below, key, look) || TakeAlike(*below, key, look)) return;
     }
   }
-  if (!HasImageEnding(key)) look.trouble = "does not exist, with no ending of an image either";
+  if (!HasImageEnding(key))
+    look.trouble = "does not exist, and neither does an image with an ending added";
 }
 
 bool SameNames::TakeIfImage(std::string other, std::string& key, Look& look) {
@@ -109,7 +110,7 @@ bool SameNames::TakeOneOf(const std::vector<std::string>& paths, std::string& ke
   }
   if (found.size() > 1) {
     look.trouble = "may be " + ToUtf8(found[0].first) + " or " + ToUtf8(found[1].first) +
-                   "; give it with its ending (a VOC file in <filename>)";
+                   "; give the path with its ending (a VOC file gives it in <filename>)";
   } else if (!found.empty() && !listed_->contains(found[0].first)) {
     Take(std::move(found[0].first), std::move(found[0].second), key, look);
   }

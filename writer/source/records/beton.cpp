@@ -288,7 +288,7 @@ class BetonRows final : public ImageRows {
     const auto version = LoadAt<std::uint16_t>(header, 0);
     if (version != kBetonVersion) {
       Fail(ErrorCode::kUnsupported, "is a .beton of version " + std::to_string(version) +
-                                        "; that of FFCV 1.0, version 2, is read");
+                                        "; Sluice reads version 2, which FFCV 1.0 writes");
     }
     const std::uint64_t count = LoadAt<std::uint16_t>(header, 2);
     rows_ = LoadAt<std::uint64_t>(header, 8);

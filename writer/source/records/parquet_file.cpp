@@ -180,9 +180,9 @@ class FooterReader {
     thrift_.Struct([&](std::int64_t id, unsigned type) {
       if (id == 8) {
         throw Error(ErrorCode::kUnsupported, file_.path.string(),
-                    "is encrypted; write it again without");
+                    "is encrypted; write it again without encryption");
       }
-      if (id == 1) Fail("keeps its columns in other files, which is not read");
+      if (id == 1) Fail("keeps its columns in other files, which Sluice does not read");
       if (id != 3) return thrift_.Skip(type);
       thrift_.Struct([&](std::int64_t member, unsigned inner) {
         switch (member) {

@@ -367,9 +367,9 @@ class TableScan {
       throw Error(ErrorCode::kNotFound, source_.table.string(), "has no row for an image");
   }
 
-  // Moves to the next row. Rows that cannot be read are left out; but if several rows make a
-  // sample, they are an error: nobody knows which image such a row belongs to, and its sample would
-  // lack it.
+  // Moves to the next row. Rows that cannot be read are left out. But if several rows make a
+  // sample, such a row is an error: nobody knows which image it belongs to, and that image's sample
+  // would lack it.
   bool NextRow() {
     for (;;) {
       try {
