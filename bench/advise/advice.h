@@ -87,7 +87,7 @@ inline constexpr double kNearlyAsFast = 0.75;
 // forms that need the fewest machines.
 //
 // Without a need: takes the smallest of the forms that have the most preferred size and quality and
-// are nearly as fast as the fastest.
+// are nearly as fast as the fastest of them.
 //
 // Forms that do not fit the disk are considered only if all forms are too large.
 std::size_t ChooseForm(const std::vector<FormConstants>& forms,

@@ -452,7 +452,7 @@ std::string VerdictOf(const EpochsRun& run) {
   std::string text = run.stats.Verdict();
   const sluice::Bound bound = run.stats.bound();
   if (run.device && bound != sluice::Bound::kDevice &&
-      bound != sluice::Bound::kUpload) {  // in that case the verdict says so itself
+      bound != sluice::Bound::kUpload) {  // for these, the verdict names the device itself
     const auto [busiest, share] = BusiestOf(*run.device);
     text +=
         cli::Format("; of decoding on the device, copies and the CPUs, the busiest was %s: %.0f%%",

@@ -119,7 +119,7 @@ class FollowerFinder {
   FollowerFinder(const DatasetFacts& dataset, const FieldChoice& choice, const SlotLayout& layout)
       : dataset_(dataset), choice_(choice), layout_(layout) {}
 
-  // `why`: what happens to the image, and what to do instead.
+  // `why` says what happens to the image, and what to do instead.
   void RefuseFollowers(const std::string& why) const {
     const auto check = [this, &why](std::size_t field) {
       if (field == Schema::kNone || field == choice_.image) return;

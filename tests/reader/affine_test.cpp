@@ -64,8 +64,12 @@ TEST_CASE("An affine map gives torchvision's pixels: nearest exactly and bilinea
 }
 
 TEST_CASE("An affine map's product applies both maps, and its inverse undoes it") {
-  const AffineMap a = AffineAbout(30, 20, {33, 4, -2, 1.3, 12, -7});
-  const AffineMap b = AffineAbout(30, 20, {-80, 1, 6, 0.4, 0, 20});
+  const AffineMap a = AffineAbout(
+      30, 20,
+      {.degrees = 33, .shift_x = 4, .shift_y = -2, .scale = 1.3, .shear_x = 12, .shear_y = -7});
+  const AffineMap b = AffineAbout(
+      30, 20,
+      {.degrees = -80, .shift_x = 1, .shift_y = 6, .scale = 0.4, .shear_x = 0, .shear_y = 20});
   const AffineMap both = a * b;
   CHECK(both.X(3, 5) == Approx(a.X(b.X(3, 5), b.Y(3, 5))));
   CHECK(both.Y(3, 5) == Approx(a.Y(b.X(3, 5), b.Y(3, 5))));
