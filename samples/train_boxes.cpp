@@ -29,8 +29,8 @@ int main(int argc, char** argv) try {
   options.output.channels = 3;
   options.transform = {sluice::RandomResizedCrop(kSide), sluice::HorizontalFlip(),
                        sluice::ColorJitter{0.2, 0.2}, sluice::Normalize{{0.5F}, {0.25F}}};
-  options.output.boxes.min_visible =
-      0.25;  // boxes have followed their image when the function sees them
+  // Boxes have already followed their image when the function below sees them.
+  options.output.boxes.min_visible = 0.25;
   options.output.made_fields = {
       sluice::Field::Array("covered", sluice::DType::kFloat32, {kGrid, kGrid})};
   options.sample_function = [&boxes](sluice::MutableSample& sample) {

@@ -16,7 +16,7 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def datasets(folder):
-    """The folders of the two datasets, made where they are not there yet."""
+    """Returns the folders of the two datasets, and makes those that do not exist yet."""
     made = {}
     for part, begin, end in ("train", 0.0, 0.9), ("val", 0.9, 1.0):
         made[part] = pathlib.Path(folder).with_name(f"{pathlib.Path(folder).name}-{part}")

@@ -41,7 +41,7 @@ enum class ErrorCode {
 // A short lower-case name, such as "corrupt".
 const char* ErrorCodeName(ErrorCode code) noexcept;
 
-// Thrown for everything that a caller can do something about. what() is a sentence for the person
+// Thrown for every error that a caller can do something about. what() is a sentence for the person
 // at the keyboard: what happened, to which file and sample, what to do next. code() is for programs
 // that want to react.
 //

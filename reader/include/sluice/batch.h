@@ -226,9 +226,9 @@ class Batch {
   // default stream counts as captured while any stream that it waits for is being captured, by any
   // thread.)
   void WaitOn(DeviceStream stream) const;
-  // Blocks the calling thread until the batch is on the device. It names no stream: code that
-  // queues work that reads the batch calls WaitOn() for that stream too, or keeps the batch until
-  // that work has finished. Otherwise the slot of a dropped batch is written again under a running
+  // Blocks the calling thread until the batch is on the device. It names no stream. So if a
+  // stream's work reads the batch, also call WaitOn() for that stream, or keep the batch until that
+  // work has finished. Otherwise the slot of a dropped batch is written again under a running
   // kernel.
   void Synchronize() const;
   // A fixed-shape array field on the device, of any type.

@@ -67,12 +67,12 @@ struct MergeOptions {
 struct MergeSummary {
   EditSummary made;              // the new dataset
   std::uint64_t duplicates = 0;  // samples that an earlier input also has
-  std::uint64_t same_keys = 0;   // with the key of an earlier sample, but other content: all taken
+  std::uint64_t same_keys = 0;   // with an earlier sample's key but other content; all are taken
 };
 
 // Makes a dataset of all samples of `inputs` (at least one), in that order. Fields must agree in
-// everything but the classes of labels: those are reconciled by name, the first dataset's keep
-// their numbers and new ones follow. Shards whose labels stay the same and that lose no sample are
+// everything but the classes of labels. Classes are matched by name: the first dataset's keep their
+// numbers, and new ones follow. Shards whose labels stay the same and that lose no sample are
 // hard-linked if possible.
 MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const MergeOptions& options = {},
@@ -112,11 +112,11 @@ struct TranscodeSummary {
 };
 
 // Makes a dataset of the same samples in the same order, with their images in another form, and
-// with blocks of the size that suits the form. Between JPEG and packed nothing is lost; from either
-// to pixels, what a reader makes of the whole image is stored; from pixels, JPEGs are made of the
-// given quality. Images that the form cannot store (JPEGs with unusual sampling have no packed
-// form, 16-bit pixels no JPEG) stay as they are, and so do masks and all other fields.
-// Error(kCorrupt), with the place, for an image that cannot be decoded.
+// with blocks of the size that suits the form. Between JPEG and packed, nothing is lost. If either
+// becomes pixels, the pixels that a reader decodes from the whole image are stored. If pixels
+// become JPEGs, they are encoded with the given quality. Images that the form cannot store (JPEGs
+// with unusual sampling have no packed form, 16-bit pixels no JPEG) stay as they are, and so do
+// masks and all other fields. Error(kCorrupt), with the place, for an image that cannot be decoded.
 TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const std::filesystem::path& out,
                                   const TranscodeOptions& options = {},
@@ -164,7 +164,7 @@ struct AppendSummary {
 // Error(kExists) if that name belongs to something that Sluice did not make. Call it again to
 // resume after an interruption; a finished call, repeated, adds nothing. `threads`, `on_error`,
 // `direct` and `meta` (as EditHooks::meta) are taken from `options`; if the dataset does not say
-// how it was converted, all options are, with a warning.
+// how it was converted, all options are taken from there, with a warning.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
