@@ -39,7 +39,7 @@ class OrderCheck {
     }
     if (StepOf<T>::kResizes && border_) {
       RefuseTransform(StepName(op) + " cannot follow " + bordering_ +
-                      ", which may add a border; put it before");
+                      ", which may add a border; put " + StepName(op) + " before it");
     }
     if (StepOf<T>::kSwapsSides && known_ && known_->width != known_->height) {
       RefuseTransform(StepName(op) +

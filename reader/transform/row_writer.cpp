@@ -93,8 +93,8 @@ Part Covering(std::span<const Frame> frames) noexcept {
 // estimate.
 DecodeCosts DecodeCosts::Of(Codec codec) noexcept {
   switch (codec) {
-    case Codec::kJpeg: return {1.0, 0.8, 1.6, 0.5};
-    case Codec::kPacked: return {0.2, 0.8, 1.6, 0.5};
+    case Codec::kJpeg: return {.read = 1.0, .reduce = 0.8, .whole = 1.6, .sample = 0.5};
+    case Codec::kPacked: return {.read = 0.2, .reduce = 0.8, .whole = 1.6, .sample = 0.5};
     case Codec::kRaw:
     case Codec::kZstd:
     case Codec::kAbsent: break;
@@ -132,7 +132,13 @@ Defect SharedPart::Decode(PayloadDecoder& decoder, const ImagePayload& payload,
   if (pixels_.empty()) return nullptr;
   const auto span = [](const Range& range) {
     const std::uint32_t size = range.end - range.begin;
-    return Span{double(range.begin), double(size), range.begin, size, size, 0, size};
+    return Span{.start = double(range.begin),
+                .length = double(size),
+                .bound = range.begin,
+                .bound_length = size,
+                .out = size,
+                .at = 0,
+                .target = size};
   };
   Region region;
   region.x = span(part.x);

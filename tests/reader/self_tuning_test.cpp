@@ -64,10 +64,10 @@ Tuning After(const Training& training, unsigned seconds, std::uint64_t* changes 
 }  // namespace
 
 TEST_CASE("With a slow trainer, idle threads rest, and nothing else changes") {
-  // 8 threads could decode 100 batches per second and 20 are needed: two threads suffice.
+  // 8 threads could decode 100 batches per second. The 20 that are needed keep 1.6 threads busy.
   const Training training{.step = 0.05, .decode = 0.08};
   const Tuning tuned = After(training, 1000);
-  CHECK(tuned.threads == 3);  // of which 1.6 are busy; with two, both would be
+  CHECK(tuned.threads == 3);  // two would be busy for 80% of their time, which is too much
   CHECK(tuned.prefetch == 2);
   CHECK(tuned.read_ahead_bytes == 16 * kMiB);
   CHECK(After(training, SelfTuning::kShrinkAfter - 1) == kStart);
