@@ -61,7 +61,7 @@ struct NewShard {
   std::string name;  // of the file
   Id128 id;
   std::uint32_t block_samples = 0;
-  std::uint64_t reserve_bytes = 0;  // kept free, in the sense of Fits(), for Finish()'s origin
+  std::uint64_t reserve_bytes = 0;  // that Fits() keeps free for the origin given to Finish()
   DirectBuffer* direct = nullptr;   // this and `own`: as for AtomicFile
   std::string own = {};
 };

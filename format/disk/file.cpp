@@ -222,7 +222,8 @@ std::string_view NameOfTemporary(std::string_view name) noexcept {
 
 AtomicFile::AtomicFile(std::filesystem::path path, DirectBuffer* direct, const std::string& own)
     : path_(std::move(path)), temporary_(TemporaryName(path_, own)), direct_(direct) {
-  // O_NOFOLLOW: by a symbolic link of this name, somebody else could choose a file to be emptied.
+  // O_NOFOLLOW: through a symbolic link of this name, somebody else could have any file of this
+  // user emptied.
   file_ = FileHandle(
       open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!file_) {
@@ -266,7 +267,8 @@ void AtomicFile::Put(Bytes bytes) {
     const std::size_t part = past_cache_ ? bytes.size() / kAlignment * kAlignment : bytes.size();
     const ssize_t put = write(file_.get(), bytes.data(), part);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && errno == EINVAL && past_cache_) {  // O_DIRECT was accepted, but writes are not
+    // The file system accepted O_DIRECT, but refuses such writes.
+    if (put < 0 && errno == EINVAL && past_cache_) {
       direct_->Refuse();
       GoThroughCache();
       continue;

@@ -69,7 +69,7 @@ WorkFolder::WorkFolder(const fs::path& path) : path_(AbsolutePath(path)) {
       if (error) Fail(path_, "cannot be read", error.value());
       if (!empty) {
         if (fs::exists(fs::symlink_status(mark_path, error)))
-          continue;  // another made it meanwhile
+          continue;  // another process has made it meanwhile
         Refuse(path_);
       }
       mark = OpenMark(mark_path, O_CREAT | O_EXCL);

@@ -1,4 +1,4 @@
-// Decodes payloads to pixels; every codec's decoding is behind this header.
+// Decodes payloads of every codec to pixels.
 //
 // A PayloadDecoder turns one payload into one image of a batch. It needs a single pass, which
 // touches only what the region needs. Each worker thread owns one; it keeps its memory from image

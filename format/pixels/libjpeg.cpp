@@ -61,7 +61,7 @@ jpeg_error_mgr* Set(ErrorTrap& trap) {
 Decompressor::Decompressor() {
   object.err = Set(trap);
   progress.progress_monitor = OnProgress;
-  if (setjmp(trap.jump) != 0) throw std::bad_alloc();  // nothing else can go wrong here
+  if (setjmp(trap.jump) != 0) throw std::bad_alloc();  // only lack of memory can lead here
   jpeg_create_decompress(&object);
   object.progress = &progress;
 }

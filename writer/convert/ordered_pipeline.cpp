@@ -3,8 +3,8 @@
 //
 // A worker takes the next index once its slot is free, and puts the result there. The bytes of
 // results that wait are bounded, except for the next one in order, which everything else waits for.
-// A wake-up takes longer than many a result, so the consumer is usually woken only when half the
-// ring is filled, and otherwise looks every few milliseconds.
+// Waking a thread may take longer than making a result, so the consumer is usually woken only when
+// half the ring is filled, and otherwise looks every few milliseconds.
 #include "writer/convert/ordered_pipeline.h"
 
 #include <chrono>
@@ -109,7 +109,7 @@ class Pipeline {
     waiting_bytes_ += bytes;
     slots_[index % slots_.size()] = std::move(outcome);
     ++filled_;
-    // The consumer is woken for several results: a wake-up takes longer than many a result.
+    // The consumer is woken for several results at once: waking it may take longer than making one.
     if (filled_ >= slots_.size() / 2 || index + 1 == count_) ready_.notify_one();
   }
 
@@ -118,7 +118,7 @@ class Pipeline {
 
   std::mutex mutex_;
   std::condition_variable room_;   // for workers: a slot or bytes became free
-  std::condition_variable ready_;  // for the consumer: there are results, or nobody makes more
+  std::condition_variable ready_;  // for the consumer: there are results, or no more will come
   std::vector<std::optional<Outcome>> slots_;  // index i uses slot i mod their number
   std::uint64_t next_in_ = 0;
   std::uint64_t next_out_ = 0;

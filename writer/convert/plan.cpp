@@ -325,9 +325,9 @@ std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOpti
 namespace {
 
 constexpr std::string_view kMagic = "sluice-plan-src1";
-constexpr std::size_t kFrameBytes = std::size_t{1} << 20;  // plain bytes of a frame, about
+constexpr std::size_t kFrameBytes = std::size_t{1} << 20;  // about how many plain bytes a frame has
 constexpr std::size_t kMaxPlain =
-    std::size_t{1} << 30;  // plain bytes of a frame: a large value makes a large frame
+    std::size_t{1} << 30;  // limit for a frame's plain bytes: a large value makes a large frame
 
 // SourceList::upright in the file. The first two values have the meaning they had when kAsStored
 // was the default, so that plans from that time can still be read.

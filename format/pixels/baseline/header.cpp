@@ -93,7 +93,7 @@ bool ParseFrame(SegmentReader in, Header& header, std::uint8_t* ids) noexcept {
     }
   }
   if (header.components == 1) {
-    // The sampling factors of a single component mean nothing: its blocks follow one another
+    // The sampling factors of a single component have no effect: its blocks follow one another
     // (A.2.2).
     header.component[0].h = header.component[0].v = 1;
   } else {

@@ -134,7 +134,7 @@ inline Vector16x2 Multiply(const Vector16x2& a, const Vector16x2& b) noexcept {
   return EachLane<Vector16x2>([&](int i) { return a.lane[i] * b.lane[i]; });
 }
 
-// These two are loops of their own: GCC 12 turns a choice in a lambda into branches.
+// These two are written as loops: GCC 12 turns a condition in a lambda into branches.
 inline Vector16x2 Absolute(const Vector16x2& a) noexcept {
   Vector16x2 r;
   for (int i = 0; i < 16; ++i)

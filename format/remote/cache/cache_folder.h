@@ -51,7 +51,7 @@ std::vector<CacheEntry> EntriesOfCache(const std::filesystem::path& root);
 
 // Removes datasets that no process uses, the least recently used first, until all datasets but
 // `own` take at most `most` bytes. Returns the bytes that those then take. Never touches a folder
-// of another form, with anything else in it, or of another user.
+// that has another form, holds anything else, or belongs to another user.
 std::uint64_t TrimCache(const CacheLock& lock, const std::string& own, std::uint64_t most);
 
 }  // namespace sluice

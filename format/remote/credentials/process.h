@@ -11,7 +11,7 @@
 namespace sluice {
 
 // The words of a command line, as POSIX shells split them: by spaces, with '...', "..." and \. No
-// shell runs, so nothing is expanded. Nothing if a quote is not closed.
+// shell runs, so nothing is expanded. Returns nullopt if a quote is not closed.
 std::optional<std::vector<std::string>> CommandWords(std::string_view command);
 
 struct ProcessResult {
@@ -23,7 +23,8 @@ struct ProcessResult {
 
 // Runs a program, found by PATH, with nothing on its standard input and this process's standard
 // error, and collects its standard output up to `limit` bytes. A program that takes longer than
-// `most`, says more, or runs while `stopped` becomes true is killed, with all of its process group.
+// `most`, prints more than `limit` bytes, or still runs when `stopped` becomes true is killed, with
+// all of its process group.
 ProcessResult RunProcess(const std::vector<std::string>& words, std::size_t limit,
                          std::chrono::milliseconds most, const std::function<bool()>& stopped);
 

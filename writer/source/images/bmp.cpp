@@ -47,7 +47,8 @@ class BmpSource : public PixelSource {
   void CompletePixels();
   // The bytes of row y; row 0 is the top one.
   const std::uint8_t* RowAt(std::uint32_t y) const noexcept;
-  // Whether the opacity values are meant. Some programs write 0 for every pixel: then they are not.
+  // Whether the opacity values have a meaning. They have none if they are 0 for every pixel, as
+  // some programs write them.
   bool HasOpacity() const noexcept;
   std::vector<std::uint8_t> DecodeRuns();
   void DecodeRow(std::uint32_t y, std::uint8_t* rgba) const noexcept;

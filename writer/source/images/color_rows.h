@@ -43,8 +43,9 @@ void StoreRgbaRow(const std::uint16_t* in, std::uint32_t width, std::uint32_t ch
 // Divides each pixel's colours by its opacity, in rows where they were multiplied by it.
 void DivideByOpacity(std::span<std::uint16_t> rgba) noexcept;
 
-// `in`: `width` pixels of four inks. `inverted`: 0 means all of the ink, as opposed to none.
-// Without a transform, a colour is the product of what its ink and the black ink let through.
+// `in`: `width` pixels of four inks. With `inverted`, the value 0 means all of the ink; without,
+// none of it. Without a transform, a colour is the product of what its ink and the black ink let
+// through.
 void StoreCmykRow(const std::uint8_t* in, std::uint32_t width, bool inverted,
                   std::uint32_t channels, const ColorRules& rules, std::uint8_t* out);
 

@@ -37,7 +37,8 @@ class JxlSource : public PixelSource {
 };
 
 constexpr const char* kBrokenJxl = "broken JPEG XL";
-// libjxl keeps whole planes of each. Four: opacity, depth, and two more.
+// libjxl keeps a whole plane for each extra channel. Four are allowed: opacity, depth, and two
+// more.
 constexpr std::uint32_t kMaxExtraChannels = 4;
 
 JxlColorEncoding Srgb(bool grey) noexcept {

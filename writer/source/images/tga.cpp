@@ -31,7 +31,8 @@ class TgaSource : public PixelSource {
   // does.
   template <class Store>
   bool ForEachRow(Store store) const;
-  // Whether the opacity values are meant. Some programs write 0 for every pixel: then they are not.
+  // Whether the opacity values have a meaning. They have none if they are 0 for every pixel, as
+  // some programs write them.
   bool HasOpacity() const;
 
   Bytes file_;

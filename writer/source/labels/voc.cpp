@@ -112,8 +112,8 @@ AnnotatedObject ObjectOf(const XmlElement& object, ClassNames& names) {
   return made;
 }
 
-// The path of a label file's image, without ending: the label file's own path. But in a tree such
-// as VOC's, where labels and images have folders of their own, it is that path in the folder of
+// The path of a label file's image, without ending. It is the label file's own path or, in a tree
+// such as VOC's, where labels and images have separate folders, the same path in the folder of
 // images.
 std::string ImagePathOf(const std::filesystem::path& root, const std::string& stem) {
   const std::filesystem::path path = stem;
