@@ -134,7 +134,7 @@ inline constexpr auto OptionsOf<Direct> = Options<Direct>(
 template <>
 inline constexpr auto OptionsOf<DecodedPictures> = Options<DecodedPictures>(
     "DecodedPictures", "Keeps decoded pictures between epochs, up to a number of bytes",
-    Option("bytes", &DecodedPictures::bytes, "the most bytes of pictures to keep",
+    Option("bytes", &DecodedPictures::bytes, "keep at most this many bytes of pictures",
            {.least = 1, .form = NumberForm::kBytes}),
     Option("folder", &DecodedPictures::folder,
            "the folder, on a local disk, that keeps the pictures; empty: memory does"),
@@ -145,7 +145,7 @@ template <>
 inline constexpr auto OptionsOf<Stage> =
     Options<Stage>("Stage", "Copies shards to a fast local folder when first read",
                    Option("folder", &Stage::folder, "the folder, on a fast local disk"),
-                   Option("bytes", &Stage::bytes, "the most bytes that all copies there take",
+                   Option("bytes", &Stage::bytes, "all copies there take at most this many bytes",
                           {.form = NumberForm::kBytes}));
 
 template <>

@@ -120,7 +120,7 @@ using Storage = std::variant<Mapped, Locked, Direct>;
 // No step of the transform may draw random numbers before the function is called (steps over the
 // batch run after it), and all images must have one size.
 struct DecodedPictures {
-  std::uint64_t bytes = 0;  // the most that is kept; above 0
+  std::uint64_t bytes = 0;  // at most this much is kept; above 0
   // A folder on a local disk; empty: in memory. The file there has no name and goes away with the
   // loader.
   std::string folder = {};
@@ -141,7 +141,7 @@ struct DecodedPictures {
 // without being kept (LoaderStats::past_cache_bytes).
 struct Stage {
   std::string folder = {};  // of the copies, on a fast local disk
-  std::uint64_t bytes = 0;  // the most that all copies there take; above 0
+  std::uint64_t bytes = 0;  // all copies there take at most this much; above 0
 };
 
 // LoaderOptions::ring: the slots of memory that batches lie in.

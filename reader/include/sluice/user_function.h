@@ -63,7 +63,7 @@ class MutableRows {
  public:
   std::uint64_t epoch() const noexcept;  // the epoch that is being played
   // The images' size, layout and type. With ImageSizes::kPadded, a sample's image has its own size,
-  // and a batch's the padded one; with kOwn, a batch's have none.
+  // and a batch's images have the padded size; with kOwn, a batch's images have no common size.
   ImageBatch shape(std::string_view field = {}) const;
   // The elements of a fixed-shape array field, whether from the dataset or made.
   template <class T>

@@ -216,7 +216,7 @@ std::vector<ScheduledTransform> ScheduleOf(nb::handle schedule) {
   std::vector<ScheduledTransform> later;
   const auto refuse = [](nb::handle given) {
     throw nb::type_error(("schedule is a list of (epoch, steps), such as "
-                          "[(1, \"rrc:32\")], and this is no such pair: " +
+                          "[(1, \"rrc:32\")], and this is not such a pair: " +
                           Utf8Of(nb::repr(given)))
                              .c_str());
   };

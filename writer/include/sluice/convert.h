@@ -167,7 +167,7 @@ struct Duplicate {
 
 // Images that have some property: how many there are, and the first three as examples.
 struct SomeImages {
-  static constexpr std::size_t kExamples = 3;  // the most examples
+  static constexpr std::size_t kExamples = 3;  // at most this many
   std::uint64_t count = 0;                     // of all of them
   std::vector<std::string> examples;           // as LeftOut::path
 };
