@@ -161,7 +161,7 @@ void AddRow(const RankLine& line, TextTable& table, nlohmann::ordered_json& list
 void ReportRanks(const RanksStudy& study, PartResult& part, const std::stop_token& stop,
                  cli::Progress& progress) {
   TextTable table({"samples", "shards", "ranks", "<by", "lanes", "set-up ms", "1st batch ms",
-                   "memory", "it opens", "rows a rank", "<read, of its share"});
+                   "memory", "batch opens", "rows a rank", "<read, of its share"});
   auto list = nlohmann::ordered_json::array();
   for (std::size_t size = 0; size <= study.samples.size(); ++size) {
     const DatasetShape made_up =

@@ -77,7 +77,7 @@ double BareCopies::BytesPerSecond(std::uint64_t copies) {
 }  // namespace
 
 double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t bytes) {
-  constexpr std::size_t kPlaces = 4;  // as many slots as a loader's ring has
+  constexpr std::size_t kPlaces = 4;  // the copies take them in turn
   constexpr std::uint64_t kRoundBytes = 256 << 20;
   const HostBuffer memory = PinnedBuffer(driver, kPlaces * bytes);
   std::vector<const std::byte*> places;
@@ -95,7 +95,7 @@ double BareCopyRate(const std::shared_ptr<DeviceDriver>& driver, std::size_t byt
 
 namespace {
 
-constexpr std::size_t kUploadPlaces = 4;  // slots in a loader's ring by default
+constexpr std::size_t kUploadPlaces = 4;  // slots, which the batches take in turn
 constexpr std::size_t kTimelineBatches = 16;
 
 using UploadClock = std::chrono::steady_clock;
@@ -398,7 +398,7 @@ void MeasureUploads(const UploadArguments& arguments, PartResult& part,
     const double seconds = ConversionSeconds(rates.timeline);
     part.members["conversion_seconds"] = seconds;
     part.AddNote(cli::Format(
-        "converting a batch there takes %s us; %.0f%% of that time overlapped copies of other "
+        "converting a batch on the GPU takes %s us; %.0f%% of that time overlapped copies of other "
         "batches",
         cli::RateText(1e6 * seconds).c_str(), 100 * ShareBesideCopies(rates.timeline)));
   }

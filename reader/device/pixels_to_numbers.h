@@ -2,7 +2,7 @@
 // number for each of the 256 values, so the bits are the same as on the host. With operations on
 // pixels, see pixel_ops.h.
 //
-// The work of one thread, written once for a GPU (pixel_kernels.cu) and for the CPU
+// The work of one thread is written here once, for a GPU (pixel_kernels.cu) and for the CPU
 // (simulated_device.cpp). C++17: nvcc compiles this.
 #pragma once
 

@@ -87,7 +87,7 @@ std::optional<Staged> StagedIn(const SharedFolder& root, const std::string& name
       }
     }
     return locked ? std::optional(std::move(staged)) : std::nullopt;
-  } catch (const Error&) {  // a file, a link, or another user's
+  } catch (const Error&) {  // it is a file or a link, or belongs to another user
     return std::nullopt;
   }
 }
