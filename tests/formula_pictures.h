@@ -10,7 +10,8 @@ namespace sluice::test {
 inline constexpr std::uint32_t kFormulaWidth = 40;
 inline constexpr std::uint32_t kFormulaHeight = 30;
 
-// Picture 0 has every value in disorder. Picture 1 is smooth and without extremes. Interleaved.
+// Picture 0 has every value in disorder. Picture 1 is smooth and without extremes. Pixels are
+// interleaved.
 inline std::vector<std::uint8_t> FormulaPicture(int number, std::uint32_t channels) {
   std::vector<std::uint8_t> values;
   for (std::uint32_t y = 0; y < kFormulaHeight; ++y) {

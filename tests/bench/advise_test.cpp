@@ -93,8 +93,7 @@ TEST_CASE("every image kind that is converted is recognised in a folder") {
   CHECK(facts.median_height == 3);
 }
 
-TEST_CASE(
-    "advise takes what links out of the folder lead to on request only, as a conversion does") {
+TEST_CASE("advise follows links out of the folder only on request, as a conversion does") {
   const TemporaryFolder folder;
   WriteJpeg(folder / "in/a/1.jpg", 16, 16);
   WriteJpeg(folder / "out/2.jpg", 16, 16);

@@ -19,7 +19,7 @@ void WriteNumber(const std::filesystem::path& path, const std::string& number) {
 
 }  // namespace
 
-TEST_CASE("joules are those of all packages, without counting their parts again") {
+TEST_CASE("joules are the sum over all packages, without counting their parts again") {
   const test::TemporaryFolder folder;
   const std::filesystem::path root = folder / "powercap";
   for (const char* name : {"intel-rapl:0", "intel-rapl:1", "intel-rapl:0:0"}) {

@@ -54,7 +54,7 @@ TEST_CASE("quantiles are interpolated, and their ends are the extremes") {
   CHECK(spread.HalfWidth() == Approx(2.0 / 3));
 }
 
-TEST_CASE("the probability of values as high as these is that of counting all arrangements") {
+TEST_CASE("the probability of values as high as these is what counting all arrangements gives") {
   // Three against three, fully separated: one arrangement of twenty.
   CHECK(ChanceOfHigher({1, 2, 3}, {4, 5, 6}) == Approx(0.05));
   CHECK(ChanceOfHigher({4, 5, 6}, {1, 2, 3}) == Approx(1));
@@ -73,7 +73,7 @@ TEST_CASE("equal values on both sides do not indicate a change") {
   CHECK(ChanceOfHigher({5, 5, 5}, {5, 5, 5}) > 0.5);
 }
 
-TEST_CASE("the probability for many values is that of the normal distribution") {
+TEST_CASE("for many values, the probability comes from the normal distribution") {
   std::vector<double> before, after;
   for (int i = 0; i < 30; ++i) {
     before.push_back(2 * i);

@@ -42,8 +42,8 @@ TEST_CASE("Uploads are measured next to copies alone, of the same bytes") {
   CHECK(steps.uploads.size() == 1);
   shape.steps = {RandAugment{}, GaussianBlur{3}};
   CHECK(MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 2, 1, {}).uploads.size() == 1);
-  // A step that moves pixels after decoding; a blur wider than the pictures; more steps than fit on
-  // a device.
+  // Refused are a step that moves pixels after decoding, a blur wider than the pictures, and more
+  // steps than fit on a device.
   for (const Pipeline& refused :
        {Pipeline{HorizontalFlip()}, Pipeline{GaussianBlur{21}}, Pipeline(70, ColorJitter{.1})}) {
     shape.steps = refused;

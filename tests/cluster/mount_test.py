@@ -1,5 +1,5 @@
-"""A dataset on a network file system that is slow and whose files go stale: the samples are the same, then a fault
-names the unreadable ones, and never does a signal come."""
+"""A dataset on a network file system that is slow and whose files go stale: the samples are the same; once files are
+stale, a fault names the unreadable samples, and no command ends by a signal."""
 
 import subprocess
 import sys

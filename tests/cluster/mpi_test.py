@@ -1,4 +1,4 @@
-"""samples/cluster/mpi.sh: a rank is killed in the middle of its part, which ends them all; the next run resumes."""
+"""samples/cluster/mpi.sh: a rank is killed in the middle of its part, which ends all ranks; the next run resumes."""
 
 import os
 import sys

@@ -68,7 +68,8 @@ for words, first, text in pages.blocks(root / page):
     if words[1:] == ["run"]:
         to_run.append(text)
         continue
-    joined = re.sub(r"\\\n *(.*)", r" \1\n", text)  # a line that ends with a backslash and the next; lines keep their numbers
+    # Joins a line that ends with a backslash to the next one. Lines keep their numbers.
+    joined = re.sub(r"\\\n *(.*)", r" \1\n", text)
     for number, line in enumerate(joined.splitlines(), first):
         command = shlex.split(line, comments=True)
         if not command:

@@ -8,7 +8,7 @@ import pages
 
 root = Path(sys.argv[1])
 READS = re.compile(r"\bgetenv\(|\b(?:search\.|settings\.)?environment\(|ProcessEnvironment|\bEnvironment&")
-# Of curl, by its own rules.
+# Variables that curl reads, by its own rules.
 CURL = {"http_proxy", "https_proxy", "all_proxy", "no_proxy"}
 
 read = {}

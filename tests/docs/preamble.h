@@ -18,7 +18,7 @@
 
 using cudaStream_t = CUstream_st*;
 
-// The reader's own program.
+// Functions of the program that a snippet is a part of.
 void Train(...);
 void Show(const sluice::ImageBatch& image);
 void TrainPixels(const float* images, const std::uint8_t* masks, std::size_t samples);

@@ -1,7 +1,7 @@
 """snippets.py ROOT PAGE[,PAGE...] WORK COMPILER [--torch INCLUDES]: every C++ block of the pages compiles.
 
-One translation unit for all of them; each block is the body of a function. With --torch the blocks that use
-LibTorch, whose headers lie in INCLUDES (separated by colons); else the others.
+All blocks go into one translation unit, each as the body of a function. With --torch, only the blocks that use
+LibTorch are compiled (INCLUDES: the folders of its headers, separated by colons); without it, only the others.
 """
 import re
 import subprocess

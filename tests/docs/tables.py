@@ -1,7 +1,7 @@
 """tables.py ROOT SLUICE: the pages' tables name everything in the headers and the help, and no more.
 
-reader/README.md: each member of LoaderOptions, with its default (`x` where the header says so; in words where
-the member's type does). reader/TRANSFORMS.md: each step. writer/README.md: the options of sluice convert.
+reader/README.md: each member of LoaderOptions, with its default (as code, `x`, if the header gives a value, otherwise
+in words). reader/TRANSFORMS.md: each step. writer/README.md: the options of sluice convert.
 samples/guides/errors.md: each code of errors.
 """
 import re
@@ -72,7 +72,7 @@ for name, default in members.items():
         faults.append(f"{page}: the header gives no default of {name}, the page {said}")
 
 # Ranges of bytes, such as "1 MiB to 1 GiB", are those of an option's declaration.
-ranges = {(eval(least), eval(most)) for least, most in re.findall(  # of numbers and shifts
+ranges = {(eval(least), eval(most)) for least, most in re.findall(  # texts of numbers and shifts
     r"\.least = ([\d< ]+),\s*\.most = ([\d< ]+)", (headers / "loader_option_list.h").read_text(encoding="utf-8"))}
 sizes = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 for cells in rows(page, under="Options"):
@@ -96,14 +96,14 @@ faults.extend(f"{page}: sluice convert has no {option}" for option in sorted(nam
 text = (root / page).read_text(encoding="utf-8")
 faults.extend(f"{page} does not name {option}" for option in sorted(options) if f"{option}" not in text)
 for cells in rows(page, under="Options"):
-    # Each option in the first cell, with its own default: "`--seed N`, `--keep-order` | 0". One whose default is not
-    # named there has none, or one in words.
+    # The first cell names options, and the second one their defaults in the same order: "`--seed N`, `--keep-order` | 0".
+    # An option without a default in the second cell has none, or one in words.
     flags = [(*flag, default) for flag, default in
              zip(re.findall(r"`(--[a-z-]+)([^`]*)`", cells[0]), cells[1].split(", ") + [""] * 9)]
     for flag, value, default in flags:
         found = re.search(rf"^  {flag} .*?(?=^  --|^\S|\Z)", help_text, flags=re.M | re.S)
         if found is None:
-            continue  # said above
+            continue  # a fault that was found above
         said = re.sub(r"\s+", " ", found[0])
         defaults = [a or b for a, b in re.findall(r"\(default:? ([^\s)]+)\)|([\w-]+) \(default\)", said)]
         if defaults and default not in defaults:

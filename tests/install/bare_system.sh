@@ -37,12 +37,12 @@ bare() {  # bare NAME: a system in $work/NAME
   step "making a bare system"
   # shellcheck disable=SC2086  # each is one word or none
   debootstrap $unchecked --variant=minbase --components=$components "$suite" "$work/$1" $mirror >"$work/$1.log" 2>&1 || {
-    ! grep -q "getting release file" "$work/$1.log" || skip "there is no way to the packages of $suite"
+    ! grep -q "getting release file" "$work/$1.log" || skip "the packages of $suite cannot be fetched"
     tail -n 20 "$work/$1.log"
     exit 1
   }
 }
-# in_system NAME COMMAND: COMMAND runs in that system. Mounts are the shell's own, and go with it.
+# in_system NAME COMMAND: COMMAND runs in that system. The mounts are the inner shell's, and end with it.
 in_system() {
   # shellcheck disable=SC2016  # for the inner shell
   unshare --mount sh -eu -c '

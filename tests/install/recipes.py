@@ -1,7 +1,7 @@
 """Checks the recipes of tools/packaging against the build that they describe: recipes.py ROOT
 
 The version and the dependencies stand in version.h and CMakeLists.txt; tools/setup.sh and the recipes for Conan, vcpkg
-and conda repeat them under those worlds' names. A library that one of them lacks or adds, a minimum version that
+and conda repeat them under the names that these use. A library that one of them lacks or adds, a minimum version that
 differs, a kind of images that a recipe leaves open, and an option that does not exist are errors.
 """
 
@@ -48,7 +48,7 @@ def needs_of_build(cmake):
 
 
 def check(root):
-    """Complaints."""
+    """Returns a list of complaints."""
     def read(path):
         return (root / path).read_text(encoding="utf-8")
 

@@ -62,7 +62,7 @@ FileBytes EncodeOurs(const Planes& planes, const kernels::Kernels& set) {
   return file.Finish();
 }
 
-// The expected file, without the coding.
+// Our coefficients, before they are coded: the file must hold these.
 packed::Coefficients TransformOurs(const Planes& planes, const kernels::Kernels& set) {
   baseline::RowTransform transform(set, planes.header);
   packed::Coefficients made;
@@ -130,7 +130,7 @@ void CheckSame(const Planes& planes, int quality) {
   }
 }
 
-// Smooth, with edges.
+// A smooth picture with edges.
 std::uint8_t Photo(std::uint32_t c, std::size_t x, std::size_t y) {
   const std::size_t value = (x * (c + 2) * 3 + y * 5) / 4 + ((x / 11 + y / 7) % 2) * 60;
   return static_cast<std::uint8_t>(value % 256);

@@ -59,8 +59,8 @@ TEST_CASE("Weighted sums of lines are those of exact arithmetic to within their 
         double exact = 0;
         for (std::uint32_t t = 0; t < taps; ++t)
           exact += lines[t * kStride + i] * weights[t] / 65536.0;
-        // Half a step for the last rounding. Each of few taps is truncated to 1/256, and the bias
-        // makes up for half of that.
+        // Half a step for the last rounding. With few taps, each product is truncated to 1/256, and
+        // the bias makes up for half of that.
         const double truncated = taps > kernels::kManyTaps ? 0 : taps / 512.0;
         REQUIRE(std::fabs(out[i] - exact) <= 0.5 + truncated + 1e-9);
       }
@@ -138,8 +138,8 @@ TEST_CASE("Colours are JFIF's, rounded to the nearest") {
   const auto cr = RandomBytes(kCount + kernels::kSlack, 3);
   const auto expect = [](double value, std::uint8_t got) {
     const double clamped = std::min(255.0, std::max(0.0, value));
-    // The constants have 16 bits: in addition to the half step of rounding, up to 128 times 2^-17,
-    // for green twice.
+    // The constants have 16 bits. In addition to the half step of rounding, each product may be off
+    // by 128 times 2^-17, and green has two products.
     return std::fabs(clamped - got) <= 0.5 + 0.003;
   };
   for (const Kernels* set : Sets()) {

@@ -303,14 +303,14 @@ TEST_CASE("Truncated or contradictory packed images are refused") {
   packed::Header header;
   REQUIRE(packed::ParseHeader(payload, header) == nullptr);
   const std::size_t row = header.rows_offset();
-  CHECK(refused(changed(row + 3, 0xFF)));                     // large ones without end
+  CHECK(refused(changed(row + 3, 0xFF)));                     // billions of large coefficients
   CHECK(refused(changed(header.directory_offset() + 3, 1)));  // a row that ends outside
-  CHECK(refused(changed(header.directory_offset() + 1, 0)));  // one that ends before it begins
+  CHECK(refused(changed(header.directory_offset() + 1, 0)));  // a row that ends before it begins
 }
 
 TEST_CASE("An escape without its byte is refused by every set of kernels") {
   std::vector<std::byte> payload = Example();
-  payload[0x5C + 14] = std::byte{0x88};  // including the first two values
+  payload[0x5C + 14] = std::byte{0x88};  // the first two values become escapes, too
   for (const kernels::Kernels* set : Sets()) {
     packed::Decoder decoder(*set);
     CHECK(decoder.Decode(PayloadOf(payload, {16, 8, 1, {}}), 1, Region::Whole(16, 8)) != nullptr);

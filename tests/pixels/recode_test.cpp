@@ -156,7 +156,7 @@ TEST_CASE("every frequency of halved chroma counts") {
   for (std::uint32_t x = 0; x < 64; ++x) {
     for (const std::uint32_t c : {1U, 2U}) {
       for (const std::uint32_t y : {0U, 1U}) {
-        // One frequency of a block, too weak for a sample to be clamped.
+        // One frequency of a block, too weak for any sample to be clamped.
         rows[y * row.values() + row.PlaceOf(c, x, 0) + x] = (c + y) % 2 == 0 ? 360 : -360;
       }
     }
@@ -170,7 +170,8 @@ TEST_CASE("coefficients without a baseline code are never written") {
   int taken = 0, refused = 0;
   constexpr long kOfSamples = 1151;  // the strongest frequency of 8-bit samples
   for (int i = 0; i < 450; ++i) {
-    // As an encoder makes them, some up to four times as strong, and any that a file can hold.
+    // Coefficients as an encoder makes them, some that are up to four times as strong, and any that
+    // a file can hold.
     const std::uint64_t most_of_few[] = {40, 330, 1023};
     const std::uint64_t most_step[] = {12, 12, 255};
     const int wildness = i % 3;
@@ -261,7 +262,8 @@ TEST_CASE("files that cannot be recoded are refused") {
       cut.resize(cut.size() * 3 / 4);
       CHECK_FALSE(takes(cut, true));
     }
-    CHECK(takes(MakeJpeg(picture, {.subsample = false}), true));  // and then another
+    CHECK(
+        takes(MakeJpeg(picture, {.subsample = false}), true));  // the recoder works after refusals
   }
 }
 

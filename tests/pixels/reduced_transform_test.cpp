@@ -16,7 +16,7 @@ namespace {
 
 using NaturalBlock = std::vector<std::int16_t>;  // 64 coefficients
 
-// The N-point transform with 13 bits of fraction more.
+// The transform of 2^size_log2 values. Its results have 13 more bits of fraction than its input.
 void ReferencePass(const std::int64_t* in, std::uint32_t size_log2, std::int64_t* out) {
   if (size_log2 == 0) {
     out[0] = in[0] * 8192;
@@ -59,7 +59,8 @@ std::vector<std::uint8_t> ReferenceSamples(const NaturalBlock& block, const Natu
   return samples;
 }
 
-// Blocks of photos, of rounding's ties, of the largest numbers, or of all of these.
+// A block like those of photos, of small numbers (whose sums are often ties), of the largest
+// numbers, or of any numbers.
 NaturalBlock AnyBlock(RandomStream& random) {
   NaturalBlock block(64, 0);
   const std::uint64_t kind = random.Below(4);
@@ -123,12 +124,13 @@ TEST_CASE("Reduced transforms of a JPEG's blocks are exact for coefficients of a
       of.across =
           c == 0 && job.components == 3 ? static_cast<std::uint32_t>(1 + random.Below(2)) : 1;
       of.down = c == 0 && job.components == 3 ? static_cast<std::uint32_t>(1 + random.Below(2)) : 1;
-      // A component at full size lies between the others' blocks.
+      // The blocks of a component at full size (8 x 8) lie between the others', and are not
+      // compared.
       of.size_log2 = static_cast<std::uint32_t>(random.Below(random.Below(4) == 0 ? 4 : 3));
       of.quant = c == 2 ? component[1].quant : AnySteps(random);
       for (std::uint32_t i = 0; i < mcus * of.across * of.down; ++i)
         of.blocks.push_back(AnyBlock(random));
-      of.stride = 16 + 8 * random.Below(2);  // samples are stored by eight
+      of.stride = 16 + 8 * random.Below(2);  // kernels store eight samples at a time
       of.plane.resize((std::size_t{mcus} * of.across << of.size_log2) * of.stride +
                       kernels::kSlack);
       job.component[c].across = of.across;

@@ -19,7 +19,7 @@ using namespace sluice::test;
 
 namespace {
 
-// Symbols with codes of any lengths, some as long as possible.
+// A random Huffman table: codes of any lengths, some as long as possible.
 baseline::HuffmanSpec RandomSpec(RandomStream& random, bool ac) {
   std::vector<std::uint8_t> symbols;
   for (std::uint32_t symbol = 0; symbol < 256; ++symbol) {
@@ -30,7 +30,7 @@ baseline::HuffmanSpec RandomSpec(RandomStream& random, bool ac) {
   }
   for (std::size_t i = symbols.size(); i > 1; --i)
     std::swap(symbols[i - 1], symbols[random.Below(i)]);
-  // Every block may end soon.
+  // Gives the end of a block one of the shortest codes, so that blocks may end soon.
   std::swap(*std::find(symbols.begin(), symbols.end(), 0), symbols[random.Below(3)]);
   symbols.resize(std::max<std::size_t>(3, random.Below(symbols.size() + 1)));
   baseline::HuffmanSpec spec;
@@ -158,8 +158,8 @@ class BothWays {
  public:
   explicit BothWays(const kernels::Kernels& set) : set_(set) {}
 
-  // Both results, which must be the same. `rows`: the requested rows of MCUs; all, or fewer than
-  // there are, after which anything may follow.
+  // Decodes in both ways, whose results must be the same, and returns whether the scan is sound.
+  // `rows`: how many rows of MCUs to decode. If they are not all, anything may follow them.
   bool Decode(const Scan& scan, std::uint32_t rows) {
     kernels::SegmentJob job;
     job.components = scan.components;
@@ -218,7 +218,8 @@ class BothWays {
   baseline::SplitSegment split_;
 };
 
-// Counts finished MCUs, and those whose blocks had waited: they lie elsewhere than `first`.
+// Counts finished MCUs, and among them those whose blocks were found by a later strand and waited:
+// these do not lie at `first`.
 struct Finished {
   const std::int16_t* first = nullptr;
   std::uint32_t mcus = 0, waited = 0;

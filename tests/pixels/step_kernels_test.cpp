@@ -218,8 +218,8 @@ TEST_CASE("Weighted sums of a blur are exact in every set") {
 
 namespace {
 
-// A number rounded to `bits` of precision, with a last place of at least 2^least, halves to even:
-// by the definition of these formats, in double precision.
+// Rounds a number by the definition of these formats, in double precision: to `bits` bits, with a
+// last place of at least 2^least, and halves to even.
 double NearestOf(double number, int bits, int least) {
   if (number == 0) return number;
   const int place = std::max(std::ilogb(number) - (bits - 1), least);

@@ -56,7 +56,7 @@ class Decoders {
       decoders_.emplace_back(*set);
   }
 
-  // Their results, which must all be the same.
+  // Decodes with all of them, whose results must be the same.
   Samples Decode(const File& file, const Region& region) {
     baseline::Header header;
     REQUIRE(baseline::ParseHeader(file, header));
@@ -306,7 +306,8 @@ void RunAll(const kernels::Kernels& set, std::vector<kernels::Strand*> strands) 
 struct Coded {
   static constexpr std::size_t kBlocks = 40;
 
-  // Up to the last place, with a run of zeros of any length before each value of any size.
+  // Draws values of any size, with a run of zeros of any length before each, up to the last
+  // coefficient.
   explicit Coded(RandomStream& random)
       : number(random.Below(baseline::kStandardTables)),
         tables(baseline::StandardStrandTables(number)),

@@ -83,29 +83,29 @@ def complaint(path, quoted, public, owner):
     top = top_of(path)
     if public:
         if public not in owner:
-            return f"<{public}> is no public header"
+            return f"<{public}> is not a public header"
         if top in PUBLIC and owner[public] not in PUBLIC[top]:
-            return f"{top}/ does not stand on {owner[public]}/"
+            return f"{top}/ may not include public headers of {owner[public]}/"
         if layer(path) is not None and layer(path) < len(READER) - 1:
             if public.removeprefix("sluice/") in LOADER_ONLY:
-                return f"<{public}> stands on all layers: only reader/{READER[-1]}/ may include it"
+                return f"<{public}> depends on all layers, so only reader/{READER[-1]}/ may include it"
         return None
     other = top_of(quoted)
     if other not in TOP:
         return None
     if other not in TOP[top]:
-        return f"{top}/ may not look inside {other}/"
+        return f"{top}/ may not include private headers of {other}/"
     if top == "format" and quoted.startswith(REMOTE) and not path.startswith(REMOTE):
-        return f"{REMOTE} stands on the rest of format/"
+        return f"{REMOTE} is based on the rest of format/, which may not include it"
     mine, its = room(path), room(quoted)
     if mine and its and mine[0] == its[0] and mine[1] is not None and its[1] is not None and its[1] > mine[1]:
         rooms = ROOMS[mine[0]]
-        return f"{mine[0]}/{rooms[mine[1]]} lies below {its[0]}/{rooms[its[1]]}"
+        return f"{mine[0]}/{rooms[mine[1]]} is a lower layer than {its[0]}/{rooms[its[1]]}"
     if top == "reader" and other == "reader":
         if layer(quoted) is None:
             return f"{quoted} lies in no layer of reader/"
         if layer(path) is not None and layer(quoted) > layer(path):
-            return f"reader/{READER[layer(path)]}/ lies below reader/{READER[layer(quoted)]}/"
+            return f"reader/{READER[layer(path)]}/ is a lower layer than reader/{READER[layer(quoted)]}/"
     return None
 
 
@@ -123,7 +123,7 @@ def check(root):
             if top == "reader" and layer(path) is None and "/include/" not in path:
                 found.append(f"{path}: lies in no layer of reader/")
             if (known := room(path)) and known[1] is None:
-                found.append(f"{path}: lies in no room of {known[0]}/")
+                found.append(f"{path}: is in an unknown folder of {known[0]}/")
             for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
                 if match := INCLUDE.match(line):
                     looked_at += 1
