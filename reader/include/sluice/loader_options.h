@@ -148,12 +148,12 @@ struct Stage {
 struct RingOptions {
   // Batches decoded ahead of the one the consumer holds, 1 to 1024. The more there are, the better
   // the ring evens out slow samples. Empty: the loader begins with 2, and raises that if the ring
-  // is too short to even out slow samples and memory is left: up to 8. It raises it up to 32 if the
-  // batches then take at most 128 MiB and use no memory outside of their slots: no variable-length
-  // or bytes fields, not Direct, not a dataset at a URL. It begins with 8 for batches of up to 4
-  // MiB that are copies of raw images. Page-locked memory is allocated once, so the number is fixed
-  // there: 4, or 6 if a device decodes (OnDevice::decode). Such a device decodes several batches at
-  // once: half of the slots (1 + prefetch + hold), at least 2 and at most 8.
+  // is too short to even out slow samples and memory is left: up to 8, and up to 32 if the batches
+  // then take at most 128 MiB and use no memory outside of their slots: no variable-length or bytes
+  // fields, not Direct, not a dataset at a URL. It begins with 8 for batches of up to 4 MiB that
+  // are copies of raw images. Page-locked memory is allocated once, so the number is fixed there:
+  // 4, or 6 if a device decodes (OnDevice::decode). Such a device decodes several batches at once:
+  // half of the slots (1 + prefetch + hold), at least 2 and at most 8.
   std::optional<std::size_t> prefetch = {};
   // Further batches the consumer may hold at the same time, at most 1024. Asking for one more is
   // Error(kState).
@@ -193,8 +193,8 @@ struct OutputOptions {
   // By mask field: the value of mask pixels outside the picture (a crop's padding, the corners of a
   // rotation); 0 to 255, or 0 to 65535 for 16-bit masks. 255 is the value that segmentation losses
   // usually ignore. Masks not named here get 0, which is usually a class. (Border::kReflect mirrors
-  // masks, too.) It is also the value of all pixels of a sample that has no mask. A
-  // mixture in which a dataset lacks the whole field is refused if it is not named here.
+  // masks, too.) If a sample has no mask, all pixels of its mask have that value, too. A mixture in
+  // which a dataset lacks a mask field is refused if the field is not named here.
   std::map<std::string, std::uint32_t> mask_fill = {};
   // Allows a dataset of a mixture to lack fields that the others have. In its samples, labels and
   // other arrays then hold this number (losses usually ignore -100), lists such as boxes have no
