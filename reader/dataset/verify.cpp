@@ -187,7 +187,7 @@ void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint3
   try {
     view = blocks.Block(block);
   } catch (const Error& error) {
-    if (options_.stop.stop_requested()) return;  // which may have caused the error
+    if (options_.stop.stop_requested()) return;  // the stop may have caused the error
     if (IsShortage(error)) throw;
     // Nothing in the block can be trusted: every sample of it is a fault.
     for (std::uint32_t row = 0; row < file.block_entry(block).count; ++row) {
@@ -246,7 +246,7 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
     }
     if (file.Lost(file.bytes())) faults.push_back({name, -1, {}, file.Unreadable({}).sentence()});
   } catch (const Error& error) {
-    if (options_.stop.stop_requested()) return faults;  // which may have caused the error
+    if (options_.stop.stop_requested()) return faults;  // the stop may have caused the error
     if (IsShortage(error)) throw;
     faults.push_back(
         {name, -1, {}, (error.place().empty() ? "" : error.place() + ": ") + error.sentence()});
@@ -291,32 +291,34 @@ class TotalsCheck {
   }
 
  private:
-  void CompareImages(const Field& field, const ManifestImages& said, const ManifestImages& found) {
+  void CompareImages(const Field& field, const ManifestImages& claimed,
+                     const ManifestImages& found) {
     const std::string of = "images of field \"" + field.name + "\": ";
-    Compare(of + "present", said.present, found.present);
-    Compare(of + "payload_bytes", said.payload_bytes, found.payload_bytes);
-    Compare(of + "max_payload_bytes", said.max_payload_bytes, found.max_payload_bytes);
-    Compare(of + "the least width", said.min_width, found.min_width);
-    Compare(of + "the greatest width", said.max_width, found.max_width);
-    Compare(of + "the least height", said.min_height, found.min_height);
-    Compare(of + "the greatest height", said.max_height, found.max_height);
-    Compare(of + "the least number of channels", said.min_channels, found.min_channels);
-    Compare(of + "the greatest number of channels", said.max_channels, found.max_channels);
-    Compare(of + "the bits of pixel_type", 8 + 8 * said.pixel_type, 8 + 8 * found.pixel_type);
+    Compare(of + "present", claimed.present, found.present);
+    Compare(of + "payload_bytes", claimed.payload_bytes, found.payload_bytes);
+    Compare(of + "max_payload_bytes", claimed.max_payload_bytes, found.max_payload_bytes);
+    Compare(of + "the least width", claimed.min_width, found.min_width);
+    Compare(of + "the greatest width", claimed.max_width, found.max_width);
+    Compare(of + "the least height", claimed.min_height, found.min_height);
+    Compare(of + "the greatest height", claimed.max_height, found.max_height);
+    Compare(of + "the least number of channels", claimed.min_channels, found.min_channels);
+    Compare(of + "the greatest number of channels", claimed.max_channels, found.max_channels);
+    Compare(of + "the bits of pixel_type", 8 + 8 * claimed.pixel_type, 8 + 8 * found.pixel_type);
   }
-  void CompareValues(const Field& field, const ManifestValues& said, const ManifestValues& found) {
+  void CompareValues(const Field& field, const ManifestValues& claimed,
+                     const ManifestValues& found) {
     const std::string of = "values of field \"" + field.name + "\": ";
-    Compare(of + "present", said.present, found.present);
-    Compare(of + "bytes", said.bytes, found.bytes);
-    Compare(of + "max_bytes", said.max_bytes, found.max_bytes);
+    Compare(of + "present", claimed.present, found.present);
+    Compare(of + "bytes", claimed.bytes, found.bytes);
+    Compare(of + "max_bytes", claimed.max_bytes, found.max_bytes);
   }
-  void Compare(const std::string& what, std::uint64_t said, std::uint64_t found) {
-    if (said == found) return;
-    faults_.push_back(
-        {kManifestName,
-         -1,
-         {},
-         what + " is " + std::to_string(said) + ", but the samples give " + std::to_string(found)});
+  void Compare(const std::string& what, std::uint64_t claimed, std::uint64_t found) {
+    if (claimed == found) return;
+    faults_.push_back({kManifestName,
+                       -1,
+                       {},
+                       what + " is " + std::to_string(claimed) + ", but the samples give " +
+                           std::to_string(found)});
   }
 
   const Manifest& manifest_;
