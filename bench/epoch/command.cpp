@@ -93,8 +93,8 @@ void AddDatasetOptions(CLI::App& app, EpochArguments& arguments) {
       ->type_name("DATASET2");
   AddOption(
       app, "--weights", "W,W[,W...]",
-      "the share of each dataset; an epoch then ends when the samples of one dataset are used "
-      "up. Default: each sample of every dataset once",
+      "the share of each dataset; an epoch then ends when each sample of DATASET has come once. "
+      "Default: each sample of every dataset once",
       [&arguments](const std::string& text) {
         arguments.options.weights.clear();
         for (const std::string& weight : cli::Split(text))
@@ -185,13 +185,14 @@ void AddTrainingOptions(CLI::App& app, EpochArguments& arguments) {
         if (parts.size() == 2) options.pretend.slow = cli::ParseNumber(parts[1], 1e4);
       });
   AddOption(app, "--profile", "NAME",
-            "one of MLPerf Storage's: mlperf-resnet50-h100 (batches of "
+            "one of MLPerf Storage's trainings: mlperf-resnet50-h100 (batches of "
             "400, steps of 224 ms, which must take 90% of the time) or "
             "retinanet-b200 (24, 47.55 ms, 85%)",
             [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
   CLI::Option* const search = app.add_flag(
       "--find-accelerators", arguments.find_accelerators,
-      "find the largest number of accelerators that compute for 90% of the time or more; "
+      "find the largest number of accelerators that compute for 90% of the time or more (or for "
+      "the share that --profile gives); "
       "the numbers of epochs and batches are chosen for that");
   // --find-accelerators chooses these itself, or does not measure them.
   for (const char* const option : {"--accelerators", "--epochs", "--warm-up", "--repeat",
