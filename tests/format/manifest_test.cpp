@@ -65,7 +65,15 @@ TEST_CASE("a manifest made by hand from FORMAT.md is read") {
   CHECK(manifest.class_counts.empty());
   CHECK(manifest.made == R"({"by":"hand"})");
   REQUIRE(manifest.images.size() == 1);
-  CHECK(manifest.images[0] == ManifestImages{2, 10, 9, 3, 4, 1, 2, 3, 3, 0});
+  CHECK(manifest.images[0] == ManifestImages{.present = 2,
+                                             .payload_bytes = 10,
+                                             .max_payload_bytes = 9,
+                                             .min_width = 3,
+                                             .max_width = 4,
+                                             .min_height = 1,
+                                             .max_height = 2,
+                                             .min_channels = 3,
+                                             .max_channels = 3});
   REQUIRE(manifest.shards.size() == 1);
   const ManifestShard& shard = manifest.shards[0];
   CHECK(shard.file == "a.sluice");
@@ -379,7 +387,16 @@ TEST_CASE("summaries of image fields are gathered over samples and parts") {
   all.Add(one);
   all.Add(two);
   all.Add(ManifestImages{});
-  CHECK(all == ManifestImages{3, 650, 500, 5, 10, 7, 30, 1, 3, 1});
+  CHECK(all == ManifestImages{.present = 3,
+                              .payload_bytes = 650,
+                              .max_payload_bytes = 500,
+                              .min_width = 5,
+                              .max_width = 10,
+                              .min_height = 7,
+                              .max_height = 30,
+                              .min_channels = 1,
+                              .max_channels = 3,
+                              .pixel_type = 1});
 }
 
 }  // namespace sluice

@@ -181,7 +181,7 @@ EncodedSample SampleOf(std::uint8_t form, std::uint32_t i) {
   return sample;
 }
 
-// Bounded so that a test is not too slow.
+// A zstd frame of `bytes` zeros. The frame of each size is made once.
 const File& ZerosFrame(std::uint64_t bytes) {
   static std::map<std::uint64_t, File> frames;
   File& frame = frames[bytes];
@@ -500,14 +500,25 @@ std::vector<Input> ForgedSeeds() {
   for (std::uint8_t form = 0; form < kForms; ++form)
     add({form, 0, static_cast<std::uint16_t>(form * 0x2F1D)}, nullptr);
   for (std::uint8_t place = 0; place < kPlaces; ++place) {
-    const Change change{place, place, place, 2, static_cast<std::uint16_t>(place * 7), place, 77};
+    const Change change{.place = place,
+                        .which = place,
+                        .value = place,
+                        .size = 2,
+                        .at = static_cast<std::uint16_t>(place * 7),
+                        .field = place,
+                        .number = 77};
     add({static_cast<std::uint8_t>(place % kForms), 0, place}, &change);
   }
   // Every sample has values of 2^22 zeros, which the manifest does not mention.
   for (const std::uint8_t left : {std::uint8_t{kTotals}, std::uint8_t{kTotals | kNoValues}}) {
     for (const auto& [place, number] : {std::pair{kZeros, 22U}, {kZeroImage, 11U + 11U * 16}}) {
-      const Change change{
-          place, 255, 1, 0, 0, place == kZeros ? std::uint16_t{6} : std::uint16_t{0}, number};
+      const Change change{.place = place,
+                          .which = 255,
+                          .value = 1,
+                          .size = 0,
+                          .at = 0,
+                          .field = place == kZeros ? std::uint16_t{6} : std::uint16_t{0},
+                          .number = number};
       add({1, left, 0}, &change);
     }
   }

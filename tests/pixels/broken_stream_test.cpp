@@ -78,7 +78,10 @@ TEST_CASE("Wrong, missing or repeated restart markers are noticed") {
 
 TEST_CASE("A region is decoded without reading what comes after it") {
   auto file = RestartFile();
-  const Region top = {{0, 64, 0, 64, 32, 0, 32}, {0, 16, 0, 16, 8, 0, 8}, false};
+  const Region top = {
+      {.start = 0, .length = 64, .bound = 0, .bound_length = 64, .out = 32, .target = 32},
+      {.start = 0, .length = 16, .bound = 0, .bound_length = 16, .out = 8, .target = 8},
+      false};
   REQUIRE(Takes(file, top));
   const std::size_t later = Find(file, 0xD3);
   for (std::size_t i = later; i < file.size(); ++i)

@@ -236,7 +236,16 @@ TEST_CASE("The payload decoder decodes packed images in every order and number o
   const Picture picture = MakePicture(90, 60);
   const auto jpeg = Encode(picture, {2, 2}, 90);
   const auto payload = Packed(jpeg);
-  const Region region = {{10, 70, 10, 70, 50, 3, 60}, {5, 50, 5, 50, 40, 4, 50}, true};
+  const Region region = {
+      {.start = 10,
+       .length = 70,
+       .bound = 10,
+       .bound_length = 70,
+       .out = 50,
+       .at = 3,
+       .target = 60},
+      {.start = 5, .length = 50, .bound = 5, .bound_length = 50, .out = 40, .at = 4, .target = 50},
+      true};
   PayloadDecoder decoder;
   for (const std::uint32_t channels : {1U, 3U}) {
     for (const PixelOrder order : {PixelOrder::kInterleaved, PixelOrder::kPlanar}) {

@@ -328,7 +328,7 @@ TEST_CASE("In a picture without restart markers, strands after the first find mo
         options.subsample = subsample;
         const std::vector<std::byte> file = MakeJpeg(MakePicture(801, 603, channels), options);
         REQUIRE(baseline::OwnTables::Pay(file.size() - 1000));  // without its header
-        const Region whole = {{0, 801, 0, 801, 801, 0, 801}, {0, 603, 0, 603, 603, 0, 603}, false};
+        const Region whole = Region::Whole(801, 603);
         finished = {};
         REQUIRE(serial.Decode(file, 801, 603, whole));
         REQUIRE(split.Decode(file, 801, 603, whole));

@@ -25,7 +25,7 @@ inline std::map<std::string, std::pair<std::string, std::string>> SamplesOf(
     const Sample sample = dataset[i];
     const auto bytes = sample.Payload().bytes;
     std::string name;
-    if (dataset.schema().fields.size() > 1) {
+    if (dataset.schema().fields.size() > 1) {  // then the second field is the label
       name =
           dataset.schema().fields[1].classes.at(static_cast<std::size_t>(sample.Integer("label")));
     }

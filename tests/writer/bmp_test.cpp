@@ -65,33 +65,75 @@ TEST_CASE("BMPs of 24 bits are read from the bottom up, or from the top down if 
 TEST_CASE("BMPs of 1, 2, 4 and 8 bits give the colours of their palette") {
   const std::vector<std::uint32_t> palette = {0xFF0000, 0x00FF00, 0x0A141E, 0xFFFFFF};
   const Values expected = {0, 255, 0, 255, 0, 0, 255, 0, 0};
-  CHECK(PixelsOf({3, 1, 1, 0, 40, {}, palette, BytesOf({0b10000000, 0, 0, 0})}) == expected);
-  CHECK(PixelsOf({3, 1, 2, 0, 40, {}, palette, BytesOf({0b01000000, 0, 0, 0})}) == expected);
-  CHECK(PixelsOf({3, 1, 4, 0, 40, {}, palette, BytesOf({0x10, 0x00, 0, 0})}) == expected);
-  CHECK(PixelsOf({3, 1, 8, 0, 40, {}, palette, BytesOf({1, 0, 0, 0})}) == expected);
+  CHECK(PixelsOf({.width = 3,
+                  .height = 1,
+                  .bits = 1,
+                  .palette = palette,
+                  .pixels = BytesOf({0b10000000, 0, 0, 0})}) == expected);
+  CHECK(PixelsOf({.width = 3,
+                  .height = 1,
+                  .bits = 2,
+                  .palette = palette,
+                  .pixels = BytesOf({0b01000000, 0, 0, 0})}) == expected);
+  CHECK(PixelsOf({.width = 3,
+                  .height = 1,
+                  .bits = 4,
+                  .palette = palette,
+                  .pixels = BytesOf({0x10, 0x00, 0, 0})}) == expected);
+  CHECK(PixelsOf({.width = 3,
+                  .height = 1,
+                  .bits = 8,
+                  .palette = palette,
+                  .pixels = BytesOf({1, 0, 0, 0})}) == expected);
   // An index outside the palette is black.
-  CHECK(PixelsOf({1, 1, 8, 0, 40, {}, palette, BytesOf({9, 0, 0, 0})}) == Values{0, 0, 0});
+  CHECK(PixelsOf({.width = 1,
+                  .height = 1,
+                  .bits = 8,
+                  .palette = palette,
+                  .pixels = BytesOf({9, 0, 0, 0})}) == Values{0, 0, 0});
 }
 
 TEST_CASE("BMPs of 16 and 32 bits are split by their masks") {
   // Five bits for each colour, unless the file says otherwise; 31 is the full value.
-  CHECK(PixelsOf({2, 1, 16, 0, 40, {}, {}, BytesOf({0x00, 0x7C, 0x10, 0x00})}) ==
+  CHECK(PixelsOf(
+            {.width = 2, .height = 1, .bits = 16, .pixels = BytesOf({0x00, 0x7C, 0x10, 0x00})}) ==
         Values{255, 0, 0, 0, 0, 132});
   const std::vector<std::uint32_t> rgb565 = {0xF800, 0x07E0, 0x001F};
-  CHECK(PixelsOf({2, 1, 16, 3, 40, rgb565, {}, BytesOf({0xE0, 0x07, 0x20, 0xF8})}) ==
-        Values{0, 255, 0, 255, 4, 0});
-  CHECK(PixelsOf({1, 1, 32, 0, 40, {}, {}, BytesOf({30, 20, 10, 99})}) == Values{10, 20, 30});
+  CHECK(PixelsOf({.width = 2,
+                  .height = 1,
+                  .bits = 16,
+                  .coding = 3,
+                  .masks = rgb565,
+                  .pixels = BytesOf({0xE0, 0x07, 0x20, 0xF8})}) == Values{0, 255, 0, 255, 4, 0});
+  CHECK(PixelsOf({.width = 1, .height = 1, .bits = 32, .pixels = BytesOf({30, 20, 10, 99})}) ==
+        Values{10, 20, 30});
   const std::vector<std::uint32_t> ten_bits = {0x3FF00000, 0x000FFC00, 0x000003FF};
-  CHECK(PixelsOf({1, 1, 32, 3, 40, ten_bits, {}, BytesOf({0xFF, 0x03, 0x00, 0x20})}) ==
-        Values{128, 0, 255});
+  CHECK(PixelsOf({.width = 1,
+                  .height = 1,
+                  .bits = 32,
+                  .coding = 3,
+                  .masks = ten_bits,
+                  .pixels = BytesOf({0xFF, 0x03, 0x00, 0x20})}) == Values{128, 0, 255});
 }
 
 TEST_CASE("a BMP's opacity counts if a long header has a mask for it and some pixel is visible") {
   const std::vector<std::uint32_t> masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000};
-  CHECK(PixelsOf({2, 1, 32, 3, 108, masks, {}, BytesOf({200, 100, 0, 128, 1, 2, 3, 0})}) ==
+  CHECK(PixelsOf({.width = 2,
+                  .height = 1,
+                  .bits = 32,
+                  .coding = 3,
+                  .header = 108,
+                  .masks = masks,
+                  .pixels = BytesOf({200, 100, 0, 128, 1, 2, 3, 0})}) ==
         Values{Over(0, 128 / 255.0), Over(100 / 255.0, 128 / 255.0), Over(200 / 255.0, 128 / 255.0),
                255, 255, 255});
-  CHECK(PixelsOf({1, 1, 32, 3, 124, masks, {}, BytesOf({1, 2, 3, 0})}) == Values{3, 2, 1});
+  CHECK(PixelsOf({.width = 1,
+                  .height = 1,
+                  .bits = 32,
+                  .coding = 3,
+                  .header = 124,
+                  .masks = masks,
+                  .pixels = BytesOf({1, 2, 3, 0})}) == Values{3, 2, 1});
 }
 
 TEST_CASE("run-length BMPs give their runs, literals and jumps") {
@@ -105,13 +147,29 @@ TEST_CASE("run-length BMPs give their runs, literals and jumps") {
       pixels.insert(pixels.end(), 3, static_cast<std::uint8_t>(value));
     return pixels;
   };
-  CHECK(PixelsOf({5, 2, 8, 1, 40, {}, palette, runs8}) == grey({0, 4, 0, 0, 0, 1, 1, 2, 3, 4}));
+  CHECK(
+      PixelsOf(
+          {.width = 5, .height = 2, .bits = 8, .coding = 1, .palette = palette, .pixels = runs8}) ==
+      grey({0, 4, 0, 0, 0, 1, 1, 2, 3, 4}));
   // Nibbles: three pixels, 1 2 1; literals 3 4 3 in two bytes; end of picture.
   const FileBytes runs4 = BytesOf({3, 0x12, 0, 3, 0x34, 0x30, 0, 1});
-  CHECK(PixelsOf({6, 1, 4, 2, 40, {}, palette, runs4}) == grey({1, 2, 1, 3, 4, 3}));
+  CHECK(
+      PixelsOf(
+          {.width = 6, .height = 1, .bits = 4, .coding = 2, .palette = palette, .pixels = runs4}) ==
+      grey({1, 2, 1, 3, 4, 3}));
   // The end mark may be missing, but pixels may not.
-  CHECK(PixelsOf({2, 1, 8, 1, 40, {}, palette, BytesOf({2, 3})}) == grey({3, 3}));
-  CHECK(ConvertOne(WriteBmp({2, 2, 8, 1, 40, {}, palette, BytesOf({2, 3})}))
+  CHECK(PixelsOf({.width = 2,
+                  .height = 1,
+                  .bits = 8,
+                  .coding = 1,
+                  .palette = palette,
+                  .pixels = BytesOf({2, 3})}) == grey({3, 3}));
+  CHECK(ConvertOne(WriteBmp({.width = 2,
+                             .height = 2,
+                             .bits = 8,
+                             .coding = 1,
+                             .palette = palette,
+                             .pixels = BytesOf({2, 3})}))
             .reason.find("end early") != std::string::npos);
 }
 
@@ -131,15 +189,22 @@ TEST_CASE("a BMP whose pixel offset points into its palette is read from after t
     file[10] = static_cast<std::byte>(offset);
     return ConvertOne(file);
   };
-  const Bmp whole{2, 1, 8, 0, 40, {}, palette, BytesOf({1, 0, 0, 0})};
+  const Bmp whole{
+      .width = 2, .height = 1, .bits = 8, .palette = palette, .pixels = BytesOf({1, 0, 0, 0})};
   const Values expected = {255, 0, 0, 10, 20, 30};
   CHECK(moved(whole, 62).picture.pixels == expected);  // the right offset
   CHECK(moved(whole, 54).picture.pixels == expected);
   CHECK(moved(whole, 58).picture.pixels == expected);
-  CHECK(moved({2, 1, 8, 1, 40, {}, palette, BytesOf({1, 1, 1, 0, 0, 1})}, 54).picture.pixels ==
-        expected);  // a picture of runs
+  CHECK(moved({.width = 2,
+               .height = 1,
+               .bits = 8,
+               .coding = 1,
+               .palette = palette,
+               .pixels = BytesOf({1, 1, 1, 0, 0, 1})},
+              54)
+            .picture.pixels == expected);  // a picture of runs
   // Without any palette everything would be black.
-  FileBytes none = WriteBmp({2, 1, 8, 0, 40, {}, {}, BytesOf({1, 0, 0, 0})});
+  FileBytes none = WriteBmp({.width = 2, .height = 1, .bits = 8, .pixels = BytesOf({1, 0, 0, 0})});
   none[46] = std::byte{2};
   CHECK(ConvertOne(none).reason.find("where its palette should be") != std::string::npos);
   // A palette that is shorter than stated: the offset is right.
@@ -150,7 +215,7 @@ TEST_CASE("a BMP whose pixel offset points into its palette is read from after t
 
 TEST_CASE(
     "BMPs that end early, contradict themselves or use another coding are left out with a reason") {
-  const Bmp whole{4, 4, 24, 0, 40, {}, {}, FileBytes(48)};
+  const Bmp whole{.width = 4, .height = 4, .pixels = FileBytes(48)};
   CHECK(ConvertOne(WriteBmp(whole)).reason == "");
   const auto reason = [](const Bmp& bmp) { return ConvertOne(WriteBmp(bmp)).reason; };
   const auto says = [](const std::string& text, const char* what) {
@@ -159,11 +224,17 @@ TEST_CASE(
   };
   CHECK(says(ConvertOne(Truncated(WriteBmp(whole), 54 + 47)).reason, "end early"));
   CHECK(says(ConvertOne(Truncated(WriteBmp(whole), 30)).reason, "header"));
-  CHECK(says(reason({4, 0, 24, 0, 40, {}, {}, FileBytes(48)}), "no pixels"));
-  CHECK(says(reason({-4, 4, 24, 0, 40, {}, {}, FileBytes(48)}), "less than 0"));
-  CHECK(says(reason({4, 4, 24, 4, 40, {}, {}, FileBytes(48)}), "coding 4"));
-  CHECK(says(reason({4, 4, 5, 0, 40, {}, {}, FileBytes(48)}), "5 bits"));
-  CHECK(says(reason({4, 4, 16, 3, 40, {0xF0F, 0xF0, 0xF000}, {}, FileBytes(48)}), "gaps"));
+  CHECK(says(reason({.width = 4, .height = 0, .pixels = FileBytes(48)}), "no pixels"));
+  CHECK(says(reason({.width = -4, .height = 4, .pixels = FileBytes(48)}), "less than 0"));
+  CHECK(says(reason({.width = 4, .height = 4, .coding = 4, .pixels = FileBytes(48)}), "coding 4"));
+  CHECK(says(reason({.width = 4, .height = 4, .bits = 5, .pixels = FileBytes(48)}), "5 bits"));
+  CHECK(says(reason({.width = 4,
+                     .height = 4,
+                     .bits = 16,
+                     .coding = 3,
+                     .masks = {0xF0F, 0xF0, 0xF000},
+                     .pixels = FileBytes(48)}),
+             "gaps"));
   CHECK(says(reason({100'000, 100'000, 8, 1, 40, {}, {1}, FileBytes(4)}), "100000x100000 pixels"));
 }
 

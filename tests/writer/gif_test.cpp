@@ -61,18 +61,19 @@ const Values kPalette = {255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7};
 }  // namespace
 
 TEST_CASE("a GIF gives the colours of its palette, and only its first frame") {
-  const FileBytes file = WriteGif(
-      2, 2, kPalette,
-      {{0, 0, 2, 2, false, -1, {}, {0, 1, 2, 3}}, {0, 0, 2, 2, false, -1, {}, {3, 3, 3, 3}}});
+  const FileBytes file = WriteGif(2, 2, kPalette,
+                                  {{.width = 2, .height = 2, .indices = {0, 1, 2, 3}},
+                                   {.width = 2, .height = 2, .indices = {3, 3, 3, 3}}});
   CHECK(ConvertOne(file).picture.pixels == kPalette);
   const FileBytes own =
-      WriteGif(2, 1, kPalette, {{0, 0, 2, 1, false, -1, {1, 2, 3, 4, 5, 6}, {1, 0}}});
+      WriteGif(2, 1, kPalette,
+               {{.width = 2, .height = 1, .palette = {1, 2, 3, 4, 5, 6}, .indices = {1, 0}}});
   CHECK(ConvertOne(own).picture.pixels == Values{4, 5, 6, 1, 2, 3});
   CHECK(ConvertOne(own, AsTheyAre(1)).picture.pixels == Values{5, 2});
 }
 
 TEST_CASE("a larger GIF of several blocks keeps every pixel") {
-  Frame frame{0, 0, 61, 43, false, -1, {}, {}};
+  Frame frame{.width = 61, .height = 43, .indices = {}};
   Values expected;
   for (unsigned i = 0; i < 61 * 43; ++i) {
     const auto index = static_cast<std::uint8_t>((i * 7 + i / 61) % 4);
@@ -84,8 +85,9 @@ TEST_CASE("a larger GIF of several blocks keeps every pixel") {
 
 TEST_CASE("a GIF's interlaced rows are put in their places") {
   // Ten rows of one pixel come in the order 0 8, 4, 2 6, 1 3 5 7 9; row y has index y % 4.
-  const FileBytes file =
-      WriteGif(1, 10, kPalette, {{0, 0, 1, 10, true, -1, {}, {0, 0, 0, 2, 2, 1, 3, 1, 3, 1}}});
+  const FileBytes file = WriteGif(
+      1, 10, kPalette,
+      {{.width = 1, .height = 10, .interlaced = true, .indices = {0, 0, 0, 2, 2, 1, 3, 1, 3, 1}}});
   const Picture picture = ConvertOne(file).picture;
   REQUIRE(picture.height == 10);
   for (std::uint32_t y = 0; y < 10; ++y) {
@@ -96,7 +98,9 @@ TEST_CASE("a GIF's interlaced rows are put in their places") {
 }
 
 TEST_CASE("transparent pixels of a GIF, and those outside its first frame, show the background") {
-  const FileBytes file = WriteGif(3, 2, kPalette, {{1, 1, 2, 1, false, 2, {}, {1, 2}}});
+  const FileBytes file = WriteGif(
+      3, 2, kPalette,
+      {{.left = 1, .top = 1, .width = 2, .height = 1, .transparent = 2, .indices = {1, 2}}});
   ConvertOptions options = AsTheyAre();
   CHECK(ConvertOne(file, options).picture.pixels ==
         Values{255, 255, 255, 255, 255, 255, 255, 255, 255,  //
@@ -108,7 +112,7 @@ TEST_CASE("transparent pixels of a GIF, and those outside its first frame, show 
 
 TEST_CASE("a GIF's canvas around a small opaque frame is transparent, as in browsers") {
   // Its header names a background colour, index 1; browsers ignore it.
-  FileBytes file = WriteGif(2, 2, kPalette, {{1, 0, 1, 1, false, -1, {}, {3}}});
+  FileBytes file = WriteGif(2, 2, kPalette, {{.left = 1, .width = 1, .height = 1, .indices = {3}}});
   file[11] = std::byte{1};
   ConvertOptions options = AsTheyAre();
   options.form.background = {10, 20, 30};
@@ -120,7 +124,8 @@ TEST_CASE("a GIF that ends early, also by zeros, is refused or its decoded part 
   Values indices;
   for (unsigned i = 0; i < 2500; ++i)
     indices.push_back(static_cast<std::uint8_t>(i % 3));
-  const FileBytes file = WriteGif(50, 50, kPalette, {{0, 0, 50, 50, false, -1, {}, indices}});
+  const FileBytes file =
+      WriteGif(50, 50, kPalette, {{.width = 50, .height = 50, .indices = indices}});
   ConvertOptions accept = AsTheyAre();
   accept.form.truncated = sluice::Truncated::kAccept;
   const Picture whole = ConvertOne(file).picture;
@@ -137,21 +142,22 @@ TEST_CASE("a GIF that ends early, also by zeros, is refused or its decoded part 
 }
 
 TEST_CASE("a GIF's first frame that extends beyond the canvas enlarges it") {
-  const FileBytes file = WriteGif(1, 1, kPalette, {{0, 0, 2, 1, false, -1, {}, {0, 3}}});
+  const FileBytes file = WriteGif(1, 1, kPalette, {{.width = 2, .height = 1, .indices = {0, 3}}});
   CHECK(ConvertOne(file).picture.pixels == Values{255, 0, 0, 9, 8, 7});
 }
 
 TEST_CASE("GIFs that end early, lack colours or are huge are left out with a reason") {
   const FileBytes file =
-      WriteGif(50, 50, kPalette, {{0, 0, 50, 50, false, -1, {}, Values(2500, 1)}});
+      WriteGif(50, 50, kPalette, {{.width = 50, .height = 50, .indices = Values(2500, 1)}});
   CHECK(ConvertOne(file).reason == "");
   for (const std::size_t count : {std::size_t{6}, std::size_t{20}, file.size() / 2}) {
     CHECK(ConvertOne(Truncated(file, count)).reason.find("broken GIF") == 0);
   }
   CHECK(ConvertOne(WriteGif(5, 5, kPalette, {})).reason.find("no picture") != std::string::npos);
-  const FileBytes colourless = WriteGif(1, 1, {}, {{0, 0, 1, 1, false, -1, {}, {0}}});
+  const FileBytes colourless = WriteGif(1, 1, {}, {{.width = 1, .height = 1, .indices = {0}}});
   CHECK(ConvertOne(colourless).reason.find("no colours") != std::string::npos);
-  const FileBytes huge = WriteGif(65'000, 65'000, kPalette, {{0, 0, 1, 1, false, -1, {}, {0}}});
+  const FileBytes huge =
+      WriteGif(65'000, 65'000, kPalette, {{.width = 1, .height = 1, .indices = {0}}});
   CHECK(ConvertOne(huge).reason.find("65000x65000 pixels") != std::string::npos);
 }
 

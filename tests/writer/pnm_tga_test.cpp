@@ -82,22 +82,28 @@ TEST_CASE(
 
 namespace {
 
+// The types of pixels; run lengths add kRuns.
+constexpr int kIndices = 1, kColours = 2, kGreys = 3, kRuns = 8;
+
+// The descriptor: the side on which rows begin, and the number of bits of opacity.
+constexpr int kFromRight = 0x10, kFromTop = 0x20;
+
 struct TgaHeader {
-  int type = 2;
+  int type = kColours;
   int depth = 24;
-  int descriptor = 0x20;  // from the top
+  int descriptor = kFromTop;
   int width = 2, height = 2;
+  int palette_bits = 0, palette_size = 0, first_index = 0;
 };
 
-FileBytes Tga(const TgaHeader& header, std::initializer_list<int> pixels, int palette_bits = 0,
-              int colours = 0, int first = 0) {
+FileBytes Tga(const TgaHeader& header, std::initializer_list<int> pixels) {
   return ByteWriter()
       .U8(3)
-      .U8(palette_bits > 0)
+      .U8(header.palette_bits > 0)
       .U8(static_cast<unsigned>(header.type))
-      .U16(static_cast<unsigned>(first))
-      .U16(static_cast<unsigned>(colours))
-      .U8(static_cast<unsigned>(palette_bits))
+      .U16(static_cast<unsigned>(header.first_index))
+      .U16(static_cast<unsigned>(header.palette_size))
+      .U8(static_cast<unsigned>(header.palette_bits))
       .U32(0)
       .U16(static_cast<unsigned>(header.width))
       .U16(static_cast<unsigned>(header.height))
@@ -108,9 +114,8 @@ FileBytes Tga(const TgaHeader& header, std::initializer_list<int> pixels, int pa
       .bytes();
 }
 
-Values TgaPixels(const TgaHeader& header, std::initializer_list<int> pixels, int palette_bits = 0,
-                 int colours = 0, int first = 0) {
-  return ConvertOne(Tga(header, pixels, palette_bits, colours, first)).picture.pixels;
+Values TgaPixels(const TgaHeader& header, std::initializer_list<int> pixels) {
+  return ConvertOne(Tga(header, pixels)).picture.pixels;
 }
 
 }  // namespace
@@ -118,27 +123,36 @@ Values TgaPixels(const TgaHeader& header, std::initializer_list<int> pixels, int
 TEST_CASE("a TGA's rows run upwards or downwards, from either side") {
   const std::initializer_list<int> pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   CHECK(TgaPixels({}, pixels) == Values{3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10});
-  CHECK(TgaPixels({2, 24, 0}, pixels) == Values{9, 8, 7, 12, 11, 10, 3, 2, 1, 6, 5, 4});
-  CHECK(TgaPixels({2, 24, 0x10}, pixels) == Values{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
+  CHECK(TgaPixels({.descriptor = 0}, pixels) == Values{9, 8, 7, 12, 11, 10, 3, 2, 1, 6, 5, 4});
+  CHECK(TgaPixels({.descriptor = kFromRight}, pixels) ==
+        Values{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1});
 }
 
 TEST_CASE("TGAs of 15 to 32 bits, grey, palettes and run lengths give their colours") {
   // Red, green and blue have 5 bits each; red has the highest.
-  CHECK(TgaPixels({2, 15, 0x20, 2, 1}, {0x00, 0x7C, 0xE1, 0x03}) == Values{255, 0, 0, 0, 255, 8});
-  CHECK(TgaPixels({2, 16, 0x21, 2, 1}, {0x00, 0xFC, 0x00, 0x7C}) ==
-        Values{255, 0, 0, 255, 255, 255});
-  CHECK(TgaPixels({3, 8, 0x20}, {1, 2, 3, 4}) == Values{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4});
-  CHECK(TgaPixels({3, 16, 0x28, 2, 1}, {10, 255, 10, 0}) == Values{10, 10, 10, 255, 255, 255});
-  CHECK(TgaPixels({2, 32, 0x28, 2, 1}, {1, 2, 3, 255, 4, 5, 6, 51}) ==
+  CHECK(TgaPixels({.depth = 15, .height = 1}, {0x00, 0x7C, 0xE1, 0x03}) ==
+        Values{255, 0, 0, 0, 255, 8});
+  CHECK(TgaPixels({.depth = 16, .descriptor = kFromTop | 1, .height = 1},
+                  {0x00, 0xFC, 0x00, 0x7C}) == Values{255, 0, 0, 255, 255, 255});
+  CHECK(TgaPixels({.type = kGreys, .depth = 8}, {1, 2, 3, 4}) ==
+        Values{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4});
+  CHECK(TgaPixels({.type = kGreys, .depth = 16, .descriptor = kFromTop | 8, .height = 1},
+                  {10, 255, 10, 0}) == Values{10, 10, 10, 255, 255, 255});
+  const TgaHeader opacity = {.depth = 32, .descriptor = kFromTop | 8, .height = 1};
+  CHECK(TgaPixels(opacity, {1, 2, 3, 255, 4, 5, 6, 51}) ==
         Values{3, 2, 1, Over(6 / 255.0, 0.2), Over(5 / 255.0, 0.2), Over(4 / 255.0, 0.2)});
-  CHECK(TgaPixels({2, 32, 0x28, 2, 1}, {1, 2, 3, 0, 4, 5, 6, 0}) == Values{3, 2, 1, 6, 5, 4});
-  CHECK(TgaPixels({2, 32, 0x20, 1, 1}, {1, 2, 3, 9}) == Values{3, 2, 1});
-  CHECK(TgaPixels({1, 8, 0x20}, {1, 2, 3, 4, 5, 6, 5, 6, 5, 7}, 24, 2, 5) ==
-        Values{3, 2, 1, 6, 5, 4, 3, 2, 1, 0, 0, 0});
+  // If every opacity is 0, the picture counts as opaque.
+  CHECK(TgaPixels(opacity, {1, 2, 3, 0, 4, 5, 6, 0}) == Values{3, 2, 1, 6, 5, 4});
+  CHECK(TgaPixels({.depth = 32, .width = 1, .height = 1}, {1, 2, 3, 9}) == Values{3, 2, 1});
+  // A palette of the indices 5 and 6. Index 7 is outside and black.
+  CHECK(TgaPixels(
+            {.type = kIndices, .depth = 8, .palette_bits = 24, .palette_size = 2, .first_index = 5},
+            {1, 2, 3, 4, 5, 6, 5, 6, 5, 7}) == Values{3, 2, 1, 6, 5, 4, 3, 2, 1, 0, 0, 0});
   // Three equal pixels, across the end of a row, and a single one.
-  CHECK(TgaPixels({10, 24, 0x20}, {0x82, 1, 2, 3, 0x00, 4, 5, 6}) ==
+  CHECK(TgaPixels({.type = kRuns + kColours}, {0x82, 1, 2, 3, 0x00, 4, 5, 6}) ==
         Values{3, 2, 1, 3, 2, 1, 3, 2, 1, 6, 5, 4});
-  CHECK(TgaPixels({11, 8, 0x20}, {0x03, 1, 2, 3, 4}) == Values{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4});
+  CHECK(TgaPixels({.type = kRuns + kGreys, .depth = 8}, {0x03, 1, 2, 3, 4}) ==
+        Values{1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4});
 }
 
 TEST_CASE("a TGA that ends early is refused or used as far as it goes") {
@@ -147,8 +161,10 @@ TEST_CASE("a TGA that ends early is refused or used as far as it goes") {
   const FileBytes file = Tga({}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   CHECK(ConvertOne(file).reason == "broken TGA: it is cut short: its pixels end early");
   CHECK(ConvertOne(file, accept).picture.pixels == Values{3, 2, 1, 6, 5, 4, 0, 0, 0, 0, 0, 0});
-  CHECK_THAT(ConvertOne(Tga({10, 24, 0x20}, {0x83, 1, 2})).reason, StartsWith("broken TGA"));
-  CHECK_THAT(ConvertOne(Tga({1, 8, 0x20}, {1, 2}, 24, 2)).reason, StartsWith("broken TGA"));
+  CHECK_THAT(ConvertOne(Tga({.type = kRuns + kColours}, {0x83, 1, 2})).reason,
+             StartsWith("broken TGA"));
+  const TgaHeader indices = {.type = kIndices, .depth = 8, .palette_bits = 24, .palette_size = 2};
+  CHECK_THAT(ConvertOne(Tga(indices, {1, 2})).reason, StartsWith("broken TGA"));
 }
 
 }  // namespace sluice::test
